@@ -1,0 +1,46 @@
+"""The list of benchmarks, and the command line that runs them."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+from benchmarks._data import Settings
+from benchmarks._report import print_facts, print_table
+
+ALWAYS = "gradient passes memory large binary regression mnist sarcos varpro svc".split()
+BY_NAME_ONLY = ["crossover"]
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks", description="Measure the library; print Markdown tables."
+    )
+    choices = ALWAYS + BY_NAME_ONLY
+    parser.add_argument(
+        "names", nargs="*", metavar="name", help=f"what to run: {', '.join(choices)} (all but {BY_NAME_ONLY[0]})"
+    )
+    parser.add_argument(
+        "--data", type=Path, default=os.environ.get("SPKM_DATA"), help="folder of .npz files (or set SPKM_DATA)"
+    )
+    parser.add_argument("--seeds", type=int, help="random splits, where a benchmark has them")
+    parser.add_argument(
+        "--quick", action="store_true", help="tiny sizes and one seed: shows that it runs, measures nothing"
+    )
+    options = parser.parse_args(arguments)
+    for name in options.names:
+        if name not in choices:
+            parser.error(f"unknown benchmark {name!r}; known: {', '.join(choices)}")
+    settings = Settings(Path(options.data) if options.data else None, options.seeds, options.quick)
+    print_facts()
+    if settings.quick:
+        print("This is a quick run on tiny sizes: it shows that the benchmarks work, its figures mean nothing.")
+    for name in options.names or ALWAYS:
+        print_table(name, importlib.import_module(f"benchmarks.{name}"), settings)
+
+
+if __name__ == "__main__":
+    main()

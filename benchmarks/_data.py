@@ -1,0 +1,89 @@
+"""What a run was asked for, and the rows that benchmarks work on: from files, or made up."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+
+class MissingData(Exception):
+    """A benchmark's data are not there; the text says what to do."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Folder of the data, number of seeds (None: the benchmark's own), and whether to run a tiny version."""
+
+    data: Path | None = None
+    seeds: int | None = None
+    quick: bool = False
+
+    def n_seeds(self, usual: int) -> int:
+        """Return how many seeds to run."""
+        return self.seeds or (1 if self.quick else usual)
+
+    def size(self, full: int, quick: int) -> int:
+        """Return a size for this run."""
+        return quick if self.quick else full
+
+    def load(self, *names: str) -> list[dict[str, np.ndarray]]:
+        """Return the arrays of the named .npz files."""
+        if self.data is None:
+            raise MissingData(f"needs {_files(names)}; give the folder with --data or SPKM_DATA.")
+        absent = [name for name in names if not (self.data / f"{name}.npz").is_file()]
+        if absent:
+            raise MissingData(f"no {_files(absent)} in the data folder.")
+        loaded = []
+        for name in names:
+            with np.load(self.data / f"{name}.npz", allow_pickle=False) as file:
+                loaded.append(dict(file))
+        return loaded
+
+
+def _files(names: Sequence[str]) -> str:
+    return ", ".join(f"{name}.npz" for name in names)
+
+
+def parts(n: int, shares: tuple[float, ...], seed: int) -> list[np.ndarray]:
+    """Return row numbers 0..n-1 in random order, cut at the given shares."""
+    cuts = np.round(n * np.cumsum(shares)[:-1]).astype(int)
+    return np.split(np.random.default_rng(seed).permutation(n), cuts)
+
+
+def thirds(n: int, seed: int) -> list[np.ndarray]:
+    """Return the rows of a training, a validation and a test third."""
+    return parts(n, (1 / 3, 1 / 3, 1 / 3), seed)
+
+
+def smooth_problem(n: int, d: int, seed: int = 0, noise: float = 0.3) -> tuple[np.ndarray, np.ndarray]:
+    """Return Gaussian rows and a non-linear function of five directions in them, of unit deviation, plus noise.
+
+    The directions p are orthonormal and the same for all seeds: sin(2 p1) + p2 p3 + p4^2 / 2 + p5.
+    """
+    directions = np.linalg.qr(np.random.default_rng(12345).standard_normal((d, 5)))[0]
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, d))
+    p = (X @ directions).T
+    f = np.sin(2 * p[0]) + p[1] * p[2] + 0.5 * (p[3] ** 2 - 1) + p[4]
+    return X, f / f.std() + noise * rng.standard_normal(n)
+
+
+def smooth_classes(
+    n: int, d: int, n_classes: int = 2, seed: int = 0, noise: float = 0.3
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the rows of :func:`smooth_problem` with its noisy function cut into equally frequent classes."""
+    X, f = smooth_problem(n, d, seed, noise)
+    return X, np.searchsorted(np.quantile(f, np.arange(1, n_classes) / n_classes), f)
+
+
+def robot_arm(n: int, seed: int = 0, noise: float = 0.02) -> tuple[np.ndarray, np.ndarray]:
+    """Return made-up inverse dynamics like SARCOS: positions, velocities, accelerations of 7 joints, and a torque."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, 21))
+    q, v, a = 0.5 * X[:, :7], X[:, 7:14], X[:, 14:]
+    apart = q[:, :1] - q
+    f = 2 * np.sin(q[:, 0]) + (np.cos(apart) * a + 0.5 * np.sin(apart) * v**2) @ (1 / np.arange(1, 8))
+    return X, f / f.std() + noise * rng.standard_normal(n)

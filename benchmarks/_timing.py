@@ -1,0 +1,71 @@
+"""Clocks: for calls, and inside solvers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from spkm.objective import Objective
+from spkm.solvers import Result, Solver
+
+
+def seconds_of(call: Callable[[], Any]) -> float:
+    """Return how long a call takes."""
+    start = perf_counter()
+    call()
+    return perf_counter() - start
+
+
+class Watched(Solver):
+    """Another solver, which is stopped at a target or after a time, and whose progress is kept.
+
+    Parameters
+    ----------
+    solver : Solver
+        The solver that works.
+    target : float, default=-inf
+        Stop once the objective is at most this.
+    seconds : float, default=inf
+        Stop after this time.
+    """
+
+    def __init__(self, solver: Solver, target: float = -np.inf, seconds: float = np.inf) -> None:
+        self.solver = solver
+        self.target = target
+        self.seconds = seconds
+
+    @property
+    def first_weights(self) -> str:  # type: ignore[override]
+        return self.solver.first_weights
+
+    def refuses(self, objective: Objective) -> str | None:
+        return self.solver.refuses(objective)
+
+    def minimize(
+        self, objective: Objective, theta: np.ndarray, rng: np.random.Generator, on_iteration: Any = None
+    ) -> Result:
+        self.history: list[tuple[float, float]] = []
+        start = perf_counter()
+
+        def watch(i: int, value: float) -> bool:
+            elapsed = perf_counter() - start
+            self.history.append((elapsed, value))
+            return value <= self.target or elapsed >= self.seconds
+
+        result = self.solver.minimize(objective, theta, rng, watch)
+        self.elapsed = perf_counter() - start
+        if result.interrupted:  # by us, as planned: no reason for a warning
+            result.interrupted, result.converged = False, True
+        return result
+
+    @property
+    def timed_out(self) -> bool:
+        """Whether the time ended the run."""
+        return self.elapsed >= self.seconds
+
+    def seconds_to(self, value: float) -> float:
+        """Return when the objective was first at most ``value``; NaN if never."""
+        return next((t for t, v in self.history if v <= value), np.nan)

@@ -1,0 +1,102 @@
+"""One full pass (objective and gradient) over the time of its two bare matrix products, X U' and G' X, in float64.
+
+RBF kernel, one output, columns as they are. Times are minima over rounds in which all of them take turns; the
+products are whole matrices and BLAS's own threads, the pass is in blocks on as many. The column "exp" is what numpy's
+exp takes, on one thread and in cache, for the n R numbers that the kernel needs: without AVX512 it alone may use up
+the allowance. "bandwidth" is the ratio when the bandwidth is learned too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from benchmarks._data import Settings
+from benchmarks._report import Row, at_least, at_most
+from benchmarks._timing import seconds_of
+from spkm.kernels import RBF
+from spkm.losses import LOSSES
+from spkm.model import PreimageModel, Term, View
+from spkm.objective import Objective
+from spkm.penalties import RKHSNorm
+from spkm.sources import ArraySource
+
+COLUMNS = ("pass, ms", "bare, ms", "exp, ms", "bandwidth")
+SHAPES = ((1_000_000, 20, 10), (100_000, 100, 50), (60_000, 784, 100))
+RATIO_REACH = (1.25, 1.15, 1.05)
+SPEED_UP_REACH = (1.5, 1.65, 1.9)
+ROUNDS = 11
+
+
+def run(settings: Settings) -> Iterator[Row]:
+    for shape, ratio, speed_up in zip(SHAPES, RATIO_REACH, SPEED_UP_REACH, strict=True):
+        n, d, R = (settings.size(shape[0], shape[0] // 50), *shape[1:])
+        rng = np.random.default_rng(0)
+        X = rng.standard_normal((n, d))
+        for loss in ("squared", "log"):
+            times = measure(X, R, loss, settings.size(ROUNDS, 3))
+            what = f"n = {n:,}, d = {d}, R = {R}, {loss}"
+            for k in (1, 2):
+                single, learned, bare = times["pass", k], times["learned", k], times["bare", k]
+                more = (_ms(single), _ms(bare), _ms(times["exp", 1]) if k == 1 else "", f"{learned / bare:.2f}")
+                threads = "1 thread" if k == 1 else "2 threads"
+                yield Row(f"{what}, {threads}", single / bare, at_most(ratio) if k == 1 else None, more=more)
+            yield Row(
+                f"{what}, speed-up", times["pass", 1] / times["pass", 2], at_least(speed_up), more=("", "", "", "")
+            )
+
+
+def measure(X: np.ndarray, R: int, loss: str, rounds: int) -> dict[tuple[str, int], float]:
+    """Return the least seconds of ("pass" | "learned" | "bare", threads) and ("exp", 1)."""
+    n, d = X.shape
+    rng = np.random.default_rng(1)
+    y = np.sign(X[:, 0])[:, None]
+    source = ArraySource(X, y)
+    objectives = {"pass": objective(source, R, loss, "fixed"), "learned": objective(source, R, loss, "scale")}
+    theta = {name: 0.5 * rng.standard_normal(o.model.n_params) for name, o in objectives.items()}
+    U, G = rng.standard_normal((R, d)), rng.standard_normal((n, R))
+    dot, back = np.empty((n, R)), np.empty((R, d))
+    seconds: dict[tuple[str, int], list[float]] = {}
+
+    def bare() -> None:
+        np.matmul(X, U.T, out=dot)
+        np.matmul(G.T, X, out=back)
+
+    for _ in range(rounds + 1):
+        for k in (1, 2):
+            with source.threads(k):
+                for name, o in objectives.items():
+                    seconds.setdefault((name, k), []).append(
+                        seconds_of(lambda o=o, name=name: o.value_and_gradient(theta[name]))
+                    )
+            with threadpool_limits(k, user_api="blas"):
+                seconds.setdefault(("bare", k), []).append(seconds_of(bare))
+        seconds.setdefault(("exp", 1), []).append(seconds_of(lambda: exponentials(n * R)))
+    return {key: min(values[1:]) for key, values in seconds.items()}  # the first round only warms up
+
+
+def objective(source: ArraySource, R: int, loss: str, metric: str) -> Objective:
+    model = PreimageModel([Term(R, (View(RBF(0.5 / source.n_features), None, metric),))], source.n_features, 1)
+    return Objective(model, LOSSES[loss](), source, None, RKHSNorm(1e-6))
+
+
+def exponentials(count: int, at_once: int = 2**15) -> None:
+    """Take ``count`` exponentials of numbers between -2 and 0, in a buffer that stays in cache."""
+    given = np.linspace(-2, 0, min(count, at_once))
+    out = np.empty_like(given)
+    for _ in range(0, count, at_once):
+        np.exp(given, out=out)
+
+
+def _ms(seconds: float) -> str:
+    return f"{1000 * seconds:.1f}"
+
+
+if __name__ == "__main__":
+    import sys
+
+    from benchmarks.__main__ import main
+
+    main(["passes", *sys.argv[1:]])

@@ -1,0 +1,65 @@
+"""Test error of SPKMRegressor, untuned, over that of a kernel ridge regression tuned on a validation third.
+
+Thirds of the rows for training, validation and test; both learn from the training third alone. Ratios of squared
+errors, as geometric means over the splits and then over the sets.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from sklearn.datasets import load_diabetes
+
+from benchmarks._data import Settings, thirds
+from benchmarks._report import Row, at_most
+from benchmarks._ridge import geometric_mean, kernel_ridge, squared_error, tuned
+from spkm import SPKMRegressor
+
+COLUMNS = ("R2 of ours", "R2 of KRR")
+SIZES = (20, 60)
+REACH = {20: at_most(1.0), 60: at_most(0.95)}
+
+
+def run(settings: Settings) -> Iterator[Row]:
+    boston, sarcos = settings.load("boston_housing", "sarcos_test")
+    sets = {
+        "boston_housing": (boston["X"], boston["y"]),
+        "sarcos_test, torque 1": (sarcos["X"], sarcos["y"][:, 0]),
+        "diabetes": load_diabetes(return_X_y=True),
+    }
+    ratios: dict[int, list[float]] = {R: [] for R in SIZES}
+    for name, (X, y) in sets.items():
+        rows = slice(None, 900 if settings.quick else None)
+        splits = [compare(X[rows], y[rows], seed, settings.quick) for seed in range(settings.n_seeds(5))]
+        ridge = np.array([s[0] for s in splits])
+        for R in SIZES:
+            ours = np.array([s[1][R] for s in splits])
+            ratios[R].append(geometric_mean(ours / ridge))
+            yield Row(
+                f"{name}, {R} vectors",
+                ratios[R][-1],
+                form="{:.3f}",
+                more=(f"{1 - ours.mean():.3f}", f"{1 - ridge.mean():.3f}"),
+            )
+    for R in SIZES:
+        yield Row(f"geometric mean, {R} vectors", geometric_mean(ratios[R]), REACH[R], "{:.3f}", ("", ""))
+
+
+def compare(X: np.ndarray, y: np.ndarray, seed: int, quick: bool) -> tuple[float, dict[int, float]]:
+    """Return test errors over the variance of the test targets: of the kernel ridge, and ours by number of vectors."""
+    train, validation, test = thirds(len(y), seed)
+    y = y / y[test].std()
+    ridge, _ = tuned(kernel_ridge, (X[train], y[train]), (X[validation], y[validation]), quick)
+    ours = {
+        R: squared_error(SPKMRegressor(R, random_state=seed).fit(X[train], y[train]), X[test], y[test]) for R in SIZES
+    }
+    return squared_error(ridge, X[test], y[test]), ours
+
+
+if __name__ == "__main__":
+    import sys
+
+    from benchmarks.__main__ import main
+
+    main(["regression", *sys.argv[1:]])

@@ -1,0 +1,43 @@
+"""Names for objects: one place translates the name a user writes into the class it stands for."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable
+from typing import Any
+
+
+class Registry(dict[str, Callable[..., Any]]):
+    """Factories by name, with an error that suggests the nearest known name.
+
+    Parameters
+    ----------
+    what : str
+        The argument whose values are looked up, as users know it ("kernel", "loss", ...).
+    kind : type
+        The class that objects passed instead of a name must have.
+    """
+
+    def __init__(self, what: str, kind: type) -> None:
+        super().__init__()
+        self.what = what
+        self.kind = kind
+
+    def resolve(self, value: Any, argument: str | None = None) -> Any:
+        """Return an object: ``value`` itself if it is one, else what its name stands for."""
+        argument = argument or self.what
+        if isinstance(value, self.kind):
+            return value
+        if isinstance(value, type) and issubclass(value, self.kind):
+            raise TypeError(f"{argument} must be an object, not a class; got {value.__name__}. Write {value.__name__}().")
+        if not isinstance(value, str):
+            raise TypeError(
+                f"{argument} must be a name or a {self.kind.__name__} object; got {value!r} of type "
+                f"{type(value).__name__}. Known names: {', '.join(sorted(self))}."
+            )
+        if value not in self:
+            lower = value.lower()
+            close = difflib.get_close_matches(lower, self, n=1) or [name for name in sorted(self) if lower in name]
+            hint = f" Did you mean {close[0]!r}?" if close else ""
+            raise ValueError(f"Unknown {argument} {value!r}.{hint} Known: {', '.join(sorted(self))}.")
+        return self[value]()

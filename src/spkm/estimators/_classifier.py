@@ -1,0 +1,209 @@
+"""The classifier: labels become signs, scores become labels."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import ClassifierMixin
+from sklearn.utils.class_weight import compute_class_weight
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.multiclass import check_classification_targets
+
+from spkm.estimators._base import BaseSPKM
+from spkm.estimators._state import FittedState
+from spkm.losses import Loss
+
+
+def _has_probabilities(estimator: SPKMClassifier) -> bool:
+    fitted = getattr(estimator, "_fitted", None)
+    if fitted is not None:
+        return hasattr(fitted.loss, "probabilities")
+    return isinstance(estimator.loss, str) and estimator.loss in ("auto", "log") or hasattr(estimator.loss, "probabilities")
+
+
+class SPKMClassifier(ClassifierMixin, BaseSPKM):
+    """Sparse pre-image kernel classifier, f(x) = b + sum_r c_r k(x, u_r) with learned basis vectors u_r.
+
+    Parameters
+    ----------
+    n_basis : int, default=10
+        Number of basis vectors, shared by all classes.
+    kernel : str or Kernel, default="rbf"
+        The kernel.
+    loss : str or Loss, default="auto"
+        "auto" is "log", which gives probabilities. With more than two classes "log" is the softmax, any other loss acts on signs.
+    basis_penalty : str, Penalty, list or None, default=None
+        Penalty on the basis vectors, on the scale of the model.
+    weight_penalty : str, Penalty, list or None, default="auto"
+        Penalty on the weights; "auto" is the RKHS norm of f, with a strength that needs no tuning.
+    learn_bandwidth : {"auto", True, False, "columns"}, default="auto"
+        Whether to learn the kernel's bandwidth with the basis; "auto" does for kernels of a distance, "columns" learns one for each column.
+    fit_intercept : bool, default=True
+        Whether to learn b.
+    scale : {True, False, "common"}, default=True
+        Columns are standardised and clipped at five deviations inside (sparse ones are not centred); "common" gives all
+        columns one scale, as pixels want.
+    solver : str or Solver, default="auto"
+        "auto" picks by loss, penalties and size.
+    start : str, Start or array of shape (n_basis, n_features), default="auto"
+        First basis vectors; an array is in the units of X. "auto" is k-means by class.
+    n_restarts : int, default=1
+        Starts; the best objective wins.
+    max_iter, tol : int and float, default=None
+        Limits of the solver where it is given by name; None takes its own.
+    class_weight : dict, "balanced" or None, default=None
+        Weights of the classes.
+    warm_start : bool, default=False
+        Whether to start from the last fit's basis.
+    n_jobs : int, default=None
+        Threads; None takes all cores. Results do not depend on it.
+    random_state : int, RandomState, Generator or None, default=None
+        Seed of start points, subsamples and mini-batches.
+    verbose : int, default=0
+        Whether to print the objective after each iteration.
+
+    Attributes
+    ----------
+    basis_vectors_ : ndarray of shape (n_basis, n_features_in_)
+        The basis vectors, in the units of X.
+    dual_coef_ : ndarray of shape (n_basis,) or (n_basis, n_classes)
+        Their weights c.
+    intercept_ : float or ndarray of shape (n_classes,)
+        The intercept b.
+    kernel_ : Kernel
+        The kernel with what was learned of it; it acts on scaled columns.
+    classes_ : ndarray
+        The labels.
+    n_iter_ : int
+        Iterations (passes for mini-batches) of the best start.
+    objective_ : float
+        The objective at the end.
+    objective_path_ : ndarray
+        The objective from iteration to iteration.
+    n_features_in_, feature_names_in_
+        As everywhere in scikit-learn.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> clf = SPKMClassifier(n_basis=2, random_state=0).fit(X, y)
+    >>> clf.basis_vectors_.shape, bool(clf.score(X, y) > 0.97)
+    ((2, 30), True)
+    """
+
+    _task = "classification"
+
+    def __init__(
+        self,
+        n_basis: int = 10,
+        *,
+        kernel: Any = "rbf",
+        loss: Any = "auto",
+        basis_penalty: Any = None,
+        weight_penalty: Any = "auto",
+        learn_bandwidth: Any = "auto",
+        fit_intercept: bool = True,
+        scale: Any = True,
+        solver: Any = "auto",
+        start: Any = "auto",
+        n_restarts: int = 1,
+        max_iter: int | None = None,
+        tol: float | None = None,
+        class_weight: Any = None,
+        warm_start: bool = False,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.n_basis = n_basis
+        self.kernel = kernel
+        self.loss = loss
+        self.basis_penalty = basis_penalty
+        self.weight_penalty = weight_penalty
+        self.learn_bandwidth = learn_bandwidth
+        self.fit_intercept = fit_intercept
+        self.scale = scale
+        self.solver = solver
+        self.start = start
+        self.n_restarts = n_restarts
+        self.max_iter = max_iter
+        self.tol = tol
+        self.class_weight = class_weight
+        self.warm_start = warm_start
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def _encode_targets(
+        self, y: np.ndarray, weight: np.ndarray, previous: FittedState | None
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return the weights with those of the classes, and signs (n, 1) or (n, n_classes)."""
+        check_classification_targets(y)
+        # A class whose rows all have weight zero is as absent as if the rows were not there.
+        classes = np.unique(y[weight > 0])
+        n_classes = len(classes)
+        if n_classes < 2:
+            raise ValueError(
+                f"y must hold at least two classes in rows of positive weight; got one class, {classes[0]!r}."
+            )
+        if previous is not None and not np.array_equal(classes, self.classes_):
+            raise ValueError(
+                f"warm_start=True needs the classes of the last fit, {self.classes_.tolist()}; got {classes.tolist()}. "
+                "Set warm_start=False to fit anew."
+            )
+        self.classes_ = classes
+        weight = weight.copy()
+        known = np.isin(y, self.classes_)
+        weight[~known] = 0.0
+        code = np.searchsorted(self.classes_, y)
+        code[~known] = 0
+        if self.class_weight is not None:
+            weight *= compute_class_weight(self.class_weight, classes=self.classes_, y=y, sample_weight=weight)[code]
+        self._two_dimensional = n_classes > 2
+        if n_classes == 2:
+            return weight, np.where(code == 1, 1.0, -1.0)[:, None]
+        return weight, np.where(code[:, None] == np.arange(n_classes), 1.0, -1.0)
+
+    def _standardized(self, Y: np.ndarray, weight: np.ndarray, loss: Loss) -> np.ndarray:
+        self._target_scale, self._target_mean = 1.0, 0.0
+        return Y
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Return the scores f(x).
+
+        Parameters
+        ----------
+        X : array-like, DataFrame or CSR of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        scores : ndarray of shape (n_samples,) or (n_samples, n_classes)
+            One score for two classes, positive for ``classes_[1]``; else one for each class.
+        """
+        F = self._scores(X)
+        return F if self._two_dimensional else F[:, 0]
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Return the most likely label of every row of ``X``."""
+        scores = self.decision_function(X)
+        code = np.argmax(scores, axis=1) if self._two_dimensional else (scores > 0).astype(int)
+        return self.classes_[code]
+
+    @available_if(_has_probabilities)
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Return the probability of every class, (n_samples, n_classes); only where the loss gives them ("log")."""
+        return self._fitted_loss().probabilities(self._scores(X))
+
+    @available_if(_has_probabilities)
+    def predict_log_proba(self, X: Any) -> np.ndarray:
+        """Return the logarithm of :meth:`predict_proba`."""
+        return np.log(self.predict_proba(X))
+
+    def _fitted_loss(self) -> Any:
+        from sklearn.utils.validation import check_is_fitted
+
+        check_is_fitted(self)
+        return self._fitted.loss

@@ -1,0 +1,79 @@
+"""What a fit leaves behind, for predictions and for a fit that goes on from it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from spkm.kernels import Kernel
+from spkm.losses import Loss
+from spkm.model import PreimageModel
+from spkm.sources import Scaling
+
+
+@dataclass
+class FittedState:
+    """Model, parameters in the units of y, scaling of the columns, loss.
+
+    ``asked`` is the kernel as the user gave it, in writing, and ``noise`` what was learned with the evidence: a warm start needs them.
+    """
+
+    model: PreimageModel
+    theta: np.ndarray
+    scaling: Scaling | None
+    loss: Loss
+    asked: str = ""
+    noise: float | None = None
+
+    def basis_in_users_units(self) -> np.ndarray:
+        """Return the basis vectors on the scale of X."""
+        basis = self.model.unpack(self.theta).basis[0]
+        return basis if self.scaling is None else self.scaling.inverse(basis)
+
+    @property
+    def kernel(self) -> Kernel:
+        """The kernel with what was learned of its metric."""
+        view = self.model.views[0][1]
+        log_metric = self.model.unpack(self.theta).log_metric[0]
+        if view.metric == "fixed":
+            return view.kernel
+        factors = np.exp(log_metric)
+        return view.kernel.with_bandwidth(float(factors[0]) if view.metric == "scale" else factors)
+
+    def check_continues(self, n_basis: int, n_features: int, n_outputs: int) -> None:
+        """Raise ValueError if a fit of these sizes cannot go on from this one."""
+        model = self.model
+        pairs = {"columns": (model.n_features, n_features), "outputs": (model.n_outputs, n_outputs)}
+        for what, (before, now) in pairs.items():
+            if before != now:
+                raise ValueError(
+                    f"warm_start=True needs the {what} of the last fit, {before}; got {now}. Set warm_start=False to fit anew."
+                )
+        if n_basis < model.n_basis:
+            raise ValueError(
+                f"n_basis must be at least that of the last fit, {model.n_basis}, with warm_start=True; got {n_basis}. "
+                "Set warm_start=False to fit anew."
+            )
+
+
+def continued_theta(
+    previous: FittedState, model: PreimageModel, scaling: Scaling | None, fresh: np.ndarray, target_scale: Any, target_mean: Any
+) -> np.ndarray:
+    """Return the parameters of the last fit on the scales of this one.
+
+    Basis vectors beyond those of the last fit are the last ones of ``fresh``, a theta of this model, with weights of zero: the
+    function, and so the objective, is that of the last fit.
+    """
+    theta = fresh.copy()
+    params, old = model.unpack(theta), previous.model.unpack(previous.theta)
+    R = len(old.weights)
+    basis = previous.basis_in_users_units()
+    params.basis[0][:R] = basis if scaling is None else scaling.forward_points(basis)
+    if params.log_metric[0].shape == old.log_metric[0].shape:
+        params.log_metric[0][...] = old.log_metric[0]
+    params.weights[:R] = old.weights / target_scale
+    params.weights[R:] = 0.0
+    params.intercept[...] = (old.intercept - target_mean) / target_scale
+    return theta

@@ -1,0 +1,40 @@
+"""Kernels and their names. A new one is a class with two formulas: see ``docs/extend.md``."""
+
+from spkm._registry import Registry
+from spkm.kernels._base import DistanceKernel, DotKernel, InvariantKernel, Kernel, Rescaled, squared_norms
+from spkm.kernels._combine import Affine, Product, Sum
+from spkm.kernels._distance import RBF, Laplacian, Matern, RationalQuadratic
+from spkm.kernels._dot import Linear, NormalizedPolynomial, Polynomial, Tanimoto
+
+KERNELS = Registry("kernel", Kernel)
+KERNELS.update(
+    rbf=RBF,
+    matern=Matern,
+    rational_quadratic=RationalQuadratic,
+    laplacian=Laplacian,
+    linear=Linear,
+    polynomial=Polynomial,
+    normalized_polynomial=NormalizedPolynomial,
+    tanimoto=Tanimoto,
+)
+
+__all__ = [
+    "KERNELS",
+    "RBF",
+    "Affine",
+    "DistanceKernel",
+    "DotKernel",
+    "InvariantKernel",
+    "Kernel",
+    "Laplacian",
+    "Linear",
+    "Matern",
+    "NormalizedPolynomial",
+    "Polynomial",
+    "Product",
+    "RationalQuadratic",
+    "Rescaled",
+    "Sum",
+    "Tanimoto",
+    "squared_norms",
+]

@@ -1,0 +1,325 @@
+"""What a kernel is: its values, and its values with a pullback.
+
+Shapes, once for all kernels: ``X`` is (n, d), dense or CSR; ``U`` is (R, d), dense; values are (n, R). ``metric`` holds the
+relevances w of the columns, a number or (d,): the inner product every kernel is built on is sum_j w_j x_j u_j. A *pullback* maps
+G = dL/dk (n, R) to dL/dU (R, d) and dL/dmetric (a number or (d,), as ``metric`` is). It may overwrite G.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import BaseEstimator
+
+Array = Any  # dense or CSR; spelled out in the docstrings
+Pullback = Callable[[np.ndarray], tuple[np.ndarray, Any]]
+
+
+def squared_norms(X: Array, metric: Any = 1.0) -> np.ndarray:
+    """Return sum_j w_j x_ij^2 for every row i, as (n,)."""
+    squares = X.multiply(X) if sparse.issparse(X) else X * X
+    if np.ndim(metric):
+        return np.asarray(squares @ metric)
+    # A product with ones runs at the speed of BLAS; numpy's row sums do not when rows are short.
+    return np.asarray(squares @ np.full(X.shape[1], metric, dtype=X.dtype))
+
+
+class Kernel(BaseEstimator):
+    """A similarity k(x, u) that can be differentiated in u and in the relevances of the columns."""
+
+    #: True if k depends on x - u alone: then k(x, x) is 1, a bandwidth is worth learning and columns may be centred.
+    stationary = False
+    #: True if columns have no meaning below zero (fingerprints, counts): such data are neither centred nor scaled.
+    nonnegative = False
+    #: True if a constant was added (2k - 1): then the values are not those of the kernel behind the RKHS norm.
+    shifted = False
+
+    def __call__(self, X: Array, U: np.ndarray, metric: Any = 1.0, xx: np.ndarray | None = None) -> np.ndarray:
+        """Return the values k(x_i, u_r), (n, R)."""
+        X = X if sparse.issparse(X) else np.asarray(X)
+        X = X if X.dtype.kind == "f" else X.astype(np.float64)
+        return self.vjp(X, np.asarray(U, dtype=X.dtype), metric, xx)[0]
+
+    def vjp(
+        self, X: Array, U: np.ndarray, metric: Any = 1.0, xx: np.ndarray | None = None, learn_metric: bool = False
+    ) -> tuple[np.ndarray, Pullback]:
+        """Return the values and their pullback.
+
+        Parameters
+        ----------
+        X, U, metric
+            See the module's docstring.
+        xx : ndarray of shape (n,), default=None
+            Squared norms of the rows under a metric of ones, where the caller has them already.
+        learn_metric : bool, default=False
+            Whether the pullback must return dL/dmetric; None comes in its place otherwise.
+        """
+        raise NotImplementedError(f"{type(self).__name__} must define vjp(X, U, metric, xx, learn_metric).")
+
+    def diagonal(self, X: Array) -> np.ndarray:
+        """Return k(x_i, x_i), (n,)."""
+        if self.stationary:
+            return np.ones(X.shape[0])
+        rows = (X[i : i + 1] for i in range(X.shape[0]))
+        return np.array([self(x, x.toarray() if sparse.issparse(x) else x)[0, 0] for x in rows])
+
+    def resolved(self, X: Array, weight: np.ndarray) -> Kernel:
+        """Return a kernel whose data-driven parameters are numbers; ``X`` (n, d) is a sample of rows, ``weight`` (n,)."""
+        return self
+
+    def rkhs(self) -> Kernel:
+        """Return the positive semi-definite kernel whose RKHS norm regularises the weights (itself, but for 2k-1)."""
+        return self
+
+    def with_bandwidth(self, factor: Any) -> Kernel:
+        """Return the same kernel with its metric multiplied by ``factor``, a number or (d,)."""
+        return Rescaled(self, factor)
+
+
+class InvariantKernel(Kernel):
+    """A kernel of the three invariants x.u, |x|^2 and |u|^2, each multiplied by ``gamma``.
+
+    A subclass defines ``value(dot, xx, uu)`` and ``slopes(dot, xx, uu, value)``, which returns the derivatives of the value in the
+    three invariants. ``dot`` is (n, R), ``xx`` (n, 1), ``uu`` (1, R). A slope may be None (zero), a number or an array that
+    broadcasts to (n, R). X is touched by two matrix products only, so CSR rows need no second method.
+    """
+
+    gamma: Any = 1.0
+    #: Whether the kernel depends on |x|^2 and |u|^2; False saves their computation.
+    uses_norms = True
+
+    def value(self, dot: np.ndarray, xx: np.ndarray, uu: np.ndarray) -> np.ndarray:
+        """Return k as a function of the invariants, (n, R); ``dot`` may be overwritten."""
+        raise NotImplementedError(f"{type(self).__name__} must define value(dot, xx, uu).")
+
+    def slopes(self, dot: np.ndarray, xx: np.ndarray, uu: np.ndarray, value: np.ndarray) -> tuple[Any, Any, Any]:
+        """Return dk/d(x.u), dk/d|x|^2 and dk/d|u|^2."""
+        raise NotImplementedError(f"{type(self).__name__} must define slopes(dot, xx, uu, value).")
+
+    def _invariants(self, X: Array, U: np.ndarray, metric: Any, xx: np.ndarray | None) -> tuple[Any, Any, Any, np.ndarray]:
+        w = np.asarray(metric * _number(self), dtype=U.dtype)
+        V = U * w
+        dot = X @ V.T
+        if not self.uses_norms:
+            return dot, None, None, V
+        rows = squared_norms(X, w) if xx is None or w.ndim else xx * w
+        return dot, rows[:, None], np.einsum("rj,rj->r", U, V)[None, :], V
+
+    def vjp(
+        self, X: Array, U: np.ndarray, metric: Any = 1.0, xx: np.ndarray | None = None, learn_metric: bool = False
+    ) -> tuple[np.ndarray, Pullback]:
+        dot, xx_, uu, V = self._invariants(X, U, metric, xx)
+        K = self.value(dot, xx_, uu)
+
+        def pullback(G: np.ndarray) -> tuple[np.ndarray, Any]:
+            d_dot, d_xx, d_uu = self.slopes(dot, xx_, uu, K)
+            T = _contract(G, d_uu, axis=0)
+            S = _contract(G, d_xx, axis=1) if learn_metric else None
+            D = np.multiply(G, d_dot, out=G)
+            return _to_parameters(X, U, metric, _number(self), D, S, T, xx_, learn_metric)
+
+        return K, pullback
+
+    def diagonal(self, X: Array) -> np.ndarray:
+        xx = squared_norms(X, _number(self))[:, None]
+        return np.asarray(self.value(xx.copy(), xx, xx)).ravel()
+
+    def with_bandwidth(self, factor: Any) -> Kernel:
+        if np.ndim(factor) or "gamma" not in self.get_params(deep=False):
+            return super().with_bandwidth(factor)
+        return self.__class__(**{**self.get_params(deep=False), "gamma": _number(self) * factor})
+
+
+class DotKernel(InvariantKernel):
+    """A kernel of gamma * x.u alone: a subclass defines ``value(dot)`` and ``slope(dot, value)``."""
+
+    uses_norms = False
+
+    def value(self, dot: np.ndarray, xx: Any = None, uu: Any = None) -> np.ndarray:
+        raise NotImplementedError(f"{type(self).__name__} must define value(dot).")
+
+    def slope(self, dot: np.ndarray, value: np.ndarray) -> Any:
+        """Return dk/d(gamma x.u)."""
+        raise NotImplementedError(f"{type(self).__name__} must define slope(dot, value).")
+
+    def slopes(self, dot: np.ndarray, xx: Any, uu: Any, value: np.ndarray) -> tuple[Any, Any, Any]:
+        return self.slope(dot, value), None, None
+
+
+class DistanceKernel(InvariantKernel):
+    """A kernel of s = gamma * |x - u|^2: a subclass defines ``profile(s)`` and ``slope(s, value)``, and profile(0) is 1.
+
+    ``gamma="mean"`` becomes 1 / (2 t^2) with t the mean distance of training rows, ``"median"`` likewise, when a model is fitted.
+    ``profile`` may overwrite s; then ``slope`` must do with the value.
+    """
+
+    stationary = True
+
+    def profile(self, s: np.ndarray) -> np.ndarray:
+        """Return k as a function of s >= 0."""
+        raise NotImplementedError(f"{type(self).__name__} must define profile(s).")
+
+    def slope(self, s: np.ndarray, value: np.ndarray) -> Any:
+        """Return dk/ds."""
+        raise NotImplementedError(f"{type(self).__name__} must define slope(s, value).")
+
+    def vjp(
+        self, X: Array, U: np.ndarray, metric: Any = 1.0, xx: np.ndarray | None = None, learn_metric: bool = False
+    ) -> tuple[np.ndarray, Pullback]:
+        s, xx_, uu, V = self._invariants(X, U, metric, xx)
+        s *= -2.0
+        s += xx_
+        s += uu
+        np.maximum(s, 0.0, out=s)  # rounding can leave a distance just below zero
+        K = self.profile(s)
+
+        def pullback(G: np.ndarray) -> tuple[np.ndarray, Any]:
+            E = np.multiply(G, self.slope(s, K), out=G)
+            T = np.ones(len(E), E.dtype) @ E
+            S = E @ np.ones(E.shape[1], E.dtype) if learn_metric else None
+            return _to_parameters(X, U, metric, _number(self), E, S, T, xx_, learn_metric, dot_factor=-2.0)
+
+        return K, pullback
+
+    def diagonal(self, X: Array) -> np.ndarray:
+        return np.ones(X.shape[0])
+
+    def resolved(self, X: Array, weight: np.ndarray) -> Kernel:
+        if not isinstance(self.gamma, str):
+            _number(self)
+            return self
+        if self.gamma not in ("mean", "median"):
+            raise ValueError(f"gamma must be a positive number, 'mean' or 'median'; got {self.gamma!r}.")
+        return self.__class__(**{**self.get_params(deep=False), "gamma": gamma_from_rows(X, weight, self.gamma)})
+
+
+class Rescaled(Kernel):
+    """A kernel with a fixed factor on its metric: k(x, u) under w is the base kernel under factor * w.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        The base kernel.
+    factor : float or ndarray of shape (d,)
+        What the metric is multiplied by: one number, or a relevance for each column.
+    """
+
+    def __init__(self, kernel: Kernel, factor: Any = 1.0) -> None:
+        self.kernel = kernel
+        self.factor = factor
+
+    @property
+    def stationary(self) -> bool:  # type: ignore[override]
+        return self.kernel.stationary
+
+    @property
+    def nonnegative(self) -> bool:  # type: ignore[override]
+        return self.kernel.nonnegative
+
+    @property
+    def shifted(self) -> bool:  # type: ignore[override]
+        return self.kernel.shifted
+
+    def vjp(
+        self, X: Array, U: np.ndarray, metric: Any = 1.0, xx: np.ndarray | None = None, learn_metric: bool = False
+    ) -> tuple[np.ndarray, Pullback]:
+        factor = np.asarray(self.factor)
+        K, pull = self.kernel.vjp(X, U, metric * factor, xx, learn_metric)
+
+        def pullback(G: np.ndarray) -> tuple[np.ndarray, Any]:
+            dU, d_metric = pull(G)
+            if d_metric is None:
+                return dU, None
+            scaled = d_metric * factor
+            return dU, scaled if np.ndim(metric) else np.sum(scaled)
+
+        return K, pullback
+
+    def diagonal(self, X: Array) -> np.ndarray:
+        root = np.sqrt(np.broadcast_to(np.asarray(self.factor, dtype=float), X.shape[1:]))
+        return self.kernel.diagonal(X.multiply(root).tocsr() if sparse.issparse(X) else X * root)
+
+    def resolved(self, X: Array, weight: np.ndarray) -> Kernel:
+        return Rescaled(self.kernel.resolved(X, weight), self.factor)
+
+    def rkhs(self) -> Kernel:
+        return Rescaled(self.kernel.rkhs(), self.factor)
+
+
+def gamma_from_rows(X: Array, weight: np.ndarray, rule: str) -> float:
+    """Return 1 / (2 t^2), t the weighted mean or median distance between different rows of ``X``."""
+    X = X.toarray() if sparse.issparse(X) else np.asarray(X)
+    X = X - np.average(X.astype(np.float64, copy=False), axis=0, weights=weight)  # what rows share would cost digits below
+    norms = np.einsum("ij,ij->i", X, X)
+    above = np.triu_indices(len(X), k=1)
+    sizes = (norms[:, None] + norms[None, :])[above]
+    squared = sizes - 2 * (X @ X.T)[above]
+    distance = np.sqrt(np.maximum(squared, 0.0))
+    pair_weight = (weight[:, None] * weight[None, :])[above]
+    pair_weight[squared <= 1e-12 * sizes] = 0.0  # copies of a row, but for rounding, say nothing of the scale
+    total = pair_weight.sum()
+    if not total > 0:
+        return 1.0
+    if rule == "median":
+        order = np.argsort(distance, kind="stable")
+        share = np.cumsum(pair_weight[order])
+        typical = distance[order][np.searchsorted(share, 0.5 * share[-1])]
+    else:
+        typical = float(distance @ pair_weight / total)
+    return 1.0 / (2.0 * typical**2)
+
+
+def _number(kernel: Any) -> float:
+    gamma = kernel.gamma
+    if isinstance(gamma, str):
+        raise ValueError(
+            f"gamma={gamma!r} of {type(kernel).__name__} is chosen from data when a model is fitted; "
+            "give a number to evaluate the kernel by itself."
+        )
+    if not (np.isscalar(gamma) and np.isfinite(gamma) and gamma > 0):
+        raise ValueError(f"gamma must be a positive number; got {gamma!r}.")
+    return float(gamma)
+
+
+def _contract(G: np.ndarray, slope: Any, axis: int) -> np.ndarray | None:
+    """Return the sum over ``axis`` of G * slope, for a slope that broadcasts to G or is None (zero)."""
+    if slope is None:
+        return None
+    slope = np.broadcast_to(np.asarray(slope, dtype=G.dtype), G.shape)
+    return np.einsum("ir,ir->r" if axis == 0 else "ir,ir->i", G, slope)
+
+
+def _to_parameters(
+    X: Array,
+    U: np.ndarray,
+    metric: Any,
+    gamma: float,
+    D: np.ndarray,
+    S: np.ndarray | None,
+    T: np.ndarray | None,
+    xx: np.ndarray | None,
+    learn_metric: bool,
+    dot_factor: float = 1.0,
+) -> tuple[np.ndarray, Any]:
+    """Turn cotangents of the invariants (``dot_factor`` * D of x.u, S of |x|^2, T of |u|^2) into those of U and the metric."""
+    P = np.asarray((X.T @ D).T if sparse.issparse(X) else D.T @ X)
+    P *= dot_factor * gamma
+    dU = P * metric
+    if T is not None:
+        dU += (2.0 * gamma) * T[:, None] * (U * metric)
+    if not learn_metric:
+        return dU, None
+    d_metric = np.einsum("rj,rj->j", U, P)
+    if T is not None:
+        d_metric += gamma * (T @ (U * U))
+    if np.ndim(metric) == 0:
+        d_scale = d_metric.sum()
+        # xx holds gamma * metric * |x|^2 already: no second product with X is needed for one common scale.
+        return dU, d_scale if S is None else d_scale + S @ xx[:, 0] / metric  # type: ignore[index]
+    if S is not None:
+        squares = X.multiply(X) if sparse.issparse(X) else X * X
+        d_metric += gamma * np.asarray(squares.T @ S).ravel()
+    return dU, d_metric

@@ -1,0 +1,135 @@
+"""Kernels of a dot product: they compare x with u by what they share."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from spkm._checks import check_real
+from spkm.kernels._base import Array, DotKernel, InvariantKernel, Kernel
+
+
+class _PerColumn:
+    """gamma="auto": one over the number of columns, so that a product of standardised rows is of order one."""
+
+    gamma: Any
+
+    def resolved(self, X: Array, weight: np.ndarray) -> Kernel:
+        if not isinstance(self.gamma, str):
+            return self  # type: ignore[return-value]
+        if self.gamma != "auto":
+            raise ValueError(f"gamma must be a positive number or 'auto'; got {self.gamma!r}.")
+        params = self.get_params(deep=False)  # type: ignore[attr-defined]
+        return self.__class__(**{**params, "gamma": 1.0 / max(X.shape[1], 1)})  # type: ignore[return-value]
+
+
+class Linear(_PerColumn, DotKernel):
+    """Linear kernel, k(x, u) = gamma x.u: the model is a linear one, of rank at most R over the outputs.
+
+    Parameters
+    ----------
+    gamma : float or "auto", default="auto"
+        Factor on the product; "auto" is one over the number of columns.
+    """
+
+    def __init__(self, gamma: Any = "auto") -> None:
+        self.gamma = gamma
+
+    def value(self, dot: np.ndarray, xx: Any = None, uu: Any = None) -> np.ndarray:
+        return dot
+
+    def slope(self, dot: np.ndarray, value: np.ndarray) -> float:
+        return 1.0
+
+
+class Polynomial(_PerColumn, DotKernel):
+    """Polynomial kernel, k(x, u) = (gamma x.u + coef0)^degree.
+
+    Parameters
+    ----------
+    degree : int, default=3
+        Degree.
+    coef0 : float, default=1.0
+        The constant q >= 0; 0 makes the kernel homogeneous.
+    gamma : float or "auto", default="auto"
+        As in :class:`Linear`.
+    """
+
+    def __init__(self, degree: int = 3, coef0: float = 1.0, gamma: Any = "auto") -> None:
+        self.degree = degree
+        self.coef0 = coef0
+        self.gamma = gamma
+
+    def value(self, dot: np.ndarray, xx: Any = None, uu: Any = None) -> np.ndarray:
+        return (dot + check_real("coef0", self.coef0)) ** _degree(self)
+
+    def slope(self, dot: np.ndarray, value: np.ndarray) -> np.ndarray:
+        return self.degree * (dot + self.coef0) ** (self.degree - 1)
+
+
+class NormalizedPolynomial(_PerColumn, InvariantKernel):
+    """Polynomial kernel on the unit sphere of its feature space, (x.u + q)^p / sqrt((x.x + q)^p (u.u + q)^p).
+
+    Parameters
+    ----------
+    degree : int, default=2
+        The degree p.
+    coef0 : float, default=1.0
+        The constant q > 0.
+    gamma : float or "auto", default="auto"
+        Factor on all three products, as in :class:`Linear`.
+    """
+
+    def __init__(self, degree: int = 2, coef0: float = 1.0, gamma: Any = "auto") -> None:
+        self.degree = degree
+        self.coef0 = coef0
+        self.gamma = gamma
+
+    def value(self, dot: np.ndarray, xx: np.ndarray, uu: np.ndarray) -> np.ndarray:
+        if not self.coef0 > 0:
+            raise ValueError(f"coef0 of NormalizedPolynomial must be positive (a zero row has no direction); got {self.coef0!r}.")
+        return ((dot + self.coef0) / np.sqrt((xx + self.coef0) * (uu + self.coef0))) ** _degree(self)
+
+    def slopes(self, dot: np.ndarray, xx: np.ndarray, uu: np.ndarray, value: np.ndarray) -> tuple[Any, Any, Any]:
+        norm = np.sqrt((xx + self.coef0) * (uu + self.coef0))
+        cosine = (dot + self.coef0) / norm
+        half = -0.5 * self.degree * value
+        return self.degree * cosine ** (self.degree - 1) / norm, half / (xx + self.coef0), half / (uu + self.coef0)
+
+
+class Tanimoto(InvariantKernel):
+    """Tanimoto (Jaccard) similarity, k(x, u) = x.u / (x.x + u.u - x.u), for fingerprints and counts.
+
+    Positive semi-definite for all real vectors: x.u / (x.x + u.u) is, and k is the sum of its powers. Columns are taken as they
+    are, never centred or scaled; two zero vectors have similarity 0.
+
+    Examples
+    --------
+    >>> Tanimoto()([[1.0, 1.0, 0.0]], [[1.0, 0.0, 1.0]]).round(4)
+    array([[0.3333]])
+    """
+
+    nonnegative = True
+
+    def value(self, dot: np.ndarray, xx: np.ndarray, uu: np.ndarray) -> np.ndarray:
+        return dot / self._union(dot, xx, uu)
+
+    def slopes(self, dot: np.ndarray, xx: np.ndarray, uu: np.ndarray, value: np.ndarray) -> tuple[Any, Any, Any]:
+        union = self._union(dot, xx, uu)
+        shared = -value / union
+        return (1 + value) / union, shared, shared
+
+    @staticmethod
+    def _union(dot: np.ndarray, xx: np.ndarray, uu: np.ndarray) -> np.ndarray:
+        union = xx + uu
+        union = union - dot
+        union[union <= 0] = 1.0  # both vectors are zero
+        return union
+
+
+def _degree(kernel: Any) -> int:
+    degree = kernel.degree
+    if isinstance(degree, bool) or not isinstance(degree, int | np.integer) or degree < 1:
+        raise ValueError(f"degree must be an integer of at least 1; got {degree!r}.")
+    return int(degree)

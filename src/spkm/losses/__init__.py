@@ -1,0 +1,36 @@
+"""Losses and their names. A new one is a class with two formulas: see ``docs/extend.md``."""
+
+from spkm._registry import Registry
+from spkm.losses._base import Loss, SumLoss
+from spkm.losses._classes import Cosine, Exponential, Log, SmoothHinge, SquaredHinge
+from spkm.losses._real import EpsilonInsensitive, Huber, Poisson, Quantile, Squared
+
+LOSSES = Registry("loss", Loss)
+LOSSES.update(
+    log=Log,
+    squared=Squared,
+    squared_hinge=SquaredHinge,
+    smooth_hinge=SmoothHinge,
+    exponential=Exponential,
+    cosine=Cosine,
+    huber=Huber,
+    epsilon_insensitive=EpsilonInsensitive,
+    quantile=Quantile,
+    poisson=Poisson,
+)
+
+__all__ = [
+    "LOSSES",
+    "Cosine",
+    "EpsilonInsensitive",
+    "Exponential",
+    "Huber",
+    "Log",
+    "Loss",
+    "Poisson",
+    "Quantile",
+    "SmoothHinge",
+    "Squared",
+    "SquaredHinge",
+    "SumLoss",
+]

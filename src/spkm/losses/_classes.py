@@ -1,0 +1,113 @@
+"""Losses of classes. Targets are signs: +1 in the column of the row's class, -1 elsewhere; one column for two classes."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.special import expit, softmax
+
+from spkm.losses._base import Loss, SumLoss
+
+
+class Log(SumLoss):
+    """Logistic loss log(1 + exp(-y f)); with several columns the softmax, log(sum_k exp f_k) - f_class. Gives probabilities."""
+
+    target = "signs"
+    rkhs_strength = 0.03
+
+    def pointwise(self, Y: np.ndarray, F: np.ndarray) -> np.ndarray:
+        if F.shape[1] == 1:
+            return np.logaddexp(0, -Y * F)
+        top = F.max(axis=1, keepdims=True)
+        scores = top + np.log(np.exp(F - top).sum(axis=1, keepdims=True))
+        return scores - np.where(Y > 0, F, 0).sum(axis=1, keepdims=True)
+
+    def slope(self, Y: np.ndarray, F: np.ndarray) -> np.ndarray:
+        if F.shape[1] == 1:
+            return -Y * expit(-Y * F)
+        return softmax(F, axis=1) - (Y > 0)
+
+    def probabilities(self, F: np.ndarray) -> np.ndarray:
+        """Return the probability of each class, (n, n_classes)."""
+        if F.shape[1] == 1:
+            return np.hstack([expit(-F), expit(F)])
+        return softmax(F, axis=1)
+
+
+class SquaredHinge(SumLoss):
+    """Squared margin error, max(0, 1 - y f)^2."""
+
+    target = "signs"
+    rkhs_strength = 0.3
+
+    def pointwise(self, Y: np.ndarray, F: np.ndarray) -> np.ndarray:
+        return np.square(np.maximum(1 - Y * F, 0))
+
+    def slope(self, Y: np.ndarray, F: np.ndarray) -> np.ndarray:
+        return -2 * Y * np.maximum(1 - Y * F, 0)
+
+
+class SmoothHinge(SumLoss):
+    """Hinge max(0, 1 - y f) with a parabola of the given width in place of its corner.
+
+    Parameters
+    ----------
+    width : float, default=0.5
+        The parabola spans margins from 1 - width to 1.
+    """
+
+    target = "signs"
+    rkhs_strength = 0.1
+
+    def __init__(self, width: float = 0.5) -> None:
+        self.width = width
+
+    def pointwise(self, Y: np.ndarray, F: np.ndarray) -> np.ndarray:
+        short = np.maximum(1 - Y * F, 0)
+        curved = np.minimum(short, self.width)
+        return curved * (short - 0.5 * curved) / self.width
+
+    def slope(self, Y: np.ndarray, F: np.ndarray) -> np.ndarray:
+        return -Y * np.clip((1 - Y * F) / self.width, 0, 1)
+
+
+class Exponential(SumLoss):
+    """Boosting's loss, exp(-y f); beyond -y f = 30 it goes on as a straight line, so that it cannot overflow."""
+
+    target = "signs"
+    rkhs_strength = 0.1
+    _linear_from = 30.0
+
+    def pointwise(self, Y: np.ndarray, F: np.ndarray) -> np.ndarray:
+        t = -Y * F
+        inside = np.minimum(t, self._linear_from)
+        return np.exp(inside) * (1 + t - inside)
+
+    def slope(self, Y: np.ndarray, F: np.ndarray) -> np.ndarray:
+        return -Y * np.exp(np.minimum(-Y * F, self._linear_from))
+
+
+class Cosine(Loss):
+    """Cosine proximity -(y.f) / (|y| |f|) of the whole columns, a mean over columns.
+
+    Not a sum over rows but a function of three of them, y.f, f.f and y.y. Its gradient mixes two directions, y and f.
+    """
+
+    target = "signs"
+    scale_free = True
+    _smallest = 1e-150  # keeps the norm of an all-zero prediction from dividing by zero
+
+    def totals(self, Y: np.ndarray, F: np.ndarray, w: np.ndarray) -> np.ndarray:
+        weighted = (w * F).astype(np.float64, copy=False)
+        return np.stack([(weighted * Y).sum(axis=0), (weighted * F).sum(axis=0), (w * (Y * Y)).sum(axis=0, dtype=np.float64)])
+
+    def value(self, totals: np.ndarray) -> float:
+        yf, ff, yy = totals
+        return float(-np.mean(yf / np.sqrt(np.maximum(ff * yy, self._smallest))))
+
+    def directions(self, Y: np.ndarray, F: np.ndarray, w: np.ndarray) -> tuple[np.ndarray, ...]:
+        return w * Y, w * F
+
+    def mix(self, totals: np.ndarray) -> tuple[np.ndarray, ...]:
+        yf, ff, yy = totals
+        norm = len(yf) * np.sqrt(np.maximum(ff * yy, self._smallest))
+        return -1 / norm, yf / (norm * np.maximum(ff, self._smallest))

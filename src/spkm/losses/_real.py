@@ -1,0 +1,115 @@
+"""Losses of real targets."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from spkm.losses._base import SumLoss
+
+
+class Squared(SumLoss):
+    """Squared error, (f - y)^2."""
+
+    def pointwise(self, Y: np.ndarray, F: np.ndarray) -> np.ndarray:
+        return np.square(F - Y)
+
+    def slope(self, Y: np.ndarray, F: np.ndarray) -> np.ndarray:
+        return 2 * (F - Y)
+
+
+class Huber(SumLoss):
+    """Squared for small residuals r = f - y, linear for large ones: r^2 / 2 to |r| = delta, then delta (|r| - delta / 2).
+
+    Parameters
+    ----------
+    delta : float, default=1.0
+        Where the two meet, in standard deviations of y when an estimator fits.
+    """
+
+    def __init__(self, delta: float = 1.0) -> None:
+        self.delta = delta
+
+    def pointwise(self, Y: np.ndarray, F: np.ndarray) -> np.ndarray:
+        r = np.abs(F - Y)
+        small = np.minimum(r, self.delta)
+        return small * (r - 0.5 * small)
+
+    def slope(self, Y: np.ndarray, F: np.ndarray) -> np.ndarray:
+        return np.clip(F - Y, -self.delta, self.delta)
+
+
+class EpsilonInsensitive(SumLoss):
+    """Squared error beyond a tube, max(0, |f - y| - epsilon)^2.
+
+    Parameters
+    ----------
+    epsilon : float, default=0.1
+        Half the width of the tube, in standard deviations of y when an estimator fits.
+    """
+
+    def __init__(self, epsilon: float = 0.1) -> None:
+        self.epsilon = epsilon
+
+    def pointwise(self, Y: np.ndarray, F: np.ndarray) -> np.ndarray:
+        return np.square(np.maximum(np.abs(F - Y) - self.epsilon, 0))
+
+    def slope(self, Y: np.ndarray, F: np.ndarray) -> np.ndarray:
+        r = F - Y
+        return 2 * np.sign(r) * np.maximum(np.abs(r) - self.epsilon, 0)
+
+
+class Quantile(SumLoss):
+    """Pinball loss of a quantile, (q - 1/2) r + |r| / 2 with r = y - f, where |r| is a parabola for |r| < width.
+
+    Parameters
+    ----------
+    quantile : float, default=0.5
+        The quantile q that f estimates.
+    width : float, default=0.05
+        Half the width of the parabola, in standard deviations of y when an estimator fits.
+    """
+
+    def __init__(self, quantile: float = 0.5, width: float = 0.05) -> None:
+        self.quantile = quantile
+        self.width = width
+
+    def pointwise(self, Y: np.ndarray, F: np.ndarray) -> np.ndarray:
+        if not 0 < self.quantile < 1:
+            raise ValueError(f"quantile must lie between 0 and 1; got {self.quantile!r}.")
+        r = Y - F
+        size = np.abs(r)
+        smooth = np.where(size < self.width, 0.5 * (r * r / self.width + self.width), size)
+        return (self.quantile - 0.5) * r + 0.5 * smooth
+
+    def slope(self, Y: np.ndarray, F: np.ndarray) -> np.ndarray:
+        return -(self.quantile - 0.5) - 0.5 * np.clip((Y - F) / self.width, -1, 1)
+
+
+class Poisson(SumLoss):
+    """Poisson deviance with a log link, exp(f) - y f; predictions are exp(f).
+
+    Beyond f = 30 the exponential goes on as a straight line, so that a wild step of a solver stays finite.
+    """
+
+    standardize_target = False
+    _linear_from = 30.0
+
+    def pointwise(self, Y: np.ndarray, F: np.ndarray) -> np.ndarray:
+        inside = np.minimum(F, self._linear_from)
+        return np.exp(inside) * (1 + F - inside) - Y * F
+
+    def slope(self, Y: np.ndarray, F: np.ndarray) -> np.ndarray:
+        return np.exp(np.minimum(F, self._linear_from)) - Y
+
+    def predict(self, F: np.ndarray) -> np.ndarray:
+        return np.exp(F)
+
+    def working_target(self, Y: np.ndarray) -> np.ndarray:
+        mean = Y.mean(axis=0)
+        return np.log(np.maximum(Y, np.where(mean > 0, 0.1 * mean, 1e-3)))  # a column of zeros has no mean to go by
+
+    def check_target(self, y: np.ndarray) -> None:
+        if np.min(y) < 0:
+            raise ValueError(f"loss='poisson' needs non-negative targets; y has minimum {np.min(y):g}. Use 'squared' instead.")
+        if not np.sum(y) > 0:
+            raise ValueError("loss='poisson' needs a positive target; all of y is zero.")

@@ -1,0 +1,253 @@
+"""The model f(x) = b + sum_j sum_r c_jr k_j(x, u_jr): a sum of terms, a term a product of views, a view a kernel on some columns.
+
+All parameters of one fit are one flat vector ``theta``: for each view its basis vectors and its learned metric, then the weights C
+(R, m), then the intercept (m,).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from spkm.kernels import Kernel, squared_norms
+from spkm.sources import Block
+
+
+@dataclass(frozen=True)
+class View:
+    """A kernel on some columns.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        With numbers for all its parameters.
+    columns : ndarray of int, default=None
+        The columns it looks at; all when None.
+    metric : {"fixed", "scale", "relevances"}, default="fixed"
+        What is learned of the metric beside the kernel's own parameters: nothing; one factor, the bandwidth; or a factor for each column.
+        The parameters are logarithms of the factors, so 0 is the kernel as it stands.
+    """
+
+    kernel: Kernel
+    columns: np.ndarray | None = None
+    metric: str = "fixed"
+
+    def width(self, n_features: int) -> int:
+        """Return the number of columns looked at."""
+        return n_features if self.columns is None else len(self.columns)
+
+    def metric_size(self, n_features: int) -> int:
+        """Return the number of learned parameters of the metric."""
+        return {"fixed": 0, "scale": 1, "relevances": self.width(n_features)}[self.metric]
+
+
+@dataclass(frozen=True)
+class Term:
+    """``n_basis`` vectors whose kernel is the product of the kernels of the views."""
+
+    n_basis: int
+    views: tuple[View, ...]
+
+
+@dataclass
+class Params:
+    """Named parts of theta, as views on it: per view a basis (R_j, d_j) and the logarithm of its metric; C (R, m); b (m,)."""
+
+    basis: list[np.ndarray]
+    log_metric: list[np.ndarray]
+    weights: np.ndarray
+    intercept: np.ndarray
+
+
+@dataclass
+class PreimageModel:
+    """Packing, features, predictions and their pullbacks.
+
+    Parameters
+    ----------
+    terms : list of Term
+        The parts that are added up.
+    n_features, n_outputs : int
+        Columns of X, columns of F.
+    fit_intercept : bool, default=True
+        Without one, the intercept in theta stays as it is: its gradient is zero.
+    """
+
+    terms: list[Term]
+    n_features: int
+    n_outputs: int
+    fit_intercept: bool = True
+    n_basis: int = field(init=False)
+    n_params: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.n_basis = sum(term.n_basis for term in self.terms)
+        self.views = [(term.n_basis, view) for term in self.terms for view in term.views]
+        sizes = [(R * v.width(self.n_features), v.metric_size(self.n_features)) for R, v in self.views]
+        self._cuts = np.cumsum([0] + [s for pair in sizes for s in pair]).tolist()
+        self._weights_at = self._cuts[-1]
+        self._intercept_at = self._weights_at + self.n_basis * self.n_outputs
+        self.n_params = self._intercept_at + self.n_outputs
+
+    @property
+    def basis_part(self) -> slice:
+        """Where theta holds basis vectors and metrics."""
+        return slice(0, self._weights_at)
+
+    @property
+    def weights_part(self) -> slice:
+        """Where theta holds weights and intercept."""
+        return slice(self._weights_at, self.n_params)
+
+    def unpack(self, theta: np.ndarray) -> Params:
+        """Return the parts of ``theta``, as views on it."""
+        basis, log_metric = [], []
+        for k, (R, view) in enumerate(self.views):
+            a, b, c = self._cuts[2 * k : 2 * k + 3]
+            basis.append(theta[a:b].reshape(R, view.width(self.n_features)))
+            log_metric.append(theta[b:c])
+        weights = theta[self._weights_at : self._intercept_at].reshape(self.n_basis, self.n_outputs)
+        return Params(basis, log_metric, weights, theta[self._intercept_at :])
+
+    def pack(self, params: Params) -> np.ndarray:
+        """Return one flat vector of the parts."""
+        parts = [np.ravel(a) for pair in zip(params.basis, params.log_metric, strict=True) for a in pair]
+        return np.concatenate([*parts, np.ravel(params.weights), np.ravel(params.intercept)])
+
+    def zeros(self) -> tuple[np.ndarray, Params]:
+        """Return a theta of zeros and its parts."""
+        theta = np.zeros(self.n_params)
+        return theta, self.unpack(theta)
+
+    def features(self, block: Block, theta: np.ndarray) -> tuple[np.ndarray, Callable[[np.ndarray], np.ndarray]]:
+        """Return the features k(x, u) of a block, (n, R), and the map from their cotangent to that of theta's basis part.
+
+        The pullback may overwrite the cotangent.
+        """
+        params = self.unpack(theta.astype(block.X.dtype, copy=False))
+        values, pulls = [], []
+        for k, (_, view) in enumerate(self.views):
+            X = block.X if view.columns is None else block.X[:, view.columns]
+            learn = view.metric != "fixed"
+            metric = _metric(view, params.log_metric[k])
+            key = None if view.columns is None else view.columns.tobytes()  # models of other columns may share the rows
+            if np.ndim(metric) == 0 and key not in block.cache:
+                block.cache[key] = squared_norms(X)
+            K, pull = view.kernel.vjp(X, params.basis[k], metric, block.cache.get(key), learn)
+            values.append(K)
+            pulls.append((pull, metric))
+        products = list(self._by_term(values))
+        Phi = products[0] if len(products) == 1 else np.hstack(products)
+
+        def pullback(G: np.ndarray) -> np.ndarray:
+            gradient = np.empty(self._weights_at, dtype=Phi.dtype)
+            parts = self.unpack_basis(gradient)
+            for k, cotangent in enumerate(self._cotangents(G, values)):
+                pull, metric = pulls[k]
+                dU, d_metric = pull(cotangent)
+                parts[k][0][...] = dU
+                parts[k][1][...] = 0.0 if d_metric is None else d_metric * metric  # d/d log w = w d/dw
+            return gradient
+
+        return Phi, pullback
+
+    def gram(self, theta: np.ndarray) -> list[tuple[np.ndarray, Callable[[np.ndarray], np.ndarray]]]:
+        """Return for each term the kernel matrix k(U, U) of its RKHS and the map from a symmetric cotangent to theta's basis part."""
+        params = self.unpack(theta)
+        grams = []
+        k = 0
+        for term in self.terms:
+            first = k
+            values, pulls = [], []
+            for view in term.views:
+                U = params.basis[k]
+                metric = _metric(view, params.log_metric[k])
+                K, pull = view.kernel.rkhs().vjp(U, U, metric, None, view.metric != "fixed")
+                values.append(K)
+                pulls.append((pull, metric))
+                k += 1
+            grams.append((np.prod(values, axis=0) if len(values) > 1 else values[0], self._gram_pullback(first, values, pulls)))
+        return grams
+
+    def _gram_pullback(self, first: int, values: list, pulls: list) -> Callable[[np.ndarray], np.ndarray]:
+        def pullback(G: np.ndarray) -> np.ndarray:
+            gradient = np.zeros(self._weights_at)
+            parts = self.unpack_basis(gradient)
+            for j, (pull, metric) in enumerate(pulls):
+                cotangent = _times_others(G, values, j)
+                dU, d_metric = pull(cotangent)
+                parts[first + j][0][...] = 2 * dU  # u stands on both sides of k(u, u'), and G is symmetric
+                parts[first + j][1][...] = 0.0 if d_metric is None else d_metric * metric
+            return gradient
+
+        return pullback
+
+    def unpack_basis(self, gradient: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
+        """Return (basis, log metric) of every view, as views on the basis part of a theta."""
+        cuts = self._cuts
+        shaped = []
+        for k, (R, view) in enumerate(self.views):
+            a, b, c = cuts[2 * k : 2 * k + 3]
+            shaped.append((gradient[a:b].reshape(R, view.width(self.n_features)), gradient[b:c]))
+        return shaped
+
+    def predict(self, block: Block, theta: np.ndarray) -> np.ndarray:
+        """Return the predictions F of a block, (n, m)."""
+        return self.vjp(block, theta)[0]
+
+    def vjp(self, block: Block, theta: np.ndarray) -> tuple[np.ndarray, Callable[[np.ndarray], np.ndarray]]:
+        """Return the predictions of a block and the map from dL/dF to dL/dtheta."""
+        Phi, pull = self.features(block, theta)
+        params = self.unpack(theta.astype(Phi.dtype, copy=False))
+        F = Phi @ params.weights
+        F += params.intercept
+
+        def pullback(S: np.ndarray) -> np.ndarray:
+            gradient = np.zeros(self.n_params, dtype=Phi.dtype)
+            gradient[self._weights_at : self._intercept_at] = (Phi.T @ S).ravel()
+            if self.fit_intercept:
+                gradient[self._intercept_at :] = S.sum(axis=0)
+            gradient[: self._weights_at] = pull(S @ params.weights.T)
+            return gradient
+
+        return F, pullback
+
+    def _by_term(self, values: list) -> Any:
+        k = 0
+        for term in self.terms:
+            product = values[k]
+            for other in values[k + 1 : k + len(term.views)]:
+                product = product * other
+            yield product
+            k += len(term.views)
+
+    def _cotangents(self, G: np.ndarray, values: list) -> Any:
+        """Yield dL/dk of every view: the columns of its term times the values of the term's other views."""
+        k = column = 0
+        for term in self.terms:
+            part = G[:, column : column + term.n_basis]
+            group = values[k : k + len(term.views)]
+            for j in range(len(group)):
+                yield _times_others(part, group, j)
+            k += len(group)
+            column += term.n_basis
+
+
+def _times_others(G: np.ndarray, values: list, j: int) -> np.ndarray:
+    others = [v for i, v in enumerate(values) if i != j]
+    if not others:
+        return G
+    product = G * others[0]
+    for other in others[1:]:
+        product *= other
+    return product
+
+
+def _metric(view: View, log_metric: np.ndarray) -> Any:
+    if view.metric == "fixed":
+        return 1.0
+    factors = np.exp(log_metric)
+    return factors[0] if view.metric == "scale" else factors

@@ -1,0 +1,270 @@
+"""Penalties on the basis vectors U (R, d) and on the weights C (R, m).
+
+A penalty has a ``value``; a smooth one has a ``gradient`` too, another a ``prox``: prox(A, step) is the minimiser over B of
+|B - A|^2 / 2 + step * value(B). Neither changes its argument. :class:`RKHSNorm` and :class:`Evidence` need the kernel matrix of the
+basis, which the objective hands over.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+
+from spkm._registry import Registry
+
+
+class Penalty(BaseEstimator):
+    """Base of all penalties. ``on`` tells which parameters it may be used for."""
+
+    on: tuple[str, ...] = ("basis", "weights")
+
+    def value(self, A: np.ndarray) -> float:
+        """Return the penalty of A."""
+        raise NotImplementedError(f"{type(self).__name__} must define value(A).")
+
+    def support(self, A: np.ndarray) -> np.ndarray:
+        """Return which entries of A are in use, a boolean array like A."""
+        return A != 0
+
+
+class SquaredL2(Penalty):
+    """strength / 2 * sum of squares.
+
+    Parameters
+    ----------
+    strength : float, default=1e-3
+        The factor.
+    """
+
+    def __init__(self, strength: float = 1e-3) -> None:
+        self.strength = strength
+
+    def value(self, A: np.ndarray) -> float:
+        return 0.5 * self.strength * float(np.vdot(A, A))
+
+    def gradient(self, A: np.ndarray) -> np.ndarray:
+        """Return the derivative of the value in A."""
+        return self.strength * A
+
+
+class L1(Penalty):
+    """strength * sum of absolute values: entries become exactly zero.
+
+    Parameters
+    ----------
+    strength : float, default=1e-3
+        The factor.
+    nonnegative : bool, default=False
+        Whether entries must not be negative.
+    """
+
+    def __init__(self, strength: float = 1e-3, nonnegative: bool = False) -> None:
+        self.strength = strength
+        self.nonnegative = nonnegative
+
+    def value(self, A: np.ndarray) -> float:
+        if self.nonnegative and np.min(A, initial=0.0) < 0:
+            return np.inf
+        return self.strength * float(np.abs(A).sum())
+
+    def prox(self, A: np.ndarray, step: float) -> np.ndarray:
+        """Return the soft threshold of A."""
+        if self.nonnegative:
+            return np.maximum(A - step * self.strength, 0)
+        return soft_threshold(A, step * self.strength)
+
+
+class ElasticNet(Penalty):
+    """strength * (l1_ratio * |A|_1 + (1 - l1_ratio) / 2 * |A|^2).
+
+    Parameters
+    ----------
+    strength : float, default=1e-3
+        The factor.
+    l1_ratio : float, default=0.5
+        The share of the first term.
+    """
+
+    def __init__(self, strength: float = 1e-3, l1_ratio: float = 0.5) -> None:
+        self.strength = strength
+        self.l1_ratio = l1_ratio
+
+    def value(self, A: np.ndarray) -> float:
+        squares = 0.5 * (1 - self.l1_ratio) * float(np.vdot(A, A))
+        return self.strength * (self.l1_ratio * float(np.abs(A).sum()) + squares)
+
+    def prox(self, A: np.ndarray, step: float) -> np.ndarray:
+        """Return the soft threshold of A, shrunk."""
+        shrunk = soft_threshold(A, step * self.strength * self.l1_ratio)
+        return shrunk / (1 + step * self.strength * (1 - self.l1_ratio))
+
+
+class L1Ball(Penalty):
+    """Each row of A has an l1 norm of at most ``radius``: zero inside, infinite outside.
+
+    Parameters
+    ----------
+    radius : float, default=1.0
+        The radius P of the ball.
+
+    References
+    ----------
+    Duchi, Shalev-Shwartz, Singer, Chandra: Efficient projections onto the l1-ball for learning in high dimensions, ICML 2008.
+    """
+
+    def __init__(self, radius: float = 1.0) -> None:
+        self.radius = radius
+
+    def value(self, A: np.ndarray) -> float:
+        norms = np.abs(A).sum(axis=1)
+        return 0.0 if np.all(norms <= self.radius * (1 + 1e-6)) else np.inf
+
+    def prox(self, A: np.ndarray, step: float) -> np.ndarray:
+        """Return the Euclidean projection of each row onto the ball (any step)."""
+        size = np.abs(A)
+        outside = size.sum(axis=1) > self.radius
+        if not outside.any():
+            return A.copy()
+        ordered = -np.sort(-size[outside], axis=1)
+        # The threshold t solves sum_j max(|a_j| - t, 0) = radius: with the k largest entries above it, t = (their sum - radius) / k.
+        candidates = (np.cumsum(ordered, axis=1, dtype=np.float64) - self.radius) / np.arange(1, A.shape[1] + 1)
+        # At least the largest counts, which rounding would deny where the radius is next to nothing.
+        last = np.maximum(np.count_nonzero(ordered > candidates, axis=1), 1) - 1
+        projected = A.copy()
+        projected[outside] = soft_threshold(A[outside], np.take_along_axis(candidates, last[:, None], axis=1))
+        return projected
+
+
+class GroupL2(Penalty):
+    """strength * sum over groups of columns of sqrt(columns in the group) * |A[:, group]|: a group leaves all rows at once.
+
+    Without ``groups`` each column is a group: the l2,1 norm over features. With ``l1_ratio`` above 0 entries inside a group become zero
+    too (sparse group).
+
+    Parameters
+    ----------
+    strength : float, default=1e-3
+        The factor.
+    groups : array-like of shape (d,), default=None
+        A label for every column; columns of one label are one group.
+    l1_ratio : float, default=0.0
+        Share of an additional entrywise l1 norm.
+    """
+
+    on = ("basis",)
+
+    def __init__(self, strength: float = 1e-3, groups: Any = None, l1_ratio: float = 0.0) -> None:
+        self.strength = strength
+        self.groups = groups
+        self.l1_ratio = l1_ratio
+
+    def _labels(self, d: int) -> np.ndarray:
+        if self.groups is None:
+            return np.arange(d)
+        labels = np.unique(np.asarray(self.groups), return_inverse=True)[1]
+        if labels.shape != (d,):
+            raise ValueError(f"groups must hold one label for each of the {d} columns; got {np.shape(self.groups)}.")
+        return labels
+
+    def _norms(self, A: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        labels = self._labels(A.shape[1])
+        squares = np.bincount(labels, weights=np.einsum("rj,rj->j", A, A))
+        return labels, np.sqrt(squares), np.sqrt(np.bincount(labels))
+
+    def value(self, A: np.ndarray) -> float:
+        _, norms, size = self._norms(A)
+        groups = (1 - self.l1_ratio) * float(size @ norms)
+        return self.strength * (groups + self.l1_ratio * float(np.abs(A).sum()))
+
+    def prox(self, A: np.ndarray, step: float) -> np.ndarray:
+        """Return the entrywise soft threshold, then that of the groups' norms: exact for the sum of the two."""
+        A = soft_threshold(A, step * self.strength * self.l1_ratio)
+        labels, norms, size = self._norms(A)
+        return A * shrink_factors(norms, step * self.strength * (1 - self.l1_ratio) * size)[labels]
+
+
+class RowL2(Penalty):
+    """strength * sum over rows of their l2 norm: a basis vector leaves for all outputs at once.
+
+    Parameters
+    ----------
+    strength : float, default=1e-3
+        The factor.
+    """
+
+    on = ("weights",)
+
+    def __init__(self, strength: float = 1e-3) -> None:
+        self.strength = strength
+
+    def value(self, A: np.ndarray) -> float:
+        return self.strength * float(np.linalg.norm(A, axis=1).sum())
+
+    def prox(self, A: np.ndarray, step: float) -> np.ndarray:
+        """Return A with the norm of every row reduced."""
+        return A * shrink_factors(np.linalg.norm(A, axis=1), step * self.strength)[:, None]
+
+
+class RKHSNorm(Penalty):
+    """strength / 2 * trace(C' k(U, U) C), the squared norm of f in the kernel's Hilbert space.
+
+    Smooth in the weights, the basis and the bandwidth.
+
+    Parameters
+    ----------
+    strength : float or "auto", default="auto"
+        The factor; "auto" is the loss's own number over the sum of the row weights.
+    """
+
+    on = ("weights",)
+
+    def __init__(self, strength: Any = "auto") -> None:
+        self.strength = strength
+
+    def value_of_gram(self, C: np.ndarray, K: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
+        """Return the value and its derivatives in C and in the kernel matrix K of the basis."""
+        KC = K @ C
+        return 0.5 * self.strength * float(np.vdot(C, KC)), self.strength * KC, 0.5 * self.strength * (C @ C.T)
+
+
+class Evidence(Penalty):
+    """Marginal likelihood of the sparse Gaussian process whose mean the model is, for squared loss.
+
+    Strength of the RKHS norm, relevances of the columns and basis are learned together, without a grid or a hold-out; the formula is
+    in ``spkm.profiled``.
+
+    Parameters
+    ----------
+    trace : float or "auto", default="auto"
+        Weight of the trace term that keeps the basis near the data; "auto" is min(0.3, 0.2 R d / n). Measured: 0 overfits.
+    prior : float, default=0.1
+        Strength of the pull of log relevances towards their mean, per row.
+    noise : float, default=0.1
+        First ratio of noise to signal variance.
+    """
+
+    on = ("weights",)
+
+    def __init__(self, trace: Any = "auto", prior: float = 0.1, noise: float = 0.1) -> None:
+        self.trace = trace
+        self.prior = prior
+        self.noise = noise
+
+
+def soft_threshold(A: np.ndarray, threshold: Any) -> np.ndarray:
+    """Return sign(A) * max(|A| - threshold, 0)."""
+    return np.sign(A) * np.maximum(np.abs(A) - threshold, 0)
+
+
+def shrink_factors(norms: np.ndarray, thresholds: Any) -> np.ndarray:
+    """Return max(0, 1 - threshold / norm), and 0 where the norm is 0."""
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        return np.where(norms > 0, np.maximum(1 - thresholds / norms, 0), 0)
+
+
+BASIS_PENALTIES = Registry("basis_penalty", Penalty)
+BASIS_PENALTIES.update(l1=L1, l1_ball=L1Ball, l2=SquaredL2, elastic_net=ElasticNet, features=GroupL2)
+WEIGHT_PENALTIES = Registry("weight_penalty", Penalty)
+WEIGHT_PENALTIES.update(rkhs=RKHSNorm, l1=L1, rows=RowL2, l2=SquaredL2, elastic_net=ElasticNet, evidence=Evidence)

@@ -1,0 +1,135 @@
+"""Mini-batch steps, for many rows or many classes."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from spkm.losses import Squared
+from spkm.objective import Objective
+from spkm.penalties import Evidence, RKHSNorm, SquaredL2
+from spkm.profiled import VariableProjection
+from spkm.solvers._base import OnIteration, Result, Solver, part_steps
+from spkm.sources import Block
+
+BETA_1, BETA_2, EPSILON = 0.9, 0.99, 1e-8
+WARM_UP = 0.05  # share of the steps over which rates rise to their height; from there they fall to zero as a cosine
+PENALTY_EVERY = 8  # steps; penalties change slowly, and k(U, U) costs as much as a small batch
+SPLIT_FROM = 2e7  # multiplications in a step from which its batch is cut in two, for two threads
+
+
+class Adam(Solver):
+    """Adam on mini-batches, with a prox after each step where a penalty needs one; float32 inside.
+
+    The rates suit standardised columns and targets. With squared loss and a quadratic penalty the weights are solved for exactly
+    at the end.
+
+    Parameters
+    ----------
+    max_iter : int, default=None
+        Passes over the rows; None is 20, or fewer for many rows: what makes 4,000 to 5,000 steps.
+    batch_size : int, default=None
+        Rows in a step; None is 32 to 256, growing to 1024 for many rows.
+    basis_rate, weight_rate, metric_rate : float, default=0.05, 0.1 and 0.01
+        Heights of the rates: of U in units of the mean distance of rows over sqrt(d), of C and b, and of the log bandwidth.
+    """
+
+    def __init__(
+        self,
+        max_iter: int | None = None,
+        batch_size: int | None = None,
+        basis_rate: float = 0.05,
+        weight_rate: float = 0.1,
+        metric_rate: float = 0.01,
+    ) -> None:
+        self.max_iter = max_iter
+        self.batch_size = batch_size
+        self.basis_rate = basis_rate
+        self.weight_rate = weight_rate
+        self.metric_rate = metric_rate
+
+    def refuses(self, objective: Objective) -> str | None:
+        if any(isinstance(p, Evidence) for p in objective.weight_penalties):
+            return "weight_penalty='evidence' needs squared loss and solver='varpro' (or 'auto')."
+        return None
+
+    def schedule(self, n_rows: int) -> tuple[int, int]:
+        """Return the batch size and the number of steps."""
+        default = int(np.clip(n_rows // 8, 32, 256)) if n_rows <= 2**17 else int(np.clip(n_rows // 512, 256, 1024))
+        batch = min(self.batch_size or default, n_rows)
+        if self.max_iter is not None:
+            return batch, max(1, int(self.max_iter * n_rows / batch))
+        return batch, int(np.clip(20 * n_rows / batch, 4000, 5000))
+
+    def minimize(
+        self, objective: Objective, theta: np.ndarray, rng: np.random.Generator, on_iteration: OnIteration | None = None
+    ) -> Result:
+        source = objective.source
+        batch, n_steps = self.schedule(source.n_rows)
+        rates = self._rates(objective, rng)
+        theta = theta.astype(np.float32)
+        slow, fast = np.zeros_like(theta), np.zeros_like(theta)
+        smooth_prox = objective.is_smooth
+        order, at = rng.permutation(source.n_rows), 0
+        interrupted = False
+        trace: list[float] = []
+        report_every = max(1, n_steps // 50)
+        running = 0.0
+        penalty, d_penalty = objective.smooth_penalty(theta.astype(np.float64))
+        try:
+            for step in range(1, n_steps + 1):
+                if at + batch > source.n_rows:
+                    order, at = rng.permutation(source.n_rows), 0
+                block = source.take(order[at : at + batch])
+                at += batch
+                value, gradient = self._loss(objective, block, theta)
+                if step % PENALTY_EVERY == 0:
+                    penalty, d_penalty = objective.smooth_penalty(theta.astype(np.float64))
+                    d_penalty = d_penalty.astype(np.float32)
+                gradient = gradient + d_penalty
+                if not np.all(np.isfinite(gradient)):
+                    continue  # a wild batch is left out
+                slow += (1 - BETA_1) * (gradient - slow)
+                fast += (1 - BETA_2) * (gradient * gradient - fast)
+                share = step / n_steps
+                height = share / WARM_UP if share < WARM_UP else 0.5 * (1 + np.cos(np.pi * (share - WARM_UP) / (1 - WARM_UP)))
+                moving = np.float32(height / (1 - BETA_1**step)) * rates / (np.sqrt(fast / np.float32(1 - BETA_2**step)) + EPSILON)
+                theta -= moving * slow
+                if not smooth_prox:
+                    theta = objective.prox(theta, np.float32(height) * rates)
+                running += (value + penalty - running) * max(1 / step, 0.02)
+                if step % report_every == 0:
+                    trace.append(running)
+                    if on_iteration is not None and on_iteration(len(trace), running):
+                        interrupted = True
+                        break
+        except KeyboardInterrupt:
+            interrupted = True
+        final = theta.astype(np.float64)
+        if isinstance(objective.loss, Squared) and all(isinstance(p, RKHSNorm | SquaredL2) for p in objective.weight_penalties):
+            final = VariableProjection(objective).complete(final[objective.model.basis_part])
+        n_passes = max(1, round(n_steps * batch / source.n_rows))
+        return Result(final, objective.value(final), n_passes, not interrupted, interrupted, trace)
+
+    def _rates(self, objective: Objective, rng: np.random.Generator) -> np.ndarray:
+        source, model = objective.source, objective.model
+        some = np.sort(rng.permutation(source.n_rows)[:1000])
+        X = source.dense(some)
+        steps = []
+        for _, view in model.views:
+            columns = X if view.columns is None else X[:, view.columns]
+            # The mean distance of rows over sqrt(d) is near sqrt(2) times the typical deviation of a column.
+            steps.append(self.basis_rate * np.sqrt(2.0 * columns.var(axis=0).mean()))
+        steps += [self.metric_rate] * len(model.views) + [self.weight_rate, self.weight_rate]
+        return part_steps(objective, steps).astype(np.float32)
+
+    @staticmethod
+    def _loss(objective: Objective, block: Block, theta: np.ndarray) -> tuple[float, np.ndarray]:
+        block = Block(block.X.astype(np.float32), block.Y.astype(np.float32), block.w.astype(np.float32), {})
+        n, work = len(block.w), block.X.shape[0] * block.X.shape[1] * objective.model.n_basis
+        if work < SPLIT_FROM or len(objective.loss.mix(np.ones((3, 1)))) > 1:
+            return objective.block_loss(block, theta)
+        halves = [slice(0, n // 2), slice(n // 2, n)]
+        parts = list(
+            objective.source.each(lambda h: objective.block_loss(Block(block.X[h], block.Y[h], block.w[h], {}), theta), halves)
+        )
+        return parts[0][0] + parts[1][0], parts[0][1] + parts[1][1]

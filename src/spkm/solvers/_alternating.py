@@ -1,0 +1,84 @@
+"""The algorithm of the paper: steps in the basis at fixed weights, then the best weights for the basis."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from spkm.losses import Squared
+from spkm.objective import Objective
+from spkm.penalties import Evidence, RKHSNorm, SquaredL2
+from spkm.profiled import VariableProjection
+from spkm.solvers._base import Monitor, OnIteration, Result, Solver, Stop
+from spkm.solvers._lbfgs import descend
+from spkm.solvers._proximal import proximal_descent
+
+
+class Alternating(Solver):
+    """Algorithm 1 of the paper: (1) gradient steps on U at fixed c, each with its prox or projection; (2) solve for c.
+
+    Step 2 is a ridge regression for squared loss with a quadratic penalty, else a convex problem for a quasi-Newton or proximal
+    solver. Weights start from labels: the class of a start point, or +1 and -1 in turn. Restarts are the estimator's ``n_restarts``.
+
+    Parameters
+    ----------
+    max_iter : int, default=100
+        Most rounds.
+    tol : float, default=1e-5
+        Stop when the objective falls by less than this share over ten rounds.
+    basis_steps, weight_steps : int, default=5 and 50
+        Most gradient steps on U, and iterations on c where it has no closed form, in a round.
+    """
+
+    first_weights = "labels"
+
+    def __init__(self, max_iter: int = 100, tol: float = 1e-5, basis_steps: int = 5, weight_steps: int = 50) -> None:
+        self.max_iter = max_iter
+        self.tol = tol
+        self.basis_steps = basis_steps
+        self.weight_steps = weight_steps
+
+    def refuses(self, objective: Objective) -> str | None:
+        if any(isinstance(p, Evidence) for p in objective.weight_penalties):
+            return "weight_penalty='evidence' needs squared loss and solver='varpro' (or 'auto')."
+        return None
+
+    def minimize(
+        self, objective: Objective, theta: np.ndarray, rng: np.random.Generator, on_iteration: OnIteration | None = None
+    ) -> Result:
+        model = objective.model
+        mask = np.zeros(model.n_params, dtype=bool)
+        mask[model.basis_part] = True
+        theta = objective.prox(theta, 1e-300)
+        monitor = Monitor(theta, objective.value(theta), self.tol, on_iteration)
+        try:
+            for _ in range(self.max_iter):
+                theta = proximal_descent(objective, theta, self.basis_steps, 0.0, mask=mask).theta
+                theta, value = self._solve_weights(objective, theta, mask)
+                monitor.accept(theta, value)
+        except Stop:
+            pass
+        except KeyboardInterrupt:
+            monitor.interrupted = True
+        return monitor.result()
+
+    def _solve_weights(self, objective: Objective, theta: np.ndarray, mask: np.ndarray) -> tuple[np.ndarray, float]:
+        before = objective.value(theta)
+        closed_form = isinstance(objective.loss, Squared) and all(
+            isinstance(p, RKHSNorm | SquaredL2) for p in objective.weight_penalties
+        )
+        if closed_form:
+            solved = VariableProjection(objective).complete(theta[objective.model.basis_part])
+        elif not objective.has_weight_prox:
+            part = objective.model.weights_part
+
+            def of_weights(weights: np.ndarray) -> tuple[float, np.ndarray]:
+                joined = np.concatenate([theta[: part.start], weights])
+                value, gradient = objective.value_and_gradient(joined)
+                return value, gradient[part]
+
+            weights = descend(of_weights, theta[part], self.weight_steps, self.tol, None).theta
+            solved = np.concatenate([theta[: part.start], weights])
+        else:
+            solved = proximal_descent(objective, theta, self.weight_steps, self.tol, mask=~mask).theta
+        after = objective.value(solved)
+        return (solved, after) if after <= before else (theta, before)

@@ -1,0 +1,126 @@
+"""What a solver is: something that lowers an objective from a first theta, keeps the best and says how it ended."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+
+from spkm.objective import Objective
+
+WINDOW = 10  # iterations over which progress is judged
+OnIteration = Callable[[int, float], bool]
+
+
+@dataclass
+class Result:
+    """What a solver returns.
+
+    Attributes
+    ----------
+    theta : ndarray
+        The best parameters seen.
+    value : float
+        The objective there.
+    n_iter : int
+        Iterations (passes over the rows for a stochastic solver).
+    converged : bool
+        Whether the solver stopped because progress had ended, and not for want of iterations.
+    interrupted : bool
+        Whether Ctrl-C or a callback stopped it.
+    trace : list of float
+        The objective after each iteration.
+    noise : float or None
+        The ratio of noise to signal variance, where it was learned.
+    """
+
+    theta: np.ndarray
+    value: float
+    n_iter: int
+    converged: bool
+    interrupted: bool = False
+    trace: list[float] = field(default_factory=list)
+    noise: float | None = None
+
+
+class Solver(BaseEstimator):
+    """Base of all solvers.
+
+    A subclass states what it cannot do in ``refuses(objective)`` and defines ``minimize(objective, theta, rng, on_iteration)``.
+    ``on_iteration(i, value)`` is told of progress, and asks to stop by returning True.
+    """
+
+    #: Where the weights of the first theta come from: a "ridge" regression on the features, or the "labels" of the start points.
+    first_weights = "ridge"
+
+    def refuses(self, objective: Objective) -> str | None:
+        """Return why this solver cannot minimise ``objective``, with what to do, or None."""
+        return None
+
+    def minimize(
+        self, objective: Objective, theta: np.ndarray, rng: np.random.Generator, on_iteration: OnIteration | None = None
+    ) -> Result:
+        """Return the best parameters found from ``theta``."""
+        raise NotImplementedError(f"{type(self).__name__} must define minimize(objective, theta, rng, on_iteration).")
+
+
+class Stop(Exception):
+    """Raised inside a solver's loop to leave it."""
+
+
+class Monitor:
+    """Keeps the best point of a descent, its trace, and decides when it has ended.
+
+    Progress has ended when the objective fell by less than ``tol`` times its size (but at least 0.1) over the last ten iterations.
+    """
+
+    def __init__(self, theta: np.ndarray, value: float, tol: float, on_iteration: OnIteration | None) -> None:
+        self.theta = theta.copy()
+        self.value = value
+        self.tol = tol
+        self.on_iteration = on_iteration
+        self.trace = [value]
+        self.converged = False
+        self.interrupted = False
+
+    @property
+    def n_iter(self) -> int:
+        return len(self.trace) - 1
+
+    def accept(self, theta: np.ndarray, value: float) -> None:
+        """Take note of an iteration that ended at ``theta``; raise :class:`Stop` if it should be the last."""
+        if value < self.value or self.n_iter == 0:
+            self.theta, self.value = theta.copy(), min(value, self.value)
+        self.trace.append(value)
+        if self.on_iteration is not None and self.on_iteration(self.n_iter, value):
+            self.interrupted = True
+            raise Stop
+        if self.n_iter >= WINDOW:
+            fell = self.trace[-1 - WINDOW] - value
+            if fell <= self.tol * max(abs(value), 0.1):
+                self.converged = True
+                raise Stop
+
+    def result(self) -> Result:
+        """Return what was found."""
+        return Result(self.theta, self.value, max(self.n_iter, 1), self.converged, self.interrupted, self.trace)
+
+
+def part_steps(objective: Objective, steps: Any) -> np.ndarray:
+    """Return a theta whose entries are the step of the part they belong to, from one step for each part."""
+    theta, params = objective.model.zeros()
+    parts = [*params.basis, *params.log_metric, params.weights, params.intercept]
+    for part, step in zip(parts, steps, strict=True):
+        part[...] = step
+    return theta
+
+
+def part_dots(objective: Objective, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Return the inner products of a and b, one for each part of theta in the order of :func:`part_steps`."""
+    pa, pb = objective.model.unpack(a), objective.model.unpack(b)
+    pairs = [*zip(pa.basis, pb.basis, strict=True), *zip(pa.log_metric, pb.log_metric, strict=True)]
+    pairs += [(pa.weights, pb.weights), (pa.intercept, pb.intercept)]
+    return np.array([float(np.vdot(x, y)) for x, y in pairs])

@@ -1,0 +1,94 @@
+"""Spectral proximal gradient steps, for penalties without a gradient."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from spkm.objective import Objective
+from spkm.penalties import Evidence
+from spkm.solvers._base import Monitor, OnIteration, Result, Solver, Stop, part_dots, part_steps
+
+
+class Proximal(Solver):
+    """Proximal gradient with Barzilai-Borwein steps, one length for each part of theta, and backtracking.
+
+    With an l1 ball it is spectral projected gradient. Every accepted step lowers the objective.
+
+    Parameters
+    ----------
+    max_iter : int, default=1000
+        Most iterations.
+    tol : float, default=1e-5
+        Stop when the objective falls by less than this share over ten iterations.
+
+    References
+    ----------
+    Wright, Nowak, Figueiredo: Sparse reconstruction by separable approximation, IEEE Trans. Signal Processing 57 (2009).
+    """
+
+    def __init__(self, max_iter: int = 1000, tol: float = 1e-5) -> None:
+        self.max_iter = max_iter
+        self.tol = tol
+
+    def refuses(self, objective: Objective) -> str | None:
+        if any(isinstance(p, Evidence) for p in objective.weight_penalties):
+            return "weight_penalty='evidence' needs squared loss, a smooth basis_penalty and solver='varpro' (or 'auto')."
+        return None
+
+    def minimize(
+        self, objective: Objective, theta: np.ndarray, rng: np.random.Generator, on_iteration: OnIteration | None = None
+    ) -> Result:
+        return proximal_descent(objective, theta, self.max_iter, self.tol, on_iteration)
+
+
+def proximal_descent(
+    objective: Objective,
+    theta: np.ndarray,
+    max_iter: int,
+    tol: float,
+    on_iteration: OnIteration | None = None,
+    mask: np.ndarray | float = 1.0,
+) -> Result:
+    """Minimise the whole objective over the entries of theta where ``mask`` is 1."""
+    theta = objective.prox(theta, 0.0 * theta + 1e-300) if np.isscalar(mask) else theta.copy()
+    smooth, gradient = objective.value_and_gradient(theta)
+    gradient = gradient * mask
+    value = smooth + objective.penalty(theta)
+    if not np.isfinite(value):
+        raise FloatingPointError("The objective is not finite at the start. Scale X (scale=True) or lower the strengths.")
+    monitor = Monitor(theta, value, tol, on_iteration)
+    # First steps change each part by a tenth of its own size.
+    sizes, slopes = part_dots(objective, theta, theta), part_dots(objective, gradient, gradient)
+    steps = 0.1 * np.sqrt((sizes + 1e-2) / np.maximum(slopes, 1e-20))
+    try:
+        for _ in range(max_iter):
+            for _ in range(60):
+                vector = part_steps(objective, steps)
+                trial = objective.prox(theta - vector * gradient, vector)
+                if not np.isscalar(mask):
+                    trial = np.where(mask, trial, theta)
+                moved = trial - theta
+                decrease = float(np.sum(moved * moved / vector))
+                new_smooth, new_gradient = objective.value_and_gradient(trial)
+                new_value = new_smooth + objective.penalty(trial)
+                if np.isfinite(new_value) and new_value <= value - 1e-4 * decrease:
+                    break
+                steps *= 0.4
+            else:
+                monitor.converged = True  # not even a minute step lowers the objective
+                break
+            new_gradient = new_gradient * mask
+            change = new_gradient - gradient
+            ss, sy = part_dots(objective, moved, moved), part_dots(objective, moved, change)
+            steps = np.where((sy > 1e-12 * ss) & (ss > 0), ss / np.where(sy > 0, sy, 1), 2.0 * steps)
+            steps = np.clip(steps, 1e-20, 1e20)  # that of a part which does not move would run away
+            theta, value, gradient = trial, new_value, new_gradient
+            monitor.accept(theta, value)
+            if not decrease > 0:
+                monitor.converged = True
+                break
+    except Stop:
+        pass
+    except KeyboardInterrupt:
+        monitor.interrupted = True
+    return monitor.result()

@@ -1,0 +1,85 @@
+"""Columns on a common footing: (x - mean) / standard deviation, clipped, undone for what is reported."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+CLIP = 5.0  # standard deviations; measured: 3 harms, none lets rare indicators dominate
+CHUNK = 2**17  # entries of X looked at together while statistics are taken
+
+
+class Scaling:
+    """A column-wise affine map with a clip.
+
+    Parameters
+    ----------
+    center, scale : ndarray of shape (d,)
+        The map is (x - center) / scale; ``scale`` is positive.
+    clip : float
+        Bound on the absolute value of what comes out.
+    """
+
+    def __init__(self, center: np.ndarray, scale: np.ndarray, clip: float = CLIP) -> None:
+        self.center = center
+        self.scale = scale
+        self.clip = clip
+
+    def __call__(self, X: Any) -> Any:
+        """Return scaled rows, a new array of X's own kind and dtype."""
+        if sparse.issparse(X):
+            scaled = sparse.csr_array(X, copy=True)
+            scaled.data = (scaled.data / self.scale[scaled.indices]).astype(X.dtype)
+            np.clip(scaled.data, -self.clip, self.clip, out=scaled.data)
+            return scaled
+        scaled = (X - self.center.astype(X.dtype)).astype(X.dtype, copy=False)
+        # Division, not a product with the inverse: the inverse of a scale of 1e-310 would overflow.
+        scaled /= self.scale.astype(X.dtype)
+        return np.clip(scaled, -self.clip, self.clip, out=scaled)
+
+    def inverse(self, Z: np.ndarray) -> np.ndarray:
+        """Return scaled points in the user's units (what was clipped stays clipped)."""
+        return Z * self.scale + self.center
+
+    def forward_points(self, U: np.ndarray) -> np.ndarray:
+        """Return points given in the user's units on the scale of the model, without the clip."""
+        return (U - self.center) / self.scale
+
+
+def fit_scaling(X: Any, weight: np.ndarray, common: bool) -> Scaling:
+    """Return the scaling of weighted rows: one scale for each column, or a common one; sparse rows are not centred.
+
+    Statistics are taken of x / max|x|, so that columns of 1e-150 or 1e150 neither vanish nor overflow.
+    """
+    n, d = X.shape
+    weight = weight / weight.sum()
+    rows = max(1, CHUNK // max(d, 1))
+    cuts = [slice(i, min(i + rows, n)) for i in range(0, n, rows)]
+    if sparse.issparse(X):
+        size = np.asarray(abs(X).max(axis=0).toarray(), dtype=np.float64).ravel()
+    else:
+        size = np.max([np.maximum(X[c].max(axis=0), -X[c].min(axis=0)) for c in cuts], axis=0).astype(np.float64)
+    size[size == 0] = 1.0
+    if common:
+        size[:] = size.max()
+    mean = np.zeros(d)
+    for c in cuts:
+        mean += (X[c].T @ weight[c]) / size if sparse.issparse(X) else weight[c] @ (X[c] / size)
+    variance = np.zeros(d)
+    if sparse.issparse(X):
+        squares = X.astype(np.float64)
+        squares.data = (squares.data / size[squares.indices]) ** 2
+        variance = np.maximum(squares.T @ weight - mean**2, 0.0)
+    else:
+        for c in cuts:
+            variance += weight[c] @ np.square(X[c] / size - mean)
+    if common:
+        variance[:] = variance.mean()
+    deviation = np.sqrt(variance)
+    # A constant column leaves rounding only, of the square where rows are sparse; it says nothing, and must not be blown up to unit size.
+    deviation[deviation < (1e-7 if sparse.issparse(X) else 1e-13)] = 1.0
+    tiny = np.finfo(X.dtype).tiny  # a scale below the smallest normal number would round to zero in X's dtype
+    center = np.zeros(d) if sparse.issparse(X) else mean * size
+    return Scaling(center, np.maximum(deviation * size, tiny))

@@ -1,0 +1,207 @@
+"""First basis vectors, from a sample of rows, and the first theta they make."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.cluster import KMeans as SklearnKMeans
+
+from spkm._registry import Registry
+from spkm.losses import Squared
+from spkm.model import Term
+from spkm.objective import Objective
+from spkm.penalties import RKHSNorm
+from spkm.profiled import VariableProjection
+from spkm.sources import Source
+
+MOST_ROWS = 10_000  # in a sample that start points are taken from
+
+
+class Sample(NamedTuple):
+    """Some rows, dense and scaled, with targets (n, m) and weights (n,)."""
+
+    X: np.ndarray
+    Y: np.ndarray
+    weight: np.ndarray
+
+
+class Start(BaseEstimator):
+    """Base of all start rules: ``points(sample, term, rng)`` returns (R, d) points and their labels (R, m), or None."""
+
+    def points(self, sample: Sample, term: Term, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray | None]:
+        """Return first basis vectors of a term, over all columns, with the targets they stand for."""
+        raise NotImplementedError(f"{type(self).__name__} must define points(sample, term, rng).")
+
+
+class Rows(Start):
+    """Rows of the data, drawn with their weights; classes in turn."""
+
+    def points(self, sample: Sample, term: Term, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray | None]:
+        picked = np.concatenate([_draw(rows, sample.weight, count, rng) for rows, count in _by_class(sample, term.n_basis)])
+        return _spread(sample.X[picked], sample, rng), sample.Y[picked]
+
+
+class KMeans(Start):
+    """Centres of k-means, class by class where targets are classes, shared among classes by their weight."""
+
+    def points(self, sample: Sample, term: Term, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray | None]:
+        points, labels = [], []
+        for rows, count in _by_class(sample, term.n_basis):
+            points.append(_centres(sample.X[rows], sample.weight[rows], count, rng))
+            weight = sample.weight[rows] / sample.weight[rows].sum()
+            labels.append(np.repeat(weight @ sample.Y[rows], count).reshape(sample.Y.shape[1], count).T)
+        return _spread(np.concatenate(points), sample, rng), np.concatenate(labels)
+
+
+class Greedy(Start):
+    """Rows picked one by one, each the one whose feature best explains what the earlier ones leave unexplained.
+
+    Parameters
+    ----------
+    n_candidates : int, default=300
+        Rows that may be picked.
+    """
+
+    def __init__(self, n_candidates: int = 300) -> None:
+        self.n_candidates = n_candidates
+
+    def points(self, sample: Sample, term: Term, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray | None]:
+        rows = np.flatnonzero(sample.weight > 0)
+        candidates = np.sort(rng.permutation(rows)[: max(self.n_candidates, term.n_basis)])
+        root = np.sqrt(sample.weight / sample.weight.sum())[:, None]
+        Phi = np.ones((len(sample.X), len(candidates)))
+        for view in term.views:
+            X = sample.X if view.columns is None else sample.X[:, view.columns]
+            Phi *= view.kernel(X, X[candidates])
+        centre = np.sum(root**2 * Phi, axis=0)
+        Phi = root * (Phi - centre)
+        residual = root * (sample.Y - np.sum(root**2 * sample.Y, axis=0))
+        picked: list[int] = []
+        for _ in range(min(term.n_basis, len(candidates))):
+            norms = np.einsum("ir,ir->r", Phi, Phi)
+            usable = norms > 1e-10 * max(norms.max(initial=0.0), 1e-300)
+            gain = np.where(usable, np.sum((Phi.T @ residual) ** 2, axis=1) / np.where(usable, norms, 1), -1.0)
+            gain[picked] = -2.0
+            best = int(np.argmax(gain))
+            picked.append(best)
+            if gain[best] > 0:
+                direction = Phi[:, best : best + 1] / np.sqrt(norms[best])
+                residual = residual - direction @ (direction.T @ residual)
+                Phi = Phi - direction @ (direction.T @ Phi)
+        picked += rng.integers(len(candidates), size=term.n_basis - len(picked)).tolist()
+        chosen = candidates[picked]
+        return _spread(sample.X[chosen], sample, rng), sample.Y[chosen]
+
+
+class Random(Start):
+    """Gaussian points with the mean and the deviation of the columns."""
+
+    def points(self, sample: Sample, term: Term, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray | None]:
+        weight = sample.weight / sample.weight.sum()
+        mean = weight @ sample.X
+        deviation = np.sqrt(weight @ np.square(sample.X - mean))
+        return mean + deviation * rng.standard_normal((term.n_basis, sample.X.shape[1])), None
+
+
+class Given(Start):
+    """Points that the user gives.
+
+    Parameters
+    ----------
+    basis : ndarray of shape (n_basis, d)
+        On the scale of the model.
+    """
+
+    def __init__(self, basis: Any) -> None:
+        self.basis = basis
+
+    def points(self, sample: Sample, term: Term, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray | None]:
+        return np.asarray(self.basis, dtype=np.float64), None
+
+
+STARTS = Registry("start", Start)
+STARTS.update(rows=Rows, kmeans=KMeans, greedy=Greedy, random=Random)
+
+
+def first_theta(objective: Objective, start: Start, first_weights: str, rng: np.random.Generator) -> np.ndarray:
+    """Return a first theta: basis vectors by ``start``, weights by a ridge regression on their features or from labels."""
+    source, model = objective.source, objective.model
+    n_sample = int(np.clip(50 * model.n_basis, 2000, MOST_ROWS))
+    sample = draw_sample(source, n_sample, rng)
+    theta, params = model.zeros()
+    labels: list[Any] = []
+    k = 0
+    for term in model.terms:
+        points, label = start.points(sample, term, rng)
+        for view in term.views:
+            params.basis[k][...] = points if view.columns is None else points[:, view.columns]
+            k += 1
+        labels.append(_alternating_signs(term.n_basis, model.n_outputs) if label is None else label)
+    if first_weights == "labels":
+        params.weights[...] = np.concatenate(labels)
+        return theta
+    return _with_ridge_weights(objective, theta, min(source.n_rows, max(n_sample, 2000)), rng)
+
+
+def draw_sample(source: Source, n_rows: int, rng: np.random.Generator) -> Sample:
+    """Return at most ``n_rows`` rows, all of them in order if there are no more."""
+    rows = np.arange(source.n_rows)
+    if source.n_rows > n_rows:
+        rows = np.sort(rng.choice(source.n_rows, size=n_rows, replace=False))
+    block = source.take(rows)
+    return Sample(source.dense(rows).astype(np.float64), block.Y.astype(np.float64), block.w[:, 0].astype(np.float64))
+
+
+def _with_ridge_weights(objective: Objective, theta: np.ndarray, n_rows: int, rng: np.random.Generator) -> np.ndarray:
+    source = objective.source
+    if source.n_rows > n_rows:
+        source = source.subset(np.sort(rng.choice(source.n_rows, size=n_rows, replace=False)))
+    targets = source.with_targets(objective.loss.working_target)
+    ridge = Objective(objective.model, Squared(), targets, None, RKHSNorm(0.2 / source.total_weight))
+    return VariableProjection(ridge).complete(theta[objective.model.basis_part])
+
+
+def _alternating_signs(n_basis: int, n_outputs: int) -> np.ndarray:
+    return np.where((np.arange(n_basis)[:, None] + np.arange(n_outputs)) % 2 == 0, 1.0, -1.0)
+
+
+def _by_class(sample: Sample, n_basis: int) -> list[tuple[np.ndarray, int]]:
+    """Return (rows, number of points) for each class; all rows together if targets are not signs or classes outnumber points."""
+    Y, everything = sample.Y, np.arange(len(sample.Y))
+    if not np.all(np.abs(Y) == 1):
+        return [(everything, n_basis)]
+    code = (Y[:, 0] > 0).astype(int) if Y.shape[1] == 1 else np.argmax(Y, axis=1)
+    classes = np.unique(code)
+    if n_basis < len(classes):
+        return [(everything, n_basis)]
+    counts = np.full(len(classes), n_basis // len(classes))
+    heaviest = np.argsort([-sample.weight[code == c].sum() for c in classes], kind="stable")
+    counts[heaviest[: n_basis % len(classes)]] += 1
+    return [(np.flatnonzero(code == c), int(count)) for c, count in zip(classes, counts, strict=True)]
+
+
+def _draw(rows: np.ndarray, weight: np.ndarray, count: int, rng: np.random.Generator) -> np.ndarray:
+    probability = weight[rows] / weight[rows].sum()
+    return rng.choice(rows, size=count, replace=count > np.count_nonzero(probability), p=probability)
+
+
+def _centres(X: np.ndarray, weight: np.ndarray, count: int, rng: np.random.Generator) -> np.ndarray:
+    distinct = np.unique(X, axis=0) if len(X) <= 4 * count else X
+    if len(distinct) <= count:  # k-means would have empty clusters
+        return distinct[np.arange(count) % len(distinct)]
+    seed = int(rng.integers(2**31))
+    return SklearnKMeans(count, n_init=1, max_iter=30, random_state=seed).fit(X, sample_weight=weight).cluster_centers_
+
+
+def _spread(points: np.ndarray, sample: Sample, rng: np.random.Generator) -> np.ndarray:
+    """Move equal points apart a little: their gradients would stay equal for ever."""
+    _, first = np.unique(points, axis=0, return_index=True)
+    copies = np.setdiff1d(np.arange(len(points)), first)
+    if len(copies) == 0:
+        return points
+    points = points.copy()
+    size = 0.1 * sample.X.std(axis=0) + 1e-3
+    points[copies] += size * rng.standard_normal((len(copies), points.shape[1]))
+    return points

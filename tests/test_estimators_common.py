@@ -1,0 +1,92 @@
+"""scikit-learn's own checks, all of them, without an expected failure."""
+
+import numpy as np
+import pytest
+from sklearn.utils.estimator_checks import (
+    check_dataframe_column_names_consistency,
+    check_inplace_ensure_writeable,
+    parametrize_with_checks,
+)
+from tests.small_data import curve, two_classes
+
+from spkm import SPKMClassifier, SPKMRegressor
+
+# scikit-learn's checks fit labels drawn at random, and its own suite ignores this warning while they run.
+pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+
+# Few basis vectors and iterations where the variant, not the end of the descent, is what is checked.
+QUICK = {"n_basis": 4, "max_iter": 20}
+
+ESTIMATORS = [
+    SPKMClassifier(),
+    SPKMRegressor(),
+    SPKMClassifier(solver="proximal", basis_penalty="l1", **QUICK),
+    SPKMRegressor(solver="proximal", basis_penalty="l1", **QUICK),
+    SPKMClassifier(loss="squared_hinge", **QUICK),
+    SPKMClassifier(kernel="polynomial", **QUICK),
+    SPKMRegressor(kernel="polynomial", **QUICK),
+    SPKMClassifier(solver="alternating", n_basis=4, max_iter=3),
+    SPKMRegressor(solver="alternating", n_basis=4, max_iter=3),
+    SPKMClassifier(solver="adam", n_basis=4, max_iter=15),
+    SPKMRegressor(solver="adam", n_basis=4, max_iter=15),
+]
+
+BAD_PARAMETERS = {
+    "n_basis": [0, -1, 2.5, True, "ten", None],
+    "kernel": ["rbff", 3, None],
+    "loss": ["logg", 3, None],
+    "basis_penalty": ["l3", 3],
+    "weight_penalty": ["l3", 3],
+    "learn_bandwidth": ["yes", 1, None],
+    "fit_intercept": ["yes", 1, None],
+    "scale": ["yes", 1, None],
+    "solver": ["lbgfs", 3, None],
+    "start": ["k-means", 3.0, None],
+    "n_restarts": [0, 1.5, True, None],
+    "max_iter": [0, 2.5, True, "many"],
+    "tol": [-1e-3, "small", True, float("nan")],
+    "warm_start": ["yes", 1, None],
+    "n_jobs": [0, 1.5, True, "all"],
+    "random_state": ["seed", 1.5],
+    "class_weight": ["balance", 3],
+}
+
+
+@parametrize_with_checks(ESTIMATORS)
+def test_scikit_learn(estimator, check):
+    check(estimator)
+
+
+# Defined beside the checks above but not run by them.
+@pytest.mark.parametrize("check", [check_dataframe_column_names_consistency, check_inplace_ensure_writeable])
+@pytest.mark.parametrize("estimator", [SPKMClassifier(tol=1e-2), SPKMRegressor(tol=1e-2)])
+def test_scikit_learn_on_demand(estimator, check):
+    check(type(estimator).__name__, estimator)
+
+
+@pytest.mark.parametrize("name", [name for name in BAD_PARAMETERS])
+@pytest.mark.parametrize("estimator", [SPKMClassifier, SPKMRegressor])
+def test_every_parameter_is_checked_by_fit_and_named_in_the_message(estimator, name):
+    if name not in estimator().get_params():
+        return
+    X, y = two_classes() if estimator is SPKMClassifier else curve()
+    for value in BAD_PARAMETERS[name]:
+        model = estimator(**{name: value})  # nothing is checked here
+        with pytest.raises((TypeError, ValueError), match=name) as caught:
+            model.fit(X, y)
+        assert repr(value) in str(caught.value)
+
+
+@pytest.mark.parametrize("estimator", [SPKMClassifier, SPKMRegressor])
+def test_the_table_above_is_complete(estimator):
+    assert set(estimator().get_params()) - set(BAD_PARAMETERS) == {"verbose"}
+
+
+@pytest.mark.parametrize("flag", [np.bool_(False), np.bool_(True)])
+def test_flags_of_numpy_are_flags(flag):
+    X, y = two_classes()
+    settings = {"n_basis": 3, "tol": 1e-2, "random_state": 0}
+    of_numpy = SPKMClassifier(fit_intercept=flag, scale=flag, learn_bandwidth=flag, **settings).fit(X, y)
+    flag = bool(flag)
+    of_python = SPKMClassifier(fit_intercept=flag, scale=flag, learn_bandwidth=flag, **settings).fit(X, y)
+    np.testing.assert_array_equal(of_numpy.decision_function(X), of_python.decision_function(X))

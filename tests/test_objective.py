@@ -1,0 +1,173 @@
+"""The objective: its gradient for every kernel, loss, penalty and number of outputs; weights as repeats; any cut into blocks."""
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from spkm.kernels import RBF, Linear, Polynomial
+from spkm.losses import Cosine, Log, Squared
+from spkm.model import PreimageModel, Term, View
+from spkm.objective import JITTER, Objective, as_list, block_gradient
+from spkm.penalties import L1, ElasticNet, Evidence, GroupL2, L1Ball, RKHSNorm, RowL2, SquaredL2
+from spkm.sources import ArraySource
+from spkm.sources import _base as base_module
+from tests import cases
+
+each_loss = pytest.mark.parametrize("loss", cases.LOSSES.values(), ids=cases.LOSSES)
+SETTINGS = {
+    "smooth": {"basis_penalty": SquaredL2(0.1), "weight_penalty": [RKHSNorm(0.2), SquaredL2(0.05)], "metric_prior": 0.3},
+    "not smooth": {"basis_penalty": L1(0.1), "weight_penalty": RowL2(0.1)},
+    "both": {"basis_penalty": [GroupL2(0.1), SquaredL2(0.1)], "weight_penalty": [ElasticNet(0.1), RKHSNorm(0.2)]},
+}
+
+
+@pytest.mark.parametrize("kernel", cases.KERNELS.values(), ids=cases.KERNELS)
+@each_loss
+def test_gradient_equals_differences(kernel, loss):
+    errors = {}
+    # With one output the bandwidth is learned, with three the relevances: both enter every kernel and loss.
+    for name, (m, metric) in itertools.product(["smooth", "not smooth"], [(1, "scale"), (3, "relevances")]):
+        dense, csr = (
+            cases.make_objective(kernel, loss, m=m, metric=metric, storage=storage, **SETTINGS[name])
+            for storage in (np.asarray, cases.csr)
+        )
+        theta = cases.random_theta(dense.model)
+        errors[name, m] = cases.gradient_error(dense, theta)
+        gradient, of_csr = dense.value_and_gradient(theta)[1], csr.value_and_gradient(theta)[1]
+        errors[name, m, "csr"] = np.max(np.abs(gradient - of_csr)) / np.max(np.abs(gradient))
+    assert max(errors.values()) < 1e-6, errors
+
+
+@pytest.mark.parametrize("m", [1, 3])
+@pytest.mark.parametrize("fit_intercept", [True, False])
+def test_gradient_of_terms_and_products_equals_differences(m, fit_intercept):
+    views = [View(RBF(0.3), np.array([0, 2]), "relevances"), View(Polynomial(2, 1.0, 0.3), np.array([1, 3, 0]), "scale")]
+    model = PreimageModel([Term(2, tuple(views)), Term(2, (View(Linear(0.4)),))], cases.N_FEATURES, m, fit_intercept)
+    for loss in (Squared(), Cosine(), Log()):
+        source = ArraySource(cases.rows(12), cases.targets(loss, 12, m))
+        objective = Objective(model, loss, source, **SETTINGS["both"])
+        assert cases.gradient_error(objective, cases.random_theta(model)) < 1e-6
+
+
+@each_loss
+@pytest.mark.parametrize("name", SETTINGS)
+def test_value_is_the_smooth_part_and_the_rest(loss, name):
+    objective = cases.make_objective(RBF(0.3), loss, m=3, metric="scale", **SETTINGS[name])
+    theta = cases.random_theta(objective.model)
+    smooth, gradient = objective.value_and_gradient(theta)
+    assert objective.value(theta) == pytest.approx(smooth + objective.penalty(theta), rel=1e-12)
+    value, _ = objective.block_loss(objective.source.block(0, 12), theta)
+    assert objective.value(theta) == pytest.approx(value + objective.smooth_penalty(theta)[0] + objective.penalty(theta))
+    block_only = Objective(objective.model, loss, objective.source)
+    np.testing.assert_allclose(block_only.block_loss(objective.source.block(0, 12), theta)[1], block_only.value_and_gradient(theta)[1])
+    assert gradient.shape == theta.shape
+
+
+@each_loss
+@pytest.mark.parametrize("m", [1, 3])
+def test_row_weights_equal_repeated_rows(loss, m):
+    repeats = np.random.default_rng(1).integers(1, 4, size=12)
+    weighted = cases.make_objective(RBF(0.3), loss, m=m, weight=repeats.astype(float))
+    rows, Y = cases.rows(12), cases.targets(loss, 12, m)
+    repeated = weighted.on(ArraySource(np.repeat(rows, repeats, axis=0), np.repeat(Y, repeats, axis=0)))
+    theta = cases.random_theta(weighted.model)
+    assert weighted.value(theta) == pytest.approx(repeated.value(theta), rel=1e-12)
+    for a, b in zip(weighted.value_and_gradient(theta), repeated.value_and_gradient(theta), strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-13)
+
+
+@pytest.mark.parametrize("loss", [Squared(), Log(), Cosine()], ids=str)
+@pytest.mark.parametrize("m", [1, 3])
+@given(size=st.integers(1, 60), storage=st.sampled_from([np.asarray, cases.csr]), n_threads=st.sampled_from([1, 2]))
+@settings(max_examples=8, deadline=None)
+def test_blocks_of_any_size_give_the_same(loss, m, size, storage, n_threads):
+    whole = cases.make_objective(RBF(0.3), loss, n=50, m=m, **SETTINGS["smooth"])
+    theta = cases.random_theta(whole.model)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(base_module, "rows_per_block", lambda n_features, width: size)
+        cut = cases.make_objective(RBF(0.3), loss, n=50, m=m, storage=storage, **SETTINGS["smooth"])
+        with cut.source.threads(n_threads):
+            value, gradient = cut.value_and_gradient(theta)
+            assert cut.value(theta) == pytest.approx(value, rel=1e-12)
+    expected, expected_gradient = whole.value_and_gradient(theta)
+    assert value == pytest.approx(expected, rel=1e-11)
+    np.testing.assert_allclose(gradient, expected_gradient, rtol=1e-9, atol=1e-12)
+
+
+def test_cosine_of_one_output_takes_one_pass(monkeypatch):
+    passes = []
+    monkeypatch.setattr("spkm.objective.block_totals", lambda *a: passes.append("totals") or (np.ones((3, a[1].n_outputs)),))
+    monkeypatch.setattr("spkm.objective.block_gradient", lambda *a: passes.append("gradient") or block_gradient(*a))
+    for m in (1, 3):
+        objective = cases.make_objective(RBF(0.3), Cosine(), m=m)
+        objective.value_and_gradient(cases.random_theta(objective.model))
+    assert passes == ["gradient", "totals", "gradient"]
+
+
+def test_cosine_of_several_outputs_is_the_mean_of_each_alone():
+    joint = cases.make_objective(RBF(0.3), Cosine(), m=3)
+    theta = cases.random_theta(joint.model)
+    params = joint.model.unpack(theta)
+    values, gradients = [], []
+    for k in range(3):
+        one = cases.make_objective(RBF(0.3), Cosine(), m=1)
+        one = one.on(ArraySource(cases.rows(12), cases.targets(Cosine(), 12, 3)[:, k : k + 1]))
+        alone = np.concatenate([params.basis[0].ravel(), params.weights[:, k], params.intercept[k : k + 1]])
+        value, gradient = one.value_and_gradient(alone)
+        values.append(value)
+        gradients.append(one.model.unpack(gradient).basis[0])
+    value, gradient = joint.value_and_gradient(theta)
+    assert value == pytest.approx(np.mean(values), rel=1e-12)
+    np.testing.assert_allclose(joint.model.unpack(gradient).basis[0], np.mean(gradients, axis=0), rtol=1e-10, atol=1e-14)
+
+
+def test_rkhs_norm_of_terms_is_the_sum_of_theirs():
+    model = PreimageModel([Term(2, (View(RBF(0.3)),)), Term(3, (View(Polynomial(2, 1.0, 0.3)),))], cases.N_FEATURES, 2)
+    objective = Objective(model, Squared(), ArraySource(cases.rows(5), np.zeros((5, 2))), None, RKHSNorm(0.6))
+    theta = cases.random_theta(model)
+    params = model.unpack(theta)
+    expected = 0.0
+    for kernel, U, cut in zip((RBF(0.3), Polynomial(2, 1.0, 0.3)), params.basis, (slice(0, 2), slice(2, 5)), strict=True):
+        C = params.weights[cut]
+        expected += 0.3 * np.trace(C.T @ (kernel(U, U) + JITTER * np.eye(len(U))) @ C)
+    assert objective.smooth_penalty(theta)[0] == pytest.approx(expected, rel=1e-12)
+
+
+def test_prox_acts_on_its_part_with_its_step():
+    model = PreimageModel([Term(2, (View(RBF(0.3), None, "scale"),)), Term(3, (View(Linear(0.5)),))], cases.N_FEATURES, 2)
+    objective = Objective(model, Squared(), ArraySource(cases.rows(5), np.zeros((5, 2))), GroupL2(0.4), RowL2(0.3))
+    theta = cases.random_theta(model)
+    steps, step_parts = model.zeros()
+    for k, part in enumerate((*step_parts.basis, step_parts.weights)):
+        part[...] = 0.5 + k
+    moved, before = model.unpack(objective.prox(theta, steps)), model.unpack(theta)
+    for k in range(2):
+        np.testing.assert_array_equal(moved.basis[k], GroupL2(0.4).prox(before.basis[k], 0.5 + k))
+        np.testing.assert_array_equal(moved.log_metric[k], before.log_metric[k])
+    np.testing.assert_array_equal(moved.weights, RowL2(0.3).prox(before.weights, 2.5))
+    np.testing.assert_array_equal(moved.intercept, before.intercept)
+    np.testing.assert_array_equal(objective.prox(theta, 0.7), objective.prox(theta, np.full(theta.size, 0.7)))
+    expected = sum(GroupL2(0.4).value(U) for U in before.basis) + RowL2(0.3).value(before.weights)
+    assert objective.penalty(theta) == pytest.approx(expected)
+    smooth = Objective(model, Squared(), objective.source, SquaredL2(0.4), RKHSNorm(0.3))
+    np.testing.assert_array_equal(smooth.prox(theta, 0.7), theta)
+
+
+def test_what_an_objective_says_of_itself():
+    kinds = {
+        (True, False, True): [(SquaredL2(), RKHSNorm(1.0)), (None, None), (None, Evidence())],
+        (False, True, True): [(None, L1()), ([SquaredL2()], [RowL2(), SquaredL2()])],
+        (False, False, False): [(L1Ball(), None), (GroupL2(), SquaredL2())],
+    }
+    for expected, pairs in kinds.items():
+        for basis, weights in pairs:
+            objective = cases.make_objective(RBF(0.3), Squared(), basis_penalty=basis, weight_penalty=weights)
+            assert (objective.is_smooth, objective.has_weight_prox, objective.is_profilable) == expected
+    assert as_list(None) == []
+    with pytest.raises(ValueError, match="basis_penalty may hold one penalty without a gradient"):
+        cases.make_objective(RBF(0.3), Squared(), basis_penalty=[L1(), GroupL2()])
+    with pytest.raises(ValueError, match="weight_penalty may hold one penalty without a gradient"):
+        cases.make_objective(RBF(0.3), Squared(), weight_penalty=[L1(), RowL2()])

@@ -1,0 +1,153 @@
+"""Penalties: a prox is a minimum, a projection is the nearest point, zeros are exact, gradients equal differences."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from scipy.optimize import brentq
+
+from spkm.penalties import L1, ElasticNet, GroupL2, L1Ball, RKHSNorm, RowL2, SquaredL2, shrink_factors, soft_threshold
+from tests import cases
+
+PROXIMAL = {name: p for name, p in cases.PENALTIES.items() if hasattr(p, "prox")}
+SMOOTH = {name: p for name, p in cases.PENALTIES.items() if hasattr(p, "gradient")}
+each_prox = pytest.mark.parametrize("penalty", PROXIMAL.values(), ids=PROXIMAL)
+matrices = arrays(float, (3, cases.N_FEATURES), elements=st.floats(-5, 5).map(lambda x: round(x, 3)))
+
+
+def cost(penalty, A, B, step):
+    return 0.5 * np.sum((B - A) ** 2) + step * penalty.value(B)
+
+
+def test_every_penalty_is_smooth_or_has_a_prox():
+    assert set(PROXIMAL) | set(SMOOTH) == set(cases.PENALTIES)
+    assert not set(PROXIMAL) & set(SMOOTH)
+
+
+@each_prox
+@given(A=matrices, step=st.floats(0.01, 3.0), seed=st.integers(0, 1000))
+@settings(max_examples=10, deadline=None)
+def test_prox_beats_its_neighbours(penalty, A, step, seed):
+    A.setflags(write=False)
+    B = penalty.prox(A, step)
+    best = cost(penalty, A, B, step)
+    assert np.isfinite(best)
+    rng = np.random.default_rng(seed)
+    for k in range(200):
+        neighbour = B + 10.0 ** -(k % 4) * rng.standard_normal(B.shape) * (rng.random(B.shape) < 0.5)
+        assert cost(penalty, A, neighbour, step) >= best - 1e-9 * (1 + abs(best))
+    assert cost(penalty, A, A, step) >= best - 1e-9 * (1 + abs(best))
+
+
+@each_prox
+@given(A=matrices, B=matrices, step=st.floats(0.01, 3.0))
+@settings(max_examples=20, deadline=None)
+def test_prox_is_firmly_nonexpansive(penalty, A, B, step):
+    difference = penalty.prox(A, step) - penalty.prox(B, step)
+    assert np.sum(difference**2) <= np.sum(difference * (A - B)) + 1e-9
+
+
+@given(A=matrices, step=st.floats(0.01, 3.0))
+@settings(max_examples=30, deadline=None)
+def test_moreau_identity(A, step):
+    # The conjugate of a norm is the ball of its dual: what the prox takes off is a projection onto that ball.
+    a = 0.4 * step
+    np.testing.assert_allclose(A - L1(0.4).prox(A, step), np.clip(A, -a, a), atol=1e-12)
+    norms = np.linalg.norm(A, axis=1, keepdims=True)
+    np.testing.assert_allclose(A - RowL2(0.4).prox(A, step), A * np.minimum(1, a / np.maximum(norms, 1e-300)), atol=1e-12)
+    norms = np.linalg.norm(A, axis=0)
+    np.testing.assert_allclose(A - GroupL2(0.4).prox(A, step), A * np.minimum(1, a / np.maximum(norms, 1e-300)), atol=1e-12)
+
+
+@given(A=matrices, radius=st.floats(0.05, 8.0), step=st.floats(0.01, 3.0))
+@settings(max_examples=50, deadline=None)
+def test_projection_onto_the_l1_ball(A, radius, step):
+    penalty = L1Ball(radius)
+    B = penalty.prox(A, step)
+    assert penalty.value(B) == 0.0
+    np.testing.assert_allclose(penalty.prox(B, 1.0), B, atol=1e-12)
+    for a, b in zip(A, B, strict=True):
+        if np.abs(a).sum() <= radius:
+            np.testing.assert_array_equal(a, b)
+            continue
+        threshold = brentq(lambda t, a=a: np.maximum(np.abs(a) - t, 0).sum() - radius, 0, np.abs(a).max(), xtol=1e-13)
+        np.testing.assert_allclose(b, np.sign(a) * np.maximum(np.abs(a) - threshold, 0), atol=1e-10)
+    assert L1Ball(radius).value(B + 10 * radius) == np.inf
+
+
+@pytest.mark.parametrize("radius", [0.0, 1e-18])
+def test_l1_ball_of_next_to_no_radius(radius):
+    A = cases.frozen(np.array([[3.0, -1.0, 0.5], [2.0, 2.0, -2.0], [0.0, 0.0, 0.0]]))
+    np.testing.assert_allclose(L1Ball(radius).prox(A, 1.0), np.zeros_like(A), atol=2e-18)
+    assert L1Ball(radius).value(np.zeros_like(A)) == 0.0
+
+
+@each_prox
+def test_prox_makes_exact_zeros_and_leaves_its_input(penalty):
+    A = np.outer([1.0, -0.5, 0.01], [3.0, -1.0, 0.1, 0.02])
+    before = A.copy()
+    shrunk = penalty.prox(A, 0.5)
+    np.testing.assert_array_equal(A, before)
+    assert not np.shares_memory(shrunk, A)
+    assert 0 < np.count_nonzero(shrunk) < A.size
+    np.testing.assert_array_equal(penalty.support(shrunk), shrunk != 0)
+    assert not np.any(penalty.prox(np.zeros((2, cases.N_FEATURES)), 0.5))
+
+
+def test_groups_leave_as_a_whole():
+    A = cases.frozen(np.array([[0.1, 2.0, -0.1, 0.3], [0.1, 0.0, 0.2, -0.2]]))
+    columns = GroupL2(1.0).prox(A, 0.5)
+    np.testing.assert_array_equal(columns != 0, [[False, True, False, False], [False, False, False, False]])
+    # |first and third column| = 0.26 < 0.2 sqrt(2) goes; the last column, 0.36 > 0.2, stays.
+    grouped = GroupL2(1.0, cases.GROUPS).prox(A, 0.2)
+    np.testing.assert_array_equal(np.any(grouped != 0, axis=0), [False, True, False, True])
+    # With four fifths on the entries, 0.2 of the last column goes alone.
+    sparse_groups = GroupL2(1.0, cases.GROUPS, l1_ratio=0.8).prox(A, 0.26)
+    np.testing.assert_array_equal(sparse_groups != 0, [[False, True, False, True], [False, False, False, False]])
+    rows = RowL2(1.0).prox(A.T, 0.5)
+    np.testing.assert_array_equal(rows, columns.T)
+    assert GroupL2(2.0, cases.GROUPS).value(A) == pytest.approx(2 * (np.sqrt(2) * np.sqrt(0.07) + 2.0 + np.sqrt(0.13)))
+    with pytest.raises(ValueError, match="groups must hold one label for each of the 4 columns; got "):
+        GroupL2(1.0, [0, 1]).value(A)
+
+
+def test_values_worked_by_hand():
+    A = cases.frozen(np.array([[3.0, -4.0], [0.0, 1.0]]))
+    assert SquaredL2(0.5).value(A) == pytest.approx(6.5)
+    assert L1(0.5).value(A) == pytest.approx(4.0)
+    assert L1(0.5, nonnegative=True).value(A) == np.inf
+    assert L1(0.5, nonnegative=True).value(np.abs(A)) == pytest.approx(4.0)
+    assert ElasticNet(2.0, 0.25).value(A) == pytest.approx(2 * (0.25 * 8 + 0.75 * 13))
+    assert GroupL2(1.0).value(A) == pytest.approx(3 + np.sqrt(17))
+    assert RowL2(1.0).value(A) == pytest.approx(6.0)
+    assert L1Ball(7.0).value(A) == 0.0
+    assert L1Ball(6.9).value(A) == np.inf
+
+
+@pytest.mark.parametrize("penalty", SMOOTH.values(), ids=SMOOTH)
+def test_gradient_equals_differences(penalty):
+    A = cases.basis(3)
+    assert cases.slope_error(penalty.value, penalty.gradient(A), A) < 1e-8
+
+
+def test_rkhs_norm_and_its_derivatives():
+    rng = np.random.default_rng(0)
+    C, root = rng.standard_normal((3, 2)), rng.standard_normal((3, 3))
+    K = root @ root.T
+    penalty = RKHSNorm(0.6)
+    value, dC, dK = penalty.value_of_gram(C, K)
+    assert value == pytest.approx(0.3 * sum(c @ K @ c for c in C.T))
+    assert cases.slope_error(lambda c: penalty.value_of_gram(c, K)[0], dC, C) < 1e-8
+    assert cases.slope_error(lambda k: penalty.value_of_gram(C, k)[0], dK, K) < 1e-8
+
+
+def test_thresholds_of_numbers_next_to_nothing():
+    np.testing.assert_array_equal(soft_threshold(np.array([-2.0, 0.5, 0.0]), 1.0), [-1.0, 0.0, 0.0])
+    np.testing.assert_array_equal(shrink_factors(np.array([0.0, 1e-310, 4.0]), 1.0), [0.0, 0.0, 0.75])
+
+
+def test_projection_of_wide_rows_in_single_precision_stays_inside():
+    A = np.random.default_rng(0).standard_normal((8, 20_000)).astype(np.float32)
+    penalty = L1Ball(6000.0)
+    assert penalty.value(penalty.prox(A, 1.0).astype(np.float64)) == 0.0

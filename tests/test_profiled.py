@@ -1,0 +1,230 @@
+"""Eliminated weights: the same as a ridge regression, and as a Gaussian process written down in full."""
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+from sklearn.linear_model import LinearRegression, Ridge
+
+from spkm import profiled
+from spkm.kernels import RBF, Affine, Linear, Matern, Polynomial, Sum, Tanimoto
+from spkm.losses import Squared
+from spkm.model import PreimageModel, Term, View
+from spkm.objective import JITTER, Objective
+from spkm.penalties import Evidence, RKHSNorm, SquaredL2
+from spkm.profiled import EvidenceObjective, VariableProjection
+from spkm.sources import ArraySource
+from tests import cases
+
+N = 40
+X = cases.rows(N)
+WEIGHT = cases.frozen(np.random.default_rng(8).random(N) + 0.2)
+LEFT, RIGHT = np.array([0, 2]), np.array([1, 3, 0])
+STRUCTURES = {
+    "rbf": [Term(4, (View(RBF(0.3)),))],
+    "bandwidth": [Term(4, (View(Matern(2.5, 0.3), None, "scale"),))],
+    "relevances": [Term(3, (View(RBF(0.3), None, "relevances"),))],
+    "polynomial": [Term(3, (View(Polynomial(2, 1.0, 0.4)),))],
+    "two terms": [Term(2, (View(RBF(0.3), LEFT, "scale"),)), Term(3, (View(Linear(0.5), RIGHT),))],
+    "product": [Term(3, (View(RBF(0.3), LEFT, "relevances"), View(Tanimoto(), RIGHT)))],
+}
+PENALTIES = {
+    "none": None,
+    "l2": SquaredL2(0.05),
+    "rkhs": RKHSNorm(0.05),
+    "both": [RKHSNorm(0.02), SquaredL2(0.03)],
+}
+each_structure = pytest.mark.parametrize("terms", STRUCTURES.values(), ids=STRUCTURES)
+each_penalty = pytest.mark.parametrize("penalty", PENALTIES.values(), ids=PENALTIES)
+each_intercept = pytest.mark.parametrize("fit_intercept", [True, False])
+
+
+def make(terms, m, penalty, fit_intercept=True, basis_penalty=None, **settings):
+    model = PreimageModel(terms, cases.N_FEATURES, m, fit_intercept)
+    source = ArraySource(X, cases.targets(Squared(), N, m) + 0.5, WEIGHT)
+    objective = Objective(model, Squared(), source, basis_penalty, penalty, **settings)
+    return objective, cases.random_theta(model)
+
+
+@each_structure
+@each_penalty
+@each_intercept
+@pytest.mark.parametrize("m", [1, 3])
+def test_value_is_the_minimum_over_the_weights(terms, penalty, fit_intercept, m):
+    objective, theta = make(terms, m, penalty, fit_intercept, SquaredL2(0.1), metric_prior=0.2)
+    variable = VariableProjection(objective)
+    phi = variable.start(theta)
+    value, gradient = variable.value_and_gradient(phi)
+    best = variable.complete(phi)
+    assert value == pytest.approx(objective.value(best), rel=1e-8)
+    np.testing.assert_array_equal(best[objective.model.basis_part], phi)
+    # At the minimum the joint gradient is zero in the weights and equal to the profiled one in the basis.
+    joint = objective.value_and_gradient(best)[1]
+    np.testing.assert_allclose(joint[objective.model.weights_part], 0.0, atol=1e-8)
+    np.testing.assert_allclose(joint[objective.model.basis_part], gradient, rtol=1e-5, atol=1e-8)
+    assert np.all(objective.model.unpack(best).intercept != 0) == fit_intercept
+
+
+@each_intercept
+@pytest.mark.parametrize("m", [1, 3])
+@pytest.mark.parametrize("strength", [0.0, 0.05])
+def test_weights_are_those_of_scikit_learn(fit_intercept, m, strength):
+    objective, theta = make(STRUCTURES["rbf"], m, SquaredL2(strength), fit_intercept)
+    Phi = RBF(0.3)(X, objective.model.unpack(theta).basis[0])
+    best = objective.model.unpack(VariableProjection(objective).complete(theta[objective.model.basis_part]))
+    # The loss is a mean of squares and the penalty strength / 2 |c|^2: scikit-learn's sum of squares has n / 2 of that strength.
+    alpha = strength * WEIGHT.sum() / 2
+    reference = Ridge(alpha, fit_intercept=fit_intercept) if strength else LinearRegression(fit_intercept=fit_intercept)
+    reference.fit(Phi, objective.source.Y, sample_weight=WEIGHT)
+    np.testing.assert_allclose(best.weights.T, np.reshape(reference.coef_, (m, -1)), rtol=1e-6, atol=1e-9)
+    np.testing.assert_allclose(best.intercept, np.ravel(reference.intercept_) * np.ones(m), rtol=1e-6, atol=1e-9)
+
+
+def test_weights_of_the_rkhs_norm_are_those_of_a_general_minimiser():
+    objective, theta = make(STRUCTURES["two terms"], 1, RKHSNorm(0.05))
+    part = objective.model.weights_part
+
+    def of_weights(c):
+        value, gradient = objective.value_and_gradient(np.concatenate([theta[: part.start], c]))
+        return value, gradient[part]
+
+    found = minimize(of_weights, theta[part], jac=True, method="BFGS", options={"gtol": 1e-9})
+    best = VariableProjection(objective).complete(theta[objective.model.basis_part])
+    np.testing.assert_allclose(best[part], found.x, rtol=1e-4, atol=1e-6)
+
+
+@each_structure
+@each_penalty
+@each_intercept
+def test_gradient_equals_differences(terms, penalty, fit_intercept):
+    objective, theta = make(terms, 2, penalty, fit_intercept, SquaredL2(0.1), metric_prior=0.2)
+    variable = VariableProjection(objective)
+    phi = variable.start(theta)
+    # Without a penalty the best weights are large where features are nearly dependent, and differences rounder.
+    allowed = 1e-5 if penalty is None else 1e-7
+    assert cases.slope_error(lambda p: variable.value_and_gradient(p)[0], variable.value_and_gradient(phi)[1], phi) < allowed
+
+
+def test_equal_basis_vectors_are_survived():
+    objective, theta = make(STRUCTURES["rbf"], 1, None)
+    phi = theta[objective.model.basis_part].copy()
+    phi[:4] = phi[4:8]
+    value, gradient = VariableProjection(objective).value_and_gradient(phi)
+    assert np.isfinite(value)
+    assert np.all(np.isfinite(gradient))
+
+
+def test_bipolar_features_keep_the_rkhs_norm_of_the_kernel():
+    plain, theta = make(STRUCTURES["rbf"], 1, RKHSNorm(0.05))
+    bipolar, _ = make([Term(4, (View(Affine(RBF(0.3))),))], 1, RKHSNorm(0.2))
+    phi = theta[plain.model.basis_part]
+    # 2k - 1 with weights c is k with weights 2c and another intercept, so a strength four times as large is the same model.
+    assert VariableProjection(bipolar).value_and_gradient(phi)[0] == pytest.approx(VariableProjection(plain).value_and_gradient(phi)[0])
+
+
+def slow_evidence(objective, phi, trace, prior):
+    """Return the formula of EvidenceObjective's docstring, by n x n matrices."""
+    model, source, n = objective.model, objective.source, objective.source.total_weight
+    theta = np.append(phi[:-1], np.zeros(model.n_params - model.basis_part.stop))
+    noise = np.exp(phi[-1])
+    w = source.w[:, 0]
+    Phi = model.features(source.block(0, N), theta)[0]
+    R = Phi.shape[1]
+    K, row = np.zeros((R, R)), 0
+    for part, _ in model.gram(theta):
+        K[row : row + len(part), row : row + len(part)] = part + JITTER * np.eye(len(part))
+        row += len(part)
+    Phi_c, Y_c = (A - w @ A if model.fit_intercept else A for A in (Phi, source.Y))
+    root = np.sqrt(n * w)[:, None]  # rows of weight n w
+    V = []
+    for y in (root * Y_c).T:
+        augmented = np.vstack([root * Phi_c, np.sqrt(noise) * np.linalg.cholesky(K).T])
+        target = np.append(y, np.zeros(R))
+        c = np.linalg.lstsq(augmented, target, rcond=None)[0]
+        V.append(np.sum((target - augmented @ c) ** 2) / (2 * n))
+    # By the matrix determinant lemma the three log determinants are that of the n x n covariance over the noise.
+    covariance = (root * Phi_c) @ np.linalg.solve(K, (root * Phi_c).T) / noise + np.eye(N)
+    log_det = np.linalg.slogdet(covariance)[1]
+    nystroem = Phi @ np.linalg.solve(K, Phi.T)
+    total = np.zeros(N)
+    for term in model.terms:
+        values = [v.kernel(X[:, c], X[:, c]) for v in term.views for c in [slice(None) if v.columns is None else v.columns]]
+        total += np.diag(np.prod(values, axis=0))
+    value = np.mean(np.log(V)) / 2 + log_det / (2 * n) + trace / (2 * noise) * (w @ (total - np.diag(nystroem)))
+    logs = [p for p in model.unpack(theta).log_metric if p.size > 1]
+    return value + prior / (2 * n) * sum(np.sum((p - p.mean()) ** 2) for p in logs)
+
+
+@each_structure
+@each_intercept
+@pytest.mark.parametrize("m", [1, 3])
+def test_evidence_equals_the_formula_written_down_in_full(terms, fit_intercept, m):
+    objective, theta = make(terms, m, Evidence(trace=0.2, prior=0.4, noise=0.3), fit_intercept, SquaredL2(0.1))
+    evidence = EvidenceObjective(objective)
+    phi = evidence.start(theta)
+    assert phi[-1] == np.log(0.3)
+    ridge = sum(SquaredL2(0.1).value(U) for U in objective.model.unpack(theta).basis)
+    value, gradient = evidence.value_and_gradient(phi)
+    assert value == pytest.approx(slow_evidence(objective, phi, 0.2, 0.4) + ridge, rel=1e-8)
+    # The jitter makes K^-1 as large as 1e6 where vectors are close: digits go.
+    assert cases.slope_error(lambda p: evidence.value_and_gradient(p)[0], gradient, phi) < 1e-5
+
+
+@each_structure
+@each_intercept
+def test_evidence_weights_are_those_of_a_ridge_regression(terms, fit_intercept):
+    objective, theta = make(terms, 2, Evidence(noise=0.3), fit_intercept)
+    evidence = EvidenceObjective(objective)
+    best = evidence.complete(evidence.start(theta))
+    # |y - Phi c|^2 / n + l / n c'Kc is the joint objective with strength 2 l / n.
+    same = Objective(objective.model, Squared(), objective.source, None, RKHSNorm(2 * 0.3 / objective.source.total_weight))
+    expected = VariableProjection(same).complete(theta[objective.model.basis_part])
+    np.testing.assert_allclose(best, expected, rtol=1e-6, atol=1e-9)
+
+
+def test_mean_diagonal_is_that_of_the_sum_of_terms():
+    for kernel in (RBF(0.3), Sum(RBF(0.3), RBF(0.1)), Polynomial(3, 1.0, 0.4), Tanimoto()):
+        views = (View(kernel, LEFT), View(Linear(0.5)))
+        objective, _ = make([Term(2, views), Term(1, (View(kernel),))], 1, Evidence())
+        w = objective.source.w[:, 0]
+        expected = w @ np.diag(kernel(X[:, LEFT], X[:, LEFT]) * Linear(0.5)(X, X) + kernel(X, X))
+        assert EvidenceObjective(objective).mean_diagonal == pytest.approx(expected)
+
+
+def test_strength_of_the_trace_term():
+    objective, _ = make(STRUCTURES["rbf"], 1, Evidence())
+    assert EvidenceObjective(objective).trace == pytest.approx(min(0.3, 0.2 * 16 / WEIGHT.sum()))
+    objective, _ = make(STRUCTURES["rbf"], 1, Evidence(trace=0.05))
+    assert EvidenceObjective(objective).trace == 0.05
+
+
+@pytest.mark.parametrize("make_profile", [VariableProjection, EvidenceObjective])
+@pytest.mark.parametrize("rows_in_block", [7, 1000])
+def test_kept_and_recomputed_features_agree(monkeypatch, make_profile, rows_in_block):
+    monkeypatch.setattr("spkm.sources._base.rows_per_block", lambda n_features, width: rows_in_block)
+    penalty = RKHSNorm(0.05) if make_profile is VariableProjection else Evidence()
+    objective, theta = make(STRUCTURES["two terms"], 2, penalty)
+    with objective.source.threads(2):
+        kept = make_profile(objective).value_and_gradient(make_profile(objective).start(theta))
+        monkeypatch.setattr(profiled, "KEPT", 0)
+        again = make_profile(objective).value_and_gradient(make_profile(objective).start(theta))
+    assert kept[0] == pytest.approx(again[0], rel=1e-12)
+    np.testing.assert_allclose(kept[1], again[1], rtol=1e-9, atol=1e-13)
+
+
+def test_single_precision_rows_come_close():
+    objective, theta = make(STRUCTURES["rbf"], 1, RKHSNorm(0.05))
+    single = objective.on(ArraySource(X.astype(np.float32), objective.source.Y, WEIGHT))
+    phi = theta[objective.model.basis_part]
+    for a, b in zip(VariableProjection(objective).value_and_gradient(phi), VariableProjection(single).value_and_gradient(phi), strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-3, atol=1e-5)
+
+
+@pytest.mark.parametrize("make_profile", [VariableProjection, EvidenceObjective])
+def test_a_failed_factorisation_is_infinite(make_profile):
+    objective, theta = make(STRUCTURES["polynomial"], 1, RKHSNorm(0.05) if make_profile is VariableProjection else Evidence())
+    target = make_profile(objective)
+    phi = target.start(theta)
+    phi[0] = np.nan
+    value, gradient = target.value_and_gradient(phi)
+    assert value == np.inf
+    assert gradient.shape == phi.shape
