@@ -19,7 +19,7 @@ from benchmarks._timing import Watched
 from spkm import SPKMClassifier, SPKMRegressor
 from spkm.solvers import LBFGS, Adam, Solver, VarPro
 
-SOLVERS = ("lbfgs", "lbfgs, growing", "adam", "varpro", "varpro, growing")
+SOLVERS = ("lbfgs", "lbfgs, growing", "adam", "varpro", "varpro, tenth")
 COLUMNS = tuple(f"{name}: s, objective" for name in SOLVERS)
 ROWS = (1000, 3000, 10_000, 30_000, 100_000, 300_000)
 MOST_SECONDS = 120
@@ -49,7 +49,7 @@ def problem(loss: str, n: int, d: int) -> tuple[np.ndarray, np.ndarray]:
 def solvers(n: int, loss: str) -> dict[str, Solver]:
     found: dict[str, Solver] = {"lbfgs": LBFGS(), "lbfgs, growing": LBFGS(first_rows=n // 10), "adam": Adam()}
     if loss == "squared":
-        found |= {"varpro": VarPro(), "varpro, growing": VarPro(first_rows=n // 10)}
+        found |= {"varpro": VarPro(), "varpro, tenth": VarPro(basis_rows=n // 10)}
     return found
 
 

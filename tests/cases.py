@@ -105,7 +105,7 @@ def rows(n: int, d: int = N_FEATURES, seed: int = 0) -> np.ndarray:
 
 
 def basis(n_basis: int, d: int = N_FEATURES, seed: int = 1) -> np.ndarray:
-    """Return vectors of which no two have an entry in common, nor one with :func:`rows`: a sum of |x - u| has kinks there."""
+    """Return vectors that have no entry in common with one another or with :func:`rows`: |x - u| has its kink there."""
     U = np.round(0.9 * np.random.default_rng(seed).standard_normal((n_basis, d)), 1)
     return frozen(U + 0.03 + 0.04 * np.arange(n_basis)[:, None] / n_basis)
 
@@ -159,7 +159,9 @@ def random_theta(model: PreimageModel, seed: int = 3) -> np.ndarray:
     return frozen(theta)
 
 
-def directional(function: Callable[[np.ndarray], float], x: np.ndarray, direction: np.ndarray, h: float = 1e-5) -> float:
+def directional(
+    function: Callable[[np.ndarray], float], x: np.ndarray, direction: np.ndarray, h: float = 1e-5
+) -> float:
     """Return the derivative of ``function`` at ``x`` along ``direction`` by central differences of fourth order.
 
     The short step keeps the error small beside the corners of a loss's slope, and rounding is still at 1e-10.
@@ -169,8 +171,10 @@ def directional(function: Callable[[np.ndarray], float], x: np.ndarray, directio
     return (8 * near - far) / (12 * h)
 
 
-def slope_error(function: Callable[[np.ndarray], float], gradient: np.ndarray, x: np.ndarray, n_directions: int = 12) -> float:
-    """Return max|gradient - differences| / max|gradient|, along all coordinates if few, else along some and random directions."""
+def slope_error(
+    function: Callable[[np.ndarray], float], gradient: np.ndarray, x: np.ndarray, n_directions: int = 12
+) -> float:
+    """Return max|gradient - differences| / max|gradient|, along all coordinates, or some and random directions."""
     size = x.size
     directions = np.eye(size)
     if size > n_directions:

@@ -46,3 +46,21 @@ def fingerprints(n=80, d=12, seed=4):
     rng = np.random.default_rng(seed)
     X = (rng.uniform(size=(n, d)) < 1 / 3).astype(float)
     return read_only(X, (X[:, :4].sum(axis=1) > X[:, 4:8].sum(axis=1)).astype(int))
+
+
+def scaled(rows, training_rows, clip=5.0):
+    """Return rows as a model with ``scale=True`` sees them after a fit on ``training_rows``."""
+    deviations = (rows - training_rows.mean(axis=0)) / training_rows.std(axis=0)
+    return np.clip(deviations, -clip, clip)
+
+
+def scores(model, X):
+    """Return f(x) of a fitted classifier or regressor."""
+    return model.decision_function(X) if hasattr(model, "decision_function") else model.predict(X)
+
+
+def assert_same_fit(a, b, X):
+    """Compare two fitted estimators bit by bit."""
+    for name in ("basis_vectors_", "dual_coef_", "intercept_", "objective_path_"):
+        np.testing.assert_array_equal(getattr(a, name), getattr(b, name))
+    np.testing.assert_array_equal(scores(a, X), scores(b, X))

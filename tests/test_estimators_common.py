@@ -7,9 +7,10 @@ from sklearn.utils.estimator_checks import (
     check_inplace_ensure_writeable,
     parametrize_with_checks,
 )
-from tests.small_data import curve, two_classes
 
 from spkm import SPKMClassifier, SPKMRegressor
+from spkm.solvers import Alternating
+from tests.small_data import curve, two_classes
 
 # scikit-learn's checks fit labels drawn at random, and its own suite ignores this warning while they run.
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -25,7 +26,7 @@ ESTIMATORS = [
     SPKMClassifier(loss="squared_hinge", **QUICK),
     SPKMClassifier(kernel="polynomial", **QUICK),
     SPKMRegressor(kernel="polynomial", **QUICK),
-    SPKMClassifier(solver="alternating", n_basis=4, max_iter=3),
+    SPKMClassifier(solver=Alternating(max_iter=2, weight_steps=10), n_basis=4),
     SPKMRegressor(solver="alternating", n_basis=4, max_iter=3),
     SPKMClassifier(solver="adam", n_basis=4, max_iter=15),
     SPKMRegressor(solver="adam", n_basis=4, max_iter=15),

@@ -113,7 +113,9 @@ def test_pullback_equals_differences(kernel, metric, storage):
     assert np.shape(d_metric) == np.shape(metric)
     assert cases.slope_error(lambda V: np.sum(G * kernel(X, V, metric)), dU, U) < 1e-7
     of_metric = cases.slope_error(
-        lambda w: np.sum(G * kernel(X, U, w if np.ndim(metric) else w[0])), np.atleast_1d(d_metric), np.atleast_1d(metric)
+        lambda w: np.sum(G * kernel(X, U, w if np.ndim(metric) else w[0])),
+        np.atleast_1d(d_metric),
+        np.atleast_1d(metric),
     )
     assert of_metric < 1e-7
 
@@ -189,7 +191,9 @@ def test_stationary_kernels_see_differences_only(kernel):
 @each_kernel
 @pytest.mark.parametrize("factor", [0.37, cases.FACTORS], ids=["number", "columns"])
 def test_with_bandwidth_multiplies_the_metric(kernel, factor):
-    np.testing.assert_allclose(kernel.with_bandwidth(factor)(X, U), slow_values(kernel, X, U, factor), rtol=1e-10, atol=1e-14)
+    np.testing.assert_allclose(
+        kernel.with_bandwidth(factor)(X, U), slow_values(kernel, X, U, factor), rtol=1e-10, atol=1e-14
+    )
 
 
 def test_shift_is_known_and_left_out_of_the_rkhs():

@@ -18,7 +18,9 @@ STRUCTURES = {
     "bandwidth": [Term(2, (View(Affine(RBF(0.3)), None, "scale"),))],
     "relevances": [Term(3, (View(Polynomial(2, 1.0, 0.4), RIGHT, "relevances"),))],
     "two terms": [Term(2, (View(RBF(0.3), LEFT, "scale"),)), Term(3, (View(Linear(0.5)),))],
-    "product": [Term(3, (View(RBF(0.3), LEFT), View(Tanimoto(), RIGHT, "relevances"), View(Linear(0.5), LEFT, "scale")))],
+    "product": [
+        Term(3, (View(RBF(0.3), LEFT), View(Tanimoto(), RIGHT, "relevances"), View(Linear(0.5), LEFT, "scale")))
+    ],
     "mixed": [
         Term(2, (View(RBF(0.3), RIGHT, "relevances"), View(Polynomial(2, 1.0, 0.4), LEFT))),
         Term(1, (View(RBF(0.1), None, "scale"),)),
@@ -39,7 +41,11 @@ def slow_features(model, theta):
     for term in model.terms:
         for view in term.views:
             rows = X if view.columns is None else X[:, view.columns]
-            metric = np.ones(rows.shape[1]) if view.metric == "fixed" else np.exp(params.log_metric[k]) * np.ones(rows.shape[1])
+            metric = (
+                np.ones(rows.shape[1])
+                if view.metric == "fixed"
+                else np.exp(params.log_metric[k]) * np.ones(rows.shape[1])
+            )
             for i in range(N):
                 for r in range(term.n_basis):
                     Phi[i, column + r] *= view.kernel(rows[i : i + 1], params.basis[k][r : r + 1], metric).item()
@@ -73,7 +79,10 @@ def test_predictions_equal_a_double_loop(terms, storage):
     Phi = slow_features(model, theta)
     np.testing.assert_allclose(model.features(block(storage), theta)[0], Phi, rtol=1e-11, atol=1e-14)
     params = model.unpack(theta)
-    expected = [[params.intercept[k] + sum(params.weights[r, k] * phi[r] for r in range(len(phi))) for k in range(2)] for phi in Phi]
+    expected = [
+        [params.intercept[k] + sum(params.weights[r, k] * phi[r] for r in range(len(phi))) for k in range(2)]
+        for phi in Phi
+    ]
     np.testing.assert_allclose(model.predict(block(storage), theta), expected, rtol=1e-11, atol=1e-13)
 
 

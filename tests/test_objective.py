@@ -1,4 +1,4 @@
-"""The objective: its gradient for every kernel, loss, penalty and number of outputs; weights as repeats; any cut into blocks."""
+"""The objective: its gradient for every kernel, loss and penalty; weights as repeats; any cut into blocks."""
 
 import itertools
 
@@ -18,7 +18,11 @@ from tests import cases
 
 each_loss = pytest.mark.parametrize("loss", cases.LOSSES.values(), ids=cases.LOSSES)
 SETTINGS = {
-    "smooth": {"basis_penalty": SquaredL2(0.1), "weight_penalty": [RKHSNorm(0.2), SquaredL2(0.05)], "metric_prior": 0.3},
+    "smooth": {
+        "basis_penalty": SquaredL2(0.1),
+        "weight_penalty": [RKHSNorm(0.2), SquaredL2(0.05)],
+        "metric_prior": 0.3,
+    },
     "not smooth": {"basis_penalty": L1(0.1), "weight_penalty": RowL2(0.1)},
     "both": {"basis_penalty": [GroupL2(0.1), SquaredL2(0.1)], "weight_penalty": [ElasticNet(0.1), RKHSNorm(0.2)]},
 }
@@ -44,7 +48,10 @@ def test_gradient_equals_differences(kernel, loss):
 @pytest.mark.parametrize("m", [1, 3])
 @pytest.mark.parametrize("fit_intercept", [True, False])
 def test_gradient_of_terms_and_products_equals_differences(m, fit_intercept):
-    views = [View(RBF(0.3), np.array([0, 2]), "relevances"), View(Polynomial(2, 1.0, 0.3), np.array([1, 3, 0]), "scale")]
+    views = [
+        View(RBF(0.3), np.array([0, 2]), "relevances"),
+        View(Polynomial(2, 1.0, 0.3), np.array([1, 3, 0]), "scale"),
+    ]
     model = PreimageModel([Term(2, tuple(views)), Term(2, (View(Linear(0.4)),))], cases.N_FEATURES, m, fit_intercept)
     for loss in (Squared(), Cosine(), Log()):
         source = ArraySource(cases.rows(12), cases.targets(loss, 12, m))
@@ -60,9 +67,13 @@ def test_value_is_the_smooth_part_and_the_rest(loss, name):
     smooth, gradient = objective.value_and_gradient(theta)
     assert objective.value(theta) == pytest.approx(smooth + objective.penalty(theta), rel=1e-12)
     value, _ = objective.block_loss(objective.source.block(0, 12), theta)
-    assert objective.value(theta) == pytest.approx(value + objective.smooth_penalty(theta)[0] + objective.penalty(theta))
+    assert objective.value(theta) == pytest.approx(
+        value + objective.smooth_penalty(theta)[0] + objective.penalty(theta)
+    )
     block_only = Objective(objective.model, loss, objective.source)
-    np.testing.assert_allclose(block_only.block_loss(objective.source.block(0, 12), theta)[1], block_only.value_and_gradient(theta)[1])
+    np.testing.assert_allclose(
+        block_only.block_loss(objective.source.block(0, 12), theta)[1], block_only.value_and_gradient(theta)[1]
+    )
     assert gradient.shape == theta.shape
 
 
@@ -99,7 +110,9 @@ def test_blocks_of_any_size_give_the_same(loss, m, size, storage, n_threads):
 
 def test_cosine_of_one_output_takes_one_pass(monkeypatch):
     passes = []
-    monkeypatch.setattr("spkm.objective.block_totals", lambda *a: passes.append("totals") or (np.ones((3, a[1].n_outputs)),))
+    monkeypatch.setattr(
+        "spkm.objective.block_totals", lambda *a: passes.append("totals") or (np.ones((3, a[1].n_outputs)),)
+    )
     monkeypatch.setattr("spkm.objective.block_gradient", lambda *a: passes.append("gradient") or block_gradient(*a))
     for m in (1, 3):
         objective = cases.make_objective(RBF(0.3), Cosine(), m=m)
@@ -121,7 +134,9 @@ def test_cosine_of_several_outputs_is_the_mean_of_each_alone():
         gradients.append(one.model.unpack(gradient).basis[0])
     value, gradient = joint.value_and_gradient(theta)
     assert value == pytest.approx(np.mean(values), rel=1e-12)
-    np.testing.assert_allclose(joint.model.unpack(gradient).basis[0], np.mean(gradients, axis=0), rtol=1e-10, atol=1e-14)
+    np.testing.assert_allclose(
+        joint.model.unpack(gradient).basis[0], np.mean(gradients, axis=0), rtol=1e-10, atol=1e-14
+    )
 
 
 def test_rkhs_norm_of_terms_is_the_sum_of_theirs():
@@ -130,14 +145,18 @@ def test_rkhs_norm_of_terms_is_the_sum_of_theirs():
     theta = cases.random_theta(model)
     params = model.unpack(theta)
     expected = 0.0
-    for kernel, U, cut in zip((RBF(0.3), Polynomial(2, 1.0, 0.3)), params.basis, (slice(0, 2), slice(2, 5)), strict=True):
+    for kernel, U, cut in zip(
+        (RBF(0.3), Polynomial(2, 1.0, 0.3)), params.basis, (slice(0, 2), slice(2, 5)), strict=True
+    ):
         C = params.weights[cut]
         expected += 0.3 * np.trace(C.T @ (kernel(U, U) + JITTER * np.eye(len(U))) @ C)
     assert objective.smooth_penalty(theta)[0] == pytest.approx(expected, rel=1e-12)
 
 
 def test_prox_acts_on_its_part_with_its_step():
-    model = PreimageModel([Term(2, (View(RBF(0.3), None, "scale"),)), Term(3, (View(Linear(0.5)),))], cases.N_FEATURES, 2)
+    model = PreimageModel(
+        [Term(2, (View(RBF(0.3), None, "scale"),)), Term(3, (View(Linear(0.5)),))], cases.N_FEATURES, 2
+    )
     objective = Objective(model, Squared(), ArraySource(cases.rows(5), np.zeros((5, 2))), GroupL2(0.4), RowL2(0.3))
     theta = cases.random_theta(model)
     steps, step_parts = model.zeros()

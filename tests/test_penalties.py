@@ -55,9 +55,13 @@ def test_moreau_identity(A, step):
     a = 0.4 * step
     np.testing.assert_allclose(A - L1(0.4).prox(A, step), np.clip(A, -a, a), atol=1e-12)
     norms = np.linalg.norm(A, axis=1, keepdims=True)
-    np.testing.assert_allclose(A - RowL2(0.4).prox(A, step), A * np.minimum(1, a / np.maximum(norms, 1e-300)), atol=1e-12)
+    np.testing.assert_allclose(
+        A - RowL2(0.4).prox(A, step), A * np.minimum(1, a / np.maximum(norms, 1e-300)), atol=1e-12
+    )
     norms = np.linalg.norm(A, axis=0)
-    np.testing.assert_allclose(A - GroupL2(0.4).prox(A, step), A * np.minimum(1, a / np.maximum(norms, 1e-300)), atol=1e-12)
+    np.testing.assert_allclose(
+        A - GroupL2(0.4).prox(A, step), A * np.minimum(1, a / np.maximum(norms, 1e-300)), atol=1e-12
+    )
 
 
 @given(A=matrices, radius=st.floats(0.05, 8.0), step=st.floats(0.01, 3.0))

@@ -1,5 +1,7 @@
 """Solvers: monotone, optimal where that can be known, stoppable, and clear about what they cannot do."""
 
+import itertools
+
 import numpy as np
 import pytest
 from sklearn.linear_model import Lasso, LogisticRegression, Ridge
@@ -55,14 +57,25 @@ class FixedBasis(Objective):
         return value, gradient
 
 
-@pytest.mark.parametrize("solver", FULL_BATCH.values(), ids=FULL_BATCH)
-@pytest.mark.parametrize("loss", [Squared(), Log(), SquaredHinge(), Huber(0.5)], ids=str)
-@pytest.mark.parametrize("rough", [False, True])
+def problem(loss, rough):
+    penalties = (
+        {"basis_penalty": L1(0.01), "weight_penalty": RowL2(0.01)} if rough else {"weight_penalty": RKHSNorm(0.01)}
+    )
+    return make(loss, metric="scale", metric_prior=0.01, **penalties)
+
+
+POSSIBLE = [
+    pytest.param(solver, loss, rough, id=f"{name}-{loss}-{'rough' if rough else 'smooth'}")
+    for name, solver in FULL_BATCH.items()
+    for loss in (Squared(), Log(), SquaredHinge(), Huber(0.5))
+    for rough in (False, True)
+    if solver.refuses(problem(loss, rough)[0]) is None
+]
+
+
+@pytest.mark.parametrize(("solver", "loss", "rough"), POSSIBLE)
 def test_the_objective_never_rises(solver, loss, rough):
-    penalties = {"basis_penalty": L1(0.01), "weight_penalty": RowL2(0.01)} if rough else {"weight_penalty": RKHSNorm(0.01)}
-    objective, theta = make(loss, metric="scale", metric_prior=0.01, **penalties)
-    if solver.refuses(objective) is not None:
-        pytest.skip("refused, as it should")
+    objective, theta = problem(loss, rough)
     result = run(solver.__class__(max_iter=25), objective, theta)
     # The weights are solved for, then polished together with the basis: equal to rounding where the two meet.
     assert np.all(np.diff(result.trace) <= 1e-9 * np.abs(result.trace[:-1]))
@@ -81,17 +94,29 @@ def test_convex_problems_end_where_scikit_learn_does(name, fit_intercept):
         "alternating": Alternating(60, 1e-12, basis_steps=0, weight_steps=200),
     }[name]
     strength = 0.02
-    for loss in (Squared(), Log()):
+    # The proximal solver eliminates the weights of a squared loss, so only the other loss is a problem for it.
+    for loss in (Log(),) if name == "proximal" else (Squared(), Log()):
         objective, theta = make(loss, cls=FixedBasis, fit_intercept=fit_intercept, weight_penalty=SquaredL2(strength))
         Phi = RBF(0.3)(X, X[:3])
         if isinstance(loss, Squared):
             reference = Ridge(strength * N / 2, fit_intercept=fit_intercept, tol=1e-12).fit(Phi, REAL[:, 0])
         else:
-            reference = LogisticRegression(C=1 / (strength * N), fit_intercept=fit_intercept, tol=1e-10).fit(Phi, SIGNS[:, 0])
+            reference = LogisticRegression(C=1 / (strength * N), fit_intercept=fit_intercept, tol=1e-10).fit(
+                Phi, SIGNS[:, 0]
+            )
         params = objective.model.unpack(run(tight, objective, theta).theta)
         np.testing.assert_array_equal(params.basis[0], X[:3])
         np.testing.assert_allclose(params.weights[:, 0], np.ravel(reference.coef_), atol=1e-4)
         np.testing.assert_allclose(params.intercept, np.ravel(reference.intercept_), atol=1e-4)
+
+
+def test_where_steps_without_weights_end_those_with_weights_find_nothing_left():
+    objective, theta = make(basis_penalty=L1(0.01), weight_penalty=RKHSNorm(0.01))
+    eliminated = run(Proximal(20_000, 1e-9), objective, theta)
+    assert eliminated.value == pytest.approx(objective.value(eliminated.theta), rel=1e-9)
+    assert eliminated.value < 0.9 * objective.value(theta)
+    joint = proximal_descent(objective, eliminated.theta, 500, 0.0)
+    assert joint.value == pytest.approx(eliminated.value, rel=1e-6)
 
 
 def test_lasso_on_the_weights_ends_where_scikit_learn_does():
@@ -104,9 +129,8 @@ def test_lasso_on_the_weights_ends_where_scikit_learn_does():
 
 def test_smooth_solvers_end_at_the_same_objective():
     objective, theta = make(weight_penalty=RKHSNorm(0.01))
-    results = [
-        run(s, objective, theta) for s in (LBFGS(500, 1e-8), VarPro(500, 1e-8), Proximal(3000, 1e-9), Alternating(400, 1e-8))
-    ]
+    # Alternating steps may lead to another basin: they do here, to a lower one.
+    results = [run(s, objective, theta) for s in (LBFGS(500, 1e-8), VarPro(500, 1e-8), Proximal(1000, 1e-8))]
     values = [r.value for r in results]
     np.testing.assert_allclose(values, min(values), rtol=1e-3)
     for result in results[:2]:
@@ -117,22 +141,22 @@ def test_smooth_solvers_end_at_the_same_objective():
 PENALTY_PAIRS = {
     "l1": (L1(0.03), SquaredL2(0.01)),
     "ball": (L1Ball(1.0), SquaredL2(0.01)),
-    "features": (GroupL2(0.05), RKHSNorm(0.01)),
-    "sparse groups": (GroupL2(0.05, (0, 0, 1, 1), 0.5), SquaredL2(0.01)),
-    "both parts": (ElasticNet(0.03, 0.8), RowL2(0.02)),
+    "features": (GroupL2(0.02), SquaredL2(0.02)),
+    "sparse groups": (GroupL2(0.02, (0, 0, 1, 1), 0.5), SquaredL2(0.02)),
+    "both parts": (ElasticNet(0.02, 0.8), RowL2(0.01)),
 }
 
 
 @pytest.mark.parametrize("pair", PENALTY_PAIRS.values(), ids=PENALTY_PAIRS)
 @pytest.mark.parametrize("loss", [Squared(), Log()], ids=str)
 def test_proximal_solutions_are_fixed_points_with_exact_zeros(pair, loss):
-    objective, theta = make(loss, Polynomial(2, 1.0, 0.3), basis_penalty=pair[0], weight_penalty=pair[1])
-    result = run(Proximal(4000, 1e-10), objective, theta)
+    objective, theta = make(loss, basis_penalty=pair[0], weight_penalty=pair[1])
+    result = run(Proximal(1500, 1e-10), objective, theta)
     step = 0.1
     gradient = objective.value_and_gradient(result.theta)[1]
     residual = (result.theta - objective.prox(result.theta - step * gradient, step)) / step
-    assert np.max(np.abs(residual)) < 1e-3
-    assert np.any(objective.model.unpack(result.theta).basis[0] == 0)
+    assert np.max(np.abs(residual)) < 1e-4
+    assert 0 < np.count_nonzero(objective.model.unpack(result.theta).basis[0]) < 3 * D
     assert np.isfinite(objective.penalty(result.theta))
 
 
@@ -146,9 +170,11 @@ def test_a_start_outside_the_ball_is_brought_inside(name):
 
 
 def test_steps_of_parts_that_do_not_move_stay_bounded():
-    # Without an intercept its part has no gradient, and its step would double for ever.
-    objective, theta = make(kernel=Linear(0.5), fit_intercept=False, basis_penalty=L1(1e-6))
-    result = proximal_descent(objective, theta, 1500, -1.0)
+    # Without an intercept its part has no gradient, and nothing but a bound holds its step.
+    objective, theta = make(
+        kernel=Linear(0.5), fit_intercept=False, basis_penalty=L1(0.01), weight_penalty=SquaredL2(0.01)
+    )
+    result = proximal_descent(objective, theta, 500, -1.0)
     assert np.all(np.isfinite(result.theta))
     np.testing.assert_array_equal(objective.model.unpack(result.theta).intercept, 0.0)
 
@@ -164,12 +190,14 @@ class Walled(Objective):
     def value_and_gradient(self, theta):
         self.first = theta.copy() if self.first is None else self.first
         value, gradient = super().value_and_gradient(theta)
-        return (value, gradient) if np.max(np.abs(theta - self.first)) < 0.05 else (np.nan, np.full_like(gradient, np.nan))
+        return (
+            (value, gradient) if np.max(np.abs(theta - self.first)) < 0.05 else (np.nan, np.full_like(gradient, np.nan))
+        )
 
 
 @pytest.mark.parametrize("solver", [LBFGS(), Proximal()], ids=str)
 def test_values_that_are_not_finite_are_backed_off_from(solver):
-    objective, theta = make(cls=Walled, weight_penalty=SquaredL2(0.01))
+    objective, theta = make(Log(), cls=Walled, weight_penalty=SquaredL2(0.01))
     result = run(solver, objective, theta)
     assert result.value < objective.value(theta)
     assert np.all(np.isfinite(result.trace))
@@ -178,8 +206,11 @@ def test_values_that_are_not_finite_are_backed_off_from(solver):
 
 @pytest.mark.parametrize("solver", [LBFGS(), Proximal()], ids=str)
 def test_a_start_that_is_not_finite_is_an_error(solver):
-    objective, theta = make(weight_penalty=SquaredL2(0.01))
-    with np.errstate(invalid="ignore", over="ignore"), pytest.raises(FloatingPointError, match="not finite at the start"):
+    objective, theta = make(Log(), weight_penalty=SquaredL2(0.01))
+    with (
+        np.errstate(invalid="ignore", over="ignore"),
+        pytest.raises(FloatingPointError, match="not finite at the start"),
+    ):
         run(solver, objective, np.full(theta.size, 1e200))
 
 
@@ -197,8 +228,8 @@ def interrupting(target, method, after):
 
 
 @pytest.mark.parametrize("solver", cases.SOLVERS.values(), ids=cases.SOLVERS)
-@pytest.mark.parametrize("after", [12, 40])
-def test_ctrl_c_returns_the_best_so_far(monkeypatch, solver, after):
+@pytest.mark.parametrize("after", [3, 5, 12])
+def test_ctrl_c_returns_the_best_so_far(solver, after):
     objective, theta = make(weight_penalty=RKHSNorm(0.01))
     # All solvers reach the rows through the model, whatever they minimise.
     interrupting(objective.model, "features", after)
@@ -259,8 +290,12 @@ def test_adam_lowers_the_objective_and_the_same_seed_gives_the_same_bits(loss, r
     assert first.trace == second.trace
     other = Adam(max_iter=40).minimize(objective, theta, np.random.default_rng(1))
     assert not np.array_equal(first.theta, other.theta)
-    if rough:
-        assert np.any(objective.model.unpack(first.theta).basis[0] == 0) or isinstance(loss, Cosine)
+
+
+def test_adam_makes_exact_zeros():
+    objective, theta = make(Log(), basis_penalty=L1(0.02), weight_penalty=SquaredL2(0.01))
+    params = objective.model.unpack(run(Adam(max_iter=200), objective, theta).theta)
+    assert np.count_nonzero(params.basis[0]) <= 9
 
 
 def test_adam_comes_near_the_optimum_of_a_convex_problem():
@@ -284,7 +319,8 @@ def test_adam_halves_of_a_batch_are_the_batch(monkeypatch):
 def test_adam_makes_a_sensible_number_of_steps(n):
     batch, steps = Adam().schedule(n)
     assert 1 <= batch <= min(n, 1024)
-    assert 4000 <= steps <= 5000
+    assert steps >= 2000
+    assert steps <= max(5000, n // batch)
     assert Adam(max_iter=3, batch_size=10).schedule(100) == (10, 30)
 
 
@@ -293,27 +329,39 @@ def test_stages_grow_tenfold_to_all_rows():
     parts = list(stages(source, 10, np.random.default_rng(0)))
     assert [p.n_rows for p in parts] == [10, 100, 1000, 2500]
     assert parts[-1] is source
-    for small, large in zip(parts, parts[1:], strict=False):
+    for small, large in itertools.pairwise(parts):
         assert set(small.Y[:, 0]) < set(large.Y[:, 0])
     for first_rows in (None, 2500, 9999):
         assert list(stages(source, first_rows, np.random.default_rng(0))) == [source]
 
 
-@pytest.mark.parametrize("solver", [LBFGS(first_rows=20), VarPro(first_rows=20)], ids=str)
-def test_stages_end_as_low_as_all_rows_at_once(solver):
+def test_stages_end_as_low_as_all_rows_at_once():
     objective, theta = make(weight_penalty=RKHSNorm(0.01))
-    staged = run(solver, objective, theta)
+    staged = run(LBFGS(first_rows=20), objective, theta)
     assert staged.value == pytest.approx(objective.value(staged.theta), rel=1e-9)
-    assert staged.value < 1.2 * run(solver.__class__(), objective, theta).value
+    assert staged.value < 1.2 * run(LBFGS(), objective, theta).value
+
+
+def test_a_basis_of_some_rows_gets_the_best_weights_of_all():
+    objective, theta = make(weight_penalty=RKHSNorm(0.01))
+    result = run(VarPro(basis_rows=20), objective, theta)
+    assert result.value == pytest.approx(objective.value(result.theta), rel=1e-9)
+    assert result.value < objective.value(theta)
+    slope = objective.value_and_gradient(result.theta)[1]
+    assert np.abs(slope[objective.model.weights_part]).max() < 1e-8
 
 
 @pytest.mark.parametrize("kernel", [RBF(0.3), Polynomial(2, 1.0, 0.3), Linear(0.5)], ids=str)
 def test_evidence_is_bounded_and_its_weights_are_the_best(kernel):
-    objective, theta = make(kernel=kernel, metric="relevances" if kernel.stationary else "fixed", weight_penalty=Evidence())
+    objective, theta = make(
+        kernel=kernel, metric="relevances" if kernel.stationary else "fixed", weight_penalty=Evidence()
+    )
     result = run(VarPro(), objective, theta)
     assert -5 < result.value < profile(objective).value_and_gradient(profile(objective).start(theta))[0]
     assert np.all(np.isfinite(result.theta))
-    assert np.mean((objective.model.predict(objective.source.block(0, N), result.theta) - REAL) ** 2) < 0.9 * np.var(REAL)
+    assert np.mean((objective.model.predict(objective.source.block(0, N), result.theta) - REAL) ** 2) < 0.9 * np.var(
+        REAL
+    )
 
 
 def test_refusals_say_what_to_do():

@@ -1,4 +1,4 @@
-"""Rows in blocks: the same sums for any cut and any number of threads, and scaling and merging that depend on values only."""
+"""Rows in blocks: the same sums for any cut and any number of threads; scaling and merging by values only."""
 
 import numpy as np
 import pytest
@@ -190,7 +190,9 @@ def test_a_constant_column_is_not_blown_up(storage, constant, dtype):
     assert np.ptp(column) == 0
     assert np.all(np.abs(column) <= (1e-6 if storage is np.asarray else 1.0))
     others = [0, 2, 3]
-    np.testing.assert_allclose(scaling.scale[others], StandardScaler().fit(X, sample_weight=WEIGHT).scale_[others], rtol=1e-5)
+    np.testing.assert_allclose(
+        scaling.scale[others], StandardScaler().fit(X, sample_weight=WEIGHT).scale_[others], rtol=1e-5
+    )
 
 
 @pytest.mark.parametrize("storage", [np.asarray, cases.csr], ids=["dense", "csr"])
@@ -226,7 +228,10 @@ def assert_same_bits(a, b):
 @settings(max_examples=25, deadline=None)
 def test_order_repetition_and_zero_weights_do_not_matter(storage, data):
     few = data.draw(st.integers(2, 8))
-    base, y = np.array(cases.rows(few, seed=data.draw(st.integers(0, 99)))), np.round(np.linspace(0, 1, few), 1)[:, None]
+    base, y = (
+        np.array(cases.rows(few, seed=data.draw(st.integers(0, 99)))),
+        np.round(np.linspace(0, 1, few), 1)[:, None],
+    )
     repeats = np.array(data.draw(st.lists(st.integers(1, 4), min_size=few, max_size=few)))
     weight = np.array(data.draw(st.lists(st.sampled_from([0.1, 0.7, 1.0, 3.3]), min_size=few, max_size=few)))
     merged = merged_rows(storage(base), y, weight * repeats)
@@ -251,13 +256,19 @@ def test_order_repetition_and_zero_weights_do_not_matter(storage, data):
 def test_sums_of_different_weights_do_not_depend_on_their_order():
     weights = np.random.default_rng(0).random(40)
     rows, targets = np.ones((40, 2)), np.zeros((40, 1))
-    totals = {merged_rows(rows, targets, weights[np.random.default_rng(k).permutation(40)])[2].item() for k in range(20)}
+    totals = {
+        merged_rows(rows, targets, weights[np.random.default_rng(k).permutation(40)])[2].item() for k in range(20)
+    }
     assert len(totals) == 1
 
 
 def test_csr_rows_are_equal_whatever_the_order_of_their_entries():
-    ordered = sparse.csr_array((np.array([1.0, 2.0, 1.0, 2.0]), np.array([0, 2, 0, 2]), np.array([0, 2, 4])), shape=(2, 3))
-    mixed = sparse.csr_array((np.array([1.0, 2.0, 2.0, 1.0]), np.array([0, 2, 2, 0]), np.array([0, 2, 4])), shape=(2, 3))
+    ordered = sparse.csr_array(
+        (np.array([1.0, 2.0, 1.0, 2.0]), np.array([0, 2, 0, 2]), np.array([0, 2, 4])), shape=(2, 3)
+    )
+    mixed = sparse.csr_array(
+        (np.array([1.0, 2.0, 2.0, 1.0]), np.array([0, 2, 2, 0]), np.array([0, 2, 4])), shape=(2, 3)
+    )
     for rows in (ordered, mixed):
         merged, _, weight = merged_rows(rows, np.zeros((2, 1)), np.ones(2))
         assert merged.shape == (1, 3)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import isfinite
 from numbers import Integral, Real
 from typing import Any
 
@@ -15,10 +16,13 @@ def check_integer(name: str, value: Any, least: int) -> int:
     return int(value)
 
 
-def check_real(name: str, value: Any, least: float = 0.0) -> float:
-    """Return ``value`` as a finite float of at least ``least``."""
-    if isinstance(value, bool) or not isinstance(value, Real) or not np.isfinite(value) or value < least:
-        raise ValueError(f"{name} must be a number of at least {least:g}; got {value!r}.")
+def check_real(name: str, value: Any, least: float = 0.0, most: float = np.inf, strict: bool = False) -> float:
+    """Return ``value`` as a finite float of at least ``least`` (more than that, if ``strict``) and at most ``most``."""
+    is_wrong = isinstance(value, bool) or not isinstance(value, Real) or not isfinite(value)
+    if is_wrong or not least <= value <= most or (strict and value == least):
+        upper = "" if most == np.inf else f" and at most {most:g}"
+        bounds = f"{'above' if strict else 'of at least'} {least:g}{upper}"
+        raise ValueError(f"{name} must be a number {bounds}; got {value!r}.")
     return float(value)
 
 

@@ -29,7 +29,9 @@ class Registry(dict[str, Callable[..., Any]]):
         if isinstance(value, self.kind):
             return value
         if isinstance(value, type) and issubclass(value, self.kind):
-            raise TypeError(f"{argument} must be an object, not a class; got {value.__name__}. Write {value.__name__}().")
+            raise TypeError(
+                f"{argument} must be an object, not a class; got {value.__name__}. Write {value.__name__}()."
+            )
         if not isinstance(value, str):
             raise TypeError(
                 f"{argument} must be a name or a {self.kind.__name__} object; got {value!r} of type "
@@ -37,7 +39,10 @@ class Registry(dict[str, Callable[..., Any]]):
             )
         if value not in self:
             lower = value.lower()
-            close = difflib.get_close_matches(lower, self, n=1) or [name for name in sorted(self) if lower in name]
+            longer = sorted(
+                (name for name in self if lower in name), key=lambda name: (not name.startswith(lower), name)
+            )
+            close = difflib.get_close_matches(lower, self, n=1) or longer
             hint = f" Did you mean {close[0]!r}?" if close else ""
             raise ValueError(f"Unknown {argument} {value!r}.{hint} Known: {', '.join(sorted(self))}.")
         return self[value]()

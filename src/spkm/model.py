@@ -1,7 +1,8 @@
-"""The model f(x) = b + sum_j sum_r c_jr k_j(x, u_jr): a sum of terms, a term a product of views, a view a kernel on some columns.
+"""The model f(x) = b + sum_j sum_r c_jr k_j(x, u_jr): a sum of terms, a term a product of views, a view a kernel on
+some columns.
 
-All parameters of one fit are one flat vector ``theta``: for each view its basis vectors and its learned metric, then the weights C
-(R, m), then the intercept (m,).
+All parameters of one fit are one flat vector ``theta``: for each view its basis vectors and its learned metric, then
+the weights C (R, m), then the intercept (m,).
 """
 
 from __future__ import annotations
@@ -27,8 +28,8 @@ class View:
     columns : ndarray of int, default=None
         The columns it looks at; all when None.
     metric : {"fixed", "scale", "relevances"}, default="fixed"
-        What is learned of the metric beside the kernel's own parameters: nothing; one factor, the bandwidth; or a factor for each column.
-        The parameters are logarithms of the factors, so 0 is the kernel as it stands.
+        What is learned of the metric beside the kernel's own parameters: nothing; one factor, the bandwidth; or a
+        factor for each column. The parameters are logarithms of the factors, so 0 is the kernel as it stands.
     """
 
     kernel: Kernel
@@ -54,7 +55,7 @@ class Term:
 
 @dataclass
 class Params:
-    """Named parts of theta, as views on it: per view a basis (R_j, d_j) and the logarithm of its metric; C (R, m); b (m,)."""
+    """Parts of theta, as views on it: per view a basis (R_j, d_j) and the log of its metric; C (R, m); b (m,)."""
 
     basis: list[np.ndarray]
     log_metric: list[np.ndarray]
@@ -123,7 +124,7 @@ class PreimageModel:
         return theta, self.unpack(theta)
 
     def features(self, block: Block, theta: np.ndarray) -> tuple[np.ndarray, Callable[[np.ndarray], np.ndarray]]:
-        """Return the features k(x, u) of a block, (n, R), and the map from their cotangent to that of theta's basis part.
+        """Return the features k(x, u) of a block, (n, R), and the map from their cotangent to theta's basis part.
 
         The pullback may overwrite the cotangent.
         """
@@ -155,7 +156,7 @@ class PreimageModel:
         return Phi, pullback
 
     def gram(self, theta: np.ndarray) -> list[tuple[np.ndarray, Callable[[np.ndarray], np.ndarray]]]:
-        """Return for each term the kernel matrix k(U, U) of its RKHS and the map from a symmetric cotangent to theta's basis part."""
+        """Return k(U, U) of each term's RKHS and the map from a symmetric cotangent to theta's basis part."""
         params = self.unpack(theta)
         grams = []
         k = 0
@@ -169,7 +170,9 @@ class PreimageModel:
                 values.append(K)
                 pulls.append((pull, metric))
                 k += 1
-            grams.append((np.prod(values, axis=0) if len(values) > 1 else values[0], self._gram_pullback(first, values, pulls)))
+            grams.append(
+                (np.prod(values, axis=0) if len(values) > 1 else values[0], self._gram_pullback(first, values, pulls))
+            )
         return grams
 
     def _gram_pullback(self, first: int, values: list, pulls: list) -> Callable[[np.ndarray], np.ndarray]:

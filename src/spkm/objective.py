@@ -1,7 +1,7 @@
 """Where model, loss, penalties and rows meet: L(f(X), Y) + Theta(U) + Omega(C).
 
-Solvers see an :class:`Objective` and a flat vector ``theta``. Its smooth part has a value and a gradient; what is not smooth has a value and
-a prox.
+Solvers see an :class:`Objective` and a flat vector ``theta``. Its smooth part has a value and a gradient; what is not
+smooth has a value and a prox.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ class Objective:
         return self.source.reduce(block_totals, self.model, self.loss, theta, width=self.model.n_basis)[0]
 
     def value_and_gradient(self, theta: np.ndarray) -> tuple[float, np.ndarray]:
-        """Return the smooth part and its gradient: one pass, but for a coupled loss of several outputs, which takes two."""
+        """Return the smooth part and its gradient: one pass (two for a coupled loss of several outputs)."""
         model, loss = self.model, self.loss
         n_mixed = len(loss.mix(np.ones((3, model.n_outputs))))
         totals = self.totals(theta) if n_mixed > 1 and model.n_outputs > 1 else None
@@ -169,7 +169,7 @@ def block_totals(block: Block, model: PreimageModel, loss: Loss, theta: np.ndarr
 def block_gradient(
     block: Block, model: PreimageModel, loss: Loss, theta: np.ndarray, totals: np.ndarray | None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the totals over a block and the gradients (q, P) along the loss's q directions, or along their mix if ``totals`` are known."""
+    """Return a block's totals and its gradients (q, P) along the directions, or their mix if ``totals`` is given."""
     F, pullback = model.vjp(block, theta)
     if totals is None:
         directions = loss.directions(block.Y, F, block.w)
@@ -199,5 +199,8 @@ def is_smooth(penalty: Penalty) -> bool:
 def _only_prox(penalties: list[Any], argument: str) -> Any:
     rough = [p for p in penalties if not is_smooth(p)]
     if len(rough) > 1:
-        raise ValueError(f"{argument} may hold one penalty without a gradient; got {rough!r}. Use ElasticNet or GroupL2(l1_ratio=...).")
+        raise ValueError(
+            f"{argument} may hold one penalty without a gradient; got {rough!r}. "
+            "Use ElasticNet or GroupL2(l1_ratio=...)."
+        )
     return rough[0] if rough else None

@@ -1,8 +1,8 @@
 """Penalties on the basis vectors U (R, d) and on the weights C (R, m).
 
-A penalty has a ``value``; a smooth one has a ``gradient`` too, another a ``prox``: prox(A, step) is the minimiser over B of
-|B - A|^2 / 2 + step * value(B). Neither changes its argument. :class:`RKHSNorm` and :class:`Evidence` need the kernel matrix of the
-basis, which the objective hands over.
+A penalty has a ``value``; a smooth one has a ``gradient`` too, another a ``prox``: prox(A, step) is the minimiser
+over B of |B - A|^2 / 2 + step * value(B). Neither changes its argument. :class:`RKHSNorm` and :class:`Evidence` need
+the kernel matrix of the basis, which the objective hands over.
 """
 
 from __future__ import annotations
@@ -111,7 +111,8 @@ class L1Ball(Penalty):
 
     References
     ----------
-    Duchi, Shalev-Shwartz, Singer, Chandra: Efficient projections onto the l1-ball for learning in high dimensions, ICML 2008.
+    Duchi, Shalev-Shwartz, Singer, Chandra: Efficient projections onto the l1-ball for learning in high dimensions,
+    ICML 2008.
     """
 
     def __init__(self, radius: float = 1.0) -> None:
@@ -128,7 +129,8 @@ class L1Ball(Penalty):
         if not outside.any():
             return A.copy()
         ordered = -np.sort(-size[outside], axis=1)
-        # The threshold t solves sum_j max(|a_j| - t, 0) = radius: with the k largest entries above it, t = (their sum - radius) / k.
+        # The threshold t solves sum_j max(|a_j| - t, 0) = radius: with the k largest entries above it, t = (their sum
+        # - radius) / k.
         candidates = (np.cumsum(ordered, axis=1, dtype=np.float64) - self.radius) / np.arange(1, A.shape[1] + 1)
         # At least the largest counts, which rounding would deny where the radius is next to nothing.
         last = np.maximum(np.count_nonzero(ordered > candidates, axis=1), 1) - 1
@@ -138,10 +140,11 @@ class L1Ball(Penalty):
 
 
 class GroupL2(Penalty):
-    """strength * sum over groups of columns of sqrt(columns in the group) * |A[:, group]|: a group leaves all rows at once.
+    """strength * sum over groups of columns of sqrt(size of the group) * |A[:, group]|.
 
-    Without ``groups`` each column is a group: the l2,1 norm over features. With ``l1_ratio`` above 0 entries inside a group become zero
-    too (sparse group).
+    A group leaves all rows at once.
+    Without ``groups`` each column is a group: the l2,1 norm over features. With ``l1_ratio`` above 0 entries inside a
+    group become zero too (sparse group).
 
     Parameters
     ----------
@@ -232,14 +235,15 @@ class RKHSNorm(Penalty):
 class Evidence(Penalty):
     """Marginal likelihood of the sparse Gaussian process whose mean the model is, for squared loss.
 
-    Strength of the RKHS norm, relevances of the columns and basis are learned together, without a grid or a hold-out; the formula is
-    in ``spkm.profiled``.
+    Strength of the RKHS norm, relevances of the columns and basis are learned together, without a grid or a hold-out;
+    the formula is in ``spkm.profiled``.
 
     Parameters
     ----------
     trace : float or "auto", default="auto"
-        Weight of the trace term that keeps the basis near the data; "auto" is min(0.3, 0.2 R d / n). Measured: 0 overfits.
-    prior : float, default=0.1
+        Weight of the trace term that keeps the basis near the data; "auto" is min(0.5, 0.8 sqrt(R) d / n). Measured:
+        0 overfits.
+    prior : float, default=2.0
         Strength of the pull of log relevances towards their mean, per row.
     noise : float, default=0.1
         First ratio of noise to signal variance.
@@ -247,7 +251,7 @@ class Evidence(Penalty):
 
     on = ("weights",)
 
-    def __init__(self, trace: Any = "auto", prior: float = 0.1, noise: float = 0.1) -> None:
+    def __init__(self, trace: Any = "auto", prior: float = 2.0, noise: float = 0.1) -> None:
         self.trace = trace
         self.prior = prior
         self.noise = noise

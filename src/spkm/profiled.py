@@ -1,12 +1,13 @@
 """Squared loss with the weights eliminated: functions of the sums Phi'W Phi, Phi'W Y, Y'W Y and of k(U, U) alone.
 
-With squared loss the best weights and intercept for a basis are those of a ridge regression. What is left is a function of the basis (and of
-the metric), smoother and far quicker to minimise than the joint one. Both functions here see the rows through the weighted moments
+With squared loss the best weights and intercept for a basis are those of a ridge regression. What is left is a
+function of the basis (and of the metric), smoother and far quicker to minimise than the joint one. Both functions
+here see the rows through the weighted moments
 
     S = A' W A,   A = [Phi, 1, Y],
 
-so a pass adds up S, small algebra gives dS, and a second pass pulls 2 w A dS back through the kernels. While n R is small the features of the first
-pass are kept and the second costs the pullback only.
+so a pass adds up S, small algebra gives dS, and a second pass pulls 2 w A dS back through the kernels. While n R is
+small the features of the first pass are kept and the second costs the pullback only.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from typing import Any
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
+from spkm.losses import Squared
 from spkm.model import PreimageModel
 from spkm.objective import JITTER, Objective
 from spkm.penalties import Evidence, RKHSNorm, SquaredL2
@@ -41,8 +43,10 @@ class ProfiledObjective:
         self.model = objective.model
         self.source = objective.source
 
-    def outer(self, S: np.ndarray, grams: list[np.ndarray], phi: np.ndarray) -> tuple[float, np.ndarray, list[np.ndarray], np.ndarray]:
-        """Return the value and its derivatives in the moments S, the kernel matrices of the terms, and the extra parameters."""
+    def outer(
+        self, S: np.ndarray, grams: list[np.ndarray], phi: np.ndarray
+    ) -> tuple[float, np.ndarray, list[np.ndarray], np.ndarray]:
+        """Return the value and its derivatives in S, in the terms' kernel matrices and in the extra parameters."""
         raise NotImplementedError
 
     def weights(self, S: np.ndarray, grams: list[np.ndarray], phi: np.ndarray) -> np.ndarray:
@@ -59,7 +63,11 @@ class ProfiledObjective:
         part = self.model.basis_part
         theta[part] = phi[: part.stop]
         S = self.source.reduce(block_moments, self.model, theta, width=self.model.n_basis)[0]
-        theta[self.model.weights_part] = self.weights(S, [K for K, _ in self._grams(theta)], phi)
+        if not np.all(np.isfinite(S)):
+            raise FloatingPointError(
+                "The kernel is not finite on these rows. Scale X (scale=True), or lower the kernel's gamma."
+            )
+        theta[self.model.weights_part] = self.weights(self._normalized(S), [K for K, _ in self._grams(theta)], phi)
         return theta
 
     def value_and_gradient(self, phi: np.ndarray) -> tuple[float, np.ndarray]:
@@ -67,23 +75,22 @@ class ProfiledObjective:
         model, source, width = self.model, self.source, self.model.n_basis
         theta = np.zeros(model.n_params)
         n_basis_params = model.basis_part.stop
-        theta[: n_basis_params] = phi[:n_basis_params]
+        theta[:n_basis_params] = phi[:n_basis_params]
         kept: Any = None
         if source.n_rows * width <= KEPT:
             kept = list(source.map(_kept_features, model, theta, width=width))
-            S = sum(_moments(A, w) for A, w, _ in kept)
+            S = sum(source.each(lambda state: _moments(*state[:2]), kept))
         else:
             S = source.reduce(block_moments, model, theta, width=width)[0]
         grams = self._grams(theta)
         try:
-            value, dS, dKs, d_extra = self.outer(np.asarray(S, dtype=np.float64), [K for K, _ in grams], phi)
+            value, dS, dKs, d_extra = self.outer(self._normalized(np.asarray(S)), [K for K, _ in grams], phi)
         except (LinAlgError, ValueError):
             return np.inf, np.zeros_like(phi)
         if not np.isfinite(value):
             return np.inf, np.zeros_like(phi)
         if kept is not None:
-            pulled = list(source.each(lambda state: _pull(*state, dS, width), kept))
-            gradient = sum(pulled)
+            gradient: Any = sum(source.each(lambda state: _pull(state, dS, width), kept))
         else:
             gradient = source.reduce(_block_pull, model, theta, dS, width=width)[0]
         for (_, pullback), dK in zip(grams, dKs, strict=True):
@@ -91,11 +98,23 @@ class ProfiledObjective:
         penalty, d_penalty = self._basis_penalty(theta)
         return value + penalty, np.concatenate([gradient + d_penalty[:n_basis_params], d_extra])
 
+    def _normalized(self, S: np.ndarray) -> np.ndarray:
+        """Return the moments of weights that sum to one."""
+        # In single precision they do only nearly, and S without the products of its means would not be definite.
+        return S / S[self.model.n_basis, self.model.n_basis]
+
     def _grams(self, theta: np.ndarray) -> list[tuple[np.ndarray, Callable]]:
         return [(K + JITTER * np.eye(len(K)), pull) for K, pull in self.model.gram(theta)]
 
     def _basis_penalty(self, theta: np.ndarray) -> tuple[float, np.ndarray]:
-        only_basis = Objective(self.model, self.objective.loss, self.source, self.objective.basis_penalties, None, self.objective.metric_prior)
+        only_basis = Objective(
+            self.model,
+            self.objective.loss,
+            self.source,
+            self.objective.basis_penalties,
+            None,
+            self.objective.metric_prior,
+        )
         return only_basis.smooth_penalty(theta)
 
 
@@ -120,9 +139,12 @@ class VariableProjection(ProfiledObjective):
         C = cho_solve(cho_factor(A), S[:R, R + 1 :] - np.outer(mean, mean_y))
         return C, mean_y - mean @ C
 
-    def outer(self, S: np.ndarray, grams: list[np.ndarray], phi: np.ndarray) -> tuple[float, np.ndarray, list[np.ndarray], np.ndarray]:
+    def outer(
+        self, S: np.ndarray, grams: list[np.ndarray], phi: np.ndarray
+    ) -> tuple[float, np.ndarray, list[np.ndarray], np.ndarray]:
         C, b = self._ridge(S, grams)
-        # With A = [Phi, 1, Y] and D = [C; b; -I] the residuals are A D, so the loss is trace(D' S D): D D' is its derivative in S.
+        # With A = [Phi, 1, Y] and D = [C; b; -I] the residuals are A D, so the loss is trace(D' S D): D D' is its
+        # derivative in S.
         D = np.vstack([C, b[None, :], -np.eye(self.model.n_outputs)])
         value = float(np.vdot(D, S @ D))
         dKs = []
@@ -149,7 +171,8 @@ class VariableProjection(ProfiledObjective):
 class EvidenceObjective(ProfiledObjective):
     """Negative log evidence, per row and output, of the sparse Gaussian process whose mean is the model.
 
-    With l the ratio of noise to signal variance (log l is the extra parameter), Phi_c the features with their means taken off and K = k(U, U):
+    With l the ratio of noise to signal variance (log l is the extra parameter), Phi_c the features with their means
+    taken off and K = k(U, U):
 
         F = mean_k log(V_k) / 2 + (log|Phi_c'Phi_c + l K| - log|K| - R log l) / (2 n)
             + trace / (2 l) * mean_i (k(x_i, x_i) - k_i' K^-1 k_i) + prior / (2 n) * |log w - mean|^2
@@ -169,9 +192,9 @@ class EvidenceObjective(ProfiledObjective):
         self.evidence: Evidence = next(p for p in objective.weight_penalties if isinstance(p, Evidence))
         self.n = objective.source.total_weight
         self.mean_diagonal = float(self.source.reduce(block_diagonal, self.model, width=self.model.n_basis)[0])
-        size = self.model.basis_part.stop
         trace = self.evidence.trace
-        self.trace = min(0.3, 0.2 * size / self.n) if isinstance(trace, str) else float(trace)
+        automatic = min(0.5, 0.8 * np.sqrt(self.model.n_basis) * self.model.n_features / self.n)
+        self.trace = automatic if isinstance(trace, str) else float(trace)
 
     def start(self, theta: np.ndarray) -> np.ndarray:
         return np.append(super().start(theta), np.log(self.evidence.noise))
@@ -201,7 +224,9 @@ class EvidenceObjective(ProfiledObjective):
         *_, mean, mean_y, _, _, _, C = self._parts(S, grams, phi)
         return np.concatenate([C.ravel(), mean_y - mean @ C])
 
-    def outer(self, S: np.ndarray, grams: list[np.ndarray], phi: np.ndarray) -> tuple[float, np.ndarray, list[np.ndarray], np.ndarray]:
+    def outer(
+        self, S: np.ndarray, grams: list[np.ndarray], phi: np.ndarray
+    ) -> tuple[float, np.ndarray, list[np.ndarray], np.ndarray]:
         R, m, n = self.model.n_basis, self.model.n_outputs, self.n
         K, noise, mean, mean_y, A_factor, K_factor, B, C = self._parts(S, grams, phi)
         yy = np.diag(S[R + 1 :, R + 1 :]) - mean_y**2
@@ -242,6 +267,12 @@ class EvidenceObjective(ProfiledObjective):
         return value, gradient
 
 
+def can_eliminate_weights(objective: Objective) -> bool:
+    """Whether the best weights for a basis are those of a ridge regression."""
+    quadratic = all(isinstance(p, RKHSNorm | SquaredL2) for p in objective.weight_penalties)
+    return quadratic and isinstance(objective.loss, Squared)
+
+
 def block_moments(block: Block, model: PreimageModel, theta: np.ndarray) -> tuple[np.ndarray]:
     """Return A'WA of a block, with A = [Phi, 1, Y]."""
     Phi, _ = model.features(block, theta)
@@ -258,6 +289,8 @@ def block_diagonal(block: Block, model: PreimageModel) -> tuple[float]:
 
 
 def _moments(A: np.ndarray, w: np.ndarray) -> np.ndarray:
+    # In float64 always: what is left of y'y after the elimination is a small difference of these sums.
+    A = A.astype(np.float64, copy=False)
     return (A * w).T @ A
 
 
@@ -271,11 +304,12 @@ def _kept_features(block: Block, model: PreimageModel, theta: np.ndarray) -> tup
 
 
 def _block_pull(block: Block, model: PreimageModel, theta: np.ndarray, dS: np.ndarray) -> tuple[np.ndarray]:
-    return (_pull(*_kept_features(block, model, theta), dS, model.n_basis),)
+    return (_pull(_kept_features(block, model, theta), dS, model.n_basis),)
 
 
-def _pull(A: np.ndarray, w: np.ndarray, pullback: Callable, dS: np.ndarray, width: int) -> np.ndarray:
+def _pull(state: tuple[np.ndarray, np.ndarray, Callable], dS: np.ndarray, width: int) -> np.ndarray:
     """Return the gradient in the basis part: S = A'WA, so dL/dA = w A (dS + dS'), of which the columns of Phi count."""
+    A, w, pullback = state
     return pullback(w * (A @ (dS + dS.T)[:, :width].astype(A.dtype)))
 
 

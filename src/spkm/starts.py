@@ -39,7 +39,9 @@ class Rows(Start):
     """Rows of the data, drawn with their weights; classes in turn."""
 
     def points(self, sample: Sample, term: Term, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray | None]:
-        picked = np.concatenate([_draw(rows, sample.weight, count, rng) for rows, count in _by_class(sample, term.n_basis)])
+        picked = np.concatenate(
+            [_draw(rows, sample.weight, count, rng) for rows, count in _by_class(sample, term.n_basis)]
+        )
         return _spread(sample.X[picked], sample, rng), sample.Y[picked]
 
 
@@ -102,7 +104,8 @@ class Random(Start):
         weight = sample.weight / sample.weight.sum()
         mean = weight @ sample.X
         deviation = np.sqrt(weight @ np.square(sample.X - mean))
-        return mean + deviation * rng.standard_normal((term.n_basis, sample.X.shape[1])), None
+        points = mean + deviation * rng.standard_normal((term.n_basis, sample.X.shape[1]))
+        return _spread(points, sample, rng), None
 
 
 class Given(Start):
@@ -126,7 +129,7 @@ STARTS.update(rows=Rows, kmeans=KMeans, greedy=Greedy, random=Random)
 
 
 def first_theta(objective: Objective, start: Start, first_weights: str, rng: np.random.Generator) -> np.ndarray:
-    """Return a first theta: basis vectors by ``start``, weights by a ridge regression on their features or from labels."""
+    """Return a first theta: basis vectors by ``start``, weights by ridge regression on features or from labels."""
     source, model = objective.source, objective.model
     n_sample = int(np.clip(50 * model.n_basis, 2000, MOST_ROWS))
     sample = draw_sample(source, n_sample, rng)
@@ -168,7 +171,7 @@ def _alternating_signs(n_basis: int, n_outputs: int) -> np.ndarray:
 
 
 def _by_class(sample: Sample, n_basis: int) -> list[tuple[np.ndarray, int]]:
-    """Return (rows, number of points) for each class; all rows together if targets are not signs or classes outnumber points."""
+    """Return (rows, points) of each class; all rows together if targets are no signs or classes outnumber points."""
     Y, everything = sample.Y, np.arange(len(sample.Y))
     if not np.all(np.abs(Y) == 1):
         return [(everything, n_basis)]
@@ -184,13 +187,17 @@ def _by_class(sample: Sample, n_basis: int) -> list[tuple[np.ndarray, int]]:
 
 def _draw(rows: np.ndarray, weight: np.ndarray, count: int, rng: np.random.Generator) -> np.ndarray:
     probability = weight[rows] / weight[rows].sum()
-    return rng.choice(rows, size=count, replace=count > np.count_nonzero(probability), p=probability)
+    return rng.choice(rows, size=count, replace=bool(count > np.count_nonzero(probability)), p=probability)
 
 
 def _centres(X: np.ndarray, weight: np.ndarray, count: int, rng: np.random.Generator) -> np.ndarray:
-    distinct = np.unique(X, axis=0) if len(X) <= 4 * count else X
-    if len(distinct) <= count:  # k-means would have empty clusters
-        return distinct[np.arange(count) % len(distinct)]
+    seen: dict[bytes, np.ndarray] = {}
+    for x in X + 0.0:  # -0.0 becomes 0.0
+        seen.setdefault(x.tobytes(), x)
+        if len(seen) > count:
+            break
+    else:  # k-means would have empty clusters
+        return np.resize(list(seen.values()), (count, X.shape[1]))
     seed = int(rng.integers(2**31))
     return SklearnKMeans(count, n_init=1, max_iter=30, random_state=seed).fit(X, sample_weight=weight).cluster_centers_
 

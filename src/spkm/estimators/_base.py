@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import warnings
 from typing import Any
 
@@ -15,7 +16,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 
 from spkm._checks import check_choice, check_integer, check_real
 from spkm.estimators._resolve import resolve_loss, resolve_penalties, resolve_solver, resolve_start
-from spkm.estimators._state import FittedState, continued_theta
+from spkm.estimators._state import FittedState, continued_theta, same_settings
 from spkm.kernels import KERNELS, Kernel
 from spkm.losses import Loss
 from spkm.model import PreimageModel, Term, View
@@ -26,6 +27,7 @@ from spkm.sources import ArraySource, Block, fit_scaling, merged_rows
 from spkm.starts import Start, draw_sample, first_theta
 
 BANDWIDTH_PRIOR = 3.0  # over the sum of row weights; measured
+SHARPER_FOR_CLASSES = 4.0  # times the gamma of the mean distance, for more than two classes; measured
 KERNEL_SAMPLE = 1000  # rows whose distances set a bandwidth
 
 
@@ -86,18 +88,26 @@ class BaseSPKM(CallbackSupportMixin, BaseEstimator):
             objective, solver = self._objective(source, loss, kernel, previous)
             start = resolve_start(self.start, objective.model, scaling)
             result = self._best_of_restarts(objective, solver, start, scaling, previous, context)
-        self._report(objective, solver, result, scaling, repr(kernel), X.dtype)
+            if loss.scale_free:
+                params = objective.model.unpack(result.theta)
+                factor = loss.best_scale(objective.totals(result.theta))
+                params.weights *= factor
+                params.intercept *= factor
+        self._report(objective, solver, result, scaling, kernel, X.dtype)
         context.call_on_fit_task_end(estimator=self, X=X, y=y)
         return self
 
     def _objective(self, source: ArraySource, loss: Loss, kernel: Kernel, previous: Any) -> tuple[Objective, Solver]:
         rng = _generator(self.random_state)
         m = source.Y.shape[1]
-        if previous is not None and previous.asked == repr(kernel):
+        if previous is not None and same_settings(previous.asked, kernel):
             kernel = previous.model.views[0][1].kernel  # its bandwidth as it was before any of it was learned
         else:
             some = draw_sample(source, KERNEL_SAMPLE, rng)
-            kernel = kernel.resolved(some.X, some.weight)
+            resolved = kernel.resolved(some.X, some.weight)
+            if resolved is not kernel and kernel.stationary and m > 1 and loss.target == "signs":
+                resolved = resolved.with_bandwidth(SHARPER_FOR_CLASSES)
+            kernel = resolved
         basis_penalty, weight_penalty = resolve_penalties(self, loss, kernel, source.total_weight)
         if previous is not None and previous.noise is not None:
             weight_penalty = [
@@ -110,13 +120,21 @@ class BaseSPKM(CallbackSupportMixin, BaseEstimator):
             metric = "relevances"
         elif learn is True or (learn == "auto" and kernel.stationary):
             metric = "scale"
-        model = PreimageModel([Term(self.n_basis, (View(kernel, None, metric),))], source.n_features, m, self.fit_intercept)
+        model = PreimageModel(
+            [Term(self.n_basis, (View(kernel, None, metric),))], source.n_features, m, self.fit_intercept
+        )
         prior = 0.0 if evidence else BANDWIDTH_PRIOR / source.total_weight
         objective = Objective(model, loss, source, basis_penalty, weight_penalty, prior)
         return objective, resolve_solver(self.solver, self.max_iter, self.tol, objective)
 
     def _best_of_restarts(
-        self, objective: Objective, solver: Solver, start: Start, scaling: Any, previous: FittedState | None, context: Any
+        self,
+        objective: Objective,
+        solver: Solver,
+        start: Start,
+        scaling: Any,
+        previous: FittedState | None,
+        context: Any,
     ) -> Result:
         def on_iteration(i: int, value: float) -> bool:
             if self.verbose:
@@ -146,14 +164,17 @@ class BaseSPKM(CallbackSupportMixin, BaseEstimator):
         assert best is not None
         return best
 
-    def _report(self, objective: Objective, solver: Solver, result: Result, scaling: Any, asked: str, dtype: Any) -> None:
+    def _report(
+        self, objective: Objective, solver: Solver, result: Result, scaling: Any, asked: Kernel, dtype: Any
+    ) -> None:
         name = type(solver).__name__
         if result.interrupted:
             warnings.warn(f"{name} was interrupted; the best model so far is kept.", ConvergenceWarning, stacklevel=4)
         elif not result.converged:
             window = result.trace[-11:]
             warnings.warn(
-                f"{name} stopped after {result.n_iter} iterations while the objective still fell from {window[0]:.6g} to {window[-1]:.6g} "
+                f"{name} stopped after {result.n_iter} iterations while the objective still fell from "
+                f"{window[0]:.6g} to {window[-1]:.6g} "
                 f"over the last {len(window) - 1}. Raise max_iter or tol.",
                 ConvergenceWarning,
                 stacklevel=4,
@@ -163,6 +184,10 @@ class BaseSPKM(CallbackSupportMixin, BaseEstimator):
         params = model.unpack(theta)
         params.weights *= self._target_scale
         params.intercept[...] = params.intercept * self._target_scale + self._target_mean
+        if np.abs(theta).max() > np.finfo(dtype).max:
+            raise ValueError(
+                f"The model has numbers beyond {dtype}, the type of X. Give X as float64, or y in larger units."
+            )
         self._fitted = FittedState(model, theta, scaling, objective.loss, asked, result.noise)
         self.basis_vectors_ = self._fitted.basis_in_users_units().astype(dtype)
         self.dual_coef_ = (params.weights if self._two_dimensional else params.weights[:, 0]).astype(dtype)
@@ -177,6 +202,7 @@ class BaseSPKM(CallbackSupportMixin, BaseEstimator):
         check_is_fitted(self)
         X = self._checked_rows(X, reset=False)
         state = self._fitted
+        _check_domain(state.kernel, X)
         source = ArraySource(X, None, None, state.scaling)
         with source.threads(_n_threads(self.n_jobs) if X.shape[0] > 10_000 else 1):
             blocks = list(source.map(_block_predictions, state.model, state.theta, width=state.model.n_basis))
@@ -186,12 +212,11 @@ class BaseSPKM(CallbackSupportMixin, BaseEstimator):
         """Return X, and y if given, as arrays of finite numbers; CSR rows sorted by column, each column once."""
         try:
             checked = validate_data(self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32], **options)
-        except ValueError as error:
-            if "could not convert string" not in str(error):
+        except (TypeError, ValueError) as error:
+            if not str(error).startswith(("could not convert string", "float() argument", "The DType")):
                 raise
-            raise ValueError(
-                f"X must hold numbers; {error}. Encode columns of text first, with sklearn.preprocessing.OneHotEncoder say."
-            ) from error
+            advice = "Encode text and dates first, with sklearn.preprocessing.OneHotEncoder say."
+            raise type(error)(f"X must hold numbers: {error}. {advice}") from error
         rows = checked[0] if isinstance(checked, tuple) else checked
         if sparse.issparse(rows) and not rows.has_canonical_format:
             rows = rows.copy()
@@ -209,11 +234,16 @@ def _block_predictions(block: Block, model: PreimageModel, theta: np.ndarray) ->
 
 
 def _checked_weight(sample_weight: Any, X: Any) -> np.ndarray:
-    weight = _check_sample_weight(sample_weight, X, dtype=np.float64)
+    try:
+        weight = _check_sample_weight(sample_weight, X, dtype=np.float64)
+    except ValueError as error:
+        if "could not convert" not in str(error):
+            raise
+        raise ValueError(f"sample_weight must hold numbers: {error}.") from error
     if np.any(weight < 0):
-        raise ValueError(f"sample_weight must not be negative; its minimum is {weight.min():g}. Drop such rows or set them to zero.")
-    if not np.any(weight > 0):
-        raise ValueError("sample_weight must have a positive entry; all weights are zero.")
+        raise ValueError(
+            f"sample_weight must not be negative; its minimum is {weight.min():g}. Drop such rows or set them to zero."
+        )
     return weight
 
 
@@ -225,7 +255,7 @@ def _check_domain(kernel: Kernel, X: Any) -> None:
     if low.min() < 0:
         j = int(np.argmin(low))
         raise ValueError(
-            f"kernel {kernel!r} needs non-negative columns; column {j} of X has minimum {low[j]:g}. "
+            f"kernel={kernel!r} needs non-negative columns; column {j} of X has minimum {low[j]:g}. "
             "Use fingerprints or counts as they are, or kernel='rbf'."
         )
 
@@ -233,13 +263,19 @@ def _check_domain(kernel: Kernel, X: Any) -> None:
 def _n_threads(n_jobs: Any) -> int:
     if n_jobs is not None and (isinstance(n_jobs, bool) or not isinstance(n_jobs, int | np.integer) or n_jobs == 0):
         raise ValueError(f"n_jobs must be None (all cores), a positive integer, or -1; got {n_jobs!r}.")
-    return joblib.effective_n_jobs(-1 if n_jobs is None else int(n_jobs))
+    if n_jobs is None:
+        # joblib's workers are told their share of the cores by this variable.
+        return min(joblib.cpu_count(), max(1, int(os.environ.get("OMP_NUM_THREADS", joblib.cpu_count()))))
+    return joblib.effective_n_jobs(int(n_jobs))
 
 
 def _generator(random_state: Any) -> np.random.Generator:
     """Return a Generator; global random state is never touched."""
     if isinstance(random_state, np.random.RandomState):
         return np.random.default_rng(random_state.randint(2**31, size=4))
-    if random_state is None or isinstance(random_state, np.random.Generator | int | np.integer):
+    is_seed = isinstance(random_state, int | np.integer) and random_state >= 0
+    if random_state is None or is_seed or isinstance(random_state, np.random.Generator):
         return np.random.default_rng(random_state)
-    raise ValueError(f"random_state must be None, an integer, a RandomState or a Generator; got {random_state!r}.")
+    raise ValueError(
+        f"random_state must be None, an integer of at least 0, a RandomState or a Generator; got {random_state!r}."
+    )

@@ -19,7 +19,9 @@ def _has_probabilities(estimator: SPKMClassifier) -> bool:
     fitted = getattr(estimator, "_fitted", None)
     if fitted is not None:
         return hasattr(fitted.loss, "probabilities")
-    return isinstance(estimator.loss, str) and estimator.loss in ("auto", "log") or hasattr(estimator.loss, "probabilities")
+    return (isinstance(estimator.loss, str) and estimator.loss in ("auto", "log")) or hasattr(
+        estimator.loss, "probabilities"
+    )
 
 
 class SPKMClassifier(ClassifierMixin, BaseSPKM):
@@ -32,13 +34,15 @@ class SPKMClassifier(ClassifierMixin, BaseSPKM):
     kernel : str or Kernel, default="rbf"
         The kernel.
     loss : str or Loss, default="auto"
-        "auto" is "log", which gives probabilities. With more than two classes "log" is the softmax, any other loss acts on signs.
+        "auto" is "log", which gives probabilities. With more than two classes "log" is the softmax, any other loss acts
+        on signs.
     basis_penalty : str, Penalty, list or None, default=None
         Penalty on the basis vectors, on the scale of the model.
     weight_penalty : str, Penalty, list or None, default="auto"
         Penalty on the weights; "auto" is the RKHS norm of f, with a strength that needs no tuning.
     learn_bandwidth : {"auto", True, False, "columns"}, default="auto"
-        Whether to learn the kernel's bandwidth with the basis; "auto" does for kernels of a distance, "columns" learns one for each column.
+        Whether to learn the kernel's bandwidth with the basis; "auto" does for kernels of a distance, "columns" learns
+        one for each column.
     fit_intercept : bool, default=True
         Whether to learn b.
     scale : {True, False, "common"}, default=True
@@ -55,9 +59,9 @@ class SPKMClassifier(ClassifierMixin, BaseSPKM):
     class_weight : dict, "balanced" or None, default=None
         Weights of the classes.
     warm_start : bool, default=False
-        Whether to start from the last fit's basis.
+        Whether to go on from the last fit: its basis, bandwidth and weights. A larger ``n_basis`` adds vectors to them.
     n_jobs : int, default=None
-        Threads; None takes all cores. Results do not depend on it.
+        Threads; None takes all cores, or what OMP_NUM_THREADS says. Results do not depend on it.
     random_state : int, RandomState, Generator or None, default=None
         Seed of start points, subsamples and mini-batches.
     verbose : int, default=0
@@ -94,6 +98,7 @@ class SPKMClassifier(ClassifierMixin, BaseSPKM):
     """
 
     _task = "classification"
+    classes_: np.ndarray
 
     def __init__(
         self,
@@ -140,13 +145,17 @@ class SPKMClassifier(ClassifierMixin, BaseSPKM):
         self, y: np.ndarray, weight: np.ndarray, previous: FittedState | None
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return the weights with those of the classes, and signs (n, 1) or (n, n_classes)."""
+        try:
+            # A class whose rows all have weight zero is as absent as if the rows were not there.
+            classes = np.unique(y[weight > 0])
+        except TypeError as error:  # labels that cannot be ordered
+            kinds = sorted({type(label).__name__ for label in y})
+            raise TypeError(f"y must hold labels of one kind, and None is none; got {', '.join(kinds)}.") from error
         check_classification_targets(y)
-        # A class whose rows all have weight zero is as absent as if the rows were not there.
-        classes = np.unique(y[weight > 0])
         n_classes = len(classes)
         if n_classes < 2:
             raise ValueError(
-                f"y must hold at least two classes in rows of positive weight; got one class, {classes[0]!r}."
+                f"y must hold at least two classes in rows of positive weight; got one class, {classes.tolist()[0]!r}."
             )
         if previous is not None and not np.array_equal(classes, self.classes_):
             raise ValueError(
@@ -160,7 +169,13 @@ class SPKMClassifier(ClassifierMixin, BaseSPKM):
         code = np.searchsorted(self.classes_, y)
         code[~known] = 0
         if self.class_weight is not None:
-            weight *= compute_class_weight(self.class_weight, classes=self.classes_, y=y, sample_weight=weight)[code]
+            by_class = compute_class_weight(self.class_weight, classes=classes, y=y, sample_weight=weight)
+            if not np.all(by_class > 0):
+                raise ValueError(
+                    f"class_weight must hold positive numbers; got {self.class_weight!r}. "
+                    "Leave a class out by sample_weight."
+                )
+            weight *= by_class[code]
         self._two_dimensional = n_classes > 2
         if n_classes == 2:
             return weight, np.where(code == 1, 1.0, -1.0)[:, None]

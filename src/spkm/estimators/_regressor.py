@@ -19,16 +19,18 @@ class SPKMRegressor(RegressorMixin, BaseSPKM):
     ----------
     n_basis : int, default=20
         Number of basis vectors, shared by all outputs.
-    kernel : str or Kernel, default="rbf"
-        The kernel.
+    kernel : str or Kernel, default="matern"
+        The kernel; the default, of smoothness 5/2, had lower errors than "rbf" in measurements.
     loss : str or Loss, default="auto"
         "auto" is "squared".
     basis_penalty : str, Penalty, list or None, default=None
         Penalty on the basis vectors, on the scale of the model.
     weight_penalty : str, Penalty, list or None, default="auto"
-        Penalty on the weights; "auto" is "evidence" for squared loss, which learns its strength and the relevance of each column, and the
-        RKHS norm of f for the others.
-    learn_bandwidth, fit_intercept, scale, solver, start, n_restarts, max_iter, tol, warm_start, n_jobs, random_state, verbose
+        Penalty on the weights; "auto" is "evidence" for squared loss, which learns its strength and the relevance of
+        each column, and the RKHS norm of f for the others.
+    learn_bandwidth, fit_intercept, scale, solver, start, n_restarts
+        As in :class:`SPKMClassifier`.
+    max_iter, tol, warm_start, n_jobs, random_state, verbose
         As in :class:`SPKMClassifier`.
 
     Attributes
@@ -57,7 +59,7 @@ class SPKMRegressor(RegressorMixin, BaseSPKM):
         self,
         n_basis: int = 20,
         *,
-        kernel: Any = "rbf",
+        kernel: Any = "matern",
         loss: Any = "auto",
         basis_penalty: Any = None,
         weight_penalty: Any = "auto",
@@ -112,12 +114,18 @@ class SPKMRegressor(RegressorMixin, BaseSPKM):
             return Y
         share = weight / weight.sum()
         size = np.maximum(np.abs(Y).max(axis=0), 1e-300)
-        # Without an intercept a target of zero stays zero: only its size is changed.
-        mean = share @ (Y / size) if self.fit_intercept else np.zeros(Y.shape[1])
-        deviation = np.sqrt(share @ np.square(Y / size - mean))
+        centre = _weighted_median(Y / size, share) if loss.robust else share @ (Y / size)
+        if not self.fit_intercept:
+            centre = np.zeros_like(centre)  # a target of zero stays zero: only the scale is changed
+        deviation = np.sqrt(share @ np.square(Y / size - centre))
+        if loss.robust:
+            typical = 1.4826 * _weighted_median(
+                np.abs(Y / size - centre), share
+            )  # the deviation, for a normal distribution
+            deviation = np.where(typical < 1e-13, deviation, typical)
         deviation[deviation < 1e-13] = 1.0
-        self._target_scale, self._target_mean = deviation * size, mean * size
-        return (Y / size - mean) / deviation
+        self._target_scale, self._target_mean = deviation * size, centre * size
+        return (Y / size - centre) / deviation
 
     def predict(self, X: Any) -> np.ndarray:
         """Return the predicted targets of every row of ``X``, (n_samples,) or (n_samples, n_outputs)."""
@@ -130,3 +138,11 @@ class SPKMRegressor(RegressorMixin, BaseSPKM):
         tags.target_tags.single_output = True
         tags.target_tags.multi_output = True
         return tags
+
+
+def _weighted_median(Y: np.ndarray, share: np.ndarray) -> np.ndarray:
+    """Return the least value of each column that at least half of the weight does not exceed, (m,)."""
+    order = np.argsort(Y, axis=0, kind="stable")
+    below = np.cumsum(share[order], axis=0)
+    first = np.argmax(below >= 0.5 * (1 - 1e-12), axis=0)
+    return np.take_along_axis(Y, np.take_along_axis(order, first[None], axis=0), axis=0)[0]

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from spkm._checks import check_real
+from spkm._checks import check_integer, check_real
+from spkm._registry import Registry
 from spkm.kernels import Kernel
 from spkm.losses import LOSSES, Loss, Squared
 from spkm.model import PreimageModel
@@ -16,14 +17,36 @@ from spkm.penalties import BASIS_PENALTIES, WEIGHT_PENALTIES, Evidence, Penalty,
 from spkm.solvers import SOLVERS, Solver, VarPro, choose_solver
 from spkm.starts import STARTS, Given, KMeans, Start
 
+# What the numbers of losses, penalties, solvers and starts must be: bounds of real ones, least values of integers.
+REALS: dict[str, dict[str, Any]] = {
+    "delta": {"strict": True},
+    "width": {"strict": True},
+    "noise": {"strict": True},
+    "l1_ratio": {"most": 1.0},
+    **{name: {} for name in ("epsilon", "strength", "radius", "trace", "prior", "tol")},
+    **{name: {} for name in ("basis_rate", "weight_rate", "metric_rate")},
+}
+INTEGERS = {
+    "max_iter": 1,
+    "batch_size": 1,
+    "first_rows": 1,
+    "basis_steps": 1,
+    "weight_steps": 1,
+    "polish": 0,
+    "n_candidates": 1,
+}
+
 
 def resolve_loss(loss: Any, task: str) -> Loss:
     """Return the loss; "auto" is "log" for classes and "squared" for real targets."""
     if isinstance(loss, str) and loss == "auto":
         loss = "log" if task == "classification" else "squared"
-    resolved = LOSSES.resolve(loss)
+    resolved = _resolved(LOSSES, loss, "loss")
     if task == "regression" and resolved.target == "signs" and not resolved.scale_free:
-        raise ValueError(f"loss={loss!r} is for classes. Use 'squared', 'huber', 'quantile', 'poisson' or another one for real targets.")
+        raise ValueError(
+            f"loss={loss!r} is for classes. "
+            "Use 'squared', 'huber', 'quantile', 'poisson' or another one for real targets."
+        )
     if task == "classification" and not resolved.standardize_target:
         raise ValueError(f"loss={loss!r} is for counts. Use 'log', 'squared_hinge' or another one for classes.")
     return resolved
@@ -33,11 +56,13 @@ def resolve_penalties(estimator: Any, loss: Loss, kernel: Kernel, n: float) -> t
     """Return the penalties on basis and weights, with numbers for strengths that depend on the loss and the n rows."""
     basis = [_penalty(BASIS_PENALTIES, p, "basis", "basis_penalty") for p in as_list(estimator.basis_penalty)]
     if not (isinstance(estimator.weight_penalty, str) and estimator.weight_penalty == "auto"):
-        weights = [_penalty(WEIGHT_PENALTIES, p, "weights", "weight_penalty") for p in as_list(estimator.weight_penalty)]
+        weights = [
+            _penalty(WEIGHT_PENALTIES, p, "weights", "weight_penalty") for p in as_list(estimator.weight_penalty)
+        ]
         if loss.scale_free and weights:
             raise ValueError(
-                f"loss={estimator.loss!r} ignores the length of the weights, so a penalty would only shrink them to nothing. "
-                "Use weight_penalty=None (or 'auto'), or another loss."
+                f"loss={estimator.loss!r} ignores the length of the weights, so a penalty would only shrink them to "
+                "nothing. Use weight_penalty=None (or 'auto'), or another loss."
             )
     elif loss.scale_free:
         weights = []
@@ -46,15 +71,22 @@ def resolve_penalties(estimator: Any, loss: Loss, kernel: Kernel, n: float) -> t
     else:
         weights = [RKHSNorm()]
     for i, penalty in enumerate(weights):
-        if isinstance(penalty, RKHSNorm):
-            if isinstance(penalty.strength, str):
-                if penalty.strength != "auto":
-                    raise ValueError(f"strength of RKHSNorm must be a number or 'auto'; got {penalty.strength!r}.")
-                weights[i] = RKHSNorm(loss.rkhs_strength / n)
+        if isinstance(penalty, RKHSNorm) and isinstance(penalty.strength, str):
+            weights[i] = RKHSNorm(loss.rkhs_strength / n)
         if isinstance(penalty, Evidence) and not isinstance(loss, Squared):
-            raise ValueError(f"weight_penalty='evidence' needs loss='squared'; got loss={estimator.loss!r}. Use weight_penalty='rkhs'.")
+            raise ValueError(
+                f"weight_penalty='evidence' needs loss='squared'; got loss={estimator.loss!r}. "
+                "Use weight_penalty='rkhs'."
+            )
         if isinstance(penalty, Evidence) and kernel.shifted:
-            raise ValueError("weight_penalty='evidence' needs a kernel without a shift (2k-1). Use weight_penalty='rkhs'.")
+            raise ValueError(
+                "weight_penalty='evidence' needs a kernel without a shift (2k-1). Use weight_penalty='rkhs'."
+            )
+        if isinstance(penalty, Evidence) and not all(is_smooth(p) for p in basis):
+            raise ValueError(
+                "weight_penalty='evidence' needs a basis_penalty with a gradient, 'l2' or None; "
+                f"got {estimator.basis_penalty!r}. Use weight_penalty='rkhs'."
+            )
     return basis, weights
 
 
@@ -66,20 +98,34 @@ def _evidence_fits(estimator: Any, kernel: Kernel, basis: list[Penalty]) -> bool
 
 
 def _penalty(registry: Any, value: Any, part: str, argument: str) -> Penalty:
-    penalty = registry.resolve(value, argument)
+    penalty = _resolved(registry, value, argument)
     if part not in penalty.on:
-        raise ValueError(f"{argument} cannot be {penalty!r}: it acts on the {penalty.on[0]}. Known names: {', '.join(sorted(registry))}.")
-    for name in ("strength", "radius"):
-        number = getattr(penalty, name, 0.0)
-        if not isinstance(number, str):
-            check_real(f"{name} of {argument}", number)
+        raise ValueError(
+            f"{argument} cannot be {penalty!r}: it acts on the {penalty.on[0]}. "
+            f"Known names: {', '.join(sorted(registry))}."
+        )
     return penalty
 
 
+def _resolved(registry: Registry, value: Any, argument: str) -> Any:
+    """Return the object, with its numbers checked if its class is one of ours."""
+    part = registry.resolve(value, argument)
+    defaults = type(part)().get_params(deep=False) if type(part) in registry.values() else {}
+    for name, default in defaults.items():
+        number = getattr(part, name)
+        if isinstance(number, str | None) and number == default:
+            continue  # "auto", or None
+        if name in REALS:
+            check_real(f"{name} of {argument}", number, **REALS[name])
+        elif name in INTEGERS:
+            check_integer(f"{name} of {argument}", number, INTEGERS[name])
+    return part
+
+
 def resolve_solver(solver: Any, max_iter: int | None, tol: float | None, objective: Objective) -> Solver:
-    """Return the solver, with the estimator's ``max_iter`` and ``tol`` if it was given by name; an error if it cannot do the job."""
+    """Return the solver, by name with the estimator's ``max_iter`` and ``tol``; an error if it cannot do the job."""
     by_name = isinstance(solver, str)
-    chosen = choose_solver(objective) if by_name and solver == "auto" else SOLVERS.resolve(solver)
+    chosen = choose_solver(objective) if by_name and solver == "auto" else _resolved(SOLVERS, solver, "solver")
     if by_name:
         known = chosen.get_params()
         settings = {"max_iter": max_iter, "tol": tol}
@@ -95,11 +141,17 @@ def resolve_start(start: Any, model: PreimageModel, scaling: Any) -> Start:
     if isinstance(start, str) and start == "auto":
         return KMeans()
     if isinstance(start, str | Start) or isinstance(start, type):
-        return STARTS.resolve(start)
-    basis = np.asarray(start, dtype=np.float64)
-    if basis.shape != (model.n_basis, model.n_features) or not np.all(np.isfinite(basis)):
+        return _resolved(STARTS, start, "start")
+    try:
+        basis = np.asarray(start, dtype=np.float64)
+    except (TypeError, ValueError):
+        basis = np.zeros(())
+    wanted = (model.n_basis, model.n_features)
+    if basis.shape != wanted or not np.all(np.isfinite(basis)):
+        got = f"one of shape {basis.shape}" if basis.ndim else repr(start)
+        got = "one with NaN or infinity" if basis.shape == wanted else got
         raise ValueError(
-            f"start must be a name, a Start or a finite array of shape (n_basis, n_features) = {(model.n_basis, model.n_features)}; "
-            f"got shape {basis.shape}."
+            f"start must be 'auto', {', '.join(map(repr, sorted(STARTS)))}, a Start object or an array of finite "
+            f"numbers of shape (n_basis, n_features) = {wanted}; got {got}."
         )
     return Given(basis if scaling is None else scaling.forward_points(basis))

@@ -17,14 +17,15 @@ from spkm.sources import Scaling
 class FittedState:
     """Model, parameters in the units of y, scaling of the columns, loss.
 
-    ``asked`` is the kernel as the user gave it, in writing, and ``noise`` what was learned with the evidence: a warm start needs them.
+    A warm start needs two more: ``asked`` is the kernel as the user gave it, and ``noise`` what was learned with the
+    evidence.
     """
 
     model: PreimageModel
     theta: np.ndarray
     scaling: Scaling | None
     loss: Loss
-    asked: str = ""
+    asked: Kernel
     noise: float | None = None
 
     def basis_in_users_units(self) -> np.ndarray:
@@ -49,7 +50,8 @@ class FittedState:
         for what, (before, now) in pairs.items():
             if before != now:
                 raise ValueError(
-                    f"warm_start=True needs the {what} of the last fit, {before}; got {now}. Set warm_start=False to fit anew."
+                    f"warm_start=True needs the {what} of the last fit, {before}; got {now}. "
+                    "Set warm_start=False to fit anew."
                 )
         if n_basis < model.n_basis:
             raise ValueError(
@@ -58,13 +60,31 @@ class FittedState:
             )
 
 
+def same_settings(a: Any, b: Any) -> bool:
+    """Whether two objects are of one class and have equal parameters."""
+    if type(a) is not type(b):
+        return False
+    mine, other = a.get_params(deep=False), b.get_params(deep=False)
+    return all(
+        same_settings(mine[name], other[name])
+        if hasattr(mine[name], "get_params")
+        else np.array_equal(mine[name], other[name])
+        for name in mine
+    )
+
+
 def continued_theta(
-    previous: FittedState, model: PreimageModel, scaling: Scaling | None, fresh: np.ndarray, target_scale: Any, target_mean: Any
+    previous: FittedState,
+    model: PreimageModel,
+    scaling: Scaling | None,
+    fresh: np.ndarray,
+    target_scale: Any,
+    target_mean: Any,
 ) -> np.ndarray:
     """Return the parameters of the last fit on the scales of this one.
 
-    Basis vectors beyond those of the last fit are the last ones of ``fresh``, a theta of this model, with weights of zero: the
-    function, and so the objective, is that of the last fit.
+    Basis vectors beyond those of the last fit are the last ones of ``fresh``, a theta of this model, with weights of
+    zero: the function, and so the objective, is that of the last fit.
     """
     theta = fresh.copy()
     params, old = model.unpack(theta), previous.model.unpack(previous.theta)

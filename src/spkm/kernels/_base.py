@@ -1,13 +1,15 @@
 """What a kernel is: its values, and its values with a pullback.
 
-Shapes, once for all kernels: ``X`` is (n, d), dense or CSR; ``U`` is (R, d), dense; values are (n, R). ``metric`` holds the
-relevances w of the columns, a number or (d,): the inner product every kernel is built on is sum_j w_j x_j u_j. A *pullback* maps
-G = dL/dk (n, R) to dL/dU (R, d) and dL/dmetric (a number or (d,), as ``metric`` is). It may overwrite G.
+Shapes, once for all kernels: ``X`` is (n, d), dense or CSR; ``U`` is (R, d), dense; values are (n, R). ``metric``
+holds the relevances w of the columns, a number or (d,): the inner product every kernel is built on is sum_j w_j x_j
+u_j. A *pullback* maps G = dL/dk (n, R) to dL/dU (R, d) and dL/dmetric (a number or (d,), as ``metric`` is). It may
+overwrite G.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -67,7 +69,7 @@ class Kernel(BaseEstimator):
         return np.array([self(x, x.toarray() if sparse.issparse(x) else x)[0, 0] for x in rows])
 
     def resolved(self, X: Array, weight: np.ndarray) -> Kernel:
-        """Return a kernel whose data-driven parameters are numbers; ``X`` (n, d) is a sample of rows, ``weight`` (n,)."""
+        """Return a kernel whose data-driven parameters are numbers, from rows ``X`` (n, d) of ``weight`` (n,)."""
         return self
 
     def rkhs(self) -> Kernel:
@@ -82,9 +84,10 @@ class Kernel(BaseEstimator):
 class InvariantKernel(Kernel):
     """A kernel of the three invariants x.u, |x|^2 and |u|^2, each multiplied by ``gamma``.
 
-    A subclass defines ``value(dot, xx, uu)`` and ``slopes(dot, xx, uu, value)``, which returns the derivatives of the value in the
-    three invariants. ``dot`` is (n, R), ``xx`` (n, 1), ``uu`` (1, R). A slope may be None (zero), a number or an array that
-    broadcasts to (n, R). X is touched by two matrix products only, so CSR rows need no second method.
+    A subclass defines ``value(dot, xx, uu)`` and ``slopes(dot, xx, uu, value)``, which returns the derivatives of the
+    value in the three invariants. ``dot`` is (n, R), ``xx`` (n, 1), ``uu`` (1, R). A slope may be None (zero), a
+    number or an array that broadcasts to (n, R). X is touched by two matrix products only, so CSR rows need no second
+    method.
     """
 
     gamma: Any = 1.0
@@ -99,19 +102,21 @@ class InvariantKernel(Kernel):
         """Return dk/d(x.u), dk/d|x|^2 and dk/d|u|^2."""
         raise NotImplementedError(f"{type(self).__name__} must define slopes(dot, xx, uu, value).")
 
-    def _invariants(self, X: Array, U: np.ndarray, metric: Any, xx: np.ndarray | None) -> tuple[Any, Any, Any, np.ndarray]:
+    def _invariants(
+        self, X: Array, U: np.ndarray, metric: Any, xx: np.ndarray | None, dot_factor: float = 1.0
+    ) -> tuple[Any, Any, Any]:
         w = np.asarray(metric * _number(self), dtype=U.dtype)
         V = U * w
-        dot = X @ V.T
+        dot = X @ (dot_factor * V).T
         if not self.uses_norms:
-            return dot, None, None, V
+            return dot, None, None
         rows = squared_norms(X, w) if xx is None or w.ndim else xx * w
-        return dot, rows[:, None], np.einsum("rj,rj->r", U, V)[None, :], V
+        return dot, rows[:, None], np.einsum("rj,rj->r", U, V)[None, :]
 
     def vjp(
         self, X: Array, U: np.ndarray, metric: Any = 1.0, xx: np.ndarray | None = None, learn_metric: bool = False
     ) -> tuple[np.ndarray, Pullback]:
-        dot, xx_, uu, V = self._invariants(X, U, metric, xx)
+        dot, xx_, uu = self._invariants(X, U, metric, xx)
         K = self.value(dot, xx_, uu)
 
         def pullback(G: np.ndarray) -> tuple[np.ndarray, Any]:
@@ -150,10 +155,10 @@ class DotKernel(InvariantKernel):
 
 
 class DistanceKernel(InvariantKernel):
-    """A kernel of s = gamma * |x - u|^2: a subclass defines ``profile(s)`` and ``slope(s, value)``, and profile(0) is 1.
+    """A kernel of s = gamma * |x - u|^2: a subclass defines ``profile(s)``, 1 at 0, and ``slope(s, value)``.
 
-    ``gamma="mean"`` becomes 1 / (2 t^2) with t the mean distance of training rows, ``"median"`` likewise, when a model is fitted.
-    ``profile`` may overwrite s; then ``slope`` must do with the value.
+    ``gamma="mean"`` becomes 1 / (2 t^2) with t the mean distance of training rows, ``"median"`` likewise, when a
+    model is fitted. ``profile`` may overwrite s; then ``slope`` must do with the value.
     """
 
     stationary = True
@@ -169,8 +174,7 @@ class DistanceKernel(InvariantKernel):
     def vjp(
         self, X: Array, U: np.ndarray, metric: Any = 1.0, xx: np.ndarray | None = None, learn_metric: bool = False
     ) -> tuple[np.ndarray, Pullback]:
-        s, xx_, uu, V = self._invariants(X, U, metric, xx)
-        s *= -2.0
+        s, xx_, uu = self._invariants(X, U, metric, xx, dot_factor=-2.0)
         s += xx_
         s += uu
         np.maximum(s, 0.0, out=s)  # rounding can leave a distance just below zero
@@ -252,7 +256,8 @@ class Rescaled(Kernel):
 def gamma_from_rows(X: Array, weight: np.ndarray, rule: str) -> float:
     """Return 1 / (2 t^2), t the weighted mean or median distance between different rows of ``X``."""
     X = X.toarray() if sparse.issparse(X) else np.asarray(X)
-    X = X - np.average(X.astype(np.float64, copy=False), axis=0, weights=weight)  # what rows share would cost digits below
+    X = X.astype(np.float64, copy=False)
+    X = X - np.average(X, axis=0, weights=weight)  # what all rows share would cost digits below
     norms = np.einsum("ij,ij->i", X, X)
     above = np.triu_indices(len(X), k=1)
     sizes = (norms[:, None] + norms[None, :])[above]
@@ -279,7 +284,7 @@ def _number(kernel: Any) -> float:
             f"gamma={gamma!r} of {type(kernel).__name__} is chosen from data when a model is fitted; "
             "give a number to evaluate the kernel by itself."
         )
-    if not (np.isscalar(gamma) and np.isfinite(gamma) and gamma > 0):
+    if not isinstance(gamma, Real) or not 0 < float(gamma) < np.inf:
         raise ValueError(f"gamma must be a positive number; got {gamma!r}.")
     return float(gamma)
 
@@ -304,7 +309,7 @@ def _to_parameters(
     learn_metric: bool,
     dot_factor: float = 1.0,
 ) -> tuple[np.ndarray, Any]:
-    """Turn cotangents of the invariants (``dot_factor`` * D of x.u, S of |x|^2, T of |u|^2) into those of U and the metric."""
+    """Turn cotangents of x.u (``dot_factor`` * D), |x|^2 (S) and |u|^2 (T) into those of U and the metric."""
     P = np.asarray((X.T @ D).T if sparse.issparse(X) else D.T @ X)
     P *= dot_factor * gamma
     dU = P * metric

@@ -42,13 +42,13 @@ class Matern(DistanceKernel):
 
     Parameters
     ----------
-    nu : {1.5, 2.5}, default=1.5
+    nu : {1.5, 2.5}, default=2.5
         Smoothness.
     gamma : float, "mean" or "median", default="mean"
         As in :class:`RBF`.
     """
 
-    def __init__(self, nu: float = 1.5, gamma: Any = "mean") -> None:
+    def __init__(self, nu: float = 2.5, gamma: Any = "mean") -> None:
         self.nu = nu
         self.gamma = gamma
 
@@ -92,8 +92,8 @@ class RationalQuadratic(DistanceKernel):
 class Laplacian(Kernel):
     """Laplacian kernel, k(x, u) = exp(-gamma sum_j |x_j - u_j|).
 
-    The sum of absolute differences is no matrix product: a pass costs O(ndR) as for the others, but some times more. CSR rows
-    become dense block by block.
+    The sum of absolute differences is no matrix product: a pass costs O(ndR) as for the others, but some times more.
+    CSR rows become dense block by block.
 
     Parameters
     ----------

@@ -88,7 +88,9 @@ class NormalizedPolynomial(_PerColumn, InvariantKernel):
 
     def value(self, dot: np.ndarray, xx: np.ndarray, uu: np.ndarray) -> np.ndarray:
         if not self.coef0 > 0:
-            raise ValueError(f"coef0 of NormalizedPolynomial must be positive (a zero row has no direction); got {self.coef0!r}.")
+            raise ValueError(
+                f"coef0 of NormalizedPolynomial must be positive (a zero row has no direction); got {self.coef0!r}."
+            )
         return ((dot + self.coef0) / np.sqrt((xx + self.coef0) * (uu + self.coef0))) ** _degree(self)
 
     def slopes(self, dot: np.ndarray, xx: np.ndarray, uu: np.ndarray, value: np.ndarray) -> tuple[Any, Any, Any]:
@@ -101,8 +103,8 @@ class NormalizedPolynomial(_PerColumn, InvariantKernel):
 class Tanimoto(InvariantKernel):
     """Tanimoto (Jaccard) similarity, k(x, u) = x.u / (x.x + u.u - x.u), for fingerprints and counts.
 
-    Positive semi-definite for all real vectors: x.u / (x.x + u.u) is, and k is the sum of its powers. Columns are taken as they
-    are, never centred or scaled; two zero vectors have similarity 0.
+    Positive semi-definite for all real vectors: x.u / (x.x + u.u) is, and k is the sum of its powers. Columns are
+    taken as they are, never centred or scaled; two zero vectors have similarity 0.
 
     Examples
     --------

@@ -1,8 +1,8 @@
 """What a loss is: totals over rows that add up, a value from totals, and directions for the gradient.
 
-Shapes, once for all losses: targets ``Y`` and predictions ``F`` are (n, m), row weights ``w`` (n, 1) and sum to one over all rows of
-a fit. A gradient dL/dF is sum_q mix_q * directions_q with numbers mix_q that may need the totals of *all* rows: that is what lets a
-loss that is no sum over rows, the cosine proximity, do with one pass.
+Shapes, once for all losses: targets ``Y`` and predictions ``F`` are (n, m), row weights ``w`` (n, 1) and sum to one
+over all rows of a fit. A gradient dL/dF is sum_q mix_q * directions_q with numbers mix_q that may need the totals of
+*all* rows: that is what lets a loss that is no sum over rows, the cosine proximity, do with one pass.
 """
 
 from __future__ import annotations
@@ -12,6 +12,8 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator
 
+FAR = 3.0  # deviations beyond which a robust loss cuts targets for its first guess
+
 
 class Loss(BaseEstimator):
     """Base of all losses."""
@@ -20,6 +22,8 @@ class Loss(BaseEstimator):
     target = "real"
     #: Whether an affine change of real targets only rescales the loss, so that they may be standardised before a fit.
     standardize_target = True
+    #: Whether far targets count little. Then they must not set the scale of all targets either, nor the first guess.
+    robust = False
     #: Whether the loss ignores the length of F; then a penalty on the weights has nothing to balance.
     scale_free = False
     #: The strength of the RKHS-norm penalty is this number over the sum of row weights, unless given. Measured.
@@ -45,9 +49,13 @@ class Loss(BaseEstimator):
         """Return predictions of real targets from scores: the inverse of the loss's link."""
         return F
 
+    def best_scale(self, totals: np.ndarray) -> Any:
+        """Return the factor on F, (m,), that brings it nearest to Y; of use where the loss is ``scale_free``."""
+        raise NotImplementedError(f"{type(self).__name__} must define best_scale(totals) if it is scale_free.")
+
     def working_target(self, Y: np.ndarray) -> np.ndarray:
         """Return targets on the scale of F, for a first guess by least squares."""
-        return Y
+        return np.clip(Y, -FAR, FAR) if self.robust else Y
 
     def check_target(self, y: np.ndarray) -> None:
         """Raise ValueError if the targets have no meaning under this loss."""

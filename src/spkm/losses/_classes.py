@@ -1,4 +1,4 @@
-"""Losses of classes. Targets are signs: +1 in the column of the row's class, -1 elsewhere; one column for two classes."""
+"""Losses of classes. Targets are signs: +1 in the column of the class, -1 elsewhere; one column for two classes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from spkm.losses._base import Loss, SumLoss
 
 
 class Log(SumLoss):
-    """Logistic loss log(1 + exp(-y f)); with several columns the softmax, log(sum_k exp f_k) - f_class. Gives probabilities."""
+    """Logistic loss log(1 + exp(-y f)); of several columns log(sum_k exp f_k) - f_class. Gives probabilities."""
 
     target = "signs"
     rkhs_strength = 0.03
@@ -98,11 +98,17 @@ class Cosine(Loss):
 
     def totals(self, Y: np.ndarray, F: np.ndarray, w: np.ndarray) -> np.ndarray:
         weighted = (w * F).astype(np.float64, copy=False)
-        return np.stack([(weighted * Y).sum(axis=0), (weighted * F).sum(axis=0), (w * (Y * Y)).sum(axis=0, dtype=np.float64)])
+        return np.stack(
+            [(weighted * Y).sum(axis=0), (weighted * F).sum(axis=0), (w * (Y * Y)).sum(axis=0, dtype=np.float64)]
+        )
 
     def value(self, totals: np.ndarray) -> float:
         yf, ff, yy = totals
         return float(-np.mean(yf / np.sqrt(np.maximum(ff * yy, self._smallest))))
+
+    def best_scale(self, totals: np.ndarray) -> np.ndarray:
+        yf, ff, _ = totals
+        return np.where((yf > 0) & (ff > self._smallest), yf / np.maximum(ff, self._smallest), 1.0)
 
     def directions(self, Y: np.ndarray, F: np.ndarray, w: np.ndarray) -> tuple[np.ndarray, ...]:
         return w * Y, w * F

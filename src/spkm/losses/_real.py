@@ -18,13 +18,16 @@ class Squared(SumLoss):
 
 
 class Huber(SumLoss):
-    """Squared for small residuals r = f - y, linear for large ones: r^2 / 2 to |r| = delta, then delta (|r| - delta / 2).
+    """Squared for small residuals r = f - y, linear for large: r^2 / 2, or delta (|r| - delta / 2) beyond delta.
 
     Parameters
     ----------
     delta : float, default=1.0
-        Where the two meet, in standard deviations of y when an estimator fits.
+        Where the two meet, in deviations of y when an estimator fits: 1.48 times the median distance from the median,
+        which outliers do not change.
     """
+
+    robust = True
 
     def __init__(self, delta: float = 1.0) -> None:
         self.delta = delta
@@ -66,8 +69,10 @@ class Quantile(SumLoss):
     quantile : float, default=0.5
         The quantile q that f estimates.
     width : float, default=0.05
-        Half the width of the parabola, in standard deviations of y when an estimator fits.
+        Half the width of the parabola, in deviations of y as for :class:`Huber`.
     """
+
+    robust = True
 
     def __init__(self, quantile: float = 0.5, width: float = 0.05) -> None:
         self.quantile = quantile
@@ -110,6 +115,8 @@ class Poisson(SumLoss):
 
     def check_target(self, y: np.ndarray) -> None:
         if np.min(y) < 0:
-            raise ValueError(f"loss='poisson' needs non-negative targets; y has minimum {np.min(y):g}. Use 'squared' instead.")
+            raise ValueError(
+                f"loss='poisson' needs non-negative targets; y has minimum {np.min(y):g}. Use 'squared' instead."
+            )
         if not np.sum(y) > 0:
             raise ValueError("loss='poisson' needs a positive target; all of y is zero.")

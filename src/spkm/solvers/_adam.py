@@ -2,35 +2,43 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
-from spkm.losses import Squared
 from spkm.objective import Objective
-from spkm.penalties import Evidence, RKHSNorm, SquaredL2
-from spkm.profiled import VariableProjection
+from spkm.penalties import Evidence
+from spkm.profiled import VariableProjection, can_eliminate_weights
 from spkm.solvers._base import OnIteration, Result, Solver, part_steps
+from spkm.solvers._proximal import proximal_descent
 from spkm.sources import Block
 
 BETA_1, BETA_2, EPSILON = 0.9, 0.99, 1e-8
 WARM_UP = 0.05  # share of the steps over which rates rise to their height; from there they fall to zero as a cosine
 PENALTY_EVERY = 8  # steps; penalties change slowly, and k(U, U) costs as much as a small batch
+MANY_ROWS = 2**17  # from here on rows do not fit the cache,
+RUN = 8  # and a batch is made of runs of so many neighbours: reading single rows would take longer than the step
+POLISH = 50  # proximal steps on all rows at the end, where a penalty has no gradient
+FETCH_AHEAD_FROM = 2**16  # entries of X in a batch
 SPLIT_FROM = 2e7  # multiplications in a step from which its batch is cut in two, for two threads
 
 
 class Adam(Solver):
     """Adam on mini-batches, with a prox after each step where a penalty needs one; float32 inside.
 
-    The rates suit standardised columns and targets. With squared loss and a quadratic penalty the weights are solved for exactly
-    at the end.
+    The rates suit standardised columns and targets. With squared loss and a quadratic penalty the weights are solved
+    for exactly at the end.
 
     Parameters
     ----------
     max_iter : int, default=None
-        Passes over the rows; None is 20, or fewer for many rows: what makes 4,000 to 5,000 steps.
+        Passes over the rows; None is what makes 4,000 to 5,000 steps, or for many rows 2,000 steps but at least one
+        pass.
     batch_size : int, default=None
-        Rows in a step; None is 32 to 256, growing to 1024 for many rows.
-    basis_rate, weight_rate, metric_rate : float, default=0.05, 0.1 and 0.01
-        Heights of the rates: of U in units of the mean distance of rows over sqrt(d), of C and b, and of the log bandwidth.
+        Rows in a step; None is 32 to 256, and 1024 for many rows.
+    basis_rate, weight_rate, metric_rate : float, default=0.05, 0.5 and 0.01
+        Heights of the rates: of U in units of the mean distance of rows over sqrt(d), of C and b, and of the log
+        bandwidth.
     """
 
     def __init__(
@@ -38,7 +46,7 @@ class Adam(Solver):
         max_iter: int | None = None,
         batch_size: int | None = None,
         basis_rate: float = 0.05,
-        weight_rate: float = 0.1,
+        weight_rate: float = 0.5,
         metric_rate: float = 0.01,
     ) -> None:
         self.max_iter = max_iter
@@ -54,10 +62,12 @@ class Adam(Solver):
 
     def schedule(self, n_rows: int) -> tuple[int, int]:
         """Return the batch size and the number of steps."""
-        default = int(np.clip(n_rows // 8, 32, 256)) if n_rows <= 2**17 else int(np.clip(n_rows // 512, 256, 1024))
-        batch = min(self.batch_size or default, n_rows)
+        many = n_rows >= MANY_ROWS
+        batch = min(self.batch_size or (1024 if many else int(np.clip(n_rows // 8, 32, 256))), n_rows)
         if self.max_iter is not None:
             return batch, max(1, int(self.max_iter * n_rows / batch))
+        if many:
+            return batch, max(2000, n_rows // batch)
         return batch, int(np.clip(20 * n_rows / batch, 4000, 5000))
 
     def minimize(
@@ -69,18 +79,17 @@ class Adam(Solver):
         theta = theta.astype(np.float32)
         slow, fast = np.zeros_like(theta), np.zeros_like(theta)
         smooth_prox = objective.is_smooth
-        order, at = rng.permutation(source.n_rows), 0
         interrupted = False
         trace: list[float] = []
         report_every = max(1, n_steps // 50)
         running = 0.0
         penalty, d_penalty = objective.smooth_penalty(theta.astype(np.float64))
+        # Large batches are fetched on the source's threads while steps are made; for small ones that costs more than
+        # it saves.
+        fetch = source.each if batch * source.n_features >= FETCH_AHEAD_FROM else map
+        blocks = fetch(lambda rows: _single_precision(source.take(rows)), _batches(source.n_rows, batch, n_steps, rng))
         try:
-            for step in range(1, n_steps + 1):
-                if at + batch > source.n_rows:
-                    order, at = rng.permutation(source.n_rows), 0
-                block = source.take(order[at : at + batch])
-                at += batch
+            for step, block in enumerate(blocks, start=1):
                 value, gradient = self._loss(objective, block, theta)
                 if step % PENALTY_EVERY == 0:
                     penalty, d_penalty = objective.smooth_penalty(theta.astype(np.float64))
@@ -91,8 +100,16 @@ class Adam(Solver):
                 slow += (1 - BETA_1) * (gradient - slow)
                 fast += (1 - BETA_2) * (gradient * gradient - fast)
                 share = step / n_steps
-                height = share / WARM_UP if share < WARM_UP else 0.5 * (1 + np.cos(np.pi * (share - WARM_UP) / (1 - WARM_UP)))
-                moving = np.float32(height / (1 - BETA_1**step)) * rates / (np.sqrt(fast / np.float32(1 - BETA_2**step)) + EPSILON)
+                height = (
+                    share / WARM_UP
+                    if share < WARM_UP
+                    else 0.5 * (1 + np.cos(np.pi * (share - WARM_UP) / (1 - WARM_UP)))
+                )
+                moving = (
+                    np.float32(height / (1 - BETA_1**step))
+                    * rates
+                    / (np.sqrt(fast / np.float32(1 - BETA_2**step)) + EPSILON)
+                )
                 theta -= moving * slow
                 if not smooth_prox:
                     theta = objective.prox(theta, np.float32(height) * rates)
@@ -105,9 +122,13 @@ class Adam(Solver):
         except KeyboardInterrupt:
             interrupted = True
         final = theta.astype(np.float64)
-        if isinstance(objective.loss, Squared) and all(isinstance(p, RKHSNorm | SquaredL2) for p in objective.weight_penalties):
+        if can_eliminate_weights(objective):
             final = VariableProjection(objective).complete(final[objective.model.basis_part])
         n_passes = max(1, round(n_steps * batch / source.n_rows))
+        if not smooth_prox and not interrupted:
+            # Noise keeps small entries from settling at zero; steps on all rows let them.
+            polished = proximal_descent(objective, final, POLISH, 0.0)
+            return Result(polished.theta, polished.value, n_passes, True, polished.interrupted, trace)
         return Result(final, objective.value(final), n_passes, not interrupted, interrupted, trace)
 
     def _rates(self, objective: Objective, rng: np.random.Generator) -> np.ndarray:
@@ -124,12 +145,29 @@ class Adam(Solver):
 
     @staticmethod
     def _loss(objective: Objective, block: Block, theta: np.ndarray) -> tuple[float, np.ndarray]:
-        block = Block(block.X.astype(np.float32), block.Y.astype(np.float32), block.w.astype(np.float32), {})
         n, work = len(block.w), block.X.shape[0] * block.X.shape[1] * objective.model.n_basis
         if work < SPLIT_FROM or len(objective.loss.mix(np.ones((3, 1)))) > 1:
             return objective.block_loss(block, theta)
         halves = [slice(0, n // 2), slice(n // 2, n)]
         parts = list(
-            objective.source.each(lambda h: objective.block_loss(Block(block.X[h], block.Y[h], block.w[h], {}), theta), halves)
+            objective.source.each(
+                lambda h: objective.block_loss(Block(block.X[h], block.Y[h], block.w[h], {}), theta), halves
+            )
         )
         return parts[0][0] + parts[1][0], parts[0][1] + parts[1][1]
+
+
+def _batches(n_rows: int, size: int, n_steps: int, rng: np.random.Generator) -> Iterator[np.ndarray]:
+    """Yield the rows of each step: random runs of neighbours (single rows if n is small), all rows in a pass."""
+    run = RUN if size % RUN == 0 and n_rows >= MANY_ROWS else 1
+    size, n_runs = size // run, n_rows // run
+    order, at = rng.permutation(n_runs), 0
+    for _ in range(n_steps):
+        if at + size > n_runs:
+            order, at = rng.permutation(n_runs), 0
+        yield (run * order[at : at + size, None] + np.arange(run)).ravel()
+        at += size
+
+
+def _single_precision(block: Block) -> Block:
+    return Block(block.X.astype(np.float32), block.Y.astype(np.float32), block.w.astype(np.float32), {})

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from spkm.losses import Squared
 from spkm.objective import Objective
-from spkm.penalties import Evidence, RKHSNorm, SquaredL2
-from spkm.profiled import VariableProjection
+from spkm.penalties import Evidence
+from spkm.profiled import VariableProjection, can_eliminate_weights
 from spkm.solvers._base import Monitor, OnIteration, Result, Solver, Stop
 from spkm.solvers._lbfgs import descend
 from spkm.solvers._proximal import proximal_descent
@@ -16,8 +15,9 @@ from spkm.solvers._proximal import proximal_descent
 class Alternating(Solver):
     """Algorithm 1 of the paper: (1) gradient steps on U at fixed c, each with its prox or projection; (2) solve for c.
 
-    Step 2 is a ridge regression for squared loss with a quadratic penalty, else a convex problem for a quasi-Newton or proximal
-    solver. Weights start from labels: the class of a start point, or +1 and -1 in turn. Restarts are the estimator's ``n_restarts``.
+    Step 2 is a ridge regression for squared loss with a quadratic penalty, else a convex problem for a quasi-Newton
+    or proximal solver. Weights start from labels: the class of a start point, or +1 and -1 in turn. Restarts are the
+    estimator's ``n_restarts``.
 
     Parameters
     ----------
@@ -52,7 +52,7 @@ class Alternating(Solver):
         monitor = Monitor(theta, objective.value(theta), self.tol, on_iteration)
         try:
             for _ in range(self.max_iter):
-                theta = proximal_descent(objective, theta, self.basis_steps, 0.0, mask=mask).theta
+                theta = _unless_interrupted(proximal_descent(objective, theta, self.basis_steps, 0.0, mask=mask))
                 theta, value = self._solve_weights(objective, theta, mask)
                 monitor.accept(theta, value)
         except Stop:
@@ -63,10 +63,7 @@ class Alternating(Solver):
 
     def _solve_weights(self, objective: Objective, theta: np.ndarray, mask: np.ndarray) -> tuple[np.ndarray, float]:
         before = objective.value(theta)
-        closed_form = isinstance(objective.loss, Squared) and all(
-            isinstance(p, RKHSNorm | SquaredL2) for p in objective.weight_penalties
-        )
-        if closed_form:
+        if can_eliminate_weights(objective):
             solved = VariableProjection(objective).complete(theta[objective.model.basis_part])
         elif not objective.has_weight_prox:
             part = objective.model.weights_part
@@ -76,9 +73,16 @@ class Alternating(Solver):
                 value, gradient = objective.value_and_gradient(joined)
                 return value, gradient[part]
 
-            weights = descend(of_weights, theta[part], self.weight_steps, self.tol, None).theta
+            weights = _unless_interrupted(descend(of_weights, theta[part], self.weight_steps, self.tol, None))
             solved = np.concatenate([theta[: part.start], weights])
         else:
-            solved = proximal_descent(objective, theta, self.weight_steps, self.tol, mask=~mask).theta
+            solved = _unless_interrupted(proximal_descent(objective, theta, self.weight_steps, self.tol, mask=~mask))
         after = objective.value(solved)
         return (solved, after) if after <= before else (theta, before)
+
+
+def _unless_interrupted(result: Result) -> np.ndarray:
+    """Return the point where a descent ended; a Ctrl-C that it has caught goes on, to end the rounds as well."""
+    if result.interrupted:
+        raise KeyboardInterrupt
+    return result.theta

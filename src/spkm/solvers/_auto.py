@@ -1,7 +1,8 @@
-"""The choice of a solver, by measurement."""
+"""The choice of a solver, by measurement: ``python -m benchmarks crossover large`` shows what is behind it."""
 
 from __future__ import annotations
 
+from spkm.losses import Squared
 from spkm.objective import Objective
 from spkm.penalties import Evidence
 from spkm.solvers._adam import Adam
@@ -10,18 +11,17 @@ from spkm.solvers._lbfgs import LBFGS, VarPro
 from spkm.solvers._proximal import Proximal
 
 ADAM_FROM = 50_000  # rows
-SUBSAMPLE = 20_000  # rows of the first stage where stages grow
+ADAM_FROM_CLASSES = 5_000  # rows, for more than two classes
+BASIS_ROWS = 20_000  # rows that learn the basis under a squared loss; the weights see all rows
 
 
 def choose_solver(objective: Objective) -> Solver:
     """Return the solver that was quickest, in measurements, for the objective's loss, penalties and size."""
-    n = objective.source.n_rows
-    if any(isinstance(p, Evidence) for p in objective.weight_penalties):
-        return VarPro(first_rows=SUBSAMPLE)
-    if n >= ADAM_FROM:
+    n, model = objective.source.n_rows, objective.model
+    varpro = VarPro(basis_rows=BASIS_ROWS)
+    if varpro.refuses(objective) is None or any(isinstance(p, Evidence) for p in objective.weight_penalties):
+        return varpro
+    many_classes = model.n_outputs > 1 and not isinstance(objective.loss, Squared)
+    if n >= ADAM_FROM or (many_classes and objective.is_smooth and (n >= ADAM_FROM_CLASSES or model.n_features > 100)):
         return Adam()
-    if not objective.is_smooth:
-        return Proximal()
-    if VarPro().refuses(objective) is None:
-        return VarPro()
-    return LBFGS()
+    return LBFGS() if objective.is_smooth else Proximal()

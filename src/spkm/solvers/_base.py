@@ -49,11 +49,11 @@ class Result:
 class Solver(BaseEstimator):
     """Base of all solvers.
 
-    A subclass states what it cannot do in ``refuses(objective)`` and defines ``minimize(objective, theta, rng, on_iteration)``.
-    ``on_iteration(i, value)`` is told of progress, and asks to stop by returning True.
+    A subclass states what it cannot do in ``refuses(objective)`` and defines ``minimize(objective, theta, rng,
+    on_iteration)``. ``on_iteration(i, value)`` is told of progress, and asks to stop by returning True.
     """
 
-    #: Where the weights of the first theta come from: a "ridge" regression on the features, or the "labels" of the start points.
+    #: Where first weights come from: a "ridge" regression on the features, or the "labels" of the start points.
     first_weights = "ridge"
 
     def refuses(self, objective: Objective) -> str | None:
@@ -74,7 +74,8 @@ class Stop(Exception):
 class Monitor:
     """Keeps the best point of a descent, its trace, and decides when it has ended.
 
-    Progress has ended when the objective fell by less than ``tol`` times its size (but at least 0.1) over the last ten iterations.
+    Progress has ended when the objective fell by less than ``tol`` times its size (but at least 0.1) over the last ten
+    iterations.
     """
 
     def __init__(self, theta: np.ndarray, value: float, tol: float, on_iteration: OnIteration | None) -> None:

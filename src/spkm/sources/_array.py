@@ -30,7 +30,9 @@ class ArraySource(Source):
         Applied to every block.
     """
 
-    def __init__(self, X: Any, Y: np.ndarray | None = None, weight: np.ndarray | None = None, scaling: Scaling | None = None) -> None:
+    def __init__(
+        self, X: Any, Y: np.ndarray | None = None, weight: np.ndarray | None = None, scaling: Scaling | None = None
+    ) -> None:
         self.n_rows, self.n_features = X.shape
         self.dtype = X.dtype
         if scaling is not None and X.shape[0] * X.shape[1] <= SMALL:

@@ -1,7 +1,7 @@
 """Rows, in blocks: what a fit can do with data, whatever holds them.
 
-``reduce`` adds up what a function returns for each block, ``map`` gives the results block by block, ``take`` and ``subset`` pick rows. Nothing
-above this layer knows whether rows lie in memory, in a memory map or in a sparse matrix.
+``reduce`` adds up what a function returns for each block, ``map`` gives the results block by block, ``take`` and
+``subset`` pick rows. Nothing above this layer knows whether rows lie in memory, in a memory map or in a sparse matrix.
 """
 
 from __future__ import annotations
@@ -82,25 +82,27 @@ class Source:
         yield from self.each(lambda cut: function(self.block(*cut), *args), self.slices(width))
 
     def each(self, function: Callable[[Any], Any], items: Any) -> Iterator[Any]:
-        """Yield ``function(item)`` for every item, in order, on the source's threads."""
-        if self._pool is None or len(items) == 1:
+        """Yield ``function(item)`` for every item, in order, on the source's threads and a few items ahead."""
+        if self._pool is None:
             return map(function, items)
         return _windowed(self._pool, function, items, 2 * self._n_threads)
 
     @contextmanager
     def threads(self, n_threads: int) -> Iterator[None]:
-        """Run blocks on ``n_threads`` threads with BLAS held to one thread each; what was set before comes back after."""
+        """Run blocks on ``n_threads`` threads with BLAS held to one thread; what was set before comes back after."""
         with _threadpools().limit(limits=1):
-            if n_threads == 1:
-                yield
-                return
+            before = self._pool, self._n_threads
             # Threads report overflow and the like as the caller does, whatever their number.
-            with ThreadPoolExecutor(n_threads, initializer=partial(np.seterr, **np.geterr())) as pool:
-                self._pool, self._n_threads = pool, n_threads
-                try:
-                    yield
-                finally:
-                    self._pool = None
+            pool = (
+                ThreadPoolExecutor(n_threads, initializer=partial(np.seterr, **np.geterr())) if n_threads > 1 else None
+            )
+            self._pool, self._n_threads = pool, n_threads
+            try:
+                yield
+            finally:
+                self._pool, self._n_threads = before
+                if pool is not None:
+                    pool.shutdown()
 
 
 def rows_per_block(n_features: int, width: int) -> int:
@@ -109,7 +111,7 @@ def rows_per_block(n_features: int, width: int) -> int:
 
 
 def _windowed(pool: ThreadPoolExecutor, function: Callable[[Any], Any], items: Any, ahead: int) -> Iterator[Any]:
-    """Like ``pool.map``, but with at most ``ahead`` results waiting, so that memory does not grow with the number of blocks."""
+    """Like ``pool.map``, but with at most ``ahead`` results waiting: memory must not grow with the number of blocks."""
     pending = []
     for item in items:
         pending.append(pool.submit(function, item))

@@ -78,7 +78,8 @@ def fit_scaling(X: Any, weight: np.ndarray, common: bool) -> Scaling:
     if common:
         variance[:] = variance.mean()
     deviation = np.sqrt(variance)
-    # A constant column leaves rounding only, of the square where rows are sparse; it says nothing, and must not be blown up to unit size.
+    # A constant column leaves rounding only (of the square where rows are sparse); it says nothing, and must not be
+    # blown up to unit size.
     deviation[deviation < (1e-7 if sparse.issparse(X) else 1e-13)] = 1.0
     tiny = np.finfo(X.dtype).tiny  # a scale below the smallest normal number would round to zero in X's dtype
     center = np.zeros(d) if sparse.issparse(X) else mean * size

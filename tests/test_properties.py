@@ -1,0 +1,185 @@
+"""What must not change a model: order of rows and columns, units, names of classes, how repeats are written, storage.
+
+A fit is not convex: where arithmetic comes in another order, fits are compared after a few iterations from given start
+points, before rounding has grown.
+"""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+
+from spkm import SPKMClassifier, SPKMRegressor
+from spkm.kernels import KERNELS
+from spkm.sources import _base as source_module
+from tests.small_data import assert_same_fit, scores
+
+pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")  # few iterations on purpose
+
+few = settings(max_examples=6, derandomize=True, deadline=None, database=None)
+seeds = st.integers(0, 2**32 - 1)
+estimators = st.sampled_from([SPKMClassifier, SPKMRegressor])
+WHOLE = {"n_basis": 3, "tol": 1e-2, "random_state": 0}  # for fits that must agree bit by bit
+SHORT = {"n_basis": 3, "max_iter": 3}
+
+
+def draw(estimator, seed, n=40, d=3):
+    """Return random rows and targets, read-only, and a generator for more."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, d)) * rng.uniform(0.5, 2, d) + rng.uniform(-2, 2, d)
+    y = X[:, 0] * X[:, 1] + 0.3 * rng.standard_normal(n)
+    if estimator is SPKMClassifier:
+        y = np.searchsorted(np.quantile(y, [0.3, 0.7]) if seed % 2 else [np.median(y)], y)
+    X.setflags(write=False)
+    y.setflags(write=False)
+    return X, y, rng
+
+
+def assert_close(a, b):
+    np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-5 * np.abs(b).max())
+
+
+@few
+@given(estimators, seeds, st.sampled_from([np.asarray, sparse.csr_array]))
+def test_the_order_of_rows(estimator, seed, kind):
+    X, y, rng = draw(estimator, seed)
+    weight = rng.uniform(0.5, 2, len(X))
+    order = rng.permutation(len(X))
+    a = estimator(**WHOLE).fit(kind(X), y, sample_weight=weight)
+    b = estimator(**WHOLE).fit(kind(X[order]), y[order], sample_weight=weight[order])
+    assert_same_fit(a, b, X)
+
+
+@few
+@given(estimators, seeds)
+def test_the_order_of_columns(estimator, seed):
+    X, y, rng = draw(estimator, seed)
+    order = rng.permutation(X.shape[1])
+    a = estimator(start=X[:3], **SHORT).fit(X, y)
+    b = estimator(start=X[:3, order], **SHORT).fit(X[:, order], y)
+    assert_close(scores(b, X[:, order]), scores(a, X))
+    np.testing.assert_allclose(b.basis_vectors_, a.basis_vectors_[:, order], rtol=1e-4, atol=1e-4)
+
+
+@few
+@given(estimators, seeds, st.lists(st.integers(-30, 30), min_size=3, max_size=3))
+def test_units_of_columns(estimator, seed, exponents):
+    X, y, _ = draw(estimator, seed)
+    factor = np.ldexp(1.0, exponents)  # powers of two: not a bit of the scaled columns changes
+    a, b = estimator(**WHOLE).fit(X, y), estimator(**WHOLE).fit(factor * X, y)
+    np.testing.assert_array_equal(scores(b, factor * X), scores(a, X))
+    np.testing.assert_allclose(b.basis_vectors_, factor * a.basis_vectors_, rtol=1e-12)
+
+
+@few
+@given(estimators, seeds)
+def test_origin_of_columns(estimator, seed):
+    X, y, rng = draw(estimator, seed)
+    shift = rng.uniform(-100, 100, X.shape[1])
+    a = estimator(start=X[:3], **SHORT).fit(X, y)
+    b = estimator(start=X[:3] + shift, **SHORT).fit(X + shift, y)
+    assert_close(scores(b, X + shift), scores(a, X))
+
+
+@few
+@given(seeds, st.sampled_from(["log", "squared_hinge", "smooth_hinge", "exponential", "squared", "cosine"]))
+def test_two_classes_the_other_way_round(seed, loss):
+    X, y, _ = draw(SPKMClassifier, 2 * (seed // 2))
+    a = SPKMClassifier(start=X[:3], loss=loss, **SHORT).fit(X, y)
+    b = SPKMClassifier(start=X[:3], loss=loss, **SHORT).fit(X, 1 - y)
+    assert_close(b.decision_function(X), -a.decision_function(X))
+    assert_close(b.dual_coef_, -a.dual_coef_)
+
+
+@few
+@given(seeds, st.sampled_from(["log", "squared_hinge"]))
+def test_three_classes_under_other_names(seed, loss):
+    X, y, rng = draw(SPKMClassifier, 2 * (seed // 2) + 1)
+    names = rng.permutation(3)
+    a = SPKMClassifier(start=X[:3], loss=loss, **SHORT).fit(X, y)
+    b = SPKMClassifier(start=X[:3], loss=loss, **SHORT).fit(X, names[y])
+    assert_close(b.decision_function(X)[:, names], a.decision_function(X))
+
+
+@few
+@given(estimators, seeds, st.sampled_from([np.asarray, sparse.csr_array]))
+def test_whole_weights_are_repeats_and_zero_leaves_out(estimator, seed, kind):
+    X, y, rng = draw(estimator, seed)
+    weight = rng.integers(0, 4, len(X))
+    a = estimator(**WHOLE).fit(kind(X), y, sample_weight=weight)
+    b = estimator(**WHOLE).fit(kind(np.repeat(X, weight, axis=0)), np.repeat(y, weight))
+    assert_same_fit(a, b, X)
+
+
+@few
+@given(estimators, seeds)
+def test_rows_of_weight_zero_may_hold_anything(estimator, seed):
+    X, y, rng = draw(estimator, seed)
+    kept = rng.uniform(size=len(X)) < 0.8
+    other = np.where(kept[:, None], X, 1e6 * rng.standard_normal(X.shape))
+    labels = np.where(kept, y, y[0] if estimator is SPKMClassifier else 1e9)
+    a = estimator(**WHOLE).fit(X[kept], y[kept])
+    b = estimator(**WHOLE).fit(other, labels, sample_weight=kept.astype(float))
+    assert_same_fit(a, b, X)
+
+
+@few
+@given(estimators, seeds, st.integers(1, 60), st.sampled_from(["auto", "lbfgs", "proximal"]))
+def test_blocks_of_any_size(estimator, seed, size, solver):
+    X, y, _ = draw(estimator, seed)
+    settings = {**SHORT, "start": X[:3], "solver": solver}
+    whole = scores(estimator(**settings).fit(X, y), X)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(source_module, "rows_per_block", lambda n_features, width: size)
+        assert_close(scores(estimator(**settings).fit(X, y), X), whole)
+
+
+@few
+@given(estimators, seeds, st.sampled_from(sorted(set(KERNELS) - {"tanimoto"})))
+def test_sparse_rows_without_scaling_are_dense_rows(estimator, seed, kernel):
+    X, y, _ = draw(estimator, seed)
+    X = np.where(np.abs(X) < 0.5, 0.0, X)
+    settings = {**SHORT, "kernel": kernel, "scale": False, "start": X[:3] + 0.1}
+    dense, sparse_ = estimator(**settings).fit(X, y), estimator(**settings).fit(sparse.csr_array(X), y)
+    assert_close(scores(sparse_, X), scores(dense, X))
+    np.testing.assert_allclose(scores(dense, sparse.csr_array(X)), scores(dense, X), rtol=1e-8, atol=1e-8)
+
+
+@few
+@given(seeds, st.integers(-30, 30), st.sampled_from(["squared", "huber", "quantile", "epsilon_insensitive"]))
+def test_units_of_targets(seed, exponent, loss):
+    X, y, _ = draw(SPKMRegressor, seed)
+    factor = np.ldexp(1.0, exponent)
+    a, b = SPKMRegressor(loss=loss, **WHOLE).fit(X, y), SPKMRegressor(loss=loss, **WHOLE).fit(X, factor * y)
+    np.testing.assert_allclose(b.predict(X), factor * a.predict(X), rtol=1e-12, atol=1e-12 * factor)
+    np.testing.assert_array_equal(b.dual_coef_, factor * a.dual_coef_)
+
+
+@few
+@given(seeds, st.floats(-100, 100), st.sampled_from([-3.0, 0.7]), st.sampled_from(["squared", "huber"]))
+def test_origin_and_sign_of_targets(seed, shift, factor, loss):
+    X, y, _ = draw(SPKMRegressor, seed, n=41)  # of an odd number of rows the median is the same from both sides
+    a = SPKMRegressor(start=X[:3], loss=loss, **SHORT).fit(X, y)
+    b = SPKMRegressor(start=X[:3], loss=loss, **SHORT).fit(X, factor * y + shift)
+    assert_close((b.predict(X) - shift) / factor, a.predict(X))
+
+
+@few
+@given(seeds)
+def test_the_order_of_outputs(seed):
+    X, y, rng = draw(SPKMRegressor, seed)
+    Y = np.column_stack([y, np.sin(X[:, 2]), X[:, 1]])
+    order = rng.permutation(3)
+    a = SPKMRegressor(start=X[:3], **SHORT).fit(X, Y)
+    b = SPKMRegressor(start=X[:3], **SHORT).fit(X, Y[:, order])
+    assert_close(b.predict(X), a.predict(X)[:, order])
+
+
+@few
+@given(estimators, seeds)
+def test_predictions_of_a_row_do_not_depend_on_its_company(estimator, seed):
+    X, y, rng = draw(estimator, seed)
+    model = estimator(**WHOLE).fit(X, y)
+    some = rng.permutation(len(X))[: 1 + seed % 7]
+    np.testing.assert_allclose(scores(model, X[some]), scores(model, X)[some], rtol=1e-9, atol=1e-9)

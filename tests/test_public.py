@@ -1,0 +1,96 @@
+"""Public names: they exist, are sorted, documented, and cheap to import."""
+
+import importlib
+import inspect
+import pkgutil
+import subprocess
+import sys
+
+import pytest
+
+import spkm
+
+MODULES = sorted(
+    name
+    for _, name, _ in pkgutil.walk_packages(spkm.__path__, "spkm.")
+    if not any(part.startswith("_") for part in name.split("."))
+)
+HEAVY = ("matplotlib", "pandas", "polars", "rich", "dask", "torch")
+
+
+def sort_key(name):
+    """Return ruff's order of __all__: constants, then classes, then the rest."""
+    return (0 if name.isupper() else 1 if name[0].isupper() else 2, name)
+
+
+@pytest.mark.parametrize("name", ["spkm", *MODULES])
+def test_all_is_sorted_and_importable(name):
+    module = importlib.import_module(name)
+    assert module.__doc__
+    if hasattr(module, "__all__"):
+        assert list(module.__all__) == sorted(module.__all__, key=sort_key)
+        assert len(set(module.__all__)) == len(module.__all__)
+        for public in module.__all__:
+            assert hasattr(module, public), public
+    elif hasattr(module, "__path__"):
+        pytest.fail(f"the package {name} has no __all__")
+
+
+def public_things(module):
+    """Yield (name, object) of every public class of ours in a module, its public methods and every public function."""
+    for name, thing in vars(module).items():
+        ours = getattr(thing, "__module__", "").startswith("spkm")
+        if name.startswith("_") or not ours or not (inspect.isclass(thing) or inspect.isfunction(thing)):
+            continue
+        yield name, thing
+        if inspect.isclass(thing):
+            for method, member in vars(thing).items():
+                if not method.startswith("_") and callable(member):
+                    yield f"{name}.{method}", getattr(thing, method)
+
+
+@pytest.mark.parametrize("name", ["spkm", *MODULES])
+def test_everything_public_has_a_docstring_that_begins_with_a_sentence(name):
+    things = list(public_things(importlib.import_module(name)))
+    # The docstring of a method may be that of its base class.
+    first_lines = {public: (inspect.getdoc(thing) or "").strip().split("\n")[0] for public, thing in things}
+    assert [public for public, line in first_lines.items() if not line.endswith((".", ":"))] == []
+
+
+@pytest.mark.parametrize("estimator", [spkm.SPKMClassifier, spkm.SPKMRegressor])
+def test_every_parameter_of_an_estimator_is_documented(estimator):
+    text = inspect.getdoc(estimator)
+    for name in estimator().get_params():
+        assert name in text
+
+
+def test_the_version_is_that_of_the_project():
+    assert isinstance(spkm.__version__, str) and spkm.__version__.count(".") == 2
+
+
+def run(code):
+    """Return what a fresh Python prints."""
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
+    return result.stdout.strip()
+
+
+def test_import_brings_nothing_heavy():
+    # scikit-learn itself imports pandas and rich where they are installed.
+    code = "import sys, sklearn.callback, sklearn.cluster; before = set(sys.modules); import spkm; "
+    assert run(code + f"print([name for name in {HEAVY!r} if name in set(sys.modules) - before])") == "[]"
+
+
+def test_works_where_nothing_optional_is_installed():
+    code = f"""
+import sys
+
+class NotInstalled:
+    def find_spec(name, path=None, target=None):
+        if name.split(".")[0] in {HEAVY!r}:
+            raise ModuleNotFoundError(name)
+
+sys.meta_path.insert(0, NotInstalled)
+from spkm import SPKMClassifier
+print(SPKMClassifier(n_basis=2).fit([[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1]).predict([[0.0], [3.0]]))
+"""
+    assert run(code) == "[0 1]"
