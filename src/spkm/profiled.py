@@ -310,7 +310,9 @@ def _block_pull(block: Block, model: PreimageModel, theta: np.ndarray, dS: np.nd
 def _pull(state: tuple[np.ndarray, np.ndarray, Callable], dS: np.ndarray, width: int) -> np.ndarray:
     """Return the gradient in the basis part: S = A'WA, so dL/dA = w A (dS + dS'), of which the columns of Phi count."""
     A, w, pullback = state
-    return pullback(w * (A @ (dS + dS.T)[:, :width].astype(A.dtype)))
+    columns_first = (dS + dS.T)[:width].astype(A.dtype) @ A.T
+    columns_first *= w.T
+    return pullback(columns_first.T)
 
 
 def _log_det(factor: tuple[np.ndarray, bool]) -> float:

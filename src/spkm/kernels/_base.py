@@ -107,7 +107,7 @@ class InvariantKernel(Kernel):
     ) -> tuple[Any, Any, Any]:
         w = np.asarray(metric * _number(self), dtype=U.dtype)
         V = U * w
-        dot = X @ (dot_factor * V).T
+        dot = _columns_first(X, dot_factor * V)
         if not self.uses_norms:
             return dot, None, None
         rows = squared_norms(X, w) if xx is None or w.ndim else xx * w
@@ -287,6 +287,15 @@ def _number(kernel: Any) -> float:
     if not isinstance(gamma, Real) or not 0 < float(gamma) < np.inf:
         raise ValueError(f"gamma must be a positive number; got {gamma!r}.")
     return float(gamma)
+
+
+def _columns_first(X: Array, V: np.ndarray) -> np.ndarray:
+    """Return X V' with whole columns side by side in memory.
+
+    Rows of values are short, columns long: sums and products with a number per row or per basis vector, as all kernels
+    need them, run two to eight times faster along the columns.
+    """
+    return np.asfortranarray(X @ V.T) if sparse.issparse(X) else (V @ X.T).T
 
 
 def _contract(G: np.ndarray, slope: Any, axis: int) -> np.ndarray | None:

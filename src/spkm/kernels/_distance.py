@@ -112,7 +112,7 @@ class Laplacian(Kernel):
         X = X.toarray() if sparse.issparse(X) else np.asarray(X)
         U = np.asarray(U, dtype=X.dtype)
         w = np.broadcast_to(np.asarray(metric * _number(self), dtype=X.dtype), X.shape[1:])
-        K = np.empty((len(X), len(U)), dtype=X.dtype)
+        K = np.empty((len(U), len(X)), dtype=X.dtype).T
         for r, u in enumerate(U):
             K[:, r] = np.abs(X - u) @ w
         np.exp(np.negative(K, out=K), out=K)

@@ -13,12 +13,13 @@ from spkm.solvers._proximal import Proximal
 ADAM_FROM = 50_000  # rows
 ADAM_FROM_CLASSES = 5_000  # rows, for more than two classes
 BASIS_ROWS = 20_000  # rows that learn the basis under a squared loss; the weights see all rows
+ROUGH = 5e-3  # tolerance beyond that many rows: to learn a subsample by heart does not pay
 
 
 def choose_solver(objective: Objective) -> Solver:
     """Return the solver that was quickest, in measurements, for the objective's loss, penalties and size."""
     n, model = objective.source.n_rows, objective.model
-    varpro = VarPro(basis_rows=BASIS_ROWS)
+    varpro = VarPro(basis_rows=BASIS_ROWS) if n <= BASIS_ROWS else VarPro(basis_rows=BASIS_ROWS, tol=ROUGH)
     if varpro.refuses(objective) is None or any(isinstance(p, Evidence) for p in objective.weight_penalties):
         return varpro
     many_classes = model.n_outputs > 1 and not isinstance(objective.loss, Squared)

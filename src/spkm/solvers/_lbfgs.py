@@ -22,7 +22,7 @@ class LBFGS(Solver):
 
     Parameters
     ----------
-    max_iter : int, default=300
+    max_iter : int, default=500
         Most iterations.
     tol : float, default=1e-3
         Stop when the objective falls by less than this share over ten iterations.
@@ -30,7 +30,7 @@ class LBFGS(Solver):
         Rows of a first subsample; it grows tenfold from stage to stage until it holds all rows. None starts with all.
     """
 
-    def __init__(self, max_iter: int = 300, tol: float = 1e-3, first_rows: int | None = None) -> None:
+    def __init__(self, max_iter: int = 500, tol: float = 1e-3, first_rows: int | None = None) -> None:
         self.max_iter = max_iter
         self.tol = tol
         self.first_rows = first_rows
@@ -61,7 +61,7 @@ class VarPro(Solver):
 
     Parameters
     ----------
-    max_iter : int, default=300
+    max_iter : int, default=500
         Most iterations.
     tol : float, default=3e-4
         As for :class:`LBFGS`.
@@ -72,7 +72,7 @@ class VarPro(Solver):
         Joint iterations on all parameters at the end.
     """
 
-    def __init__(self, max_iter: int = 300, tol: float = 3e-4, basis_rows: int | None = None, polish: int = 10) -> None:
+    def __init__(self, max_iter: int = 500, tol: float = 3e-4, basis_rows: int | None = None, polish: int = 10) -> None:
         self.max_iter = max_iter
         self.tol = tol
         self.basis_rows = basis_rows
