@@ -106,9 +106,9 @@ class Source:
 
 
 def rows_per_block(n_features: int, width: int) -> int:
-    """Return how many rows make a block: 4,096 to 8,192 were quickest, fewer where they would not fit 32 MB."""
+    """Return how many rows make a block: 4,096 to 16,384 were quickest, fewer where they would not fit 32 MB."""
     entries = n_features + 3 * width  # of a row and what is computed from it
-    return min(8192, max(2**19 // entries, min(4096, 2**22 // entries), 64))
+    return min(16384, max(2**21 // entries, min(4096, 2**22 // entries), 64))
 
 
 def _windowed(pool: ThreadPoolExecutor, function: Callable[[Any], Any], items: Any, ahead: int) -> Iterator[Any]:
