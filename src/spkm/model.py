@@ -213,7 +213,7 @@ class PreimageModel:
             gradient[self._weights_at : self._intercept_at] = (Phi.T @ S).ravel()
             if self.fit_intercept:
                 gradient[self._intercept_at :] = S.sum(axis=0)
-            # In the memory layout of the kernels' values, whole columns side by side; one output needs no matrix product.
+            # In the memory layout of the kernels' values, columns first; one output needs no matrix product.
             spread = params.weights * S.T if self.n_outputs == 1 else params.weights @ S.T
             gradient[: self._weights_at] = pull(spread.T)
             return gradient

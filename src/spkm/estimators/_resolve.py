@@ -30,6 +30,7 @@ INTEGERS = {
     "max_iter": 1,
     "batch_size": 1,
     "first_rows": 1,
+    "basis_rows": 1,
     "basis_steps": 1,
     "weight_steps": 1,
     "polish": 0,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import islice
 
 import numpy as np
 
@@ -11,15 +12,16 @@ from spkm.penalties import Evidence
 from spkm.profiled import VariableProjection, can_eliminate_weights
 from spkm.solvers._base import OnIteration, Result, Solver, part_steps
 from spkm.solvers._proximal import proximal_descent
-from spkm.sources import Block
+from spkm.sources import Block, Source
 
 BETA_1, BETA_2, EPSILON = 0.9, 0.99, 1e-8
 WARM_UP = 0.05  # share of the steps over which rates rise to their height; from there they fall to zero as a cosine
 PENALTY_EVERY = 8  # steps; penalties change slowly, and k(U, U) costs as much as a small batch
 MANY_ROWS = 2**17  # from here on rows do not fit the cache,
 RUN = 8  # and a batch is made of runs of so many neighbours: reading single rows would take longer than the step
+REPORTS = 50  # how often progress is told
 POLISH = 50  # proximal steps on all rows at the end, where a penalty has no gradient
-FETCH_AHEAD_FROM = 2**16  # entries of X in a batch
+FETCHED = 2**18  # entries of X that are read at once
 SPLIT_FROM = 2e7  # multiplications in a step from which its batch is cut in two, for two threads
 
 
@@ -35,7 +37,7 @@ class Adam(Solver):
         Passes over the rows; None is what makes 4,000 to 5,000 steps, or for many rows 2,000 steps but at least one
         pass.
     batch_size : int, default=None
-        Rows in a step; None is 32 to 256, and 1024 for many rows.
+        Rows in a step; None is 32 to 256, and 512 for many rows.
     basis_rate, weight_rate, metric_rate : float, default=0.05, 0.5 and 0.01
         Heights of the rates: of U in units of the mean distance of rows over sqrt(d), of C and b, and of the log
         bandwidth.
@@ -63,7 +65,7 @@ class Adam(Solver):
     def schedule(self, n_rows: int) -> tuple[int, int]:
         """Return the batch size and the number of steps."""
         many = n_rows >= MANY_ROWS
-        batch = min(self.batch_size or (1024 if many else int(np.clip(n_rows // 8, 32, 256))), n_rows)
+        batch = min(self.batch_size or (512 if many else int(np.clip(n_rows // 8, 32, 256))), n_rows)
         if self.max_iter is not None:
             return batch, max(1, int(self.max_iter * n_rows / batch))
         if many:
@@ -78,62 +80,50 @@ class Adam(Solver):
         rates = self._rates(objective, rng)
         theta = theta.astype(np.float32)
         slow, fast = np.zeros_like(theta), np.zeros_like(theta)
-        smooth_prox = objective.is_smooth
-        interrupted = False
         trace: list[float] = []
-        report_every = max(1, n_steps // 50)
-        running = 0.0
+        running, interrupted, step = 0.0, False, 0
         penalty, d_penalty = objective.smooth_penalty(theta.astype(np.float64))
-        # Large batches are fetched on the source's threads while steps are made; for small ones that costs more than
-        # it saves.
-        fetch = source.each if batch * source.n_features >= FETCH_AHEAD_FROM else map
-        blocks = fetch(lambda rows: _single_precision(source.take(rows)), _batches(source.n_rows, batch, n_steps, rng))
         try:
-            for step, block in enumerate(blocks, start=1):
+            for step, block in enumerate(_fetched(source, batch, n_steps, rng), start=1):
                 value, gradient = self._loss(objective, block, theta)
                 if step % PENALTY_EVERY == 0:
                     penalty, d_penalty = objective.smooth_penalty(theta.astype(np.float64))
-                    d_penalty = d_penalty.astype(np.float32)
-                gradient = gradient + d_penalty
+                gradient = gradient + d_penalty.astype(np.float32)
                 if not np.all(np.isfinite(gradient)):
                     continue  # a wild batch is left out
                 slow += (1 - BETA_1) * (gradient - slow)
                 fast += (1 - BETA_2) * (gradient * gradient - fast)
-                share = step / n_steps
-                height = (
-                    share / WARM_UP
-                    if share < WARM_UP
-                    else 0.5 * (1 + np.cos(np.pi * (share - WARM_UP) / (1 - WARM_UP)))
-                )
-                moving = (
-                    np.float32(height / (1 - BETA_1**step))
-                    * rates
-                    / (np.sqrt(fast / np.float32(1 - BETA_2**step)) + EPSILON)
-                )
-                theta -= moving * slow
-                if not smooth_prox:
-                    theta = objective.prox(theta, np.float32(height) * rates)
+                height = np.float32(_height(step / n_steps))
+                lengths = height / np.float32(1 - BETA_1**step) * rates
+                theta -= lengths * slow / (np.sqrt(fast / np.float32(1 - BETA_2**step)) + EPSILON)
+                if not objective.is_smooth:
+                    theta = objective.prox(theta, height * rates)
                 running += (value + penalty - running) * max(1 / step, 0.02)
-                if step % report_every == 0:
+                if step % max(1, n_steps // REPORTS) == 0:
                     trace.append(running)
                     if on_iteration is not None and on_iteration(len(trace), running):
                         interrupted = True
                         break
         except KeyboardInterrupt:
             interrupted = True
-        final = theta.astype(np.float64)
+        n_passes = max(1, round(step * batch / source.n_rows))
+        return self._finished(objective, theta.astype(np.float64), n_passes, interrupted, trace)
+
+    @staticmethod
+    def _finished(
+        objective: Objective, theta: np.ndarray, n_passes: int, interrupted: bool, trace: list[float]
+    ) -> Result:
         if can_eliminate_weights(objective):
-            final = VariableProjection(objective).complete(final[objective.model.basis_part])
-        n_passes = max(1, round(n_steps * batch / source.n_rows))
-        if not smooth_prox and not interrupted:
+            theta = VariableProjection(objective).complete(theta[objective.model.basis_part])
+        if not objective.is_smooth and not interrupted:
             # Noise keeps small entries from settling at zero; steps on all rows let them.
-            polished = proximal_descent(objective, final, POLISH, 0.0)
+            polished = proximal_descent(objective, theta, POLISH, 0.0)
             return Result(polished.theta, polished.value, n_passes, True, polished.interrupted, trace)
-        return Result(final, objective.value(final), n_passes, not interrupted, interrupted, trace)
+        return Result(theta, objective.value(theta), n_passes, not interrupted, interrupted, trace)
 
     def _rates(self, objective: Objective, rng: np.random.Generator) -> np.ndarray:
         source, model = objective.source, objective.model
-        some = np.sort(rng.permutation(source.n_rows)[:1000])
+        some = np.sort(rng.choice(source.n_rows, size=min(source.n_rows, 1000), replace=False))
         X = source.dense(some)
         steps = []
         for _, view in model.views:
@@ -155,6 +145,24 @@ class Adam(Solver):
             )
         )
         return parts[0][0] + parts[1][0], parts[0][1] + parts[1][1]
+
+
+def _height(share: float) -> float:
+    """Return the height of the rates after a share of the steps."""
+    if share < WARM_UP:
+        return share / WARM_UP
+    return 0.5 * (1 + np.cos(np.pi * (share - WARM_UP) / (1 - WARM_UP)))
+
+
+def _fetched(source: Source, size: int, n_steps: int, rng: np.random.Generator) -> Iterator[Block]:
+    """Yield the batches; several are read at once, on the source's threads, while steps are made of earlier ones."""
+    together = max(1, FETCHED // (size * source.n_features))
+    batches = _batches(source.n_rows, size, n_steps, rng)
+    groups = iter(lambda: list(islice(batches, together)), [])
+    for X, Y, w, _ in source.each(lambda group: _single_precision(source.take(np.concatenate(group))), groups):
+        for start in range(0, len(w), size):
+            cut = slice(start, start + size)
+            yield Block(X[cut], Y[cut], w[cut] / w[cut].sum(), {})
 
 
 def _batches(n_rows: int, size: int, n_steps: int, rng: np.random.Generator) -> Iterator[np.ndarray]:
