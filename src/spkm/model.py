@@ -105,13 +105,17 @@ class PreimageModel:
 
     def unpack(self, theta: np.ndarray) -> Params:
         """Return the parts of ``theta``, as views on it."""
-        basis, log_metric = [], []
+        basis, log_metric = zip(*self.unpack_basis(theta), strict=True)
+        weights = theta[self._weights_at : self._intercept_at].reshape(self.n_basis, self.n_outputs)
+        return Params(list(basis), list(log_metric), weights, theta[self._intercept_at :])
+
+    def unpack_basis(self, theta: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
+        """Return (basis, log metric) of every view, as views on ``theta`` or on its basis part alone."""
+        shaped = []
         for k, (R, view) in enumerate(self.views):
             a, b, c = self._cuts[2 * k : 2 * k + 3]
-            basis.append(theta[a:b].reshape(R, view.width(self.n_features)))
-            log_metric.append(theta[b:c])
-        weights = theta[self._weights_at : self._intercept_at].reshape(self.n_basis, self.n_outputs)
-        return Params(basis, log_metric, weights, theta[self._intercept_at :])
+            shaped.append((theta[a:b].reshape(R, view.width(self.n_features)), theta[b:c]))
+        return shaped
 
     def pack(self, params: Params) -> np.ndarray:
         """Return one flat vector of the parts."""
@@ -187,15 +191,6 @@ class PreimageModel:
             return gradient
 
         return pullback
-
-    def unpack_basis(self, gradient: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
-        """Return (basis, log metric) of every view, as views on the basis part of a theta."""
-        cuts = self._cuts
-        shaped = []
-        for k, (R, view) in enumerate(self.views):
-            a, b, c = cuts[2 * k : 2 * k + 3]
-            shaped.append((gradient[a:b].reshape(R, view.width(self.n_features)), gradient[b:c]))
-        return shaped
 
     def predict(self, block: Block, theta: np.ndarray) -> np.ndarray:
         """Return the predictions F of a block, (n, m)."""

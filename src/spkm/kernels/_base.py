@@ -200,7 +200,25 @@ class DistanceKernel(InvariantKernel):
         return self.__class__(**{**self.get_params(deep=False), "gamma": gamma_from_rows(X, weight, self.gamma)})
 
 
-class Rescaled(Kernel):
+class WrappedKernel(Kernel):
+    """A kernel made of one other, its ``kernel``."""
+
+    kernel: Kernel
+
+    @property
+    def stationary(self) -> bool:  # type: ignore[override]
+        return self.kernel.stationary
+
+    @property
+    def nonnegative(self) -> bool:  # type: ignore[override]
+        return self.kernel.nonnegative
+
+    @property
+    def shifted(self) -> bool:  # type: ignore[override]
+        return self.kernel.shifted
+
+
+class Rescaled(WrappedKernel):
     """A kernel with a fixed factor on its metric: k(x, u) under w is the base kernel under factor * w.
 
     Parameters
@@ -214,18 +232,6 @@ class Rescaled(Kernel):
     def __init__(self, kernel: Kernel, factor: Any = 1.0) -> None:
         self.kernel = kernel
         self.factor = factor
-
-    @property
-    def stationary(self) -> bool:  # type: ignore[override]
-        return self.kernel.stationary
-
-    @property
-    def nonnegative(self) -> bool:  # type: ignore[override]
-        return self.kernel.nonnegative
-
-    @property
-    def shifted(self) -> bool:  # type: ignore[override]
-        return self.kernel.shifted
 
     def vjp(
         self, X: Array, U: np.ndarray, metric: Any = 1.0, xx: np.ndarray | None = None, learn_metric: bool = False

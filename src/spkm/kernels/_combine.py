@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from spkm.kernels._base import Array, Kernel, Pullback
+from spkm.kernels._base import Array, Kernel, Pullback, WrappedKernel
 
 
 class _Pair(Kernel):
@@ -63,7 +63,7 @@ class Product(_Pair):
         return self.left.diagonal(X) * self.right.diagonal(X)
 
 
-class Affine(Kernel):
+class Affine(WrappedKernel):
     """k(x, u) = scale * kernel(x, u) + shift; ``Affine(kernel)`` is the bipolar 2k - 1 of the paper.
 
     The RKHS norm of a model is that of ``kernel`` itself.
@@ -80,14 +80,6 @@ class Affine(Kernel):
         self.kernel = kernel
         self.scale = scale
         self.shift = shift
-
-    @property
-    def stationary(self) -> bool:  # type: ignore[override]
-        return self.kernel.stationary
-
-    @property
-    def nonnegative(self) -> bool:  # type: ignore[override]
-        return self.kernel.nonnegative
 
     @property
     def shifted(self) -> bool:  # type: ignore[override]
