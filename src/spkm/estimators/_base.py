@@ -108,7 +108,7 @@ class BaseSPKM(CallbackSupportMixin, BaseEstimator):
             if resolved is not kernel and kernel.stationary and m > 1 and loss.target == "signs":
                 resolved = resolved.with_bandwidth(SHARPER_FOR_CLASSES)
             kernel = resolved
-        basis_penalty, weight_penalty = resolve_penalties(self, loss, kernel, source.total_weight)
+        basis_penalty, weight_penalty = resolve_penalties(self, loss, kernel, source.total_weight, m)
         if previous is not None and previous.noise is not None:
             weight_penalty = [
                 clone(p).set_params(noise=previous.noise) if isinstance(p, Evidence) else p for p in weight_penalty

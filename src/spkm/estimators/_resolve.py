@@ -53,8 +53,10 @@ def resolve_loss(loss: Any, task: str) -> Loss:
     return resolved
 
 
-def resolve_penalties(estimator: Any, loss: Loss, kernel: Kernel, n: float) -> tuple[list[Penalty], list[Penalty]]:
-    """Return the penalties on basis and weights, with numbers for strengths that depend on the loss and the n rows."""
+def resolve_penalties(
+    estimator: Any, loss: Loss, kernel: Kernel, n: float, n_outputs: int
+) -> tuple[list[Penalty], list[Penalty]]:
+    """Return the penalties on basis and weights, with numbers for strengths that depend on loss, rows and outputs."""
     basis = [_penalty(BASIS_PENALTIES, p, "basis", "basis_penalty") for p in as_list(estimator.basis_penalty)]
     if not (isinstance(estimator.weight_penalty, str) and estimator.weight_penalty == "auto"):
         weights = [
@@ -73,7 +75,7 @@ def resolve_penalties(estimator: Any, loss: Loss, kernel: Kernel, n: float) -> t
         weights = [RKHSNorm()]
     for i, penalty in enumerate(weights):
         if isinstance(penalty, RKHSNorm) and isinstance(penalty.strength, str):
-            weights[i] = RKHSNorm(loss.rkhs_strength / n)
+            weights[i] = RKHSNorm(loss.rkhs_strength[n_outputs > 1] / n)
         if isinstance(penalty, Evidence) and not isinstance(loss, Squared):
             raise ValueError(
                 f"weight_penalty='evidence' needs loss='squared'; got loss={estimator.loss!r}. "

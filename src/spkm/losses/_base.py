@@ -26,8 +26,9 @@ class Loss(BaseEstimator):
     robust = False
     #: Whether the loss ignores the length of F; then a penalty on the weights has nothing to balance.
     scale_free = False
-    #: The strength of the RKHS-norm penalty is this number over the sum of row weights, unless given. Measured.
-    rkhs_strength = 0.2
+    #: The strength of the RKHS-norm penalty is the first number, or with several outputs the second, over the sum of
+    #: row weights, unless given. Measured.
+    rkhs_strength = (0.2, 0.2)
 
     def totals(self, Y: np.ndarray, F: np.ndarray, w: np.ndarray) -> np.ndarray:
         """Return sums over the rows of a block, in float64; those of several blocks add up."""

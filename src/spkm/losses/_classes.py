@@ -12,7 +12,7 @@ class Log(SumLoss):
     """Logistic loss log(1 + exp(-y f)); of several columns log(sum_k exp f_k) - f_class. Gives probabilities."""
 
     target = "signs"
-    rkhs_strength = 0.03
+    rkhs_strength = (0.03, 0.03)
 
     def pointwise(self, Y: np.ndarray, F: np.ndarray) -> np.ndarray:
         if F.shape[1] == 1:
@@ -37,7 +37,7 @@ class SquaredHinge(SumLoss):
     """Squared margin error, max(0, 1 - y f)^2."""
 
     target = "signs"
-    rkhs_strength = 0.3
+    rkhs_strength = (0.3, 0.03)
 
     def pointwise(self, Y: np.ndarray, F: np.ndarray) -> np.ndarray:
         return np.square(np.maximum(1 - Y * F, 0))
@@ -56,7 +56,7 @@ class SmoothHinge(SumLoss):
     """
 
     target = "signs"
-    rkhs_strength = 0.1
+    rkhs_strength = (0.1, 0.03)
 
     def __init__(self, width: float = 0.5) -> None:
         self.width = width
@@ -74,7 +74,7 @@ class Exponential(SumLoss):
     """Boosting's loss, exp(-y f); beyond -y f = 30 it goes on as a straight line, so that it cannot overflow."""
 
     target = "signs"
-    rkhs_strength = 0.1
+    rkhs_strength = (0.1, 0.03)
     _linear_from = 30.0
 
     def pointwise(self, Y: np.ndarray, F: np.ndarray) -> np.ndarray:

@@ -178,4 +178,5 @@ def _batches(n_rows: int, size: int, n_steps: int, rng: np.random.Generator) -> 
 
 
 def _single_precision(block: Block) -> Block:
-    return Block(block.X.astype(np.float32), block.Y.astype(np.float32), block.w.astype(np.float32), {})
+    X, Y, w = (part.astype(np.float32, copy=False) for part in block[:3])
+    return Block(X, Y, w, {})
