@@ -9,6 +9,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted
 
 from spkm.estimators._base import BaseSPKM
 from spkm.estimators._state import FittedState
@@ -218,7 +219,5 @@ class SPKMClassifier(ClassifierMixin, BaseSPKM):
         return np.log(self.predict_proba(X))
 
     def _fitted_loss(self) -> Any:
-        from sklearn.utils.validation import check_is_fitted
-
         check_is_fitted(self)
         return self._fitted.loss
