@@ -36,8 +36,6 @@ class ProfiledObjective:
         A joint objective of squared loss.
     """
 
-    n_extra = 0
-
     def __init__(self, objective: Objective) -> None:
         self.objective = objective
         self.model = objective.model
@@ -184,8 +182,6 @@ class EvidenceObjective(ProfiledObjective):
         Joint objective whose weight penalty is an :class:`Evidence`.
         A learned metric must leave k(x, x) as it is, as that of a stationary kernel does.
     """
-
-    n_extra = 1
 
     def __init__(self, objective: Objective) -> None:
         super().__init__(objective)
