@@ -116,6 +116,14 @@ def test_groups_leave_as_a_whole():
         GroupL2(1.0, [0, 1]).value(A)
 
 
+@given(A=matrices, step=st.floats(0.01, 3.0), l1_ratio=st.sampled_from([0.0, 0.4]))
+@settings(max_examples=20, deadline=None)
+def test_columns_without_groups_are_groups_of_one(A, step, l1_ratio):
+    alone, labelled = GroupL2(0.3, None, l1_ratio), GroupL2(0.3, ("d", "b", "c", "a"), l1_ratio)
+    assert alone.value(A) == pytest.approx(labelled.value(A))
+    np.testing.assert_allclose(alone.prox(A, step), labelled.prox(A, step), rtol=1e-12)
+
+
 def test_values_worked_by_hand():
     A = cases.frozen(np.array([[3.0, -4.0], [0.0, 1.0]]))
     assert SquaredL2(0.5).value(A) == pytest.approx(6.5)

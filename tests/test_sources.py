@@ -8,7 +8,7 @@ from scipy import sparse
 from sklearn.preprocessing import StandardScaler
 from threadpoolctl import ThreadpoolController
 
-from spkm.sources import ArraySource, Scaling, fit_scaling, merged_rows
+from spkm.sources import ArraySource, Scaling, fit_scaling, merged_rows, pick_rows
 from spkm.sources import _array as array_module
 from spkm.sources import _base as base_module
 from spkm.sources import _rows as rows_module
@@ -135,12 +135,28 @@ def test_single_precision_stays_single(storage):
     assert source.reduce(sums, width=3)[0].dtype == np.float64
 
 
+@pytest.mark.parametrize("scaling", [None, SCALING], ids=["plain", "scaled"])
+@pytest.mark.parametrize("storage", [np.asarray, cases.csr], ids=["dense", "csr"])
+def test_some_columns_are_those_of_the_rows_in_the_order_asked_for(storage, scaling):
+    source = ArraySource(storage(X), Y, WEIGHT, scaling)
+    columns = np.array([3, 0, 2])
+    part = source.columns(columns)
+    assert (part.n_rows, part.n_features, part.n_outputs) == (N, 3, 2)
+    np.testing.assert_array_equal(identity(part.block(0, N)), identity(source.block(0, N))[:, columns])
+    np.testing.assert_array_equal(part.Y, Y)
+    np.testing.assert_allclose(part.w, source.w, rtol=1e-14)
+    assert part.total_weight == pytest.approx(source.total_weight)
+    assert source.n_features == X.shape[1]  # which stays as it was
+    with source.threads(2):
+        assert source.columns(columns)._pool is source._pool
+
+
 def test_blocks_have_a_budget():
     for n_features in (1, 10, 784, 10_000, 10**6):
         for width in (1, 10, 500):
             rows = base_module.rows_per_block(n_features, width)
-            assert rows == 64 or rows * (n_features + 3 * width) * 8 <= 32 * 2**20
-            assert 64 <= rows <= 16384
+            assert rows == 16 or rows * (n_features + 3 * width) * 8 <= 32 * 2**20
+            assert 16 <= rows <= 16384
 
 
 @pytest.mark.parametrize("chunk", [1, 64, 2**17])
@@ -281,3 +297,45 @@ def test_many_rows_stay_as_they_come_but_for_zero_weights(monkeypatch):
     weight[3] = 0.0
     merged = merged_rows(X, Y, weight)
     assert_same_bits(merged, (np.delete(X, 3, axis=0), np.delete(Y, 3, axis=0), np.delete(weight, 3)))
+
+
+@pytest.mark.parametrize("storage", [np.asarray, cases.csr], ids=["dense", "csr"])
+@pytest.mark.parametrize("small", [0, 10**9])
+def test_picked_rows_are_those_of_a_copy(monkeypatch, storage, small):
+    monkeypatch.setattr(rows_module, "SMALL", small)
+    rng = np.random.default_rng(1)
+    rows = rng.permutation(N)[:60]
+    again = rng.integers(60, size=20)
+    for picked, expected in (
+        (pick_rows(storage(X), rows), X[rows]),
+        (pick_rows(pick_rows(storage(X), rows), again), X[rows][again]),
+    ):
+        assert picked.shape == expected.shape and picked.dtype == expected.dtype and picked.ndim == 2
+
+        def dense(part):
+            return part.toarray() if sparse.issparse(part) else np.asarray(part)
+
+        np.testing.assert_array_equal(dense(picked[3:11]), expected[3:11])
+        np.testing.assert_array_equal(dense(picked[np.array([5, 0, 5])]), expected[[5, 0, 5]])
+        np.testing.assert_array_equal(dense(picked[:, np.array([2, 0])]), expected[:, [2, 0]])
+
+
+def test_rows_in_place_make_the_same_source_as_a_copy(monkeypatch, blocks_of):
+    blocks_of(7)
+    rows = np.random.default_rng(1).permutation(N)[:60]
+    copied = merged_rows(X[rows], Y[rows], WEIGHT[rows])
+    monkeypatch.setattr(rows_module, "SMALL", 0)
+    monkeypatch.setattr(array_module, "SMALL", 0)
+    in_place = merged_rows(pick_rows(X, rows), Y[rows], WEIGHT[rows])
+    assert not isinstance(in_place[0], np.ndarray) and isinstance(copied[0], np.ndarray)
+    scalings = [fit_scaling(part[0], part[2], False) for part in (copied, in_place)]
+    np.testing.assert_array_equal(scalings[0].scale, scalings[1].scale)
+    a, b = (ArraySource(*part, scaling) for part, scaling in zip((copied, in_place), scalings, strict=True))
+    for one, other in (
+        (a, b),
+        (a.columns(np.array([2, 0])), b.columns(np.array([2, 0]))),
+        (a.subset(np.arange(5, 40)), b.subset(np.arange(5, 40))),
+    ):
+        for left, right in zip(one.reduce(sums, width=3), other.reduce(sums, width=3), strict=True):
+            np.testing.assert_allclose(left, right, rtol=1e-13)
+        np.testing.assert_array_equal(one.dense(np.arange(10)), other.dense(np.arange(10)))

@@ -44,6 +44,13 @@ class View:
         """Return the number of learned parameters of the metric."""
         return {"fixed": 0, "scale": 1, "relevances": self.width(n_features)}[self.metric]
 
+    def factors(self, log_metric: np.ndarray) -> Any:
+        """Return what the metric is multiplied by, a number or one for each column."""
+        if self.metric == "fixed":
+            return 1.0
+        factors = np.exp(log_metric)
+        return factors[0] if self.metric == "scale" else factors
+
 
 @dataclass(frozen=True)
 class Term:
@@ -92,6 +99,8 @@ class PreimageModel:
         self._weights_at = self._cuts[-1]
         self._intercept_at = self._weights_at + self.n_basis * self.n_outputs
         self.n_params = self._intercept_at + self.n_outputs
+        #: Where the parts of theta begin and end: basis and metric of each view, weights, intercept.
+        self.part_cuts = [*self._cuts, self._intercept_at, self.n_params]
 
     @property
     def basis_part(self) -> slice:
@@ -137,7 +146,7 @@ class PreimageModel:
         for k, (_, view) in enumerate(self.views):
             X = block.X if view.columns is None else block.X[:, view.columns]
             learn = view.metric != "fixed"
-            metric = _metric(view, params.log_metric[k])
+            metric = view.factors(params.log_metric[k])
             key = None if view.columns is None else view.columns.tobytes()  # models of other columns may share the rows
             if np.ndim(metric) == 0 and key not in block.cache:
                 block.cache[key] = squared_norms(X)
@@ -169,7 +178,7 @@ class PreimageModel:
             values, pulls = [], []
             for view in term.views:
                 U = params.basis[k]
-                metric = _metric(view, params.log_metric[k])
+                metric = view.factors(params.log_metric[k])
                 K, pull = view.kernel.rkhs().vjp(U, U, metric, None, view.metric != "fixed")
                 values.append(K)
                 pulls.append((pull, metric))
@@ -244,10 +253,3 @@ def _times_others(G: np.ndarray, values: list, j: int) -> np.ndarray:
     for other in others[1:]:
         product *= other
     return product
-
-
-def _metric(view: View, log_metric: np.ndarray) -> Any:
-    if view.metric == "fixed":
-        return 1.0
-    factors = np.exp(log_metric)
-    return factors[0] if view.metric == "scale" else factors

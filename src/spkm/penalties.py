@@ -164,14 +164,14 @@ class GroupL2(Penalty):
         self.l1_ratio = l1_ratio
 
     def _labels(self, d: int) -> np.ndarray:
-        if self.groups is None:
-            return np.arange(d)
         labels = np.unique(np.asarray(self.groups), return_inverse=True)[1]
         if labels.shape != (d,):
             raise ValueError(f"groups must hold one label for each of the {d} columns; got {np.shape(self.groups)}.")
         return labels
 
-    def _norms(self, A: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def _norms(self, A: np.ndarray) -> tuple[Any, np.ndarray, Any]:
+        if self.groups is None:
+            return slice(None), np.sqrt(np.einsum("rj,rj->j", A, A)), np.ones(A.shape[1])
         labels = self._labels(A.shape[1])
         squares = np.bincount(labels, weights=np.einsum("rj,rj->j", A, A))
         return labels, np.sqrt(squares), np.sqrt(np.bincount(labels))

@@ -212,6 +212,7 @@ class EvidenceObjective(ProfiledObjective):
         if not self.model.fit_intercept:
             mean, mean_y = np.zeros(R), np.zeros(self.model.n_outputs)
         A = S[:R, :R] - np.outer(mean, mean) + noise / self.n * K
+        A[range(R), range(R)] += 1e-12 * np.trace(A) / R  # features that depend on one another stay solvable
         A_factor, K_factor = cho_factor(A), cho_factor(K)
         B = S[:R, R + 1 :] - np.outer(mean, mean_y)
         return K, noise, mean, mean_y, A_factor, K_factor, B, cho_solve(A_factor, B)

@@ -62,10 +62,10 @@ class Polynomial(_PerColumn, DotKernel):
         self.gamma = gamma
 
     def value(self, dot: np.ndarray, xx: Any = None, uu: Any = None) -> np.ndarray:
-        return (dot + check_real("coef0", self.coef0)) ** _degree(self)
+        return _power(dot + check_real("coef0", self.coef0), _degree(self))
 
     def slope(self, dot: np.ndarray, value: np.ndarray) -> np.ndarray:
-        return self.degree * (dot + self.coef0) ** (self.degree - 1)
+        return self.degree * _power(dot + self.coef0, self.degree - 1)
 
 
 class NormalizedPolynomial(_PerColumn, InvariantKernel):
@@ -128,6 +128,14 @@ class Tanimoto(InvariantKernel):
         union = union - dot
         union[union <= 0] = 1.0  # both vectors are zero
         return union
+
+
+def _power(base: np.ndarray, exponent: int) -> np.ndarray:
+    """Return base ** exponent by products: NumPy takes a logarithm of every entry from the third power on."""
+    result = np.ones_like(base) if exponent == 0 else base
+    for _ in range(exponent - 1):
+        result = result * base
+    return result
 
 
 def _degree(kernel: Any) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -112,16 +113,10 @@ class Monitor:
 
 def part_steps(objective: Objective, steps: Any) -> np.ndarray:
     """Return a theta whose entries are the step of the part they belong to, from one step for each part."""
-    theta, params = objective.model.zeros()
-    parts = [*params.basis, *params.log_metric, params.weights, params.intercept]
-    for part, step in zip(parts, steps, strict=True):
-        part[...] = step
-    return theta
+    return np.repeat(steps, np.diff(objective.model.part_cuts))
 
 
 def part_dots(objective: Objective, a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """Return the inner products of a and b, one for each part of theta in the order of :func:`part_steps`."""
-    pa, pb = objective.model.unpack(a), objective.model.unpack(b)
-    pairs = [*zip(pa.basis, pb.basis, strict=True), *zip(pa.log_metric, pb.log_metric, strict=True)]
-    pairs += [(pa.weights, pb.weights), (pa.intercept, pb.intercept)]
-    return np.array([float(np.vdot(x, y)) for x, y in pairs])
+    """Return the inner products of a and b, one for each part of theta."""
+    cuts = objective.model.part_cuts
+    return np.array([a[i:j] @ b[i:j] for i, j in pairwise(cuts)], dtype=np.float64)

@@ -10,9 +10,10 @@ import numpy as np
 from scipy import sparse
 
 from spkm.sources._base import Block, Source
+from spkm.sources._rows import SMALL, pick_rows
 from spkm.sources._scaling import Scaling
 
-SMALL = 2**22  # entries: below, scaled rows are kept; above, blocks are scaled whenever they are read
+# Scaled rows of fewer than SMALL entries are kept; of more, blocks are scaled whenever they are read.
 
 
 class ArraySource(Source):
@@ -41,6 +42,7 @@ class ArraySource(Source):
         self.scaling = scaling
         Y = np.zeros((self.n_rows, 0)) if Y is None else Y
         self.Y = Y.astype(self.dtype, copy=False)
+        self.n_outputs = self.Y.shape[1]
         weight = np.ones(self.n_rows) if weight is None else weight
         self.total_weight = float(weight.sum())
         self.w = (weight / self.total_weight).astype(self.dtype)[:, None]
@@ -59,7 +61,14 @@ class ArraySource(Source):
 
     def subset(self, rows: np.ndarray) -> ArraySource:
         """Return a source of the given rows, on the same threads."""
-        part = ArraySource(self.X[rows], self.Y[rows], self.w[rows, 0] * self.total_weight, self.scaling)
+        part = ArraySource(pick_rows(self.X, rows), self.Y[rows], self.w[rows, 0] * self.total_weight, self.scaling)
+        part._pool, part._n_threads = self._pool, self._n_threads
+        return part
+
+    def columns(self, columns: np.ndarray) -> ArraySource:
+        """Return a source of the given columns, on the same threads."""
+        scaling = None if self.scaling is None else self.scaling.columns(columns)
+        part = ArraySource(self.X[:, columns], self.Y, self.w[:, 0] * self.total_weight, scaling)
         part._pool, part._n_threads = self._pool, self._n_threads
         return part
 

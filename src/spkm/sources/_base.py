@@ -31,11 +31,15 @@ class Block(NamedTuple):
 
 
 class Source:
-    """Base of all sources: a subclass tells ``n_rows``, ``n_features``, ``dtype`` and makes the block of a slice."""
+    """Base of all sources: a subclass tells the sizes below and makes the block of a slice."""
 
     n_rows: int
     n_features: int
+    n_outputs: int
     dtype: np.dtype
+    #: Targets (n, m) and weights (n, 1) of all rows; the weights sum to one.
+    Y: np.ndarray
+    w: np.ndarray
     #: Sum of the row weights before they were made to sum to one: the n in strengths that shrink with more rows.
     total_weight: float
 
@@ -52,6 +56,10 @@ class Source:
 
     def subset(self, rows: np.ndarray) -> Source:
         """Return a source of the given rows, on the same threads."""
+        raise NotImplementedError
+
+    def columns(self, columns: np.ndarray) -> Source:
+        """Return a source of the given columns, on the same threads."""
         raise NotImplementedError
 
     def with_targets(self, function: Callable[[np.ndarray], np.ndarray]) -> Source:
@@ -90,8 +98,7 @@ class Source:
     @contextmanager
     def threads(self, n_threads: int) -> Iterator[None]:
         """Run blocks on ``n_threads`` threads with BLAS held to one thread; what was set before comes back after."""
-        _hold_on_to_memory()
-        with _threadpools().limit(limits=1):
+        with one_blas_thread():
             before = self._pool, self._n_threads
             # Threads report overflow and the like as the caller does, whatever their number.
             pool = (
@@ -104,6 +111,14 @@ class Source:
                 self._pool, self._n_threads = before
                 if pool is not None:
                     pool.shutdown()
+
+
+@contextmanager
+def one_blas_thread() -> Iterator[None]:
+    """Hold BLAS to one thread: on small products its own threads cost more than they bring."""
+    _hold_on_to_memory()
+    with _threadpools().limit(limits=1):
+        yield
 
 
 def _hold_on_to_memory() -> None:
@@ -119,7 +134,7 @@ def _hold_on_to_memory() -> None:
 def rows_per_block(n_features: int, width: int) -> int:
     """Return how many rows make a block: 4,096 to 16,384 were quickest, fewer where they would not fit 32 MB."""
     entries = n_features + 3 * width  # of a row and what is computed from it
-    return min(16384, max(2**21 // entries, min(4096, 2**22 // entries), 64))
+    return min(16384, max(2**21 // entries, min(4096, 2**22 // entries), 16))
 
 
 def _windowed(pool: ThreadPoolExecutor, function: Callable[[Any], Any], items: Any, ahead: int) -> Iterator[Any]:

@@ -12,6 +12,43 @@ MERGED_UP_TO = 5000  # rows; a fit of more rows takes them as they come
 LEADING = 64  # entries of a row by which rows are ordered; their digests settle the rest
 
 
+SMALL = 2**22  # entries: fewer are copied where some rows are picked; more stay where they are
+
+
+class PickedRows:
+    """Some rows of an array, without a copy of them: sliced and indexed as an array, it gathers what is asked for.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, d)
+        The array.
+    rows : ndarray of int
+        The rows, in order.
+    """
+
+    ndim = 2
+
+    def __init__(self, X: Any, rows: np.ndarray) -> None:
+        self.X = X
+        self.rows = rows
+        self.shape = (len(rows), X.shape[1])
+        self.dtype = X.dtype
+
+    def __getitem__(self, key: Any) -> Any:
+        if isinstance(key, tuple):  # columns, of all rows: few of them are asked for
+            return self.X[:, key[1]][self.rows[key[0]]]
+        return self.X[self.rows[key]]
+
+
+def pick_rows(X: Any, rows: np.ndarray) -> Any:
+    """Return some rows of X, dense or CSR: a copy if small or CSR, else :class:`PickedRows`."""
+    if isinstance(X, PickedRows):
+        return pick_rows(X.X, X.rows[rows])
+    if sparse.issparse(X) or len(rows) * X.shape[1] <= SMALL:
+        return X[rows]
+    return PickedRows(X, rows)
+
+
 def merged_rows(X: Any, Y: np.ndarray, weight: np.ndarray) -> tuple[Any, np.ndarray, np.ndarray]:
     """Return distinct rows of (X, Y) with their summed weights, in an order that depends on their values alone.
 
@@ -21,7 +58,7 @@ def merged_rows(X: Any, Y: np.ndarray, weight: np.ndarray) -> tuple[Any, np.ndar
     """
     if np.any(weight == 0):
         kept = np.flatnonzero(weight)
-        X, Y, weight = X[kept], Y[kept], weight[kept]
+        X, Y, weight = pick_rows(X, kept), Y[kept], weight[kept]
     if X.shape[0] > MERGED_UP_TO:
         return X, Y, weight
     if sparse.issparse(X) and not X.has_sorted_indices:
@@ -30,9 +67,9 @@ def merged_rows(X: Any, Y: np.ndarray, weight: np.ndarray) -> tuple[Any, np.ndar
     keys[:] = [_key(X, Y, i) for i in range(X.shape[0])]
     _, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
     by_size = np.argsort(weight)  # a sum taken in the order of rows would keep a trace of it in its last bit
-    X, Y = X[first], Y[first]
+    X, Y = pick_rows(X, first), Y[first]
     # The layout of memory, too, would show in the last bits of sums.
-    X = X if sparse.issparse(X) else np.ascontiguousarray(X)
+    X = np.ascontiguousarray(X) if isinstance(X, np.ndarray) else X
     return X, np.ascontiguousarray(Y), np.bincount(inverse[by_size], weights=weight[by_size])
 
 

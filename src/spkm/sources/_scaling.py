@@ -39,6 +39,10 @@ class Scaling:
         scaled /= self.scale.astype(X.dtype)
         return np.clip(scaled, -self.clip, self.clip, out=scaled)
 
+    def columns(self, columns: np.ndarray) -> Scaling:
+        """Return the scaling of the given columns alone."""
+        return Scaling(self.center[columns], self.scale[columns], self.clip)
+
     def inverse(self, Z: np.ndarray) -> np.ndarray:
         """Return scaled points in the user's units (what was clipped stays clipped)."""
         return Z * self.scale + self.center
