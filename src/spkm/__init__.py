@@ -1,6 +1,22 @@
 """Sparse pre-image kernel machines: small, readable kernel models with learned basis vectors."""
 
-from spkm.estimators import SPKMClassifier, SPKMRegressor
+from spkm.estimators import (
+    SPKMClassifier,
+    SPKMClassifierCV,
+    SPKMRegressor,
+    SPKMRegressorCV,
+    SPKMSelector,
+    sparsity_path,
+    stability_selection,
+)
 
-__all__ = ["SPKMClassifier", "SPKMRegressor"]
+__all__ = [
+    "SPKMClassifier",
+    "SPKMClassifierCV",
+    "SPKMRegressor",
+    "SPKMRegressorCV",
+    "SPKMSelector",
+    "sparsity_path",
+    "stability_selection",
+]
 __version__ = "0.1.0"

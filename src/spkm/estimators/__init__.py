@@ -1,6 +1,19 @@
 """Estimators: they check, join and report."""
 
 from spkm.estimators._classifier import SPKMClassifier
+from spkm.estimators._cv import SPKMClassifierCV, SPKMRegressorCV
+from spkm.estimators._paths import SparsityPath, StabilitySelection, sparsity_path, stability_selection
 from spkm.estimators._regressor import SPKMRegressor
+from spkm.estimators._selector import SPKMSelector
 
-__all__ = ["SPKMClassifier", "SPKMRegressor"]
+__all__ = [
+    "SPKMClassifier",
+    "SPKMClassifierCV",
+    "SPKMRegressor",
+    "SPKMRegressorCV",
+    "SPKMSelector",
+    "SparsityPath",
+    "StabilitySelection",
+    "sparsity_path",
+    "stability_selection",
+]

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import warnings
+from collections.abc import Callable
+from copy import copy
+from dataclasses import replace
 from typing import Any
 
-import joblib
 import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator, clone
@@ -15,15 +16,33 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from spkm._checks import check_choice, check_integer, check_real
-from spkm.estimators._resolve import resolve_loss, resolve_penalties, resolve_solver, resolve_start
+from spkm.estimators._resolve import (
+    generator,
+    n_threads,
+    resolve_loss,
+    resolve_penalties,
+    resolve_solver,
+    resolve_start,
+)
+from spkm.estimators._selecting import (
+    SelectingMixin,
+    candidate_for,
+    check_selection,
+    dealt_folds,
+    decided,
+    importances,
+    search_over,
+    some_rows,
+)
 from spkm.estimators._state import FittedState, continued_theta, same_settings
 from spkm.kernels import KERNELS, Kernel
 from spkm.losses import Loss
-from spkm.model import PreimageModel, Term, View
+from spkm.model import PreimageModel
 from spkm.objective import Objective
 from spkm.penalties import Evidence
+from spkm.selection import Choice, Fold, Machine, Search, Submodel
 from spkm.solvers import Result, Solver
-from spkm.sources import ArraySource, Block, fit_scaling, merged_rows
+from spkm.sources import ArraySource, Block, Scaling, Source, fit_scaling, merged_rows
 from spkm.starts import Start, draw_sample, first_theta
 
 BANDWIDTH_PRIOR = 3.0  # over the sum of row weights; measured
@@ -31,7 +50,7 @@ SHARPER_FOR_CLASSES = 4.0  # times the gamma of the mean distance, for more than
 KERNEL_SAMPLE = 1000  # rows whose distances set a bandwidth
 
 
-class BaseSPKM(CallbackSupportMixin, BaseEstimator):
+class BaseSPKM(SelectingMixin, CallbackSupportMixin, BaseEstimator):
     """What classifier and regressor share. A subclass encodes targets, and turns scores into predictions."""
 
     _task: str
@@ -54,65 +73,147 @@ class BaseSPKM(CallbackSupportMixin, BaseEstimator):
         self : object
             The fitted estimator.
         """
-        check_integer("n_basis", self.n_basis, 1)
+        self._check_settings()
+        context = self._init_callback_context(max_subtasks=None)
+        if self.selection is not None or isinstance(self.n_basis, str):
+            context.call_on_fit_task_begin(estimator=self, X=X, y=y)
+            search, rows = self._make_search(X, y, sample_weight, self._step_reporter(context))
+            self._fit_chosen(search, decided(search), rows, context)
+            context.call_on_fit_task_end(estimator=self, X=X, y=y)
+            return self
+        loss, kernel = self._loss(), clone(KERNELS.resolve(self.kernel))
+        previous = getattr(self, "_fitted", None) if self.warm_start else None
+        X, Y, weight, y = self._checked_table(X, y, sample_weight, loss, kernel, previous)
+        X, Y, weight = merged_rows(X, Y, weight)
+        Y = self._standardized(Y, weight, loss)
+        context.call_on_fit_task_begin(estimator=self, X=X, y=y)
+        self._fit_given(X, Y, weight, loss, kernel, previous, context)
+        context.call_on_fit_task_end(estimator=self, X=X, y=y)
+        return self
+
+    def _loss(self) -> Loss:
+        # A copy: what the user does to the loss after the fit must not change predictions.
+        return clone(resolve_loss(self.loss, self._task))
+
+    def _make_search(
+        self, X: Any, y: Any, sample_weight: Any, on_step: Callable[[str], None]
+    ) -> tuple[Search, tuple[Any, np.ndarray, np.ndarray]]:
+        """Return the search that the parameters ask for, and the rows it is for: X, targets, weights."""
+        loss, kernel = self._loss(), clone(KERNELS.resolve(self.kernel))
+        X, Y, weight, _ = self._checked_table(X, y, sample_weight, loss, kernel, None)
+        X, Y, weight = merged_rows(X, Y, weight)
+        Y = self._standardized(Y, weight, loss)
+        splits = dealt_folds(Y, loss, generator(self.random_state))
+        candidates = [candidate_for(self, kernel, loss, Y.shape[1])]
+        return search_over(self, X, Y, weight, loss, candidates, splits, on_step), (X, Y, weight)
+
+    def _check_settings(self) -> None:
+        if not (isinstance(self.n_basis, str) and self.n_basis == "auto"):
+            check_integer("n_basis", self.n_basis, 1)
         check_integer("n_restarts", self.n_restarts, 1)
         check_choice("learn_bandwidth", self.learn_bandwidth, ("auto", True, False, "columns"))
         check_choice("fit_intercept", self.fit_intercept, (True, False))
         check_choice("warm_start", self.warm_start, (True, False))
-        scale = check_choice("scale", self.scale, (True, False, "common"))
+        check_choice("scale", self.scale, (True, False, "common"))
+        check_selection(self)
         if self.max_iter is not None:
             check_integer("max_iter", self.max_iter, 1)
         if self.tol is not None:
             check_real("tol", self.tol)
-        n_threads = _n_threads(self.n_jobs)
-        # Copies: what the user does to loss and kernel after the fit must not change predictions.
-        loss = clone(resolve_loss(self.loss, self._task))
-        kernel = clone(KERNELS.resolve(self.kernel))
-        previous = getattr(self, "_fitted", None) if self.warm_start else None
+        n_threads(self.n_jobs)
+
+    def _checked_table(
+        self, X: Any, y: Any, sample_weight: Any, loss: Loss, kernel: Kernel, previous: FittedState | None
+    ) -> tuple[Any, np.ndarray, np.ndarray, Any]:
+        """Return rows, encoded targets (n, m), weights (n,), and the targets as they came."""
         X, y = self._checked_rows(X, y, multi_output=self._task == "regression")
         weight = _checked_weight(sample_weight, X)
         weight, Y = self._encode_targets(y, weight, previous)
         loss.check_target(Y)
-        X, Y, weight = merged_rows(X, Y, weight)
-        Y = self._standardized(Y, weight, loss)
         if previous is not None:
             previous.check_continues(self.n_basis, X.shape[1], Y.shape[1])
-
         _check_domain(kernel, X)
-        scaling = None if scale is False or kernel.nonnegative else fit_scaling(X, weight, scale == "common")
-        source = ArraySource(X, Y, weight, scaling)
-        context = self._init_callback_context(max_subtasks=None)
-        context.call_on_fit_task_begin(estimator=self, X=X, y=y)
+        return X, Y, weight, y
+
+    def _source(self, X: Any, Y: np.ndarray, weight: np.ndarray, kernel: Kernel) -> tuple[ArraySource, Scaling | None]:
+        """Return the rows as a source, and the scaling that it applies."""
+        unscaled = kernel.nonnegative or not (isinstance(self.scale, str) or self.scale)
+        scaling = None if unscaled else fit_scaling(X, weight, self.scale == "common")
+        return ArraySource(X, Y, weight, scaling), scaling
+
+    def _fit_given(
+        self,
+        X: Any,
+        Y: np.ndarray,
+        weight: np.ndarray,
+        loss: Loss,
+        kernel: Kernel,
+        previous: FittedState | None,
+        context: Any,
+    ) -> None:
+        """Fit the model as the parameters say, on all columns."""
+        source, scaling = self._source(X, Y, weight, kernel)
         # A solver's wild step may overflow: it sees a value that is not finite and takes a shorter one.
-        with np.errstate(over="ignore", invalid="ignore"), source.threads(n_threads):
-            objective, solver = self._objective(source, loss, kernel, previous)
+        with np.errstate(over="ignore", invalid="ignore"), source.threads(n_threads(self.n_jobs)):
+            objective = self._machine(source, loss, kernel, self.n_basis, previous).objective(source)
+            solver = resolve_solver(self.solver, self.max_iter, self.tol, objective)
             start = resolve_start(self.start, objective.model, scaling)
             result = self._best_of_restarts(objective, solver, start, scaling, previous, context)
-            if loss.scale_free:
-                params = objective.model.unpack(result.theta)
-                factor = loss.best_scale(objective.totals(result.theta))
-                params.weights *= factor
-                params.intercept *= factor
-        self._report(objective, solver, result, scaling, kernel, X.dtype)
-        context.call_on_fit_task_end(estimator=self, X=X, y=y)
-        return self
+            _restore_scale(objective, result)
+        for name in ("cv_results_", "feature_importances_"):  # of an earlier fit
+            self.__dict__.pop(name, None)
+        self._report(objective, solver, result, scaling, kernel, X)
 
-    def _objective(self, source: ArraySource, loss: Loss, kernel: Kernel, previous: Any) -> tuple[Objective, Solver]:
-        rng = _generator(self.random_state)
-        m = source.Y.shape[1]
+    def _fit_chosen(
+        self, search: Search, choice: Choice, rows: tuple[Any, np.ndarray, np.ndarray], context: Any
+    ) -> None:
+        """Carry out the decisions of a search on all rows."""
+        kernel = choice.candidate.kernel
+        source, scaling = self._source(*rows, kernel)
+        rng = generator(self.random_state)
+        with np.errstate(over="ignore", invalid="ignore"), source.threads(n_threads(self.n_jobs)):
+            model = search.refit(choice, some_rows(source, scaling, rng))
+            part = source.columns(model.columns)
+            # Strengths for all rows, not for those of the search, and the evidence's own prior.
+            default = self._machine(part, search.loss, kernel, model.machine.n_basis)
+            machine = replace(
+                model.machine, weight_penalties=default.weight_penalties, metric_prior=default.metric_prior
+            )
+            objective = machine.with_factor(choice.factor).with_noise(model.noise).objective(part)
+            solver = resolve_solver(self.solver, self.max_iter, self.tol, objective)
+            result = solver.minimize(objective, model.theta, rng, self._iteration_reporter(context))
+            _restore_scale(objective, result)
+            self._report_choice(search, choice, replace(model, theta=result.theta), source)
+        columns = model.columns if search.selects else None
+        self._report(objective, solver, result, scaling, kernel, rows[0], columns)
+
+    def _report_choice(self, search: Search, choice: Choice, model: Submodel, source: Source) -> None:
+        if choice.at_edge:
+            warnings.warn(
+                f"The best {' and the best '.join(choice.at_edge)} lies at the edge of what was tried. "
+                "cv_results_ shows the losses; widen max_basis, or give weight_penalty yourself.",
+                UserWarning,
+                stacklevel=5,
+            )
+        names = list(search.records[0])
+        self.cv_results_ = {name: np.array([record[name] for record in search.records]) for name in names}
+        if search.selects:
+            self.feature_importances_ = importances(model, source)
+
+    def _machine(
+        self, source: Source, loss: Loss, kernel: Kernel, n_basis: int, previous: FittedState | None = None
+    ) -> Machine:
+        """Return the settings of a fit on the columns of ``source``, with numbers for all that depends on data."""
+        m = source.n_outputs
         if previous is not None and same_settings(previous.asked, kernel):
             kernel = previous.model.views[0][1].kernel  # its bandwidth as it was before any of it was learned
         else:
-            some = draw_sample(source, KERNEL_SAMPLE, rng)
+            some = draw_sample(source, KERNEL_SAMPLE, generator(self.random_state))
             resolved = kernel.resolved(some.X, some.weight)
             if resolved is not kernel and kernel.stationary and m > 1 and loss.target == "signs":
                 resolved = resolved.with_bandwidth(SHARPER_FOR_CLASSES)
             kernel = resolved
         basis_penalty, weight_penalty = resolve_penalties(self, loss, kernel, source.total_weight, m)
-        if previous is not None and previous.noise is not None:
-            weight_penalty = [
-                clone(p).set_params(noise=previous.noise) if isinstance(p, Evidence) else p for p in weight_penalty
-            ]
         evidence = any(isinstance(p, Evidence) for p in weight_penalty)
         metric = "fixed"
         learn = self.learn_bandwidth if isinstance(self.learn_bandwidth, str) else bool(self.learn_bandwidth)
@@ -120,12 +221,28 @@ class BaseSPKM(CallbackSupportMixin, BaseEstimator):
             metric = "relevances"
         elif learn is True or (learn == "auto" and kernel.stationary):
             metric = "scale"
-        model = PreimageModel(
-            [Term(self.n_basis, (View(kernel, None, metric),))], source.n_features, m, self.fit_intercept
-        )
         prior = 0.0 if evidence else BANDWIDTH_PRIOR / source.total_weight
-        objective = Objective(model, loss, source, basis_penalty, weight_penalty, prior)
-        return objective, resolve_solver(self.solver, self.max_iter, self.tol, objective)
+        machine = Machine(kernel, n_basis, metric, loss, basis_penalty, weight_penalty, prior, self.fit_intercept)
+        return machine if previous is None else machine.with_noise(previous.noise)
+
+    def _iteration_reporter(self, context: Any) -> Callable[[int, float], bool]:
+        def on_iteration(i: int, value: float) -> bool:
+            if self.verbose:
+                print(f"{type(self).__name__} iteration {i}: objective {value:.6g}")
+            task = context.subcontext(task_name="iteration").call_on_fit_task_begin(estimator=self)
+            return task.call_on_fit_task_end(estimator=self)
+
+        return on_iteration
+
+    def _step_reporter(self, context: Any) -> Callable[[str], None]:
+        def on_step(text: str) -> None:
+            if self.verbose:
+                print(f"{type(self).__name__} {text}")
+            task = context.subcontext(task_name=text).call_on_fit_task_begin(estimator=self)
+            if task.call_on_fit_task_end(estimator=self):
+                raise KeyboardInterrupt
+
+        return on_step
 
     def _best_of_restarts(
         self,
@@ -136,14 +253,9 @@ class BaseSPKM(CallbackSupportMixin, BaseEstimator):
         previous: FittedState | None,
         context: Any,
     ) -> Result:
-        def on_iteration(i: int, value: float) -> bool:
-            if self.verbose:
-                print(f"{type(self).__name__} iteration {i}: objective {value:.6g}")
-            task = context.subcontext(task_name="iteration").call_on_fit_task_begin(estimator=self)
-            return task.call_on_fit_task_end(estimator=self)
-
+        on_iteration = self._iteration_reporter(context)
         best: Result | None = None
-        for k, rng in enumerate(_generator(self.random_state).spawn(self.n_restarts)):
+        for k, rng in enumerate(generator(self.random_state).spawn(self.n_restarts)):
             try:
                 theta = first_theta(objective, start, solver.first_weights, rng)
                 if previous is not None and k == 0:
@@ -165,11 +277,19 @@ class BaseSPKM(CallbackSupportMixin, BaseEstimator):
         return best
 
     def _report(
-        self, objective: Objective, solver: Solver, result: Result, scaling: Any, asked: Kernel, dtype: Any
+        self,
+        objective: Objective,
+        solver: Solver,
+        result: Result,
+        scaling: Scaling | None,
+        asked: Kernel,
+        X: Any,
+        columns: np.ndarray | None = None,
     ) -> None:
+        dtype = X.dtype
         name = type(solver).__name__
         if result.interrupted:
-            warnings.warn(f"{name} was interrupted; the best model so far is kept.", ConvergenceWarning, stacklevel=4)
+            warnings.warn(f"{name} was interrupted; the best model so far is kept.", ConvergenceWarning, stacklevel=5)
         elif not result.converged:
             window = result.trace[-11:]
             warnings.warn(
@@ -177,34 +297,64 @@ class BaseSPKM(CallbackSupportMixin, BaseEstimator):
                 f"{window[0]:.6g} to {window[-1]:.6g} "
                 f"over the last {len(window) - 1}. Raise max_iter or tol.",
                 ConvergenceWarning,
-                stacklevel=4,
+                stacklevel=5,
             )
-        model = objective.model
-        theta = result.theta.copy()
-        params = model.unpack(theta)
-        params.weights *= self._target_scale
-        params.intercept[...] = params.intercept * self._target_scale + self._target_mean
-        if np.abs(theta).max() > np.finfo(dtype).max:
+        state = self._state(objective.model, result.theta, scaling, objective.loss, asked, X.shape[1], columns)
+        params = state.model.unpack(state.theta)
+        if np.abs(state.theta).max() > np.finfo(dtype).max:
             raise ValueError(
                 f"The model has numbers beyond {dtype}, the type of X. Give X as float64, or y in larger units."
             )
-        self._fitted = FittedState(model, theta, scaling, objective.loss, asked, result.noise)
-        self.basis_vectors_ = self._fitted.basis_in_users_units().astype(dtype)
+        state.noise = result.noise
+        self._fitted = state
+        self.basis_vectors_ = state.basis_in_users_units().astype(dtype)
         self.dual_coef_ = (params.weights if self._two_dimensional else params.weights[:, 0]).astype(dtype)
         self.intercept_ = params.intercept.astype(dtype) if self._two_dimensional else dtype.type(params.intercept[0])
-        self.kernel_ = self._fitted.kernel
+        self.kernel_ = state.kernel
+        self.selected_features_ = state.columns_read()
+        self.relevances_ = state.relevances().astype(dtype)
         self.n_iter_ = result.n_iter
         self.objective_ = result.value
         self.objective_path_ = np.asarray(result.trace)
+
+    def _state(
+        self,
+        model: PreimageModel,
+        theta: np.ndarray,
+        scaling: Scaling | None,
+        loss: Loss,
+        asked: Kernel,
+        n_features: int,
+        columns: np.ndarray | None,
+    ) -> FittedState:
+        """Return what predictions need, with the weights in the units of y."""
+        theta = theta.copy()
+        params = model.unpack(theta)
+        params.weights *= self._target_scale
+        params.intercept[...] = params.intercept * self._target_scale + self._target_mean
+        if columns is not None and scaling is not None:
+            scaling = scaling.columns(columns)
+        return FittedState(model, theta, scaling, loss, asked, n_features, columns)
+
+    def _as_estimator(self, model: Submodel, fold: Fold, X: Any) -> BaseSPKM:
+        """Return this estimator as if the model of a fold were its own, for a scorer."""
+        fitted = copy(self)
+        fitted.__dict__.pop("feature_names_in_", None)  # it is given arrays
+        fitted._fitted = self._state(
+            model.model, model.theta, fold.scaling, model.machine.loss, model.machine.kernel, X.shape[1], model.columns
+        )
+        return fitted
 
     def _scores(self, X: Any) -> np.ndarray:
         """Return f(x) for every row, (n, m)."""
         check_is_fitted(self)
         X = self._checked_rows(X, reset=False)
         state = self._fitted
+        if state.columns is not None:
+            X = X[:, state.columns]
         _check_domain(state.kernel, X)
         source = ArraySource(X, None, None, state.scaling)
-        with source.threads(_n_threads(self.n_jobs) if X.shape[0] > 10_000 else 1):
+        with source.threads(n_threads(self.n_jobs) if X.shape[0] > 10_000 else 1):
             blocks = list(source.map(_block_predictions, state.model, state.theta, width=state.model.n_basis))
         return np.concatenate(blocks)
 
@@ -260,22 +410,10 @@ def _check_domain(kernel: Kernel, X: Any) -> None:
         )
 
 
-def _n_threads(n_jobs: Any) -> int:
-    if n_jobs is not None and (isinstance(n_jobs, bool) or not isinstance(n_jobs, int | np.integer) or n_jobs == 0):
-        raise ValueError(f"n_jobs must be None (all cores), a positive integer, or -1; got {n_jobs!r}.")
-    if n_jobs is None:
-        # joblib's workers are told their share of the cores by this variable.
-        return min(joblib.cpu_count(), max(1, int(os.environ.get("OMP_NUM_THREADS", joblib.cpu_count()))))
-    return joblib.effective_n_jobs(int(n_jobs))
-
-
-def _generator(random_state: Any) -> np.random.Generator:
-    """Return a Generator; global random state is never touched."""
-    if isinstance(random_state, np.random.RandomState):
-        return np.random.default_rng(random_state.randint(2**31, size=4))
-    is_seed = isinstance(random_state, int | np.integer) and random_state >= 0
-    if random_state is None or is_seed or isinstance(random_state, np.random.Generator):
-        return np.random.default_rng(random_state)
-    raise ValueError(
-        f"random_state must be None, an integer of at least 0, a RandomState or a Generator; got {random_state!r}."
-    )
+def _restore_scale(objective: Objective, result: Result) -> None:
+    """Give the scores of a loss that ignores their length the length that is nearest to the targets."""
+    if objective.loss.scale_free:
+        params = objective.model.unpack(result.theta)
+        factor = objective.loss.best_scale(objective.totals(result.theta))
+        params.weights *= factor
+        params.intercept *= factor

@@ -30,8 +30,9 @@ class SPKMClassifier(ClassifierMixin, BaseSPKM):
 
     Parameters
     ----------
-    n_basis : int, default=10
-        Number of basis vectors, shared by all classes.
+    n_basis : int or "auto", default=10
+        Number of basis vectors, shared by all classes. "auto" adds vectors while held-out rows gain by it, then prunes
+        them by an l1 penalty on the weights.
     kernel : str or Kernel, default="rbf"
         The kernel.
     loss : str or Loss, default="auto"
@@ -41,6 +42,15 @@ class SPKMClassifier(ClassifierMixin, BaseSPKM):
         Penalty on the basis vectors, on the scale of the model.
     weight_penalty : str, Penalty, list or None, default="auto"
         Penalty on the weights; "auto" is the RKHS norm of f, with a strength that needs no tuning.
+    selection : {None, "strict"}, default=None
+        "strict" finds the columns that the model needs, by held-out rows, and makes a model of those alone: no other
+        column has any influence on a prediction.
+    max_features : int, default=None
+        Most columns of a strict selection.
+    feature_groups : array-like of shape (n_features,), default=None
+        A label for every column; in a strict selection columns of one label enter and leave together.
+    max_basis : int, default=None
+        Most basis vectors with ``n_basis="auto"``; None is 50.
     learn_bandwidth : {"auto", True, False, "columns"}, default="auto"
         Whether to learn the kernel's bandwidth with the basis; "auto" does for kernels of a distance, "columns" learns
         one for each column.
@@ -71,7 +81,18 @@ class SPKMClassifier(ClassifierMixin, BaseSPKM):
     Attributes
     ----------
     basis_vectors_ : ndarray of shape (n_basis, n_features_in_)
-        The basis vectors, in the units of X.
+        The basis vectors, in the units of X; NaN in columns that a strict selection left out.
+    selected_features_ : ndarray of int
+        The columns that the model reads. Those of a kernel of a distance are all columns, or those of a strict
+        selection; those of a kernel of a dot product are the ones where some basis vector is not zero.
+    relevances_ : ndarray of shape (n_features_in_,)
+        The learned factor w_j of each column in the kernel's inner product sum_j w_j x_j u_j of scaled columns: 1 where
+        none is learned, 0 where the column is not read.
+    feature_importances_ : ndarray of shape (n_features_in_,)
+        With a strict selection: by how much the mean training loss rises when the column leaves the kernel, all else as
+        it is.
+    cv_results_ : dict of ndarray
+        With a strict selection or ``n_basis="auto"``: every model that held-out rows judged, one entry for each.
     dual_coef_ : ndarray of shape (n_basis,) or (n_basis, n_classes)
         Their weights c.
     intercept_ : float or ndarray of shape (n_classes,)
@@ -103,12 +124,16 @@ class SPKMClassifier(ClassifierMixin, BaseSPKM):
 
     def __init__(
         self,
-        n_basis: int = 10,
+        n_basis: Any = 10,
         *,
         kernel: Any = "rbf",
         loss: Any = "auto",
         basis_penalty: Any = None,
         weight_penalty: Any = "auto",
+        selection: Any = None,
+        max_features: int | None = None,
+        feature_groups: Any = None,
+        max_basis: int | None = None,
         learn_bandwidth: Any = "auto",
         fit_intercept: bool = True,
         scale: Any = True,
@@ -128,6 +153,10 @@ class SPKMClassifier(ClassifierMixin, BaseSPKM):
         self.loss = loss
         self.basis_penalty = basis_penalty
         self.weight_penalty = weight_penalty
+        self.selection = selection
+        self.max_features = max_features
+        self.feature_groups = feature_groups
+        self.max_basis = max_basis
         self.learn_bandwidth = learn_bandwidth
         self.fit_intercept = fit_intercept
         self.scale = scale

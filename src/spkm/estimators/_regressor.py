@@ -17,8 +17,8 @@ class SPKMRegressor(RegressorMixin, BaseSPKM):
 
     Parameters
     ----------
-    n_basis : int, default=20
-        Number of basis vectors, shared by all outputs.
+    n_basis : int or "auto", default=20
+        Number of basis vectors, shared by all outputs; "auto" as in :class:`SPKMClassifier`.
     kernel : str or Kernel, default="matern"
         The kernel; the default, of smoothness 5/2, had lower errors than "rbf" in measurements.
     loss : str or Loss, default="auto"
@@ -28,6 +28,8 @@ class SPKMRegressor(RegressorMixin, BaseSPKM):
     weight_penalty : str, Penalty, list or None, default="auto"
         Penalty on the weights; "auto" is "evidence" for squared loss, which learns its strength and the relevance of
         each column, and the RKHS norm of f for the others.
+    selection, max_features, feature_groups, max_basis
+        As in :class:`SPKMClassifier`.
     learn_bandwidth, fit_intercept, scale, solver, start, n_restarts
         As in :class:`SPKMClassifier`.
     max_iter, tol, warm_start, n_jobs, random_state, verbose
@@ -41,6 +43,8 @@ class SPKMRegressor(RegressorMixin, BaseSPKM):
         Their weights c, in the units of y.
     intercept_ : float or ndarray of shape (n_outputs,)
         The intercept b, in the units of y.
+    selected_features_, relevances_, feature_importances_, cv_results_
+        As in :class:`SPKMClassifier`.
     kernel_, n_iter_, objective_, objective_path_, n_features_in_, feature_names_in_
         As in :class:`SPKMClassifier`; the objective is that of standardised targets.
 
@@ -57,12 +61,16 @@ class SPKMRegressor(RegressorMixin, BaseSPKM):
 
     def __init__(
         self,
-        n_basis: int = 20,
+        n_basis: Any = 20,
         *,
         kernel: Any = "matern",
         loss: Any = "auto",
         basis_penalty: Any = None,
         weight_penalty: Any = "auto",
+        selection: Any = None,
+        max_features: int | None = None,
+        feature_groups: Any = None,
+        max_basis: int | None = None,
         learn_bandwidth: Any = "auto",
         fit_intercept: bool = True,
         scale: Any = True,
@@ -81,6 +89,10 @@ class SPKMRegressor(RegressorMixin, BaseSPKM):
         self.loss = loss
         self.basis_penalty = basis_penalty
         self.weight_penalty = weight_penalty
+        self.selection = selection
+        self.max_features = max_features
+        self.feature_groups = feature_groups
+        self.max_basis = max_basis
         self.learn_bandwidth = learn_bandwidth
         self.fit_intercept = fit_intercept
         self.scale = scale

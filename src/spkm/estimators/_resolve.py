@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
+import joblib
 import numpy as np
 from sklearn.base import clone
 
@@ -158,3 +160,25 @@ def resolve_start(start: Any, model: PreimageModel, scaling: Any) -> Start:
             f"numbers of shape (n_basis, n_features) = {wanted}; got {got}."
         )
     return Given(basis if scaling is None else scaling.forward_points(basis))
+
+
+def n_threads(n_jobs: Any) -> int:
+    """Return the number of threads that ``n_jobs`` asks for."""
+    if n_jobs is not None and (isinstance(n_jobs, bool) or not isinstance(n_jobs, int | np.integer) or n_jobs == 0):
+        raise ValueError(f"n_jobs must be None (all cores), a positive integer, or -1; got {n_jobs!r}.")
+    if n_jobs is None:
+        # joblib's workers are told their share of the cores by this variable.
+        return min(joblib.cpu_count(), max(1, int(os.environ.get("OMP_NUM_THREADS", joblib.cpu_count()))))
+    return joblib.effective_n_jobs(int(n_jobs))
+
+
+def generator(random_state: Any) -> np.random.Generator:
+    """Return a Generator; global random state is never touched."""
+    if isinstance(random_state, np.random.RandomState):
+        return np.random.default_rng(random_state.randint(2**31, size=4))
+    is_seed = isinstance(random_state, int | np.integer) and random_state >= 0
+    if random_state is None or is_seed or isinstance(random_state, np.random.Generator):
+        return np.random.default_rng(random_state)
+    raise ValueError(
+        f"random_state must be None, an integer of at least 0, a RandomState or a Generator; got {random_state!r}."
+    )

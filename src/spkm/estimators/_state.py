@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from spkm.kernels import Kernel
+from spkm.kernels import DotKernel, Kernel
 from spkm.losses import Loss
 from spkm.model import PreimageModel
 from spkm.sources import Scaling
@@ -17,6 +17,7 @@ from spkm.sources import Scaling
 class FittedState:
     """Model, parameters in the units of y, scaling of the columns, loss.
 
+    ``columns`` are those of the user's ``n_features`` that the model, and the scaling, know of; None is all of them.
     A warm start needs two more: ``asked`` is the kernel as the user gave it, and ``noise`` what was learned with the
     evidence.
     """
@@ -26,12 +27,62 @@ class FittedState:
     scaling: Scaling | None
     loss: Loss
     asked: Kernel
+    n_features: int
+    columns: np.ndarray | None = None
     noise: float | None = None
 
     def basis_in_users_units(self) -> np.ndarray:
-        """Return the basis vectors on the scale of X."""
+        """Return the basis vectors on the scale of X; columns that the model does not know of are NaN."""
         basis = self.model.unpack(self.theta).basis[0]
-        return basis if self.scaling is None else self.scaling.inverse(basis)
+        basis = basis if self.scaling is None else self.scaling.inverse(basis)
+        if self.columns is None:
+            return basis
+        everywhere = np.full((len(basis), self.n_features), np.nan)
+        everywhere[:, self.columns] = basis
+        return everywhere
+
+    def n_nonzero(self) -> int:
+        """Return how many entries of the basis vectors are not zero, on the scale of the model."""
+        return int(np.count_nonzero(self.model.unpack(self.theta).basis[0]))
+
+    def columns_read(self) -> np.ndarray:
+        """Return the columns that can change a prediction.
+
+        A kernel of a distance reads every column that it knows of, whatever the basis holds there; one of a dot product
+        reads those where some basis vector is not zero.
+        """
+        known = np.arange(self.n_features) if self.columns is None else self.columns
+        kernel = self.model.views[0][1].kernel
+        if not isinstance(kernel, DotKernel):
+            return known
+        return known[np.any(self.model.unpack(self.theta).basis[0] != 0, axis=0)]
+
+    def relevances(self) -> np.ndarray:
+        """Return the learned factor of each column in the kernel's inner product: 1 if none is, 0 if it is not read."""
+        view, places = self.model.views[0][1], slice(None) if self.columns is None else self.columns
+        factors = np.zeros(self.n_features)
+        factors[places] = view.factors(self.model.unpack(self.theta).log_metric[0])
+        unread = np.ones(self.n_features, dtype=bool)
+        unread[self.columns_read()] = False
+        factors[unread] = 0.0
+        return factors
+
+    def restricted(self) -> FittedState:
+        """Return the state of the model of the columns that are read, alone."""
+        read = self.columns_read()
+        places = np.searchsorted(np.arange(self.n_features) if self.columns is None else self.columns, read)
+        old = self.model.unpack(self.theta)
+        model = PreimageModel(self.model.terms, len(read), self.model.n_outputs, self.model.fit_intercept)
+        theta, params = model.zeros()
+        params.basis[0][...] = old.basis[0][:, places]
+        by_column = self.model.views[0][1].metric == "relevances"
+        params.log_metric[0][...] = old.log_metric[0][places] if by_column else old.log_metric[0]
+        params.weights[...] = old.weights
+        params.intercept[...] = old.intercept
+        scaling = None if self.scaling is None else self.scaling.columns(places)
+        return replace(
+            self, model=model, theta=theta, scaling=scaling, n_features=len(read), columns=np.arange(len(read))
+        )
 
     @property
     def kernel(self) -> Kernel:

@@ -1,0 +1,319 @@
+"""From many features to few, and how often each would be chosen again: results as plain data."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from copy import copy
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone, is_classifier
+from sklearn.model_selection import check_cv
+from sklearn.utils import _safe_indexing
+from sklearn.utils.validation import _get_feature_names
+
+from spkm._checks import check_integer, check_real
+from spkm.estimators._base import BaseSPKM
+from spkm.estimators._resolve import generator
+from spkm.estimators._selecting import decided, some_rows
+from spkm.penalties import BASIS_PENALTIES
+from spkm.selection import Choice, Fold, Search, Submodel
+from spkm.sources import merged_rows, one_blas_thread, pick_rows
+
+STRENGTHS = np.logspace(-5, -1, 9)  # of a penalty on the basis vectors
+
+
+@dataclass
+class SparsityPath:
+    """Models from many features to few.
+
+    Attributes
+    ----------
+    strengths : ndarray of shape (k,)
+        With strict selection the price of a feature: what the objective rises by, per feature, when the next ones
+        leave. With a basis penalty, its strength (or radius).
+    n_features, n_basis : ndarray of int of shape (k,)
+        Columns that the model reads, basis vectors.
+    n_nonzero : ndarray of int of shape (k,)
+        Entries of the basis vectors that are not zero (in columns that are read).
+    scores, losses : ndarray of shape (k,)
+        Mean held-out score of the estimator (accuracy, R2), and mean held-out loss where the selection is strict (NaN
+        otherwise).
+    objectives : ndarray of shape (k,)
+        The objective on all rows.
+    supports : list of ndarray of int
+        The columns.
+    """
+
+    strengths: np.ndarray
+    n_features: np.ndarray
+    n_basis: np.ndarray
+    n_nonzero: np.ndarray
+    scores: np.ndarray
+    losses: np.ndarray
+    objectives: np.ndarray
+    supports: list[np.ndarray]
+
+    def frame(self) -> Any:
+        """Return a pandas DataFrame, one row for each model."""
+        names = ("strengths", "n_features", "n_basis", "n_nonzero", "scores", "losses", "objectives")
+        return _pandas().DataFrame({name: getattr(self, name) for name in names})
+
+
+@dataclass
+class StabilitySelection:
+    """How often each feature is chosen on halves of the rows.
+
+    Attributes
+    ----------
+    probabilities : ndarray of shape (d,)
+        Share of the halves in which the feature was chosen.
+    threshold : float
+        Share from which on a feature counts as stable.
+    selected : ndarray of int
+        The stable features, the most probable first.
+    feature_names : ndarray of str
+        Names of all features.
+    n_features : int
+        Features chosen in each half.
+    bound : float
+        Most features that are expected to be stable by chance (Meinshausen and Buhlmann 2010, under their assumption
+        that all noise features are alike): n_features^2 / ((2 threshold - 1) d).
+    n_halves : int
+        The number of halves.
+    """
+
+    probabilities: np.ndarray
+    threshold: float
+    selected: np.ndarray
+    feature_names: np.ndarray
+    n_features: int
+    bound: float
+    n_halves: int
+
+    def frame(self) -> Any:
+        """Return a pandas DataFrame, the most probable feature first."""
+        order = np.argsort(-self.probabilities, kind="stable")
+        return _pandas().DataFrame(
+            {
+                "feature": self.feature_names[order],
+                "probability": self.probabilities[order],
+                "stable": self.probabilities[order] >= self.threshold,
+            }
+        )
+
+
+def sparsity_path(
+    estimator: BaseSPKM, X: Any, y: Any, *, sample_weight: Any = None, strengths: Any = None
+) -> SparsityPath:
+    """Return the models of an estimator from many features to few, with what held-out rows say of them.
+
+    Parameters
+    ----------
+    estimator : SPKMClassifier, SPKMRegressor or one of their CV kin
+        With ``selection="strict"`` the path is that of the elimination, nested from model to model. With a
+        ``basis_penalty`` it goes through its strengths, weakest first, each fit going on from the one before.
+    X, y, sample_weight
+        As for fit.
+    strengths : array-like, default=None
+        Strengths of the basis penalty; None takes nine from 1e-5 to 0.1.
+
+    Returns
+    -------
+    path : SparsityPath
+        Arrays, and a frame.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from spkm import SPKMClassifier
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> clf = SPKMClassifier(kernel="linear", selection="strict", random_state=0)
+    >>> path = sparsity_path(clf, X[:200], y[:200])
+    >>> path.n_features[-3:].tolist(), bool(path.scores.max() > 0.93)
+    ([3, 2, 1], True)
+    """
+    if not isinstance(estimator, BaseSPKM):
+        raise TypeError(f"estimator must be an SPKM estimator; got {type(estimator).__name__}.")
+    if estimator.selection is not None:
+        if strengths is not None:
+            raise ValueError("strengths are those of a basis_penalty; a strict selection finds its own.")
+        return _strict_path(clone(estimator), X, y, sample_weight)
+    if estimator.basis_penalty is None:
+        raise ValueError("estimator must have selection='strict' or a basis_penalty; it has neither.")
+    return _penalty_path(estimator, X, y, sample_weight, STRENGTHS if strengths is None else strengths)
+
+
+def stability_selection(
+    estimator: BaseSPKM,
+    X: Any,
+    y: Any,
+    *,
+    sample_weight: Any = None,
+    n_pairs: int = 25,
+    threshold: float = 0.75,
+    random_state: Any = None,
+) -> StabilitySelection:
+    """Return how often each feature is chosen on halves of the rows.
+
+    The kernel and the number of features are chosen once, on all rows. Then the rows are cut into two halves, again and
+    again, and as many features are chosen on each half.
+
+    Parameters
+    ----------
+    estimator : SPKMClassifier, SPKMRegressor or one of their CV kin
+        With ``selection="strict"``.
+    X, y, sample_weight
+        As for fit.
+    n_pairs : int, default=25
+        Pairs of halves.
+    threshold : float, default=0.75
+        Share of the halves, above one half, from which on a feature counts as stable.
+    random_state : int, RandomState, Generator or None, default=None
+        Seed of the halves.
+
+    Returns
+    -------
+    result : StabilitySelection
+        A probability for every feature.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from spkm import SPKMClassifier
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> clf = SPKMClassifier(kernel="linear", selection="strict", max_features=3, random_state=0)
+    >>> result = stability_selection(clf, X[:200], y[:200], n_pairs=5, random_state=0)
+    >>> result.probabilities.shape, result.n_features
+    ((30,), 3)
+    """
+    if not isinstance(estimator, BaseSPKM) or estimator.selection is None:
+        raise ValueError("estimator must be an SPKM estimator with selection='strict'.")
+    check_integer("n_pairs", n_pairs, 1)
+    if not check_real("threshold", threshold, most=1.0) > 0.5:
+        raise ValueError(f"threshold must be above 0.5, or nothing can be said of chance; got {threshold!r}.")
+    fitted = clone(estimator)
+    search, rows, choice = _searched(fitted, X, y, sample_weight)
+    rng = generator(random_state)
+    counts = np.zeros(rows[0].shape[1])
+    chosen = 0
+    with np.errstate(over="ignore", invalid="ignore"), one_blas_thread():
+        for _ in range(n_pairs):
+            order = rng.permutation(rows[0].shape[0])
+            for half in (order[: len(order) // 2], order[len(order) // 2 :]):
+                part = pick_rows(rows[0], half), rows[1][half], rows[2][half]
+                model = search.refit(choice, _fold(fitted, part, choice, rng))
+                counts[model.columns] += 1
+                chosen = max(chosen, len(model.columns))
+    probabilities = counts / (2 * n_pairs)
+    order = np.argsort(-probabilities, kind="stable")
+    names = _get_feature_names(X)
+    return StabilitySelection(
+        probabilities,
+        float(threshold),
+        order[probabilities[order] >= threshold],
+        np.array([f"x{j}" for j in range(len(counts))]) if names is None else names,
+        chosen,
+        chosen**2 / ((2 * threshold - 1) * len(counts)),
+        2 * n_pairs,
+    )
+
+
+def _searched(estimator: BaseSPKM, X: Any, y: Any, sample_weight: Any) -> tuple[Search, tuple, Choice]:
+    estimator._check_settings()
+    search, rows = estimator._make_search(X, y, sample_weight, lambda text: None)
+    return search, rows, decided(search)
+
+
+def _fold(estimator: BaseSPKM, rows: Any, choice: Choice, rng: np.random.Generator) -> Fold:
+    source, scaling = estimator._source(*merged_rows(*rows), choice.candidate.kernel)
+    return some_rows(source, scaling, rng)
+
+
+def _strict_path(estimator: BaseSPKM, X: Any, y: Any, sample_weight: Any) -> SparsityPath:
+    search, rows, choice = _searched(estimator, X, y, sample_weight)
+    with np.errstate(over="ignore", invalid="ignore"), one_blas_thread():
+        everything = _fold(estimator, rows, choice, generator(estimator.random_state))
+        models = search.sequence(choice, everything)
+        of_folds = [search.sequence(choice, fold) for fold in search.folds]
+    sizes = [len(model.columns) for model in models]
+    losses, scores = [], []
+    for size in sizes:
+        at_size = [next((m for m in sequence if len(m.columns) <= size), sequence[-1]) for sequence in of_folds]
+        pairs = list(zip(at_size, search.folds, strict=True))
+        weights = [fold.test.total_weight for fold in search.folds if fold.test is not None]
+        scores.append(float(np.average([_score(estimator, model, fold) for model, fold in pairs], weights=weights)))
+        losses.append(search.judge.mean(search.judge.row_losses(at_size)))
+    objectives = np.array([model.objective for model in models])
+    fewer = -np.diff(sizes, append=0)
+    prices = np.maximum(np.diff(objectives, append=np.inf), 0) / fewer
+    return SparsityPath(
+        prices,
+        np.array(sizes),
+        np.array([model.model.n_basis for model in models]),
+        np.array([np.count_nonzero(model.model.unpack(model.theta).basis[0]) for model in models]),
+        np.array(scores),
+        np.array(losses),
+        objectives,
+        [model.columns for model in models],
+    )
+
+
+def _score(estimator: BaseSPKM, model: Submodel, fold: Fold) -> float:
+    """Return accuracy, or R2 as a mean over outputs, on the rows to judge by."""
+    assert fold.test is not None
+    F, Y, w = model.predict(fold.test), fold.test.Y, fold.test.w
+    if estimator._task == "classification":
+        right = (F > 0) == (Y > 0) if Y.shape[1] == 1 else np.argmax(F, axis=1) == np.argmax(Y, axis=1)
+        return float(w[:, 0] @ right.reshape(len(w)))
+    F = model.machine.loss.predict(F)
+    spread = np.sum(w * np.square(Y - np.sum(w * Y, axis=0)), axis=0)
+    return float(np.mean(1 - np.sum(w * np.square(Y - F), axis=0) / np.where(spread > 0, spread, 1.0)))
+
+
+def _penalty_path(estimator: BaseSPKM, X: Any, y: Any, sample_weight: Any, strengths: Any) -> SparsityPath:
+    """Return the path of a penalty on the basis vectors, which leaves every column to a kernel of a distance."""
+    strengths = np.asarray(strengths, dtype=np.float64)
+    if strengths.ndim != 1 or len(strengths) == 0 or not np.all(np.isfinite(strengths) & (strengths >= 0)):
+        raise ValueError(f"strengths must be a list of numbers of at least 0; got {strengths!r}.")
+    whole = list(_warm_fits(estimator, X, y, sample_weight, strengths, None))
+    splits = check_cv(5, y, classifier=is_classifier(estimator)).split(np.zeros((len(y), 1)), y)
+    scores = np.zeros(len(strengths))
+    for train, test in splits:
+        held_out, targets = _safe_indexing(X, test), _safe_indexing(y, test)
+        fits = _warm_fits(estimator, X, y, sample_weight, strengths, train)
+        scores += [len(test) / len(y) * fitted.score(held_out, targets) for fitted in fits]
+    return SparsityPath(
+        strengths,
+        np.array([len(fitted.selected_features_) for fitted in whole]),
+        np.array([np.count_nonzero(np.any(np.atleast_2d(fitted.dual_coef_.T) != 0, axis=0)) for fitted in whole]),
+        np.array([fitted._fitted.n_nonzero() for fitted in whole]),
+        scores,
+        np.full(len(strengths), np.nan),
+        np.array([fitted.objective_ for fitted in whole]),
+        [fitted.selected_features_ for fitted in whole],
+    )
+
+
+def _warm_fits(
+    estimator: BaseSPKM, X: Any, y: Any, sample_weight: Any, strengths: np.ndarray, rows: np.ndarray | None
+) -> Iterator[Any]:
+    """Yield copies of an estimator fitted with one strength after another, each going on from the one before."""
+    if rows is not None:
+        X, y = _safe_indexing(X, rows), _safe_indexing(y, rows)
+        sample_weight = None if sample_weight is None else _safe_indexing(sample_weight, rows)
+    penalty = BASIS_PENALTIES.resolve(estimator.basis_penalty, "basis_penalty")
+    name = "radius" if hasattr(penalty, "radius") else "strength"
+    current: Any = clone(estimator).set_params(warm_start=True)
+    for strength in strengths:
+        current.set_params(basis_penalty=clone(penalty).set_params(**{name: float(strength)}))
+        yield copy(current.fit(X, y, sample_weight=sample_weight))
+
+
+def _pandas() -> Any:
+    try:
+        import pandas
+    except ImportError as error:
+        raise ImportError("A frame needs pandas: pip install 'spkm[frames]'.") from error
+    return pandas

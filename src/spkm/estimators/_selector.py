@@ -1,0 +1,93 @@
+"""A transformer that keeps the columns a kernel machine needs, for a pipeline before another model."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
+from sklearn.feature_selection import SelectorMixin
+from sklearn.utils.multiclass import type_of_target
+from sklearn.utils.validation import check_is_fitted
+
+from spkm.estimators._base import BaseSPKM
+from spkm.estimators._cv import SPKMClassifierCV, SPKMRegressorCV
+
+
+class SPKMSelector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
+    """Keep the columns of a strict selection.
+
+    Parameters
+    ----------
+    estimator : SPKM estimator, default=None
+        With ``selection="strict"``. None is :class:`SPKMClassifierCV` for labels and :class:`SPKMRegressorCV` for real
+        targets.
+    max_features : int, default=None
+        Most columns that are kept; None leaves it to the estimator.
+
+    Attributes
+    ----------
+    estimator_ : object
+        The fitted estimator.
+    n_features_in_, feature_names_in_
+        As everywhere in scikit-learn.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from spkm import SPKMClassifier
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> selector = SPKMSelector(SPKMClassifier(kernel="linear", selection="strict", random_state=0), max_features=4)
+    >>> selector.fit_transform(X[:200], y[:200]).shape
+    (200, 4)
+    """
+
+    def __init__(self, estimator: Any = None, *, max_features: int | None = None) -> None:
+        self.estimator = estimator
+        self.max_features = max_features
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> SPKMSelector:
+        """Find the columns.
+
+        Parameters
+        ----------
+        X : array-like, DataFrame or CSR of shape (n_samples, n_features)
+            Rows.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+            Targets.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows.
+
+        Returns
+        -------
+        self : object
+            The fitted transformer.
+        """
+        estimator = self.estimator
+        if estimator is None:
+            labels = not type_of_target(y, input_name="y").startswith("continuous")
+            estimator = SPKMClassifierCV() if labels else SPKMRegressorCV()
+        if not isinstance(estimator, BaseSPKM) or estimator.selection != "strict":
+            raise ValueError(
+                f"estimator must be an SPKM estimator with selection='strict', or None; got {self.estimator!r}."
+            )
+        fitted = clone(estimator)
+        if self.max_features is not None:
+            fitted.set_params(max_features=self.max_features)
+        self.estimator_ = fitted.fit(X, y, sample_weight=sample_weight)
+        self.n_features_in_ = fitted.n_features_in_
+        if hasattr(fitted, "feature_names_in_"):
+            self.feature_names_in_ = fitted.feature_names_in_
+        return self
+
+    def _get_support_mask(self) -> np.ndarray:
+        check_is_fitted(self)
+        return self.estimator_.get_support()
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.target_tags.required = True
+        return tags

@@ -1,0 +1,22 @@
+"""Strict selection of columns: paths, elimination by loss, and the search that joins them."""
+
+from spkm.selection._eliminate import Submodel, fit_submodel, losses_without
+from spkm.selection._judge import Fold, Judge
+from spkm.selection._machine import Machine
+from spkm.selection._path import has_path
+from spkm.selection._search import Candidate, Choice, Search
+from spkm.selection._units import Units
+
+__all__ = [
+    "Candidate",
+    "Choice",
+    "Fold",
+    "Judge",
+    "Machine",
+    "Search",
+    "Submodel",
+    "Units",
+    "fit_submodel",
+    "has_path",
+    "losses_without",
+]

@@ -1,0 +1,175 @@
+"""Backward elimination: units of columns leave one after another, the one first whose loss is missed least."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from spkm.kernels import Kernel
+from spkm.losses import Loss
+from spkm.model import PreimageModel
+from spkm.objective import block_totals
+from spkm.selection._machine import Machine, refit_solver
+from spkm.selection._units import Units
+from spkm.sources import Block, Source
+
+ONE_BY_ONE = 20  # units from which on they leave singly; above, a fifth of them at a time
+NEXT_TO_NOTHING = 1e-12  # relevance of a column that is looked at from outside
+FIRST_ITERATIONS, NEXT_ITERATIONS = 100, 30
+
+
+@dataclass
+class Submodel:
+    """A model fitted on some columns: ``columns`` index those of the whole table."""
+
+    machine: Machine
+    columns: np.ndarray
+    model: PreimageModel
+    theta: np.ndarray
+    objective: float
+    noise: float | None = None
+
+    def predict(self, source: Source) -> np.ndarray:
+        """Return the scores (n, m) of a source of all columns."""
+        part = source.columns(self.columns)
+        blocks = part.map(lambda block: self.model.predict(block, self.theta), width=self.model.n_basis)
+        return np.concatenate(list(blocks))
+
+
+def fit_submodel(
+    machine: Machine, source: Source, columns: np.ndarray, theta: np.ndarray, max_iter: int, rng: np.random.Generator
+) -> Submodel:
+    """Return the machine fitted on some columns from a first theta."""
+    objective = machine.objective(source.columns(columns))
+    result = refit_solver(objective, max_iter).minimize(objective, theta, rng)
+    if result.interrupted:  # a search would go on, and need one Ctrl-C for each fit
+        raise KeyboardInterrupt
+    return Submodel(
+        machine.with_noise(result.noise), columns, objective.model, result.theta, result.value, result.noise
+    )
+
+
+def eliminate(first: Submodel, source: Source, units: Units, least: int, rng: np.random.Generator) -> list[Submodel]:
+    """Return models of fewer and fewer columns, from ``first`` down to ``least`` units."""
+    models = [first]
+    while True:
+        current = models[-1]
+        inside = units.of(current.columns)
+        count = len(inside.size)
+        if count <= least:
+            return models
+        kept = np.sort(np.argsort(-_use(current, source, inside), kind="stable")[: max(next_count(count), least)])
+        models.append(shrunk(current, source, inside.columns(kept), NEXT_ITERATIONS, rng))
+
+
+def _use(current: Submodel, source: Source, units: Units) -> np.ndarray:
+    """Return what to order units by: the loss without them, or the relevance that the evidence has learned.
+
+    A model with the evidence may have many columns of noise at first. Its training loss rises without any of them, but
+    their relevances are small.
+    """
+    if not (current.machine.has_evidence and current.machine.metric == "relevances"):
+        return losses_without(current, source, units)
+    return units.norms(np.exp(current.model.unpack(current.theta).log_metric[0])[None, :])
+
+
+def next_count(count: int) -> int:
+    """Return how many units are kept of ``count``: numbers that eliminations of different starts share."""
+    if count <= ONE_BY_ONE:
+        return count - 1
+    size = ONE_BY_ONE
+    while int(1.25 * size) < count:
+        size = int(1.25 * size)
+    return size
+
+
+def shrunk(current: Submodel, source: Source, kept: np.ndarray, max_iter: int, rng: np.random.Generator) -> Submodel:
+    """Return the model refitted on some of its columns, from where it stands."""
+    return fit_submodel(current.machine, source, current.columns[kept], on_columns(current, kept), max_iter, rng)
+
+
+def on_columns(current: Submodel, places: np.ndarray) -> np.ndarray:
+    """Return theta on other columns: ``places`` tells where each stood, -1 for one that is new and starts at zero."""
+    old = current.model.unpack(current.theta)
+    model = PreimageModel(current.model.terms, len(places), current.model.n_outputs, current.model.fit_intercept)
+    theta, params = model.zeros()
+    known = places >= 0
+    params.basis[0][:, known] = old.basis[0][:, places[known]]
+    if current.machine.metric == "relevances":
+        params.log_metric[0][known] = old.log_metric[0][places[known]]
+        params.log_metric[0][~known] = old.log_metric[0].mean()
+    else:
+        params.log_metric[0][...] = old.log_metric[0]
+    params.weights[...] = old.weights
+    params.intercept[...] = old.intercept
+    return theta
+
+
+def losses_without(current: Submodel, source: Source, units: Units) -> np.ndarray:
+    """Return the training loss with each unit of columns left out of the kernel, all else as it is, one per unit."""
+    part = source.columns(current.columns)
+    loss = current.machine.loss
+    totals = part.reduce(
+        _block_without, current.model, current.theta, loss, units.members(), width=current.model.n_basis
+    )[0]
+    return np.array([loss.value(t) for t in totals])
+
+
+def _block_without(
+    block: Block, model: PreimageModel, theta: np.ndarray, loss: Loss, members: list[np.ndarray]
+) -> tuple[np.ndarray]:
+    view = model.terms[0].views[0]
+    params = model.unpack(theta.astype(block.X.dtype, copy=False))
+    metric = np.broadcast_to(view.factors(params.log_metric[0]), model.n_features)
+    totals = []
+    for columns in members:
+        without = metric.copy()
+        without[columns] = 0.0
+        F = view.kernel(block.X, params.basis[0], without) @ params.weights + params.intercept
+        totals.append(loss.totals(block.Y, F, block.w))
+    return (np.array(totals),)
+
+
+def entering_scores(current: Submodel, source: Source, units: Units) -> np.ndarray:
+    """Return how much the loss's gradient asks for each unit outside the model; minus infinity for those inside.
+
+    Columns outside get a relevance of next to nothing and basis entries of zero, which leaves the model as it is. The
+    gradients in those entries and in the relevances, each over its typical size, tell what a column would bring.
+    """
+    old = current.model.unpack(current.theta)
+    view = current.model.terms[0].views[0]
+    outside = np.ones(source.n_features, dtype=bool)
+    outside[current.columns] = False
+    metric = np.full(source.n_features, NEXT_TO_NOTHING)
+    metric[current.columns] = view.factors(old.log_metric[0])
+    U = np.zeros((current.model.n_basis, source.n_features))
+    U[:, current.columns] = old.basis[0]
+    model = (current.machine.loss, view.kernel, U, metric, old.weights, old.intercept)
+    totals = source.columns(current.columns).reduce(
+        block_totals, current.model, current.machine.loss, current.theta, width=len(U)
+    )[0]
+    dU, d_metric = source.reduce(_block_entering, totals, *model, width=len(U))
+    scores = np.zeros(len(units.size))
+    for part in (dU / NEXT_TO_NOTHING, d_metric[None, :]):
+        norms = units.norms(np.where(outside, part, 0.0))
+        scores = np.maximum(scores, norms / max(float(np.median(norms)), 1e-300))
+    scores[units.label[~outside]] = -np.inf
+    return scores
+
+
+def _block_entering(
+    block: Block,
+    totals: np.ndarray,
+    loss: Loss,
+    kernel: Kernel,
+    U: np.ndarray,
+    metric: np.ndarray,
+    weights: np.ndarray,
+    intercept: np.ndarray,
+) -> tuple[np.ndarray, np.ndarray]:
+    dtype = block.X.dtype
+    K, pullback = kernel.vjp(block.X, U.astype(dtype), metric.astype(dtype), None, True)
+    F = K @ weights + intercept
+    slopes = sum(c * S for c, S in zip(loss.mix(totals), loss.directions(block.Y, F, block.w), strict=True))
+    return pullback(np.asfortranarray(np.asarray(slopes) @ weights.T, dtype=dtype))

@@ -1,0 +1,104 @@
+"""Rows to fit, rows to judge by, and what held-out rows say of a model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from spkm.losses import Loss, Squared
+from spkm.selection._pick import OTHERWISE, mean_and_error, simplest_as_good
+from spkm.sources import Scaling, Source
+
+FACTORS = 2.0 ** np.arange(-3, 5.5, 0.5)  # tried on the scores before they are judged
+
+
+class Predictor(Protocol):
+    """Anything with scores for the rows of a source."""
+
+    def predict(self, source: Source) -> np.ndarray:
+        """Return the scores (n, m)."""
+
+
+@dataclass
+class Fold:
+    """Rows to fit and rows to judge by, both on the scale of the former; ``test`` is None when all rows are fitted.
+
+    ``raw`` is what a user's scorer wants of the latter: X, y and the weights as they were given.
+    """
+
+    train: Source
+    test: Source | None
+    rng: np.random.Generator
+    scaling: Scaling | None = None
+    raw: Any = None
+
+
+class Judge:
+    """Held-out losses of models, one of each fold, as one vector over all held-out rows.
+
+    Parameters
+    ----------
+    folds : list of Fold
+        The folds.
+    loss : Loss
+        The loss.
+    scorer : callable, default=None
+        ``scorer(model, fold)`` returns a score to be high. With it a model is judged by one number for each fold.
+    """
+
+    def __init__(self, folds: list[Fold], loss: Loss, scorer: Callable[[Any, Fold], float] | None = None) -> None:
+        self.folds = folds
+        self.loss = loss
+        self.scorer = scorer
+        self._known: dict[int, tuple[Any, np.ndarray]] = {}
+        tests = [fold.test for fold in folds if fold.test is not None]
+        self.row_weight = np.concatenate([test.w[:, 0] * test.total_weight for test in tests])
+        self.weight = self.row_weight if scorer is None else np.array([test.total_weight for test in tests])
+
+    def losses(self, models: list[Any]) -> np.ndarray:
+        """Return what the rule looks at: the loss of every held-out row, or minus the score of every fold."""
+        if self.scorer is None:
+            return self.row_losses(models)
+        return np.array([-self.scorer(model, fold) for model, fold in zip(models, self.folds, strict=True)])
+
+    def row_losses(self, models: list[Any]) -> np.ndarray:
+        """Return the loss of every held-out row, after the best factor on the scores: shrinkage must not decide."""
+        return np.concatenate([self._of_fold(m, f) for m, f in zip(models, self.folds, strict=True)])
+
+    def mean(self, losses: np.ndarray) -> float:
+        """Return the weighted mean."""
+        return mean_and_error(losses, self.weight if len(losses) == len(self.weight) else self.row_weight)[0]
+
+    def simplest(self, losses: list[np.ndarray], sizes: np.ndarray, share: float = OTHERWISE) -> tuple[int, int]:
+        """Return the places of the simplest model as good as the best, and of the best."""
+        return simplest_as_good(losses, sizes, self.weight, share)
+
+    def _of_fold(self, model: Any, fold: Fold) -> np.ndarray:
+        # The model is kept with its losses, so that its id cannot become another's.
+        if id(model) not in self._known:
+            assert fold.test is not None
+            self._known[id(model)] = (model, scaled_losses(model, fold.test, self.loss))
+        return self._known[id(model)][1]
+
+
+def scaled_losses(model: Predictor, source: Source, loss: Loss) -> np.ndarray:
+    """Return the rows' losses after the best of a few factors on the scores.
+
+    Of a squared loss it is the absolute errors: a few far rows would make the choice a matter of chance.
+    """
+    F, Y, w = model.predict(source), source.Y, source.w[:, 0]
+    if isinstance(loss, Squared) and not np.all(np.abs(Y) == 1):
+        return np.abs(Y - F, dtype=np.float64).sum(axis=1)
+    if loss.target == "real":
+        return row_losses(loss, Y, F)
+    return min((row_losses(loss, Y, a * F) for a in FACTORS), key=lambda rows: float(w @ rows))
+
+
+def row_losses(loss: Loss, Y: np.ndarray, F: np.ndarray) -> np.ndarray:
+    """Return the loss of every row, (n,); a loss that is no sum over rows is judged by squared errors."""
+    if hasattr(loss, "pointwise"):
+        return np.asarray(loss.pointwise(Y, F), dtype=np.float64).sum(axis=1)
+    return np.square(Y - F, dtype=np.float64).sum(axis=1)

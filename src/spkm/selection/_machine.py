@@ -1,0 +1,93 @@
+"""A kernel machine that waits for columns: all settings of a fit but the columns and the rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+from sklearn.base import clone
+
+from spkm.kernels import Kernel
+from spkm.losses import Loss
+from spkm.model import PreimageModel, Term, View
+from spkm.objective import Objective, is_smooth
+from spkm.penalties import Evidence, Penalty, RKHSNorm
+from spkm.solvers import LBFGS, Proximal, Solver, VarPro
+from spkm.sources import Source
+
+TOLERANCE = 1e-4  # of the refits
+LEAST_NOISE = 1e-6  # to go on with: with less, vectors that depend on one another could not be told apart
+
+
+@dataclass(frozen=True)
+class Machine:
+    """Settings of a fit.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        With numbers for all its parameters.
+    n_basis : int
+        Number of basis vectors.
+    metric : {"fixed", "scale", "relevances"}
+        What is learned of the metric, as in :class:`spkm.model.View`.
+    loss : Loss
+        The loss.
+    basis_penalties, weight_penalties : list of Penalty
+        With numbers for their strengths.
+    metric_prior : float
+        As in :class:`spkm.objective.Objective`.
+    fit_intercept : bool
+        Whether b is learned.
+    """
+
+    kernel: Kernel
+    n_basis: int
+    metric: str
+    loss: Loss
+    basis_penalties: list[Penalty] = field(default_factory=list)
+    weight_penalties: list[Penalty] = field(default_factory=list)
+    metric_prior: float = 0.0
+    fit_intercept: bool = True
+
+    def objective(self, source: Source) -> Objective:
+        """Return the objective on the rows and columns of ``source``."""
+        view = View(self.kernel, None, self.metric)
+        model = PreimageModel([Term(self.n_basis, (view,))], source.n_features, source.n_outputs, self.fit_intercept)
+        return Objective(model, self.loss, source, self.basis_penalties, self.weight_penalties, self.metric_prior)
+
+    @property
+    def has_evidence(self) -> bool:
+        """Whether the strength of the penalty is learned by the evidence."""
+        return any(isinstance(p, Evidence) for p in self.weight_penalties)
+
+    def with_factor(self, factor: float) -> Machine:
+        """Return the same machine with the strength of its RKHS norm multiplied by ``factor``."""
+        penalties = [RKHSNorm(p.strength * factor) if isinstance(p, RKHSNorm) else p for p in self.weight_penalties]
+        return replace(self, weight_penalties=penalties)
+
+    @property
+    def has_strength(self) -> bool:
+        """Whether :meth:`with_factor` changes anything."""
+        return any(isinstance(p, RKHSNorm) for p in self.weight_penalties)
+
+    def with_prior(self, prior: float) -> Machine:
+        """Return the same machine with another prior on the relevances that the evidence learns."""
+        penalties = [clone(p).set_params(prior=prior) if isinstance(p, Evidence) else p for p in self.weight_penalties]
+        return replace(self, weight_penalties=penalties)
+
+    def with_noise(self, noise: float | None) -> Machine:
+        """Return the same machine with a first guess of the evidence's noise."""
+        if noise is None:
+            return self
+        noise = max(noise, LEAST_NOISE)
+        penalties = [clone(p).set_params(noise=noise) if isinstance(p, Evidence) else p for p in self.weight_penalties]
+        return replace(self, weight_penalties=penalties)
+
+
+def refit_solver(objective: Objective, max_iter: int) -> Solver:
+    """Return a solver that goes on from a good theta for a few iterations."""
+    varpro = VarPro(max(1, max_iter // 2), TOLERANCE, polish=0)  # fewer parameters, fewer iterations
+    if varpro.refuses(objective) is None:
+        return varpro
+    smooth = all(is_smooth(p) for p in [*objective.basis_penalties, *objective.weight_penalties])
+    return LBFGS(max_iter, TOLERANCE) if smooth else Proximal(max_iter, TOLERANCE)

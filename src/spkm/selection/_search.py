@@ -1,0 +1,462 @@
+"""The search for kernel, columns, strength and number of vectors, judged on held-out rows.
+
+1. *Race*: kernels of a dot product run their paths from many columns to few; other kernels start from the columns of
+   the best path, and from all columns if these are few.
+2. *Eliminate*: from the best point of each, columns leave by what the loss says.
+3. *Pick*: the smallest model as good as the best one, of the kernel with the lowest held-out loss.
+4. *Polish*: columns that the gradient asks for come back, for several strengths of the penalty, and leave again if
+   they bring nothing.
+5. *Size*: other numbers of basis vectors are tried on the columns found.
+
+Every step is done in each fold on its training rows; the rule looks at the held-out rows of all folds together. The
+decisions are then carried out on all rows.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
+
+import numpy as np
+
+from spkm.kernels import Kernel, Linear, Polynomial
+from spkm.losses import Loss, Squared
+from spkm.selection._eliminate import (
+    FIRST_ITERATIONS,
+    Submodel,
+    eliminate,
+    entering_scores,
+    fit_submodel,
+    on_columns,
+)
+from spkm.selection._judge import Fold, Judge, scaled_losses
+from spkm.selection._machine import Machine
+from spkm.selection._path import PathPoint, has_path, sparse_path
+from spkm.selection._pick import FOR_FEATURES, mean_and_error
+from spkm.selection._prune import prune
+from spkm.selection._screen import screened, varies
+from spkm.selection._units import Units
+from spkm.sources import Source
+from spkm.starts import KMeans, first_theta
+
+PATH_STARTS = 2  # random starts of a path that is not convex
+POLISHES = 2  # rounds at most
+PATIENCE = 2  # sizes without a gain after which vectors are no longer added
+PRUNING = (1e-4, 1e-3, 1e-2)  # strengths of the l1 penalty on the weights, times the largest weight's share
+BEYOND = 2  # factors that may be tried beyond an end of the grid, while the end is best
+FEW_COLUMNS = 60  # with which a kernel without a path starts from all of them, too
+FEW_COLUMNS_EVIDENCE = 300  # with which it starts from all of them, and nothing else, if the evidence learns relevances
+
+#: Kernels whose paths propose columns to kernels that have none.
+PROPOSERS: tuple[Kernel, ...] = (Linear(gamma=1.0), Polynomial(degree=3, coef0=1.0, gamma=1.0))
+Paths = dict[Kernel, list[list[PathPoint]]]  # of one fold: of every kernel, one path for each start
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A kernel in the race.
+
+    Parameters
+    ----------
+    name : str
+        For reports.
+    kernel : Kernel
+        As asked for; one with a path has a number for its gamma.
+    n_basis : int
+        Number of basis vectors.
+    build : callable
+        ``build(source, kernel, n_basis)`` returns the :class:`Machine` for the columns of ``source``.
+    factors : tuple of float
+        Factors on the strength of the RKHS norm that are tried; the elimination uses the last.
+    sizes : tuple of int
+        Numbers of basis vectors that are tried at the end.
+    """
+
+    name: str
+    kernel: Kernel
+    n_basis: int
+    build: Callable[[Source, Kernel, int], Machine]
+    factors: tuple[float, ...] = (1.0,)
+    sizes: tuple[int, ...] = ()
+
+
+class Start(NamedTuple):
+    """First columns: a step of a kernel's path, or all columns where ``kernel`` is None."""
+
+    kernel: Kernel | None
+    step: int
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What the search decided: a candidate, where its first columns come from, a strength, a number of units."""
+
+    candidate: Candidate
+    start: Start
+    factor: float
+    n_units: int
+    models: list[Submodel]  # one of each fold
+    losses: np.ndarray  # what the judge says of them
+    best: float  # the lowest held-out loss, which a larger model may have
+    left_at: list[np.ndarray] = field(default_factory=list)  # of each fold, when units left: the order of their use
+    n_basis: int = 0  # 0: that of the candidate
+    pruning: float = 0.0  # strength of the l1 penalty on the weights that pruned vectors
+    at_edge: tuple[str, ...] = ()  # what was best at an end of its grid
+
+
+class Search:
+    """The search over some folds.
+
+    Parameters
+    ----------
+    judge : Judge
+        Folds and what held-out rows say.
+    candidates : list of Candidate
+        Kernels in the race; among equals the first wins.
+    units : Units
+        What enters and leaves together.
+    max_features : int or None
+        Most columns of the model; None keeps all columns and selects nothing.
+    fit_intercept : bool
+        Whether b is learned.
+    on_step : callable, default=None
+        Told of every step by a line of text.
+    """
+
+    def __init__(
+        self,
+        judge: Judge,
+        candidates: list[Candidate],
+        units: Units,
+        max_features: int | None,
+        fit_intercept: bool = True,
+        on_step: Callable[[str], None] | None = None,
+    ) -> None:
+        self.judge = judge
+        self.folds = judge.folds
+        self.loss: Loss = judge.loss
+        # A penalty would shrink the scores of a loss that ignores their length to nothing.
+        self.path_loss: Loss = Squared() if self.loss.scale_free else self.loss
+        self.candidates = candidates
+        self.units = units
+        self.selects = max_features is not None
+        self.max_features = len(units.label) if max_features is None else max_features
+        self.allowed = units.columns(units.size <= self.max_features)
+        if self.selects:
+            varying = np.logical_or.reduce([varies(fold.train) for fold in self.folds])
+            useful = self.allowed[varying[self.allowed]]
+            self.allowed = units.columns(np.unique(units.label[useful])) if len(useful) else self.allowed
+        self.fit_intercept = fit_intercept
+        self.on_step = on_step or (lambda text: None)
+        #: One dictionary for every model that was judged.
+        self.records: list[dict] = []
+
+    def run(self) -> Choice:
+        """Return the choice."""
+        paths = [self._paths(fold, list(self._wanted_paths())) for fold in self.folds]
+        choices = [
+            self._eliminated(candidate, start, paths)
+            for candidate in self.candidates
+            for start in self._starts(candidate, paths)
+        ]
+        choice = choices[self.judge.simplest([c.losses for c in choices], np.arange(len(choices)))[0]]
+        try:
+            for _ in range(POLISHES):
+                before = choice
+                if self.selects:
+                    choice = self._polished(choice)
+                choice = self._with_strength(choice)
+                if before.n_units == choice.n_units and before.factor == choice.factor:
+                    break
+            return self._sized(choice)
+        except KeyboardInterrupt:
+            warnings.warn("The search was interrupted; its best choice so far is kept.", UserWarning, stacklevel=6)
+            return choice
+
+    def refit(self, choice: Choice, fold: Fold) -> Submodel:
+        """Return the model of the choice on the training rows of ``fold``: the same steps, nothing left to decide."""
+        candidate, kernel = choice.candidate, choice.start.kernel
+        paths: Paths = {} if kernel is None else self._paths(fold, [kernel])
+        model = self._first(candidate, fold, choice.start, paths, candidate.factors[-1])
+        columns = model.columns
+        if self.selects:
+            model = self._reduced(model, fold, choice.n_units)[-1]
+            sequence = self._reduced(self._with_more(model, fold), fold, 1)
+            columns = self._agreed(choice, sequence)
+            model = min(sequence, key=lambda m: abs(self._count(m) - choice.n_units))
+        model = self._on(model, fold, columns, choice.factor / candidate.factors[-1])
+        if choice.n_basis:
+            model = self._resized(candidate, model, fold, choice.n_basis, choice.factor)
+        return prune(model, fold.train, choice.pruning, fold.rng) if choice.pruning else model
+
+    def sequence(self, choice: Choice, fold: Fold) -> list[Submodel]:
+        """Return the models of the choice on the training rows of ``fold`` from its first columns down to one unit."""
+        paths: Paths = {} if choice.start.kernel is None else self._paths(fold, [choice.start.kernel])
+        return self._reduced(self._first(choice.candidate, fold, choice.start, paths, choice.factor), fold, 1)
+
+    def _wanted_paths(self) -> Iterator[Kernel]:
+        """Yield the kernels whose paths are needed."""
+        if not self.selects:
+            return
+        own = [c.kernel for c in self.candidates if has_path(c.kernel)]
+        yield from own
+        if any(not has_path(c.kernel) and not self._learns_relevances(c) for c in self.candidates):
+            yield from (p for p in PROPOSERS if not any(type(p) is type(k) for k in own))
+
+    def _paths(self, fold: Fold, kernels: list[Kernel]) -> Paths:
+        """Return for each kernel its paths on the rows to fit, one for each start."""
+        train = fold.train
+        paths: Paths = {}
+        for kernel in sorted(kernels, key=lambda k: not isinstance(k, Linear)):
+            linear = isinstance(kernel, Linear)
+            columns = self.allowed
+            if not linear:
+                known = [run[len(run) // 2].columns for runs in paths.values() for run in runs if run]
+                always = np.unique(np.concatenate([np.zeros(0, dtype=int), *known]))
+                columns = screened(train, self.units, always, self.allowed)
+            source = train if len(columns) == train.n_features else train.columns(columns)
+            inside = self.units.of(columns)
+            n_basis = max([c.n_basis for c in self.candidates if c.kernel is kernel], default=1)
+            paths[kernel] = []
+            for _ in range(1 if linear else PATH_STARTS):
+                run = sparse_path(source, self.path_loss, kernel, n_basis, inside, self.fit_intercept, fold.rng)
+                for point in run:
+                    point.columns = columns[point.columns]
+                paths[kernel].append(run)
+            self.on_step(f"path of {kernel!r}")
+        return paths
+
+    def _starts(self, candidate: Candidate, paths: list[Paths]) -> list[Start]:
+        """Return where a candidate's first columns may come from."""
+        everything = Start(None, 0)
+        if not self.selects:
+            return [everything]
+        if self._learns_relevances(candidate):
+            return [everything]
+        proposers = [candidate.kernel] if has_path(candidate.kernel) else list(paths[0])
+        steps = [(*self._best_step(kernel, paths), kernel) for kernel in proposers]
+        loss, step, kernel = min(steps, key=lambda t: t[0])
+        starts = [Start(kernel, step)] if np.isfinite(loss) else [everything]
+        if not has_path(candidate.kernel) and len(self.allowed) <= FEW_COLUMNS:
+            starts = list(dict.fromkeys([everything, *starts]))
+        return starts
+
+    def _learns_relevances(self, candidate: Candidate) -> bool:
+        """Whether the evidence tells a candidate's columns apart by itself, so that it needs no path to start from."""
+        if has_path(candidate.kernel) or len(self.allowed) > FEW_COLUMNS_EVIDENCE:
+            return False
+        some_columns = self.folds[0].train.columns(self.allowed[:10])
+        return candidate.build(some_columns, candidate.kernel, candidate.n_basis).has_evidence
+
+    def _best_step(self, kernel: Kernel, paths: list[Paths]) -> tuple[float, int]:
+        """Return the lowest held-out loss on a kernel's path and its step; infinity if the path is empty."""
+        steps = sorted({point.step for of_fold in paths for run in of_fold[kernel] for point in run})
+        best = (np.inf, -1)
+        for step in steps:
+            points = [self._point(of_fold[kernel], step, fold) for fold, of_fold in zip(self.folds, paths, strict=True)]
+            if any(point is None for point in points):
+                continue
+            losses = self.judge.row_losses(points)
+            mean, error = mean_and_error(losses, self.judge.row_weight)
+            n_features = float(np.mean([len(point.columns) for point in points if point is not None]))
+            self._record(type(kernel).__name__.lower(), "path", np.nan, n_features, len(points[0].basis), mean, error)  # type: ignore[union-attr]
+            best = min(best, (mean, step))
+        return best
+
+    def _point(self, runs: list[list[PathPoint]], step: int, fold: Fold) -> PathPoint | None:
+        """Return the better of the starts' points at one step, or of their last ones if the paths end before it."""
+        points = [p for run in runs for p in run if p.step == step] or [run[-1] for run in runs if run]
+        rows = fold.train if fold.test is None else fold.test
+        return min(points, key=lambda p: float(rows.w[:, 0] @ scaled_losses(p, rows, self.loss)), default=None)
+
+    def _first(self, candidate: Candidate, fold: Fold, start: Start, paths: Paths, factor: float) -> Submodel:
+        """Return a candidate fitted on its first columns."""
+        point = None if start.kernel is None else self._point(paths[start.kernel], start.step, fold)
+        columns = self.allowed if point is None else point.columns
+        source = fold.train.columns(columns)
+        machine = candidate.build(source, candidate.kernel, candidate.n_basis).with_factor(factor)
+        objective = machine.objective(source)
+        if point is not None and candidate.kernel is start.kernel and len(point.basis) == machine.n_basis:
+            theta, params = objective.model.zeros()
+            params.basis[0][...] = point.basis / machine.kernel.gamma
+            params.weights[...] = point.weights
+            params.intercept[...] = point.intercept
+        else:
+            theta = first_theta(objective, KMeans(), "ridge", fold.rng)
+        return fit_submodel(machine, fold.train, columns, theta, FIRST_ITERATIONS, fold.rng)
+
+    def _eliminated(self, candidate: Candidate, start: Start, paths: list[Paths]) -> Choice:
+        factor = candidate.factors[-1]
+        sequences = []
+        for fold, of_fold in zip(self.folds, paths, strict=True):
+            first = self._first(candidate, fold, start, of_fold, factor)
+            sequences.append(self._reduced(first, fold, 1))
+            self.on_step(f"elimination with {candidate.name}")
+        return self._picked(Choice(candidate, start, factor, 0, [], np.zeros(0), np.inf), "elimination", sequences)
+
+    def _reduced(self, model: Submodel, fold: Fold, least: int) -> list[Submodel]:
+        return eliminate(model, fold.train, self.units, least, fold.rng) if self.selects else [model]
+
+    def _polished(self, choice: Choice) -> Choice:
+        """Return the choice after columns came back and left again; as it was if that brings nothing."""
+        sequences = []
+        for fold, model in zip(self.folds, choice.models, strict=True):
+            sequences.append(self._reduced(self._with_more(model, fold), fold, max(1, choice.n_units // 2)))
+        self.on_step(f"polish with {choice.candidate.name}")
+        return min(choice, self._picked(choice, "polish", sequences), key=lambda c: c.best)
+
+    def _with_strength(self, choice: Choice) -> Choice:
+        """Return the choice with the strongest penalty that does as well as any on its columns."""
+        if not choice.models[0].machine.has_strength:
+            return choice
+        rivals = {choice.factor: choice}
+        wanted = [factor for factor in choice.candidate.factors if factor != choice.factor]
+        at_edge: tuple[str, ...] = ()
+        for _ in range(BEYOND + 1 if wanted else 0):
+            for factor in wanted:
+                pairs = zip(self.folds, choice.models, strict=True)
+                models = [self._on(model, fold, model.columns, factor / choice.factor) for fold, model in pairs]
+                rivals[factor] = self._judged(replace(choice, factor=factor), "strength", models)
+            self.on_step(f"strengths with {choice.candidate.name}")
+            tried = sorted(rivals)
+            best = tried[self.judge.simplest([rivals[factor].losses for factor in tried], -np.array(tried))[0]]
+            at_edge = ("strength of the penalty",) if best in (min(rivals), max(rivals)) else ()
+            wanted = [best / 10 if best == min(rivals) else best * 10]
+            if not at_edge:
+                break
+        return replace(rivals[best], at_edge=at_edge) if len(rivals) > 1 else choice
+
+    def _with_more(self, model: Submodel, fold: Fold) -> Submodel:
+        """Return the model refitted with the columns outside it that its gradient asks for most."""
+        units = self.units
+        scores = entering_scores(model, fold.train, units)
+        outside = np.ones(len(scores), dtype=bool)
+        outside[units.label[self.allowed]] = False
+        scores[outside] = -np.inf
+        extra = np.argsort(-scores, kind="stable")[: max(5, self._count(model) // 2)]
+        columns = np.union1d(model.columns, units.columns(extra[np.isfinite(scores[extra])]))
+        return self._on(model, fold, columns, 1.0)
+
+    def _on(self, model: Submodel, fold: Fold, columns: np.ndarray, factor: float) -> Submodel:
+        """Return the model refitted on other columns with ``factor`` on its strength, from where it stands."""
+        places = np.where(np.isin(columns, model.columns), np.searchsorted(model.columns, columns), -1)
+        machine = model.machine.with_factor(factor)
+        return fit_submodel(machine, fold.train, columns, on_columns(model, places), FIRST_ITERATIONS, fold.rng)
+
+    def _sized(self, choice: Choice) -> Choice:
+        """Return the choice with as many basis vectors as held-out rows ask for: grown, then pruned by l1."""
+        if not choice.candidate.sizes:
+            return choice
+        rivals: list[Choice] = []
+        for n_basis in choice.candidate.sizes:
+            pairs = zip(self.folds, choice.models, strict=True)
+            models = [self._resized(choice.candidate, m, fold, n_basis, choice.factor) for fold, m in pairs]
+            rivals.append(self._judged(replace(choice, n_basis=n_basis), "size", models))
+            self.on_step(f"{n_basis} vectors with {choice.candidate.name}")
+            if len(rivals) > PATIENCE and not self._grows(rivals):
+                break
+        counts = np.array([rival.n_basis for rival in rivals])
+        chosen = rivals[self.judge.simplest([r.losses for r in rivals], counts)[0]]
+        if chosen.n_basis == max(choice.candidate.sizes):
+            chosen = replace(chosen, at_edge=(*chosen.at_edge, "number of basis vectors"))
+        return self._pruned(chosen)
+
+    def _grows(self, rivals: list[Choice]) -> bool:
+        """Whether the last sizes improved on all before them by more than the error of the difference."""
+        before = min(rivals[:-PATIENCE], key=lambda r: r.best)
+        gains = [mean_and_error(before.losses - r.losses, self.judge.weight) for r in rivals[-PATIENCE:]]
+        return any(gain > error for gain, error in gains)
+
+    def _pruned(self, choice: Choice) -> Choice:
+        """Return the choice with the strongest l1 penalty on the weights that costs nothing."""
+        rivals = [choice]
+        for strength in PRUNING:
+            pairs = zip(self.folds, choice.models, strict=True)
+            models = [prune(model, fold.train, strength, fold.rng) for fold, model in pairs]
+            rivals.append(self._judged(replace(choice, pruning=strength), "pruning", models))
+        self.on_step(f"pruning with {choice.candidate.name}")
+        return rivals[self.judge.simplest([r.losses for r in rivals], -np.arange(len(rivals)))[0]]
+
+    def _judged(self, choice: Choice, stage: str, models: list[Submodel]) -> Choice:
+        losses = self.judge.losses(models)
+        mean, error = mean_and_error(losses, self.judge.weight)
+        n_basis = float(np.mean([m.model.n_basis for m in models]))
+        self._record(choice.candidate.name, stage, choice.factor, _mean_columns(models), n_basis, mean, error)
+        return replace(choice, models=models, losses=losses, best=mean)
+
+    def _resized(self, candidate: Candidate, model: Submodel, fold: Fold, n_basis: int, factor: float) -> Submodel:
+        source = fold.train.columns(model.columns)
+        machine = candidate.build(source, candidate.kernel, n_basis).with_factor(factor)
+        theta = first_theta(machine.objective(source), KMeans(), "ridge", fold.rng)
+        return fit_submodel(machine, fold.train, model.columns, theta, 2 * FIRST_ITERATIONS, fold.rng)
+
+    def _picked(self, choice: Choice, stage: str, sequences: list[list[Submodel]]) -> Choice:
+        """Return the choice among the numbers of units that the folds' eliminations passed through."""
+        counts = [[self._count(model) for model in sequence] for sequence in sequences]
+        offers, losses, sizes = [], [], []
+        for size in sorted(set().union(*counts)):
+            # Of each fold the largest model that has no more units.
+            places = [next((i for i, c in enumerate(of_fold) if c <= size), -1) for of_fold in counts]
+            models = [sequence[i] for sequence, i in zip(sequences, places, strict=True)]
+            if max(len(model.columns) for model in models) > self.max_features:
+                continue
+            offers.append(models)
+            sizes.append(size)
+            losses.append(self.judge.losses(models))
+            mean, error = mean_and_error(losses[-1], self.judge.weight)
+            n_basis = models[0].model.n_basis
+            self._record(choice.candidate.name, stage, choice.factor, _mean_columns(models), n_basis, mean, error)
+        if not offers:  # larger groups came in, and more than the budget
+            return replace(choice, best=np.inf)
+        chosen, best = self.judge.simplest(losses, np.array(sizes), FOR_FEATURES)
+        return replace(
+            choice,
+            n_units=max(self._count(model) for model in offers[chosen]),
+            models=offers[chosen],
+            losses=losses[chosen],
+            best=mean_and_error(losses[best], self.judge.weight)[0],
+            left_at=[self._left_at(sequence) for sequence in sequences] if self.selects else [],
+        )
+
+    def _left_at(self, sequence: list[Submodel]) -> np.ndarray:
+        """Return the size of the smallest model of an elimination that each unit is in; the number of units if none."""
+        sizes = np.full(len(self.units.size), len(self.units.size))
+        for model in sequence:
+            sizes[self.units.label[model.columns]] = self._count(model)
+        return sizes
+
+    def _agreed(self, choice: Choice, sequence: list[Submodel]) -> np.ndarray:
+        """Return the columns that stayed longest in the eliminations of all folds and of all rows together.
+
+        One elimination on few rows is a matter of chance among columns that are nearly as good; their mean is less so.
+        """
+        sizes = np.array([*choice.left_at, self._left_at(sequence)])
+        order = np.argsort(np.log(sizes).mean(axis=0), kind="stable")
+        chosen = order[: choice.n_units]
+        while self.units.size[chosen].sum() > self.max_features:
+            chosen = chosen[:-1]
+        return self.units.columns(chosen)
+
+    def _count(self, model: Submodel) -> int:
+        return len(np.unique(self.units.label[model.columns]))
+
+    def _record(
+        self, kernel: str, stage: str, factor: float, n_features: float, n_basis: float, loss: float, error: float
+    ) -> None:
+        values = (kernel, stage, factor, n_features, n_basis, loss, error)
+        names = (
+            "kernel",
+            "stage",
+            "strength_factor",
+            "mean_n_features",
+            "n_basis",
+            "mean_test_loss",
+            "error_test_loss",
+        )
+        self.records.append(dict(zip(names, values, strict=True)))
+
+
+def _mean_columns(models: list[Submodel]) -> float:
+    return float(np.mean([len(model.columns) for model in models]))
