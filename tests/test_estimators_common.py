@@ -8,15 +8,21 @@ from sklearn.utils.estimator_checks import (
     parametrize_with_checks,
 )
 
-from spkm import SPKMClassifier, SPKMRegressor
+from spkm import SPKMClassifier, SPKMClassifierCV, SPKMRegressor, SPKMRegressorCV
 from spkm.solvers import Alternating
+from tests.quick_search import quick_search
 from tests.small_data import curve, two_classes
 
-# scikit-learn's checks fit labels drawn at random, and its own suite ignores this warning while they run.
-pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+# scikit-learn's checks fit labels drawn at random, and its own suite ignores the first warning while they run. The
+# second tells the truth: so few vectors are too few.
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning"),
+    pytest.mark.filterwarnings("ignore:The best .* lies at the edge:UserWarning"),
+]
 
 # Few basis vectors and iterations where the variant, not the end of the descent, is what is checked.
 QUICK = {"n_basis": 4, "max_iter": 20}
+SEARCH = {"weight_penalty": "rkhs", "max_iter": 15, "n_jobs": 1}
 
 ESTIMATORS = [
     SPKMClassifier(),
@@ -30,6 +36,11 @@ ESTIMATORS = [
     SPKMRegressor(solver="alternating", n_basis=4, max_iter=3),
     SPKMClassifier(solver="adam", n_basis=4, max_iter=15),
     SPKMRegressor(solver="adam", n_basis=4, max_iter=15),
+    SPKMClassifier(selection="strict", kernel="linear", n_basis=2, **SEARCH),
+    SPKMRegressor(selection="strict", kernel="linear", n_basis=2, **SEARCH),
+    SPKMClassifier(n_basis="auto", max_basis=2, **SEARCH),
+    SPKMClassifierCV(kernel="linear", cv=2, **SEARCH),
+    SPKMRegressorCV(kernel="linear", cv=2, **SEARCH),
 ]
 
 BAD_PARAMETERS = {
@@ -38,6 +49,9 @@ BAD_PARAMETERS = {
     "loss": ["logg", 3, None],
     "basis_penalty": ["l3", 3],
     "weight_penalty": ["l3", 3],
+    "selection": ["lenient", True, 1],
+    "max_features": [0, 2.5, True, "many"],
+    "max_basis": [0, 2.5, True, "many"],
     "learn_bandwidth": ["yes", 1, None],
     "fit_intercept": ["yes", 1, None],
     "scale": ["yes", 1, None],
@@ -50,7 +64,16 @@ BAD_PARAMETERS = {
     "n_jobs": [0, 1.5, True, "all"],
     "random_state": ["seed", 1.5],
     "class_weight": ["balance", 3],
+    "cv": [1.5],
+    "scoring": ["no such score", 3],
+    "refit": ["yes", 1, None],
 }
+
+
+@pytest.fixture(autouse=True)
+def quick():
+    with quick_search(hasty=True):
+        yield
 
 
 @parametrize_with_checks(ESTIMATORS)
@@ -66,11 +89,11 @@ def test_scikit_learn_on_demand(estimator, check):
 
 
 @pytest.mark.parametrize("name", [name for name in BAD_PARAMETERS])
-@pytest.mark.parametrize("estimator", [SPKMClassifier, SPKMRegressor])
+@pytest.mark.parametrize("estimator", [SPKMClassifier, SPKMRegressor, SPKMClassifierCV, SPKMRegressorCV])
 def test_every_parameter_is_checked_by_fit_and_named_in_the_message(estimator, name):
     if name not in estimator().get_params():
         return
-    X, y = two_classes() if estimator is SPKMClassifier else curve()
+    X, y = two_classes() if issubclass(estimator, SPKMClassifier) else curve()
     for value in BAD_PARAMETERS[name]:
         model = estimator(**{name: value})  # nothing is checked here
         with pytest.raises((TypeError, ValueError), match=name) as caught:
@@ -78,9 +101,10 @@ def test_every_parameter_is_checked_by_fit_and_named_in_the_message(estimator, n
         assert repr(value) in str(caught.value)
 
 
-@pytest.mark.parametrize("estimator", [SPKMClassifier, SPKMRegressor])
+@pytest.mark.parametrize("estimator", [SPKMClassifier, SPKMRegressor, SPKMClassifierCV, SPKMRegressorCV])
 def test_the_table_above_is_complete(estimator):
-    assert set(estimator().get_params()) - set(BAD_PARAMETERS) == {"verbose"}
+    # Labels of columns can be anything; how many there must be is a matter of the rows, and of test_selecting.
+    assert set(estimator().get_params()) - set(BAD_PARAMETERS) == {"verbose", "feature_groups"}
 
 
 @pytest.mark.parametrize("flag", [np.bool_(False), np.bool_(True)])

@@ -57,7 +57,9 @@ def test_everything_public_has_a_docstring_that_begins_with_a_sentence(name):
     assert [public for public, line in first_lines.items() if not line.endswith((".", ":"))] == []
 
 
-@pytest.mark.parametrize("estimator", [spkm.SPKMClassifier, spkm.SPKMRegressor])
+@pytest.mark.parametrize(
+    "estimator", [spkm.SPKMClassifier, spkm.SPKMClassifierCV, spkm.SPKMRegressor, spkm.SPKMRegressorCV]
+)
 def test_every_parameter_of_an_estimator_is_documented(estimator):
     text = inspect.getdoc(estimator)
     for name in estimator().get_params():

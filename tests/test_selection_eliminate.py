@@ -1,0 +1,329 @@
+"""Elimination: a column left out is a column deleted, the least useful leave first, gradients call others back."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.base import clone
+
+from spkm.kernels import RBF, Linear, Polynomial
+from spkm.losses import Cosine, Log, Squared
+from spkm.penalties import Evidence, RKHSNorm
+from spkm.selection import Machine, Submodel, Units, _eliminate, fit_submodel, losses_without
+from spkm.selection._eliminate import eliminate, entering_scores, next_count, on_columns, shrunk
+from spkm.sources import ArraySource
+from spkm.sources import _base as source_module
+from tests import cases
+
+N_COLUMNS = 6  # of the table
+INSIDE = cases.frozen(np.array([0, 2, 3, 5]))  # those of the model
+METRICS = ["fixed", "scale", "relevances"]
+each_kernel = pytest.mark.parametrize("name", cases.KERNELS)
+# A factor for each of the four columns says nothing of others.
+each_kernel_of_any_columns = pytest.mark.parametrize("name", [name for name in cases.KERNELS if name != "nest"])
+
+
+def table(loss, n=17, m=1, kind=np.asarray):
+    weight = np.random.default_rng(4).uniform(0.5, 2, n)
+    return ArraySource(kind(cases.rows(n, N_COLUMNS)), cases.targets(loss, n, m), weight)
+
+
+def submodel(kernel, loss, metric="fixed", m=1, columns=INSIDE, n_basis=3, **penalties):
+    """Return a model of some columns with random parameters."""
+    machine = Machine(kernel, n_basis, metric, loss, **penalties)
+    model = machine.objective(table(loss, m=m).columns(columns)).model
+    return Submodel(machine, columns, model, cases.random_theta(model), 0.0)
+
+
+def on_fewer(kernel, kept):
+    """Return a kernel of some of its columns."""
+    if np.ndim(getattr(kernel, "factor", 0.0)):
+        return clone(kernel).set_params(factor=kernel.factor[kept])
+    return kernel
+
+
+def loss_after_deletion(current, source, deleted):
+    """Return the loss of a model whose columns are deleted from rows, basis and metric, by hand."""
+    kept = np.setdiff1d(np.arange(len(current.columns)), deleted)
+    view = current.model.terms[0].views[0]
+    params = current.model.unpack(current.theta)
+    metric = np.broadcast_to(view.factors(params.log_metric[0]), len(current.columns))[kept]
+    K = on_fewer(view.kernel, kept)(source.X[:, current.columns[kept]], params.basis[0][:, kept], metric)
+    F = K @ params.weights + params.intercept
+    loss = current.machine.loss
+    return loss.value(loss.totals(source.Y, F, source.w))
+
+
+@pytest.mark.parametrize("metric", METRICS)
+@each_kernel
+def test_a_column_left_out_is_a_column_deleted(name, metric):
+    current = submodel(cases.KERNELS[name], Log(), metric)
+    source = table(Log())
+    expected = [loss_after_deletion(current, source, [j]) for j in range(4)]
+    np.testing.assert_allclose(losses_without(current, source, Units(4)), expected, rtol=1e-9)
+    groups = ("a", "b", "a", "c")
+    expected = [loss_after_deletion(current, source, columns) for columns in ([0, 2], [1], [3])]
+    np.testing.assert_allclose(losses_without(current, source, Units(4, groups)), expected, rtol=1e-9)
+    sparse_rows = table(Log(), kind=cases.csr)
+    np.testing.assert_allclose(losses_without(current, sparse_rows, Units(4, groups)), expected, rtol=1e-9)
+
+
+@pytest.mark.parametrize("name", cases.LOSSES)
+def test_losses_of_every_kind_and_blocks_of_any_size(monkeypatch, name):
+    loss = cases.LOSSES[name]
+    current = submodel(RBF(0.3), loss, "relevances", m=2)
+    source = table(loss, m=2)
+    expected = [loss_after_deletion(current, source, [j]) for j in range(4)]
+    monkeypatch.setattr(source_module, "rows_per_block", lambda n_features, width: 5)
+    np.testing.assert_allclose(losses_without(current, table(loss, m=2), Units(4)), expected, rtol=1e-9)
+
+
+@each_kernel_of_any_columns
+@pytest.mark.parametrize("metric", METRICS)
+def test_predictions_are_those_of_the_columns_alone(name, metric):
+    current = submodel(cases.KERNELS[name], Log(), metric)
+    source = table(Log())
+    noise = source.X.copy()
+    noise[:, [1, 4]] = 1e9
+    F = current.predict(ArraySource(noise, source.Y))
+    np.testing.assert_array_equal(F, current.predict(source))
+    assert Log().value(Log().totals(source.Y, F, source.w)) == pytest.approx(loss_after_deletion(current, source, []))
+
+
+def test_the_least_useful_leaves_first():
+    source = table(Log(), n=40)
+    first = fit_submodel(
+        Machine(RBF(0.3), 3, "scale", Log(), [], [RKHSNorm(1e-3)]),
+        source,
+        np.arange(N_COLUMNS),
+        submodel(RBF(0.3), Log(), "scale", columns=np.arange(N_COLUMNS)).theta,
+        20,
+        np.random.default_rng(0),
+    )
+    models = eliminate(first, source, Units(N_COLUMNS), 2, np.random.default_rng(0))
+    assert models[0] is first
+    assert [len(model.columns) for model in models] == [6, 5, 4, 3, 2]
+    for before, after in pairwise(models):
+        left = np.flatnonzero(~np.isin(before.columns, after.columns))
+        losses = [loss_after_deletion(before, source, [j]) for j in range(len(before.columns))]
+        assert left.tolist() == [np.argmin(losses)]
+        assert after.model.n_features == len(after.columns) == len(before.columns) - 1
+
+
+@pytest.mark.parametrize("groups", [None, ("a", "b", "a", "c", "b", "d")])
+def test_the_least_relevant_leaves_first_where_the_evidence_has_learned_relevances(groups):
+    source = table(Squared(), n=40)
+    everything = np.arange(N_COLUMNS)
+    current = submodel(RBF(0.3), Squared(), "relevances", columns=everything, weight_penalties=[Evidence()])
+    first = fit_submodel(current.machine, source, everything, current.theta, 10, np.random.default_rng(0))
+    units = Units(N_COLUMNS, groups)
+    models = eliminate(first, source, units, 1, np.random.default_rng(0))
+    for before, after in pairwise(models):
+        inside = units.of(before.columns)
+        relevances = np.exp(before.model.unpack(before.theta).log_metric[0])
+        mean_squares = [np.mean(relevances[members] ** 2) for members in inside.members()]
+        np.testing.assert_array_equal(after.columns, before.columns[inside.label != np.argmin(mean_squares)])
+
+
+def test_groups_leave_together_and_several_at_a_time_while_there_are_many(monkeypatch):
+    monkeypatch.setattr(_eliminate, "NEXT_ITERATIONS", 2)
+    groups = np.arange(12) // 2
+    rng = np.random.default_rng(0)
+    X = cases.frozen(rng.standard_normal((30, 12)))
+    source = ArraySource(X, np.where(X[:, :1] + X[:, 4:5] > 0, 1.0, -1.0))
+    machine = Machine(Linear(1.0), 1, "fixed", Log(), [], [RKHSNorm(1e-2)])
+    start, params = machine.objective(source).model.zeros()
+    params.weights[...] = 1.0
+    first = fit_submodel(machine, source, np.arange(12), start, 20, rng)
+    monkeypatch.setattr(_eliminate, "next_count", lambda count: count - 2 if count > 2 else count - 1)
+    models = eliminate(first, source, Units(12, groups), 1, rng)
+    assert [len(model.columns) for model in models] == [12, 8, 4, 2]
+    for model in models:
+        np.testing.assert_array_equal(
+            np.isin(np.arange(12), model.columns)[::2], np.isin(np.arange(1, 12, 2), model.columns)
+        )
+    assert set(models[-2].columns) == {0, 1, 4, 5}
+    assert len(eliminate(models[-1], source, Units(12, groups), 1, rng)) == 1
+
+
+def test_no_fewer_are_kept_than_asked_for(monkeypatch):
+    monkeypatch.setattr(_eliminate, "next_count", lambda count: 1)
+    source = table(Squared())
+    first = submodel(Linear(1.0), Squared(), n_basis=1, weight_penalties=[RKHSNorm(1e-2)])
+    models = eliminate(first, source, Units(N_COLUMNS), 3, np.random.default_rng(0))
+    assert [len(model.columns) for model in models] == [4, 3]
+
+
+@given(st.integers(2, 5000))
+@settings(max_examples=100, deadline=None)
+def test_numbers_of_units_are_those_that_all_eliminations_share(count):
+    shared = [20]
+    while shared[-1] < 10_000:
+        shared.append(int(1.25 * shared[-1]))
+    below = next_count(count)
+    assert below == (count - 1 if count <= 20 else max(size for size in shared if size < count))
+    # A fifth leaves at most, or what is too many for the next number.
+    assert below >= 0.79 * count or count <= 20
+
+
+def test_a_fit_does_not_end_above_its_start():
+    source = table(Squared())
+    current = submodel(RBF(0.3), Squared(), "scale", weight_penalties=[RKHSNorm(1e-3)])
+    objective = current.machine.objective(source.columns(INSIDE))
+    fitted = fit_submodel(current.machine, source, INSIDE, current.theta, 30, np.random.default_rng(0))
+    assert fitted.objective < objective.value(current.theta)
+    assert fitted.objective == pytest.approx(objective.value(fitted.theta), rel=1e-6)
+    assert fitted.noise is None and fitted.machine is current.machine
+
+
+def test_the_noise_of_the_evidence_goes_with_the_model():
+    source = table(Squared(), n=40)
+    current = submodel(RBF(0.3), Squared(), "relevances", weight_penalties=[Evidence()])
+    fitted = fit_submodel(current.machine, source, INSIDE, current.theta, 10, np.random.default_rng(0))
+    assert fitted.machine.weight_penalties[0].noise == fitted.noise != current.machine.weight_penalties[0].noise
+    smaller = shrunk(fitted, source, np.array([0, 2]), 5, np.random.default_rng(0))
+    assert smaller.columns.tolist() == [0, 3] and smaller.noise is not None
+    assert current.machine.weight_penalties[0].noise == Evidence().noise
+
+
+# Columns that come and go.
+
+
+@pytest.mark.parametrize("metric", METRICS)
+@each_kernel_of_any_columns
+def test_the_order_of_columns_does_not_matter(name, metric):
+    current = submodel(cases.KERNELS[name], Log(), metric)
+    source = table(Log())
+    places = np.array([2, 0, 3, 1])
+    other = Submodel(current.machine, INSIDE[places], current.model, on_columns(current, places), 0.0)
+    np.testing.assert_allclose(other.predict(source), current.predict(source), rtol=1e-10, atol=1e-12)
+
+
+@pytest.mark.parametrize("metric", METRICS)
+@each_kernel_of_any_columns
+def test_columns_that_leave_are_deleted_and_all_else_stays(name, metric):
+    current = submodel(cases.KERNELS[name], Log(), metric)
+    source = table(Log())
+    kept = np.array([0, 2])
+    model = current.machine.objective(source.columns(INSIDE[kept])).model
+    other = Submodel(current.machine, INSIDE[kept], model, on_columns(current, kept), 0.0)
+    F = other.predict(source)
+    assert Log().value(Log().totals(source.Y, F, source.w)) == pytest.approx(
+        loss_after_deletion(current, source, [1, 3])
+    )
+
+
+@pytest.mark.parametrize("metric", METRICS)
+@pytest.mark.parametrize("kernel", [Linear(0.5), Polynomial(3, 1.0, 0.4), Polynomial(2, 0.0, 0.5)])
+def test_new_columns_leave_a_kernel_of_a_dot_product_as_it_is(kernel, metric):
+    current = submodel(kernel, Log(), metric)
+    source = table(Log())
+    places = np.array([0, -1, 1, 2, -1, 3])
+    model = current.machine.objective(source).model
+    theta = on_columns(current, places)
+    np.testing.assert_array_equal(model.unpack(theta).basis[0][:, [1, 4]], 0)
+    other = Submodel(current.machine, np.arange(N_COLUMNS), model, theta, 0.0)
+    np.testing.assert_allclose(other.predict(source), current.predict(source), rtol=1e-10, atol=1e-12)
+    if metric == "relevances":
+        log_metric, old = model.unpack(theta).log_metric[0], current.model.unpack(current.theta).log_metric[0]
+        np.testing.assert_allclose(log_metric[[1, 4]], old.mean())
+        np.testing.assert_array_equal(log_metric[INSIDE], old)
+
+
+def normalized(parts, units, outside):
+    """Return the larger of two gradients' norms by unit, each over its median; minus infinity inside."""
+    scores = np.zeros(len(units.size))
+    for part in parts:
+        norms = units.norms(np.where(outside, part, 0.0))
+        scores = np.maximum(scores, norms / max(np.median(norms), 1e-300))
+    scores[units.label[~outside]] = -np.inf
+    return scores
+
+
+def slopes_by_differences(current, source):
+    """Return the derivatives of the loss in every basis entry of all columns; those outside have relevance 1."""
+    old, view, loss = current.model.unpack(current.theta), current.model.terms[0].views[0], current.machine.loss
+    factors = np.ones(N_COLUMNS)
+    factors[current.columns] = view.factors(old.log_metric[0])
+    U = np.zeros((len(old.weights), N_COLUMNS))
+    U[:, current.columns] = old.basis[0]
+
+    def loss_of(V):
+        F = view.kernel(source.X, V, factors) @ old.weights + old.intercept
+        return loss.value(loss.totals(source.Y, F, source.w))
+
+    steps = 1e-5 * np.eye(U.size).reshape(-1, *U.shape)
+    return np.reshape([(loss_of(U + step) - loss_of(U - step)) / 2e-5 for step in steps], U.shape)
+
+
+@pytest.mark.parametrize("groups", [None, ("a", "b", "a", "c", "b", "d")])
+@pytest.mark.parametrize("metric", METRICS)
+@pytest.mark.parametrize(("loss", "m"), [(Log(), 1), (Log(), 3), (Cosine(), 2)])
+def test_scores_outside_are_the_slopes_of_basis_entries_for_a_polynomial(loss, m, metric, groups):
+    current = submodel(Polynomial(3, 1.0, 0.4), loss, metric, m, columns=np.array([0, 2]))
+    source = table(loss, m=m)
+    outside = ~np.isin(np.arange(N_COLUMNS), current.columns)
+    units = Units(N_COLUMNS, groups)
+    found = entering_scores(current, source, units)
+    expected = normalized([slopes_by_differences(current, source)], units, outside)
+    inside = np.isneginf(expected)
+    np.testing.assert_array_equal(np.isneginf(found), inside)
+    np.testing.assert_allclose(found[~inside], expected[~inside], rtol=1e-5)
+    assert inside.any() and np.all(found[~inside] > 0)
+
+
+@pytest.mark.parametrize("metric", METRICS)
+@each_kernel_of_any_columns
+def test_scores_outside_are_gradients_of_entries_and_relevances(name, metric):
+    kernel = cases.KERNELS[name]
+    current = submodel(kernel, Log(), metric, columns=np.array([0, 2]))
+    source = table(Log())
+    old = current.model.unpack(current.theta)
+    outside = ~np.isin(np.arange(N_COLUMNS), current.columns)
+
+    def loss_of(j, relevance, entry):
+        """Return the loss with column j, of a small relevance, at ``entry`` in the basis (R,)."""
+        columns = np.append(current.columns, j)
+        view = current.model.terms[0].views[0]
+        factors = np.append(np.broadcast_to(view.factors(old.log_metric[0]), 2), relevance)
+        K = kernel(source.X[:, columns], np.column_stack([old.basis[0], entry]), factors)
+        return Log().value(Log().totals(source.Y, K @ old.weights + old.intercept, source.w))
+
+    w, t, nothing = 1e-5, 1e-2, np.zeros(3)
+    of_entries, of_relevances = np.zeros((3, N_COLUMNS)), np.zeros((1, N_COLUMNS))
+    for j in np.flatnonzero(outside):
+        of_relevances[0, j] = (loss_of(j, w, nothing) - loss_of(j, -w, nothing)) / (2 * w)
+        for r, e in enumerate(t * np.eye(3)):
+            of_entries[r, j] = (loss_of(j, w, e) - loss_of(j, w, -e)) / (2 * t * w)
+    expected = normalized([of_entries, of_relevances], Units(N_COLUMNS), outside)
+    found = entering_scores(current, source, Units(N_COLUMNS))
+    np.testing.assert_array_equal(np.isneginf(found), ~outside)
+    np.testing.assert_allclose(found[outside], expected[outside], rtol=1e-3)
+
+
+@pytest.mark.parametrize("name", cases.LOSSES)
+def test_scores_do_not_depend_on_blocks_or_storage(monkeypatch, name):
+    # The slope of the cosine mixes sums over all rows: a block alone does not know them.
+    loss = cases.LOSSES[name]
+    current = submodel(RBF(0.3), loss, "scale", m=2, columns=np.array([0, 2]))
+    expected = entering_scores(current, table(loss, m=2), Units(N_COLUMNS))
+    np.testing.assert_allclose(entering_scores(current, table(loss, m=2, kind=cases.csr), Units(N_COLUMNS)), expected)
+    monkeypatch.setattr(source_module, "rows_per_block", lambda n_features, width: 5)
+    np.testing.assert_allclose(entering_scores(current, table(loss, m=2), Units(N_COLUMNS)), expected)
+
+
+def test_nothing_is_outside_a_model_of_all_columns():
+    current = submodel(RBF(0.3), Log(), columns=np.arange(N_COLUMNS))
+    assert np.all(np.isneginf(entering_scores(current, table(Log()), Units(N_COLUMNS))))
+
+
+def test_a_column_that_the_loss_asks_for_has_the_highest_score():
+    rng = np.random.default_rng(0)
+    X = cases.frozen(rng.standard_normal((60, N_COLUMNS)))
+    for target, kernel in ((X[:, 4:5], Linear(1.0)), (X[:, 4:5] ** 2 - 1, RBF(0.3))):
+        source = ArraySource(X, np.asarray(X[:, :1] + target))
+        current = submodel(kernel, Squared(), columns=np.array([0]), weight_penalties=[RKHSNorm(1e-3)])
+        fitted = fit_submodel(current.machine, source, current.columns, current.theta, 20, rng)
+        assert np.argmax(entering_scores(fitted, source, Units(N_COLUMNS))) == 4

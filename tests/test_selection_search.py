@@ -1,0 +1,417 @@
+"""The search: it finds what is there, keeps to its budget, leaves a record, and its decisions hold on all rows."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from spkm.kernels import RBF, Linear, Polynomial
+from spkm.losses import Log, Squared
+from spkm.objective import Objective
+from spkm.penalties import Evidence, RKHSNorm
+from spkm.selection import Candidate, Choice, Fold, Judge, Machine, Search, Units, _search, fit_submodel
+from spkm.selection._judge import scaled_losses
+from spkm.selection._search import Start
+from spkm.sources import ArraySource
+from tests import cases
+from tests.quick_search import quick_search
+
+
+@pytest.fixture(autouse=True)
+def quick():
+    with quick_search():
+        yield
+
+
+def machine_of(source, kernel, n_basis, loss, evidence=False):
+    """Return a machine with numbers that depend on the rows alone."""
+    kernel = kernel.resolved(source.dense(np.arange(source.n_rows)), source.w[:, 0])
+    metric = "relevances" if evidence else "scale" if kernel.stationary else "fixed"
+    penalty = Evidence() if evidence else RKHSNorm(0.1 / source.total_weight)
+    return Machine(kernel, n_basis, metric, loss, [], [penalty], 0.0 if evidence else 3.0 / source.total_weight)
+
+
+def candidate(kernel, loss, n_basis=1, evidence=False, **settings):
+    return Candidate(
+        type(kernel).__name__.lower(),
+        kernel,
+        n_basis,
+        lambda source, kernel, n_basis: machine_of(source, kernel, n_basis, loss, evidence),
+        **settings,
+    )
+
+
+def linear_rows(n=80, d=8, seed=0):
+    """Return rows, and classes by a line in columns 1 and 4."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, d))
+    return cases.frozen(X), cases.frozen(
+        np.where(X[:, [1]] - 1.5 * X[:, [4]] + 0.1 * rng.standard_normal((n, 1)) > 0, 1.0, -1.0)
+    )
+
+
+def product_rows(n=100, d=6, seed=0):
+    """Return rows, and a target that is the product of columns 0 and 3."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, d))
+    return cases.frozen(X), cases.frozen(X[:, [0]] * X[:, [3]] + 0.05 * rng.standard_normal((n, 1)))
+
+
+def search_of(
+    rows, loss, candidates, *, groups=None, max_features="all", n_folds=2, scorer=None, on_step=None, kind=np.asarray
+):
+    """Return a search over folds of every other row, and a fold of all rows."""
+    X, Y = rows
+    d = X.shape[1]
+    folds = []
+    for k in range(n_folds):
+        test = np.arange(len(X)) % n_folds == k
+        source = ArraySource(kind(X[~test]), Y[~test])
+        folds.append(Fold(source, ArraySource(kind(X[test]), Y[test]), np.random.default_rng(k)))
+    judge = Judge(folds, loss, scorer)
+    most = d if max_features == "all" else max_features
+    search = Search(judge, candidates, Units(d, groups), most, True, on_step)
+    return search, Fold(ArraySource(kind(X), Y), None, np.random.default_rng(9))
+
+
+# What it finds.
+
+
+@pytest.mark.parametrize(
+    ("kernel", "n_basis", "kind"),
+    [
+        (Linear(1.0), 1, np.asarray),
+        (Linear(1.0), 1, cases.csr),
+        (Polynomial(2, 1.0, 1.0), 2, np.asarray),
+        (RBF("mean"), 2, cases.csr),
+    ],
+    ids=["linear", "linear, csr", "polynomial", "rbf, csr"],
+)
+def test_the_columns_of_a_line(kernel, n_basis, kind):
+    search, everything = search_of(linear_rows(), Log(), [candidate(kernel, Log(), n_basis)], kind=kind)
+    choice = search.run()
+    model = search.refit(choice, everything)
+    assert model.columns.tolist() == [1, 4]
+    assert choice.n_units == 2 and len(choice.models) == 2
+    X, Y = linear_rows(200, seed=5)
+    assert np.mean((model.predict(ArraySource(X, Y)) > 0) == (Y > 0)) > 0.93
+
+
+@pytest.mark.parametrize(
+    ("kernel", "n_basis"), [(Polynomial(2, 1.0, 1.0), 4), (RBF("mean"), 6)], ids=["polynomial", "rbf"]
+)
+def test_the_columns_of_a_product(monkeypatch, kernel, n_basis):
+    monkeypatch.setattr(_search, "FIRST_ITERATIONS", 40)
+    search, everything = search_of(product_rows(), Squared(), [candidate(kernel, Squared(), n_basis)])
+    model = search.refit(search.run(), everything)
+    assert model.columns.tolist() == [0, 3]
+    X, Y = product_rows(200, seed=5)
+    assert np.mean((model.predict(ArraySource(X, Y)) - Y) ** 2) < 0.3 * Y.var()
+
+
+def test_the_kernel_that_fits_wins_the_race(monkeypatch):
+    monkeypatch.setattr(_search, "FIRST_ITERATIONS", 30)
+    kernels = [candidate(Linear(1.0), Squared()), candidate(Polynomial(2, 1.0, 1.0), Squared(), 4)]
+    search, _ = search_of(product_rows(), Squared(), kernels)
+    assert search.run().candidate.name == "polynomial"
+    X, _ = product_rows()
+    line = X[:, [0]] - X[:, [3]] + 0.5 * np.random.default_rng(0).standard_normal((len(X), 1))
+    search, _ = search_of((X, line), Squared(), kernels)
+    assert search.run().candidate.name == "linear"  # the polynomial holds every line: among equals the first
+
+
+def test_no_selection_keeps_all_columns():
+    X, Y = linear_rows()
+    kernel = candidate(RBF("mean"), Log(), 2, factors=(10.0, 1.0))
+    search, everything = search_of((X, Y), Log(), [kernel], max_features=None)
+    choice = search.run()
+    for model in (*choice.models, search.refit(choice, everything)):
+        np.testing.assert_array_equal(model.columns, np.arange(8))
+    assert {record["stage"] for record in search.records} == {"elimination", "strength"}
+    assert {record["mean_n_features"] for record in search.records} == {8.0}
+
+
+# Budget and groups.
+
+
+GROUPS = cases.frozen(np.array([0, 1, 1, 2, 3, 3, 4, 4, 4]))  # the line below needs units 1 and 3
+
+
+def grouped_rows(n=60, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, 9))
+    F = X[:, [1]] + X[:, [2]] - X[:, [4]] + X[:, [5]]
+    return cases.frozen(X), cases.frozen(np.where(F > 0, 1.0, -1.0))
+
+
+def assert_whole(columns, groups):
+    units = Units(len(groups), groups)
+    np.testing.assert_array_equal(columns, units.columns(np.unique(units.label[columns])))
+
+
+@pytest.mark.parametrize("kernel", [Linear(1.0), RBF("mean")], ids=["linear", "rbf"])
+def test_groups_enter_and_leave_together(kernel):
+    search, everything = search_of(grouped_rows(), Log(), [candidate(kernel, Log(), 2)], groups=GROUPS)
+    choice = search.run()
+    for model in (*choice.models, search.refit(choice, everything), *search.sequence(choice, everything)):
+        assert_whole(model.columns, GROUPS)
+    assert {1, 2, 4, 5} <= set(search.refit(choice, everything).columns)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "most", "groups"),
+    [
+        (Linear(1.0), 1, None),
+        (Linear(1.0), 3, None),
+        (Linear(1.0), 1, GROUPS),
+        (Linear(1.0), 3, GROUPS),
+        (Polynomial(2, 1.0, 1.0), 2, None),
+        (RBF("mean"), 3, GROUPS),
+    ],
+)
+def test_the_budget_is_hard(kernel, most, groups):
+    search, everything = search_of(
+        grouped_rows(), Log(), [candidate(kernel, Log(), 2)], groups=groups, max_features=most
+    )
+    choice = search.run()
+    for model in (*choice.models, search.refit(choice, everything)):
+        assert 1 <= len(model.columns) <= most
+        if groups is not None:
+            assert_whole(model.columns, groups)
+
+
+def choice_of(search, candidate, columns, n_units):
+    """Return a choice of given columns in every fold."""
+    models = []
+    for fold in search.folds:
+        source = fold.train.columns(columns)
+        machine = candidate.build(source, candidate.kernel, candidate.n_basis)
+        theta, params = machine.objective(source).model.zeros()
+        params.weights[...] = 1.0
+        models.append(fit_submodel(machine, fold.train, columns, theta, 5, fold.rng))
+    losses = search.judge.losses(models)
+    return Choice(candidate, Start(None, 0), 1.0, n_units, models, losses, search.judge.mean(losses))
+
+
+def test_the_budget_holds_where_all_rows_want_larger_groups_than_the_folds():
+    # Two single columns were chosen in the folds; of all rows the two units to keep have two columns each.
+    line = candidate(Linear(1.0), Log())
+    search, everything = search_of(grouped_rows(), Log(), [line], groups=GROUPS, max_features=3)
+    choice = choice_of(search, line, np.array([0, 3]), 2)
+    assert len(search.refit(choice, everything).columns) <= 3
+
+
+def test_a_polish_that_brings_larger_groups_keeps_the_budget():
+    # Four single columns were chosen. Of the units that come back the best two are groups of three: as a model they
+    # exceed the budget of five.
+    groups = np.array([0, 1, 1, 1, 2, 2, 2, 3, 4, 5])
+    X = cases.frozen(np.random.default_rng(0).standard_normal((60, 10)))
+    Y = np.where(X[:, 1:4].sum(axis=1, keepdims=True) > X[:, 4:7].sum(axis=1, keepdims=True), 1.0, -1.0)
+    line = candidate(Linear(1.0), Log())
+    search, _ = search_of((X, Y), Log(), [line], groups=groups, max_features=5)
+    polished = search._polished(choice_of(search, line, np.array([0, 7, 8, 9]), 4))
+    assert max(len(model.columns) for model in polished.models) <= 5
+
+
+def test_a_number_of_units_is_not_less_than_what_was_judged():
+    # Where the folds' models differ in size there is no model of the smaller size in the other fold.
+    line = candidate(Linear(1.0), Log())
+    search, _ = search_of(linear_rows(), Log(), [line])
+    few = choice_of(search, line, np.array([1, 4]), 2).models[0]
+    more = choice_of(search, line, np.array([0, 1, 2, 4]), 4).models[1]
+    choice = choice_of(search, line, np.array([1, 4]), 4)
+    picked = search._picked(choice, "strength", [[few], [more]])
+    assert [len(model.columns) for model in picked.models] == [2, 4]
+    assert picked.n_units == 4
+
+
+# Strengths and numbers of vectors.
+
+
+def test_the_strength_with_the_lowest_held_out_loss_is_taken():
+    line = candidate(Linear(1.0), Log(), factors=(1e4, 100.0, 1.0))
+    search, everything = search_of(linear_rows(), Log(), [line])
+    choice = search.run()
+    tried = {r["strength_factor"]: r["mean_test_loss"] for r in search.records if r["stage"] == "strength"}
+    assert set(tried) == {1e4, 100.0}  # the elimination was done with 1
+    assert search.judge.mean(choice.losses) <= min(tried.values())
+    assert choice.factor == 1.0 or search.judge.mean(choice.losses) == tried[choice.factor]
+    model = search.refit(choice, everything)
+    assert model.machine.weight_penalties[0].strength == pytest.approx(choice.factor * 0.1 / 80)
+
+
+def test_a_strength_at_the_end_of_the_grid_is_told():
+    # Less of a penalty is always better on a line without noise.
+    X, _ = linear_rows(120)
+    Y = np.asarray(X[:, [1]] - X[:, [4]])
+    line = candidate(Linear(1.0), Squared(), factors=(1e4, 1e3))
+    search, _ = search_of((X, Y), Squared(), [line])
+    choice = search.run()
+    assert choice.factor == 1e3 and choice.at_edge == ("strength of the penalty",)
+    _search.BEYOND = 2  # the fixture restores it
+    search, _ = search_of((X, Y), Squared(), [line])
+    assert search.run().factor == pytest.approx(10.0)
+
+
+def test_the_evidence_has_no_strength_to_try():
+    X, Y = product_rows(60)
+    machine = candidate(RBF("mean"), Squared(), 4, evidence=True, factors=(100.0, 10.0, 1.0))
+    search, _ = search_of((X, Y), Squared(), [machine], max_features=None)
+    choice = search.run()
+    assert choice.at_edge == ()
+    assert "strength" not in {record["stage"] for record in search.records}
+
+
+def test_vectors_are_added_while_held_out_rows_gain():
+    X, Y = product_rows(80)
+    machine = candidate(RBF("mean"), Squared(), 2, sizes=(1, 2, 4, 6, 8))
+    search, everything = search_of((X, Y), Squared(), [machine], max_features=3)
+    choice = search.run()
+    sizes = [record["n_basis"] for record in search.records if record["stage"] == "size"]
+    assert sizes == [1, 2, 4, 6, 8][: len(sizes)] and len(sizes) >= 3
+    assert choice.n_basis in sizes and choice.n_basis > 1
+    model = search.refit(choice, everything)
+    assert len(model.columns) <= 3 and model.model.n_basis <= choice.n_basis
+    assert ("number of basis vectors" in choice.at_edge) == (choice.n_basis == 8)
+    assert [r["stage"] for r in search.records][-1] == "pruning"
+
+
+def test_one_vector_where_one_does_it_all():
+    machine = candidate(Polynomial(1, 0.0, 1.0), Log(), 2, sizes=(1, 2, 3))
+    search, everything = search_of(linear_rows(), Log(), [machine])
+    choice = search.run()
+    assert choice.n_basis == 1 and search.refit(choice, everything).model.n_basis == 1
+
+
+# Records, steps, seeds, all rows.
+
+
+def test_every_model_that_was_judged_is_in_the_record():
+    told = []
+    kernels = [candidate(Linear(1.0), Log()), candidate(RBF("mean"), Log(), 2)]
+    search, _ = search_of(linear_rows(60), Log(), kernels, on_step=told.append)
+    search.run()
+    names = ("kernel", "stage", "strength_factor", "mean_n_features", "n_basis", "mean_test_loss", "error_test_loss")
+    for record in search.records:
+        assert tuple(record) == names
+        assert np.isfinite(record["mean_test_loss"]) and record["error_test_loss"] >= 0
+        assert 1 <= record["mean_n_features"] <= 8
+        assert np.isnan(record["strength_factor"]) == (record["stage"] == "path")
+    assert {"path", "elimination", "polish"} <= {record["stage"] for record in search.records}
+    assert {record["kernel"] for record in search.records if record["stage"] == "elimination"} == {"linear", "rbf"}
+    for kernel in ("linear", "rbf"):
+        eliminated = [r for r in search.records if r["stage"] == "elimination" and r["kernel"] == kernel]
+        assert min(r["mean_n_features"] for r in eliminated) == 1
+    for word in ("path", "elimination", "polish"):
+        assert any(word in text for text in told)
+
+
+def test_a_kernel_has_one_name_in_all_stages():
+    search, _ = search_of(linear_rows(60), Log(), [candidate(Linear(1.0), Log())])
+    search.run()
+    assert {record["kernel"] for record in search.records} == {"linear"}
+
+
+def test_held_out_losses_of_a_record_are_those_of_the_models():
+    search, _ = search_of(linear_rows(), Log(), [candidate(Linear(1.0), Log())])
+    choice = search.run()
+    rows = [scaled_losses(m, fold.test, Log()) for m, fold in zip(choice.models, search.folds, strict=True)]
+    np.testing.assert_array_equal(choice.losses, np.concatenate(rows))
+    assert any(record["mean_test_loss"] == pytest.approx(np.mean(np.concatenate(rows))) for record in search.records)
+
+
+def test_the_same_seeds_make_the_same_choice():
+    def run():
+        search, everything = search_of(linear_rows(60, 5), Log(), [candidate(RBF("mean"), Log(), 2)])
+        choice = search.run()
+        return choice, search.refit(choice, everything), search.records
+
+    (a, model, records), (b, again, others) = run(), run()
+    np.testing.assert_array_equal(a.losses, b.losses)
+    np.testing.assert_array_equal(model.theta, again.theta)
+    np.testing.assert_equal(records, others)
+
+
+def test_a_refit_looks_at_all_rows():
+    line = candidate(Linear(1.0), Squared())
+    X, _ = linear_rows()
+    Y = cases.frozen(X[:, [1]] - 1.5 * X[:, [4]] + 2.0)
+    search, everything = search_of((X, Y), Squared(), [line])
+    choice = search.run()
+    model = search.refit(choice, everything)
+    # The strength is that of all rows, and the objective that on all rows.
+    assert model.machine.weight_penalties[0].strength == pytest.approx(0.1 / 80)
+    objective = model.machine.objective(everything.train.columns(model.columns))
+    assert model.objective == pytest.approx(objective.value(model.theta), rel=1e-6)
+    other = Fold(ArraySource(X, -Y), None, np.random.default_rng(9))
+    np.testing.assert_allclose(
+        search.refit(choice, other).predict(everything.train), -model.predict(everything.train), atol=0.05
+    )
+
+
+def test_a_sequence_goes_down_to_one_unit():
+    search, everything = search_of(linear_rows(), Log(), [candidate(RBF("mean"), Log(), 2)])
+    choice = search.run()
+    models = search.sequence(choice, everything)
+    counts = [len(model.columns) for model in models]
+    assert counts[-1] == 1 and counts == sorted(counts, reverse=True)
+    for before, after in pairwise(models):
+        assert set(after.columns) < set(before.columns)
+
+
+@pytest.mark.parametrize("gamma", [1.0, 0.25, 3.0])
+def test_a_fit_from_a_path_begins_with_the_paths_own_predictions(monkeypatch, gamma):
+    # A kernel whose gamma the user gives has its path with that gamma.
+    kernel = Polynomial(2, 1.0, gamma)
+    search, everything = search_of(linear_rows(), Log(), [candidate(kernel, Log(), 4)])
+    paths = search._paths(everything, [kernel])
+    point = paths[kernel][0][0]
+    starts = []
+
+    def keep_start(machine, source, columns, theta, max_iter, rng):
+        starts.append((machine, columns, theta))
+        return fit_submodel(machine, source, columns, theta, max_iter, rng)
+
+    monkeypatch.setattr(_search, "fit_submodel", keep_start)
+    search._first(search.candidates[0], everything, Start(kernel, point.step), paths, 1.0)
+    machine, columns, theta = starts[0]
+    model = machine.objective(everything.train.columns(columns)).model
+    F = model.predict(everything.train.columns(columns).block(0, 80), theta)
+    np.testing.assert_allclose(F, point.predict(everything.train), rtol=1e-8, atol=1e-8)
+
+
+@pytest.mark.parametrize("call", [1, 20, 100])
+def test_an_interrupt_ends_the_search(monkeypatch, call):
+    # Solvers keep what they have when they are interrupted; a search that went on would need one Ctrl-C for each fit.
+    evaluate, calls = Objective.value_and_gradient, []
+
+    def interrupted(self, theta):
+        calls.append(1)
+        if len(calls) == call:
+            raise KeyboardInterrupt
+        return evaluate(self, theta)
+
+    search, _ = search_of(linear_rows(), Log(), [candidate(RBF("mean"), Log(), 2)])
+    monkeypatch.setattr(Objective, "value_and_gradient", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        search.run()
+
+
+def test_a_scorer_decides_alone():
+    # One likes models of many columns, the other of few, whatever their losses are.
+    for sign, n_columns in ((1.0, 8), (-1.0, 1)):
+        search, everything = search_of(
+            linear_rows(60),
+            Log(),
+            [candidate(Polynomial(2, 1.0, 1.0), Log(), 2)],
+            scorer=lambda model, fold, sign=sign: sign * len(model.columns),
+        )
+        assert len(search.refit(search.run(), everything).columns) == n_columns
+
+
+def test_a_target_of_nothing_is_no_error():
+    X, Y = product_rows(40)
+    for kernel in (Linear(1.0), RBF("mean")):
+        search, everything = search_of((X, np.zeros_like(Y)), Squared(), [candidate(kernel, Squared(), 2)])
+        model = search.refit(search.run(), everything)
+        np.testing.assert_allclose(model.predict(everything.train), 0, atol=1e-3)
