@@ -11,7 +11,10 @@ from pathlib import Path
 from benchmarks._data import Settings
 from benchmarks._report import print_facts, print_table
 
-ALWAYS = "gradient passes memory large binary regression mnist sarcos varpro svc".split()
+ALWAYS = (
+    "gradient passes memory large binary regression mnist sarcos varpro svc "
+    "simulated wide_sets small_sets noise_columns lassonet_time exactness very_wide parity"
+).split()
 BY_NAME_ONLY = ["crossover"]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+import sys
 import warnings
 from collections import Counter
 from dataclasses import dataclass
@@ -81,6 +82,22 @@ class Row:
         reach = "" if self.reach is None else f"{self.reach.relation} {self.form.format(self.reach.limit)}"
         measured = self.measured if isinstance(self.measured, str) else self.bound + self.form.format(self.measured)
         return [self.what, reach, measured + ("" if self.reached else " *"), *self.more]
+
+
+def with_error(differences: np.ndarray) -> str:
+    """Return the mean of paired differences, with its sign and its standard error."""
+    error = f" ± {standard_error(differences):.2f}" if len(differences) > 1 else ""
+    return f"{differences.mean():+.2f}{error}"
+
+
+def standard_error(values: np.ndarray) -> float:
+    """Return the standard error of the mean; NaN of a single value."""
+    return float(values.std(ddof=1) / np.sqrt(len(values))) if len(values) > 1 else np.nan
+
+
+def progress(text: str) -> None:
+    """Print a line on the error stream: what a long benchmark has so far, beside the table."""
+    print(text, file=sys.stderr, flush=True)
 
 
 def print_facts() -> None:

@@ -9,19 +9,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-from sklearn.preprocessing import StandardScaler
-from sklearn.svm import SVC
 
 from benchmarks._data import Settings, thirds
-from benchmarks._report import Row, at_least
+from benchmarks._neighbours import tuned_svc
+from benchmarks._report import Row, at_least, standard_error, with_error
 from spkm import SPKMClassifier
 
 COLUMNS = ("SVC", "difference", "vectors of SVC")
 SETS = ("breast_cancer_wisconsin", "early_diabetes", "ionosphere", "qsar_biodeg")
 SIZES = (10, 5, 1)
 REACH = {10: at_least(0.0), 5: at_least(-0.3)}
-C_GRID = 2.0 ** np.arange(-3, 10)
-GAMMA_GRID = 2.0 ** np.arange(-6, 4)  # over the number of columns
 
 
 def run(settings: Settings) -> Iterator[Row]:
@@ -46,32 +43,12 @@ def run(settings: Settings) -> Iterator[Row]:
 def compare(X: np.ndarray, y: np.ndarray, seed: int, quick: bool) -> tuple[float, int, dict[int, float]]:
     """Return the SVC's test accuracy in percent, its number of vectors, and our accuracy by that of ours."""
     train, validation, test = thirds(len(y), seed)
-    svc, scaler = tuned_svc(X, y, train, validation, quick)
-    accuracy = 100 * svc.score(scaler.transform(X[test]), y[test])
+    svc = tuned_svc(X, y, train, validation, step=4 if quick else 1)
+    accuracy = 100 * svc.score(X[test], y[test])
     ours = {
         R: 100 * SPKMClassifier(R, random_state=seed).fit(X[train], y[train]).score(X[test], y[test]) for R in SIZES
     }
-    return accuracy, int(svc.n_support_.sum()), ours
-
-
-def tuned_svc(
-    X: np.ndarray, y: np.ndarray, train: np.ndarray, validation: np.ndarray, quick: bool
-) -> tuple[SVC, StandardScaler]:
-    """Return the SVC that is best on the validation rows (the smoothest of equals), and its scaler."""
-    scaler = StandardScaler().fit(X[train])
-    A, B = scaler.transform(X[train]), scaler.transform(X[validation])
-    step = 4 if quick else 1
-    fits = [SVC(C=C, gamma=g / X.shape[1]).fit(A, y[train]) for C in C_GRID[::step] for g in GAMMA_GRID[::step]]
-    return max(fits, key=lambda svc: svc.score(B, y[validation])), scaler
-
-
-def with_error(differences: np.ndarray) -> str:
-    error = f" ± {standard_error(differences):.2f}" if len(differences) > 1 else ""
-    return f"{differences.mean():+.2f}{error}"
-
-
-def standard_error(values: np.ndarray) -> float:
-    return float(values.std(ddof=1) / np.sqrt(len(values))) if len(values) > 1 else np.nan
+    return accuracy, int(svc[-1].n_support_.sum()), ours
 
 
 def _vectors(R: int) -> str:
