@@ -21,8 +21,9 @@ SETS = ("breast_cancer_wisconsin", "early_diabetes", "ionosphere", "qsar_biodeg"
 ALL = "all columns"
 MODELS = {
     ALL: partial(SPKMClassifier, n_basis=10),
-    "SPKMClassifierCV()": SPKMClassifierCV,
-    "10 vectors, strict": partial(SPKMClassifier, n_basis=10, selection="strict"),
+    "SPKMClassifierCV(max_basis=10)": partial(SPKMClassifierCV, max_basis=10),
+    "... of at most half the columns": partial(SPKMClassifierCV, max_basis=10, max_features="half"),
+    "10 vectors, strict, at most half": partial(SPKMClassifier, n_basis=10, selection="strict", max_features="half"),
 }
 
 
@@ -34,7 +35,10 @@ def run(settings: Settings) -> Iterator[Row]:
             train, validation, test = thirds(len(y), seed)
             rows = train if settings.quick else np.concatenate([train, validation])
             for who, make in MODELS.items():
-                model, seconds = timed(partial(make(random_state=seed).fit, X[rows], y[rows]))
+                model = make(random_state=seed)
+                if model.max_features is not None:
+                    model.set_params(max_features=X.shape[1] // 2)
+                model, seconds = timed(partial(model.fit, X[rows], y[rows]))
                 found[who].append(Outcome.of(model, X[test], y[test], seconds))
                 progress(f"{name}, split {seed}, {who}: {found[who][-1]}")
         accuracy = {who: np.array([o.accuracy for o in outcomes]) for who, outcomes in found.items()}

@@ -61,6 +61,8 @@ PENALTIES = {
     "l2": penalties.SquaredL2(0.7),
     "l1": penalties.L1(0.4),
     "l1, nonnegative": penalties.L1(0.4, nonnegative=True),
+    "features, nonnegative": penalties.GroupL2(0.4, nonnegative=True),
+    "sparse groups, nonnegative": penalties.GroupL2(0.4, groups=GROUPS, l1_ratio=0.3, nonnegative=True),
     "elastic_net": penalties.ElasticNet(0.6, 0.3),
     "l1_ball": penalties.L1Ball(1.5),
     "features": penalties.GroupL2(0.5),

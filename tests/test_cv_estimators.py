@@ -129,6 +129,13 @@ def test_without_selection_all_columns_are_kept(careful, case):
         model.set_params(max_features=2).fit(X, y)
 
 
+def test_what_an_earlier_fit_left_behind_goes(case):
+    model, X, y = case
+    assert hasattr(model.fit(X, y), "feature_importances_")
+    model.set_params(selection=None).fit(X, y)
+    assert not hasattr(model, "feature_importances_") and set(model.cv_results_["mean_n_features"]) == {5.0}
+
+
 def test_budget_and_groups(careful, case):
     model, X, y = case
     model.set_params(max_features=1).fit(X, y)
@@ -346,6 +353,8 @@ def test_weights_of_rows_are_used_in_fit_and_judgement(case):
     repeated = np.repeat(np.arange(48), weight)
     again = clone(model).set_params(cv=PredefinedSplit(fold[repeated])).fit(X[repeated], y[repeated])
     assert_same_fit(once, again, X)
+    for name in ("mean_test_loss", "error_test_loss"):  # a row twice is not two draws
+        np.testing.assert_allclose(once.cv_results_[name], again.cv_results_[name], rtol=1e-6)
     assert not np.array_equal(scores(once, X), scores(model.fit(X, y), X))
 
 

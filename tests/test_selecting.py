@@ -400,6 +400,8 @@ def test_what_a_search_leaves_behind_goes_with_the_next_fit():
     model.set_params(selection=None, max_features=None).fit(X, y)
     assert not np.isnan(model.basis_vectors_).any() and model.get_support().all()
     assert not hasattr(model, "feature_importances_") and not hasattr(model, "cv_results_")
+    model = SPKMClassifier(**LINE).fit(X, y).set_params(n_basis="auto", max_basis=1, selection=None, max_features=None)
+    assert not hasattr(model.fit(X, y), "feature_importances_") and hasattr(model, "cv_results_")
 
 
 # The number of vectors.
@@ -720,6 +722,19 @@ def test_an_interrupt_ends_the_fit(monkeypatch):
     with pytest.raises(KeyboardInterrupt):
         SPKMClassifier(**LINE).fit(X, labels(X))
     assert len(calls) == 20
+
+
+def test_an_interrupt_after_the_race_keeps_its_choice(careful, monkeypatch):
+    X = rows()
+    monkeypatch.setattr(_search.Search, "_with_strength", interrupted)
+    with pytest.warns(UserWarning, match="The search was interrupted; its best choice so far is kept") as caught:
+        model = SPKMClassifier(**LINE).fit(X, labels(X))
+    assert caught[0].filename == __file__  # the user's own line
+    assert_only_selected_columns_matter(model, X)
+
+
+def interrupted(*args):
+    raise KeyboardInterrupt
 
 
 def test_verbose_tells_of_every_step(capsys):

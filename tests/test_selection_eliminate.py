@@ -188,6 +188,20 @@ def test_the_noise_of_the_evidence_goes_with_the_model():
     assert current.machine.weight_penalties[0].noise == Evidence().noise
 
 
+@pytest.mark.parametrize("size", [1.0, 1e3, 1e6])
+@pytest.mark.parametrize("noise", [0.1, 1e-6, 1e-12])
+def test_more_vectors_than_columns_and_next_to_no_noise(noise, size):
+    # k(U, U) has no full rank, and the noise that a larger model learned does not make up for it.
+    X = cases.rows(30, 3)
+    source = ArraySource(X, np.asarray(X[:, [0, 1, 2]]))
+    machine = Machine(Linear(1.0), 3, "fixed", Squared(), [], [Evidence()]).with_noise(noise)
+    theta, params = machine.objective(source.columns(np.array([1]))).model.zeros()
+    params.basis[0][...] = size * np.array([[-0.4], [0.9], [0.7]])
+    fitted = fit_submodel(machine, source, np.array([1]), theta, 10, np.random.default_rng(0))
+    F = fitted.predict(source)
+    assert np.all(np.isfinite(F)) and np.mean((F[:, 1] - X[:, 1]) ** 2) < 0.1 * X[:, 1].var()
+
+
 # Columns that come and go.
 
 

@@ -8,6 +8,7 @@ import pytest
 
 from spkm.kernels import RBF
 from spkm.losses import LOSSES, Squared
+from spkm.objective import Objective
 from spkm.penalties import Evidence, RKHSNorm, RowL2
 from spkm.profiled import VariableProjection
 from spkm.selection import Machine, fit_submodel
@@ -78,6 +79,21 @@ def test_copies_of_a_vector_are_not_needed():
     pruned = prune(larger, source, 1e-3, np.random.default_rng(0))
     assert pruned.model.n_basis <= 2
     assert pruned.objective <= 1.1 * model.objective
+
+
+def test_an_interrupt_is_passed_on(monkeypatch):
+    model, source = fitted()
+    evaluate, calls = Objective.value_and_gradient, []
+
+    def interrupted(self, theta):
+        calls.append(1)
+        if len(calls) == 3:
+            raise KeyboardInterrupt
+        return evaluate(self, theta)
+
+    monkeypatch.setattr(Objective, "value_and_gradient", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        prune(model, source, 3e-2, np.random.default_rng(0))
 
 
 def test_a_learned_evidence_amounts_to_a_ridge():

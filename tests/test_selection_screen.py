@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from spkm.selection import Units, _screen
-from spkm.selection._screen import correlations, screened
-from spkm.sources import ArraySource, Scaling
+from spkm.selection._screen import correlations, screened, varies
+from spkm.sources import ArraySource, Scaling, fit_scaling
 from spkm.sources import _base as source_module
 from tests import cases
 
@@ -55,6 +55,19 @@ def test_a_constant_column_goes_with_nothing(kind):
     found = correlations(ArraySource(kind(X), X[:, 1:2].copy()))
     assert found[1] > 0.1 and found[2] == 0
     assert found[0] < 1e-3 * found[1]
+
+
+@each_kind
+def test_columns_that_vary(kind):
+    X = cases.rows(20, 6).copy()
+    X[:, 0], X[:, 2] = 3.3, 0.0
+    X[:, 3] = 0.0
+    X[7, 3] = 1e-3
+    X[:, 4] = 1e3 + np.linspace(-1, 1, 20)
+    np.testing.assert_array_equal(varies(ArraySource(kind(X), X[:, :1].copy())), [0, 1, 0, 1, 1, 1])
+    X = X[:, :4]
+    scaling = fit_scaling(kind(X), np.ones(20), False)
+    np.testing.assert_array_equal(varies(ArraySource(kind(X), X[:, :1].copy(), None, scaling)), [0, 1, 0, 1])
 
 
 def wide(d, n=20, seed=0):

@@ -154,14 +154,19 @@ class GroupL2(Penalty):
         A label for every column; columns of one label are one group.
     l1_ratio : float, default=0.0
         Share of an additional entrywise l1 norm.
+    nonnegative : bool, default=False
+        Whether entries must not be negative.
     """
 
     on = ("basis",)
 
-    def __init__(self, strength: float = 1e-3, groups: Any = None, l1_ratio: float = 0.0) -> None:
+    def __init__(
+        self, strength: float = 1e-3, groups: Any = None, l1_ratio: float = 0.0, nonnegative: bool = False
+    ) -> None:
         self.strength = strength
         self.groups = groups
         self.l1_ratio = l1_ratio
+        self.nonnegative = nonnegative
 
     def _labels(self, d: int) -> np.ndarray:
         labels = np.unique(np.asarray(self.groups), return_inverse=True)[1]
@@ -177,13 +182,15 @@ class GroupL2(Penalty):
         return labels, np.sqrt(squares), np.sqrt(np.bincount(labels))
 
     def value(self, A: np.ndarray) -> float:
+        if self.nonnegative and np.min(A, initial=0.0) < 0:
+            return np.inf
         _, norms, size = self._norms(A)
         groups = (1 - self.l1_ratio) * float(size @ norms)
         return self.strength * (groups + self.l1_ratio * float(np.abs(A).sum()))
 
     def prox(self, A: np.ndarray, step: float) -> np.ndarray:
         """Return the entrywise soft threshold, then that of the groups' norms: exact for the sum of the two."""
-        A = soft_threshold(A, step * self.strength * self.l1_ratio)
+        A = L1(self.strength * self.l1_ratio, self.nonnegative).prox(A, step)
         labels, norms, size = self._norms(A)
         return A * shrink_factors(norms, step * self.strength * (1 - self.l1_ratio) * size)[labels]
 

@@ -35,13 +35,11 @@ class SPKMSelector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
     Examples
     --------
     >>> from sklearn.datasets import load_breast_cancer
-    >>> from sklearn.linear_model import LogisticRegression
-    >>> from sklearn.pipeline import make_pipeline
     >>> from spkm import SPKMClassifier
     >>> X, y = load_breast_cancer(return_X_y=True)
     >>> selector = SPKMSelector(SPKMClassifier(kernel="linear", selection="strict", random_state=0), max_features=4)
-    >>> selector.fit_transform(X[:200], y[:200]).shape
-    (200, 4)
+    >>> selector.fit_transform(X[:100, :8], y[:100]).shape[1] <= 4
+    True
     """
 
     def __init__(self, estimator: Any = None, *, max_features: int | None = None) -> None:
