@@ -23,7 +23,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
-from spkm import SPKMClassifier, SPKMRegressor
+from spkm import SPKMClassifier, SPKMClassifierCV, SPKMRegressor, sparsity_path
 
 OUTPUT = Path("demo_output")
 SPLITS = 5  # random splits, two thirds to fit and one third to test; the table shows means
@@ -157,6 +157,41 @@ def write_out_breast_cancer():
     print()
 
 
+def few_of_many():
+    """Return made-up rows of which the class depends on products and squares of 5 of 60 columns."""
+    X = np.random.default_rng(0).standard_normal((1200, 60))
+    f = 2 * X[:, 7] * X[:, 21] + X[:, 33] ** 2 - X[:, 48] ** 2 + X[:, 55]
+    return X, (f > np.median(f)).astype(int)
+
+
+def select_features(path):
+    """Print which columns a strict selection keeps, and draw how the held-out accuracy depends on their number."""
+    X, y = few_of_many()
+    X_train, X_test, y_train, y_test = split(X, y, seed=0)
+    start = perf_counter()
+    model = SPKMClassifierCV(kernel="polynomial", cv=3, random_state=0).fit(X_train, y_train)
+    seconds = perf_counter() - start
+    svc = tuned_svc(X_train).fit(X_train, y_train).score(X_test, y_test)
+    columns = ", ".join(str(j) for j in model.selected_features_)
+    print("Made-up rows, a class that depends on products and squares of columns 7, 21, 33, 48, 55 of 60:\n")
+    print(f"    SPKMClassifierCV reads columns {columns}: {100 * model.score(X_test, y_test):.1f} % right,")
+    print(f"    found in {seconds:.0f} s; a tuned SVC on all 60 columns: {100 * svc:.1f} %\n")
+
+    course = sparsity_path(model, X_train, y_train)
+    figure, ax = plt.subplots(figsize=(7, 4), layout="constrained")
+    ax.plot(course.n_features, 100 * course.scores, color=BLUE, marker="o", markersize=4)
+    ax.axvline(len(model.selected_features_), color=ORANGE, linewidth=1.5, zorder=0)
+    label = f" chosen: {len(model.selected_features_)}"
+    ax.annotate(label, (len(model.selected_features_), 100 * course.scores.min()), color=ORANGE)
+    ax.axhline(100 * svc, color=INK, linewidth=0.8, linestyle=":")
+    ax.annotate("tuned SVC on all columns (test rows)", (course.n_features.max(), 100 * svc), ha="right", va="bottom")
+    ax.set(xlabel="columns that the model reads", ylabel="right on held-out rows, %", xscale="log")
+    ax.set_xticks([1, 2, 5, 10, 20, 50], [1, 2, 5, 10, 20, 50])
+    ax.set_title("Columns leave one after another: which matter, and when it begins to hurt")
+    figure.savefig(path)
+    plt.close(figure)
+
+
 def draw_digits(path):
     """Draw every basis vector as an image, with its weights for the ten classes below it."""
     X, y = digits()
@@ -242,10 +277,12 @@ def main():
     print("\nSPKM: f(x) = b + sum_r c_r k(x, u_r), with a handful of learned vectors u_r\n")
     table()
     write_out_breast_cancer()
+    select_features(OUTPUT / "features.png")
     draw_digits(OUTPUT / "digits_basis.png")
     draw_moons(OUTPUT / "moons_surface.png")
     print("Now open")
     print(f"    {OUTPUT / 'digits_basis.png'}    the basis vectors of a digit classifier, as images")
+    print(f"    {OUTPUT / 'features.png'}        accuracy against the number of columns that a model reads")
     print(f"    {OUTPUT / 'moons_surface.png'}   a decision surface with its few vectors, beside an SVC")
 
 

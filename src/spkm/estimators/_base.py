@@ -26,7 +26,7 @@ from spkm.estimators._resolve import (
 )
 from spkm.estimators._selecting import (
     SelectingMixin,
-    candidate_for,
+    candidates_for,
     check_selection,
     dealt_folds,
     decided,
@@ -104,7 +104,7 @@ class BaseSPKM(SelectingMixin, CallbackSupportMixin, BaseEstimator):
         X, Y, weight = merged_rows(X, Y, weight)
         Y = self._standardized(Y, weight, loss)
         splits = dealt_folds(Y, loss, generator(self.random_state))
-        candidates = [candidate_for(self, kernel, loss, Y.shape[1])]
+        candidates = candidates_for(self, kernel, loss, Y.shape[1])
         return search_over(self, X, Y, weight, loss, candidates, splits, on_step), (X, Y, weight)
 
     def _check_settings(self) -> None:
@@ -159,7 +159,7 @@ class BaseSPKM(SelectingMixin, CallbackSupportMixin, BaseEstimator):
             solver = resolve_solver(self.solver, self.max_iter, self.tol, objective)
             start = resolve_start(self.start, objective.model, scaling)
             result = self._best_of_restarts(objective, solver, start, scaling, previous, context)
-            _restore_scale(objective, result)
+            restore_scale(objective, result)
         for name in ("cv_results_", "feature_importances_"):  # of an earlier fit
             self.__dict__.pop(name, None)
         self._report(objective, solver, result, scaling, kernel, X)
@@ -182,7 +182,7 @@ class BaseSPKM(SelectingMixin, CallbackSupportMixin, BaseEstimator):
             objective = machine.with_factor(choice.factor).with_noise(model.noise).objective(part)
             solver = resolve_solver(self.solver, self.max_iter, self.tol, objective)
             result = solver.minimize(objective, model.theta, rng, self._iteration_reporter(context))
-            _restore_scale(objective, result)
+            restore_scale(objective, result)
             self._report_choice(search, choice, replace(model, theta=result.theta), source)
         columns = model.columns if search.selects else None
         self._report(objective, solver, result, scaling, kernel, rows[0], columns)
@@ -197,6 +197,7 @@ class BaseSPKM(SelectingMixin, CallbackSupportMixin, BaseEstimator):
             )
         names = list(search.records[0])
         self.cv_results_ = {name: np.array([record[name] for record in search.records]) for name in names}
+        self.__dict__.pop("feature_importances_", None)  # of an earlier fit
         if search.selects:
             self.feature_importances_ = importances(model, source)
 
@@ -410,7 +411,7 @@ def _check_domain(kernel: Kernel, X: Any) -> None:
         )
 
 
-def _restore_scale(objective: Objective, result: Result) -> None:
+def restore_scale(objective: Objective, result: Result) -> None:
     """Give the scores of a loss that ignores their length the length that is nearest to the targets."""
     if objective.loss.scale_free:
         params = objective.model.unpack(result.theta)

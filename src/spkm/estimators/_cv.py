@@ -12,10 +12,10 @@ from sklearn.metrics import check_scoring
 from sklearn.model_selection import check_cv
 
 from spkm._checks import check_choice
-from spkm.estimators._base import BaseSPKM
+from spkm.estimators._base import BaseSPKM, restore_scale
 from spkm.estimators._classifier import SPKMClassifier
 from spkm.estimators._regressor import SPKMRegressor
-from spkm.estimators._selecting import candidate_for, decided, search_over
+from spkm.estimators._selecting import candidates_for, decided, search_over
 from spkm.kernels import KERNELS, RBF, Kernel, Linear, Matern, Polynomial
 from spkm.selection import Choice, Fold, Search, Submodel
 from spkm.solvers import LBFGS, Result
@@ -82,7 +82,7 @@ class _SearchCV(BaseSPKM):
         splits = list(check_cv(self.cv, y, classifier=is_classifier(self)).split(X, y, groups))
         if not self.refit and len(splits) != 1:
             raise ValueError(f"refit=False keeps the model of the only split; cv makes {len(splits)} of them.")
-        candidates = [candidate_for(self, kernel, loss, Y.shape[1]) for kernel in kernels]
+        candidates = [c for kernel in kernels for c in candidates_for(self, kernel, loss, Y.shape[1])]
         scorer = None if self.scoring is None else self._scorer(X, y, None if sample_weight is None else weight)
         Y = (Y - self._target_mean) / self._target_scale
         search = search_over(self, X, Y, weight, loss, candidates, splits, on_step, scorer)
@@ -116,7 +116,8 @@ class _SearchCV(BaseSPKM):
         model, fold = choice.models[0], search.folds[0]
         self._report_choice(search, choice, model, fold.train)
         objective = model.machine.objective(fold.train.columns(model.columns))
-        result = Result(model.theta, model.objective, 1, True, trace=[model.objective], noise=model.noise)
+        result = Result(model.theta.copy(), model.objective, 1, True, trace=[model.objective], noise=model.noise)
+        restore_scale(objective, result)
         columns = model.columns if search.selects else None
         self._report(objective, LBFGS(), result, fold.scaling, choice.candidate.kernel, X, columns)
 
@@ -130,7 +131,8 @@ class SPKMClassifierCV(_SearchCV, SPKMClassifier):
         Kernels in the race. "auto" tries linear, polynomial of degree 3 and RBF: wide linear problems want the first,
         products of features the second.
     n_basis : int or "auto", default="auto"
-        As in :class:`SPKMClassifier`; polynomials have four vectors for each output with "auto", a linear kernel one.
+        As in :class:`SPKMClassifier`; with "auto" polynomials are tried with four and with eight vectors for each
+        output, a linear kernel has one.
     loss : str or Loss, default="auto"
         As in :class:`SPKMClassifier`.
     weight_penalty : str, Penalty, list or None, default="auto"

@@ -24,6 +24,7 @@ FOLDS = 5
 MOST_ROWS = 5000  # that a search fits; the model it finds is fitted on all rows
 SIZES = (1, 2, 3, 5, 8, 12, 20, 30, 50, 80, 120, 200)  # numbers of basis vectors that "auto" tries
 SEARCH_PRIOR = 0.1  # on relevances while columns are sought: the default holds those of noise up; measured
+VECTORS = 4  # of a polynomial, for each output, with "auto"
 MAX_BASIS = 50  # where max_basis is None
 
 
@@ -151,7 +152,8 @@ def search_over(
         rows = merged_rows(pick_rows(X, train), Y[train], weight[train])
         source, scaling = estimator._source(*rows, candidates[0].kernel)
         fold = some_rows(source, scaling, rng)
-        fold.test = ArraySource(pick_rows(X, test), Y[test], weight[test], scaling)
+        # Merged, too: the error of a mean must not depend on whether a row is given twice or has weight 2.
+        fold.test = ArraySource(*merged_rows(pick_rows(X, test), Y[test], weight[test]), scaling)
         fold.raw = test
         folds.append(fold)
     for candidate in candidates:  # what cannot be fitted at the end is told now
@@ -176,8 +178,19 @@ def some_rows(source: ArraySource, scaling: Scaling | None, rng: np.random.Gener
     return Fold(source, None, rng, scaling)
 
 
-def candidate_for(estimator: BaseSPKM, kernel: Kernel, loss: Loss, n_outputs: int) -> Candidate:
-    """Return a kernel of the race with what the estimator says of strengths and numbers of vectors."""
+def candidates_for(estimator: BaseSPKM, kernel: Kernel, loss: Loss, n_outputs: int) -> list[Candidate]:
+    """Return a kernel of the race with what the estimator says of strengths and numbers of vectors.
+
+    A polynomial enters twice with ``n_basis="auto"``: few vectors find columns better (measured), more can say more.
+    """
+    first = _candidate(estimator, kernel, loss, n_outputs, VECTORS)
+    if not isinstance(estimator.n_basis, str) or not has_path(kernel) or isinstance(kernel, Linear):
+        return [first]
+    second = _candidate(estimator, clone(kernel), loss, n_outputs, 2 * VECTORS)
+    return [first, second] if second.n_basis > first.n_basis else [first]
+
+
+def _candidate(estimator: BaseSPKM, kernel: Kernel, loss: Loss, n_outputs: int, vectors: int) -> Candidate:
     parts = [kernel, *kernel.get_params(deep=True).values()]
     if estimator.selection and any(isinstance(p, Rescaled) and np.ndim(p.factor) for p in parts):
         raise ValueError(f"kernel={kernel!r} has a factor for each column, which cannot lose columns. Leave it out.")
@@ -193,7 +206,7 @@ def candidate_for(estimator: BaseSPKM, kernel: Kernel, loss: Loss, n_outputs: in
     if isinstance(kernel, Linear):
         n_basis, sizes = min(n_basis, n_outputs), ()  # more vectors than outputs say nothing more
     elif has_path(kernel) and automatic:
-        n_basis, sizes = min(4 * n_outputs, most), ()
+        n_basis, sizes = min(vectors * n_outputs, most), ()
     free = isinstance(estimator.weight_penalty, str) and estimator.weight_penalty == "auto" and not loss.scale_free
     factors: tuple[float, ...] = (1.0,)
     if free:

@@ -16,6 +16,7 @@ from spkm.sources import Block, Source
 
 ONE_BY_ONE = 20  # units from which on they leave singly; above, a fifth of them at a time
 NEXT_TO_NOTHING = 1e-12  # relevance of a column that is looked at from outside
+NOISE_AGAIN = 0.1  # where a fit could not go on from the noise that was learned
 FIRST_ITERATIONS, NEXT_ITERATIONS = 100, 30
 
 
@@ -42,7 +43,19 @@ def fit_submodel(
 ) -> Submodel:
     """Return the machine fitted on some columns from a first theta."""
     objective = machine.objective(source.columns(columns))
-    result = refit_solver(objective, max_iter).minimize(objective, theta, rng)
+    solver = refit_solver(objective, max_iter)
+    try:
+        result = solver.minimize(objective, theta, rng)
+    except FloatingPointError:
+        if not machine.has_evidence:
+            raise
+        # More vectors than columns: large ones leave k(U, U) without full rank. Begin with an ordinary size and noise.
+        machine = machine.with_noise(NOISE_AGAIN)
+        objective = machine.objective(source.columns(columns))
+        theta = theta.copy()
+        basis = objective.model.unpack(theta).basis[0]
+        basis /= max(1.0, float(np.abs(basis).max()))
+        result = solver.minimize(objective, theta, rng)
     if result.interrupted:  # a search would go on, and need one Ctrl-C for each fit
         raise KeyboardInterrupt
     return Submodel(

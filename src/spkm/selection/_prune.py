@@ -19,7 +19,10 @@ def prune(model: Submodel, source: Source, strength: float, rng: np.random.Gener
     machine = model.machine
     smooth = [_ridge(p, source.total_weight) for p in machine.weight_penalties]
     objective = replace(machine, weight_penalties=[*smooth, RowL2(strength)]).objective(source.columns(model.columns))
-    theta = proximal_descent(objective, model.theta, ITERATIONS, 1e-4).theta
+    result = proximal_descent(objective, model.theta, ITERATIONS, 1e-4)
+    if result.interrupted:
+        raise KeyboardInterrupt
+    theta = result.theta
     kept = np.flatnonzero(np.any(model.model.unpack(theta).weights != 0, axis=1))
     if len(kept) in (0, model.model.n_basis):
         return model

@@ -172,7 +172,7 @@ class Search:
                     break
             return self._sized(choice)
         except KeyboardInterrupt:
-            warnings.warn("The search was interrupted; its best choice so far is kept.", UserWarning, stacklevel=6)
+            warnings.warn("The search was interrupted; its best choice so far is kept.", UserWarning, stacklevel=5)
             return choice
 
     def refit(self, choice: Choice, fold: Fold) -> Submodel:
