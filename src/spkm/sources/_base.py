@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from threadpoolctl import ThreadpoolController
 
+WIDE = 2**14  # entries of a row and what is computed from it
 MAX_TASKS = 64  # blocks are added up in at most this many runs, so that sums do not depend on the number of threads
 
 
@@ -132,9 +133,14 @@ def _hold_on_to_memory() -> None:
 
 
 def rows_per_block(n_features: int, width: int) -> int:
-    """Return how many rows make a block: 4,096 to 16,384 were quickest, fewer where they would not fit 32 MB."""
+    """Return how many rows make a block: 4,096 to 16,384 were quickest, fewer where they would not fit 32 MB.
+
+    Very wide rows come in blocks of 8 MB: memory, not time, is what they are short of.
+    """
     entries = n_features + 3 * width  # of a row and what is computed from it
-    return min(16384, max(2**21 // entries, min(4096, 2**22 // entries), 16))
+    if entries > WIDE:
+        return max(2**20 // entries, 4)  # several arrays of a block's size exist at a time
+    return min(16384, max(2**21 // entries, min(4096, 2**22 // entries), 64))
 
 
 def _windowed(pool: ThreadPoolExecutor, function: Callable[[Any], Any], items: Any, ahead: int) -> Iterator[Any]:

@@ -64,7 +64,9 @@ def fit_scaling(X: Any, weight: np.ndarray, common: bool) -> Scaling:
     if sparse.issparse(X):
         size = np.asarray(abs(X).max(axis=0).toarray(), dtype=np.float64).ravel()
     else:
-        size = np.max([np.maximum(X[c].max(axis=0), -X[c].min(axis=0)) for c in cuts], axis=0).astype(np.float64)
+        size = np.zeros(d)
+        for c in cuts:
+            np.maximum(size, np.maximum(X[c].max(axis=0), -X[c].min(axis=0)), out=size)
     size[size == 0] = 1.0
     if common:
         size[:] = size.max()
