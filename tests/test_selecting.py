@@ -20,7 +20,7 @@ from spkm.estimators import _selecting
 from spkm.kernels import KERNELS, RBF, Polynomial, Rescaled, Sum
 from spkm.losses import LOSSES, Log, Poisson, Squared
 from spkm.objective import Objective
-from spkm.penalties import GroupL2, RKHSNorm, SquaredL2
+from spkm.penalties import Evidence, GroupL2, RKHSNorm, SquaredL2
 from spkm.selection import _search
 from spkm.solvers import LBFGS
 from spkm.sources import _array as array_module
@@ -402,6 +402,20 @@ def test_what_a_search_leaves_behind_goes_with_the_next_fit():
     assert not hasattr(model, "feature_importances_") and not hasattr(model, "cv_results_")
     model = SPKMClassifier(**LINE).fit(X, y).set_params(n_basis="auto", max_basis=1, selection=None, max_features=None)
     assert not hasattr(model.fit(X, y), "feature_importances_") and hasattr(model, "cv_results_")
+
+
+def prior_in_the_search(**settings):
+    """Return the prior on relevances of the machine that a search fits."""
+    X = rows()
+    search, _ = SPKMRegressor(**STRICT, **settings)._make_search(X, real_target(X), None, lambda text: None)
+    candidate = search.candidates[0]
+    machine = candidate.build(search.folds[0].train, candidate.kernel, candidate.n_basis)
+    return machine.weight_penalties[0].prior
+
+
+def test_a_prior_that_is_given_is_that_of_the_search():
+    assert prior_in_the_search() == _selecting.SEARCH_PRIOR != Evidence().prior
+    assert prior_in_the_search(weight_penalty=Evidence(prior=0.7)) == 0.7
 
 
 # The number of vectors.

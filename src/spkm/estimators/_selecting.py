@@ -14,7 +14,7 @@ from spkm._checks import check_choice, check_integer
 from spkm.estimators._resolve import generator, resolve_solver
 from spkm.kernels import Kernel, Linear, Rescaled
 from spkm.losses import Loss
-from spkm.selection import Candidate, Choice, Fold, Judge, Search, Submodel, Units, has_path, losses_without
+from spkm.selection import Candidate, Choice, Fold, Judge, Machine, Search, Submodel, Units, has_path, losses_without
 from spkm.sources import ArraySource, Scaling, Source, merged_rows, one_blas_thread, pick_rows
 
 if TYPE_CHECKING:
@@ -207,18 +207,16 @@ def _candidate(estimator: BaseSPKM, kernel: Kernel, loss: Loss, n_outputs: int, 
         n_basis, sizes = min(n_basis, n_outputs), ()  # more vectors than outputs say nothing more
     elif has_path(kernel) and automatic:
         n_basis, sizes = min(vectors * n_outputs, most), ()
-    free = isinstance(estimator.weight_penalty, str) and estimator.weight_penalty == "auto" and not loss.scale_free
+    free = isinstance(estimator.weight_penalty, str) and estimator.weight_penalty == "auto"
     factors: tuple[float, ...] = (1.0,)
-    if free:
+    if free and not loss.scale_free:
         factors = (1.0, 10.0, 100.0) if has_path(kernel) and not isinstance(kernel, Linear) else (100.0, 10.0, 1.0)
-    return Candidate(
-        type(kernel).__name__.lower(),
-        kernel,
-        n_basis,
-        lambda source, kernel, n_basis: estimator._machine(source, loss, kernel, n_basis).with_prior(SEARCH_PRIOR),
-        factors,
-        sizes,
-    )
+
+    def build(source: Source, kernel: Kernel, n_basis: int) -> Machine:
+        machine = estimator._machine(source, loss, kernel, n_basis)
+        return machine.with_prior(SEARCH_PRIOR) if free else machine
+
+    return Candidate(type(kernel).__name__.lower(), kernel, n_basis, build, factors, sizes)
 
 
 def dealt_folds(Y: np.ndarray, loss: Loss, rng: np.random.Generator) -> list[tuple[np.ndarray, np.ndarray]]:
