@@ -467,6 +467,12 @@ def test_a_strength_that_is_given_is_taken_as_it_is(case):
     assert "strength" not in model.cv_results_["stage"]
 
 
+def test_the_evidence_has_no_factor_on_a_strength():
+    X = rows()
+    model = SPKMRegressorCV(**{**LINE, "kernel": Polynomial(2)}, n_basis=2).fit(X, real_target(X))
+    assert model.best_params_["strength_factor"] == 1.0
+
+
 @pytest.mark.parametrize(
     ("settings", "error", "message"),
     [

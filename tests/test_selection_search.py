@@ -240,6 +240,13 @@ def test_the_strength_with_the_lowest_held_out_loss_is_taken():
     assert model.machine.weight_penalties[0].strength == pytest.approx(choice.factor * 0.1 / 80)
 
 
+def test_without_an_rkhs_norm_no_factor_is_reported():
+    learned = candidate(Polynomial(2, 1.0, 1.0), Squared(), 2, evidence=True, factors=(1.0, 10.0, 100.0))
+    search, _ = search_of(product_rows(60), Squared(), [learned])
+    assert search.run().factor == 1.0
+    assert {r["strength_factor"] for r in search.records if r["stage"] != "path"} == {1.0}
+
+
 def test_a_strength_at_the_end_of_the_grid_is_told():
     # Less of a penalty is always better on a line without noise.
     X, _ = linear_rows(120)

@@ -294,6 +294,8 @@ class Search:
             first = self._first(candidate, fold, start, of_fold, factor)
             sequences.append(self._reduced(first, fold, 1))
             self.on_step(f"elimination with {candidate.name}")
+        if not sequences[0][0].machine.has_strength:
+            factor = 1.0  # there is no strength to multiply, and a report of one would mislead
         return self._picked(Choice(candidate, start, factor, 0, [], np.zeros(0), np.inf), "elimination", sequences)
 
     def _reduced(self, model: Submodel, fold: Fold, least: int) -> list[Submodel]:
