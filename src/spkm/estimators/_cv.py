@@ -92,8 +92,9 @@ class _SearchCV(BaseSPKM):
         score = check_scoring(SPKMClassifier() if is_classifier(self) else SPKMRegressor(), self.scoring)
 
         def scorer(model: Submodel, fold: Fold) -> float:
-            more = {} if weight is None else {"sample_weight": weight[fold.raw]}
-            return float(score(self._as_estimator(model, fold, X), X[fold.raw], y[fold.raw], **more))
+            test = fold.test_rows
+            more = {} if weight is None else {"sample_weight": weight[test]}
+            return float(score(self._as_estimator(model, fold, X), X[test], y[test], **more))
 
         return scorer
 

@@ -154,7 +154,7 @@ def search_over(
         fold = some_rows(source, scaling, rng)
         # Merged, too: the error of a mean must not depend on whether a row is given twice or has weight 2.
         fold.test = ArraySource(*merged_rows(pick_rows(X, test), Y[test], weight[test]), scaling)
-        fold.raw = test
+        fold.test_rows = test
         folds.append(fold)
     for candidate in candidates:  # what cannot be fitted at the end is told now
         some_columns = folds[0].train.columns(np.arange(min(10, X.shape[1])))

@@ -26,14 +26,15 @@ class Predictor(Protocol):
 class Fold:
     """Rows to fit and rows to judge by, both on the scale of the former; ``test`` is None when all rows are fitted.
 
-    ``raw`` is what a user's scorer wants of the latter: X, y and the weights as they were given.
+    ``test_rows`` are the places of the latter among the rows as they were given, where a user's scorer finds X, y and
+    the weights.
     """
 
     train: Source
     test: Source | None
     rng: np.random.Generator
     scaling: Scaling | None = None
-    raw: Any = None
+    test_rows: np.ndarray | None = None
 
 
 class Judge:

@@ -44,7 +44,7 @@ from spkm.starts import KMeans, first_theta
 PATH_STARTS = 2  # random starts of a path that is not convex
 POLISHES = 2  # rounds at most
 PATIENCE = 2  # sizes without a gain after which vectors are no longer added
-PRUNING = (1e-4, 1e-3, 1e-2)  # strengths of the l1 penalty on the weights, times the largest weight's share
+PRUNING = (1e-4, 1e-3, 1e-2)  # strengths of the l1 penalty on the weights, beside a loss that is a mean over rows
 BEYOND = 2  # factors that may be tried beyond an end of the grid, while the end is best
 FEW_COLUMNS = 60  # with which a kernel without a path starts from all of them, too
 FEW_COLUMNS_EVIDENCE = 300  # with which it starts from all of them, and nothing else, if the evidence learns relevances
