@@ -12,7 +12,7 @@ from spkm.kernels import RBF, Linear, Polynomial
 from spkm.losses import Cosine, Log, Squared
 from spkm.penalties import Evidence, RKHSNorm
 from spkm.selection import Machine, Submodel, Units, _eliminate, fit_submodel, losses_without
-from spkm.selection._eliminate import eliminate, entering_scores, next_count, on_columns, shrunk
+from spkm.selection._eliminate import eliminate, entering_scores, next_count, shrunk
 from spkm.sources import ArraySource
 from spkm.sources import _base as source_module
 from tests import cases
@@ -183,7 +183,7 @@ def test_the_noise_of_the_evidence_goes_with_the_model():
     current = submodel(RBF(0.3), Squared(), "relevances", weight_penalties=[Evidence()])
     fitted = fit_submodel(current.machine, source, INSIDE, current.theta, 10, np.random.default_rng(0))
     assert fitted.machine.weight_penalties[0].noise == fitted.noise != current.machine.weight_penalties[0].noise
-    smaller = shrunk(fitted, source, np.array([0, 2]), 5, np.random.default_rng(0))
+    smaller = shrunk(fitted, source, np.array([0, 2]), np.random.default_rng(0))
     assert smaller.columns.tolist() == [0, 3] and smaller.noise is not None
     assert current.machine.weight_penalties[0].noise == Evidence().noise
 
@@ -211,7 +211,8 @@ def test_the_order_of_columns_does_not_matter(name, metric):
     current = submodel(cases.KERNELS[name], Log(), metric)
     source = table(Log())
     places = np.array([2, 0, 3, 1])
-    other = Submodel(current.machine, INSIDE[places], current.model, on_columns(current, places), 0.0)
+    model, theta = current.model.on_columns(current.theta, places)
+    other = Submodel(current.machine, INSIDE[places], model, theta, 0.0)
     np.testing.assert_allclose(other.predict(source), current.predict(source), rtol=1e-10, atol=1e-12)
 
 
@@ -221,8 +222,8 @@ def test_columns_that_leave_are_deleted_and_all_else_stays(name, metric):
     current = submodel(cases.KERNELS[name], Log(), metric)
     source = table(Log())
     kept = np.array([0, 2])
-    model = current.machine.objective(source.columns(INSIDE[kept])).model
-    other = Submodel(current.machine, INSIDE[kept], model, on_columns(current, kept), 0.0)
+    model, theta = current.model.on_columns(current.theta, kept)
+    other = Submodel(current.machine, INSIDE[kept], model, theta, 0.0)
     F = other.predict(source)
     assert Log().value(Log().totals(source.Y, F, source.w)) == pytest.approx(
         loss_after_deletion(current, source, [1, 3])
@@ -235,8 +236,7 @@ def test_new_columns_leave_a_kernel_of_a_dot_product_as_it_is(kernel, metric):
     current = submodel(kernel, Log(), metric)
     source = table(Log())
     places = np.array([0, -1, 1, 2, -1, 3])
-    model = current.machine.objective(source).model
-    theta = on_columns(current, places)
+    model, theta = current.model.on_columns(current.theta, places)
     np.testing.assert_array_equal(model.unpack(theta).basis[0][:, [1, 4]], 0)
     other = Submodel(current.machine, np.arange(N_COLUMNS), model, theta, 0.0)
     np.testing.assert_allclose(other.predict(source), current.predict(source), rtol=1e-10, atol=1e-12)

@@ -136,6 +136,28 @@ class PreimageModel:
         theta = np.zeros(self.n_params)
         return theta, self.unpack(theta)
 
+    def on_columns(self, theta: np.ndarray, places: np.ndarray) -> tuple[PreimageModel, np.ndarray]:
+        """Return the model of other columns and its theta; for models whose views look at all columns.
+
+        ``places`` tells where each column stood, -1 for one that is new: it is zero in all basis vectors, and its
+        relevance is the geometric mean of the old ones.
+        """
+        other = PreimageModel(self.terms, len(places), self.n_outputs, self.fit_intercept)
+        result, params = other.zeros()
+        old = self.unpack(theta)
+        known = places >= 0
+        for k, (_, view) in enumerate(self.views):
+            params.basis[k][:, known] = old.basis[k][:, places[known]]
+            if view.metric != "relevances":
+                params.log_metric[k][...] = old.log_metric[k]
+                continue
+            params.log_metric[k][known] = old.log_metric[k][places[known]]
+            if not known.all():
+                params.log_metric[k][~known] = old.log_metric[k].mean()
+        params.weights[...] = old.weights
+        params.intercept[...] = old.intercept
+        return other, result
+
     def features(self, block: Block, theta: np.ndarray) -> tuple[np.ndarray, Callable[[np.ndarray], np.ndarray]]:
         """Return the features k(x, u) of a block, (n, R), and the map from their cotangent to theta's basis part.
 

@@ -96,7 +96,7 @@ class Objective:
         """Return the loss and its gradient with one block standing for all rows, as a stochastic solver wants."""
         F, pullback = self.model.vjp(block, theta)
         totals = self.loss.totals(block.Y, F, block.w)
-        return self.loss.value(totals), pullback(_cotangent(block, self.loss, F, totals))
+        return self.loss.value(totals), pullback(cotangent(block, self.loss, F, totals))
 
     def penalty(self, theta: np.ndarray) -> float:
         """Return the value of the penalties that are not smooth."""
@@ -174,11 +174,11 @@ def block_gradient(
     if totals is None:
         directions = loss.directions(block.Y, F, block.w)
     else:
-        directions = (_cotangent(block, loss, F, totals),)
+        directions = (cotangent(block, loss, F, totals),)
     return loss.totals(block.Y, F, block.w), np.stack([pullback(S) for S in directions])
 
 
-def _cotangent(block: Block, loss: Loss, F: np.ndarray, totals: np.ndarray) -> np.ndarray:
+def cotangent(block: Block, loss: Loss, F: np.ndarray, totals: np.ndarray) -> np.ndarray:
     """Return dL/dF, (n, m), in the dtype of F."""
     parts = zip(loss.mix(totals), loss.directions(block.Y, F, block.w), strict=True)
     return np.asarray(sum(np.asarray(c, dtype=F.dtype) * S for c, S in parts))

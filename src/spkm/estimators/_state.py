@@ -71,14 +71,7 @@ class FittedState:
         """Return the state of the model of the columns that are read, alone."""
         read = self.columns_read()
         places = np.searchsorted(np.arange(self.n_features) if self.columns is None else self.columns, read)
-        old = self.model.unpack(self.theta)
-        model = PreimageModel(self.model.terms, len(read), self.model.n_outputs, self.model.fit_intercept)
-        theta, params = model.zeros()
-        params.basis[0][...] = old.basis[0][:, places]
-        by_column = self.model.views[0][1].metric == "relevances"
-        params.log_metric[0][...] = old.log_metric[0][places] if by_column else old.log_metric[0]
-        params.weights[...] = old.weights
-        params.intercept[...] = old.intercept
+        model, theta = self.model.on_columns(self.theta, places)
         scaling = None if self.scaling is None else self.scaling.columns(places)
         return replace(
             self, model=model, theta=theta, scaling=scaling, n_features=len(read), columns=np.arange(len(read))

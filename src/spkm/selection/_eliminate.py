@@ -9,7 +9,7 @@ import numpy as np
 from spkm.kernels import Kernel
 from spkm.losses import Loss
 from spkm.model import PreimageModel
-from spkm.objective import block_totals
+from spkm.objective import block_totals, cotangent
 from spkm.selection._machine import Machine, refit_solver
 from spkm.selection._units import Units
 from spkm.sources import Block, Source
@@ -73,7 +73,7 @@ def eliminate(first: Submodel, source: Source, units: Units, least: int, rng: np
         if count <= least:
             return models
         kept = np.sort(np.argsort(-_use(current, source, inside), kind="stable")[: max(next_count(count), least)])
-        models.append(shrunk(current, source, inside.columns(kept), NEXT_ITERATIONS, rng))
+        models.append(shrunk(current, source, inside.columns(kept), rng))
 
 
 def _use(current: Submodel, source: Source, units: Units) -> np.ndarray:
@@ -97,26 +97,10 @@ def next_count(count: int) -> int:
     return size
 
 
-def shrunk(current: Submodel, source: Source, kept: np.ndarray, max_iter: int, rng: np.random.Generator) -> Submodel:
+def shrunk(current: Submodel, source: Source, kept: np.ndarray, rng: np.random.Generator) -> Submodel:
     """Return the model refitted on some of its columns, from where it stands."""
-    return fit_submodel(current.machine, source, current.columns[kept], on_columns(current, kept), max_iter, rng)
-
-
-def on_columns(current: Submodel, places: np.ndarray) -> np.ndarray:
-    """Return theta on other columns: ``places`` tells where each stood, -1 for one that is new and starts at zero."""
-    old = current.model.unpack(current.theta)
-    model = PreimageModel(current.model.terms, len(places), current.model.n_outputs, current.model.fit_intercept)
-    theta, params = model.zeros()
-    known = places >= 0
-    params.basis[0][:, known] = old.basis[0][:, places[known]]
-    if current.machine.metric == "relevances":
-        params.log_metric[0][known] = old.log_metric[0][places[known]]
-        params.log_metric[0][~known] = old.log_metric[0].mean()
-    else:
-        params.log_metric[0][...] = old.log_metric[0]
-    params.weights[...] = old.weights
-    params.intercept[...] = old.intercept
-    return theta
+    _, theta = current.model.on_columns(current.theta, kept)
+    return fit_submodel(current.machine, source, current.columns[kept], theta, NEXT_ITERATIONS, rng)
 
 
 def losses_without(current: Submodel, source: Source, units: Units) -> np.ndarray:
@@ -183,6 +167,5 @@ def _block_entering(
 ) -> tuple[np.ndarray, np.ndarray]:
     dtype = block.X.dtype
     K, pullback = kernel.vjp(block.X, U.astype(dtype), metric.astype(dtype), None, True)
-    F = K @ weights + intercept
-    slopes = sum(c * S for c, S in zip(loss.mix(totals), loss.directions(block.Y, F, block.w), strict=True))
-    return pullback(np.asfortranarray(np.asarray(slopes) @ weights.T, dtype=dtype))
+    slopes = cotangent(block, loss, K @ weights + intercept, totals)
+    return pullback(np.asfortranarray(slopes @ weights.T, dtype=dtype))

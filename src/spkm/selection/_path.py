@@ -16,7 +16,7 @@ from sklearn.base import clone
 from spkm.kernels import DotKernel, Kernel, Linear
 from spkm.losses import Loss
 from spkm.model import PreimageModel, Term, View
-from spkm.objective import Objective
+from spkm.objective import Objective, cotangent
 from spkm.penalties import GroupL2
 from spkm.selection._units import Units
 from spkm.solvers import proximal_descent
@@ -108,11 +108,8 @@ def _solve(
     """Return the minimum at one strength and the units in use; only active ones are worked on."""
     while True:
         columns = units.columns(active)
-        inner = PreimageModel(
-            [Term(model.n_basis, model.terms[0].views)], len(columns), model.n_outputs, model.fit_intercept
-        )
+        inner, theta_in = model.on_columns(theta, columns)
         inside = source if len(columns) == source.n_features else source.columns(columns)
-        theta_in = _restricted(model, theta, inner, columns)
         groups = units.label[columns]
         single = len(np.unique(groups)) == len(groups)
         objective = Objective(inner, loss, inside, GroupL2(strength, None if single else groups))
@@ -122,7 +119,9 @@ def _solve(
         if result.interrupted:
             raise KeyboardInterrupt
         theta_in = result.theta
-        theta = _expanded(inner, theta_in, model, columns)
+        places = np.full(source.n_features, -1)
+        places[columns] = np.arange(len(columns))
+        _, theta = inner.on_columns(theta_in, places)
         used = np.zeros(len(active), dtype=bool)
         used[groups[np.any(inner.unpack(theta_in).basis[0] != 0, axis=0)]] = True
         if not grow:
@@ -143,24 +142,6 @@ def _point(kernel: Kernel, model: PreimageModel, theta: np.ndarray, step: int) -
     return PathPoint(step, kernel, columns, params.basis[0][:, columns], params.weights, params.intercept)
 
 
-def _restricted(model: PreimageModel, theta: np.ndarray, inner: PreimageModel, columns: np.ndarray) -> np.ndarray:
-    result, part = inner.zeros()
-    whole = model.unpack(theta)
-    part.basis[0][...] = whole.basis[0][:, columns]
-    part.weights[...] = whole.weights
-    part.intercept[...] = whole.intercept
-    return result
-
-
-def _expanded(inner: PreimageModel, theta: np.ndarray, model: PreimageModel, columns: np.ndarray) -> np.ndarray:
-    result, whole = model.zeros()
-    part = inner.unpack(theta)
-    whole.basis[0][:, columns] = part.basis[0]
-    whole.weights[...] = part.weights
-    whole.intercept[...] = part.intercept
-    return result
-
-
 def _signs(n_basis: int, n_outputs: int) -> np.ndarray:
     """Return weights (R, m): each output has its own vectors, half of them with a minus."""
     r = np.arange(n_basis)
@@ -177,5 +158,4 @@ def _strengths(source: Source, loss: Loss) -> np.ndarray:
 def _block_slope(block: Block, loss: Loss) -> tuple[float]:
     F = np.zeros_like(block.Y)
     totals = loss.totals(block.Y, F, block.w)
-    slopes = sum(c * S for c, S in zip(loss.mix(totals), loss.directions(block.Y, F, block.w), strict=True))
-    return (float(np.abs(slopes).sum()),)
+    return (float(np.abs(cotangent(block, loss, F, totals)).sum()),)

@@ -29,7 +29,6 @@ from spkm.selection._eliminate import (
     eliminate,
     entering_scores,
     fit_submodel,
-    on_columns,
 )
 from spkm.selection._judge import Fold, Judge, scaled_losses
 from spkm.selection._machine import Machine
@@ -345,7 +344,8 @@ class Search:
         """Return the model refitted on other columns with ``factor`` on its strength, from where it stands."""
         places = np.where(np.isin(columns, model.columns), np.searchsorted(model.columns, columns), -1)
         machine = model.machine.with_factor(factor)
-        return fit_submodel(machine, fold.train, columns, on_columns(model, places), FIRST_ITERATIONS, fold.rng)
+        _, theta = model.model.on_columns(model.theta, places)
+        return fit_submodel(machine, fold.train, columns, theta, FIRST_ITERATIONS, fold.rng)
 
     def _sized(self, choice: Choice) -> Choice:
         """Return the choice with as many basis vectors as held-out rows ask for: grown, then pruned by l1."""
