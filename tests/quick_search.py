@@ -10,7 +10,7 @@ from spkm.selection import _eliminate, _path, _prune, _search
 
 FEWER = {
     _selecting: {"FOLDS": 2},
-    _path: {"N_STEPS": 4, "SKIPPED": 1, "RATIO": 3.0, "ITERATIONS": 6, "VECTORS": 2},
+    _path: {"N_STEPS": 4, "SKIPPED": 1, "RATIO": 3.0, "ITERATIONS": 6, "VECTORS_PER_OUTPUT": 2},
     _eliminate: {"NEXT_ITERATIONS": 2, "next_count": _eliminate.next_count},
     _prune: {"ITERATIONS": 10, "FIRST_ITERATIONS": 5},
     _search: {

@@ -100,7 +100,7 @@ def test_losses_of_all_folds_are_one_vector_with_the_rows_weights():
     np.testing.assert_allclose(losses, np.concatenate(by_hand))
     weight = np.concatenate([fold.test.w[:, 0] * fold.test.total_weight for fold in judge.folds])
     np.testing.assert_allclose(judge.weight, weight)
-    assert judge.mean(losses) == pytest.approx(np.average(losses, weights=weight))
+    np.testing.assert_array_equal(judge.row_weight, judge.weight)
 
 
 def test_a_model_is_asked_once_for_each_fold():
@@ -124,12 +124,8 @@ def test_a_scorer_judges_by_one_number_for_each_fold():
     models = [Given(np.full((12, 1), 3.0)), Given(np.full((12, 1), 5.0))]
     np.testing.assert_array_equal(judge.losses(models), [-3.0 * 8, -5.0 * 12])
     np.testing.assert_allclose(judge.weight, [fold.test.total_weight for fold in judge.folds])
-    assert judge.mean(judge.losses(models)) == pytest.approx(np.average([-24, -60], weights=judge.weight))
     # Paths, which a scorer cannot see, are judged by rows all the same.
-    assert len(judge.row_losses(models)) == 20
-    assert judge.mean(judge.row_losses(models)) == pytest.approx(
-        np.average(judge.row_losses(models), weights=judge.row_weight)
-    )
+    assert len(judge.row_losses(models)) == len(judge.row_weight) == 20
 
 
 def test_the_simplest_model_is_taken_by_the_rule():

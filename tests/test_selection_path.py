@@ -199,7 +199,7 @@ def test_signs_are_fixed_and_each_output_has_its_own_vectors(monkeypatch, m, n_b
     monkeypatch.setattr(_path, "ITERATIONS", 3)
     X, Y, _ = linear_problem(Log(), m)
     point = path_of(ArraySource(X, Y), Log(), Polynomial(2, 1.0, 1.0), n_basis=n_basis)[0]
-    assert len(point.basis) == max(n_basis, _path.VECTORS * m)
+    assert len(point.basis) == max(n_basis, _path.VECTORS_PER_OUTPUT * m)
     np.testing.assert_array_equal(np.abs(point.weights).sum(axis=1), 1)
     for column in point.weights.T:
         assert {-1.0, 1.0} <= set(column)

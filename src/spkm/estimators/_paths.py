@@ -244,7 +244,7 @@ def _strict_path(estimator: BaseSPKM, X: Any, y: Any, sample_weight: Any) -> Spa
         pairs = list(zip(at_size, search.folds, strict=True))
         weights = [fold.test.total_weight for fold in search.folds if fold.test is not None]
         scores.append(float(np.average([_score(estimator, model, fold) for model, fold in pairs], weights=weights)))
-        losses.append(search.judge.mean(search.judge.row_losses(at_size)))
+        losses.append(float(np.average(search.judge.row_losses(at_size), weights=search.judge.row_weight)))
     objectives = np.array([model.objective for model in models])
     fewer = -np.diff(sizes, append=0)
     prices = np.maximum(np.diff(objectives, append=np.inf), 0) / fewer

@@ -14,7 +14,19 @@ from spkm._checks import check_choice, check_integer
 from spkm.estimators._resolve import generator, resolve_solver
 from spkm.kernels import Kernel, Linear, Rescaled
 from spkm.losses import Loss
-from spkm.selection import Candidate, Choice, Fold, Judge, Machine, Search, Submodel, Units, has_path, losses_without
+from spkm.selection import (
+    VECTORS_PER_OUTPUT,
+    Candidate,
+    Choice,
+    Fold,
+    Judge,
+    Machine,
+    Search,
+    Submodel,
+    Units,
+    has_path,
+    losses_without,
+)
 from spkm.sources import ArraySource, Scaling, Source, merged_rows, one_blas_thread, pick_rows
 
 if TYPE_CHECKING:
@@ -24,7 +36,6 @@ FOLDS = 5
 MOST_ROWS = 5000  # that a search fits; the model it finds is fitted on all rows
 SIZES = (1, 2, 3, 5, 8, 12, 20, 30, 50, 80, 120, 200)  # numbers of basis vectors that "auto" tries
 SEARCH_PRIOR = 0.1  # on relevances while columns are sought: the default holds those of noise up; measured
-VECTORS = 4  # of a polynomial, for each output, with "auto"
 MAX_BASIS = 50  # where max_basis is None
 
 
@@ -183,10 +194,10 @@ def candidates_for(estimator: BaseSPKM, kernel: Kernel, loss: Loss, n_outputs: i
 
     A polynomial enters twice with ``n_basis="auto"``: few vectors find columns better (measured), more can say more.
     """
-    first = _candidate(estimator, kernel, loss, n_outputs, VECTORS)
+    first = _candidate(estimator, kernel, loss, n_outputs, VECTORS_PER_OUTPUT)
     if not isinstance(estimator.n_basis, str) or not has_path(kernel) or isinstance(kernel, Linear):
         return [first]
-    second = _candidate(estimator, clone(kernel), loss, n_outputs, 2 * VECTORS)
+    second = _candidate(estimator, clone(kernel), loss, n_outputs, 2 * VECTORS_PER_OUTPUT)
     return [first, second] if second.n_basis > first.n_basis else [first]
 
 

@@ -3,11 +3,12 @@
 from spkm.selection._eliminate import Submodel, fit_submodel, losses_without
 from spkm.selection._judge import Fold, Judge
 from spkm.selection._machine import Machine
-from spkm.selection._path import has_path
+from spkm.selection._path import VECTORS_PER_OUTPUT, has_path
 from spkm.selection._search import Candidate, Choice, Search
 from spkm.selection._units import Units
 
 __all__ = [
+    "VECTORS_PER_OUTPUT",
     "Candidate",
     "Choice",
     "Fold",

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from spkm.losses import Loss, Squared
-from spkm.selection._pick import OTHERWISE, mean_and_error, simplest_as_good
+from spkm.selection._pick import OTHERWISE, simplest_as_good
 from spkm.sources import Scaling, Source
 
 FACTORS = 2.0 ** np.arange(-3, 5.5, 0.5)  # tried on the scores before they are judged
@@ -68,10 +68,6 @@ class Judge:
     def row_losses(self, models: list[Any]) -> np.ndarray:
         """Return the loss of every held-out row, after the best factor on the scores: shrinkage must not decide."""
         return np.concatenate([self._of_fold(m, f) for m, f in zip(models, self.folds, strict=True)])
-
-    def mean(self, losses: np.ndarray) -> float:
-        """Return the weighted mean."""
-        return mean_and_error(losses, self.weight if len(losses) == len(self.weight) else self.row_weight)[0]
 
     def simplest(self, losses: list[np.ndarray], sizes: np.ndarray, share: float = OTHERWISE) -> tuple[int, int]:
         """Return the places of the simplest model as good as the best, and of the best."""

@@ -29,7 +29,7 @@ LOWEST = 0.15  # first strength, times the mean slope of the loss over the root 
 ITERATIONS = 100  # at one strength
 TOLERANCE = 3e-4
 FIRST_ACTIVE = 10  # units that a linear path starts with
-VECTORS = 4  # per output, of a kernel that is not linear
+VECTORS_PER_OUTPUT = 4  # of a kernel that is not linear
 FIRST_SIZE = 0.3  # of a first basis vector
 
 
@@ -73,7 +73,7 @@ def sparse_path(
     steps = _strengths(source, loss)
     m = source.n_outputs
     # Each output needs vectors of its own while signs are fixed.
-    n_basis = m if linear else max(n_basis, VECTORS * m)
+    n_basis = m if linear else max(n_basis, VECTORS_PER_OUTPUT * m)
     model = PreimageModel([Term(n_basis, (View(kernel),))], source.n_features, m, fit_intercept)
     theta, params = model.zeros()
     params.weights[...] = _signs(n_basis, m)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from scipy import sparse
 
@@ -46,9 +48,12 @@ def varies(source: Source) -> np.ndarray:
     return squares - mean**2 > 1e-12 * squares
 
 
+def _squared(A: Any) -> Any:
+    return A.multiply(A) if sparse.issparse(A) else np.square(A)
+
+
 def _block_moments(block: Block) -> tuple[np.ndarray]:
-    squares = block.X.multiply(block.X) if sparse.issparse(block.X) else np.square(block.X)
-    return (np.hstack([block.X.T @ block.w, squares.T @ block.w]).T,)
+    return (np.hstack([block.X.T @ block.w, _squared(block.X).T @ block.w]).T,)
 
 
 def _block_mean(block: Block) -> tuple[np.ndarray]:
@@ -57,9 +62,8 @@ def _block_mean(block: Block) -> tuple[np.ndarray]:
 
 def _block_sums(block: Block) -> tuple[np.ndarray]:
     """Return weighted sums over a block of x, x^2, x^4, then for each target of y x, then of y x^2."""
-    is_sparse = sparse.issparse(block.X)
-    squares = block.X.multiply(block.X) if is_sparse else np.square(block.X)
-    fourth = squares.multiply(squares) if is_sparse else np.square(squares)
+    squares = _squared(block.X)
+    fourth = _squared(squares)
     targets = block.w * block.Y
     parts = [block.X.T @ block.w, squares.T @ block.w, fourth.T @ block.w, block.X.T @ targets, squares.T @ targets]
     return (np.hstack(parts).T,)

@@ -212,6 +212,8 @@ class Search:
             linear = isinstance(kernel, Linear)
             columns = self.allowed
             if not linear:
+                # Of the middle of a path: at its weak end noise is in, at its strong end what counts has left. Its best
+                # step is not known here, where rows to judge by may be absent.
                 known = [run[len(run) // 2].columns for runs in paths.values() for run in runs if run]
                 always = np.unique(np.concatenate([np.zeros(0, dtype=int), *known]))
                 columns = screened(train, self.units, always, self.allowed)
@@ -254,13 +256,15 @@ class Search:
         steps = sorted({point.step for of_fold in paths for run in of_fold[kernel] for point in run})
         best = (np.inf, -1)
         for step in steps:
-            points = [self._point(of_fold[kernel], step, fold) for fold, of_fold in zip(self.folds, paths, strict=True)]
-            if any(point is None for point in points):
+            pairs = zip(self.folds, paths, strict=True)
+            of_folds = [self._point(of_fold[kernel], step, fold) for fold, of_fold in pairs]
+            points = [point for point in of_folds if point is not None]
+            if len(points) < len(of_folds):
                 continue
             losses = self.judge.row_losses(points)
             mean, error = mean_and_error(losses, self.judge.row_weight)
-            n_features = float(np.mean([len(point.columns) for point in points if point is not None]))
-            self._record(type(kernel).__name__.lower(), "path", np.nan, n_features, len(points[0].basis), mean, error)  # type: ignore[union-attr]
+            n_features = float(np.mean([len(point.columns) for point in points]))
+            self._record(type(kernel).__name__.lower(), "path", np.nan, n_features, len(points[0].basis), mean, error)
             best = min(best, (mean, step))
         return best
 
