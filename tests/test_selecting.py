@@ -434,6 +434,15 @@ def test_a_number_of_vectors_found_by_held_out_rows(most):
         assert not hasattr(model, "feature_importances_")
 
 
+@pytest.mark.parametrize(("most", "tried"), [(1, [1]), (4, [1, 2, 3, 4]), (10, [1, 2, 3, 5, 8, 10])])
+def test_the_largest_number_of_vectors_is_tried(monkeypatch, most, tried):
+    monkeypatch.setattr(_search, "PATIENCE", 10)
+    X = rows()
+    model = SPKMClassifier(n_basis="auto", max_basis=most, max_iter=4, random_state=0).fit(X, labels(X))
+    results = model.cv_results_
+    assert results["n_basis"][results["stage"] == "size"].tolist() == tried
+
+
 def test_as_many_vectors_as_the_data_want(careful):
     rng = np.random.default_rng(0)
     X = read_only(rng.uniform(-2, 2, (80, 1)))[0]

@@ -210,7 +210,7 @@ def _candidate(estimator: BaseSPKM, kernel: Kernel, loss: Loss, n_outputs: int, 
     if automatic:
         n_basis = 20 if loss.target == "real" else 10 * (n_outputs // 2 + 1)
     most = estimator.max_basis or MAX_BASIS
-    sizes = tuple(size for size in SIZES if size <= most) if automatic else ()
+    sizes = (*(size for size in SIZES if size < most), most) if automatic else ()
     n_basis = min(n_basis, most) if automatic else n_basis
     if has_path(kernel) and isinstance(kernel.gamma, str):
         kernel = clone(kernel).set_params(gamma=1.0)  # not one over the columns: few are left at the end
