@@ -20,7 +20,7 @@ from spkm.estimators._resolve import (
     generator,
     n_threads,
     resolve_loss,
-    resolve_penalties,
+    resolve_machine,
     resolve_solver,
     resolve_start,
 )
@@ -34,20 +34,15 @@ from spkm.estimators._selecting import (
     search_over,
     some_rows,
 )
-from spkm.estimators._state import FittedState, continued_theta, same_settings
+from spkm.estimators._state import FittedState, continued_theta
 from spkm.kernels import KERNELS, Kernel
 from spkm.losses import Loss
 from spkm.model import PreimageModel
 from spkm.objective import Objective
-from spkm.penalties import Evidence
-from spkm.selection import Choice, Fold, Machine, Search, Submodel
+from spkm.selection import Choice, Fold, Search, Submodel
 from spkm.solvers import Result, Solver
 from spkm.sources import ArraySource, Block, Scaling, Source, fit_scaling, merged_rows
-from spkm.starts import Start, draw_sample, first_theta
-
-BANDWIDTH_PRIOR = 3.0  # over the sum of row weights; measured
-SHARPER_FOR_CLASSES = 4.0  # times the gamma of the mean distance, for more than two classes; measured
-KERNEL_SAMPLE = 1000  # rows whose distances set a bandwidth
+from spkm.starts import Start, first_theta
 
 
 class BaseSPKM(SelectingMixin, CallbackSupportMixin, BaseEstimator):
@@ -155,7 +150,7 @@ class BaseSPKM(SelectingMixin, CallbackSupportMixin, BaseEstimator):
         source, scaling = self._source(X, Y, weight, kernel)
         # A solver's wild step may overflow: it sees a value that is not finite and takes a shorter one.
         with np.errstate(over="ignore", invalid="ignore"), source.threads(n_threads(self.n_jobs)):
-            objective = self._machine(source, loss, kernel, self.n_basis, previous).objective(source)
+            objective = resolve_machine(self, source, loss, kernel, self.n_basis, previous).objective(source)
             solver = resolve_solver(self.solver, self.max_iter, self.tol, objective)
             start = resolve_start(self.start, objective.model, scaling)
             result = self._best_of_restarts(objective, solver, start, scaling, previous, context)
@@ -175,7 +170,7 @@ class BaseSPKM(SelectingMixin, CallbackSupportMixin, BaseEstimator):
             model = search.refit(choice, some_rows(source, scaling, rng))
             part = source.columns(model.columns)
             # Strengths for all rows, not for those of the search, and the evidence's own prior.
-            default = self._machine(part, search.loss, kernel, model.machine.n_basis)
+            default = resolve_machine(self, part, search.loss, kernel, model.machine.n_basis)
             machine = replace(
                 model.machine, weight_penalties=default.weight_penalties, metric_prior=default.metric_prior
             )
@@ -200,31 +195,6 @@ class BaseSPKM(SelectingMixin, CallbackSupportMixin, BaseEstimator):
         self.__dict__.pop("feature_importances_", None)  # of an earlier fit
         if search.selects:
             self.feature_importances_ = importances(model, source)
-
-    def _machine(
-        self, source: Source, loss: Loss, kernel: Kernel, n_basis: int, previous: FittedState | None = None
-    ) -> Machine:
-        """Return the settings of a fit on the columns of ``source``, with numbers for all that depends on data."""
-        m = source.n_outputs
-        if previous is not None and same_settings(previous.asked, kernel):
-            kernel = previous.model.views[0][1].kernel  # its bandwidth as it was before any of it was learned
-        else:
-            some = draw_sample(source, KERNEL_SAMPLE, generator(self.random_state))
-            resolved = kernel.resolved(some.X, some.weight)
-            if resolved is not kernel and kernel.stationary and m > 1 and loss.target == "signs":
-                resolved = resolved.with_bandwidth(SHARPER_FOR_CLASSES)
-            kernel = resolved
-        basis_penalty, weight_penalty = resolve_penalties(self, loss, kernel, source.total_weight, m)
-        evidence = any(isinstance(p, Evidence) for p in weight_penalty)
-        metric = "fixed"
-        learn = self.learn_bandwidth if isinstance(self.learn_bandwidth, str) else bool(self.learn_bandwidth)
-        if learn == "columns" or (evidence and learn == "auto" and kernel.stationary):
-            metric = "relevances"
-        elif learn is True or (learn == "auto" and kernel.stationary):
-            metric = "scale"
-        prior = 0.0 if evidence else BANDWIDTH_PRIOR / source.total_weight
-        machine = Machine(kernel, n_basis, metric, loss, basis_penalty, weight_penalty, prior, self.fit_intercept)
-        return machine if previous is None else machine.with_noise(previous.noise)
 
     def _iteration_reporter(self, context: Any) -> Callable[[int, float], bool]:
         def on_iteration(i: int, value: float) -> bool:

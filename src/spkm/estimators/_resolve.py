@@ -11,13 +11,20 @@ from sklearn.base import clone
 
 from spkm._checks import check_integer, check_real
 from spkm._registry import Registry
+from spkm.estimators._state import FittedState, same_settings
 from spkm.kernels import Kernel
 from spkm.losses import LOSSES, Loss, Squared
 from spkm.model import PreimageModel
 from spkm.objective import Objective, as_list, is_smooth
 from spkm.penalties import BASIS_PENALTIES, WEIGHT_PENALTIES, Evidence, Penalty, RKHSNorm
+from spkm.selection import Machine
 from spkm.solvers import SOLVERS, Solver, VarPro, choose_solver
-from spkm.starts import STARTS, Given, KMeans, Start
+from spkm.sources import Source
+from spkm.starts import STARTS, Given, KMeans, Start, draw_sample
+
+BANDWIDTH_PRIOR = 3.0  # over the sum of row weights; measured
+SHARPER_FOR_CLASSES = 4.0  # times the gamma of the mean distance, for more than two classes; measured
+KERNEL_SAMPLE = 1000  # rows whose distances set a bandwidth
 
 # What the numbers of losses, penalties, solvers and starts must be: bounds of real ones, least values of integers.
 REALS: dict[str, dict[str, Any]] = {
@@ -53,6 +60,33 @@ def resolve_loss(loss: Any, task: str) -> Loss:
     if task == "classification" and not resolved.standardize_target:
         raise ValueError(f"loss={loss!r} is for counts. Use 'log', 'squared_hinge' or another one for classes.")
     return resolved
+
+
+def resolve_machine(
+    estimator: Any, source: Source, loss: Loss, kernel: Kernel, n_basis: int, previous: FittedState | None = None
+) -> Machine:
+    """Return the settings of a fit on the columns of ``source``, with numbers for all that depends on data."""
+    m = source.n_outputs
+    if previous is not None and same_settings(previous.asked, kernel):
+        kernel = previous.model.views[0][1].kernel  # its bandwidth as it was before any of it was learned
+    else:
+        some = draw_sample(source, KERNEL_SAMPLE, generator(estimator.random_state))
+        resolved = kernel.resolved(some.X, some.weight)
+        if resolved is not kernel and kernel.stationary and m > 1 and loss.target == "signs":
+            resolved = resolved.with_bandwidth(SHARPER_FOR_CLASSES)
+        kernel = resolved
+    basis_penalty, weight_penalty = resolve_penalties(estimator, loss, kernel, source.total_weight, m)
+    evidence = any(isinstance(p, Evidence) for p in weight_penalty)
+    metric = "fixed"
+    asked = estimator.learn_bandwidth
+    learn = asked if isinstance(asked, str) else bool(asked)
+    if learn == "columns" or (evidence and learn == "auto" and kernel.stationary):
+        metric = "relevances"
+    elif learn is True or (learn == "auto" and kernel.stationary):
+        metric = "scale"
+    prior = 0.0 if evidence else BANDWIDTH_PRIOR / source.total_weight
+    machine = Machine(kernel, n_basis, metric, loss, basis_penalty, weight_penalty, prior, estimator.fit_intercept)
+    return machine if previous is None else machine.with_noise(previous.noise)
 
 
 def resolve_penalties(

@@ -11,7 +11,7 @@ from sklearn.base import clone
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
 from spkm._checks import check_choice, check_integer
-from spkm.estimators._resolve import generator, resolve_solver
+from spkm.estimators._resolve import generator, resolve_machine, resolve_solver
 from spkm.kernels import Kernel, Linear, Rescaled
 from spkm.losses import Loss
 from spkm.selection import (
@@ -224,7 +224,7 @@ def _candidate(estimator: BaseSPKM, kernel: Kernel, loss: Loss, n_outputs: int, 
         factors = (1.0, 10.0, 100.0) if has_path(kernel) and not isinstance(kernel, Linear) else (100.0, 10.0, 1.0)
 
     def build(source: Source, kernel: Kernel, n_basis: int) -> Machine:
-        machine = estimator._machine(source, loss, kernel, n_basis)
+        machine = resolve_machine(estimator, source, loss, kernel, n_basis)
         return machine.with_prior(SEARCH_PRIOR) if free else machine
 
     return Candidate(type(kernel).__name__.lower(), kernel, n_basis, build, factors, sizes)
