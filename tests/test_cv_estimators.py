@@ -26,29 +26,16 @@ from spkm import SPKMClassifier, SPKMClassifierCV, SPKMRegressor, SPKMRegressorC
 from spkm.kernels import RBF, Linear, Matern, Polynomial, Tanimoto
 from spkm.penalties import RKHSNorm
 from spkm.selection import _path
-from tests.quick_search import quick_search
 from tests.small_data import assert_same_fit, fingerprints, read_only, scores
 
 pytestmark = [
+    pytest.mark.usefixtures("hasty"),
     pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning"),  # few iterations on purpose
     pytest.mark.filterwarnings("ignore:The best .* lies at the edge:UserWarning"),
 ]
 
 LINE = {"kernel": "linear", "cv": 2, "max_iter": 4, "n_jobs": 1, "random_state": 0}
 RESULTS = ("kernel", "stage", "strength_factor", "mean_n_features", "n_basis", "mean_test_loss", "error_test_loss")
-
-
-@pytest.fixture(autouse=True)
-def hasty():
-    with quick_search(hasty=True):
-        yield
-
-
-@pytest.fixture
-def careful():
-    """Let the search take more steps, for tests that want it to choose well."""
-    with quick_search():
-        yield
 
 
 def rows(n=48, d=5, seed=0):

@@ -10,12 +10,12 @@ from sklearn.utils.estimator_checks import (
 
 from spkm import SPKMClassifier, SPKMClassifierCV, SPKMRegressor, SPKMRegressorCV
 from spkm.solvers import Alternating
-from tests.quick_search import quick_search
 from tests.small_data import curve, two_classes
 
 # scikit-learn's checks fit labels drawn at random, and its own suite ignores the first warning while they run. The
 # second tells the truth: so few vectors are too few.
 pytestmark = [
+    pytest.mark.usefixtures("hasty"),
     pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning"),
     pytest.mark.filterwarnings("ignore:The best .* lies at the edge:UserWarning"),
 ]
@@ -68,12 +68,6 @@ BAD_PARAMETERS = {
     "scoring": ["no such score", 3],
     "refit": ["yes", 1, None],
 }
-
-
-@pytest.fixture(autouse=True)
-def quick():
-    with quick_search(hasty=True):
-        yield
 
 
 @parametrize_with_checks(ESTIMATORS)

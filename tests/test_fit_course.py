@@ -19,6 +19,7 @@ from spkm.kernels import RBF
 from spkm.objective import Objective
 from spkm.profiled import ProfiledObjective
 from spkm.solvers import SOLVERS
+from tests.interrupting import interrupt_at
 from tests.small_data import assert_same_fit, counts, curve, scores, two_classes
 
 QUICK = {"n_basis": 4, "tol": 1e-2, "random_state": 0}
@@ -116,15 +117,7 @@ def test_an_interrupt_keeps_the_best_so_far(case, monkeypatch, solver):
     eliminates = solver == "varpro" or (solver == "proximal" and isinstance(model, SPKMRegressor))
     owner = ProfiledObjective if eliminates else Objective
     method = "block_loss" if solver == "adam" else "value_and_gradient"
-    evaluate, calls = getattr(owner, method), []
-
-    def evaluate_until_interrupted(*args):
-        calls.append(1)
-        if len(calls) == 40:
-            raise KeyboardInterrupt
-        return evaluate(*args)
-
-    monkeypatch.setattr(owner, method, evaluate_until_interrupted)
+    calls = interrupt_at(monkeypatch, owner, method, 40)
     with pytest.warns(ConvergenceWarning, match="was interrupted; the best model so far is kept"):
         model.fit(X, y)
     assert len(calls) >= 40
@@ -133,16 +126,8 @@ def test_an_interrupt_keeps_the_best_so_far(case, monkeypatch, solver):
 
 def test_an_interrupted_restart_keeps_the_one_before(case, monkeypatch):
     model, X, y = case
-    first_theta, calls = estimator_module.first_theta, []
-
-    def interrupted(*args):
-        calls.append(1)
-        if len(calls) == 2:
-            raise KeyboardInterrupt
-        return first_theta(*args)
-
     once = clone(model).fit(X, y)
-    monkeypatch.setattr(estimator_module, "first_theta", interrupted)
+    calls = interrupt_at(monkeypatch, estimator_module, "first_theta", 2)
     with pytest.warns(ConvergenceWarning, match="was interrupted"):
         model.set_params(n_restarts=3).fit(X, y)
     np.testing.assert_array_equal(scores(model, X), scores(once, X))

@@ -9,18 +9,13 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from spkm import SPKMClassifier, SPKMRegressor, SPKMSelector, sparsity_path, stability_selection
 from spkm.penalties import L1
-from tests.quick_search import quick_search
 
 LINE = {"kernel": "linear", "n_basis": 1, "random_state": 0, "n_jobs": 1}
-pytestmark = pytest.mark.filterwarnings(
-    "ignore::sklearn.exceptions.ConvergenceWarning", "ignore:The best .* lies at the edge:UserWarning"
-)
-
-
-@pytest.fixture(autouse=True)
-def quick():
-    with quick_search():
-        yield
+pytestmark = [
+    pytest.mark.usefixtures("careful"),
+    pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning"),  # few iterations on purpose
+    pytest.mark.filterwarnings("ignore:The best .* lies at the edge:UserWarning"),
+]
 
 
 def rows(n=80, d=6):

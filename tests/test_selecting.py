@@ -25,10 +25,12 @@ from spkm.selection import _search
 from spkm.solvers import LBFGS
 from spkm.sources import _array as array_module
 from spkm.sources import _rows as rows_module
+from tests.interrupting import interrupt_at
 from tests.quick_search import quick_search
 from tests.small_data import assert_same_fit, read_only, scaled, scores
 
 pytestmark = [
+    pytest.mark.usefixtures("hasty"),
     pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning"),  # few iterations on purpose
     pytest.mark.filterwarnings("ignore:The best .* lies at the edge:UserWarning"),
 ]
@@ -37,19 +39,6 @@ D = 5
 STRICT = {"selection": "strict", "n_basis": 2, "max_features": 3, "max_iter": 4, "n_jobs": 1, "random_state": 0}
 LINE = {**STRICT, "kernel": "linear", "n_basis": 1}
 STORAGE = {"dense": np.asarray, "csr": sparse.csr_array, "float32": lambda X: X.astype(np.float32)}
-
-
-@pytest.fixture(autouse=True)
-def hasty():
-    with quick_search(hasty=True):
-        yield
-
-
-@pytest.fixture
-def careful():
-    """Let the search take more steps, for tests that want it to choose well."""
-    with quick_search():
-        yield
 
 
 def rows(n=50, d=D, seed=0):
@@ -636,7 +625,7 @@ def test_a_kernel_with_a_factor_for_every_column_cannot_lose_columns():
 )
 def test_what_cannot_be_is_told_before_the_search(monkeypatch, settings):
     X = rows()
-    calls = interrupt_at(monkeypatch, np.inf)
+    calls = interrupt_at(monkeypatch, Objective, "value_and_gradient", 1)
     with pytest.raises(ValueError, match=next(iter(settings))):
         SPKMClassifier(**LINE, **settings).fit(X, labels(X))
     assert not calls
@@ -726,22 +715,9 @@ def test_a_callback_sees_every_step_and_may_stop(careful):
     assert_only_selected_columns_matter(model, X)
 
 
-def interrupt_at(monkeypatch, call):
-    evaluate, calls = Objective.value_and_gradient, []
-
-    def interrupted(self, theta):
-        calls.append(1)
-        if len(calls) == call:
-            raise KeyboardInterrupt
-        return evaluate(self, theta)
-
-    monkeypatch.setattr(Objective, "value_and_gradient", interrupted)
-    return calls
-
-
 def test_an_interrupt_ends_the_fit(monkeypatch):
     X = rows()
-    calls = interrupt_at(monkeypatch, 20)
+    calls = interrupt_at(monkeypatch, Objective, "value_and_gradient", 20)
     with pytest.raises(KeyboardInterrupt):
         SPKMClassifier(**LINE).fit(X, labels(X))
     assert len(calls) == 20
@@ -749,15 +725,11 @@ def test_an_interrupt_ends_the_fit(monkeypatch):
 
 def test_an_interrupt_after_the_race_keeps_its_choice(careful, monkeypatch):
     X = rows()
-    monkeypatch.setattr(_search.Search, "_with_strength", interrupted)
+    interrupt_at(monkeypatch, _search.Search, "_with_strength", 1)
     with pytest.warns(UserWarning, match="The search was interrupted; its best choice so far is kept") as caught:
         model = SPKMClassifier(**LINE).fit(X, labels(X))
     assert caught[0].filename == __file__  # the user's own line
     assert_only_selected_columns_matter(model, X)
-
-
-def interrupted(*args):
-    raise KeyboardInterrupt
 
 
 def test_verbose_tells_of_every_step(capsys):

@@ -16,6 +16,7 @@ from spkm.selection._prune import _ridge, prune
 from spkm.sources import ArraySource
 from spkm.starts import KMeans, first_theta
 from tests import cases
+from tests.interrupting import interrupt_at
 
 COLUMNS = cases.frozen(np.array([0, 2, 3]))
 PENALTIES = {"rkhs": [RKHSNorm(1e-3)], "evidence": [Evidence()], "none": []}
@@ -83,15 +84,7 @@ def test_copies_of_a_vector_are_not_needed():
 
 def test_an_interrupt_is_passed_on(monkeypatch):
     model, source = fitted()
-    evaluate, calls = Objective.value_and_gradient, []
-
-    def interrupted(self, theta):
-        calls.append(1)
-        if len(calls) == 3:
-            raise KeyboardInterrupt
-        return evaluate(self, theta)
-
-    monkeypatch.setattr(Objective, "value_and_gradient", interrupted)
+    interrupt_at(monkeypatch, Objective, "value_and_gradient", 3)
     with pytest.raises(KeyboardInterrupt):
         prune(model, source, 3e-2, np.random.default_rng(0))
 

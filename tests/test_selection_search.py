@@ -15,13 +15,9 @@ from spkm.selection._pick import mean_and_error
 from spkm.selection._search import Start
 from spkm.sources import ArraySource
 from tests import cases
-from tests.quick_search import quick_search
+from tests.interrupting import interrupt_at
 
-
-@pytest.fixture(autouse=True)
-def quick():
-    with quick_search():
-        yield
+pytestmark = pytest.mark.usefixtures("careful")
 
 
 def machine_of(source, kernel, n_basis, loss, evidence=False):
@@ -395,16 +391,8 @@ def test_a_fit_from_a_path_begins_with_the_paths_own_predictions(monkeypatch, ga
 @pytest.mark.parametrize("call", [1, 20, 100])
 def test_an_interrupt_ends_the_search(monkeypatch, call):
     # Solvers keep what they have when they are interrupted; a search that went on would need one Ctrl-C for each fit.
-    evaluate, calls = Objective.value_and_gradient, []
-
-    def interrupted(self, theta):
-        calls.append(1)
-        if len(calls) == call:
-            raise KeyboardInterrupt
-        return evaluate(self, theta)
-
     search, _ = search_of(linear_rows(), Log(), [candidate(RBF("mean"), Log(), 2)])
-    monkeypatch.setattr(Objective, "value_and_gradient", interrupted)
+    interrupt_at(monkeypatch, Objective, "value_and_gradient", call)
     with pytest.raises(KeyboardInterrupt):
         search.run()
 
