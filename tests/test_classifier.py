@@ -12,7 +12,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 
 from spkm import SPKMClassifier
-from spkm.kernels import RBF
+from spkm.kernels import RBF, Affine
 from spkm.losses import LOSSES, Log, SmoothHinge
 from tests.small_data import read_only, scaled, three_classes, two_classes
 
@@ -287,3 +287,9 @@ def test_many_classes_share_few_basis_vectors():
     model = SPKMClassifier(n_basis=3, tol=1e-2, random_state=0).fit(X, y)
     assert model.dual_coef_.shape == (3, 6)
     assert model.score(X, y) > 0.95
+
+
+def test_a_bandwidth_given_as_a_number_is_left_alone_within_another_kernel():
+    X, y = three_classes()
+    model = SPKMClassifier(**QUICK, kernel=Affine(RBF(0.5)), learn_bandwidth=False).fit(X, y)
+    assert model.kernel_.kernel.gamma == 0.5

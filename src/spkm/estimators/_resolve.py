@@ -72,7 +72,7 @@ def resolve_machine(
     else:
         some = draw_sample(source, KERNEL_SAMPLE, generator(estimator.random_state))
         resolved = kernel.resolved(some.X, some.weight)
-        if resolved is not kernel and kernel.stationary and m > 1 and loss.target == "signs":
+        if not same_settings(resolved, kernel) and kernel.stationary and m > 1 and loss.target == "signs":
             resolved = resolved.with_bandwidth(SHARPER_FOR_CLASSES)
         kernel = resolved
     basis_penalty, weight_penalty = resolve_penalties(estimator, loss, kernel, source.total_weight, m)
