@@ -275,7 +275,7 @@ def test_weights_that_cancel_do_not_make_the_norm_smaller_than_rounding_can_tell
         ({"n": 5000, "gap": 3.0}, {}, 0.2),
         ({"n": 1500, "gap": 2.0}, {"norm": "l1"}, 0.6),
         ({"n": 4000, "gap": 4.0, "n_classes": 3}, {}, 0.7),
-        ({"n": 1500, "gap": 2.0}, {"margin": 2.0, "confidence": 0.5}, 0.5),
+        ({"n": 1500, "gap": 2.0}, {"margin": 4.0, "confidence": 0.5}, 0.5),
     ],
 )
 def test_the_error_on_new_rows_is_below_a_bound_that_says_something(data, options, limit):
@@ -295,7 +295,7 @@ def test_labels_learned_by_heart_get_a_bound_above_their_true_error(kernel, n_cl
     for seed in range(3):
         rng = np.random.default_rng(seed)
         X, y = rng.uniform(-1, 1, (60, 2)), np.arange(60) % n_classes
-        model, _, _ = fitted(kernel, n_basis=60, data=(X, y), weight_penalty=None, max_iter=200, tol=1e-6, start="rows")
+        model, _, _ = fitted(kernel, n_basis=60, data=(X, y), weight_penalty="l2", start=X)
         bound = theory.generalization_bound(model, X, y)
         assert bound.training_error < 0.2
         assert bound.value > 1 - 1 / n_classes
@@ -359,7 +359,7 @@ def test_doubled_weights_double_the_term_and_pay_for_it_in_confidence(easy, norm
 
 
 @given(st.floats(1e-3, 1e3))
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=8, deadline=None)
 def test_only_the_ratio_of_scores_to_margin_counts(easy, factor):
     model, X, y = easy
     scaled = scaled_scores(model, factor)
@@ -369,7 +369,7 @@ def test_only_the_ratio_of_scores_to_margin_counts(easy, factor):
 
 
 @given(margin=st.floats(1e-6, 1e6), intercept=st.floats(-100, 100), norm=st.sampled_from(["l1", "rkhs"]))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 def test_no_margin_is_better_than_the_best(easy, margin, intercept, norm):
     model, X, y = easy
     model = scaled_scores(model, 1.0)
@@ -379,7 +379,7 @@ def test_no_margin_is_better_than_the_best(easy, margin, intercept, norm):
 
 
 @given(st.floats(0.01, 100), st.floats(0.01, 0.99), st.floats(1.01, 10.0), st.integers(2, 1000))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 def test_terms_move_as_they_must(easy, margin, confidence, factor, n_kernels):
     model, X, y = easy
     X, y = X[:300], y[:300]
