@@ -8,7 +8,7 @@ from scipy import sparse
 from sklearn.preprocessing import StandardScaler
 from threadpoolctl import ThreadpoolController
 
-from spkm.sources import ArraySource, Scaling, fit_scaling, merged_rows, pick_rows
+from spkm.sources import ArraySource, Scaling, distinct_rows, fit_scaling, merged_rows, pick_rows
 from spkm.sources import _array as array_module
 from spkm.sources import _base as base_module
 from spkm.sources import _rows as rows_module
@@ -289,6 +289,13 @@ def test_csr_rows_are_equal_whatever_the_order_of_their_entries():
         merged, _, weight = merged_rows(rows, np.zeros((2, 1)), np.ones(2))
         assert merged.shape == (1, 3)
         assert weight.tolist() == [2.0]
+
+
+def test_where_the_distinct_rows_are():
+    rows = np.array([[2.0], [1.0], [2.0], [9.0], [-0.0], [0.0]])
+    found, weight = distinct_rows(rows, np.zeros((6, 0)), np.array([1.0, 2.0, 3.0, 0.0, 0.5, 0.25]))
+    assert found.tolist() == [4, 1, 0]
+    assert weight.tolist() == [0.75, 2.0, 4.0]
 
 
 def test_many_rows_stay_as_they_come_but_for_zero_weights(monkeypatch):

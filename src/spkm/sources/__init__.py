@@ -2,7 +2,17 @@
 
 from spkm.sources._array import ArraySource
 from spkm.sources._base import Block, Source, one_blas_thread
-from spkm.sources._rows import merged_rows, pick_rows
+from spkm.sources._rows import distinct_rows, merged_rows, pick_rows
 from spkm.sources._scaling import Scaling, fit_scaling
 
-__all__ = ["ArraySource", "Block", "Scaling", "Source", "fit_scaling", "merged_rows", "one_blas_thread", "pick_rows"]
+__all__ = [
+    "ArraySource",
+    "Block",
+    "Scaling",
+    "Source",
+    "distinct_rows",
+    "fit_scaling",
+    "merged_rows",
+    "one_blas_thread",
+    "pick_rows",
+]

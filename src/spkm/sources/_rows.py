@@ -41,7 +41,9 @@ class PickedRows:
 
 
 def pick_rows(X: Any, rows: np.ndarray) -> Any:
-    """Return some rows of X, dense or CSR: a copy if small or CSR, else :class:`PickedRows`."""
+    """Return some rows of X, dense or CSR: a copy if small or CSR, else :class:`PickedRows`; X itself if it is all."""
+    if len(rows) == X.shape[0] and np.array_equal(rows, np.arange(len(rows))):
+        return X
     if isinstance(X, PickedRows):
         return pick_rows(X.X, X.rows[rows])
     if sparse.issparse(X) or len(rows) * X.shape[1] <= SMALL:
@@ -49,28 +51,39 @@ def pick_rows(X: Any, rows: np.ndarray) -> Any:
     return PickedRows(X, rows)
 
 
-def merged_rows(X: Any, Y: np.ndarray, weight: np.ndarray) -> tuple[Any, np.ndarray, np.ndarray]:
-    """Return distinct rows of (X, Y) with their summed weights, in an order that depends on their values alone.
+def distinct_rows(X: Any, Y: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return where the distinct rows of (X, Y) are, in an order that depends on their values alone, and their weights.
 
-    A fit is not convex, so rounding alone could lead two fits of the same weighted rows to different models. Rows of
-    weight zero are dropped at every size; above :data:`MERGED_UP_TO` rows nothing else is done. The order is one of
-    values, which a change of units keeps.
+    Rows of weight zero are left out at every size; above :data:`MERGED_UP_TO` rows nothing else is done.
     """
-    if np.any(weight == 0):
-        kept = np.flatnonzero(weight)
-        X, Y, weight = pick_rows(X, kept), Y[kept], weight[kept]
-    if X.shape[0] > MERGED_UP_TO:
-        return X, Y, weight
+    kept = np.flatnonzero(weight)
+    weight = weight[kept]
+    if len(kept) > MERGED_UP_TO:
+        return kept, weight
     if sparse.issparse(X) and not X.has_sorted_indices:
         X = X.sorted_indices()
-    keys = np.empty(X.shape[0], dtype=object)
-    keys[:] = [_key(X, Y, i) for i in range(X.shape[0])]
+    keys = np.empty(len(kept), dtype=object)
+    keys[:] = [_key(X, Y, i) for i in kept.tolist()]
     _, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
     by_size = np.argsort(weight)  # a sum taken in the order of rows would keep a trace of it in its last bit
-    X, Y = pick_rows(X, first), Y[first]
+    return kept[first], np.bincount(inverse[by_size], weights=weight[by_size])
+
+
+def merged_rows(X: Any, Y: np.ndarray, weight: np.ndarray) -> tuple[Any, np.ndarray, np.ndarray]:
+    """Return the rows that :func:`distinct_rows` finds, their targets and their weights.
+
+    A fit is not convex, so rounding alone could lead two fits of the same weighted rows to different models. The order
+    is one of values, which a change of units keeps.
+    """
+    rows, merged = distinct_rows(X, Y, weight)
+    if len(rows) > MERGED_UP_TO:
+        return pick_rows(X, rows), Y[rows], merged
+    X = pick_rows(X, rows)
+    if sparse.issparse(X) and not X.has_sorted_indices:
+        X = X.sorted_indices()
     # The layout of memory, too, would show in the last bits of sums.
     X = np.ascontiguousarray(X) if isinstance(X, np.ndarray) else X
-    return X, np.ascontiguousarray(Y), np.bincount(inverse[by_size], weights=weight[by_size])
+    return X, np.ascontiguousarray(Y[rows]), merged
 
 
 def _key(X: Any, Y: np.ndarray, i: int) -> bytes:
