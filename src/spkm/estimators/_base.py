@@ -9,11 +9,9 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 from sklearn.base import BaseEstimator, clone
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from spkm._checks import check_choice, check_integer, check_real
 from spkm.estimators._resolve import (
@@ -35,17 +33,18 @@ from spkm.estimators._selecting import (
     some_rows,
 )
 from spkm.estimators._state import FittedState, continued_theta
+from spkm.estimators._table import TableMixin, check_domain, checked_weight, scaling_for
 from spkm.kernels import KERNELS, Kernel
 from spkm.losses import Loss
 from spkm.model import PreimageModel
 from spkm.objective import Objective
 from spkm.selection import Choice, Fold, Search, Submodel
 from spkm.solvers import Result, Solver
-from spkm.sources import ArraySource, Block, Scaling, Source, fit_scaling, merged_rows
+from spkm.sources import ArraySource, Block, Scaling, Source, merged_rows
 from spkm.starts import Start, first_theta
 
 
-class BaseSPKM(SelectingMixin, CallbackSupportMixin, BaseEstimator):
+class BaseSPKM(SelectingMixin, TableMixin, CallbackSupportMixin, BaseEstimator):
     """What classifier and regressor share. A subclass encodes targets, and turns scores into predictions."""
 
     _task: str
@@ -122,18 +121,17 @@ class BaseSPKM(SelectingMixin, CallbackSupportMixin, BaseEstimator):
     ) -> tuple[Any, np.ndarray, np.ndarray, Any]:
         """Return rows, encoded targets (n, m), weights (n,), and the targets as they came."""
         X, y = self._checked_rows(X, y, multi_output=self._task == "regression")
-        weight = _checked_weight(sample_weight, X)
+        weight = checked_weight(sample_weight, X)
         weight, Y = self._encode_targets(y, weight, previous)
         loss.check_target(Y)
         if previous is not None:
             previous.check_continues(self.n_basis, X.shape[1], Y.shape[1])
-        _check_domain(kernel, X)
+        check_domain(kernel, X)
         return X, Y, weight, y
 
     def _source(self, X: Any, Y: np.ndarray, weight: np.ndarray, kernel: Kernel) -> tuple[ArraySource, Scaling | None]:
         """Return the rows as a source, and the scaling that it applies."""
-        unscaled = kernel.nonnegative or not (isinstance(self.scale, str) or self.scale)
-        scaling = None if unscaled else fit_scaling(X, weight, self.scale == "common")
+        scaling = scaling_for(kernel, self.scale, X, weight)
         return ArraySource(X, Y, weight, scaling), scaling
 
     def _fit_given(
@@ -318,67 +316,11 @@ class BaseSPKM(SelectingMixin, CallbackSupportMixin, BaseEstimator):
 
     def _scores(self, X: Any) -> np.ndarray:
         """Return f(x) for every row, (n, m)."""
-        check_is_fitted(self)
-        X = self._checked_rows(X, reset=False)
-        state = self._fitted
-        if state.columns is not None:
-            X = X[:, state.columns]
-        _check_domain(state.kernel, X)
-        source = ArraySource(X, None, None, state.scaling)
-        with source.threads(n_threads(self.n_jobs) if X.shape[0] > 10_000 else 1):
-            blocks = list(source.map(_block_predictions, state.model, state.theta, width=state.model.n_basis))
-        return np.concatenate(blocks)
-
-    def _checked_rows(self, X: Any, y: Any = "no_validation", **options: Any) -> Any:
-        """Return X, and y if given, as arrays of finite numbers; CSR rows sorted by column, each column once."""
-        try:
-            checked = validate_data(self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32], **options)
-        except (TypeError, ValueError) as error:
-            if not str(error).startswith(("could not convert string", "float() argument", "The DType")):
-                raise
-            advice = "Encode text and dates first, with sklearn.preprocessing.OneHotEncoder say."
-            raise type(error)(f"X must hold numbers: {error}. {advice}") from error
-        rows = checked[0] if isinstance(checked, tuple) else checked
-        if sparse.issparse(rows) and not rows.has_canonical_format:
-            rows = rows.copy()
-            rows.sum_duplicates()
-        return (rows, *checked[1:]) if isinstance(checked, tuple) else rows
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
+        return self._by_blocks(_block_predictions, X)
 
 
 def _block_predictions(block: Block, model: PreimageModel, theta: np.ndarray) -> np.ndarray:
     return model.predict(block, theta)
-
-
-def _checked_weight(sample_weight: Any, X: Any) -> np.ndarray:
-    try:
-        weight = _check_sample_weight(sample_weight, X, dtype=np.float64)
-    except ValueError as error:
-        if "could not convert" not in str(error):
-            raise
-        raise ValueError(f"sample_weight must hold numbers: {error}.") from error
-    if np.any(weight < 0):
-        raise ValueError(
-            f"sample_weight must not be negative; its minimum is {weight.min():g}. Drop such rows or set them to zero."
-        )
-    return weight
-
-
-def _check_domain(kernel: Kernel, X: Any) -> None:
-    if not kernel.nonnegative:
-        return
-    low = X.min(axis=0)
-    low = np.asarray(low.toarray() if sparse.issparse(low) else low).ravel()
-    if low.min() < 0:
-        j = int(np.argmin(low))
-        raise ValueError(
-            f"kernel={kernel!r} needs non-negative columns; column {j} of X has minimum {low[j]:g}. "
-            "Use fingerprints or counts as they are, or kernel='rbf'."
-        )
 
 
 def restore_scale(objective: Objective, result: Result) -> None:

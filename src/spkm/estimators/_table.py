@@ -1,0 +1,98 @@
+"""The user's rows at the border: checked, then worked on block by block."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+
+from spkm.estimators._resolve import n_threads
+from spkm.estimators._state import FittedState
+from spkm.kernels import Kernel
+from spkm.sources import ArraySource, Scaling, fit_scaling
+
+ON_THREADS = 10_000  # rows; fewer are done before threads have started
+
+
+class TableMixin:
+    """What every estimator does with the rows it is given; those of CSR are taken as they are."""
+
+    n_jobs: Any
+    _fitted: FittedState
+
+    def _checked_rows(self, X: Any, y: Any = "no_validation", **options: Any) -> Any:
+        """Return X, and y if given, as arrays of finite numbers; CSR rows sorted by column, each column once."""
+        try:
+            checked = validate_data(self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32], **options)
+        except (TypeError, ValueError) as error:
+            if not str(error).startswith(("could not convert string", "float() argument", "The DType")):
+                raise
+            advice = "Encode text and dates first, with sklearn.preprocessing.OneHotEncoder say."
+            raise type(error)(f"X must hold numbers: {error}. {advice}") from error
+        rows = checked[0] if isinstance(checked, tuple) else checked
+        if sparse.issparse(rows) and not rows.has_canonical_format:
+            rows = rows.copy()
+            rows.sum_duplicates()
+        return (rows, *checked[1:]) if isinstance(checked, tuple) else rows
+
+    def _by_blocks(self, function: Callable[..., np.ndarray], X: Any) -> np.ndarray:
+        """Return ``function(block, model, theta)``, (n, k), of all rows, with what the fit left behind."""
+        check_is_fitted(self)
+        X = self._checked_rows(X, reset=False)
+        state = self._fitted
+        if state.columns is not None:
+            X = X[:, state.columns]
+        check_domain(state.kernel, X)
+        source = ArraySource(X, None, None, state.scaling)
+        found, done = np.empty((0, 0)), 0
+        with source.threads(n_threads(self.n_jobs) if source.n_rows > ON_THREADS else 1):
+            for part in source.map(function, state.model, state.theta, width=state.model.n_basis):
+                if done == 0:
+                    found = np.empty((source.n_rows, part.shape[1]), dtype=part.dtype)
+                found[done : done + len(part)] = part
+                done += len(part)
+        return found
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()  # type: ignore[misc]
+        tags.input_tags.sparse = True
+        return tags
+
+
+def checked_weight(sample_weight: Any, X: Any) -> np.ndarray:
+    """Return a weight of at least zero for every row of X, (n,); ones when None."""
+    try:
+        weight = _check_sample_weight(sample_weight, X, dtype=np.float64)
+    except ValueError as error:
+        if "could not convert" not in str(error):
+            raise
+        raise ValueError(f"sample_weight must hold numbers: {error}.") from error
+    if np.any(weight < 0):
+        raise ValueError(
+            f"sample_weight must not be negative; its minimum is {weight.min():g}. Drop such rows or set them to zero."
+        )
+    return weight
+
+
+def check_domain(kernel: Kernel, X: Any) -> None:
+    """Raise ValueError where the kernel wants columns without numbers below zero and X has some."""
+    if not kernel.nonnegative:
+        return
+    low = X.min(axis=0)
+    low = np.asarray(low.toarray() if sparse.issparse(low) else low).ravel()
+    if low.min() < 0:
+        j = int(np.argmin(low))
+        raise ValueError(
+            f"kernel={kernel!r} needs non-negative columns; column {j} of X has minimum {low[j]:g}. "
+            "Use fingerprints or counts as they are, or kernel='rbf'."
+        )
+
+
+def scaling_for(kernel: Kernel, scale: Any, X: Any, weight: np.ndarray) -> Scaling | None:
+    """Return the scaling that ``scale`` (True, False or "common") asks for; None if columns stay as they are."""
+    if kernel.nonnegative or not (isinstance(scale, str) or scale):
+        return None
+    return fit_scaling(X, weight, common=isinstance(scale, str))
