@@ -8,16 +8,17 @@ from sklearn.utils.estimator_checks import (
     parametrize_with_checks,
 )
 
-from spkm import SPKMClassifier, SPKMClassifierCV, SPKMRegressor, SPKMRegressorCV
+from spkm import SPKMClassifier, SPKMClassifierCV, SPKMNystroem, SPKMRegressor, SPKMRegressorCV
 from spkm.solvers import Alternating
 from tests.small_data import curve, two_classes
 
 # scikit-learn's checks fit labels drawn at random, and its own suite ignores the first warning while they run. The
-# second tells the truth: so few vectors are too few.
+# others tell the truth: so few vectors are too few, and so few rows make no hundred landmarks.
 pytestmark = [
     pytest.mark.usefixtures("hasty"),
     pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning"),
     pytest.mark.filterwarnings("ignore:The best .* lies at the edge:UserWarning"),
+    pytest.mark.filterwarnings("ignore:n_components=100 is more than the .* distinct rows:UserWarning"),
 ]
 
 # Few basis vectors and iterations where the variant, not the end of the descent, is what is checked.
@@ -41,6 +42,11 @@ ESTIMATORS = [
     SPKMClassifier(n_basis="auto", max_basis=2, **SEARCH),
     SPKMClassifierCV(kernel="linear", cv=2, **SEARCH),
     SPKMRegressorCV(kernel="linear", cv=2, **SEARCH),
+    SPKMNystroem(n_components=4),
+    SPKMNystroem(),
+    SPKMNystroem(landmarks="kmeans", n_components=4, scale="common"),
+    SPKMNystroem(landmarks="random", kernel="polynomial"),
+    SPKMNystroem(landmarks=SPKMRegressor(**QUICK)),
 ]
 
 BAD_PARAMETERS = {
@@ -67,6 +73,15 @@ BAD_PARAMETERS = {
     "cv": [1.5],
     "scoring": ["no such score", 3],
     "refit": ["yes", 1, None],
+}
+# None, here, leaves the setting to an estimator given as landmarks.
+BAD_PARAMETERS_OF_LANDMARKS = {
+    "n_components": [0, -1, 2.5, True, "ten"],
+    "kernel": ["rbff", 3],
+    "landmarks": ["k-means", 3, None, SPKMClassifier, np.zeros((2, 2))],
+    "scale": ["yes", 1],
+    "n_jobs": BAD_PARAMETERS["n_jobs"],
+    "random_state": BAD_PARAMETERS["random_state"],
 }
 
 
@@ -99,6 +114,17 @@ def test_every_parameter_is_checked_by_fit_and_named_in_the_message(estimator, n
 def test_the_table_above_is_complete(estimator):
     # Labels of columns can be anything; how many there must be is a matter of the rows, and of test_selecting.
     assert set(estimator().get_params()) - set(BAD_PARAMETERS) == {"verbose", "feature_groups"}
+
+
+@pytest.mark.parametrize("rule", ["auto", "random"])
+@pytest.mark.parametrize("name", sorted(BAD_PARAMETERS_OF_LANDMARKS))
+def test_every_parameter_of_the_landmarks_is_checked_by_fit(name, rule):
+    for value in BAD_PARAMETERS_OF_LANDMARKS[name]:
+        transformer = SPKMNystroem(**{"landmarks": rule, name: value})
+        with pytest.raises((TypeError, ValueError), match=name) as caught:
+            transformer.fit(*two_classes())
+        assert repr(value) in str(caught.value)
+    assert set(SPKMNystroem().get_params()) == set(BAD_PARAMETERS_OF_LANDMARKS)
 
 
 @pytest.mark.parametrize("flag", [np.bool_(False), np.bool_(True)])

@@ -58,7 +58,8 @@ def test_everything_public_has_a_docstring_that_begins_with_a_sentence(name):
 
 
 @pytest.mark.parametrize(
-    "estimator", [spkm.SPKMClassifier, spkm.SPKMClassifierCV, spkm.SPKMRegressor, spkm.SPKMRegressorCV]
+    "estimator",
+    [spkm.SPKMClassifier, spkm.SPKMClassifierCV, spkm.SPKMNystroem, spkm.SPKMRegressor, spkm.SPKMRegressorCV],
 )
 def test_every_parameter_of_an_estimator_is_documented(estimator):
     text = inspect.getdoc(estimator)

@@ -3,6 +3,7 @@
 from spkm.estimators import (
     SPKMClassifier,
     SPKMClassifierCV,
+    SPKMNystroem,
     SPKMRegressor,
     SPKMRegressorCV,
     SPKMSelector,
@@ -13,6 +14,7 @@ from spkm.estimators import (
 __all__ = [
     "SPKMClassifier",
     "SPKMClassifierCV",
+    "SPKMNystroem",
     "SPKMRegressor",
     "SPKMRegressorCV",
     "SPKMSelector",

@@ -2,6 +2,7 @@
 
 from spkm.estimators._classifier import SPKMClassifier
 from spkm.estimators._cv import SPKMClassifierCV, SPKMRegressorCV
+from spkm.estimators._landmarks import SPKMNystroem
 from spkm.estimators._paths import SparsityPath, StabilitySelection, sparsity_path, stability_selection
 from spkm.estimators._regressor import SPKMRegressor
 from spkm.estimators._selector import SPKMSelector
@@ -9,6 +10,7 @@ from spkm.estimators._selector import SPKMSelector
 __all__ = [
     "SPKMClassifier",
     "SPKMClassifierCV",
+    "SPKMNystroem",
     "SPKMRegressor",
     "SPKMRegressorCV",
     "SPKMSelector",

@@ -1,0 +1,314 @@
+"""A feature map whose inner products approach a kernel: basis vectors as landmarks, for any linear model."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from scipy.linalg import block_diag
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
+from sklearn.frozen import FrozenEstimator
+from sklearn.utils.multiclass import type_of_target
+from sklearn.utils.validation import check_is_fitted
+
+from spkm._checks import check_choice, check_integer
+from spkm.estimators._base import BaseSPKM
+from spkm.estimators._classifier import SPKMClassifier
+from spkm.estimators._regressor import SPKMRegressor
+from spkm.estimators._resolve import KERNEL_SAMPLE, generator, n_threads
+from spkm.estimators._state import FittedState
+from spkm.estimators._table import TableMixin, check_domain, checked_weight, scaling_for
+from spkm.kernels import KERNELS
+from spkm.losses import Squared
+from spkm.model import PreimageModel, Term, View
+from spkm.sources import ArraySource, Block, distinct_rows, pick_rows
+from spkm.starts import MOST_ROWS, KMeans, draw_sample
+
+RULES = ("auto", "learned", "kmeans", "random")
+DEFAULTS = {"n_components": 100, "kernel": "rbf", "scale": True}  # where no estimator has its own
+
+
+class SPKMNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, TableMixin, BaseEstimator):
+    """Nystroem features k(x, U) k(U, U)^(-1/2) with landmarks U that are learned with the targets.
+
+    Inner products of the features approach the kernel, and equal it on the landmarks: a linear model of them is a
+    kernel machine. Used as :class:`sklearn.kernel_approximation.Nystroem`, which draws its landmarks from the rows;
+    those that are learned bring the same accuracy in smaller numbers.
+
+    Parameters
+    ----------
+    n_components : int, default=None
+        Number of landmarks, and of features; no more than there are distinct rows. None is 100, or the ``n_basis`` of
+        the estimator given as ``landmarks``.
+    kernel : str or Kernel, default=None
+        The kernel. None is "rbf", or that of the estimator. Learned landmarks come with a learned bandwidth; the others
+        have the kernel as it is, where a bandwidth that is not given is the mean distance of rows.
+    landmarks : {"auto", "learned", "kmeans", "random"} or SPKM estimator, default="auto"
+        - "learned": the basis vectors of a model fitted to y, :class:`SPKMClassifier` for labels and
+          :class:`SPKMRegressor` for real targets and several outputs;
+        - "kmeans": centres of k-means, without y;
+        - "random": rows drawn at random, without y;
+        - "auto": "learned" where y is given, else "kmeans";
+        - an estimator that is not fitted: as "learned", with its settings; it also says whether y holds labels or
+          numbers, where ``type_of_target`` of scikit-learn takes whole numbers for labels;
+        - a fitted one: its basis vectors, kernel and scaling, whatever the rows here. It stays fitted when this
+          transformer is cloned; in the grid of a search wrap it as ``FrozenEstimator(model)``.
+    scale : {True, False, "common"}, default=None
+        As in :class:`SPKMClassifier`. None is True, or that of the estimator.
+    n_jobs : int, default=None
+        Threads; None takes all cores, or what OMP_NUM_THREADS says. Results do not depend on it.
+    random_state : int, RandomState, Generator or None, default=None
+        Seed of what is drawn; None leaves an estimator its own.
+
+    Attributes
+    ----------
+    components_ : ndarray of shape (n_components, n_features_in_)
+        The landmarks, in the units of X; NaN in columns that a strict selection left out.
+    component_indices_ : ndarray of int of shape (n_components,)
+        Which rows they are; only with ``landmarks="random"``.
+    normalization_ : ndarray of shape (n_components, n_components)
+        The matrix k(U, U)^(-1/2), symmetric.
+    kernel_ : Kernel
+        The kernel that the features approach, with what was learned of it; it acts on scaled columns. Of 2k - 1 it is
+        k.
+    estimator_ : SPKM estimator
+        The model whose basis vectors the landmarks are, if they are.
+    n_features_in_, feature_names_in_
+        As everywhere in scikit-learn.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sklearn.svm import LinearSVC
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> model = make_pipeline(SPKMNystroem(5, random_state=0), LinearSVC()).fit(X, y)
+    >>> model[0].transform(X).shape, bool(model.score(X, y) > 0.97)
+    ((569, 5), True)
+    """
+
+    def __init__(
+        self,
+        n_components: int | None = None,
+        *,
+        kernel: Any = None,
+        landmarks: Any = "auto",
+        scale: Any = None,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.n_components = n_components
+        self.kernel = kernel
+        self.landmarks = landmarks
+        self.scale = scale
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> SPKMNystroem:
+        """Find the landmarks.
+
+        Parameters
+        ----------
+        X : array-like, DataFrame or CSR of shape (n_samples, n_features)
+            Rows.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs), default=None
+            Targets; needed, and looked at, only where landmarks are learned.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows.
+
+        Returns
+        -------
+        self : object
+            The fitted transformer.
+        """
+        self._check_settings()
+        rows = self._checked_rows(X)
+        asked, model, indices = self._model(), None, None
+        if isinstance(asked, BaseSPKM) and _is_fitted(asked):
+            asked._checked_rows(X, reset=False)
+            self._check_agrees(asked)
+            model = asked
+        elif isinstance(asked, BaseSPKM) or asked == "learned" or (asked == "auto" and y is not None):
+            model = self._learned(asked, X, rows, y, sample_weight)
+        if model is not None:
+            state = model._fitted
+        else:
+            state, indices = self._unsupervised(rows, checked_weight(sample_weight, rows), asked == "random")
+        self._report(_of_rkhs(state), rows.dtype)
+        for name in ("component_indices_", "estimator_"):  # of an earlier fit
+            self.__dict__.pop(name, None)
+        if indices is not None:
+            self.component_indices_ = indices
+            chosen = rows[indices]  # to the bit, where scaling there and back would round
+            self.components_ = chosen.toarray() if sparse.issparse(chosen) else chosen
+        if model is not None:
+            self.estimator_ = model
+        return self
+
+    def transform(self, X: Any) -> np.ndarray:
+        """Return the features of every row.
+
+        Parameters
+        ----------
+        X : array-like, DataFrame or CSR of shape (n_samples, n_features)
+            Rows; the features of float32 are float32.
+
+        Returns
+        -------
+        features : ndarray of shape (n_samples, n_components)
+            k(x, U) k(U, U)^(-1/2).
+        """
+        check_is_fitted(self)
+        return self._by_blocks(partial(_block_features, normalization=self.normalization_), X)
+
+    def _model(self) -> Any:
+        """Return the estimator that the landmarks come from, or the name of a rule."""
+        model = self.landmarks
+        return model.estimator if isinstance(model, FrozenEstimator) else model
+
+    def _check_settings(self) -> None:
+        if self.n_components is not None:
+            check_integer("n_components", self.n_components, 1)
+        if self.kernel is not None:
+            KERNELS.resolve(self.kernel)
+        check_choice("scale", self.scale, (None, True, False, "common"))
+        n_threads(self.n_jobs)
+        generator(self.random_state)
+        model = self._model()
+        if not isinstance(model, BaseSPKM):
+            if not (isinstance(model, str) and model in RULES):
+                raise ValueError(
+                    f"landmarks must be {', '.join(map(repr, RULES))}, or an SPKM estimator (not its class); "
+                    f"got {self.landmarks!r}."
+                )
+        elif isinstance(self.landmarks, FrozenEstimator) and not _is_fitted(model):
+            raise ValueError(f"landmarks must be fitted before it is frozen; got {self.landmarks!r}.")
+
+    def _check_agrees(self, model: BaseSPKM) -> None:
+        """Raise ValueError where a setting asks for something else than the fitted model has."""
+        R = model._fitted.model.n_basis
+        if self.n_components not in (None, R):
+            raise ValueError(
+                f"n_components must be None or {R}, the number of vectors of the fitted estimator that landmarks is; "
+                f"got {self.n_components!r}. Give that estimator before it is fitted to learn other landmarks."
+            )
+        for name in ("kernel", "scale"):
+            if getattr(self, name) is not None:
+                raise ValueError(
+                    f"{name} must be None where landmarks is a fitted estimator, which has its own; "
+                    f"got {getattr(self, name)!r}."
+                )
+
+    def _setting(self, name: str) -> Any:
+        value = getattr(self, name)
+        return DEFAULTS[name] if value is None else value
+
+    def _n_landmarks(self, n_distinct: int) -> int:
+        wanted = int(self._setting("n_components"))
+        if wanted > n_distinct:
+            warnings.warn(
+                f"n_components={wanted} is more than the {n_distinct} distinct rows of X: {n_distinct} landmarks are "
+                "used.",
+                UserWarning,
+                stacklevel=4,
+            )
+        return min(wanted, n_distinct)
+
+    def _learned(self, template: Any, X: Any, rows: Any, y: Any, sample_weight: Any) -> BaseSPKM:
+        """Return a model fitted to the targets, by an unfitted estimator or by "auto" or "learned"."""
+        if y is None:
+            raise ValueError(
+                f"{type(self).__name__}(landmarks={self.landmarks!r}) requires y to be passed, but the target y is "
+                "None. Give y, or landmarks='kmeans'."
+            )
+        settings = {name: getattr(self, name) for name in ("n_components", "kernel", "scale", "n_jobs", "random_state")}
+        if isinstance(template, str):
+            labels = type_of_target(y, input_name="y") in ("binary", "multiclass")
+            template = SPKMClassifier() if labels else SPKMRegressor()
+            settings.update({name: self._setting(name) for name in DEFAULTS})
+        if settings["n_components"] is not None:
+            distinct, _ = distinct_rows(rows, np.zeros((rows.shape[0], 0)), checked_weight(sample_weight, rows))
+            settings["n_components"] = self._n_landmarks(len(distinct))
+        settings["n_basis"] = settings.pop("n_components")
+        given = {name: value for name, value in settings.items() if value is not None}
+        return clone(template).set_params(**given).fit(X, y, sample_weight=sample_weight)
+
+    def _unsupervised(self, X: Any, weight: np.ndarray, drawn: bool) -> tuple[FittedState, np.ndarray | None]:
+        """Return landmarks without targets, and which rows they are where rows are ``drawn``."""
+        asked = clone(KERNELS.resolve(self._setting("kernel")))
+        check_domain(asked, X)
+        rng = generator(self.random_state)
+        rows, weight = distinct_rows(X, np.zeros((X.shape[0], 0)), weight)
+        R, d = self._n_landmarks(len(rows)), X.shape[1]
+        X = pick_rows(X, rows)
+        scaling = scaling_for(asked, self._setting("scale"), X, weight)
+        source = ArraySource(X, np.zeros((len(rows), 1)), weight, scaling)
+        with source.threads(n_threads(self.n_jobs)):
+            some = draw_sample(source, KERNEL_SAMPLE, rng)
+            term = Term(R, (View(asked.resolved(some.X, some.weight)),))
+            model = PreimageModel([term], d, 0, fit_intercept=False)
+            theta, params = model.zeros()
+            if drawn:
+                picked = rng.choice(len(rows), size=R, replace=False, p=weight / weight.sum())
+                params.basis[0][...] = source.dense(picked)
+            else:
+                params.basis[0][...] = KMeans().points(draw_sample(source, MOST_ROWS, rng), term, rng)[0]
+        state = FittedState(model, theta, scaling, Squared(), asked, d)  # nothing will ask for the loss
+        return state, rows[picked] if drawn else None
+
+    def _report(self, state: FittedState, dtype: np.dtype) -> None:
+        with np.errstate(over="ignore", invalid="ignore"):
+            grams = [K for K, _ in state.model.gram(state.theta)]
+        if not all(np.all(np.isfinite(K)) for K in grams):
+            raise FloatingPointError("The kernel is not finite on the landmarks. Scale X (scale=True).")
+        # Terms are orthogonal to one another, as their kernels add up.
+        self.normalization_ = block_diag(*map(_inverse_root, grams))
+        self._n_features_out = len(self.normalization_)
+        self._fitted = state
+        self.components_ = state.basis_in_users_units().astype(dtype)
+        self.kernel_ = state.kernel
+
+    def __sklearn_clone__(self) -> SPKMNystroem:
+        copy = super().__sklearn_clone__()
+        if isinstance(self.landmarks, BaseSPKM) and _is_fitted(self.landmarks):
+            copy.landmarks = self.landmarks
+        return copy
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        model = self._model()
+        tags.target_tags.required = not _is_fitted(model) if isinstance(model, BaseSPKM) else model == "learned"
+        return tags
+
+
+def _is_fitted(model: BaseSPKM) -> bool:
+    return hasattr(model, "_fitted")
+
+
+def _of_rkhs(state: FittedState) -> FittedState:
+    """Return a state whose features are the kernels of the RKHS themselves, where the model's are 2k - 1."""
+    terms = [
+        replace(term, views=tuple(replace(view, kernel=view.kernel.rkhs()) for view in term.views))
+        for term in state.model.terms
+    ]
+    model = state.model
+    return replace(state, model=PreimageModel(terms, model.n_features, model.n_outputs, model.fit_intercept))
+
+
+def _inverse_root(K: np.ndarray) -> np.ndarray:
+    """Return K^(-1/2) of a symmetric matrix; eigenvalues are no smaller than the rounding of the largest."""
+    values, vectors = np.linalg.eigh(K)
+    largest = values[-1] if values[-1] > 0 else 1.0
+    return (vectors / np.sqrt(np.maximum(values, len(K) * np.finfo(K.dtype).eps * largest))) @ vectors.T
+
+
+def _block_features(block: Block, model: PreimageModel, theta: np.ndarray, normalization: np.ndarray) -> np.ndarray:
+    # In double precision: landmarks that are near one another make the inverse root large, and rounding with it.
+    in_double = block._replace(X=block.X.astype(np.float64, copy=False))
+    features = model.features(in_double, theta)[0] @ normalization
+    return features.astype(block.X.dtype, copy=False)
