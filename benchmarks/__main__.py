@@ -13,7 +13,7 @@ from benchmarks._report import print_facts, print_table
 
 ALWAYS = (
     "gradient passes memory large binary regression mnist sarcos varpro svc "
-    "simulated wide_sets small_sets noise_columns lassonet_time exactness very_wide parity"
+    "simulated wide_sets small_sets noise_columns lassonet_time exactness very_wide parity landmarks"
 ).split()
 BY_NAME_ONLY = ["crossover"]
 
