@@ -43,7 +43,7 @@ def slow_features(model, theta):
             rows = X if view.columns is None else X[:, view.columns]
             metric = (
                 np.ones(rows.shape[1])
-                if view.metric == "fixed"
+                if not view.learns_metric
                 else np.exp(params.log_metric[k]) * np.ones(rows.shape[1])
             )
             for i in range(N):
@@ -117,7 +117,7 @@ def test_gram_is_the_kernel_matrix_of_the_rkhs(terms):
     for term, (K, _) in zip(terms, model.gram(theta), strict=True):
         expected = np.ones((term.n_basis, term.n_basis))
         for view in term.views:
-            metric = 1.0 if view.metric == "fixed" else np.exp(params.log_metric[k])
+            metric = 1.0 if not view.learns_metric else np.exp(params.log_metric[k])
             metric = metric if view.metric == "relevances" else np.max(metric)
             expected *= view.kernel.rkhs()(params.basis[k], params.basis[k], metric)
             k += 1

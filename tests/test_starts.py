@@ -9,7 +9,7 @@ from spkm.losses import Cosine, Log, Poisson, Squared
 from spkm.model import PreimageModel, Term, View
 from spkm.objective import Objective
 from spkm.sources import ArraySource
-from spkm.starts import Given, Greedy, KMeans, Random, Rows, Sample, draw_sample, first_theta
+from spkm.starts import Greedy, KMeans, Random, Rows, Sample, draw_sample, first_theta
 from tests import cases
 
 RNG = np.random.default_rng(0)
@@ -177,7 +177,7 @@ def test_first_weights_are_those_of_a_ridge_regression():
     Y = cases.targets(Squared(), 50, 2)
     objective = make(Squared(), Y)
     basis = SAMPLES["real"].X[:4]
-    params = objective.model.unpack(first_theta(objective, Given(basis), "ridge", np.random.default_rng(0)))
+    params = objective.model.unpack(first_theta(objective, basis, "ridge", np.random.default_rng(0)))
     np.testing.assert_array_equal(params.basis[0], basis)
     # c'Kc is a plain sum of squares after the features are multiplied by K^(-1/2).
     root = np.linalg.cholesky(RBF(0.3)(basis, basis) + 1e-6 * np.eye(4))
@@ -191,7 +191,7 @@ def test_given_points_go_to_all_views_and_signs_alternate():
     views = (View(RBF(0.3), np.array([0, 2])), View(Tanimoto(), np.array([3])))
     objective = make(Squared(), cases.targets(Squared(), 50, 2), [Term(3, views)])
     basis = np.arange(12.0).reshape(3, 4)
-    params = objective.model.unpack(first_theta(objective, Given(basis.tolist()), "labels", np.random.default_rng(0)))
+    params = objective.model.unpack(first_theta(objective, basis, "labels", np.random.default_rng(0)))
     np.testing.assert_array_equal(params.basis[0], basis[:, [0, 2]])
     np.testing.assert_array_equal(params.basis[1], basis[:, [3]])
     np.testing.assert_array_equal(params.weights, [[1, -1], [-1, 1], [1, -1]])

@@ -8,13 +8,13 @@ the weights C (R, m), then the intercept (m,).
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
-from spkm.kernels import Kernel, squared_norms
-from spkm.sources import Block
+from spkm.kernels import Pullback, squared_norms
+from spkm.sources import Block, PairTable
 
 
 @dataclass(frozen=True)
@@ -24,17 +24,25 @@ class View:
     Parameters
     ----------
     kernel : Kernel
-        With numbers for all its parameters.
+        With numbers for all its parameters. In the ``terms`` of an estimator it may be a name, or wait for data.
     columns : ndarray of int, default=None
-        The columns it looks at; all when None.
-    metric : {"fixed", "scale", "relevances"}, default="fixed"
+        The columns it looks at, in rising order; all when None. In the ``terms`` of an estimator anything that says
+        which columns of X: indices, a mask, a slice, names, or a function of X that returns one of these.
+    metric : {"fixed", "scale", "relevances"}, default=None
         What is learned of the metric beside the kernel's own parameters: nothing; one factor, the bandwidth; or a
-        factor for each column. The parameters are logarithms of the factors, so 0 is the kernel as it stands.
+        factor for each column. The parameters are logarithms of the factors, so 0 is the kernel as it stands. None is
+        "fixed"; in an estimator it is what ``learn_bandwidth`` says.
+    basis_penalty : Penalty or list of Penalty, default=None
+        Of the basis vectors of this view; None is that of the objective.
+    name : str, default=""
+        What reports call the view.
     """
 
-    kernel: Kernel
-    columns: np.ndarray | None = None
-    metric: str = "fixed"
+    kernel: Any
+    columns: Any = None
+    metric: str | None = None
+    basis_penalty: Any = None
+    name: str = ""
 
     def width(self, n_features: int) -> int:
         """Return the number of columns looked at."""
@@ -42,14 +50,31 @@ class View:
 
     def metric_size(self, n_features: int) -> int:
         """Return the number of learned parameters of the metric."""
-        return {"fixed": 0, "scale": 1, "relevances": self.width(n_features)}[self.metric]
+        return {None: 0, "fixed": 0, "scale": 1, "relevances": self.width(n_features)}[self.metric]
+
+    @property
+    def learns_metric(self) -> bool:
+        """Whether the metric has learned parameters."""
+        return self.metric not in (None, "fixed")
 
     def factors(self, log_metric: np.ndarray) -> Any:
         """Return what the metric is multiplied by, a number or one for each column."""
-        if self.metric == "fixed":
+        if not self.learns_metric:
             return 1.0
         factors = np.exp(log_metric)
         return factors[0] if self.metric == "scale" else factors
+
+    def rows(self, X: Any) -> tuple[Any, np.ndarray | None]:
+        """Return the columns looked at, and which of these rows each row of X is; None if they are the rows of X."""
+        if isinstance(X, PairTable):
+            return X.entities(self.columns)
+        if self.columns is None:
+            return X, None
+        first, last, count = self.columns[:1], self.columns[-1:], len(self.columns)
+        # Neighbouring columns are looked at where they lie, others are copied block by block.
+        if count and last[0] - first[0] + 1 == count:
+            return X[:, first[0] : last[0] + 1], None
+        return X[:, self.columns], None
 
 
 @dataclass(frozen=True)
@@ -58,6 +83,24 @@ class Term:
 
     n_basis: int
     views: tuple[View, ...]
+
+    @property
+    def name(self) -> str:
+        """What reports call the term."""
+        return " × ".join(view.name for view in self.views)
+
+    def columns(self, n_features: int) -> np.ndarray:
+        """Return the columns that any of the views looks at, in rising order."""
+        if any(view.columns is None for view in self.views):
+            return np.arange(n_features)
+        return np.unique(np.concatenate([view.columns for view in self.views]))
+
+    def on(self, columns: np.ndarray) -> Term:
+        """Return the term for a table of the given columns alone: views lose the others, and number them anew."""
+        if all(view.columns is None for view in self.views):
+            return self
+        places = [None if v.columns is None else np.flatnonzero(np.isin(columns, v.columns)) for v in self.views]
+        return replace(self, views=tuple(replace(v, columns=p) for v, p in zip(self.views, places, strict=True)))
 
 
 @dataclass
@@ -166,13 +209,15 @@ class PreimageModel:
         params = self.unpack(theta.astype(block.X.dtype, copy=False))
         values, pulls = [], []
         for k, (_, view) in enumerate(self.views):
-            X = block.X if view.columns is None else block.X[:, view.columns]
-            learn = view.metric != "fixed"
+            X, index = view.rows(block.X)
+            learn = view.learns_metric
             metric = view.factors(params.log_metric[k])
             key = None if view.columns is None else view.columns.tobytes()  # models of other columns may share the rows
             if np.ndim(metric) == 0 and key not in block.cache:
                 block.cache[key] = squared_norms(X)
             K, pull = view.kernel.vjp(X, params.basis[k], metric, block.cache.get(key), learn)
+            if index is not None:
+                K, pull = _gathered(K, pull, index)
             values.append(K)
             pulls.append((pull, metric))
         products = list(self._by_term(values))
@@ -201,7 +246,7 @@ class PreimageModel:
             for view in term.views:
                 U = params.basis[k]
                 metric = view.factors(params.log_metric[k])
-                K, pull = view.kernel.rkhs().vjp(U, U, metric, None, view.metric != "fixed")
+                K, pull = view.kernel.rkhs().vjp(U, U, metric, None, view.learns_metric)
                 values.append(K)
                 pulls.append((pull, metric))
                 k += 1
@@ -265,6 +310,21 @@ class PreimageModel:
                 yield _times_others(part, group, j)
             k += len(group)
             column += term.n_basis
+
+
+def _gathered(K: np.ndarray, pull: Pullback, index: np.ndarray) -> tuple[np.ndarray, Pullback]:
+    """Return the values of rows that are repeated by ``index``, and their pullback.
+
+    The kernel is evaluated once for each of its rows, however many rows of the table they stand for; so is its
+    pullback, on the sum of the cotangents.
+    """
+    count = len(K)
+
+    def pullback(G: np.ndarray) -> tuple[np.ndarray, Any]:
+        sums = np.array([np.bincount(index, g, count) for g in G.T], dtype=G.dtype)
+        return pull(sums.T)
+
+    return np.take(K.T, index, axis=1).T, pullback
 
 
 def _times_others(G: np.ndarray, values: list, j: int) -> np.ndarray:

@@ -31,7 +31,8 @@ class Objective:
     source : Source
         The rows.
     basis_penalty, weight_penalty : Penalty, sequence of Penalty or None
-        Added to the loss; of several on the same parameters at most one may have a prox.
+        Added to the loss; of several on the same parameters at most one may have a prox. A view that has a basis
+        penalty of its own keeps to that.
     metric_prior : float, default=0.0
         Strength a of a / 2 * |log metric|^2, which holds a learned bandwidth near its start.
     """
@@ -51,13 +52,16 @@ class Objective:
         self.basis_penalties = as_list(basis_penalty)
         self.weight_penalties = as_list(weight_penalty)
         self.metric_prior = metric_prior
-        self._basis_prox = _only_prox(self.basis_penalties, "basis_penalty")
+        by_view = [view.basis_penalty for _, view in model.views]
+        #: Penalties on the basis vectors of each view.
+        self.view_penalties = [self.basis_penalties if own is None else as_list(own) for own in by_view]
+        self._basis_prox = [_only_prox(penalties, "basis_penalty") for penalties in self.view_penalties]
         self._weight_prox = _only_prox(self.weight_penalties, "weight_penalty")
 
     @property
     def is_smooth(self) -> bool:
         """Whether all penalties have a gradient."""
-        return self._basis_prox is None and self._weight_prox is None
+        return self.is_profilable and self._weight_prox is None
 
     @property
     def has_weight_prox(self) -> bool:
@@ -67,7 +71,7 @@ class Objective:
     @property
     def is_profilable(self) -> bool:
         """Whether the basis penalty is smooth, so that only the weights stand in the way of an elimination."""
-        return self._basis_prox is None
+        return all(prox is None for prox in self._basis_prox)
 
     def on(self, source: Source) -> Objective:
         """Return the same objective on other rows."""
@@ -101,9 +105,8 @@ class Objective:
     def penalty(self, theta: np.ndarray) -> float:
         """Return the value of the penalties that are not smooth."""
         params = self.model.unpack(theta)
-        total = 0.0
-        if self._basis_prox is not None:
-            total += sum(self._basis_prox.value(U) for U in params.basis)
+        pairs = zip(self._basis_prox, params.basis, strict=True)
+        total = float(sum(prox.value(U) for prox, U in pairs if prox is not None))
         if self._weight_prox is not None:
             total += self._weight_prox.value(params.weights)
         return total
@@ -116,9 +119,9 @@ class Objective:
         result = theta.copy()
         params = self.model.unpack(result)
         steps = self.model.unpack(np.broadcast_to(step, theta.shape))
-        if self._basis_prox is not None:
-            for U, s in zip(params.basis, steps.basis, strict=True):
-                U[...] = self._basis_prox.prox(U, float(s.flat[0]))
+        for prox, U, s in zip(self._basis_prox, params.basis, steps.basis, strict=True):
+            if prox is not None and U.size:
+                U[...] = prox.prox(U, float(s.flat[0]))
         if self._weight_prox is not None:
             params.weights[...] = self._weight_prox.prox(params.weights, float(steps.weights.flat[0]))
         return result
@@ -129,9 +132,9 @@ class Objective:
         params = model.unpack(theta)
         gradient, parts = model.zeros()
         value = 0.0
-        for penalty in self.basis_penalties:
-            if is_smooth(penalty):
-                for U, dU in zip(params.basis, parts.basis, strict=True):
+        for penalties, U, dU in zip(self.view_penalties, params.basis, parts.basis, strict=True):
+            for penalty in penalties:
+                if is_smooth(penalty):
                     value += penalty.value(U)
                     dU += penalty.gradient(U)
         for penalty in self.weight_penalties:

@@ -280,8 +280,12 @@ def block_diagonal(block: Block, model: PreimageModel) -> tuple[float]:
     """Return the weighted sum over a block of k(x, x), the kernel being the sum of the terms'."""
     total = np.zeros(len(block.w))
     for term in model.terms:
-        columns = [block.X if view.columns is None else block.X[:, view.columns] for view in term.views]
-        total += np.prod([view.kernel.diagonal(X) for view, X in zip(term.views, columns, strict=True)], axis=0)
+        product = np.ones(len(block.w))
+        for view in term.views:
+            X, index = view.rows(block.X)
+            diagonal = view.kernel.diagonal(X)
+            product *= diagonal if index is None else diagonal[index]
+        total += product
     return (float(block.w[:, 0] @ total),)
 
 

@@ -28,10 +28,13 @@ class Sample(NamedTuple):
 
 
 class Start(BaseEstimator):
-    """Base of all start rules: ``points(sample, term, rng)`` returns (R, d) points and their labels (R, m), or None."""
+    """Base of all start rules: ``points(sample, term, rng)`` returns (R, d) points and their labels (R, m), or None.
+
+    The sample holds the columns of the term alone, and the term numbers them so.
+    """
 
     def points(self, sample: Sample, term: Term, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray | None]:
-        """Return first basis vectors of a term, over all columns, with the targets they stand for."""
+        """Return first basis vectors of a term, over its columns, with the targets they stand for."""
         raise NotImplementedError(f"{type(self).__name__} must define points(sample, term, rng).")
 
 
@@ -108,39 +111,34 @@ class Random(Start):
         return _spread(points, sample, rng), None
 
 
-class Given(Start):
-    """Points that the user gives.
-
-    Parameters
-    ----------
-    basis : ndarray of shape (n_basis, d)
-        On the scale of the model.
-    """
-
-    def __init__(self, basis: Any) -> None:
-        self.basis = basis
-
-    def points(self, sample: Sample, term: Term, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray | None]:
-        return np.asarray(self.basis, dtype=np.float64), None
-
-
 STARTS = Registry("start", Start)
 STARTS.update(rows=Rows, kmeans=KMeans, greedy=Greedy, random=Random)
 
 
-def first_theta(objective: Objective, start: Start, first_weights: str, rng: np.random.Generator) -> np.ndarray:
-    """Return a first theta: basis vectors by ``start``, weights by ridge regression on features or from labels."""
+def first_theta(
+    objective: Objective, start: Start | np.ndarray, first_weights: str, rng: np.random.Generator
+) -> np.ndarray:
+    """Return a first theta: basis vectors by ``start``, weights by ridge regression on features or from labels.
+
+    An array holds the basis vectors themselves, (n_basis, d), on the scale of the model and term after term.
+    """
     source, model = objective.source, objective.model
     n_sample = int(np.clip(50 * model.n_basis, 2000, MOST_ROWS))
     sample = draw_sample(source, n_sample, rng)
     theta, params = model.zeros()
     labels: list[Any] = []
-    k = 0
+    k = row = 0
     for term in model.terms:
-        points, label = start.points(sample, term, rng)
+        columns = term.columns(model.n_features)
+        if isinstance(start, Start):
+            seen = sample._replace(X=sample.X if len(columns) == model.n_features else sample.X[:, columns])
+            points, label = start.points(seen, term.on(columns), rng)
+        else:
+            points, label = start[row : row + term.n_basis, columns], None
         for view in term.views:
-            params.basis[k][...] = points if view.columns is None else points[:, view.columns]
+            params.basis[k][...] = points if view.columns is None else points[:, np.isin(columns, view.columns)]
             k += 1
+        row += term.n_basis
         labels.append(_alternating_signs(term.n_basis, model.n_outputs) if label is None else label)
     if first_weights == "labels":
         params.weights[...] = np.concatenate(labels)

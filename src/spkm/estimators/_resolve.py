@@ -20,7 +20,7 @@ from spkm.penalties import BASIS_PENALTIES, WEIGHT_PENALTIES, Evidence, Penalty,
 from spkm.selection import Machine
 from spkm.solvers import SOLVERS, Solver, VarPro, choose_solver
 from spkm.sources import Source
-from spkm.starts import STARTS, Given, KMeans, Start, draw_sample
+from spkm.starts import STARTS, KMeans, Start, draw_sample
 
 BANDWIDTH_PRIOR = 3.0  # over the sum of row weights; measured
 SHARPER_FOR_CLASSES = 4.0  # times the gamma of the mean distance, for more than two classes; measured
@@ -175,8 +175,8 @@ def resolve_solver(solver: Any, max_iter: int | None, tol: float | None, objecti
     return chosen
 
 
-def resolve_start(start: Any, model: PreimageModel, scaling: Any) -> Start:
-    """Return the start rule; arrays are in the user's units."""
+def resolve_start(start: Any, model: PreimageModel, scaling: Any) -> Start | np.ndarray:
+    """Return the start rule, or points on the scale of the model where the user gives them."""
     if isinstance(start, str) and start == "auto":
         return KMeans()
     if isinstance(start, str | Start) or isinstance(start, type):
@@ -193,7 +193,7 @@ def resolve_start(start: Any, model: PreimageModel, scaling: Any) -> Start:
             f"start must be 'auto', {', '.join(map(repr, sorted(STARTS)))}, a Start object or an array of finite "
             f"numbers of shape (n_basis, n_features) = {wanted}; got {got}."
         )
-    return Given(basis if scaling is None else scaling.forward_points(basis))
+    return basis if scaling is None else scaling.forward_points(basis)
 
 
 def n_threads(n_jobs: Any) -> int:

@@ -1,7 +1,7 @@
 """Kernels and their names. A new one is a class with two formulas: see ``docs/extend.md``."""
 
 from spkm._registry import Registry
-from spkm.kernels._base import DistanceKernel, DotKernel, InvariantKernel, Kernel, Rescaled, squared_norms
+from spkm.kernels._base import DistanceKernel, DotKernel, InvariantKernel, Kernel, Pullback, Rescaled, squared_norms
 from spkm.kernels._combine import Affine, Product, Sum
 from spkm.kernels._distance import RBF, Laplacian, Matern, RationalQuadratic
 from spkm.kernels._dot import Linear, NormalizedPolynomial, Polynomial, Tanimoto
@@ -32,6 +32,7 @@ __all__ = [
     "NormalizedPolynomial",
     "Polynomial",
     "Product",
+    "Pullback",
     "RationalQuadratic",
     "Rescaled",
     "Sum",

@@ -61,14 +61,18 @@ class ArraySource(Source):
 
     def subset(self, rows: np.ndarray) -> ArraySource:
         """Return a source of the given rows, on the same threads."""
-        part = ArraySource(pick_rows(self.X, rows), self.Y[rows], self.w[rows, 0] * self.total_weight, self.scaling)
+        weight = self.w[rows, 0] * self.total_weight
+        part = type(self)(self._picked(rows), self.Y[rows], weight, self.scaling)
         part._pool, part._n_threads = self._pool, self._n_threads
         return part
+
+    def _picked(self, rows: np.ndarray) -> Any:
+        return pick_rows(self.X, rows)
 
     def columns(self, columns: np.ndarray) -> ArraySource:
         """Return a source of the given columns, on the same threads."""
         scaling = None if self.scaling is None else self.scaling.columns(columns)
-        part = ArraySource(self.X[:, columns], self.Y, self.w[:, 0] * self.total_weight, scaling)
+        part = type(self)(self.X[:, columns], self.Y, self.w[:, 0] * self.total_weight, scaling)
         part._pool, part._n_threads = self._pool, self._n_threads
         return part
 

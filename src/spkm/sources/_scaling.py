@@ -18,30 +18,44 @@ class Scaling:
     ----------
     center, scale : ndarray of shape (d,)
         The map is (x - center) / scale; ``scale`` is positive.
-    clip : float
-        Bound on the absolute value of what comes out.
+    clip : ndarray of shape (d,), default=None
+        Bound on the absolute value of what comes out; five when None.
     """
 
-    def __init__(self, center: np.ndarray, scale: np.ndarray, clip: float = CLIP) -> None:
+    def __init__(self, center: np.ndarray, scale: np.ndarray, clip: np.ndarray | None = None) -> None:
         self.center = center
         self.scale = scale
-        self.clip = clip
+        self.clip = np.full(len(scale), CLIP) if clip is None else clip
 
     def __call__(self, X: Any) -> Any:
         """Return scaled rows, a new array of X's own kind and dtype."""
         if sparse.issparse(X):
             scaled = sparse.csr_array(X, copy=True)
             scaled.data = (scaled.data / self.scale[scaled.indices]).astype(X.dtype)
-            np.clip(scaled.data, -self.clip, self.clip, out=scaled.data)
+            bound = self.clip.astype(X.dtype)[scaled.indices]
+            np.clip(scaled.data, -bound, bound, out=scaled.data)
             return scaled
         scaled = (X - self.center.astype(X.dtype)).astype(X.dtype, copy=False)
         # Division, not a product with the inverse: the inverse of a scale of 1e-310 would overflow.
         scaled /= self.scale.astype(X.dtype)
-        return np.clip(scaled, -self.clip, self.clip, out=scaled)
+        bound = self.clip.astype(X.dtype)
+        return np.clip(scaled, -bound, bound, out=scaled)
 
     def columns(self, columns: np.ndarray) -> Scaling:
         """Return the scaling of the given columns alone."""
-        return Scaling(self.center[columns], self.scale[columns], self.clip)
+        return Scaling(self.center[columns], self.scale[columns], self.clip[columns])
+
+    def leaving(self, columns: np.ndarray) -> Scaling:
+        """Return the same scaling but for the given columns, which stay as they are."""
+        center, scale, clip = self.center.copy(), self.scale.copy(), self.clip.copy()
+        center[columns], scale[columns], clip[columns] = 0.0, 1.0, np.inf
+        return Scaling(center, scale, clip)
+
+    @staticmethod
+    def joined(left: Scaling, right: Scaling) -> Scaling:
+        """Return the scaling of two tables side by side."""
+        parts = zip((left.center, left.scale, left.clip), (right.center, right.scale, right.clip), strict=True)
+        return Scaling(*(np.concatenate(pair) for pair in parts))
 
     def inverse(self, Z: np.ndarray) -> np.ndarray:
         """Return scaled points in the user's units (what was clipped stays clipped)."""

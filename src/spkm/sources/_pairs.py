@@ -1,0 +1,101 @@
+"""Rows that are pairs: a table of two entities' columns side by side, which is never made."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from spkm.sources._array import ArraySource
+from spkm.sources._base import rows_per_block
+from spkm.sources._scaling import Scaling
+
+PER_VALUE = 25  # columns of an entity that cost a kernel as much as one value of a pair costs the rest; measured
+
+
+class PairTable:
+    """Rows [left[i], right[j]] for pairs (i, j), as a table of all columns that can be sliced by rows and by columns.
+
+    Parameters
+    ----------
+    left, right : ndarray or CSR of shapes (n_left, d_left), (n_right, d_right)
+        The entities.
+    pairs : ndarray of int of shape (n, 2)
+        A row of ``left`` and one of ``right`` for each row.
+    """
+
+    ndim = 2
+
+    def __init__(self, left: Any, right: Any, pairs: np.ndarray) -> None:
+        self.left = left
+        self.right = right
+        self.pairs = pairs
+        self.shape = (len(pairs), left.shape[1] + right.shape[1])
+        self.dtype = np.result_type(left.dtype, right.dtype)
+
+    def __getitem__(self, key: Any) -> PairTable:
+        if isinstance(key, tuple):  # columns, of all rows
+            columns = np.arange(self.shape[1])[key[1]]
+            at = self.left.shape[1]
+            left, right = self.left[:, columns[columns < at]], self.right[:, columns[columns >= at] - at]
+            return PairTable(left, right, self.pairs[key[0]])
+        return PairTable(self.left, self.right, self.pairs[key])
+
+    def scaled(self, scaling: Scaling) -> PairTable:
+        """Return the same pairs of scaled entities."""
+        at = self.left.shape[1]
+        left, right = scaling.columns(np.s_[:at]), scaling.columns(np.s_[at:])
+        return PairTable(left(self.left), right(self.right), self.pairs)
+
+    def entities(self, columns: np.ndarray | None) -> tuple[Any, np.ndarray]:
+        """Return columns of the one side they belong to, for the entities there are, and the entity of each row."""
+        at = self.left.shape[1]
+        if columns is None or (len(columns) and columns[0] < at <= columns[-1]):
+            raise ValueError("A view of pairs must look at columns of one side alone.")
+        on_left = len(columns) > 0 and columns[0] < at
+        table, index = (self.left, self.pairs[:, 0]) if on_left else (self.right, self.pairs[:, 1])
+        columns = columns if on_left else columns - at
+        if len(index) < table.shape[0]:  # not all of them can be in these rows
+            used, index = np.unique(index, return_inverse=True)
+            table = table[used]
+        return table if len(columns) == table.shape[1] else table[:, columns], index
+
+    def toarray(self) -> np.ndarray:
+        """Return the table itself, dense: for few rows."""
+        parts = [table[self.pairs[:, k]] for k, table in enumerate((self.left, self.right))]
+        return np.hstack([part.toarray() if sparse.issparse(part) else part for part in parts])
+
+
+class PairSource(ArraySource):
+    """Rows of a :class:`PairTable`, the entities scaled at once.
+
+    Parameters
+    ----------
+    X : PairTable
+        Rows.
+    Y, weight, scaling
+        As in :class:`ArraySource`.
+    """
+
+    def __init__(
+        self,
+        X: PairTable,
+        Y: np.ndarray | None = None,
+        weight: np.ndarray | None = None,
+        scaling: Scaling | None = None,
+    ) -> None:
+        super().__init__(X if scaling is None else X.scaled(scaling), Y, weight)
+
+    def slices(self, width: int) -> list[tuple[int, int]]:
+        """Return the cuts into blocks: of so many pairs that the entities' kernels do not cost more than the pairs."""
+        entries = sum(table.shape[0] * table.shape[1] for table in (self.X.left, self.X.right))
+        size = max(rows_per_block(1, width), min(entries // PER_VALUE, 2**22 // width))
+        return [(i, min(i + size, self.n_rows)) for i in range(0, self.n_rows, size)]
+
+    def _picked(self, rows: np.ndarray) -> PairTable:
+        return self.X[rows]
+
+    def dense(self, rows: np.ndarray) -> np.ndarray:
+        """Return the given rows as a dense array: for start points and heuristics, on few rows."""
+        return self.X[rows].toarray()
