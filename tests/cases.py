@@ -199,3 +199,8 @@ def gradient_error(objective: Objective, theta: np.ndarray) -> float:
         return objective.loss.value(objective.totals(point)) + objective.smooth_penalty(point)[0]
 
     return slope_error(smooth_part, objective.value_and_gradient(theta)[1], theta)
+
+
+def one_view(kernel, n_basis, metric="fixed"):
+    """Return the terms of a model of one kernel on all columns."""
+    return (Term(n_basis, (View(kernel, None, metric),)),)

@@ -8,7 +8,7 @@ from sklearn.utils.estimator_checks import (
     parametrize_with_checks,
 )
 
-from spkm import SPKMClassifier, SPKMClassifierCV, SPKMNystroem, SPKMRegressor, SPKMRegressorCV
+from spkm import SPKMClassifier, SPKMClassifierCV, SPKMNystroem, SPKMRegressor, SPKMRegressorCV, Term, View
 from spkm.solvers import Alternating
 from tests.small_data import curve, two_classes
 
@@ -33,6 +33,8 @@ ESTIMATORS = [
     SPKMClassifier(loss="squared_hinge", **QUICK),
     SPKMClassifier(kernel="polynomial", **QUICK),
     SPKMRegressor(kernel="polynomial", **QUICK),
+    SPKMClassifier(terms=[Term(2, View("rbf")), Term(1, View("linear"))], max_iter=20),
+    SPKMRegressor(terms=[Term(2, View("rbf")), Term(1, View("linear"))], max_iter=20),
     SPKMClassifier(solver=Alternating(max_iter=2, weight_steps=10), n_basis=4),
     SPKMRegressor(solver="alternating", n_basis=4, max_iter=3),
     SPKMClassifier(solver="adam", n_basis=4, max_iter=15),
@@ -52,6 +54,8 @@ ESTIMATORS = [
 BAD_PARAMETERS = {
     "n_basis": [0, -1, 2.5, True, "ten", None],
     "kernel": ["rbff", 3, None],
+    "views": [[0, 1], {}, "all"],
+    "terms": ["all", [], 3],
     "loss": ["logg", 3, None],
     "basis_penalty": ["l3", 3],
     "weight_penalty": ["l3", 3],

@@ -79,6 +79,20 @@ def test_rows_and_columns_are_picked_as_from_the_table():
     assert isinstance(source.subset(rows), PairSource)
 
 
+def test_entities_that_no_pair_names_can_be_left_out():
+    X = table(n_left=200)
+    alone = X.named_alone()
+    assert len(alone.left) == len(np.unique(X.pairs[:, 0]))
+    np.testing.assert_array_equal(alone.toarray(), X.toarray())
+
+
+def test_the_least_values_are_those_of_the_entities():
+    for csr in (False, True):
+        X = table(csr=csr)
+        left = X.left.toarray() if csr else X.left
+        np.testing.assert_array_equal(X.min(axis=0), np.r_[left.min(axis=0), X.right.min(axis=0)])
+
+
 def test_entities_are_scaled_as_the_table_would_be():
     X = table()
     weight = np.random.default_rng(2).random(N)

@@ -398,7 +398,7 @@ def prior_in_the_search(**settings):
     X = rows()
     search, _ = SPKMRegressor(**STRICT, **settings)._make_search(X, real_target(X), None, lambda text: None)
     candidate = search.candidates[0]
-    machine = candidate.build(search.folds[0].train, candidate.kernel, candidate.n_basis)
+    machine = candidate.build(search.folds[0].train, None, None)
     return machine.weight_penalties[0].prior
 
 

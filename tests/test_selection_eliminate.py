@@ -32,7 +32,7 @@ def table(loss, n=17, m=1, kind=np.asarray):
 
 def submodel(kernel, loss, metric="fixed", m=1, columns=INSIDE, n_basis=3, **penalties):
     """Return a model of some columns with random parameters."""
-    machine = Machine(kernel, n_basis, metric, loss, **penalties)
+    machine = Machine(cases.one_view(kernel, n_basis, metric), loss, **penalties)
     model = machine.objective(table(loss, m=m).columns(columns)).model
     return Submodel(machine, columns, model, cases.random_theta(model), 0.0)
 
@@ -95,7 +95,7 @@ def test_predictions_are_those_of_the_columns_alone(name, metric):
 def test_the_least_useful_leaves_first():
     source = table(Log(), n=40)
     first = fit_submodel(
-        Machine(RBF(0.3), 3, "scale", Log(), [], [RKHSNorm(1e-3)]),
+        Machine(cases.one_view(RBF(0.3), 3, "scale"), Log(), [], [RKHSNorm(1e-3)]),
         source,
         np.arange(N_COLUMNS),
         submodel(RBF(0.3), Log(), "scale", columns=np.arange(N_COLUMNS)).theta,
@@ -133,7 +133,7 @@ def test_groups_leave_together_and_several_at_a_time_while_there_are_many(monkey
     rng = np.random.default_rng(0)
     X = cases.frozen(rng.standard_normal((30, 12)))
     source = ArraySource(X, np.where(X[:, :1] + X[:, 4:5] > 0, 1.0, -1.0))
-    machine = Machine(Linear(1.0), 1, "fixed", Log(), [], [RKHSNorm(1e-2)])
+    machine = Machine(cases.one_view(Linear(1.0), 1, "fixed"), Log(), [], [RKHSNorm(1e-2)])
     start, params = machine.objective(source).model.zeros()
     params.weights[...] = 1.0
     first = fit_submodel(machine, source, np.arange(12), start, 20, rng)
@@ -194,7 +194,7 @@ def test_more_vectors_than_columns_and_next_to_no_noise(noise, size):
     # k(U, U) has no full rank, and the noise that a larger model learned does not make up for it.
     X = cases.rows(30, 3)
     source = ArraySource(X, np.asarray(X[:, [0, 1, 2]]))
-    machine = Machine(Linear(1.0), 3, "fixed", Squared(), [], [Evidence()]).with_noise(noise)
+    machine = Machine(cases.one_view(Linear(1.0), 3, "fixed"), Squared(), [], [Evidence()]).with_noise(noise)
     theta, params = machine.objective(source.columns(np.array([1]))).model.zeros()
     params.basis[0][...] = size * np.array([[-0.4], [0.9], [0.7]])
     fitted = fit_submodel(machine, source, np.array([1]), theta, 10, np.random.default_rng(0))

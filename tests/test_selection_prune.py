@@ -30,7 +30,7 @@ def fitted(loss="squared", penalties="rkhs", n_basis=6, m=1, metric="scale"):
     F = np.column_stack([np.exp(-(X[:, 0] ** 2)), X[:, 2]])[:, :m]
     Y = np.where(F > np.median(F), 1.0, -1.0) if loss.target == "signs" else F
     source = ArraySource(X, Y)
-    machine = Machine(RBF(0.3), n_basis, metric, loss, [], PENALTIES[penalties])
+    machine = Machine(cases.one_view(RBF(0.3), n_basis, metric), loss, [], PENALTIES[penalties])
     theta = first_theta(machine.objective(source.columns(COLUMNS)), KMeans(), "ridge", np.random.default_rng(0))
     return fit_submodel(machine, source, COLUMNS, theta, 15, np.random.default_rng(0)), source
 
@@ -47,7 +47,7 @@ def test_fewer_vectors_on_the_same_columns(loss, penalties, m):
     np.testing.assert_array_equal(pruned.columns, COLUMNS)
     # The penalty that pruned is not part of what is left, and all other settings are.
     assert not any(isinstance(p, RowL2) for p in pruned.machine.weight_penalties)
-    assert pruned.machine.loss is model.machine.loss and pruned.machine.kernel is model.machine.kernel
+    assert pruned.machine.loss is model.machine.loss and pruned.model.terms[0].views == model.model.terms[0].views
     assert np.all(np.isfinite(pruned.predict(source)))
     np.testing.assert_array_equal(model.theta, before)
     # Vectors that are left are refitted without the shrinkage: the objective is that of the machine.
@@ -70,7 +70,7 @@ def test_a_model_that_needs_all_or_would_lose_all_stays():
 
 def test_copies_of_a_vector_are_not_needed():
     model, source = fitted(n_basis=2, metric="fixed")
-    double = Machine(RBF(0.3), 4, "fixed", Squared(), [], [RKHSNorm(1e-3)])
+    double = Machine(cases.one_view(RBF(0.3), 4, "fixed"), Squared(), [], [RKHSNorm(1e-3)])
     theta, params = double.objective(source.columns(COLUMNS)).model.zeros()
     old = model.model.unpack(model.theta)
     params.basis[0][...] = np.vstack([old.basis[0], old.basis[0] + 10])  # far vectors, of no use

@@ -41,7 +41,7 @@ def test_correlations_equal_a_double_loop(monkeypatch, kind, m):
 @each_kind
 def test_correlations_are_those_of_scaled_columns_of_any_precision(kind):
     X, Y = cases.rows(30, 5), cases.targets(cases.LOSSES["squared"], 30, 1)
-    scaling = Scaling(np.zeros(5), np.array([1.0, 10.0, 0.1, 3.0, 1.0]), np.inf)
+    scaling = Scaling(np.zeros(5), np.array([1.0, 10.0, 0.1, 3.0, 1.0]), np.full(5, np.inf))
     expected = strongest_by_loop(X / scaling.scale, Y, np.ones(30, dtype=int))
     np.testing.assert_allclose(correlations(ArraySource(kind(X), Y, None, scaling)), expected)
     single = ArraySource(kind(X.astype(np.float32)), Y, None, scaling)

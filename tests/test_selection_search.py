@@ -25,15 +25,15 @@ def machine_of(source, kernel, n_basis, loss, evidence=False):
     kernel = kernel.resolved(source.dense(np.arange(source.n_rows)), source.w[:, 0])
     metric = "relevances" if evidence else "scale" if kernel.stationary else "fixed"
     penalty = Evidence() if evidence else RKHSNorm(0.1 / source.total_weight)
-    return Machine(kernel, n_basis, metric, loss, [], [penalty], 0.0 if evidence else 3.0 / source.total_weight)
+    prior = 0.0 if evidence else 3.0 / source.total_weight
+    return Machine(cases.one_view(kernel, n_basis, metric), loss, [], [penalty], prior)
 
 
 def candidate(kernel, loss, n_basis=1, evidence=False, **settings):
     return Candidate(
         type(kernel).__name__.lower(),
-        kernel,
-        n_basis,
-        lambda source, kernel, n_basis: machine_of(source, kernel, n_basis, loss, evidence),
+        cases.one_view(kernel, n_basis, None),
+        lambda source, columns, other: machine_of(source, kernel, other or n_basis, loss, evidence),
         **settings,
     )
 
@@ -186,7 +186,7 @@ def choice_of(search, candidate, columns, n_units):
     models = []
     for fold in search.folds:
         source = fold.train.columns(columns)
-        machine = candidate.build(source, candidate.kernel, candidate.n_basis)
+        machine = candidate.build(source, None, None)
         theta, params = machine.objective(source).model.zeros()
         params.weights[...] = 1.0
         models.append(fit_submodel(machine, fold.train, columns, theta, 5, fold.rng))

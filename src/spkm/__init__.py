@@ -10,6 +10,7 @@ from spkm.estimators import (
     sparsity_path,
     stability_selection,
 )
+from spkm.model import Term, View
 
 __all__ = [
     "SPKMClassifier",
@@ -18,6 +19,8 @@ __all__ = [
     "SPKMRegressor",
     "SPKMRegressorCV",
     "SPKMSelector",
+    "Term",
+    "View",
     "sparsity_path",
     "stability_selection",
 ]

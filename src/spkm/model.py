@@ -179,24 +179,45 @@ class PreimageModel:
         theta = np.zeros(self.n_params)
         return theta, self.unpack(theta)
 
-    def on_columns(self, theta: np.ndarray, places: np.ndarray) -> tuple[PreimageModel, np.ndarray]:
-        """Return the model of other columns and its theta; for models whose views look at all columns.
+    def on_columns(
+        self, theta: np.ndarray, places: np.ndarray, terms: list[Term] | None = None
+    ) -> tuple[PreimageModel, np.ndarray]:
+        """Return the model of other columns and its theta.
 
         ``places`` tells where each column stood, -1 for one that is new: it is zero in all basis vectors, and its
-        relevance is the geometric mean of the old ones.
+        relevance is the geometric mean of the old ones. ``terms`` are those of the new table; None are the same ones,
+        of views that look at all columns.
         """
-        other = PreimageModel(self.terms, len(places), self.n_outputs, self.fit_intercept)
+        other = PreimageModel(self.terms if terms is None else terms, len(places), self.n_outputs, self.fit_intercept)
         result, params = other.zeros()
         old = self.unpack(theta)
-        known = places >= 0
-        for k, (_, view) in enumerate(self.views):
-            params.basis[k][:, known] = old.basis[k][:, places[known]]
-            if view.metric != "relevances":
+        for k, ((_, before), (_, after)) in enumerate(zip(self.views, other.views, strict=True)):
+            here = places if after.columns is None else places[after.columns]
+            if before.columns is not None:
+                here = np.where(np.isin(here, before.columns), np.searchsorted(before.columns, here), -1)
+            known = here >= 0
+            params.basis[k][:, known] = old.basis[k][:, here[known]]
+            if after.metric != "relevances":
                 params.log_metric[k][...] = old.log_metric[k]
                 continue
-            params.log_metric[k][known] = old.log_metric[k][places[known]]
+            params.log_metric[k][known] = old.log_metric[k][here[known]]
             if not known.all():
-                params.log_metric[k][~known] = old.log_metric[k].mean()
+                params.log_metric[k][~known] = old.log_metric[k].mean() if known.any() else 0.0
+        params.weights[...] = old.weights
+        params.intercept[...] = old.intercept
+        return other, result
+
+    def with_relevances(self, theta: np.ndarray) -> tuple[PreimageModel, np.ndarray]:
+        """Return the same function with a relevance for each column of each view, to look at or to take away."""
+        terms = [
+            replace(term, views=tuple(replace(view, metric="relevances") for view in term.views)) for term in self.terms
+        ]
+        other = PreimageModel(terms, self.n_features, self.n_outputs, self.fit_intercept)
+        result, params = other.zeros()
+        old = self.unpack(theta)
+        for k, (_, view) in enumerate(self.views):
+            params.basis[k][...] = old.basis[k]
+            params.log_metric[k][...] = old.log_metric[k] if view.learns_metric else 0.0
         params.weights[...] = old.weights
         params.intercept[...] = old.intercept
         return other, result

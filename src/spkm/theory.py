@@ -478,10 +478,7 @@ def _fitted_with_fixed_kernels(estimator: Any) -> FittedState:
 
 def _asked_kernels(state: FittedState) -> Sequence[Kernel]:
     """Return the kernels that the user gave, one for each view."""
-    asked: Any = state.asked
-    if isinstance(asked, Kernel):
-        return [asked]
-    return [view.kernel for term in asked for view in term.views]
+    return [view.kernel for term in state.asked for view in term.views]
 
 
 def _with_numbers(kernel: Kernel, n_columns: int) -> Kernel:
@@ -496,7 +493,7 @@ def _with_numbers(kernel: Kernel, n_columns: int) -> Kernel:
 
 def _kernels_considered(estimator: Any, state: FittedState, kernels: Any) -> tuple[int, str]:
     """Return the number of kernels in the union and the sentence that says so."""
-    raced = len(estimator._kernels()) if hasattr(estimator, "_kernels") else 1
+    raced = len(estimator._race()) if hasattr(estimator, "_race") else 1
     asked = list(_asked_kernels(state))
     fitted = asked[0] if len(asked) == 1 else asked
     if kernels is None:

@@ -29,14 +29,15 @@ from spkm.estimators._selecting import (
     dealt_folds,
     decided,
     importances,
+    is_automatic,
     search_over,
     some_rows,
 )
 from spkm.estimators._state import FittedState, continued_theta
 from spkm.estimators._table import TableMixin, check_domain, checked_weight, scaling_for
-from spkm.kernels import KERNELS, Kernel
+from spkm.estimators._views import asked_terms, is_tables, view_usage
 from spkm.losses import Loss
-from spkm.model import PreimageModel
+from spkm.model import PreimageModel, Term
 from spkm.objective import Objective
 from spkm.selection import Choice, Fold, Search, Submodel
 from spkm.solvers import Result, Solver
@@ -55,8 +56,9 @@ class BaseSPKM(SelectingMixin, TableMixin, CallbackSupportMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array-like, DataFrame or CSR of shape (n_samples, n_features)
-            Rows. float32 stays float32, all else becomes float64; never changed.
+        X : array-like, DataFrame or CSR of shape (n_samples, n_features), or dict of them
+            Rows. float32 stays float32, all else becomes float64; never changed. A dict holds a table for each view,
+            by name; they are put side by side.
         y : array-like of shape (n_samples,) or (n_samples, n_outputs)
             Targets.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -68,22 +70,25 @@ class BaseSPKM(SelectingMixin, TableMixin, CallbackSupportMixin, BaseEstimator):
             The fitted estimator.
         """
         self._check_settings()
+        terms = self._asked_terms(X)
         context = self._init_callback_context(max_subtasks=None)
-        if self.selection is not None or isinstance(self.n_basis, str):
+        if self.selection is not None or is_automatic(terms):
             context.call_on_fit_task_begin(estimator=self, X=X, y=y)
             search, rows = self._make_search(X, y, sample_weight, self._step_reporter(context))
             self._fit_chosen(search, decided(search), rows, context)
             context.call_on_fit_task_end(estimator=self, X=X, y=y)
             return self
-        loss, kernel = self._loss(), clone(KERNELS.resolve(self.kernel))
+        loss = self._loss()
         previous = getattr(self, "_fitted", None) if self.warm_start else None
-        X, Y, weight, y = self._checked_table(X, y, sample_weight, loss, kernel, previous)
-        X, Y, weight = merged_rows(X, Y, weight)
+        X, Y, weight, y = self._checked_table(X, y, sample_weight, loss, terms, previous)
+        X, Y, weight = self._merged(X, Y, weight)
         Y = self._standardized(Y, weight, loss)
         context.call_on_fit_task_begin(estimator=self, X=X, y=y)
-        self._fit_given(X, Y, weight, loss, kernel, previous, context)
+        self._fit_given(X, Y, weight, loss, terms, previous, context)
         context.call_on_fit_task_end(estimator=self, X=X, y=y)
         return self
+
+    _merged = staticmethod(merged_rows)
 
     def _loss(self) -> Loss:
         # A copy: what the user does to the loss after the fit must not change predictions.
@@ -93,23 +98,25 @@ class BaseSPKM(SelectingMixin, TableMixin, CallbackSupportMixin, BaseEstimator):
         self, X: Any, y: Any, sample_weight: Any, on_step: Callable[[str], None]
     ) -> tuple[Search, tuple[Any, np.ndarray, np.ndarray]]:
         """Return the search that the parameters ask for, and the rows it is for: X, targets, weights."""
-        loss, kernel = self._loss(), clone(KERNELS.resolve(self.kernel))
-        X, Y, weight, _ = self._checked_table(X, y, sample_weight, loss, kernel, None)
+        loss, terms = self._loss(), self._asked_terms(X)
+        X, Y, weight, _ = self._checked_table(X, y, sample_weight, loss, terms, None)
         X, Y, weight = merged_rows(X, Y, weight)
         Y = self._standardized(Y, weight, loss)
         splits = dealt_folds(Y, loss, generator(self.random_state))
-        candidates = candidates_for(self, kernel, loss, Y.shape[1])
+        candidates = candidates_for(self, terms, loss, Y.shape[1])
         return search_over(self, X, Y, weight, loss, candidates, splits, on_step), (X, Y, weight)
 
+    def _asked_terms(self, X: Any) -> tuple[Term, ...]:
+        """Return the terms that the parameters ask for, of the columns of what the user gave as X."""
+        terms = asked_terms(self, X)
+        check_selection(self, terms)
+        return terms
+
     def _check_settings(self) -> None:
-        if not (isinstance(self.n_basis, str) and self.n_basis == "auto"):
-            check_integer("n_basis", self.n_basis, 1)
         check_integer("n_restarts", self.n_restarts, 1)
-        check_choice("learn_bandwidth", self.learn_bandwidth, ("auto", True, False, "columns"))
         check_choice("fit_intercept", self.fit_intercept, (True, False))
         check_choice("warm_start", self.warm_start, (True, False))
         check_choice("scale", self.scale, (True, False, "common"))
-        check_selection(self)
         if self.max_iter is not None:
             check_integer("max_iter", self.max_iter, 1)
         if self.tol is not None:
@@ -117,21 +124,30 @@ class BaseSPKM(SelectingMixin, TableMixin, CallbackSupportMixin, BaseEstimator):
         n_threads(self.n_jobs)
 
     def _checked_table(
-        self, X: Any, y: Any, sample_weight: Any, loss: Loss, kernel: Kernel, previous: FittedState | None
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any,
+        loss: Loss,
+        terms: tuple[Term, ...],
+        previous: FittedState | None,
     ) -> tuple[Any, np.ndarray, np.ndarray, Any]:
         """Return rows, encoded targets (n, m), weights (n,), and the targets as they came."""
+        self._table_names = list(X) if is_tables(X) else None
         X, y = self._checked_rows(X, y, multi_output=self._task == "regression")
         weight = checked_weight(sample_weight, X)
         weight, Y = self._encode_targets(y, weight, previous)
         loss.check_target(Y)
         if previous is not None:
-            previous.check_continues(self.n_basis, X.shape[1], Y.shape[1])
-        check_domain(kernel, X)
+            previous.check_continues(terms, X.shape[1], Y.shape[1])
+        check_domain(terms, X)
         return X, Y, weight, y
 
-    def _source(self, X: Any, Y: np.ndarray, weight: np.ndarray, kernel: Kernel) -> tuple[ArraySource, Scaling | None]:
+    def _source(
+        self, X: Any, Y: np.ndarray, weight: np.ndarray, terms: tuple[Term, ...]
+    ) -> tuple[ArraySource, Scaling | None]:
         """Return the rows as a source, and the scaling that it applies."""
-        scaling = scaling_for(kernel, self.scale, X, weight)
+        scaling = scaling_for(terms, self.scale, X, weight)
         return ArraySource(X, Y, weight, scaling), scaling
 
     def _fit_given(
@@ -140,45 +156,47 @@ class BaseSPKM(SelectingMixin, TableMixin, CallbackSupportMixin, BaseEstimator):
         Y: np.ndarray,
         weight: np.ndarray,
         loss: Loss,
-        kernel: Kernel,
+        terms: tuple[Term, ...],
         previous: FittedState | None,
         context: Any,
     ) -> None:
         """Fit the model as the parameters say, on all columns."""
-        source, scaling = self._source(X, Y, weight, kernel)
+        source, scaling = self._source(X, Y, weight, terms)
         # A solver's wild step may overflow: it sees a value that is not finite and takes a shorter one.
         with np.errstate(over="ignore", invalid="ignore"), source.threads(n_threads(self.n_jobs)):
-            objective = resolve_machine(self, source, loss, kernel, self.n_basis, previous).objective(source)
+            objective = resolve_machine(self, source, loss, terms, None, previous).objective(source)
             solver = resolve_solver(self.solver, self.max_iter, self.tol, objective)
             start = resolve_start(self.start, objective.model, scaling)
             result = self._best_of_restarts(objective, solver, start, scaling, previous, context)
             restore_scale(objective, result)
+            self._report_views(objective, result, terms)
         for name in ("cv_results_", "feature_importances_"):  # of an earlier fit
             self.__dict__.pop(name, None)
-        self._report(objective, solver, result, scaling, kernel, X)
+        self._report(objective, solver, result, scaling, terms, X)
 
     def _fit_chosen(
         self, search: Search, choice: Choice, rows: tuple[Any, np.ndarray, np.ndarray], context: Any
     ) -> None:
         """Carry out the decisions of a search on all rows."""
-        kernel = choice.candidate.kernel
-        source, scaling = self._source(*rows, kernel)
+        terms = choice.candidate.terms
+        source, scaling = self._source(*rows, terms)
         rng = generator(self.random_state)
         with np.errstate(over="ignore", invalid="ignore"), source.threads(n_threads(self.n_jobs)):
             model = search.refit(choice, some_rows(source, scaling, rng))
             part = source.columns(model.columns)
             # Strengths for all rows, not for those of the search, and the evidence's own prior.
-            default = resolve_machine(self, part, search.loss, kernel, model.machine.n_basis)
+            default = resolve_machine(self, part, search.loss, terms, model.columns)
             machine = replace(
                 model.machine, weight_penalties=default.weight_penalties, metric_prior=default.metric_prior
             )
-            objective = machine.with_factor(choice.factor).with_noise(model.noise).objective(part)
+            objective = machine.with_factor(choice.factor).with_noise(model.noise).objective(part, model.columns)
             solver = resolve_solver(self.solver, self.max_iter, self.tol, objective)
             result = solver.minimize(objective, model.theta, rng, self._iteration_reporter(context))
             restore_scale(objective, result)
             self._report_choice(search, choice, replace(model, theta=result.theta), source)
+            self._report_views(objective, result, terms, model.columns)
         columns = model.columns if search.selects else None
-        self._report(objective, solver, result, scaling, kernel, rows[0], columns)
+        self._report(objective, solver, result, scaling, terms, rows[0], columns)
 
     def _report_choice(self, search: Search, choice: Choice, model: Submodel, source: Source) -> None:
         if choice.at_edge:
@@ -193,6 +211,13 @@ class BaseSPKM(SelectingMixin, TableMixin, CallbackSupportMixin, BaseEstimator):
         self.__dict__.pop("feature_importances_", None)  # of an earlier fit
         if search.selects:
             self.feature_importances_ = importances(model, source)
+
+    def _report_views(
+        self, objective: Objective, result: Result, asked: tuple[Term, ...], columns: np.ndarray | None = None
+    ) -> None:
+        self.__dict__.pop("view_usage_", None)  # of an earlier fit
+        if any(view.name for term in asked for view in term.views):
+            self.view_usage_ = view_usage(objective, result.theta, asked, columns)
 
     def _iteration_reporter(self, context: Any) -> Callable[[int, float], bool]:
         def on_iteration(i: int, value: float) -> bool:
@@ -217,7 +242,7 @@ class BaseSPKM(SelectingMixin, TableMixin, CallbackSupportMixin, BaseEstimator):
         self,
         objective: Objective,
         solver: Solver,
-        start: Start,
+        start: Start | np.ndarray,
         scaling: Any,
         previous: FittedState | None,
         context: Any,
@@ -251,7 +276,7 @@ class BaseSPKM(SelectingMixin, TableMixin, CallbackSupportMixin, BaseEstimator):
         solver: Solver,
         result: Result,
         scaling: Scaling | None,
-        asked: Kernel,
+        asked: tuple[Term, ...],
         X: Any,
         columns: np.ndarray | None = None,
     ) -> None:
@@ -292,7 +317,7 @@ class BaseSPKM(SelectingMixin, TableMixin, CallbackSupportMixin, BaseEstimator):
         theta: np.ndarray,
         scaling: Scaling | None,
         loss: Loss,
-        asked: Kernel,
+        asked: tuple[Term, ...],
         n_features: int,
         columns: np.ndarray | None,
     ) -> FittedState:
@@ -310,7 +335,7 @@ class BaseSPKM(SelectingMixin, TableMixin, CallbackSupportMixin, BaseEstimator):
         fitted = copy(self)
         fitted.__dict__.pop("feature_names_in_", None)  # it is given arrays
         fitted._fitted = self._state(
-            model.model, model.theta, fold.scaling, model.machine.loss, model.machine.kernel, X.shape[1], model.columns
+            model.model, model.theta, fold.scaling, model.machine.loss, model.machine.terms, X.shape[1], model.columns
         )
         return fitted
 

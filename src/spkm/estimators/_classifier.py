@@ -16,7 +16,8 @@ from spkm.estimators._state import FittedState
 from spkm.losses import Loss
 
 
-def _has_probabilities(estimator: SPKMClassifier) -> bool:
+def has_probabilities(estimator: SPKMClassifier) -> bool:
+    """Whether the loss of a classifier gives probabilities."""
     fitted = getattr(estimator, "_fitted", None)
     if fitted is not None:
         return hasattr(fitted.loss, "probabilities")
@@ -33,8 +34,16 @@ class SPKMClassifier(ClassifierMixin, BaseSPKM):
     n_basis : int or "auto", default=10
         Number of basis vectors, shared by all classes. "auto" adds vectors while held-out rows gain by it, then prunes
         them by an l1 penalty on the weights.
-    kernel : str or Kernel, default="rbf"
-        The kernel.
+    kernel : str, Kernel or dict, default="rbf"
+        The kernel; with ``views`` it may be a dict, one for each of them by name. So may ``n_basis``,
+        ``basis_penalty`` and ``learn_bandwidth``.
+    views : dict, default=None
+        Named columns of X, which kernels of their own look at: the model is the sum over them, each with ``n_basis``
+        vectors. Columns are told by index, mask, slice, name or a function of X; views may overlap. X may be a dict of
+        tables instead.
+    terms : list of Term, default=None
+        For everything else: a list of :class:`spkm.Term`, which are added up, each of one or more :class:`spkm.View`,
+        which are multiplied. Takes the place of ``views``, ``kernel`` and ``n_basis``.
     loss : str or Loss, default="auto"
         "auto" is "log", which gives probabilities. With more than two classes "log" is the softmax, any other loss acts
         on signs.
@@ -81,7 +90,8 @@ class SPKMClassifier(ClassifierMixin, BaseSPKM):
     Attributes
     ----------
     basis_vectors_ : ndarray of shape (n_basis, n_features_in_)
-        The basis vectors, in the units of X; NaN in columns that a strict selection left out.
+        The basis vectors, in the units of X; NaN in columns that a strict selection left out, or that a vector's view
+        does not look at.
     selected_features_ : ndarray of int
         The columns that the model reads. Those of a kernel of a distance are all columns, or those of a strict
         selection; those of a kernel of a dot product are the ones where some basis vector is not zero.
@@ -97,8 +107,11 @@ class SPKMClassifier(ClassifierMixin, BaseSPKM):
         Their weights c.
     intercept_ : float or ndarray of shape (n_classes,)
         The intercept b.
-    kernel_ : Kernel
-        The kernel with what was learned of it; it acts on scaled columns.
+    kernel_ : Kernel or dict
+        The kernel with what was learned of it; it acts on scaled columns. With views it is a dict by name.
+    view_usage_ : dict of ViewUsage
+        With views or terms, for each by name: the ``columns`` it looks at, its ``rows`` in ``basis_vectors_``, how many
+        of these are in use (``n_used``) and its ``share`` of the variance of the predictions.
     classes_ : ndarray
         The labels.
     n_iter_ : int
@@ -127,6 +140,8 @@ class SPKMClassifier(ClassifierMixin, BaseSPKM):
         n_basis: Any = 10,
         *,
         kernel: Any = "rbf",
+        views: Any = None,
+        terms: Any = None,
         loss: Any = "auto",
         basis_penalty: Any = None,
         weight_penalty: Any = "auto",
@@ -150,6 +165,8 @@ class SPKMClassifier(ClassifierMixin, BaseSPKM):
     ) -> None:
         self.n_basis = n_basis
         self.kernel = kernel
+        self.views = views
+        self.terms = terms
         self.loss = loss
         self.basis_penalty = basis_penalty
         self.weight_penalty = weight_penalty
@@ -237,12 +254,12 @@ class SPKMClassifier(ClassifierMixin, BaseSPKM):
         code = np.argmax(scores, axis=1) if self._two_dimensional else (scores > 0).astype(int)
         return self.classes_[code]
 
-    @available_if(_has_probabilities)
+    @available_if(has_probabilities)
     def predict_proba(self, X: Any) -> np.ndarray:
         """Return the probability of every class, (n_samples, n_classes); only where the loss gives them ("log")."""
         return self._fitted_loss().probabilities(self._scores(X))
 
-    @available_if(_has_probabilities)
+    @available_if(has_probabilities)
     def predict_log_proba(self, X: Any) -> np.ndarray:
         """Return the logarithm of :meth:`predict_proba`."""
         return np.log(self.predict_proba(X))

@@ -15,8 +15,10 @@ from spkm._checks import check_choice
 from spkm.estimators._base import BaseSPKM, restore_scale
 from spkm.estimators._classifier import SPKMClassifier
 from spkm.estimators._regressor import SPKMRegressor
-from spkm.estimators._selecting import candidates_for, decided, search_over
+from spkm.estimators._selecting import candidates_for, check_selection, decided, search_over
+from spkm.estimators._views import check_learns, check_vectors
 from spkm.kernels import KERNELS, RBF, Kernel, Linear, Matern, Polynomial
+from spkm.model import Term, View
 from spkm.selection import Choice, Fold, Search, Submodel
 from spkm.solvers import LBFGS, Result
 from spkm.sources import merged_rows
@@ -27,6 +29,8 @@ class _SearchCV(BaseSPKM):
 
     # What the search finds by itself.
     basis_penalty = None
+    views = None
+    terms = None
     start = "auto"
     n_restarts = 1
     warm_start = False
@@ -64,7 +68,7 @@ class _SearchCV(BaseSPKM):
         else:
             self._keep_model_of_split(search, choice, rows[0])
         self.best_params_ = {
-            "kernel": self._fitted.asked,
+            "kernel": choice.candidate.kernel,
             "n_basis": self._fitted.model.n_basis,
             "n_features": len(self.selected_features_),
             "strength_factor": choice.factor,
@@ -75,14 +79,14 @@ class _SearchCV(BaseSPKM):
     def _make_search(
         self, X: Any, y: Any, sample_weight: Any, on_step: Callable[[str], None], groups: Any = None
     ) -> tuple[Search, tuple[Any, np.ndarray, np.ndarray]]:
-        loss, kernels = self._loss(), self._kernels()
-        X, Y, weight, y = self._checked_table(X, y, sample_weight, loss, kernels[0], None)
+        loss, race = self._loss(), self._race()
+        X, Y, weight, y = self._checked_table(X, y, sample_weight, loss, race[0], None)
         rows, targets, weights = merged_rows(X, Y, weight)
         targets = self._standardized(targets, weights, loss)
         splits = list(check_cv(self.cv, y, classifier=is_classifier(self)).split(X, y, groups))
         if not self.refit and len(splits) != 1:
             raise ValueError(f"refit=False keeps the model of the only split; cv makes {len(splits)} of them.")
-        candidates = [c for kernel in kernels for c in candidates_for(self, kernel, loss, Y.shape[1])]
+        candidates = [c for terms in race for c in candidates_for(self, terms, loss, Y.shape[1])]
         scorer = None if self.scoring is None else self._scorer(X, y, None if sample_weight is None else weight)
         Y = (Y - self._target_mean) / self._target_scale
         search = search_over(self, X, Y, weight, loss, candidates, splits, on_step, scorer)
@@ -98,11 +102,12 @@ class _SearchCV(BaseSPKM):
 
         return scorer
 
-    def _kernels(self) -> list[Kernel]:
-        """Return the kernels of the race."""
+    def _race(self) -> list[tuple[Term, ...]]:
+        """Return the machines of the race, one for each kernel."""
         if isinstance(self.kernel, str) and self.kernel == "auto":
-            return [clone(kernel) for kernel in self._automatic_kernels]
-        asked = list(self.kernel) if isinstance(self.kernel, list | tuple) else [self.kernel]
+            asked: list[Any] = list(self._automatic_kernels)
+        else:
+            asked = list(self.kernel) if isinstance(self.kernel, list | tuple) else [self.kernel]
         if not asked:
             raise ValueError("kernel must be 'auto', a kernel or a list of kernels; got an empty list.")
         kernels = [clone(KERNELS.resolve(kernel)) for kernel in asked]
@@ -111,16 +116,20 @@ class _SearchCV(BaseSPKM):
                 f"kernel={self.kernel!r} mixes kernels of raw counts with kernels of scaled columns. "
                 "Search over each kind by itself."
             )
-        return kernels
+        race: list[tuple[Term, ...]] = [(Term(self.n_basis, (View(kernel),)),) for kernel in kernels]
+        check_vectors(self.n_basis)
+        check_learns(self.learn_bandwidth)
+        check_selection(self, race[0])
+        return race
 
     def _keep_model_of_split(self, search: Search, choice: Choice, X: Any) -> None:
         model, fold = choice.models[0], search.folds[0]
         self._report_choice(search, choice, model, fold.train)
-        objective = model.machine.objective(fold.train.columns(model.columns))
+        objective = model.machine.objective(fold.train.columns(model.columns), model.columns)
         result = Result(model.theta.copy(), model.objective, 1, True, trace=[model.objective], noise=model.noise)
         restore_scale(objective, result)
         columns = model.columns if search.selects else None
-        self._report(objective, LBFGS(), result, fold.scaling, choice.candidate.kernel, X, columns)
+        self._report(objective, LBFGS(), result, fold.scaling, choice.candidate.terms, X, columns)
 
 
 class SPKMClassifierCV(_SearchCV, SPKMClassifier):

@@ -239,7 +239,7 @@ class SPKMNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, TableMixin
 
     def _unsupervised(self, X: Any, weight: np.ndarray, drawn: bool) -> tuple[FittedState, np.ndarray | None]:
         """Return landmarks without targets, and which rows they are where rows are ``drawn``."""
-        asked = clone(KERNELS.resolve(self._setting("kernel")))
+        asked = (Term(1, (View(clone(KERNELS.resolve(self._setting("kernel")))),)),)
         check_domain(asked, X)
         rng = generator(self.random_state)
         rows, weight = distinct_rows(X, np.zeros((X.shape[0], 0)), weight)
@@ -249,7 +249,7 @@ class SPKMNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, TableMixin
         source = ArraySource(X, np.zeros((len(rows), 1)), weight, scaling)
         with source.threads(n_threads(self.n_jobs)):
             some = draw_sample(source, KERNEL_SAMPLE, rng)
-            term = Term(R, (View(asked.resolved(some.X, some.weight)),))
+            term = Term(R, (View(asked[0].views[0].kernel.resolved(some.X, some.weight)),))
             model = PreimageModel([term], d, 0, fit_intercept=False)
             theta, params = model.zeros()
             if drawn:

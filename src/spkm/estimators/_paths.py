@@ -227,7 +227,7 @@ def _searched(estimator: BaseSPKM, X: Any, y: Any, sample_weight: Any) -> tuple[
 
 
 def _fold(estimator: BaseSPKM, rows: Any, choice: Choice, rng: np.random.Generator) -> Fold:
-    source, scaling = estimator._source(*merged_rows(*rows), choice.candidate.kernel)
+    source, scaling = estimator._source(*merged_rows(*rows), choice.candidate.terms)
     return some_rows(source, scaling, rng)
 
 
@@ -252,7 +252,7 @@ def _strict_path(estimator: BaseSPKM, X: Any, y: Any, sample_weight: Any) -> Spa
         prices,
         np.array(sizes),
         np.array([model.model.n_basis for model in models]),
-        np.array([np.count_nonzero(model.model.unpack(model.theta).basis[0]) for model in models]),
+        np.array([sum(map(np.count_nonzero, model.model.unpack(model.theta).basis)) for model in models]),
         np.array(scores),
         np.array(losses),
         objectives,

@@ -21,6 +21,8 @@ class SPKMRegressor(RegressorMixin, BaseSPKM):
         Number of basis vectors, shared by all outputs; "auto" as in :class:`SPKMClassifier`.
     kernel : str or Kernel, default="matern"
         The kernel; the default, of smoothness 5/2, had lower errors than "rbf" in measurements.
+    views, terms
+        As in :class:`SPKMClassifier`.
     loss : str or Loss, default="auto"
         "auto" is "squared".
     basis_penalty : str, Penalty, list or None, default=None
@@ -43,7 +45,7 @@ class SPKMRegressor(RegressorMixin, BaseSPKM):
         Their weights c, in the units of y.
     intercept_ : float or ndarray of shape (n_outputs,)
         The intercept b, in the units of y.
-    selected_features_, relevances_, feature_importances_, cv_results_
+    selected_features_, relevances_, feature_importances_, cv_results_, view_usage_
         As in :class:`SPKMClassifier`.
     kernel_, n_iter_, objective_, objective_path_, n_features_in_, feature_names_in_
         As in :class:`SPKMClassifier`; the objective is that of standardised targets.
@@ -64,6 +66,8 @@ class SPKMRegressor(RegressorMixin, BaseSPKM):
         n_basis: Any = 20,
         *,
         kernel: Any = "matern",
+        views: Any = None,
+        terms: Any = None,
         loss: Any = "auto",
         basis_penalty: Any = None,
         weight_penalty: Any = "auto",
@@ -86,6 +90,8 @@ class SPKMRegressor(RegressorMixin, BaseSPKM):
     ) -> None:
         self.n_basis = n_basis
         self.kernel = kernel
+        self.views = views
+        self.terms = terms
         self.loss = loss
         self.basis_penalty = basis_penalty
         self.weight_penalty = weight_penalty

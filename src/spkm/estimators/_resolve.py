@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 import joblib
@@ -11,19 +13,20 @@ from sklearn.base import clone
 
 from spkm._checks import check_integer, check_real
 from spkm._registry import Registry
-from spkm.estimators._state import FittedState, same_settings
+from spkm.estimators._state import FittedState, same_settings, same_views
 from spkm.kernels import Kernel
 from spkm.losses import LOSSES, Loss, Squared
-from spkm.model import PreimageModel
+from spkm.model import PreimageModel, Term, View
 from spkm.objective import Objective, as_list, is_smooth
 from spkm.penalties import BASIS_PENALTIES, WEIGHT_PENALTIES, Evidence, Penalty, RKHSNorm
 from spkm.selection import Machine
 from spkm.solvers import SOLVERS, Solver, VarPro, choose_solver
 from spkm.sources import Source
-from spkm.starts import STARTS, KMeans, Start, draw_sample
+from spkm.starts import STARTS, KMeans, Sample, Start, draw_sample
 
 BANDWIDTH_PRIOR = 3.0  # over the sum of row weights; measured
 SHARPER_FOR_CLASSES = 4.0  # times the gamma of the mean distance, for more than two classes; measured
+WEAKER_FOR_PAIRS = 0.1  # times the strength of the RKHS norm, for squared loss; measured
 KERNEL_SAMPLE = 1000  # rows whose distances set a bandwidth
 
 # What the numbers of losses, penalties, solvers and starts must be: bounds of real ones, least values of integers.
@@ -63,37 +66,67 @@ def resolve_loss(loss: Any, task: str) -> Loss:
 
 
 def resolve_machine(
-    estimator: Any, source: Source, loss: Loss, kernel: Kernel, n_basis: int, previous: FittedState | None = None
+    estimator: Any,
+    source: Source,
+    loss: Loss,
+    terms: tuple[Term, ...],
+    columns: np.ndarray | None = None,
+    previous: FittedState | None = None,
 ) -> Machine:
-    """Return the settings of a fit on the columns of ``source``, with numbers for all that depends on data."""
+    """Return the settings of a fit on the columns of ``source``, with numbers for all that depends on data.
+
+    ``columns`` are those of the whole table, which ``terms`` are about, that the source holds; None is all of them.
+    """
     m = source.n_outputs
-    if previous is not None and same_settings(previous.asked, kernel):
-        kernel = previous.model.views[0][1].kernel  # its bandwidth as it was before any of it was learned
+    here = terms if columns is None else [term.on(columns) for term in terms]
+    asked = [view for term in terms for view in term.views]
+    if previous is not None and same_views(previous.asked, terms):
+        # Bandwidths as they were before any of them was learned.
+        kernels = [view.kernel for _, view in previous.model.views]
     else:
         some = draw_sample(source, KERNEL_SAMPLE, generator(estimator.random_state))
-        resolved = kernel.resolved(some.X, some.weight)
-        if not same_settings(resolved, kernel) and kernel.stationary and m > 1 and loss.target == "signs":
-            resolved = resolved.with_bandwidth(SHARPER_FOR_CLASSES)
-        kernel = resolved
-    basis_penalty, weight_penalty = resolve_penalties(estimator, loss, kernel, source.total_weight, m)
-    evidence = any(isinstance(p, Evidence) for p in weight_penalty)
-    metric = "fixed"
-    asked = estimator.learn_bandwidth
-    learn = asked if isinstance(asked, str) else bool(asked)
-    if learn == "columns" or (evidence and learn == "auto" and kernel.stationary):
-        metric = "relevances"
-    elif learn is True or (learn == "auto" and kernel.stationary):
-        metric = "scale"
+        sharper = SHARPER_FOR_CLASSES if m > 1 and loss.target == "signs" else 1.0
+        kernels = [_resolved_kernel(view, some, sharper) for term in here for view in term.views]
+    on_basis, on_weights = resolve_penalties(estimator, loss, asked, source.total_weight, m)
+    evidence = any(isinstance(p, Evidence) for p in on_weights)
+    ready = (
+        replace(view, kernel=kernel, metric=_metric(estimator, view, evidence))
+        for view, kernel in zip(asked, kernels, strict=True)
+    )
+    resolved = tuple(replace(term, views=tuple(next(ready) for _ in term.views)) for term in terms)
     prior = 0.0 if evidence else BANDWIDTH_PRIOR / source.total_weight
-    machine = Machine(kernel, n_basis, metric, loss, basis_penalty, weight_penalty, prior, estimator.fit_intercept)
+    machine = Machine(resolved, loss, on_basis, on_weights, prior, estimator.fit_intercept)
     return machine if previous is None else machine.with_noise(previous.noise)
 
 
+def _resolved_kernel(view: View, some: Sample, sharper: float) -> Kernel:
+    kernel = view.kernel
+    resolved = kernel.resolved(some.X if view.columns is None else some.X[:, view.columns], some.weight)
+    if sharper != 1.0 and kernel.stationary and not same_settings(resolved, kernel):
+        return resolved.with_bandwidth(sharper)
+    return resolved
+
+
+def _metric(estimator: Any, view: View, evidence: bool) -> str:
+    """Return what is learned of a view's metric: what the view says, or else the estimator."""
+    if view.metric is not None:
+        return view.metric
+    asked = estimator.learn_bandwidth
+    if isinstance(asked, Mapping):
+        asked = "auto"  # as the entry of this view says, or else it would have a metric
+    learn = asked if isinstance(asked, str) else bool(asked)
+    if learn == "columns" or (evidence and learn == "auto" and view.kernel.stationary):
+        return "relevances"
+    return "scale" if learn is True or (learn == "auto" and view.kernel.stationary) else "fixed"
+
+
 def resolve_penalties(
-    estimator: Any, loss: Loss, kernel: Kernel, n: float, n_outputs: int
+    estimator: Any, loss: Loss, views: list[View], n: float, n_outputs: int
 ) -> tuple[list[Penalty], list[Penalty]]:
     """Return the penalties on basis and weights, with numbers for strengths that depend on loss, rows and outputs."""
-    basis = [_penalty(BASIS_PENALTIES, p, "basis", "basis_penalty") for p in as_list(estimator.basis_penalty)]
+    common = None if isinstance(estimator.basis_penalty, Mapping) else estimator.basis_penalty
+    basis = [basis_penalty(p) for p in as_list(common)]
+    on_views = [p for view in views for p in (basis if view.basis_penalty is None else view.basis_penalty)]
     if not (isinstance(estimator.weight_penalty, str) and estimator.weight_penalty == "auto"):
         weights = [
             _penalty(WEIGHT_PENALTIES, p, "weights", "weight_penalty") for p in as_list(estimator.weight_penalty)
@@ -105,23 +138,24 @@ def resolve_penalties(
             )
     elif loss.scale_free:
         weights = []
-    elif isinstance(loss, Squared) and _evidence_fits(estimator, kernel, basis):
+    elif isinstance(loss, Squared) and _evidence_fits(estimator, views, on_views):
         weights = [Evidence()]
     else:
         weights = [RKHSNorm()]
     for i, penalty in enumerate(weights):
         if isinstance(penalty, RKHSNorm) and isinstance(penalty.strength, str):
-            weights[i] = RKHSNorm(loss.rkhs_strength[n_outputs > 1] / n)
+            weaker = WEAKER_FOR_PAIRS if estimator._of_pairs and isinstance(loss, Squared) else 1.0
+            weights[i] = RKHSNorm(weaker * loss.rkhs_strength[n_outputs > 1] / n)
         if isinstance(penalty, Evidence) and not isinstance(loss, Squared):
             raise ValueError(
                 f"weight_penalty='evidence' needs loss='squared'; got loss={estimator.loss!r}. "
                 "Use weight_penalty='rkhs'."
             )
-        if isinstance(penalty, Evidence) and kernel.shifted:
+        if isinstance(penalty, Evidence) and any(view.kernel.shifted for view in views):
             raise ValueError(
                 "weight_penalty='evidence' needs a kernel without a shift (2k-1). Use weight_penalty='rkhs'."
             )
-        if isinstance(penalty, Evidence) and not all(is_smooth(p) for p in basis):
+        if isinstance(penalty, Evidence) and not all(is_smooth(p) for p in on_views):
             raise ValueError(
                 "weight_penalty='evidence' needs a basis_penalty with a gradient, 'l2' or None; "
                 f"got {estimator.basis_penalty!r}. Use weight_penalty='rkhs'."
@@ -129,11 +163,22 @@ def resolve_penalties(
     return basis, weights
 
 
-def _evidence_fits(estimator: Any, kernel: Kernel, basis: list[Penalty]) -> bool:
+def basis_penalty(value: Any) -> Penalty:
+    """Return a penalty on basis vectors, from a name or as it is, with its numbers checked."""
+    return _penalty(BASIS_PENALTIES, value, "basis", "basis_penalty")
+
+
+def _evidence_fits(estimator: Any, views: list[View], penalties: list[Penalty]) -> bool:
     solver = estimator.solver
     solver_fits = isinstance(solver, VarPro) or (isinstance(solver, str) and solver in ("auto", "varpro"))
-    kernel_fits = not kernel.shifted and (kernel.stationary or estimator.learn_bandwidth in ("auto", False))
-    return estimator._task == "regression" and solver_fits and kernel_fits and all(is_smooth(p) for p in basis)
+    # The evidence needs k(x, x), which a metric that is learned would change unless the kernel is one of a distance.
+    kernels_fit = all(
+        not view.kernel.shifted and (view.kernel.stationary or _metric(estimator, view, True) == "fixed")
+        for view in views
+    )
+    # Pairs that share entities are no independent rows: the evidence takes too much of them for noise, measured.
+    of_rows = estimator._task == "regression" and not estimator._of_pairs
+    return of_rows and solver_fits and kernels_fit and all(is_smooth(p) for p in penalties)
 
 
 def _penalty(registry: Any, value: Any, part: str, argument: str) -> Penalty:
@@ -182,10 +227,13 @@ def resolve_start(start: Any, model: PreimageModel, scaling: Any) -> Start | np.
     if isinstance(start, str | Start) or isinstance(start, type):
         return _resolved(STARTS, start, "start")
     try:
-        basis = np.asarray(start, dtype=np.float64)
+        basis = np.array(start, dtype=np.float64)
     except (TypeError, ValueError):
         basis = np.zeros(())
     wanted = (model.n_basis, model.n_features)
+    if basis.shape == wanted:
+        for row, column in _not_looked_at(model):
+            basis[row, column] = 0.0
     if basis.shape != wanted or not np.all(np.isfinite(basis)):
         got = f"one of shape {basis.shape}" if basis.ndim else repr(start)
         got = "one with NaN or infinity" if basis.shape == wanted else got
@@ -194,6 +242,14 @@ def resolve_start(start: Any, model: PreimageModel, scaling: Any) -> Start | np.
             f"numbers of shape (n_basis, n_features) = {wanted}; got {got}."
         )
     return basis if scaling is None else scaling.forward_points(basis)
+
+
+def _not_looked_at(model: PreimageModel) -> Iterator[tuple[slice, np.ndarray]]:
+    """Yield the rows of each term among all basis vectors, and the columns that none of its views looks at."""
+    row = 0
+    for term in model.terms:
+        yield slice(row, row + term.n_basis), np.setdiff1d(np.arange(model.n_features), term.columns(model.n_features))
+        row += term.n_basis
 
 
 def n_threads(n_jobs: Any) -> int:

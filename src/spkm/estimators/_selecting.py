@@ -4,16 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from copy import copy
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.base import clone
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
 from spkm._checks import check_choice, check_integer
 from spkm.estimators._resolve import generator, resolve_machine, resolve_solver
-from spkm.kernels import Kernel, Linear, Rescaled
+from spkm.estimators._views import ViewUsage
+from spkm.kernels import Linear, Rescaled
 from spkm.losses import Loss
+from spkm.model import Term, View
 from spkm.selection import (
     VECTORS_PER_OUTPUT,
     Candidate,
@@ -26,6 +30,7 @@ from spkm.selection import (
     Units,
     has_path,
     losses_without,
+    only_kernel,
 )
 from spkm.sources import ArraySource, Scaling, Source, merged_rows, one_blas_thread, pick_rows
 
@@ -39,16 +44,24 @@ SEARCH_PRIOR = 0.1  # on relevances while columns are sought: the default holds 
 MAX_BASIS = 50  # where max_basis is None
 
 
+def _has_one_table(estimator: Any) -> bool:
+    return not estimator._of_pairs
+
+
 class SelectingMixin:
     """What an estimator says of the columns that it reads."""
 
+    #: Whether rows are pairs, which have two tables of columns.
+    _of_pairs = False
     n_features_in_: int
     feature_names_in_: np.ndarray
     selected_features_: np.ndarray
     basis_vectors_: np.ndarray
-    kernel_: Kernel
+    kernel_: Any
+    view_usage_: dict[str, ViewUsage]
     _fitted: Any
 
+    @available_if(_has_one_table)
     def get_support(self, indices: bool = False) -> np.ndarray:
         """Return which columns of X the model reads.
 
@@ -69,6 +82,7 @@ class SelectingMixin:
         mask[self.selected_features_] = True
         return mask
 
+    @available_if(_has_one_table)
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
         """Return the names of the columns that the model reads.
 
@@ -85,6 +99,7 @@ class SelectingMixin:
         check_is_fitted(self)
         return _check_feature_names_in(self, input_features)[self.selected_features_]
 
+    @available_if(_has_one_table)
     def restricted(self) -> Any:
         """Return a fitted model of the selected columns alone.
 
@@ -104,12 +119,14 @@ class SelectingMixin:
         for name in ("relevances_", "feature_importances_"):
             if hasattr(self, name):
                 setattr(small, name, getattr(self, name)[chosen])
+        if hasattr(self, "view_usage_"):
+            small.view_usage_ = {name: usage.on(chosen) for name, usage in self.view_usage_.items()}
         small.basis_vectors_ = self.basis_vectors_[:, chosen]
         small.kernel_ = small._fitted.kernel
         return small
 
 
-def check_selection(estimator: BaseSPKM) -> None:
+def check_selection(estimator: BaseSPKM, terms: tuple[Term, ...]) -> None:
     """Raise ValueError if the parameters of a selection are not what they must be, or contradict each other."""
     check_choice("selection", estimator.selection, (None, "strict"))
     for name in ("max_features", "max_basis"):
@@ -119,15 +136,16 @@ def check_selection(estimator: BaseSPKM) -> None:
     for name in ("max_features", "feature_groups"):
         if getattr(estimator, name) is not None and not strict:
             raise ValueError(f"{name} needs selection='strict'; got selection=None. Set it, or leave {name} out.")
-    automatic = isinstance(estimator.n_basis, str)
-    if estimator.max_basis is not None and not automatic and estimator.n_basis > estimator.max_basis:
-        raise ValueError(f"n_basis must not exceed max_basis={estimator.max_basis}; got {estimator.n_basis}.")
+    automatic = is_automatic(terms)
+    total = 0 if automatic else sum(term.n_basis for term in terms)
+    if estimator.max_basis is not None and total > estimator.max_basis:
+        raise ValueError(f"n_basis must not exceed max_basis={estimator.max_basis}; got {total}.")
     if not (strict or automatic):
         return
     what = "selection='strict'" if strict else "n_basis='auto'"
     if estimator.warm_start:
         raise ValueError(f"{what} cannot go on from the last fit. Set warm_start=False.")
-    if strict and estimator.basis_penalty is not None:
+    if strict and (estimator.basis_penalty is not None or any(v.basis_penalty for t in terms for v in t.views)):
         raise ValueError(
             f"selection='strict' has its own penalty on the columns; got basis_penalty={estimator.basis_penalty!r}. "
             "Set basis_penalty=None, or selection=None for sparse basis vectors that still read every column."
@@ -161,16 +179,17 @@ def search_over(
             if not weight[part].sum() > 0:
                 raise ValueError(f"cv makes a split whose rows to {use} have no weight. Use another splitter.")
         rows = merged_rows(pick_rows(X, train), Y[train], weight[train])
-        source, scaling = estimator._source(*rows, candidates[0].kernel)
+        source, scaling = estimator._source(*rows, candidates[0].terms)
         fold = some_rows(source, scaling, rng)
         # Merged, too: the error of a mean must not depend on whether a row is given twice or has weight 2.
         fold.test = ArraySource(*merged_rows(pick_rows(X, test), Y[test], weight[test]), scaling)
         fold.test_rows = test
         folds.append(fold)
     for candidate in candidates:  # what cannot be fitted at the end is told now
-        some_columns = folds[0].train.columns(np.arange(min(10, X.shape[1])))
-        machine = candidate.build(some_columns, candidate.kernel, candidate.n_basis)
-        resolve_solver(estimator.solver, estimator.max_iter, estimator.tol, machine.objective(some_columns))
+        some = np.arange(min(10, X.shape[1]))
+        narrow = folds[0].train.columns(some)
+        objective = candidate.build(narrow, some, None).objective(narrow, some)
+        resolve_solver(estimator.solver, estimator.max_iter, estimator.tol, objective)
     judge = Judge(folds, loss, scorer)
     chosen = max_features if estimator.selection is not None else None
     return Search(judge, candidates, units, chosen, estimator.fit_intercept, on_step)
@@ -189,45 +208,58 @@ def some_rows(source: ArraySource, scaling: Scaling | None, rng: np.random.Gener
     return Fold(source, None, rng, scaling)
 
 
-def candidates_for(estimator: BaseSPKM, kernel: Kernel, loss: Loss, n_outputs: int) -> list[Candidate]:
-    """Return a kernel of the race with what the estimator says of strengths and numbers of vectors.
+def is_automatic(terms: tuple[Term, ...]) -> bool:
+    """Whether numbers of basis vectors are to be found."""
+    return any(isinstance(term.n_basis, str) for term in terms)
+
+
+def candidates_for(estimator: BaseSPKM, terms: tuple[Term, ...], loss: Loss, n_outputs: int) -> list[Candidate]:
+    """Return a machine of the race with what the estimator says of strengths and numbers of vectors.
 
     A polynomial enters twice with ``n_basis="auto"``: few vectors find columns better (measured), more can say more.
     """
-    first = _candidate(estimator, kernel, loss, n_outputs, VECTORS_PER_OUTPUT)
-    if not isinstance(estimator.n_basis, str) or not has_path(kernel) or isinstance(kernel, Linear):
+    kernel = only_kernel(terms)
+    first = _candidate(estimator, terms, loss, n_outputs, VECTORS_PER_OUTPUT)
+    if not is_automatic(terms) or not has_path(kernel) or isinstance(kernel, Linear):
         return [first]
-    second = _candidate(estimator, clone(kernel), loss, n_outputs, 2 * VECTORS_PER_OUTPUT)
+    other = (Term(terms[0].n_basis, (View(clone(kernel)),)),)  # candidates are told apart by their kernels
+    second = _candidate(estimator, other, loss, n_outputs, 2 * VECTORS_PER_OUTPUT)
     return [first, second] if second.n_basis > first.n_basis else [first]
 
 
-def _candidate(estimator: BaseSPKM, kernel: Kernel, loss: Loss, n_outputs: int, vectors: int) -> Candidate:
-    parts = [kernel, *kernel.get_params(deep=True).values()]
-    if estimator.selection and any(isinstance(p, Rescaled) and np.ndim(p.factor) for p in parts):
-        raise ValueError(f"kernel={kernel!r} has a factor for each column, which cannot lose columns. Leave it out.")
-    automatic = isinstance(estimator.n_basis, str)
-    n_basis = estimator.n_basis
-    if automatic:
-        n_basis = 20 if loss.target == "real" else 10 * (n_outputs // 2 + 1)
-    most = estimator.max_basis or MAX_BASIS
+def _candidate(estimator: BaseSPKM, terms: tuple[Term, ...], loss: Loss, n_outputs: int, vectors: int) -> Candidate:
+    for view in (view for term in terms for view in term.views):
+        parts = [view.kernel, *view.kernel.get_params(deep=True).values()]
+        if estimator.selection and any(isinstance(p, Rescaled) and np.ndim(p.factor) for p in parts):
+            raise ValueError(
+                f"kernel={view.kernel!r} has a factor for each column, which cannot lose columns. Leave it out."
+            )
+    kernel = only_kernel(terms)
+    automatic = is_automatic(terms)
+    most = max((estimator.max_basis or MAX_BASIS) // len(terms), 1)
+    n_first = 20 if loss.target == "real" else 10 * (n_outputs // 2 + 1)
+    counts = [min(n_first, most) if automatic else term.n_basis for term in terms]
     sizes = (*(size for size in SIZES if size < most), most) if automatic else ()
-    n_basis = min(n_basis, most) if automatic else n_basis
     if has_path(kernel) and isinstance(kernel.gamma, str):
         kernel = clone(kernel).set_params(gamma=1.0)  # not one over the columns: few are left at the end
+        terms = (replace(terms[0], views=(replace(terms[0].views[0], kernel=kernel),)),)
     if isinstance(kernel, Linear):
-        n_basis, sizes = min(n_basis, n_outputs), ()  # more vectors than outputs say nothing more
+        counts, sizes = [min(counts[0], n_outputs)], ()  # more vectors than outputs say nothing more
     elif has_path(kernel) and automatic:
-        n_basis, sizes = min(vectors * n_outputs, most), ()
+        counts, sizes = [min(vectors * n_outputs, most)], ()
+    terms = tuple(replace(term, n_basis=count) for term, count in zip(terms, counts, strict=True))
     free = isinstance(estimator.weight_penalty, str) and estimator.weight_penalty == "auto"
     factors: tuple[float, ...] = (1.0,)
     if free and not loss.scale_free:
         factors = (1.0, 10.0, 100.0) if has_path(kernel) and not isinstance(kernel, Linear) else (100.0, 10.0, 1.0)
 
-    def build(source: Source, kernel: Kernel, n_basis: int) -> Machine:
-        machine = resolve_machine(estimator, source, loss, kernel, n_basis)
+    def build(source: Source, columns: np.ndarray, n_basis: int | None) -> Machine:
+        asked = terms if n_basis is None else tuple(replace(term, n_basis=n_basis) for term in terms)
+        machine = resolve_machine(estimator, source, loss, asked, columns)
         return machine.with_prior(SEARCH_PRIOR) if free else machine
 
-    return Candidate(type(kernel).__name__.lower(), kernel, n_basis, build, factors, sizes)
+    name = "views" if kernel is None else type(kernel).__name__.lower()
+    return Candidate(name, terms, build, factors, sizes)
 
 
 def dealt_folds(Y: np.ndarray, loss: Loss, rng: np.random.Generator) -> list[tuple[np.ndarray, np.ndarray]]:
@@ -250,6 +282,6 @@ def importances(model: Submodel, source: Source) -> np.ndarray:
     result = np.zeros(source.n_features)
     inside = Units(len(model.columns))
     part = source.columns(model.columns)
-    now = model.machine.loss.value(model.machine.objective(part).totals(model.theta))
+    now = model.machine.loss.value(model.machine.objective(part, model.columns).totals(model.theta))
     result[model.columns] = losses_without(model, source, inside) - now
     return result

@@ -4,7 +4,7 @@ from spkm.selection._eliminate import Submodel, fit_submodel, losses_without
 from spkm.selection._judge import Fold, Judge
 from spkm.selection._machine import Machine
 from spkm.selection._path import VECTORS_PER_OUTPUT, has_path
-from spkm.selection._search import Candidate, Choice, Search
+from spkm.selection._search import Candidate, Choice, Search, only_kernel
 from spkm.selection._units import Units
 
 __all__ = [
@@ -20,4 +20,5 @@ __all__ = [
     "fit_submodel",
     "has_path",
     "losses_without",
+    "only_kernel",
 ]

@@ -6,10 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from spkm.kernels import Kernel
 from spkm.losses import Loss
 from spkm.model import PreimageModel
-from spkm.objective import block_totals, cotangent
+from spkm.objective import Objective
 from spkm.selection._machine import Machine, refit_solver
 from spkm.selection._units import Units
 from spkm.sources import Block, Source
@@ -42,7 +41,7 @@ def fit_submodel(
     machine: Machine, source: Source, columns: np.ndarray, theta: np.ndarray, max_iter: int, rng: np.random.Generator
 ) -> Submodel:
     """Return the machine fitted on some columns from a first theta."""
-    objective = machine.objective(source.columns(columns))
+    objective = machine.objective(source.columns(columns), columns)
     solver = refit_solver(objective, max_iter)
     try:
         result = solver.minimize(objective, theta, rng)
@@ -51,10 +50,10 @@ def fit_submodel(
             raise
         # More vectors than columns: large ones leave k(U, U) without full rank. Begin with an ordinary size and noise.
         machine = machine.with_noise(NOISE_AGAIN)
-        objective = machine.objective(source.columns(columns))
+        objective = machine.objective(source.columns(columns), columns)
         theta = theta.copy()
-        basis = objective.model.unpack(theta).basis[0]
-        basis /= max(1.0, float(np.abs(basis).max()))
+        for basis in objective.model.unpack(theta).basis:
+            basis /= max(1.0, float(np.abs(basis).max(initial=0.0)))
         result = solver.minimize(objective, theta, rng)
     if result.interrupted:  # a search would go on, and need one Ctrl-C for each fit
         raise KeyboardInterrupt
@@ -82,9 +81,10 @@ def _use(current: Submodel, source: Source, units: Units) -> np.ndarray:
     A model with the evidence may have many columns of noise at first. Its training loss rises without any of them, but
     their relevances are small.
     """
-    if not (current.machine.has_evidence and current.machine.metric == "relevances"):
+    if not current.machine.ranks_columns:
         return losses_without(current, source, units)
-    return units.norms(np.exp(current.model.unpack(current.theta).log_metric[0])[None, :])
+    params = current.model.unpack(current.theta)
+    return units.norms(_by_column(current.model, [np.exp(p)[None, :] for p in params.log_metric]))
 
 
 def next_count(count: int) -> int:
@@ -99,32 +99,29 @@ def next_count(count: int) -> int:
 
 def shrunk(current: Submodel, source: Source, kept: np.ndarray, rng: np.random.Generator) -> Submodel:
     """Return the model refitted on some of its columns, from where it stands."""
-    _, theta = current.model.on_columns(current.theta, kept)
-    return fit_submodel(current.machine, source, current.columns[kept], theta, NEXT_ITERATIONS, rng)
+    columns = current.columns[kept]
+    _, theta = current.model.on_columns(current.theta, kept, current.machine.on(columns))
+    return fit_submodel(current.machine, source, columns, theta, NEXT_ITERATIONS, rng)
 
 
 def losses_without(current: Submodel, source: Source, units: Units) -> np.ndarray:
     """Return the training loss with each unit of columns left out of the kernel, all else as it is, one per unit."""
     part = source.columns(current.columns)
     loss = current.machine.loss
-    totals = part.reduce(
-        _block_without, current.model, current.theta, loss, units.members(), width=current.model.n_basis
-    )[0]
+    model, theta = current.model.with_relevances(current.theta)
+    totals = part.reduce(_block_without, model, theta, loss, units.members(), width=model.n_basis)[0]
     return np.array([loss.value(t) for t in totals])
 
 
 def _block_without(
     block: Block, model: PreimageModel, theta: np.ndarray, loss: Loss, members: list[np.ndarray]
 ) -> tuple[np.ndarray]:
-    view = model.terms[0].views[0]
-    params = model.unpack(theta.astype(block.X.dtype, copy=False))
-    metric = np.broadcast_to(view.factors(params.log_metric[0]), model.n_features)
     totals = []
     for columns in members:
-        without = metric.copy()
-        without[columns] = 0.0
-        F = view.kernel(block.X, params.basis[0], without) @ params.weights + params.intercept
-        totals.append(loss.totals(block.Y, F, block.w))
+        without = theta.copy()
+        for (_, view), log_metric in zip(model.views, model.unpack(without).log_metric, strict=True):
+            log_metric[columns if view.columns is None else np.isin(view.columns, columns)] = -np.inf
+        totals.append(loss.totals(block.Y, model.predict(block, without), block.w))
     return (np.array(totals),)
 
 
@@ -134,38 +131,28 @@ def entering_scores(current: Submodel, source: Source, units: Units) -> np.ndarr
     Columns outside get a relevance of next to nothing and basis entries of zero, which leaves the model as it is. The
     gradients in those entries and in the relevances, each over its typical size, tell what a column would bring.
     """
-    old = current.model.unpack(current.theta)
-    view = current.model.terms[0].views[0]
-    outside = np.ones(source.n_features, dtype=bool)
-    outside[current.columns] = False
-    metric = np.full(source.n_features, NEXT_TO_NOTHING)
-    metric[current.columns] = view.factors(old.log_metric[0])
-    U = np.zeros((current.model.n_basis, source.n_features))
-    U[:, current.columns] = old.basis[0]
-    model = (current.machine.loss, view.kernel, U, metric, old.weights, old.intercept)
-    totals = source.columns(current.columns).reduce(
-        block_totals, current.model, current.machine.loss, current.theta, width=len(U)
-    )[0]
-    dU, d_metric = source.reduce(_block_entering, totals, *model, width=len(U))
+    places = np.full(source.n_features, -1)
+    places[current.columns] = np.arange(len(current.columns))
+    model, theta = current.model.on_columns(current.theta, places, list(current.machine.terms))
+    model, theta = model.with_relevances(theta)
+    outside = places < 0
+    for (_, view), log_metric in zip(model.views, model.unpack(theta).log_metric, strict=True):
+        log_metric[outside if view.columns is None else outside[view.columns]] = np.log(NEXT_TO_NOTHING)
+    slopes = model.unpack(Objective(model, current.machine.loss, source).value_and_gradient(theta)[1])
     scores = np.zeros(len(units.size))
-    for part in (dU / NEXT_TO_NOTHING, d_metric[None, :]):
-        norms = units.norms(np.where(outside, part, 0.0))
+    for parts in (slopes.basis, [p[None, :] for p in slopes.log_metric]):
+        # Both are slopes times the relevance.
+        norms = units.norms(np.where(outside, _by_column(model, parts) / NEXT_TO_NOTHING, 0.0))
         scores = np.maximum(scores, norms / max(float(np.median(norms)), 1e-300))
     scores[units.label[~outside]] = -np.inf
     return scores
 
 
-def _block_entering(
-    block: Block,
-    totals: np.ndarray,
-    loss: Loss,
-    kernel: Kernel,
-    U: np.ndarray,
-    metric: np.ndarray,
-    weights: np.ndarray,
-    intercept: np.ndarray,
-) -> tuple[np.ndarray, np.ndarray]:
-    dtype = block.X.dtype
-    K, pullback = kernel.vjp(block.X, U.astype(dtype), metric.astype(dtype), None, True)
-    slopes = cotangent(block, loss, K @ weights + intercept, totals)
-    return pullback(np.asfortranarray(slopes @ weights.T, dtype=dtype))
+def _by_column(model: PreimageModel, parts: list[np.ndarray]) -> np.ndarray:
+    """Return arrays (rows, width) of the views one above the other, in the columns of the table."""
+    table = np.zeros((sum(len(part) for part in parts), model.n_features))
+    row = 0
+    for (_, view), part in zip(model.views, parts, strict=True):
+        table[row : row + len(part), slice(None) if view.columns is None else view.columns] = part
+        row += len(part)
+    return table

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
+import numpy as np
 from sklearn.base import clone
 
-from spkm.kernels import Kernel
 from spkm.losses import Loss
-from spkm.model import PreimageModel, Term, View
+from spkm.model import PreimageModel, Term
 from spkm.objective import Objective, is_smooth
 from spkm.penalties import Evidence, Penalty, RKHSNorm
 from spkm.solvers import LBFGS, Proximal, Solver, VarPro
@@ -24,12 +24,8 @@ class Machine:
 
     Parameters
     ----------
-    kernel : Kernel
-        With numbers for all its parameters.
-    n_basis : int
-        Number of basis vectors.
-    metric : {"fixed", "scale", "relevances"}
-        What is learned of the metric, as in :class:`spkm.model.View`.
+    terms : tuple of Term
+        Of the whole table: columns that are absent will leave them.
     loss : Loss
         The loss.
     basis_penalties, weight_penalties : list of Penalty
@@ -40,20 +36,37 @@ class Machine:
         Whether b is learned.
     """
 
-    kernel: Kernel
-    n_basis: int
-    metric: str
+    terms: tuple[Term, ...]
     loss: Loss
     basis_penalties: list[Penalty] = field(default_factory=list)
     weight_penalties: list[Penalty] = field(default_factory=list)
     metric_prior: float = 0.0
     fit_intercept: bool = True
 
-    def objective(self, source: Source) -> Objective:
-        """Return the objective on the rows and columns of ``source``."""
-        view = View(self.kernel, None, self.metric)
-        model = PreimageModel([Term(self.n_basis, (view,))], source.n_features, source.n_outputs, self.fit_intercept)
+    def objective(self, source: Source, columns: np.ndarray | None = None) -> Objective:
+        """Return the objective on the rows of ``source``, which holds the given columns of the whole table, or all."""
+        model = PreimageModel(self.on(columns), source.n_features, source.n_outputs, self.fit_intercept)
         return Objective(model, self.loss, source, self.basis_penalties, self.weight_penalties, self.metric_prior)
+
+    def on(self, columns: np.ndarray | None) -> list[Term]:
+        """Return the terms for a table of the given columns alone."""
+        return list(self.terms) if columns is None else [term.on(columns) for term in self.terms]
+
+    @property
+    def n_basis(self) -> int:
+        """Number of basis vectors."""
+        return sum(term.n_basis for term in self.terms)
+
+    def with_vectors(self, counts: list[int]) -> Machine:
+        """Return the same machine with other numbers of basis vectors; a term of none is left out."""
+        pairs = zip(self.terms, counts, strict=True)
+        return replace(self, terms=tuple(replace(term, n_basis=n) for term, n in pairs if n > 0))
+
+    @property
+    def ranks_columns(self) -> bool:
+        """Whether the evidence learns a relevance for each column."""
+        views = [view for term in self.terms for view in term.views]
+        return self.has_evidence and all(view.metric == "relevances" for view in views)
 
     @property
     def has_evidence(self) -> bool:

@@ -9,6 +9,7 @@ and lose columns (measured: started from nothing they stay there, or find other 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TypeGuard
 
 import numpy as np
 from sklearn.base import clone
@@ -52,7 +53,7 @@ class PathPoint:
         return self.kernel(block.X, self.basis) @ self.weights + self.intercept
 
 
-def has_path(kernel: Kernel) -> bool:
+def has_path(kernel: Kernel | None) -> TypeGuard[DotKernel]:
     """Whether a column that is zero in all basis vectors has left this kernel."""
     return isinstance(kernel, DotKernel)
 

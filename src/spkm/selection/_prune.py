@@ -18,19 +18,24 @@ def prune(model: Submodel, source: Source, strength: float, rng: np.random.Gener
     """Return the model without the vectors whose weights an l1 penalty (of their norms over outputs) takes to zero."""
     machine = model.machine
     smooth = [_ridge(p, source.total_weight) for p in machine.weight_penalties]
-    objective = replace(machine, weight_penalties=[*smooth, RowL2(strength)]).objective(source.columns(model.columns))
+    penalized = replace(machine, weight_penalties=[*smooth, RowL2(strength)])
+    objective = penalized.objective(source.columns(model.columns), model.columns)
     result = proximal_descent(objective, model.theta, ITERATIONS, 1e-4)
     if result.interrupted:
         raise KeyboardInterrupt
     theta = result.theta
-    kept = np.flatnonzero(np.any(model.model.unpack(theta).weights != 0, axis=1))
-    if len(kept) in (0, model.model.n_basis):
-        return model
-    smaller = replace(machine, n_basis=len(kept))
     old = model.model.unpack(theta)
-    shrunk, params = smaller.objective(source.columns(model.columns)).model.zeros()
-    params.basis[0][...] = old.basis[0][kept]
-    params.log_metric[0][...] = old.log_metric[0]
+    kept = np.any(old.weights != 0, axis=1)
+    if kept.sum() in (0, len(kept)):
+        return model
+    of_term = np.split(kept, np.cumsum([term.n_basis for term in machine.terms])[:-1])
+    smaller = machine.with_vectors([int(part.sum()) for part in of_term])
+    shrunk, params = smaller.objective(source.columns(model.columns), model.columns).model.zeros()
+    of_view = [part for term, part in zip(machine.terms, of_term, strict=True) for _ in term.views]
+    left = [k for k, part in enumerate(of_view) if part.any()]
+    for place, k in enumerate(left):
+        params.basis[place][...] = old.basis[k][of_view[k]]
+        params.log_metric[place][...] = old.log_metric[k]
     params.weights[...] = old.weights[kept]
     params.intercept[...] = old.intercept
     return fit_submodel(smaller, source, model.columns, shrunk, FIRST_ITERATIONS, rng)

@@ -23,6 +23,7 @@ import numpy as np
 
 from spkm.kernels import Kernel, Linear, Polynomial
 from spkm.losses import Loss, Squared
+from spkm.model import Term
 from spkm.selection._eliminate import (
     FIRST_ITERATIONS,
     Submodel,
@@ -61,24 +62,38 @@ class Candidate:
     ----------
     name : str
         For reports.
-    kernel : Kernel
-        As asked for; one with a path has a number for its gamma.
-    n_basis : int
-        Number of basis vectors.
+    terms : tuple of Term
+        As asked for, with their numbers of vectors; a kernel with a path has a number for its gamma.
     build : callable
-        ``build(source, kernel, n_basis)`` returns the :class:`Machine` for the columns of ``source``.
+        ``build(source, columns, n_basis)`` returns the :class:`Machine` for a source of the given columns; with as many
+        basis vectors in each term, or those asked for where ``n_basis`` is None.
     factors : tuple of float
         Factors on the strength of the RKHS norm that are tried; the elimination uses the last.
     sizes : tuple of int
-        Numbers of basis vectors that are tried at the end.
+        Numbers of basis vectors, in each term, that are tried at the end.
     """
 
     name: str
-    kernel: Kernel
-    n_basis: int
-    build: Callable[[Source, Kernel, int], Machine]
+    terms: tuple[Term, ...]
+    build: Callable[[Source, np.ndarray, int | None], Machine]
     factors: tuple[float, ...] = (1.0,)
     sizes: tuple[int, ...] = ()
+
+    @property
+    def kernel(self) -> Kernel | None:
+        """The kernel that looks at all columns by itself; None if there are several, or views."""
+        return only_kernel(self.terms)
+
+    @property
+    def n_basis(self) -> int:
+        """Number of basis vectors."""
+        return sum(term.n_basis for term in self.terms)
+
+
+def only_kernel(terms: tuple[Term, ...]) -> Kernel | None:
+    """Return the kernel that looks at all columns by itself; None if there are several, or views."""
+    views = [view for term in terms for view in term.views]
+    return views[0].kernel if len(views) == 1 and views[0].columns is None else None
 
 
 class Start(NamedTuple):
@@ -142,7 +157,9 @@ class Search:
         self.units = units
         self.selects = max_features is not None
         self.max_features = len(units.label) if max_features is None else max_features
-        self.allowed = units.columns(units.size <= self.max_features)
+        looked_at = [term.columns(len(units.label)) for c in candidates for term in c.terms]
+        small_enough = units.columns(units.size <= self.max_features)
+        self.allowed = np.intersect1d(small_enough, np.concatenate(looked_at))
         if self.selects:
             varying = np.logical_or.reduce([varies(fold.train) for fold in self.folds])
             useful = self.allowed[varying[self.allowed]]
@@ -248,8 +265,8 @@ class Search:
         """Whether the evidence tells a candidate's columns apart by itself, so that it needs no path to start from."""
         if has_path(candidate.kernel) or len(self.allowed) > FEW_COLUMNS_EVIDENCE:
             return False
-        some_columns = self.folds[0].train.columns(self.allowed[:10])
-        return candidate.build(some_columns, candidate.kernel, candidate.n_basis).has_evidence
+        some = self.allowed[:10]
+        return candidate.build(self.folds[0].train.columns(some), some, None).has_evidence
 
     def _best_step(self, kernel: Kernel, paths: list[Paths]) -> tuple[float, int]:
         """Return the lowest held-out loss on a kernel's path and its step; infinity if the path is empty."""
@@ -279,11 +296,11 @@ class Search:
         point = None if start.kernel is None else self._point(paths[start.kernel], start.step, fold)
         columns = self.allowed if point is None else point.columns
         source = fold.train.columns(columns)
-        machine = candidate.build(source, candidate.kernel, candidate.n_basis).with_factor(factor)
-        objective = machine.objective(source)
+        machine = candidate.build(source, columns, None).with_factor(factor)
+        objective = machine.objective(source, columns)
         if point is not None and candidate.kernel is start.kernel and len(point.basis) == machine.n_basis:
             theta, params = objective.model.zeros()
-            params.basis[0][...] = point.basis / machine.kernel.gamma
+            params.basis[0][...] = point.basis / objective.model.views[0][1].kernel.gamma
             params.weights[...] = point.weights
             params.intercept[...] = point.intercept
         else:
@@ -348,7 +365,7 @@ class Search:
         """Return the model refitted on other columns with ``factor`` on its strength, from where it stands."""
         places = np.where(np.isin(columns, model.columns), np.searchsorted(model.columns, columns), -1)
         machine = model.machine.with_factor(factor)
-        _, theta = model.model.on_columns(model.theta, places)
+        _, theta = model.model.on_columns(model.theta, places, machine.on(columns))
         return fit_submodel(machine, fold.train, columns, theta, FIRST_ITERATIONS, fold.rng)
 
     def _sized(self, choice: Choice) -> Choice:
@@ -394,8 +411,8 @@ class Search:
 
     def _resized(self, candidate: Candidate, model: Submodel, fold: Fold, n_basis: int, factor: float) -> Submodel:
         source = fold.train.columns(model.columns)
-        machine = candidate.build(source, candidate.kernel, n_basis).with_factor(factor)
-        theta = first_theta(machine.objective(source), KMeans(), "ridge", fold.rng)
+        machine = candidate.build(source, model.columns, n_basis).with_factor(factor)
+        theta = first_theta(machine.objective(source, model.columns), KMeans(), "ridge", fold.rng)
         return fit_submodel(machine, fold.train, model.columns, theta, 2 * FIRST_ITERATIONS, fold.rng)
 
     def _picked(self, choice: Choice, stage: str, sequences: list[list[Submodel]]) -> Choice:

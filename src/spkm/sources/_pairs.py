@@ -42,6 +42,15 @@ class PairTable:
             return PairTable(left, right, self.pairs[key[0]])
         return PairTable(self.left, self.right, self.pairs[key])
 
+    def named_alone(self) -> PairTable:
+        """Return the same pairs of tables without the entities that none of them names."""
+        tables, codes = [], []
+        for k, table in enumerate((self.left, self.right)):
+            used, code = np.unique(self.pairs[:, k], return_inverse=True)
+            tables.append(table if len(used) == table.shape[0] else table[used])
+            codes.append(code.ravel())
+        return PairTable(tables[0], tables[1], np.column_stack(codes))
+
     def scaled(self, scaling: Scaling) -> PairTable:
         """Return the same pairs of scaled entities."""
         at = self.left.shape[1]
@@ -60,6 +69,11 @@ class PairTable:
             used, index = np.unique(index, return_inverse=True)
             table = table[used]
         return table if len(columns) == table.shape[1] else table[:, columns], index
+
+    def min(self, axis: int) -> np.ndarray:
+        """Return the least value of each column (``axis`` 0) over all entities."""
+        parts = [table.min(axis=axis) for table in (self.left, self.right) if table.shape[1]]
+        return np.concatenate([part.toarray().ravel() if sparse.issparse(part) else part for part in parts])
 
     def toarray(self) -> np.ndarray:
         """Return the table itself, dense: for few rows."""

@@ -41,7 +41,7 @@ class Scaling:
         bound = self.clip.astype(X.dtype)
         return np.clip(scaled, -bound, bound, out=scaled)
 
-    def columns(self, columns: np.ndarray) -> Scaling:
+    def columns(self, columns: np.ndarray | slice) -> Scaling:
         """Return the scaling of the given columns alone."""
         return Scaling(self.center[columns], self.scale[columns], self.clip[columns])
 

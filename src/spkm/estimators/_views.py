@@ -1,0 +1,230 @@
+"""What an estimator is asked to be: terms of views, each a kernel on some columns with some vectors."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.utils._indexing import _get_column_indices
+
+from spkm._checks import check_choice, check_integer
+from spkm.estimators._resolve import basis_penalty
+from spkm.kernels import KERNELS
+from spkm.model import PreimageModel, Term, View
+from spkm.objective import Objective, as_list
+from spkm.sources import Block
+
+PER_VIEW = ("kernel", "n_basis", "basis_penalty", "learn_bandwidth")  # parameters that may be a dict by view
+METRICS = {"auto": None, True: "scale", False: "fixed", "columns": "relevances"}
+
+
+class ViewUsage(NamedTuple):
+    """What a fitted model makes of a view, or of a term of several views.
+
+    Parameters
+    ----------
+    columns : ndarray of int
+        The columns of X that it looks at.
+    rows : slice
+        Its rows in ``basis_vectors_`` and ``dual_coef_``.
+    n_used : int
+        How many of these have weights that are not all zero.
+    share : float
+        Share of the variance of the predictions on the training rows: the covariance of what the view adds to them
+        with the whole, over the variance of the whole. The shares of all views sum to one; a view that others
+        correct has a negative one.
+    """
+
+    columns: np.ndarray
+    rows: slice
+    n_used: int
+    share: float
+
+    def on(self, columns: np.ndarray) -> ViewUsage:
+        """Return the same for a table of the given columns alone."""
+        return self._replace(columns=np.flatnonzero(np.isin(columns, self.columns)))
+
+
+def asked_terms(estimator: Any, X: Any) -> tuple[Term, ...]:
+    """Return the terms that the parameters of an estimator ask for; kernels may still wait for data.
+
+    ``X`` is what the user gave: columns may be told by its names, or by a function of it.
+    """
+    if estimator.views is not None and estimator.terms is not None:
+        raise ValueError("views and terms say the same in two ways. Give one of them.")
+    if not isinstance(estimator.learn_bandwidth, Mapping):
+        check_learns(estimator.learn_bandwidth)
+    if estimator.terms is not None:
+        return _given_terms(estimator.terms, X)
+    by_view = [name for name in PER_VIEW if isinstance(getattr(estimator, name, None), Mapping)]
+    if estimator.views is None and not is_tables(X):
+        if by_view:
+            got = getattr(estimator, by_view[0])
+            raise ValueError(f"{by_view[0]} can be a dict only with views; got {got!r} and views=None.")
+        return (Term(check_vectors(estimator.n_basis), (View(clone(KERNELS.resolve(estimator.kernel))),)),)
+    views = named_columns(estimator.views, X)
+    settings = {name: one_for_each(name, getattr(estimator, name, None), list(views)) for name in PER_VIEW}
+    return tuple(
+        Term(
+            check_vectors(settings["n_basis"][name]),
+            (
+                View(
+                    clone(KERNELS.resolve(settings["kernel"][name])),
+                    columns,
+                    check_learns(settings["learn_bandwidth"][name]) if "learn_bandwidth" in by_view else None,
+                    _penalties(settings["basis_penalty"][name]) if "basis_penalty" in by_view else None,
+                    name,
+                ),
+            ),
+        )
+        for name, columns in views.items()
+    )
+
+
+def is_tables(X: Any) -> bool:
+    """Whether X is a dict of tables (a sparse matrix by keys is a mapping, too)."""
+    return isinstance(X, Mapping) and not sparse.issparse(X)
+
+
+def joined_table(X: Any, names: list[str] | None = None) -> Any:
+    """Return the tables of a dict side by side, in the order of ``names``; anything else as it is."""
+    if not is_tables(X):
+        return X
+    names = list(X) if names is None else names
+    if not names or set(names) != set(X):
+        raise ValueError(f"X must be a dict with a table for each view, {names}; got {list(X)}.")
+    rows = {name: np.shape(X[name])[0] if np.ndim(X[name]) or sparse.issparse(X[name]) else 0 for name in names}
+    if len(set(rows.values())) > 1:
+        raise ValueError(f"The tables of X must have the same number of rows; got {rows}.")
+    tables = [X[name] for name in names]
+    if any(sparse.issparse(table) for table in tables):
+        return sparse.hstack(tables, format="csr")
+    return np.hstack([np.asarray(table) for table in tables])
+
+
+def view_usage(
+    objective: Objective, theta: np.ndarray, asked: tuple[Term, ...], columns: np.ndarray | None
+) -> dict[str, ViewUsage]:
+    """Return what a model of the given columns makes of the terms that were asked for, by name."""
+    model, source = objective.model, objective.source
+    mean, product = source.reduce(_block_shares, model, theta, width=model.n_basis)
+    covariance = (product - mean * mean.sum(axis=0)).sum(axis=1)
+    variance = covariance.sum()
+    shares = covariance / variance if variance > 0 else np.zeros(len(model.terms))
+    weights = model.unpack(theta).weights
+    usage = {term.name: ViewUsage(np.zeros(0, dtype=int), slice(0, 0), 0, 0.0) for term in asked}
+    row = 0
+    for term, share in zip(model.terms, shares, strict=True):
+        rows = slice(row, row + term.n_basis)
+        looked_at = term.columns(model.n_features)
+        used = int(np.any(weights[rows] != 0, axis=1).sum())
+        usage[term.name] = ViewUsage(looked_at if columns is None else columns[looked_at], rows, used, float(share))
+        row += term.n_basis
+    return usage
+
+
+def _block_shares(block: Block, model: PreimageModel, theta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return sums over rows of what each term adds to a prediction, and of its product with the whole, (terms, m)."""
+    Phi, _ = model.features(block, theta)
+    weights = model.unpack(theta).weights
+    cuts = np.cumsum([0, *(term.n_basis for term in model.terms)])
+    parts = [Phi[:, a:b] @ weights[a:b] for a, b in pairwise(cuts)]
+    whole = block.w * sum(parts)
+    return np.array([block.w[:, 0] @ part for part in parts]), np.array([(whole * part).sum(axis=0) for part in parts])
+
+
+def _given_terms(terms: Any, X: Any) -> tuple[Term, ...]:
+    if not isinstance(terms, list | tuple) or not terms or not all(isinstance(term, Term) for term in terms):
+        raise ValueError(f"terms must be a list of spkm.Term; got {terms!r}.")
+    result = []
+    for i, term in enumerate(terms):
+        views = as_list(term.views)
+        if not views or not all(isinstance(view, View) for view in views):
+            raise ValueError(f"views of terms[{i}] must be a spkm.View, or several; got {term.views!r}.")
+        checked = []
+        for j, view in enumerate(views):
+            check_choice(f"metric of terms[{i}]", view.metric, (None, *filter(None, METRICS.values())))
+            columns = None if view.columns is None else _columns(f"columns of terms[{i}]", view.columns, X)
+            penalties = None if view.basis_penalty is None else _penalties(view.basis_penalty)
+            kernel = clone(KERNELS.resolve(view.kernel))
+            name = view.name or (f"term {i}" if len(views) == 1 else f"term {i} view {j}")
+            checked.append(replace(view, kernel=kernel, columns=columns, basis_penalty=penalties, name=name))
+        if len(checked) > 1:
+            _check_apart(i, checked)
+        result.append(Term(check_vectors(term.n_basis), tuple(checked)))
+    names = [term.name for term in result]
+    if len(set(names)) < len(names):
+        raise ValueError(f"The names of terms must be different; got {names}.")
+    return tuple(result)
+
+
+def _check_apart(i: int, views: list[View]) -> None:
+    seen: set[int] = set()
+    for view in views:
+        if view.columns is None or seen & set(view.columns.tolist()):
+            raise ValueError(
+                f"The views of terms[{i}] are multiplied, so they must look at different columns. "
+                "For a product of kernels on the same columns use kernels.Product."
+            )
+        seen |= set(view.columns.tolist())
+
+
+def named_columns(views: Any, X: Any, argument: str = "views") -> dict[str, np.ndarray | None]:
+    """Return the columns of each view, by name; None where they are all columns."""
+    if is_tables(X):
+        if views is not None:
+            raise ValueError("X is a dict of views by itself; set views=None, or give one table.")
+        widths = [np.shape(table)[1] if np.ndim(table) == 2 or sparse.issparse(table) else 1 for table in X.values()]
+        cuts = np.cumsum([0, *widths])
+        return {name: np.arange(a, b) for name, (a, b) in zip(X, pairwise(cuts), strict=True)}
+    if not isinstance(views, Mapping) or not views or not all(isinstance(name, str) for name in views):
+        raise ValueError(f"{argument} must be a dict from names to columns; got {views!r}.")
+    return {name: _columns(f"{argument}[{name!r}]", columns, X) for name, columns in views.items()}
+
+
+def _columns(argument: str, columns: Any, X: Any) -> np.ndarray | None:
+    """Return indices in rising order; None where they are all columns."""
+    table = X if hasattr(X, "shape") else np.asarray(X)
+    key = columns(X) if callable(columns) else columns
+    if isinstance(key, slice) and key == slice(None):
+        return None
+    try:
+        indices = _get_column_indices(table, key)
+    except (KeyError, TypeError, ValueError, IndexError, NotImplementedError) as error:
+        raise ValueError(f"{argument} must tell columns by index, mask, slice or name: {error}") from error
+    found = np.array(indices, dtype=np.intp) % max(table.shape[1], 1)
+    if len(found) == 0 or len(np.unique(found)) < len(found):
+        what = "no column" if len(found) == 0 else "the same column twice"
+        raise ValueError(f"{argument} must tell columns, each once; got {key!r}, which is {what}.")
+    return None if len(found) == table.shape[1] else np.sort(found)
+
+
+def one_for_each(argument: str, value: Any, names: list[str]) -> dict[str, Any]:
+    """Return the setting of each view, from one for all or a dict by name."""
+    if not isinstance(value, Mapping):
+        return dict.fromkeys(names, value)
+    if set(value) != set(names):
+        raise ValueError(f"{argument} must have an entry for each view, {names}; got {list(value)}.")
+    return dict(value)
+
+
+def check_vectors(n_basis: Any) -> Any:
+    """Return a number of basis vectors, or "auto"."""
+    if not (isinstance(n_basis, str) and n_basis == "auto"):
+        check_integer("n_basis", n_basis, 1)
+    return n_basis
+
+
+def check_learns(learn: Any) -> str | None:
+    """Return what is learned of a view's metric by what ``learn_bandwidth`` says of it; None is "auto"."""
+    check_choice("learn_bandwidth", learn, tuple(METRICS))
+    return METRICS[learn if isinstance(learn, str) else bool(learn)]
+
+
+def _penalties(value: Any) -> list[Any]:
+    return [basis_penalty(penalty) for penalty in as_list(value)]
