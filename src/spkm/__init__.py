@@ -1,6 +1,9 @@
 """Sparse pre-image kernel machines: small, readable kernel models with learned basis vectors."""
 
 from spkm.estimators import (
+    PairKFold,
+    PairwiseSPKMClassifier,
+    PairwiseSPKMRegressor,
     SPKMClassifier,
     SPKMClassifierCV,
     SPKMNystroem,
@@ -13,6 +16,9 @@ from spkm.estimators import (
 from spkm.model import Term, View
 
 __all__ = [
+    "PairKFold",
+    "PairwiseSPKMClassifier",
+    "PairwiseSPKMRegressor",
     "SPKMClassifier",
     "SPKMClassifierCV",
     "SPKMNystroem",
