@@ -13,7 +13,8 @@ from benchmarks._report import print_facts, print_table
 
 ALWAYS = (
     "gradient passes memory large binary regression mnist sarcos varpro svc "
-    "simulated wide_sets small_sets noise_columns lassonet_time exactness very_wide parity landmarks"
+    "simulated wide_sets small_sets noise_columns lassonet_time exactness very_wide parity landmarks "
+    "views pairs drug_target"
 ).split()
 BY_NAME_ONLY = ["crossover"]
 

@@ -17,7 +17,7 @@ from sklearn.metrics.pairwise import polynomial_kernel, rbf_kernel
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 
-from spkm import SPKMClassifier, SPKMNystroem, SPKMRegressor
+from spkm import PairwiseSPKMClassifier, SPKMClassifier, SPKMNystroem, SPKMRegressor, theory
 from spkm.kernels import KERNELS, RBF, Affine, Linear, Polynomial
 from spkm.objective import Objective
 from tests.interrupting import interrupt_at
@@ -352,3 +352,28 @@ def test_rows_that_cannot_be():
         warnings.simplefilter("ignore", RuntimeWarning)
         with pytest.raises(FloatingPointError, match=r"not finite on the landmarks\. Scale X"):
             SPKMNystroem(3, kernel="polynomial", landmarks="random", scale=False).fit(1e150 * X)
+
+
+def test_the_views_of_a_model_are_features_side_by_side():
+    X, y = two_classes()
+    X = np.hstack([X, X[:, ::-1] ** 2])
+    model = SPKMClassifier(3, views={"plain": [0, 1], "square": [2, 3]}, scale=False, **QUICK).fit(X, y)
+    transformer = SPKMNystroem(landmarks=model).fit(X)
+    features = transformer.transform(X)
+    expected = np.zeros((len(X), len(X)))
+    for name, usage in model.view_usage_.items():
+        kernel, U = model.kernel_[name], model.basis_vectors_[usage.rows][:, usage.columns]
+        K = kernel(X[:, usage.columns], U)
+        expected += K @ np.linalg.solve(kernel(U, U), K.T)
+    np.testing.assert_allclose(features @ features.T, expected, atol=1e-7)
+    np.testing.assert_array_equal(transformer.components_, model.basis_vectors_)
+
+
+def test_a_model_of_pairs_has_no_landmarks_of_rows():
+    X, y = two_classes()
+    pairs = np.column_stack([np.arange(80), np.arange(80)])
+    model = PairwiseSPKMClassifier(2, **QUICK).fit(pairs, y, left=X, right=X)
+    with pytest.raises(ValueError, match="which is one of pairs"):
+        SPKMNystroem(landmarks=model).fit(X)
+    with pytest.raises(ValueError, match="share an entity"):
+        theory.generalization_bound(model, pairs, y)

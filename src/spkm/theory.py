@@ -446,6 +446,10 @@ def _fitted_with_fixed_kernels(estimator: Any) -> FittedState:
             f"estimator must be a classifier; got {type(estimator).__name__}. The theorem bounds the share of wrong "
             "labels; errors of real targets have no upper limit, so nothing follows for them."
         )
+    if isinstance(estimator, BaseSPKM) and estimator._of_pairs:
+        raise ValueError(
+            "No bound holds for a model of pairs: pairs that share an entity are not drawn independently of each other."
+        )
     if not isinstance(estimator, SPKMClassifier):
         raise TypeError(
             f"estimator must be a fitted SPKMClassifier; got {type(estimator).__name__}. "

@@ -179,6 +179,8 @@ class SPKMNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, TableMixin
         n_threads(self.n_jobs)
         generator(self.random_state)
         model = self._model()
+        if isinstance(model, BaseSPKM) and model._of_pairs:
+            raise ValueError(f"landmarks must be an estimator of rows; got {model!r}, which is one of pairs.")
         if not isinstance(model, BaseSPKM):
             if not (isinstance(model, str) and model in RULES):
                 raise ValueError(
