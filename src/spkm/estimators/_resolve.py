@@ -26,7 +26,6 @@ from spkm.starts import STARTS, KMeans, Sample, Start, draw_sample
 
 BANDWIDTH_PRIOR = 3.0  # over the sum of row weights; measured
 SHARPER_FOR_CLASSES = 4.0  # times the gamma of the mean distance, for more than two classes; measured
-WEAKER_FOR_PAIRS = 0.1  # times the strength of the RKHS norm, for squared loss; measured
 KERNEL_SAMPLE = 1000  # rows whose distances set a bandwidth
 
 # What the numbers of losses, penalties, solvers and starts must be: bounds of real ones, least values of integers.
@@ -144,8 +143,7 @@ def resolve_penalties(
         weights = [RKHSNorm()]
     for i, penalty in enumerate(weights):
         if isinstance(penalty, RKHSNorm) and isinstance(penalty.strength, str):
-            weaker = WEAKER_FOR_PAIRS if estimator._of_pairs and isinstance(loss, Squared) else 1.0
-            weights[i] = RKHSNorm(weaker * loss.rkhs_strength[n_outputs > 1] / n)
+            weights[i] = RKHSNorm(loss.rkhs_strength[n_outputs > 1] / n)
         if isinstance(penalty, Evidence) and not isinstance(loss, Squared):
             raise ValueError(
                 f"weight_penalty='evidence' needs loss='squared'; got loss={estimator.loss!r}. "
