@@ -18,12 +18,13 @@ from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.lines import Line2D
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits, make_moons
 from sklearn.kernel_ridge import KernelRidge
-from sklearn.model_selection import GridSearchCV, train_test_split
+from sklearn.model_selection import GridSearchCV, cross_val_score, train_test_split
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
-from spkm import SPKMClassifier, SPKMClassifierCV, SPKMRegressor, sparsity_path
+from spkm import PairKFold, PairwiseSPKMRegressor, SPKMClassifier, SPKMClassifierCV, SPKMRegressor, sparsity_path
+from spkm.penalties import L1, RKHSNorm
 
 OUTPUT = Path("demo_output")
 SPLITS = 5  # random splits, two thirds to fit and one third to test; the table shows means
@@ -192,6 +193,40 @@ def select_features(path):
     plt.close(figure)
 
 
+def weigh_views():
+    """Print what three groups of the breast cancer columns bring, and what an l1 penalty leaves of them."""
+    data = load_breast_cancer()
+    X_train, X_test, y_train, y_test = split(data.data, data.target, seed=0)
+    views = {"means": slice(0, 10), "standard errors": slice(10, 20), "worst values": slice(20, 30)}
+    plain = SPKMClassifier(n_basis=2, views=views, random_state=0).fit(X_train, y_train)
+    pruned = SPKMClassifier(
+        n_basis=2, views=views, weight_penalty=[RKHSNorm(), L1(0.01)], n_restarts=3, tol=1e-3, random_state=0
+    ).fit(X_train, y_train)
+    print("The same data as three views, two vectors each, and with an l1 penalty on the weights:\n")
+    for name, usage in plain.view_usage_.items():
+        left = pruned.view_usage_[name]
+        print(
+            f"    {name:<17}{100 * usage.share:5.0f} % of f   l1 keeps {left.n_used} of 2 ({100 * left.share:.0f} % of f)"
+        )
+    right = [f"{100 * model.score(X_test, y_test):.1f} %" for model in (plain, pruned)]
+    print(f"    right on unseen rows: {right[0]}, with l1 {right[1]}\n")
+
+
+def predict_pairs():
+    """Print how well affinities of made-up pairs are predicted, by what is new in the test rows."""
+    rng = np.random.default_rng(0)
+    drugs, targets = rng.standard_normal((60, 6)), rng.standard_normal((50, 8))
+    pairs = np.array([(i, j) for i in range(60) for j in range(50)])
+    y = np.sin(drugs[pairs[:, 0], 0]) * targets[pairs[:, 1], 1] + 0.1 * rng.standard_normal(len(pairs))
+    model = PairwiseSPKMRegressor(n_basis=10, random_state=0, tol=1e-3)
+    tables = {"left": drugs, "right": targets}
+    print("Made-up affinities of 60 drugs and 50 targets, R2 of ten pairs of vectors on unseen")
+    for new, what in {"pairs": "pairs", "left": "drugs", "right": "targets", "both": "drugs on unseen targets"}.items():
+        scores = cross_val_score(model, pairs, y, cv=PairKFold(new, n_splits=2, random_state=0), params=tables)
+        print(f"    {what:<26}{scores.mean():.2f}")
+    print()
+
+
 def draw_digits(path):
     """Draw every basis vector as an image, with its weights for the ten classes below it."""
     X, y = digits()
@@ -278,6 +313,8 @@ def main():
     table()
     write_out_breast_cancer()
     select_features(OUTPUT / "features.png")
+    weigh_views()
+    predict_pairs()
     draw_digits(OUTPUT / "digits_basis.png")
     draw_moons(OUTPUT / "moons_surface.png")
     print("Now open")
