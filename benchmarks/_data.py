@@ -8,6 +8,8 @@ from pathlib import Path
 
 import numpy as np
 
+from spkm.datasets import load_arrays
+
 
 class MissingData(Exception):
     """A benchmark's data are not there; the text says what to do."""
@@ -30,17 +32,13 @@ class Settings:
         return quick if self.quick else full
 
     def load(self, *names: str) -> list[dict[str, np.ndarray]]:
-        """Return the arrays of the named .npz files."""
+        """Return the arrays of the named .npz files, checked."""
         if self.data is None:
             raise MissingData(f"needs {_files(names)}; give the folder with --data or SPKM_DATA.")
         absent = [name for name in names if not (self.data / f"{name}.npz").is_file()]
         if absent:
             raise MissingData(f"no {_files(absent)} in the data folder.")
-        loaded = []
-        for name in names:
-            with np.load(self.data / f"{name}.npz", allow_pickle=False) as file:
-                loaded.append(dict(file))
-        return loaded
+        return [load_arrays(self.data / f"{name}.npz") for name in names]
 
 
 def _files(names: Sequence[str]) -> str:
@@ -77,13 +75,3 @@ def smooth_classes(
     """Return the rows of :func:`smooth_problem` with its noisy function cut into equally frequent classes."""
     X, f = smooth_problem(n, d, seed, noise)
     return X, np.searchsorted(np.quantile(f, np.arange(1, n_classes) / n_classes), f)
-
-
-def robot_arm(n: int, seed: int = 0, noise: float = 0.02) -> tuple[np.ndarray, np.ndarray]:
-    """Return made-up inverse dynamics like SARCOS: positions, velocities, accelerations of 7 joints, and a torque."""
-    rng = np.random.default_rng(seed)
-    X = rng.standard_normal((n, 21))
-    q, v, a = 0.5 * X[:, :7], X[:, 7:14], X[:, 14:]
-    apart = q[:, :1] - q
-    f = 2 * np.sin(q[:, 0]) + (np.cos(apart) * a + 0.5 * np.sin(apart) * v**2) @ (1 / np.arange(1, 8))
-    return X, f / f.std() + noise * rng.standard_normal(n)

@@ -12,22 +12,14 @@ from sklearn.model_selection import PredefinedSplit
 
 from benchmarks._report import Reach, standard_error
 from spkm import SPKMClassifierCV
+from spkm.datasets import make_sparse_relation
 
-RELATIONS = ("linear", "degree 2", "degree 5")
+RELATIONS = {"linear": "linear", "degree 2": "quadratic", "degree 5": "quintic"}
 
 
 def hidden_relation(relation: str, n: int, d: int, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return n rows of d standard normal columns, two equally frequent classes, and the d/10 columns that make them.
-
-    Of those columns Z, with normal b of expected length 1: f = Z b, (Z b1)^2 - (Z b2)^2 or (Z b1 + 1/2)^5 - 3 (Z b2)^2;
-    the classes are f up to its median and above.
-    """
-    rng = np.random.default_rng(seed)
-    X = rng.standard_normal((n, d))
-    relevant = np.sort(rng.choice(d, d // 10, replace=False))
-    p, q = (X[:, relevant] @ (rng.standard_normal((len(relevant), 2)) / np.sqrt(len(relevant)))).T
-    f = {"linear": p, "degree 2": p**2 - q**2, "degree 5": (p + 0.5) ** 5 - 3 * q**2}[relation]
-    return X, (f > np.median(f)).astype(int), relevant
+    """Return rows, classes and relevant columns of a relation, by its name in the tables."""
+    return make_sparse_relation(RELATIONS[relation], n, d, random_state=seed)
 
 
 def chosen_on_validation(

@@ -10,10 +10,11 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from benchmarks._data import MissingData, Settings, robot_arm
+from benchmarks._data import MissingData, Settings
 from benchmarks._report import Row, at_least
 from benchmarks._timing import Watched
 from spkm import SPKMRegressor
+from spkm.datasets import make_inverse_dynamics
 from spkm.solvers import LBFGS, VarPro
 
 COLUMNS = ("VarPro, s", "L-BFGS, s", "VarPro, end", "L-BFGS, end")
@@ -22,7 +23,8 @@ MOST_SECONDS = 120
 
 
 def run(settings: Settings) -> Iterator[Row]:
-    problems = {f"robot arm, n = {n:,}": robot_arm(n) for n in ((500,) if settings.quick else (5000, 20_000))}
+    sizes = (500,) if settings.quick else (5000, 20_000)
+    problems = {f"robot arm, n = {n:,}": make_inverse_dynamics(n, random_state=0) for n in sizes}
     try:
         (data,) = settings.load("sarcos_test")
         rows = slice(None, 500 if settings.quick else None)
