@@ -200,14 +200,13 @@ def weigh_views():
     views = {"means": slice(0, 10), "standard errors": slice(10, 20), "worst values": slice(20, 30)}
     plain = SPKMClassifier(n_basis=2, views=views, random_state=0).fit(X_train, y_train)
     pruned = SPKMClassifier(
-        n_basis=2, views=views, weight_penalty=[RKHSNorm(), L1(0.01)], n_restarts=3, tol=1e-3, random_state=0
+        n_basis=2, views=views, weight_penalty=[RKHSNorm(), L1(0.005)], n_restarts=3, tol=1e-3, random_state=0
     ).fit(X_train, y_train)
     print("The same data as three views, two vectors each, and with an l1 penalty on the weights:\n")
     for name, usage in plain.view_usage_.items():
-        left = pruned.view_usage_[name]
-        print(
-            f"    {name:<17}{100 * usage.share:5.0f} % of f   l1 keeps {left.n_used} of 2 ({100 * left.share:.0f} % of f)"
-        )
+        kept = pruned.view_usage_[name]
+        with_l1 = f"l1 keeps {kept.n_used} of 2 ({100 * kept.share:.0f} % of f)"
+        print(f"    {name:<17}{100 * usage.share:5.0f} % of f   {with_l1}")
     right = [f"{100 * model.score(X_test, y_test):.1f} %" for model in (plain, pruned)]
     print(f"    right on unseen rows: {right[0]}, with l1 {right[1]}\n")
 
