@@ -20,9 +20,9 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
 from benchmarks._data import Settings, thirds
-from benchmarks._neighbours import C_GRID
 from benchmarks._report import Row, progress
 from spkm import SPKMClassifier, SPKMNystroem, SPKMRegressor
+from spkm.competitors._methods import C_GRID
 from spkm.kernels import RBF
 
 COLUMNS = ("and bandwidth", "k-means", "random", "exact")
