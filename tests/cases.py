@@ -50,6 +50,7 @@ LOSSES = {
     "quantile": losses.Quantile(0.3, 0.1),
     "poisson": losses.Poisson(),
     "log": losses.Log(),
+    "log, labels": losses.Log("labels"),
     "squared_hinge": losses.SquaredHinge(),
     "smooth_hinge": losses.SmoothHinge(0.5),
     "exponential": losses.Exponential(),
@@ -115,8 +116,8 @@ def basis(n_basis: int, d: int = N_FEATURES, seed: int = 1) -> np.ndarray:
 def targets(loss: Loss, n: int, m: int, seed: int = 2) -> np.ndarray:
     """Return targets (n, m) that the loss can be used for."""
     rng = np.random.default_rng(seed)
-    if loss.target == "signs" and m == 1:
-        return frozen(rng.choice([-1.0, 1.0], size=(n, 1)))
+    if loss.target == "signs" and (m == 1 or getattr(loss, "columns", None) == "labels"):
+        return frozen(rng.choice([-1.0, 1.0], size=(n, m)))
     if loss.target == "signs":
         return frozen(2.0 * np.eye(m)[rng.integers(m, size=n)] - 1.0)
     if not loss.standardize_target:

@@ -9,7 +9,7 @@ from sklearn.base import BaseEstimator
 from sklearn.cluster import KMeans as SklearnKMeans
 
 from spkm._registry import Registry
-from spkm.losses import Squared
+from spkm.losses import Squared, sign_groups
 from spkm.model import Term
 from spkm.objective import Objective
 from spkm.penalties import RKHSNorm
@@ -169,11 +169,11 @@ def _alternating_signs(n_basis: int, n_outputs: int) -> np.ndarray:
 
 
 def _by_class(sample: Sample, n_basis: int) -> list[tuple[np.ndarray, int]]:
-    """Return (rows, points) of each class; all rows together if targets are no signs or classes outnumber points."""
+    """Return (rows, points) of each class or set of labels; of all rows if there are none, or more than points."""
     Y, everything = sample.Y, np.arange(len(sample.Y))
     if not np.all(np.abs(Y) == 1):
         return [(everything, n_basis)]
-    code = (Y[:, 0] > 0).astype(int) if Y.shape[1] == 1 else np.argmax(Y, axis=1)
+    code = sign_groups(Y)
     classes = np.unique(code)
     if n_basis < len(classes):
         return [(everything, n_basis)]

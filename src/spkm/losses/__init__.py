@@ -2,7 +2,7 @@
 
 from spkm._registry import Registry
 from spkm.losses._base import Loss, SumLoss
-from spkm.losses._classes import Cosine, Exponential, Log, SmoothHinge, SquaredHinge
+from spkm.losses._classes import Cosine, Exponential, Log, SmoothHinge, SquaredHinge, sign_groups
 from spkm.losses._real import EpsilonInsensitive, Huber, Poisson, Quantile, Squared
 
 LOSSES = Registry("loss", Loss)
@@ -33,4 +33,5 @@ __all__ = [
     "Squared",
     "SquaredHinge",
     "SumLoss",
+    "sign_groups",
 ]

@@ -1,4 +1,6 @@
-"""Losses of classes. Targets are signs: +1 in the column of the class, -1 elsewhere; one column for two classes."""
+"""Losses of classes and labels. Targets are signs: +1 in the column of the class, or in those of the labels, -1
+elsewhere; one column for two classes.
+"""
 
 from __future__ import annotations
 
@@ -9,28 +11,44 @@ from spkm.losses._base import Loss, SumLoss
 
 
 class Log(SumLoss):
-    """Logistic loss log(1 + exp(-y f)); of several columns log(sum_k exp f_k) - f_class. Gives probabilities."""
+    """Logistic loss log(1 + exp(-y f)); of several classes log(sum_k exp f_k) - f_class. Gives probabilities.
+
+    Parameters
+    ----------
+    columns : {"classes", "labels"}, default="classes"
+        What several columns are: "classes", of which a row has one; or "labels", of which it may have any number, so
+        that each column has a logistic loss of its own. :class:`~spkm.SPKMClassifier` sets it by its targets.
+    """
 
     target = "signs"
     rkhs_strength = (0.03, 0.03)
 
+    def __init__(self, columns: str = "classes") -> None:
+        self.columns = columns
+
     def pointwise(self, Y: np.ndarray, F: np.ndarray) -> np.ndarray:
-        if F.shape[1] == 1:
+        if self._apart(F):
             return np.logaddexp(0, -Y * F)
         top = F.max(axis=1, keepdims=True)
         scores = top + np.log(np.exp(F - top).sum(axis=1, keepdims=True))
         return scores - np.where(Y > 0, F, 0).sum(axis=1, keepdims=True)
 
     def slope(self, Y: np.ndarray, F: np.ndarray) -> np.ndarray:
-        if F.shape[1] == 1:
+        if self._apart(F):
             return -Y * expit(-Y * F)
         return _softmax(F) - (Y > 0)
 
     def probabilities(self, F: np.ndarray) -> np.ndarray:
-        """Return the probability of each class, (n, n_classes)."""
+        """Return the probability of each class, (n, n_classes), or that each label is there, (n, n_labels)."""
+        if self.columns == "labels":
+            return expit(F)
         if F.shape[1] == 1:
             return np.hstack([expit(-F), expit(F)])
         return _softmax(F)
+
+    def _apart(self, F: np.ndarray) -> bool:
+        """Whether every column is a question of its own."""
+        return self.columns == "labels" or F.shape[1] == 1
 
 
 class SquaredHinge(SumLoss):
@@ -117,6 +135,15 @@ class Cosine(Loss):
         yf, ff, yy = totals
         norm = len(yf) * np.sqrt(np.maximum(ff * yy, self._smallest))
         return -1 / norm, yf / (norm * np.maximum(ff, self._smallest))
+
+
+def sign_groups(Y: np.ndarray) -> np.ndarray:
+    """Return an integer for every row of signs, equal where the rows are: its class, or its set of labels, (n,)."""
+    if Y.shape[1] == 1:
+        return (Y[:, 0] > 0).astype(int)
+    if np.all((Y > 0).sum(axis=1) == 1):
+        return np.argmax(Y, axis=1)
+    return np.unique(Y > 0, axis=0, return_inverse=True)[1].ravel()
 
 
 def _softmax(F: np.ndarray) -> np.ndarray:
