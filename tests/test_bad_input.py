@@ -130,7 +130,7 @@ def test_rows_on_which_the_kernel_overflows():
         (lambda X, y: np.where(y, np.nan, 1.0), "Input y contains NaN"),
         (lambda X, y: np.array([None, "a"])[y], "y must hold labels of one kind, and None is none; got NoneType, str"),
         (lambda X, y: np.array([1, "a"], dtype=object)[y], "y must hold labels of one kind.* got int, str"),
-        (lambda X, y: np.column_stack([y, y]), r"y should be a 1d array, got an array of shape \(80, 2\)"),
+        (lambda X, y: np.column_stack([y, y + 1]), r"y should be a 1d array, got an array of shape \(80, 2\)"),
     ],
 )
 def test_bad_labels(target, message):

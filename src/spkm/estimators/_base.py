@@ -12,6 +12,8 @@ import numpy as np
 from sklearn.base import BaseEstimator, clone
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.multiclass import is_multilabel
+from sklearn.utils.validation import check_is_fitted
 
 from spkm._checks import check_choice, check_integer, check_real
 from spkm.estimators._resolve import (
@@ -72,13 +74,15 @@ class BaseSPKM(SelectingMixin, TableMixin, CallbackSupportMixin, BaseEstimator):
         self._check_settings()
         terms = self._asked_terms(X)
         context = self._init_callback_context(max_subtasks=None)
+        if self._fit_in_parts(X, y, sample_weight, terms, context):
+            return self
         if self.selection is not None or is_automatic(terms):
             context.call_on_fit_task_begin(estimator=self, X=X, y=y)
             search, rows = self._make_search(X, y, sample_weight, self._step_reporter(context))
             self._fit_chosen(search, decided(search), rows, context)
             context.call_on_fit_task_end(estimator=self, X=X, y=y)
             return self
-        loss = self._loss()
+        loss = self._loss(y)
         previous = getattr(self, "_fitted", None) if self.warm_start else None
         X, Y, weight, y = self._checked_table(X, y, sample_weight, loss, terms, previous)
         X, Y, weight = self._merged(X, Y, weight)
@@ -90,7 +94,11 @@ class BaseSPKM(SelectingMixin, TableMixin, CallbackSupportMixin, BaseEstimator):
 
     _merged = staticmethod(merged_rows)
 
-    def _loss(self) -> Loss:
+    def _fit_in_parts(self, X: Any, y: Any, sample_weight: Any, terms: tuple[Term, ...], context: Any) -> bool:
+        """Fit several models in place of one, if the parameters ask for it; whether they do."""
+        return False
+
+    def _loss(self, y: Any) -> Loss:
         # A copy: what the user does to the loss after the fit must not change predictions.
         return clone(resolve_loss(self.loss, self._task))
 
@@ -98,7 +106,7 @@ class BaseSPKM(SelectingMixin, TableMixin, CallbackSupportMixin, BaseEstimator):
         self, X: Any, y: Any, sample_weight: Any, on_step: Callable[[str], None]
     ) -> tuple[Search, tuple[Any, np.ndarray, np.ndarray]]:
         """Return the search that the parameters ask for, and the rows it is for: X, targets, weights."""
-        loss, terms = self._loss(), self._asked_terms(X)
+        loss, terms = self._loss(y), self._asked_terms(X)
         X, Y, weight, _ = self._checked_table(X, y, sample_weight, loss, terms, None)
         X, Y, weight = merged_rows(X, Y, weight)
         Y = self._standardized(Y, weight, loss)
@@ -134,7 +142,7 @@ class BaseSPKM(SelectingMixin, TableMixin, CallbackSupportMixin, BaseEstimator):
     ) -> tuple[Any, np.ndarray, np.ndarray, Any]:
         """Return rows, encoded targets (n, m), weights (n,), and the targets as they came."""
         self._table_names = list(X) if is_tables(X) else None
-        X, y = self._checked_rows(X, y, multi_output=self._task == "regression")
+        X, y = self._checked_rows(X, y, multi_output=self._task == "regression" or is_multilabel(y))
         weight = checked_weight(sample_weight, X)
         weight, Y = self._encode_targets(y, weight, previous)
         loss.check_target(Y)
@@ -299,7 +307,7 @@ class BaseSPKM(SelectingMixin, TableMixin, CallbackSupportMixin, BaseEstimator):
             raise ValueError(
                 f"The model has numbers beyond {dtype}, the type of X. Give X as float64, or y in larger units."
             )
-        state.noise = result.noise
+        state.noise, state.interrupted = result.noise, result.interrupted
         self._fitted = state
         self.basis_vectors_ = state.basis_in_users_units().astype(dtype)
         self.dual_coef_ = (params.weights if self._two_dimensional else params.weights[:, 0]).astype(dtype)
@@ -341,7 +349,12 @@ class BaseSPKM(SelectingMixin, TableMixin, CallbackSupportMixin, BaseEstimator):
 
     def _scores(self, X: Any) -> np.ndarray:
         """Return f(x) for every row, (n, m)."""
-        return self._by_blocks(_block_predictions, X)
+        check_is_fitted(self)
+        return self._scores_of_checked(self._checked_rows(X, reset=False))
+
+    def _scores_of_checked(self, X: Any) -> np.ndarray:
+        """Return f(x) for every row of an array or CSR matrix that has been checked, (n, m)."""
+        return self._by_checked_blocks(_block_predictions, X)
 
 
 def _block_predictions(block: Block, model: PreimageModel, theta: np.ndarray) -> np.ndarray:

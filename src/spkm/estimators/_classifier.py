@@ -1,4 +1,4 @@
-"""The classifier: labels become signs, scores become labels."""
+"""The classifier: classes and labels become signs, scores become classes and labels."""
 
 from __future__ import annotations
 
@@ -8,19 +8,31 @@ import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.multiclass import check_classification_targets, is_multilabel
 from sklearn.utils.validation import check_is_fitted
 
+from spkm._checks import check_choice
 from spkm.estimators._base import BaseSPKM
+from spkm.estimators._labels import encode_labels, with_constant_labels
+from spkm.estimators._multiclass import (
+    MULTI_CLASS,
+    OF_PARTS,
+    binary_probabilities,
+    coupled_probabilities,
+    fit_in_parts,
+    normalized,
+    part_for,
+    weighted_votes,
+)
 from spkm.estimators._state import FittedState
-from spkm.losses import Loss
+from spkm.losses import Log, Loss
+from spkm.model import Term
 
 
 def has_probabilities(estimator: SPKMClassifier) -> bool:
     """Whether the loss of a classifier gives probabilities."""
-    fitted = getattr(estimator, "_fitted", None)
-    if fitted is not None:
-        return hasattr(fitted.loss, "probabilities")
+    if hasattr(estimator, "_fitted") or hasattr(estimator, "estimators_"):
+        return hasattr(estimator._fitted_loss(), "probabilities")
     return (isinstance(estimator.loss, str) and estimator.loss in ("auto", "log")) or hasattr(
         estimator.loss, "probabilities"
     )
@@ -47,6 +59,10 @@ class SPKMClassifier(ClassifierMixin, BaseSPKM):
     loss : str or Loss, default="auto"
         "auto" is "log", which gives probabilities. With more than two classes "log" is the softmax, any other loss acts
         on signs.
+    multi_class : {"joint", "ovr", "ovo"}, default="joint"
+        What to do with more than two classes. "joint" is one model whose basis vectors all classes share. "ovr" is a
+        binary model for each class, against the rest, and "ovo" one for each pair of classes; each has ``n_basis``
+        vectors and at most ``max_features`` columns of its own.
     basis_penalty : str, Penalty, list or None, default=None
         Penalty on the basis vectors, on the scale of the model.
     weight_penalty : str, Penalty, list or None, default="auto"
@@ -134,6 +150,10 @@ class SPKMClassifier(ClassifierMixin, BaseSPKM):
 
     _task = "classification"
     classes_: np.ndarray
+    estimators_: list[SPKMClassifier]
+    class_pairs_: np.ndarray
+    basis_problem_: np.ndarray
+    _problems: list[str]
 
     def __init__(
         self,
@@ -143,6 +163,7 @@ class SPKMClassifier(ClassifierMixin, BaseSPKM):
         views: Any = None,
         terms: Any = None,
         loss: Any = "auto",
+        multi_class: str = "joint",
         basis_penalty: Any = None,
         weight_penalty: Any = "auto",
         selection: Any = None,
@@ -168,6 +189,7 @@ class SPKMClassifier(ClassifierMixin, BaseSPKM):
         self.views = views
         self.terms = terms
         self.loss = loss
+        self.multi_class = multi_class
         self.basis_penalty = basis_penalty
         self.weight_penalty = weight_penalty
         self.selection = selection
@@ -188,10 +210,33 @@ class SPKMClassifier(ClassifierMixin, BaseSPKM):
         self.random_state = random_state
         self.verbose = verbose
 
+    def _check_settings(self) -> None:
+        check_choice("multi_class", self.multi_class, MULTI_CLASS)
+        super()._check_settings()
+
+    def _fit_in_parts(self, X: Any, y: Any, sample_weight: Any, terms: tuple[Term, ...], context: Any) -> bool:
+        return fit_in_parts(self, X, y, sample_weight, terms, context)
+
+    def _loss(self, y: Any) -> Loss:
+        loss = super()._loss(y)
+        if isinstance(loss, Log):
+            loss.columns = "labels" if is_multilabel(y) else "classes"
+        return loss
+
     def _encode_targets(
-        self, y: np.ndarray, weight: np.ndarray, previous: FittedState | None
+        self, y: Any, weight: np.ndarray, previous: FittedState | None
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return the weights with those of the classes, and signs (n, 1) or (n, n_classes)."""
+        """Return the weights with those of the classes, and signs (n, 1), (n, n_classes) or (n, labels to learn)."""
+        if y.ndim == 2:
+            if self.class_weight is not None:
+                raise ValueError(
+                    f"class_weight is for one label for every row; got {self.class_weight!r} and an indicator matrix "
+                    "as y. Use sample_weight."
+                )
+            signs, label_scores = encode_labels(y, weight)
+            self._set_classes(np.arange(y.shape[1]), label_scores, previous)
+            self._two_dimensional = True
+            return weight, signs
         try:
             # A class whose rows all have weight zero is as absent as if the rows were not there.
             classes = np.unique(y[weight > 0])
@@ -204,12 +249,7 @@ class SPKMClassifier(ClassifierMixin, BaseSPKM):
             raise ValueError(
                 f"y must hold at least two classes in rows of positive weight; got one class, {classes.tolist()[0]!r}."
             )
-        if previous is not None and not np.array_equal(classes, self.classes_):
-            raise ValueError(
-                f"warm_start=True needs the classes of the last fit, {self.classes_.tolist()}; got {classes.tolist()}. "
-                "Set warm_start=False to fit anew."
-            )
-        self.classes_ = classes
+        self._set_classes(classes, None, previous)
         weight = weight.copy()
         known = np.isin(y, self.classes_)
         weight[~known] = 0.0
@@ -228,9 +268,55 @@ class SPKMClassifier(ClassifierMixin, BaseSPKM):
             return weight, np.where(code == 1, 1.0, -1.0)[:, None]
         return weight, np.where(code[:, None] == np.arange(n_classes), 1.0, -1.0)
 
+    def _set_classes(self, classes: np.ndarray, label_scores: np.ndarray | None, previous: FittedState | None) -> None:
+        """Remember the classes; of labels, the scores of those that are the same in all rows, NaN for the others."""
+        if previous is not None and not np.array_equal(classes, self.classes_):
+            raise ValueError(
+                f"warm_start=True needs the classes of the last fit, {self.classes_.tolist()}; got {classes.tolist()}. "
+                "Set warm_start=False to fit anew."
+            )
+        self.classes_, self._label_scores = classes, label_scores
+
     def _standardized(self, Y: np.ndarray, weight: np.ndarray, loss: Loss) -> np.ndarray:
         self._target_scale, self._target_mean = 1.0, 0.0
         return Y
+
+    def _report(self, *args: Any) -> None:
+        super()._report(*args)
+        for name in OF_PARTS:  # of an earlier fit
+            self.__dict__.pop(name, None)
+        if self._label_scores is not None:
+            scores = self._label_scores
+            self.dual_coef_ = with_constant_labels(self.dual_coef_, scores, 0.0)
+            self.intercept_ = with_constant_labels(self.intercept_[None], scores, scores)[0]
+
+    def estimator_for(self, label: Any, other: Any = None) -> SPKMClassifier:
+        """Return the binary classifier of a class.
+
+        Parameters
+        ----------
+        label : label
+            A class; of an indicator matrix, the index of a column.
+        other : label, default=None
+            Another class, with ``multi_class="ovo"``. The order of the two does not matter: scores are positive for the
+            one that comes later in ``classes_``.
+
+        Returns
+        -------
+        estimator : SPKMClassifier
+            That of the pair with ``multi_class="ovo"``; with "ovr" that of the class against the rest, whose labels are
+            False and True. Of two classes the model itself, which is binary.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> X, y = load_iris(return_X_y=True)
+        >>> clf = SPKMClassifier(n_basis=2, multi_class="ovo", random_state=0).fit(X, y)
+        >>> clf.estimator_for(2, 0).classes_, clf.class_pairs_.tolist()
+        (array([0, 2]), [[0, 1], [0, 2], [1, 2]])
+        """
+        check_is_fitted(self)
+        return part_for(self, [label] if other is None else [label, other])
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Return the scores f(x).
@@ -242,22 +328,55 @@ class SPKMClassifier(ClassifierMixin, BaseSPKM):
 
         Returns
         -------
-        scores : ndarray of shape (n_samples,) or (n_samples, n_classes)
-            One score for two classes, positive for ``classes_[1]``; else one for each class.
+        scores : ndarray of shape (n_samples,), (n_samples, n_classes) or (n_samples, n_labels)
+            One score for two classes, positive for ``classes_[1]``; else one for each class. With ``multi_class="ovo"``
+            that is the sum of the class's probabilities in its pairs; losses without probabilities give
+            1 / (1 + exp(-2 f)) in their place. Of an indicator matrix one for each label, positive if it is there.
         """
         F = self._scores(X)
+        if hasattr(self, "class_pairs_"):
+            return weighted_votes(binary_probabilities(self._fitted_loss(), F), len(self.classes_))
         return F if self._two_dimensional else F[:, 0]
 
+    def _scores_of_checked(self, X: Any) -> np.ndarray:
+        if hasattr(self, "estimators_"):
+            F = np.hstack([part._scores_of_checked(X) for part in self.estimators_])
+        else:
+            F = super()._scores_of_checked(X)
+        return F if self._label_scores is None else with_constant_labels(F, self._label_scores, self._label_scores)
+
     def predict(self, X: Any) -> np.ndarray:
-        """Return the most likely label of every row of ``X``."""
+        """Return the most likely label of every row of ``X``, or a matrix that indicates its labels."""
         scores = self.decision_function(X)
+        if self._label_scores is not None:
+            return (scores > 0).astype(int)
         code = np.argmax(scores, axis=1) if self._two_dimensional else (scores > 0).astype(int)
         return self.classes_[code]
 
     @available_if(has_probabilities)
     def predict_proba(self, X: Any) -> np.ndarray:
-        """Return the probability of every class, (n_samples, n_classes); only where the loss gives them ("log")."""
-        return self._fitted_loss().probabilities(self._scores(X))
+        """Return the probability of every class, or label; only where the loss gives them ("log").
+
+        Parameters
+        ----------
+        X : array-like, DataFrame or CSR of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        probabilities : ndarray of shape (n_samples, n_classes) or (n_samples, n_labels)
+            Those of classes sum to one. With ``multi_class="ovr"`` they are those of the binary problems over their
+            sum; with "ovo" those that agree best with the pairs (Wu, Lin and Weng 2004, second method), of which the
+            largest need not be the class with most votes where a row is in doubt.
+        """
+        F = self._scores(X)
+        loss = self._fitted_loss()
+        if not hasattr(self, "estimators_"):
+            return loss.probabilities(F)
+        P = binary_probabilities(loss, F)
+        if self._label_scores is not None:
+            return P
+        return coupled_probabilities(P, len(self.classes_)) if hasattr(self, "class_pairs_") else normalized(P)
 
     @available_if(has_probabilities)
     def predict_log_proba(self, X: Any) -> np.ndarray:
@@ -266,4 +385,9 @@ class SPKMClassifier(ClassifierMixin, BaseSPKM):
 
     def _fitted_loss(self) -> Any:
         check_is_fitted(self)
-        return self._fitted.loss
+        return (self.estimators_[0] if hasattr(self, "estimators_") else self)._fitted.loss
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_label = self.multi_class != "ovo"
+        return tags

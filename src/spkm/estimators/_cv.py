@@ -27,7 +27,8 @@ from spkm.sources import merged_rows
 class _SearchCV(BaseSPKM):
     """The search with the user's own splits, kernels and scoring."""
 
-    # What the search finds by itself.
+    # What the search finds by itself, or cannot do otherwise.
+    multi_class = "joint"
     basis_penalty = None
     views = None
     terms = None
@@ -79,7 +80,7 @@ class _SearchCV(BaseSPKM):
     def _make_search(
         self, X: Any, y: Any, sample_weight: Any, on_step: Callable[[str], None], groups: Any = None
     ) -> tuple[Search, tuple[Any, np.ndarray, np.ndarray]]:
-        loss, race = self._loss(), self._race()
+        loss, race = self._loss(y), self._race()
         X, Y, weight, y = self._checked_table(X, y, sample_weight, loss, race[0], None)
         rows, targets, weights = merged_rows(X, Y, weight)
         targets = self._standardized(targets, weights, loss)

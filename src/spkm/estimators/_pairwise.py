@@ -42,6 +42,7 @@ class _PairwiseMixin:
     kernel = "rbf"
     views = None
     terms = None
+    multi_class = "joint"
     selection = None
     max_features = None
     feature_groups = None

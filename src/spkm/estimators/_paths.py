@@ -136,6 +136,7 @@ def sparsity_path(
     """
     if not isinstance(estimator, BaseSPKM):
         raise TypeError(f"estimator must be an SPKM estimator; got {type(estimator).__name__}.")
+    _check_joint(estimator)
     if estimator.selection is not None:
         if strengths is not None:
             raise ValueError("strengths are those of a basis_penalty; a strict selection finds its own.")
@@ -190,6 +191,7 @@ def stability_selection(
     """
     if not isinstance(estimator, BaseSPKM) or estimator.selection is None:
         raise ValueError("estimator must be an SPKM estimator with selection='strict'.")
+    _check_joint(estimator)
     check_integer("n_pairs", n_pairs, 1)
     if not check_real("threshold", threshold, most=1.0) > 0.5:
         raise ValueError(f"threshold must be above 0.5, or nothing can be said of chance; got {threshold!r}.")
@@ -218,6 +220,15 @@ def stability_selection(
         chosen**2 / ((2 * threshold - 1) * len(counts)),
         2 * n_pairs,
     )
+
+
+def _check_joint(estimator: Any) -> None:
+    kind = getattr(estimator, "multi_class", "joint")
+    if kind != "joint":
+        raise ValueError(
+            f"estimator must have multi_class='joint'; got {kind!r}. For a path of each binary problem, "
+            "give its rows and an estimator of two classes."
+        )
 
 
 def _searched(estimator: BaseSPKM, X: Any, y: Any, sample_weight: Any) -> tuple[Search, tuple, Choice]:
@@ -260,13 +271,14 @@ def _strict_path(estimator: BaseSPKM, X: Any, y: Any, sample_weight: Any) -> Spa
     )
 
 
-def _score(estimator: BaseSPKM, model: Submodel, fold: Fold) -> float:
-    """Return accuracy, or R2 as a mean over outputs, on the rows to judge by."""
+def _score(estimator: Any, model: Submodel, fold: Fold) -> float:
+    """Return accuracy (of labels: the share of rows that have all of them right), or R2 as a mean over outputs."""
     assert fold.test is not None
     F, Y, w = model.predict(fold.test), fold.test.Y, fold.test.w
     if estimator._task == "classification":
-        right = (F > 0) == (Y > 0) if Y.shape[1] == 1 else np.argmax(F, axis=1) == np.argmax(Y, axis=1)
-        return float(w[:, 0] @ right.reshape(len(w)))
+        is_one_class = Y.shape[1] > 1 and estimator._label_scores is None
+        right = np.argmax(F, axis=1) == np.argmax(Y, axis=1) if is_one_class else np.all((F > 0) == (Y > 0), axis=1)
+        return float(w[:, 0] @ right)
     F = model.machine.loss.predict(F)
     spread = np.sum(w * np.square(Y - np.sum(w * Y, axis=0)), axis=0)
     return float(np.mean(1 - np.sum(w * np.square(Y - F), axis=0) / np.where(spread > 0, spread, 1.0)))

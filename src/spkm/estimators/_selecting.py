@@ -16,7 +16,7 @@ from spkm._checks import check_choice, check_integer
 from spkm.estimators._resolve import generator, resolve_machine, resolve_solver
 from spkm.estimators._views import ViewUsage
 from spkm.kernels import Linear, Rescaled
-from spkm.losses import Loss
+from spkm.losses import Loss, sign_groups
 from spkm.model import Term, View
 from spkm.selection import (
     VECTORS_PER_OUTPUT,
@@ -59,6 +59,7 @@ class SelectingMixin:
     basis_vectors_: np.ndarray
     kernel_: Any
     view_usage_: dict[str, ViewUsage]
+    estimators_: list[Any]
     _fitted: Any
 
     @available_if(_has_one_table)
@@ -109,20 +110,26 @@ class SelectingMixin:
             ``small.predict(X[:, selected_features_])`` gives the numbers of ``predict(X)``.
         """
         check_is_fitted(self)
+        return self._restricted_to(self.selected_features_)
+
+    def _restricted_to(self, chosen: np.ndarray) -> Any:
+        """Return a fitted model of columns that hold the selected ones."""
         small = copy(self)
-        chosen = self.selected_features_
-        small._fitted = self._fitted.restricted()
         small.n_features_in_ = len(chosen)
         if hasattr(self, "feature_names_in_"):
             small.feature_names_in_ = self.feature_names_in_[chosen]
-        small.selected_features_ = np.arange(len(chosen))
+        small.selected_features_ = np.searchsorted(chosen, self.selected_features_)
         for name in ("relevances_", "feature_importances_"):
             if hasattr(self, name):
                 setattr(small, name, getattr(self, name)[chosen])
         if hasattr(self, "view_usage_"):
             small.view_usage_ = {name: usage.on(chosen) for name, usage in self.view_usage_.items()}
         small.basis_vectors_ = self.basis_vectors_[:, chosen]
-        small.kernel_ = small._fitted.kernel
+        if hasattr(self, "estimators_"):
+            small.estimators_ = [part._restricted_to(chosen) for part in self.estimators_]
+        else:
+            small._fitted = self._fitted.restricted(chosen)
+            small.kernel_ = small._fitted.kernel
         return small
 
 
@@ -269,7 +276,7 @@ def dealt_folds(Y: np.ndarray, loss: Loss, rng: np.random.Generator) -> list[tup
         raise ValueError(f"A choice by held-out rows needs at least 2 different rows; got n_samples = {n}.")
     order = rng.permutation(n)
     if loss.target == "signs" and np.all(np.abs(Y) == 1):
-        code = np.argmax(Y, axis=1) if Y.shape[1] > 1 else Y[:, 0]
+        code = sign_groups(Y)
         order = order[np.argsort(code[order], kind="stable")]
     n_folds = min(FOLDS, n)
     fold = np.empty(n, dtype=int)

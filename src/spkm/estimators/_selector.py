@@ -20,8 +20,8 @@ class SPKMSelector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
     Parameters
     ----------
     estimator : SPKM estimator, default=None
-        With ``selection="strict"``. None is :class:`SPKMClassifierCV` for labels and :class:`SPKMRegressorCV` for real
-        targets.
+        With ``selection="strict"``; of several binary problems, the columns that any of them needs are kept. None is
+        :class:`SPKMClassifierCV` for labels and :class:`SPKMRegressorCV` for real targets.
     max_features : int, default=None
         Most columns that are kept; None leaves it to the estimator.
 
@@ -73,6 +73,11 @@ class SPKMSelector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
             )
         fitted = clone(estimator)
         if self.max_features is not None:
+            if getattr(estimator, "multi_class", "joint") != "joint":
+                raise ValueError(
+                    f"max_features is a limit for each binary problem with multi_class={estimator.multi_class!r}, not "
+                    "for all columns that are kept. Use multi_class='joint', or set max_features of the estimator."
+                )
             fitted.set_params(max_features=self.max_features)
         self.estimator_ = fitted.fit(X, y, sample_weight=sample_weight)
         self.n_features_in_ = fitted.n_features_in_

@@ -19,8 +19,8 @@ class FittedState:
     """Model, parameters in the units of y, scaling of the columns, loss.
 
     ``columns`` are those of the user's ``n_features`` that the model, and the scaling, know of; None is all of them.
-    A warm start needs two more: ``asked`` are the terms as the user gave them, and ``noise`` what was learned with the
-    evidence.
+    ``interrupted`` tells of a fit that ended before its time. A warm start needs two more: ``asked`` are the terms as
+    the user gave them, and ``noise`` what was learned with the evidence.
     """
 
     model: PreimageModel
@@ -31,6 +31,7 @@ class FittedState:
     n_features: int
     columns: np.ndarray | None = None
     noise: float | None = None
+    interrupted: bool = False
 
     @property
     def known(self) -> np.ndarray:
@@ -90,14 +91,19 @@ class FittedState:
         factors[unread] = 0.0
         return factors
 
-    def restricted(self) -> FittedState:
-        """Return the state of the model of the columns that are read, alone."""
+    def restricted(self, chosen: np.ndarray) -> FittedState:
+        """Return the state for rows of the columns ``chosen`` alone, in order; all that are read are among them."""
         read = self.columns_read()
         places = np.searchsorted(self.known, read)
         model, theta = self.model.on_columns(self.theta, places, [term.on(places) for term in self.model.terms])
         scaling = None if self.scaling is None else self.scaling.columns(places)
         return replace(
-            self, model=model, theta=theta, scaling=scaling, n_features=len(read), columns=np.arange(len(read))
+            self,
+            model=model,
+            theta=theta,
+            scaling=scaling,
+            n_features=len(chosen),
+            columns=np.searchsorted(chosen, read),
         )
 
     @property

@@ -39,7 +39,10 @@ class TableMixin:
     def _by_blocks(self, function: Callable[..., np.ndarray], X: Any) -> np.ndarray:
         """Return ``function(block, model, theta)``, (n, k), of all rows, with what the fit left behind."""
         check_is_fitted(self)
-        X = self._checked_rows(X, reset=False)
+        return self._by_checked_blocks(function, self._checked_rows(X, reset=False))
+
+    def _by_checked_blocks(self, function: Callable[..., np.ndarray], X: Any) -> np.ndarray:
+        """Return the same of rows that have been checked."""
         state = self._fitted
         if state.columns is not None:
             X = X[:, state.columns]
