@@ -330,8 +330,9 @@ class SPKMClassifier(ClassifierMixin, BaseSPKM):
         -------
         scores : ndarray of shape (n_samples,), (n_samples, n_classes) or (n_samples, n_labels)
             One score for two classes, positive for ``classes_[1]``; else one for each class. With ``multi_class="ovo"``
-            that is the sum of the class's probabilities in its pairs; losses without probabilities give
-            1 / (1 + exp(-2 f)) in their place. Of an indicator matrix one for each label, positive if it is there.
+            these are votes, at most ``n_classes - 1``: the probability of the class in each of its pairs, times that
+            of the pair. Losses without probabilities give 1 / (1 + exp(-6 f)) in their place. Of an indicator matrix
+            one for each label, positive if it is there.
         """
         F = self._scores(X)
         if hasattr(self, "class_pairs_"):

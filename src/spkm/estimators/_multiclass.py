@@ -22,6 +22,7 @@ MULTI_CLASS = ("joint", "ovr", "ovo")
 OF_ONE_MODEL = ("_fitted", "kernel_", "relevances_", "objective_", "objective_path_", "cv_results_")
 OF_PARTS = ("estimators_", "class_pairs_", "basis_problem_", "_problems")
 SMALLEST_SHARE = 1e-7  # of a pair; with shares of 0 and 1 the equations of the coupling may have no one solution
+STEEPNESS = 6.0  # of the logistic function that stands for probabilities; measured, 4 to 12 do as well
 ENTRIES = 2**22  # of the matrices of a coupling that are solved at once
 
 
@@ -86,10 +87,15 @@ def _binary_problems(whole: SPKMClassifier, Y: np.ndarray) -> list[Problem]:
         return [Problem(f"{label} against the rest", None, Y[:, k] > 0) for k, label in enumerate(classes)]
     code = np.argmax(Y, axis=1)
     problems = []
-    for a, b in combinations(range(len(classes)), 2):
+    for a, b in _pairs(len(classes)).T:
         rows = np.flatnonzero((code == a) | (code == b))
         problems.append(Problem(f"{classes[a]} against {classes[b]}", rows, classes[code[rows]]))
     return problems
+
+
+def _pairs(n_classes: int) -> np.ndarray:
+    """Return the first and the second of every pair of classes, (2, n_pairs)."""
+    return np.array(list(combinations(range(n_classes), 2))).T
 
 
 def _fitted_parts(
@@ -138,7 +144,7 @@ def _report(whole: SPKMClassifier, parts: list[SPKMClassifier], names: list[str]
     whole._problems = names
     whole.estimators_ = parts
     if whole.multi_class == "ovo":
-        whole.class_pairs_ = whole.classes_[list(combinations(range(len(whole.classes_)), 2))]
+        whole.class_pairs_ = whole.classes_[_pairs(len(whole.classes_)).T]
     whole.basis_vectors_ = np.concatenate([part.basis_vectors_ for part in parts])
     whole.basis_problem_ = np.repeat(np.arange(len(parts)), [len(part.basis_vectors_) for part in parts])
     whole.dual_coef_ = np.concatenate([part.dual_coef_ for part in parts])
@@ -176,24 +182,26 @@ def part_for(whole: SPKMClassifier, labels: list[Any]) -> SPKMClassifier:
 def binary_probabilities(loss: Loss, F: np.ndarray) -> np.ndarray:
     """Return the probability of the positive class in every column of scores of a binary problem, (n, n_problems).
 
-    A loss without probabilities aims at scores of -1 and 1; their logistic function 1 / (1 + exp(-2 f)) takes the place
-    of probabilities. It has the slope of (1 + f) / 2 at zero, and no two scores of it are equal.
+    The scores of a loss without probabilities aim at -1 and 1; their logistic function 1 / (1 + exp(-6 f)) takes the
+    place of probabilities.
     """
     if not hasattr(loss, "probabilities"):
-        return expit(2 * F)
+        return expit(STEEPNESS * F)
     return np.column_stack([loss.probabilities(F[:, [k]])[:, 1] for k in range(F.shape[1])])
 
 
 def weighted_votes(P: np.ndarray, n_classes: int) -> np.ndarray:
-    """Return the sum of the probabilities that a class has in its pairs, (n, n_classes).
+    """Return the votes for every class, (n, n_classes): sum_j (p_i + p_j) r_ij.
 
-    ``P`` (n, n_pairs) holds those of the second class of every pair (0, 1), (0, 2), ..., (1, 2), ...
+    The vote of a pair is shared among its two classes by their probabilities r_ij in it, and counts as much as it is
+    probable, p_i + p_j, that the row belongs to one of them: the others know nothing of it. ``P`` (n, n_pairs) holds r
+    of the second class of every pair (0, 1), (0, 2), ..., (1, 2), ...; p are :func:`coupled_probabilities`.
     """
-    first, second = np.array(list(combinations(range(n_classes), 2))).T
-    pairs = np.arange(len(first))
-    shares = np.zeros((len(first), n_classes), dtype=P.dtype)
-    shares[pairs, second], shares[pairs, first] = 1.0, -1.0
-    return P @ shares + np.bincount(first, minlength=n_classes).astype(P.dtype)
+    first, second = _pairs(n_classes)
+    p = coupled_probabilities(P, n_classes)
+    of_pair = p[:, first] + p[:, second]
+    classes = np.eye(n_classes, dtype=P.dtype)
+    return (of_pair * P) @ classes[second] + (of_pair * (1 - P)) @ classes[first]
 
 
 def coupled_probabilities(P: np.ndarray, n_classes: int) -> np.ndarray:
@@ -210,7 +218,7 @@ def coupled_probabilities(P: np.ndarray, n_classes: int) -> np.ndarray:
 
 
 def _coupled_block(P: np.ndarray, n_classes: int) -> np.ndarray:
-    first, second = np.array(list(combinations(range(n_classes), 2))).T
+    first, second = _pairs(n_classes)
     P = np.clip(P.astype(np.float64), SMALLEST_SHARE, 1 - SMALLEST_SHARE)
     R = np.zeros((len(P), n_classes, n_classes))
     R[:, second, first], R[:, first, second] = P, 1 - P
