@@ -13,7 +13,7 @@ from sklearn.callback import ProgressBar
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.model_selection import GridSearchCV
 
-from spkm import SPKMClassifier, SPKMSelector, sparsity_path, stability_selection
+from spkm import SPKMClassifier, SPKMNystroem, SPKMSelector, sparsity_path, stability_selection, theory
 from spkm.estimators import _multiclass as multiclass_module
 from spkm.estimators._multiclass import coupled_probabilities, weighted_votes
 from spkm.losses import LOSSES
@@ -414,6 +414,13 @@ def test_progress_bar(models, capsys):
     assert "0 against 2" in capsys.readouterr().out
 
 
+def test_a_bound_is_one_of_a_single_model(models):
+    parts, X, y = models
+    for model in parts.values():
+        with pytest.raises(ValueError, match="estimator must be one model of two or more classes; got one of several"):
+            theory.generalization_bound(model, X, y)
+
+
 def test_estimator_for_says_what_it_needs(models):
     parts, X, y = models
     for bad in ((0,), (0, 0), (0, 7), (0, None)):
@@ -429,12 +436,14 @@ def test_estimator_for_says_what_it_needs(models):
 
 
 @each_kind
-def test_paths_and_the_selector_say_what_they_need(kind):
+def test_paths_selector_and_landmarks_say_what_they_need(kind):
     X, y = wide_classes()
     model = SPKMClassifier(multi_class=kind, **STRICT)
     for function in (sparsity_path, stability_selection):
         with pytest.raises(ValueError, match=f"estimator must have multi_class='joint'; got '{kind}'"):
             function(model, X, y)
+    with pytest.raises(ValueError, match=f"landmarks must have multi_class='joint'; got '{kind}'"):
+        SPKMNystroem(landmarks=model).fit(X, y)
     with pytest.raises(ValueError, match="max_features is a limit for each binary problem"):
         SPKMSelector(model, max_features=2).fit(X, y)
     with quick_search(hasty=True):

@@ -456,6 +456,12 @@ def _fitted_with_fixed_kernels(estimator: Any) -> FittedState:
             "Of a search or a pipeline, give the classifier inside, with rows as it gets them."
         )
     check_is_fitted(estimator)
+    if hasattr(estimator, "estimators_") or estimator._label_scores is not None:
+        what = "several binary models" if hasattr(estimator, "estimators_") else "several labels"
+        raise ValueError(
+            f"estimator must be one model of two or more classes; got one of {what}. "
+            "Bound a binary model by itself: one of its estimators_, or one that is fitted to one label."
+        )
     state: FittedState = estimator._fitted
     width = state.model.n_features
     reasons = []

@@ -18,6 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 from spkm._checks import check_choice, check_integer
 from spkm.estimators._base import BaseSPKM
 from spkm.estimators._classifier import SPKMClassifier
+from spkm.estimators._multiclass import check_joint
 from spkm.estimators._regressor import SPKMRegressor
 from spkm.estimators._resolve import KERNEL_SAMPLE, generator, n_threads
 from spkm.estimators._state import FittedState
@@ -187,7 +188,9 @@ class SPKMNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, TableMixin
                     f"landmarks must be {', '.join(map(repr, RULES))}, or an SPKM estimator (not its class); "
                     f"got {self.landmarks!r}."
                 )
-        elif isinstance(self.landmarks, FrozenEstimator) and not _is_fitted(model):
+            return
+        check_joint("landmarks", model)
+        if isinstance(self.landmarks, FrozenEstimator) and not _is_fitted(model):
             raise ValueError(f"landmarks must be fitted before it is frozen; got {self.landmarks!r}.")
 
     def _check_agrees(self, model: BaseSPKM) -> None:

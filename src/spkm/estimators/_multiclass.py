@@ -34,6 +34,16 @@ class Problem(NamedTuple):
     labels: np.ndarray
 
 
+def check_joint(name: str, estimator: Any) -> None:
+    """Raise ValueError if an estimator, the argument ``name``, is to fit several models in place of one."""
+    kind = getattr(estimator, "multi_class", "joint")
+    if kind != "joint":
+        raise ValueError(
+            f"{name} must have multi_class='joint'; got {kind!r}, which makes a model for each binary problem. "
+            "Use 'joint', or give the rows of one problem."
+        )
+
+
 def fit_in_parts(whole: SPKMClassifier, X: Any, y: Any, sample_weight: Any, context: Any) -> bool:
     """Fit one classifier for each binary problem, if ``multi_class`` and the targets ask for it; whether they do.
 

@@ -15,6 +15,7 @@ from sklearn.utils.validation import _get_feature_names
 
 from spkm._checks import check_integer, check_real
 from spkm.estimators._base import BaseSPKM
+from spkm.estimators._multiclass import check_joint
 from spkm.estimators._resolve import generator
 from spkm.estimators._selecting import decided, some_rows
 from spkm.penalties import BASIS_PENALTIES
@@ -136,7 +137,7 @@ def sparsity_path(
     """
     if not isinstance(estimator, BaseSPKM):
         raise TypeError(f"estimator must be an SPKM estimator; got {type(estimator).__name__}.")
-    _check_joint(estimator)
+    check_joint("estimator", estimator)
     if estimator.selection is not None:
         if strengths is not None:
             raise ValueError("strengths are those of a basis_penalty; a strict selection finds its own.")
@@ -191,7 +192,7 @@ def stability_selection(
     """
     if not isinstance(estimator, BaseSPKM) or estimator.selection is None:
         raise ValueError("estimator must be an SPKM estimator with selection='strict'.")
-    _check_joint(estimator)
+    check_joint("estimator", estimator)
     check_integer("n_pairs", n_pairs, 1)
     if not check_real("threshold", threshold, most=1.0) > 0.5:
         raise ValueError(f"threshold must be above 0.5, or nothing can be said of chance; got {threshold!r}.")
@@ -220,15 +221,6 @@ def stability_selection(
         chosen**2 / ((2 * threshold - 1) * len(counts)),
         2 * n_pairs,
     )
-
-
-def _check_joint(estimator: Any) -> None:
-    kind = getattr(estimator, "multi_class", "joint")
-    if kind != "joint":
-        raise ValueError(
-            f"estimator must have multi_class='joint'; got {kind!r}. For a path of each binary problem, "
-            "give its rows and an estimator of two classes."
-        )
 
 
 def _searched(estimator: BaseSPKM, X: Any, y: Any, sample_weight: Any) -> tuple[Search, tuple, Choice]:
