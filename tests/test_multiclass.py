@@ -222,6 +222,20 @@ def test_frames_and_names(models, kind):
     assert named.estimators_[0].predict(table).shape == (90,)  # a part knows the names, too
 
 
+@each_kind
+def test_views_by_names_and_by_tables(models, kind):
+    _, X, y = models
+    settings = {"n_basis": {"a": 2, "b": 1}, "kernel": {"a": "rbf", "b": "linear"}, "multi_class": kind}
+    frame, tables = pd.DataFrame(X, columns=["u", "v", "w"]), {"a": X[:, :2], "b": X[:, 2:]}
+    by_names = SPKMClassifier(views={"a": ["u", "v"], "b": ["w"]}, tol=1e-2, random_state=0, **settings).fit(frame, y)
+    by_tables = SPKMClassifier(tol=1e-2, random_state=0, **settings).fit(tables, y)
+    np.testing.assert_array_equal(by_names.decision_function(frame), by_tables.decision_function(tables))
+    part = by_tables.estimators_[0]
+    assert list(part.view_usage_) == ["a", "b"] and not hasattr(by_tables, "view_usage_")
+    assert part.predict(tables).shape == (90,) and by_names.estimators_[0].predict(frame).shape == (90,)
+    assert by_tables.basis_vectors_.shape == (9, 3) and by_tables.score(tables, y) > 0.97
+
+
 def wide_classes():
     """Return the three clouds with five columns of noise after them."""
     X, y = three_classes()

@@ -12,14 +12,14 @@ from sklearn.base import clone
 from sklearn.utils.multiclass import is_multilabel
 
 from spkm.estimators._resolve import generator
-from spkm.kernels import KERNELS
 from spkm.losses import Loss
+from spkm.model import Term
 
 if TYPE_CHECKING:
     from spkm.estimators._classifier import SPKMClassifier
 
 MULTI_CLASS = ("joint", "ovr", "ovo")
-OF_ONE_MODEL = ("_fitted", "kernel_", "relevances_", "objective_", "objective_path_", "cv_results_")
+OF_ONE_MODEL = ("_fitted", "kernel_", "relevances_", "view_usage_", "objective_", "objective_path_", "cv_results_")
 OF_PARTS = ("estimators_", "class_pairs_", "basis_problem_", "_problems")
 SMALLEST_SHARE = 1e-7  # of a pair; with shares of 0 and 1 the equations of the coupling may have no one solution
 STEEPNESS = 6.0  # of the logistic function that stands for probabilities; measured, 4 to 12 do as well
@@ -44,7 +44,9 @@ def check_joint(name: str, estimator: Any) -> None:
         )
 
 
-def fit_in_parts(whole: SPKMClassifier, X: Any, y: Any, sample_weight: Any, context: Any) -> bool:
+def fit_in_parts(
+    whole: SPKMClassifier, X: Any, y: Any, sample_weight: Any, terms: tuple[Term, ...], context: Any
+) -> bool:
     """Fit one classifier for each binary problem, if ``multi_class`` and the targets ask for it; whether they do.
 
     If they do not, or something goes wrong, ``whole`` is left as it was.
@@ -58,15 +60,14 @@ def fit_in_parts(whole: SPKMClassifier, X: Any, y: Any, sample_weight: Any, cont
         )
     before, done = dict(whole.__dict__), False
     try:
-        loss, kernel = whole._loss(y), clone(KERNELS.resolve(whole.kernel))
-        X, Y, weight, y = whole._checked_table(X, y, sample_weight, loss, kernel, None)
+        X, Y, weight, y = whole._checked_table(X, y, sample_weight, whole._loss(y), terms, None)
         two_classes = whole._label_scores is None and len(whole.classes_) == 2
         problems = [] if two_classes else _binary_problems(whole, Y)
         names = [problem.name for problem in problems] or None
         _check_continues(whole, names)
         if names is not None:
             context.call_on_fit_task_begin(estimator=whole, X=X, y=y)
-            parts = _fitted_parts(whole, problems, X, weight, context)
+            parts = _fitted_parts(whole, problems, X, weight, terms, context)
             _report(whole, parts, names)
             context.call_on_fit_task_end(estimator=whole, X=X, y=y)
             done = True
@@ -109,13 +110,18 @@ def _pairs(n_classes: int) -> np.ndarray:
 
 
 def _fitted_parts(
-    whole: SPKMClassifier, problems: list[Problem], X: Any, weight: np.ndarray, context: Any
+    whole: SPKMClassifier,
+    problems: list[Problem],
+    X: Any,
+    weight: np.ndarray,
+    terms: tuple[Term, ...],
+    context: Any,
 ) -> list[SPKMClassifier]:
     seeds = generator(whole.random_state).integers(2**31, size=len(problems))
     parts: list[SPKMClassifier] = []
     told: dict[type[Warning], list[str]] = {}
     for k, (name, rows, labels) in enumerate(problems):
-        part = _part(whole, k, int(seeds[k]))
+        part = _part(whole, k, int(seeds[k]), terms)
         if whole.verbose:
             print(f"{type(whole).__name__} {name}")
         task = context.subcontext(task_name=name)
@@ -138,9 +144,11 @@ def _fitted_parts(
     return parts
 
 
-def _part(whole: SPKMClassifier, k: int, seed: int) -> SPKMClassifier:
+def _part(whole: SPKMClassifier, k: int, seed: int, terms: tuple[Term, ...]) -> SPKMClassifier:
     """Return a binary classifier with the settings of ``whole``; with a warm start, after the last fit."""
     part = clone(whole).set_params(multi_class="joint", class_weight=None, random_state=seed)
+    if any(view.name for term in terms for view in term.views):
+        part.set_params(views=None, terms=list(terms))  # names of columns, or of tables, are known to ``whole`` alone
     part.set_callbacks()  # those of ``whole`` are handed down by its context
     if whole.warm_start and hasattr(whole, "estimators_"):
         last = whole.estimators_[k]
@@ -162,6 +170,7 @@ def _report(whole: SPKMClassifier, parts: list[SPKMClassifier], names: list[str]
     whole.selected_features_ = np.unique(np.concatenate([part.selected_features_ for part in parts]))
     whole.n_iter_ = max(part.n_iter_ for part in parts)
     for part in parts:
+        part._table_names = whole._table_names
         if hasattr(whole, "feature_names_in_"):
             part.feature_names_in_ = whole.feature_names_in_
     if hasattr(parts[0], "feature_importances_"):
