@@ -521,6 +521,7 @@ def test_one_candidate_is_the_estimator_itself():
         "basis_penalty",
         "views",
         "terms",
+        "multi_class",
         "start",
         "n_restarts",
         "warm_start",

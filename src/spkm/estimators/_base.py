@@ -318,6 +318,10 @@ class BaseSPKM(SelectingMixin, TableMixin, CallbackSupportMixin, BaseEstimator):
         self.n_iter_ = result.n_iter
         self.objective_ = result.value
         self.objective_path_ = np.asarray(result.trace)
+        self._complete_report()
+
+    def _complete_report(self) -> None:
+        """Bring what a fit reports into the form of a subclass."""
 
     def _state(
         self,

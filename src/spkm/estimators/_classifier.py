@@ -41,6 +41,9 @@ def has_probabilities(estimator: SPKMClassifier) -> bool:
 class SPKMClassifier(ClassifierMixin, BaseSPKM):
     """Sparse pre-image kernel classifier, f(x) = b + sum_r c_r k(x, u_r) with learned basis vectors u_r.
 
+    The targets are one label for each row, or an indicator matrix of 0 and 1, dense or sparse, where a row may have any
+    number of labels. A label that all rows have, or none, is predicted so for every row.
+
     Parameters
     ----------
     n_basis : int or "auto", default=10
@@ -116,7 +119,7 @@ class SPKMClassifier(ClassifierMixin, BaseSPKM):
         none is learned, 0 where the column is not read.
     feature_importances_ : ndarray of shape (n_features_in_,)
         With a strict selection: by how much the mean training loss rises when the column leaves the kernel, all else as
-        it is.
+        it is; of several binary problems the mean.
     cv_results_ : dict of ndarray
         With a strict selection or ``n_basis="auto"``: every model that held-out rows judged, one entry for each.
     dual_coef_ : ndarray of shape (n_basis,) or (n_basis, n_classes)
@@ -129,9 +132,18 @@ class SPKMClassifier(ClassifierMixin, BaseSPKM):
         With views or terms, for each by name: the ``columns`` it looks at, its ``rows`` in ``basis_vectors_``, how many
         of these are in use (``n_used``) and its ``share`` of the variance of the predictions.
     classes_ : ndarray
-        The labels.
+        The labels; of an indicator matrix the indices of its columns.
+    estimators_ : list of SPKMClassifier
+        With ``multi_class="ovr"`` or "ovo" and more than two classes: the binary models, of which
+        :meth:`estimator_for` finds one by its labels. ``basis_vectors_``, ``dual_coef_`` and ``intercept_`` are then
+        those of all of them, one after the other, and ``selected_features_`` what any of them reads; they keep
+        ``kernel_``, ``relevances_``, ``view_usage_``, ``cv_results_`` and ``objective_`` to themselves.
+    basis_problem_ : ndarray of int
+        Beside ``estimators_``: which of them each row of ``basis_vectors_`` belongs to.
+    class_pairs_ : ndarray of shape (n_pairs, 2)
+        Beside ``estimators_``, with ``multi_class="ovo"``: the labels of each of them.
     n_iter_ : int
-        Iterations (passes for mini-batches) of the best start.
+        Iterations (passes for mini-batches) of the best start; of several binary problems the most.
     objective_ : float
         The objective at the end.
     objective_path_ : ndarray
@@ -281,8 +293,7 @@ class SPKMClassifier(ClassifierMixin, BaseSPKM):
         self._target_scale, self._target_mean = 1.0, 0.0
         return Y
 
-    def _report(self, *args: Any) -> None:
-        super()._report(*args)
+    def _complete_report(self) -> None:
         for name in OF_PARTS:  # of an earlier fit
             self.__dict__.pop(name, None)
         if self._label_scores is not None:

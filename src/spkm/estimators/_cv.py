@@ -136,6 +136,9 @@ class _SearchCV(BaseSPKM):
 class SPKMClassifierCV(_SearchCV, SPKMClassifier):
     """Classifier that chooses its kernel, columns, penalty and number of vectors by cross-validation.
 
+    All classes, or labels, share the vectors: it is ``multi_class="joint"`` of :class:`SPKMClassifier`. For a choice in
+    each binary problem wrap it in :class:`sklearn.multiclass.OneVsOneClassifier`.
+
     Parameters
     ----------
     kernel : "auto", str, Kernel or list of them, default="auto"
