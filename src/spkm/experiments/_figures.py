@@ -1,0 +1,101 @@
+"""Figures: colours that everyone can tell apart, and files."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+#: Okabe and Ito's colours, told apart also with a colour vision deficiency; yellow, faint on white, is left out.
+BLUE, ORANGE, GREEN, RED, PURPLE, SKY, BLACK, GREY = (
+    "#0072B2",
+    "#E69F00",
+    "#009E73",
+    "#D55E00",
+    "#CC79A7",
+    "#56B4E9",
+    "#000000",
+    "#7F7F7F",
+)
+COLOURS = (BLUE, ORANGE, GREEN, RED, PURPLE, SKY, BLACK, GREY)
+MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
+STYLE: Any = {
+    "font.size": 9,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "grid.alpha": 0.25,
+    "legend.frameon": False,
+    "svg.hashsalt": "spkm",  # the same figure gives the same file
+}
+
+
+class PlotExtraMissing(ImportError):
+    """Matplotlib is not installed."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "figures need matplotlib: install the extra 'plot' (pip install 'spkm[plot]'), or leave them out with "
+            "--no-figures."
+        )
+
+
+def require_matplotlib() -> None:
+    """Raise an error that names the extra, unless matplotlib is there."""
+    try:
+        import matplotlib  # noqa: F401
+    except ImportError as error:
+        raise PlotExtraMissing from error
+
+
+def panels(n: int, columns: int = 4, width: float = 2.9, height: float = 2.6, **kwargs: Any) -> tuple[Any, list[Any]]:
+    """Return a figure and n axes in rows of at most so many columns; sizes in inches, of one panel."""
+    require_matplotlib()
+    import matplotlib
+    from matplotlib.figure import Figure
+
+    columns = min(n, columns)
+    rows = -(-n // columns)
+    # Not by pyplot, which keeps every figure and has a window system in mind.
+    with matplotlib.rc_context(STYLE):
+        figure = Figure(figsize=(width * columns, height * rows), layout="constrained")
+        axes = figure.subplots(rows, columns, squeeze=False, **kwargs).ravel().tolist()
+    for extra in axes[n:]:
+        extra.remove()
+    return figure, axes[:n]
+
+
+def legend_below(figure: Any, axes: Iterable[Any], columns: int = 4) -> None:
+    """Give a figure one legend for all panels, under them, where it hides nothing."""
+    entries: dict[str, Any] = {}
+    for axis in axes:
+        for handle, label in zip(*axis.get_legend_handles_labels(), strict=True):
+            entries.setdefault(label, handle)
+    figure.legend(
+        list(entries.values()),
+        list(entries),
+        loc="outside lower center",
+        ncols=min(columns, len(entries)),
+        frameon=False,
+    )
+
+
+def styles(names: Sequence[str]) -> dict[str, dict[str, Any]]:
+    """Return a colour and a marker for each name."""
+    return {
+        name: {"color": COLOURS[i % len(COLOURS)], "marker": MARKERS[i % len(MARKERS)]} for i, name in enumerate(names)
+    }
+
+
+def files(figure: Any) -> dict[str, bytes]:
+    """Return a figure as PNG and SVG, without dates, so that equal figures are equal files."""
+    import matplotlib
+
+    found = {}
+    options: dict[str, Any] = {"png": {"dpi": 150}, "svg": {"metadata": {"Date": None}}}
+    for kind, more in options.items():
+        stream = io.BytesIO()
+        with matplotlib.rc_context(STYLE):
+            figure.savefig(stream, format=kind, **more)
+        found[kind] = stream.getvalue()
+    return found

@@ -1,0 +1,156 @@
+"""From names of experiments to a folder of tables, figures and a page."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from importlib import metadata
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import spkm
+from spkm.experiments._blocks import Figure
+from spkm.experiments._data import absence
+from spkm.experiments._figures import files, require_matplotlib
+from spkm.experiments._page import Section, page
+from spkm.experiments._progress import Progress
+from spkm.experiments._runner import Work, run_all
+from spkm.experiments._store import Store, write_text
+from spkm.experiments._tables import runs_csv
+from spkm.experiments._tasks import Experiment, Plan, Result, Results, Task
+
+PLANS = "plans.json"
+LIBRARIES = ("numpy", "scipy", "scikit-learn", "matplotlib")
+
+
+class Outcome(NamedTuple):
+    """What :func:`reproduce` did: the page, what was skipped and why, and what failed."""
+
+    page: Path
+    skipped: dict[str, str]
+    failed: list[Result]
+
+
+def reproduce(
+    experiments: Sequence[Experiment],
+    out: Path,
+    plan: Plan,
+    jobs: int = 1,
+    figures: bool = True,
+    command: str = "spkm reproduce",
+    progress: Progress | None = None,
+    others: Sequence[Experiment] = (),
+) -> Outcome:
+    """Run experiments, as far as they are not done yet, and write what came of them.
+
+    Parameters
+    ----------
+    experiments : sequence of Experiment
+        What to run.
+    out : Path
+        The folder: ``results.jsonl`` has every run as it came, ``<experiment>.csv`` and ``.md`` runs and tables, PNG
+        and SVG files the figures, ``index.html`` all of it, with the experiments of earlier calls.
+    plan : Plan
+        Splits, size and folder of the data.
+    jobs : int, default=1
+        Processes at a time.
+    figures : bool, default=True
+        Whether to draw; needs matplotlib.
+    command : str
+        How to do the same again, for the page.
+    progress : Progress, default=None
+        Is told of every run.
+    others : sequence of Experiment
+        Experiments that are not run, but shown if earlier calls ran them.
+    """
+    if figures:
+        require_matplotlib()
+    out.mkdir(parents=True, exist_ok=True)
+    store = Store(out / "results.jsonl")
+    plans = _read_plans(out)
+    date = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
+    skipped: dict[str, str] = {}
+    work: list[Work] = []
+    chosen = []
+    for experiment in experiments:
+        tasks, reasons = planned(experiment, plan)
+        skipped |= {f"{experiment.name}: {name}": reason for name, reason in reasons.items()}
+        if tasks:
+            chosen.append(experiment)
+            work += [Work(task, experiment.run, experiment.alone) for task in tasks]
+            plans[experiment.name] = {**_as_json(plan), "command": command, "date": date}
+    write_text(out / PLANS, json.dumps(plans, indent=1))
+    try:
+        run_all(work, store, jobs, plan.data, progress)
+    finally:  # also after Ctrl-C: what is done is worth a look
+        shown = [*others, *(experiment for experiment in experiments if experiment not in others)]
+        sections = write_report(shown, out, figures)
+        write_text(out / "index.html", page(sections, facts(), skipped))
+    results = [result for s in sections if s.experiment in chosen for result in s.results]
+    return Outcome(out / "index.html", skipped, [result for result in results if result.failed])
+
+
+def planned(experiment: Experiment, plan: Plan) -> tuple[list[Task], dict[str, str]]:
+    """Return the tasks of an experiment, and the data sets that are absent with the reasons."""
+    reasons = {name: absence(name, plan.data, plan.download) for name in experiment.data}
+    absent = {name: reason for name, reason in reasons.items() if reason is not None}
+    there = [name for name in experiment.data if name not in absent]
+    if experiment.data and not there:
+        return [], absent
+    return list(experiment.tasks(plan, there)), absent
+
+
+def write_report(experiments: Sequence[Experiment], out: Path, figures: bool) -> list[Section]:
+    """Write the files of the experiments that have a plan in the folder, and return their sections."""
+    found = Store(out / "results.jsonl").load()
+    plans = _read_plans(out)
+    sections = []
+    for experiment in experiments:
+        if experiment.name not in plans:
+            continue
+        fields = plans[experiment.name]
+        plan = Plan(fields["quick"], fields["seeds"], None if fields["data"] is None else Path(fields["data"]))
+        tasks, absent = planned(experiment, plan)
+        results = [found[task.key] for task in tasks if task.key in found]
+        finished = Results(results)
+        blocks = experiment.report(finished) if finished.all else []
+        images = {}
+        for block in blocks:
+            if figures and isinstance(block, Figure):
+                drawn = files(block.draw())
+                for kind, content in drawn.items():
+                    (out / f"{block.name}.{kind}").write_bytes(content)
+                images[block.name] = drawn["svg"]
+        section = Section(experiment, fields["command"], fields["date"], results, len(tasks), absent, blocks, images)
+        write_text(out / f"{experiment.name}.csv", runs_csv(results))
+        write_text(out / f"{experiment.name}.md", section.markdown())
+        sections.append(section)
+    return sections
+
+
+def facts() -> dict[str, str]:
+    """Return what numbers and times may depend on."""
+    versions = {}
+    for name in LIBRARIES:
+        try:
+            versions[name] = metadata.version(name)
+        except metadata.PackageNotFoundError:
+            continue
+    return {
+        "spkm": spkm.__version__,
+        "Python": platform.python_version(),
+        **versions,
+        "machine": f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores",
+    }
+
+
+def _read_plans(out: Path) -> dict[str, Any]:
+    path = out / PLANS
+    return json.loads(path.read_text()) if path.exists() else {}
+
+
+def _as_json(plan: Plan) -> dict[str, Any]:
+    return {"quick": plan.quick, "seeds": plan.seeds, "data": None if plan.data is None else str(plan.data.resolve())}
