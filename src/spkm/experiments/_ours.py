@@ -19,12 +19,13 @@ from spkm.solvers import Alternating
 #: The paper's range of parameters, the strongest penalty first.
 PAPER_GRID = 10.0 ** np.arange(0, -6, -1)
 RESTARTS = 5
-BASIS_STEPS = 200  # of gradient descent in a round: the paper has it converge
+BASIS_STEPS = 200  # of gradient descent, in one round or shared among several
+ROUNDS = 5  # of regression and of many classes
 TUNED_SIZES = (1, 2, 5, 10)
 TUNED_FACTORS = (10.0, 1.0, 0.1)  # on the strength that the library takes by itself
 PAPER_ALGORITHM = (
-    "“Paper's algorithm” is Algorithm 1 as we have it: five random starts, gradient steps on the basis until they end, "
-    "then the weights; 2k - 1 of an RBF kernel whose bandwidth is the mean distance of training rows, no intercept."
+    "“Paper's algorithm” is Algorithm 1 as we have it: five random starts, 200 gradient steps on the basis, then the "
+    "weights; 2k - 1 of an RBF kernel whose bandwidth is the mean distance of training rows, no intercept."
 )
 
 
@@ -44,7 +45,7 @@ def paper_classifier(n_basis: int, kernel: str, seed: int) -> SPKMClassifier:
     )
 
 
-def paper_regressors(n_basis: int, seed: int, step: int = 1) -> Iterable[SPKMRegressor]:
+def paper_regressors(n_basis: int, seed: int, step: int = 1, restarts: int = RESTARTS) -> Iterable[SPKMRegressor]:
     """Return the paper's regressors, squared loss and five rounds, one for each strength of the penalty on c."""
     for strength in PAPER_GRID[::step]:
         yield SPKMRegressor(
@@ -52,9 +53,9 @@ def paper_regressors(n_basis: int, seed: int, step: int = 1) -> Iterable[SPKMReg
             kernel=Affine(RBF()),
             loss="squared",
             weight_penalty=SquaredL2(strength),
-            solver=Alternating(max_iter=5, basis_steps=BASIS_STEPS),
+            solver=Alternating(max_iter=ROUNDS, basis_steps=BASIS_STEPS // ROUNDS),
             start="random",
-            n_restarts=RESTARTS,
+            n_restarts=restarts,
             learn_bandwidth=False,
             fit_intercept=False,
             n_jobs=1,
