@@ -1,6 +1,6 @@
 # Everything runs in .venv, made on first use. `make help` lists the targets.
 .POSIX:
-.PHONY: help demo test lint bench clean
+.PHONY: help demo test lint bench reproduce clean
 
 BIN = .venv/bin
 
@@ -9,6 +9,7 @@ help:
 	@echo 'make test    lint, then all tests and docstring examples'
 	@echo 'make lint    ruff, import layers, types'
 	@echo 'make bench   the benchmarks (long)'
+	@echo 'make reproduce   the experiments of the paper into reproduction/ (hours; resumes)'
 	@echo 'make clean   remove .venv, caches and what the demo wrote'
 
 # The stamp makes the installation happen once, and again when the dependencies change.
@@ -32,6 +33,9 @@ test: lint
 
 bench: .venv/stamp
 	$(BIN)/python -m benchmarks
+
+reproduce: .venv/stamp
+	$(BIN)/spkm reproduce
 
 clean:
 	rm -rf .venv demo_output build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis

@@ -29,7 +29,7 @@ def test_list_says_what_is_needed(capsys):
     ("arguments", "says"),
     [
         ([], "COMMAND"),
-        (["reproduce", "tabel1"], "no experiment tabel1; choose from table1"),
+        (["reproduce", "tabel1"], "no experiment tabel1; choose from illustrations"),
         (["reproduce", "--seeds", "0"], "at least 1; got '0'"),
         (["reproduce", "--jobs", "two"], "at least 1; got 'two'"),
         (["reproduce", "--data", "/no/such/folder"], "no folder /no/such/folder"),

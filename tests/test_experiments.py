@@ -1,18 +1,22 @@
 """The engine of the experiments: every result is kept, nothing is done twice, nothing is lost in silence."""
 
 import csv
+import importlib
 import json
 import re
 
 import numpy as np
 import pytest
+from sklearn.datasets import load_breast_cancer, load_diabetes
 
-from spkm.experiments import EXPERIMENTS, Plan, Progress, Result, Results, Task, reproduce
-from spkm.experiments._blocks import Table
+from spkm.datasets import Dataset
+from spkm.experiments import EXPERIMENTS, Plan, Progress, Result, Results, Task, regression, reproduce
+from spkm.experiments._blocks import Figure, Table
 from spkm.experiments._data import some_rows, thirds
+from spkm.experiments._figures import files
 from spkm.experiments._runner import Work, execute, run_all
 from spkm.experiments._store import Store
-from spkm.experiments._tables import Line, comparison, paired_p, runs_csv
+from spkm.experiments._tables import Line, _signed, comparison, paired_p, runs_csv
 from tests import toy_experiment as toy
 
 
@@ -127,6 +131,7 @@ def test_a_comparison_pairs_by_split_and_says_who_is_best():
     table = comparison(Results(ours + good + bad), "made up", "T", lines, "accuracy", "accuracy %")
     assert [row[0] for row in table.rows] == ["ours", "good", "bad"]
     assert table.rows[0] == ["ours", "93.5 ± 2.4", "91.0", "+1.0", "0.008", "8"]
+    assert _signed(-0.01, "{:.1f}") == "0.0" and _signed(-0.1, "{:.1f}") == "-0.1"
     assert table.rows[1][3:5] == ["", ""] and table.notes[-1] == "Best competitor: good."
 
 
@@ -197,6 +202,7 @@ def test_the_page_needs_nothing_else(made):
     targets = re.findall(r"(?:src|href)=\"([^\"]*)\"", text)
     assert targets and all(target.startswith(("data:", "#")) for target in targets)
     assert "<script" not in text and "@import" not in text and "url(" not in text
+    assert "A quick run" in text and "seeds 0, 1, 2, 3, 4, 5, 6" in text and "Wilcoxon" in text
     assert "spkm reproduce --quick" in text and "numpy" in text and "Errors &amp; &lt;such&gt;." in text
 
 
@@ -245,3 +251,40 @@ def test_tasks_are_distinct_and_plain(experiment, quick):
         assert task.experiment == experiment.name
         json.dumps(task.settings)
         assert task.data.split(",")[0] in experiment.data or not experiment.data
+
+
+def rows_at_hand(name, folder):
+    """Return scikit-learn's own rows in the place of a data set: few of them, of the same kind."""
+    bunch = load_diabetes() if name in regression.EXPERIMENT.data else load_breast_cancer()
+    X, y = bunch.data[:90, :6], bunch.target[:90]
+    views = {view: X[:, 2 * k : 2 * k + 2] for k, view in enumerate(("fou", "zer", "mor", "kar"))}
+    if name == "uci_multiple_features":
+        return Dataset(name, X, np.where(y == 1, 4, 9), views=dict(views, kar=X))
+    return Dataset(name, X, y, groups=np.arange(90) // 5)
+
+
+@pytest.mark.parametrize("name", ["table1", "table2", "mkl", "regression", "landmarks", "sparsity", "simulated"])
+def test_an_experiment_reports_what_there_is(name, monkeypatch):
+    module = importlib.import_module(f"spkm.experiments.{name}")
+    for user in (module, importlib.import_module("spkm.experiments._binary")):
+        if hasattr(user, "loaded"):
+            monkeypatch.setattr(user, "loaded", rows_at_hand)
+    experiment = module.EXPERIMENT
+    tasks = list(experiment.tasks(Plan(quick=True, seeds=1), experiment.data[:1]))
+    some = [task for k, task in enumerate(tasks) if task.method != "SPKM, strict" and k % 3 == len(tasks) % 3]
+    results = [execute(task, experiment.run, None) for task in some]
+    assert [result.error for result in results if result.failed] == []
+    blocks = experiment.report(Results(results))
+    assert any(isinstance(block, Table) and block.rows for block in blocks)
+    for block in blocks:
+        if isinstance(block, Figure):
+            assert files(block.draw())["svg"].startswith(b"<?xml")
+
+
+def test_a_quick_run_without_any_data(tmp_path):
+    plan = Plan(quick=True, seeds=1, data=tmp_path)
+    chosen = [experiment for experiment in EXPERIMENTS if experiment.name in ("illustrations", "table1")]
+    outcome = reproduce(chosen, tmp_path / "out", plan)
+    assert outcome.failed == [] and len(outcome.skipped) == 4
+    text = outcome.page.read_text()
+    assert 'id="illustrations"' in text and "table1: ionosphere" in text and text.count("<img") == 2

@@ -13,7 +13,7 @@ from spkm.competitors import tuned
 from spkm.experiments._blocks import Table
 from spkm.experiments._data import loaded, some_rows, thirds
 from spkm.experiments._ours import best_on, candidate_classifiers, fitted_by_paper, paper_classifier
-from spkm.experiments._tables import TEST_NOTE, Line, comparison
+from spkm.experiments._tables import Line, comparison
 from spkm.experiments._tasks import Numbers, Plan, Results, Task
 
 TOGETHER = "early_diabetes, copies together"
@@ -83,7 +83,7 @@ def table(
 
     lines = [Line(name, entry(name), "competitor" in settings) for name, settings in methods.items()]
     more = {"vectors": "vectors", "columns": "columns"}
-    notes = [TEST_NOTE, *([NOTES[data]] if data in NOTES else [])]
+    notes = [NOTES[data]] if data in NOTES else []
     table = comparison(results, data, TITLES[data], lines, "accuracy", "accuracy %", more, notes=notes)
     heads = ["paper (vectors)" if head == "paper" else head for head in table.columns]
     return Table(table.title, heads, table.rows, table.notes)

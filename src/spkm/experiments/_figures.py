@@ -65,19 +65,15 @@ def panels(n: int, columns: int = 4, width: float = 2.9, height: float = 2.6, **
     return figure, axes[:n]
 
 
-def legend_below(figure: Any, axes: Iterable[Any], columns: int = 4) -> None:
+def legend_below(figure: Any, axes: Iterable[Any]) -> None:
     """Give a figure one legend for all panels, under them, where it hides nothing."""
     entries: dict[str, Any] = {}
     for axis in axes:
         for handle, label in zip(*axis.get_legend_handles_labels(), strict=True):
             entries.setdefault(label, handle)
-    figure.legend(
-        list(entries.values()),
-        list(entries),
-        loc="outside lower center",
-        ncols=min(columns, len(entries)),
-        frameon=False,
-    )
+    inches = 0.6 + 0.08 * max(map(len, entries))  # of an entry
+    columns = max(1, min(len(entries), int(figure.get_figwidth() / inches)))
+    figure.legend(list(entries.values()), list(entries), loc="outside lower center", ncols=columns, frameon=False)
 
 
 def styles(names: Sequence[str]) -> dict[str, dict[str, Any]]:

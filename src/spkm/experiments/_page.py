@@ -8,7 +8,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from spkm.experiments._blocks import Figure, Table
+from spkm.experiments._tables import TEST_NOTE
 from spkm.experiments._tasks import Experiment, Result
+
+QUICK_NOTE = "A quick run: few rows, splits and parameters. Its numbers say that everything works, and nothing else."
 
 STYLE = """
 body { font: 16px/1.5 system-ui, sans-serif; max-width: 72rem; margin: 2rem auto; padding: 0 1rem; color: #222; }
@@ -38,6 +41,8 @@ class Section:
         Of the tasks that were planned, as far as they are done.
     n_planned : int
         How many were planned.
+    quick : bool
+        Whether they are those of a quick run.
     skipped : mapping of str to str
         Data sets that were left out, and why.
     blocks : sequence of Table or Figure
@@ -51,6 +56,7 @@ class Section:
     date: str
     results: Sequence[Result]
     n_planned: int
+    quick: bool
     skipped: Mapping[str, str]
     blocks: Sequence[Table | Figure]
     images: Mapping[str, bytes] = field(default_factory=dict)
@@ -61,7 +67,8 @@ class Section:
         failed = [result for result in self.results if result.failed]
         absent = self.n_planned - len(self.results)
         warned = sum(bool(result.warnings) for result in self.results)
-        lines = [f"Skipped: {name}. {reason}" for name, reason in self.skipped.items()]
+        lines = [QUICK_NOTE] if self.quick else []
+        lines += [f"Skipped: {name}. {reason}" for name, reason in self.skipped.items()]
         if absent:
             lines.append(f"{absent} of {self.n_planned} runs are not done yet; the same command goes on with them.")
         lines += [f"Failed: {r.task}: {(r.error or '').splitlines()[-1]}" for r in failed]
@@ -70,9 +77,21 @@ class Section:
             lines.append(f"{warned} of {len(self.results)} runs gave warnings, such as {example}")
         return lines
 
+    @property
+    def about(self) -> str:
+        """The protocol, and how to read the tables."""
+        compares = any("Δ" in block.columns for block in self.blocks if isinstance(block, Table))
+        return f"{self.experiment.about} {TEST_NOTE}" if compares else self.experiment.about
+
+    @property
+    def origin(self) -> str:
+        """When it was run, and with which seeds."""
+        seeds = sorted({result.task.seed for result in self.results})
+        return f"{self.date}, seeds {', '.join(map(str, seeds))}"
+
     def markdown(self) -> str:
         """Return the report as Markdown; figures are files beside it."""
-        parts = [f"# {self.experiment.title}", self.experiment.about, f"`{self.command}`, {self.date}"]
+        parts = [f"# {self.experiment.title}", self.about, f"`{self.command}`, {self.origin}"]
         for block in self.blocks:
             if isinstance(block, Table):
                 parts.append(block.markdown().rstrip())
@@ -88,8 +107,8 @@ class Section:
         parts = [
             f'<section id="{name}">',
             f"<h2>{html.escape(self.experiment.title)}</h2>",
-            f"<p>{html.escape(self.experiment.about)}</p>",
-            f'<p class="notes"><code>{html.escape(self.command)}</code>, {html.escape(self.date)}; '
+            f"<p>{html.escape(self.about)}</p>",
+            f'<p class="notes"><code>{html.escape(self.command)}</code>, {html.escape(self.origin)}; '
             f"every run is in <code>{name}.csv</code></p>",
         ]
         if self.remarks:

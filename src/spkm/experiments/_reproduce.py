@@ -124,7 +124,9 @@ def write_report(experiments: Sequence[Experiment], out: Path, figures: bool) ->
                 for kind, content in drawn.items():
                     (out / f"{block.name}.{kind}").write_bytes(content)
                 images[block.name] = drawn["svg"]
-        section = Section(experiment, fields["command"], fields["date"], results, len(tasks), absent, blocks, images)
+        section = Section(
+            experiment, fields["command"], fields["date"], results, len(tasks), plan.quick, absent, blocks, images
+        )
         write_text(out / f"{experiment.name}.csv", runs_csv(results))
         write_text(out / f"{experiment.name}.md", section.markdown())
         sections.append(section)

@@ -120,12 +120,12 @@ def draw(results: Results, titles: Mapping[str, str], n_columns: Mapping[str, in
             x, mean = _points(results, data, name)
             axis.plot(x, mean, color=colour, marker=mark, ms=4, label=name)
         for name, (colour, line) in LEVELS.items():
-            values = results.values(data, name, "accuracy")
-            if len(values):
-                axis.axhline(values.mean(), color=colour, ls=line, lw=1.3, label=name)
+            if name in results.methods(data):
+                axis.axhline(results.mean(data, name, "accuracy"), color=colour, ls=line, lw=1.3, label=name)
         if data in n_columns:
             axis.axvline(n_columns[data], color=GREY, lw=0.8, ls=":", label="columns that matter")
         axis.set(xscale="symlog", xlabel="columns", ylabel="test accuracy [%]")
+        axis.set_xlim(left=0)
         axis.set_title(titles.get(data, data), fontsize=9)
         axis.xaxis.set_major_formatter("{x:.0f}")
     legend_below(figure, axes)
@@ -136,7 +136,7 @@ def _points(results: Results, data: str, name: str) -> tuple[np.ndarray, np.ndar
     """Return mean columns and mean accuracies, in the order of the columns."""
     if name == "SPKM, strict":
         of = [method for method in results.methods(data) if method.startswith(name)]
-        pairs = [[results.values(data, method, what).mean() for what in ("columns", "accuracy")] for method in of]
+        pairs = [[results.mean(data, method, what) for what in ("columns", "accuracy")] for method in of]
     else:
         curves = [list(results.by_seed(data, name, f"curve {what}").values()) for what in ("columns", "accuracies")]
         pairs = np.mean(np.array(curves, dtype=float), axis=1).T.tolist() if curves[0] else []

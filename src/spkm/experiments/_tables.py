@@ -14,6 +14,7 @@ from spkm.experiments._blocks import Table
 from spkm.experiments._tasks import Result, Results
 
 FEWEST_PAIRS = 6  # of fewer splits not even a unanimous verdict of the test is below 0.05
+#: For the readers of comparisons.
 TEST_NOTE = (
     "Δ is the mean difference, on the same splits, to the competitor that is best by its mean; p is the two-sided "
     f"Wilcoxon signed-rank test of it, given from {FEWEST_PAIRS} splits on. Splits share rows, which makes p too small."
@@ -150,4 +151,10 @@ def _against(ours: Mapping[int, float], theirs: Mapping[int, float], form: str) 
         return "", ""
     differences = np.array([ours[seed] - theirs[seed] for seed in both])
     p = f"{paired_p(differences):.3f}" if len(both) >= FEWEST_PAIRS else ""
-    return form.replace("{:", "{:+").format(differences.mean()), p
+    return _signed(float(differences.mean()), form), p
+
+
+def _signed(value: float, form: str) -> str:
+    """Return a number with its sign, but zero, also where it is rounded to it, without."""
+    text = form.replace("{:", "{:+").format(value)
+    return text if any(digit in text for digit in "123456789") else text[1:]

@@ -120,6 +120,11 @@ class Results:
         found = self.by_seed(data, method, measure)
         return np.array([found[seed] for seed in sorted(found)], dtype=float)
 
+    def mean(self, data: str, method: str, measure: str) -> float:
+        """Return the mean over the splits; NaN, which figures leave out, where there is no result yet."""
+        values = self.values(data, method, measure)
+        return float(values.mean()) if len(values) else float("nan")
+
 
 @dataclass(frozen=True)
 class Plan:

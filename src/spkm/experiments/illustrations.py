@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -25,7 +25,8 @@ VERSION = 1
 SEEDS = 10
 N_TRAIN, N_TEST, GRID = 50, 200, 60
 SIZES = {"classification": (1, 2, 5), "regression": (2, 5, 10)}
-MEASURES = {"classification": ("accuracy %", "{:.0f}"), "regression": ("error / variance", "{:.3f}")}
+MEASURES = {"classification": ("accuracy %", "{:.1f}"), "regression": ("error / variance", "{:.3f}")}
+PANEL_TITLES = {"classification": "{}: {:.0f} % right", "regression": "{}: error {:.2f} of the variance"}
 SHOWN_SEED = 0  # which is drawn
 
 
@@ -87,37 +88,38 @@ def report(results: Results) -> list[Table | Figure]:
     blocks: list[Table | Figure] = []
     for kind in results.data:
         head, form = MEASURES[kind]
-        rows = [
+        lines = [
             [
                 method,
                 mean_and_deviation(results.values(kind, method, "score"), form),
-                f"{results.values(kind, method, 'vectors').mean():.4g}",
+                f"{results.mean(kind, method, 'vectors'):.4g}",
             ]
             for method in results.methods(kind)
         ]
-        blocks.append(Table(f"{kind.capitalize()}, mean over seeds", ["method", head, "vectors"], rows))
+        blocks.append(Table(f"{kind.capitalize()}, mean over seeds", ["method", head, "vectors"], lines))
         caption = (
             f"{kind.capitalize()} with one RBF kernel for all. Diamonds are training rows; + and x are vectors of "
-            "positive and negative weight, larger for larger weights (not comparable between panels)."
+            "positive and negative weight, larger for larger weights (not comparable between panels); some may lie "
+            "outside."
         )
-        blocks.append(Figure(f"illustration_{kind}", caption, partial(draw, results, kind)))
+        shown = {
+            r.task.method: r.numbers or {} for r in results.all if r.task.data == kind and r.task.seed == SHOWN_SEED
+        }
+        if shown:
+            blocks.append(Figure(f"illustration_{kind}", caption, partial(draw, kind, shown)))
     return blocks
 
 
-def draw(results: Results, kind: str) -> Any:
-    """Return the surfaces of all methods."""
-    shown = {
-        r.task.method: r.numbers for r in results.all if r.task.data == kind and r.numbers and "surface" in r.numbers
-    }
+def draw(kind: str, shown: Mapping[str, Numbers]) -> Any:
+    """Return the surfaces of all methods, by their names."""
     X, y = rows(kind, SHOWN_SEED)
     (left, bottom), (right, top) = _limits(X)
     figure, axes = panels(len(shown), columns=4, width=3.0, height=2.7, sharex=True, sharey=True)
-    head, form = MEASURES[kind]
     for axis, (method, numbers) in zip(axes, shown.items(), strict=True):
         surface = np.reshape(numbers["surface"], (GRID, GRID))
-        most = np.abs(surface).max()
+        most = np.abs(surface).max() if kind == "classification" else np.abs(y).max()
         box = {"extent": (left, right, bottom, top), "origin": "lower", "aspect": "auto"}
-        axis.imshow(surface, cmap="PuOr", vmin=-most, vmax=most, alpha=0.7, **box)
+        image = axis.imshow(surface, cmap="PuOr", vmin=-most, vmax=most, alpha=0.7, **box)
         if kind == "classification":
             axis.contour(surface, levels=[0.0], colors=BLACK, linewidths=1, extent=(left, right, bottom, top))
             colours: Any = np.where(y[:N_TRAIN] == 1, BLUE, ORANGE)
@@ -129,10 +131,12 @@ def draw(results: Results, kind: str) -> Any:
         sizes = 25 + 120 * np.abs(weights) / np.abs(weights).max()
         for sign, mark in ((weights > 0, "+"), (weights <= 0, "x")):
             axis.scatter(*basis[sign].T, s=sizes[sign], c=BLACK, marker=mark, linewidths=1.3)
-        axis.set_title(f"{method}: {form.format(numbers['score'])} {head}", fontsize=8)
+        axis.set_title(PANEL_TITLES[kind].format(method, numbers["score"]), fontsize=8)
         axis.set(xlim=(left, right), ylim=(bottom, top), xlabel="$x_1$")
         axis.grid(False)
     axes[0].set_ylabel("$x_2$")
+    if kind == "regression":
+        figure.colorbar(image, ax=axes, label="$y$")
     return figure
 
 

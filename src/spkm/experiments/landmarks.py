@@ -95,16 +95,17 @@ def draw(results: Results) -> Any:
     for axis, machine in zip(axes, MACHINES, strict=True):
         for data, style in styles(results.data).items():
             learned, centres = (
-                np.array([results.values(data, f"{rule}, R = {R}", machine).mean() for R in sizes])
+                np.array([results.mean(data, f"{rule}, R = {R}", machine) for R in sizes])
                 for rule in ("learned", "k-means")
             )
             axis.plot(sizes, learned - centres, ms=4, label=TITLES[data], **style)
         axis.axhline(0, color=BLACK, lw=0.8)
-        axis.set(xscale="log", xlabel="landmarks", title=machine)
+        axis.set(xscale="log", xlabel="landmarks")
+        axis.set_title(machine, fontsize=9)
         axis.set_xticks(sizes, labels=[str(R) for R in sizes])
         axis.minorticks_off()
     axes[0].set_ylabel("learned - k-means [points of accuracy]")
-    legend_below(figure, axes, columns=2)
+    legend_below(figure, axes)
     return figure
 
 

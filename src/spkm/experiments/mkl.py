@@ -16,7 +16,7 @@ from spkm.competitors import SignClassifier, tuned
 from spkm.experiments._blocks import Table
 from spkm.experiments._data import loaded, thirds
 from spkm.experiments._ours import BASIS_STEPS, PAPER_GRID, RESTARTS, best_on, fitted_by_paper
-from spkm.experiments._tables import TEST_NOTE, Line, comparison
+from spkm.experiments._tables import Line, comparison
 from spkm.experiments._tasks import Experiment, Numbers, Plan, Results, Task
 from spkm.kernels import RBF, Affine
 from spkm.penalties import L1, RKHSNorm
@@ -118,7 +118,6 @@ def report(results: Results) -> list[Table]:
         more = {f"used {view}": f"{view} used" for view in views.split("+")}
         usage = ", ".join(f"{n} of {view}" for view, n in zip(views.split("+"), used, strict=True))
         notes = [
-            TEST_NOTE,
             f"“Used” counts vectors whose weight is not zero, of two for each view; the paper's: {usage}.",
         ]
         title = f"{views}: {TITLES[name]}"

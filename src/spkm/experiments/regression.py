@@ -15,7 +15,7 @@ from spkm.experiments._data import loaded, some_rows, thirds
 from spkm.experiments._figures import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, RED, SKY, legend_below, panels
 from spkm.experiments._ours import best_on, paper_regressors
 from spkm.experiments._ridge import ridge_on
-from spkm.experiments._tables import TEST_NOTE, Line, comparison
+from spkm.experiments._tables import Line, comparison
 from spkm.experiments._tasks import Experiment, Numbers, Plan, Results, Task
 
 NAME = "regression"
@@ -23,6 +23,8 @@ VERSION = 1
 SPLITS = 10
 SIZES = (1, 2, 5, 10, 20, 50)
 PAPER_SIZES = (1, 5, 20)
+WIDE_RANGE = 3  # of errors, from which on they are drawn on a logarithmic scale
+TICKS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
 BY_SUBJECT = "parkinsons_telemonitoring, by subject"
 TITLES = {
     "parkinsons_telemonitoring": "Parkinson's, motor UPDRS, random split",
@@ -108,7 +110,7 @@ def report(results: Results) -> list[Table | Figure]:
     blocks: list[Table | Figure] = []
     for data in results.data:
         lines = [Line(method, competitor=method in LEVELS) for method in results.methods(data)]
-        notes = [TEST_NOTE, *([NOTES[data]] if data in NOTES else [])]
+        notes = [NOTES[data]] if data in NOTES else []
         more = {"squared error": "mean squared error"}
         blocks.append(
             comparison(results, data, TITLES[data], lines, "error", "error / variance", more, "{:.3f}", False, notes)
@@ -136,14 +138,18 @@ def draw(results: Results) -> Any:
                 spread = np.array([values.std() for values in found.values()])
                 axis.fill_between(list(found), mean - spread, mean + spread, color=colour, alpha=0.15, lw=0)
         for name, (colour, line) in LEVELS.items():
-            values = results.values(data, name, "error")
-            if len(values):
-                axis.axhline(values.mean(), color=colour, ls=line, lw=1.3, label=name)
+            if name in results.methods(data):
+                axis.axhline(results.mean(data, name, "error"), color=colour, ls=line, lw=1.3, label=name)
         axis.axhline(1.0, color=GREY, lw=0.6)
-        axis.set(xscale="log", yscale="log", xlabel="vectors", ylabel="squared error / variance")
+        low, high = axis.dataLim.intervaly
+        wide = high > WIDE_RANGE * low
+        axis.set(xscale="log", yscale="log" if wide else "linear", xlabel="vectors", ylabel="squared error / variance")
         axis.set_title(TITLES[data], fontsize=9)
         axis.set_xticks(SIZES, labels=[str(R) for R in SIZES])
         axis.minorticks_off()
+        if wide:
+            axis.set_yticks([tick for tick in TICKS if low / 1.2 < tick < 1.2 * high])
+            axis.minorticks_off()
         axis.yaxis.set_major_formatter("{x:g}")
     legend_below(figure, axes)
     return figure

@@ -11,7 +11,7 @@ from spkm.competitors import tuned
 from spkm.datasets import make_sparse_relation
 from spkm.experiments import _sparsity
 from spkm.experiments._blocks import Figure, Table
-from spkm.experiments._tables import TEST_NOTE, Line, comparison
+from spkm.experiments._tables import Line, comparison
 from spkm.experiments._tasks import Experiment, Numbers, Plan, Results, Task
 
 NAME = "simulated"
@@ -60,9 +60,10 @@ def report(results: Results) -> list[Table | Figure]:
         of = results.methods(data)
         lines = [Line(method, competitor=not method.startswith("SPKM") and method != ORACLE) for method in of]
         more = {"columns": "columns", "precision": "precision", "recall": "recall"}
-        notes = [TEST_NOTE, *_sparsity.NOTES]
         blocks.append(
-            comparison(results, data, RELATIONS[data], lines, "accuracy", "accuracy %", more, "{:.1f}", notes=notes)
+            comparison(
+                results, data, RELATIONS[data], lines, "accuracy", "accuracy %", more, "{:.1f}", notes=_sparsity.NOTES
+            )
         )
     known = {data: results.values(data, ORACLE, "relevant columns") for data in results.data}
     matter = {data: int(values[0]) for data, values in known.items() if len(values)}

@@ -8,7 +8,7 @@ from pathlib import Path
 from spkm.experiments import _sparsity
 from spkm.experiments._blocks import Figure, Table
 from spkm.experiments._data import loaded, some_rows, thirds
-from spkm.experiments._tables import TEST_NOTE, Line, comparison
+from spkm.experiments._tables import Line, comparison
 from spkm.experiments._tasks import Experiment, Numbers, Plan, Results, Task
 
 NAME = "sparsity"
@@ -49,9 +49,10 @@ def report(results: Results) -> list[Table | Figure]:
     blocks: list[Table | Figure] = []
     for data in results.data:
         lines = [Line(method, competitor=not method.startswith("SPKM")) for method in results.methods(data)]
-        notes = [TEST_NOTE, *_sparsity.NOTES]
         more = {"columns": "columns"}
-        blocks.append(comparison(results, data, TITLES[data], lines, "accuracy", "accuracy %", more, notes=notes))
+        blocks.append(
+            comparison(results, data, TITLES[data], lines, "accuracy", "accuracy %", more, notes=_sparsity.NOTES)
+        )
     caption = "Test accuracy against the number of columns; means over the splits."
     return [*blocks, Figure("sparsity", caption, lambda: _sparsity.draw(results, TITLES, {}))]
 

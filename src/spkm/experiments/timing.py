@@ -98,13 +98,16 @@ def draw(results: Results) -> Any:
         slope = _slope(results, name)
         axis.plot(n, seconds, ms=4, label=f"{name} (slope {slope})" if slope else name, **style)
     axis.set(xscale="log", yscale="log", xlabel="training rows", ylabel="time of a fit [s]")
-    legend_below(figure, [axis], columns=2)
+    axis.minorticks_off()
+    axis.set_xticks([int(n) for n in results.data], labels=[f"{int(n):,}" for n in results.data])
+    axis.yaxis.set_major_formatter("{x:g}")
+    legend_below(figure, [axis])
     return figure
 
 
 def _times(results: Results, name: str) -> tuple[np.ndarray, np.ndarray]:
     of = [n for n in results.data if name in results.methods(n)]
-    return np.array([int(n) for n in of]), np.array([results.values(n, name, "fit seconds").mean() for n in of])
+    return np.array([int(n) for n in of]), np.array([results.mean(n, name, "fit seconds") for n in of])
 
 
 def _slope(results: Results, name: str) -> str:
