@@ -29,6 +29,8 @@ class Scaling:
 
     def __call__(self, X: Any) -> Any:
         """Return scaled rows, a new array of X's own kind and dtype."""
+        if sparse.issparse(X) and np.any(self.center):
+            X = X.toarray()  # the model was fitted on dense rows: centred, these have no zeros left
         if sparse.issparse(X):
             scaled = sparse.csr_array(X, copy=True)
             scaled.data = (scaled.data / self.scale[scaled.indices]).astype(X.dtype)
