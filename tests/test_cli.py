@@ -1,5 +1,8 @@
 """The command line: what it says, and what it returns."""
 
+import tomllib
+from pathlib import Path
+
 import pytest
 
 from spkm.cli import main
@@ -10,6 +13,11 @@ from tests import toy_experiment as toy
 @pytest.fixture
 def only_toys(monkeypatch):
     monkeypatch.setattr("spkm.cli.EXPERIMENTS", (toy.TOY, toy.LACKS_DATA))
+
+
+def test_the_command_is_ours():
+    project = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text())["project"]
+    assert project["scripts"] == {"spkm": "spkm.cli:main"}
 
 
 def test_help_names_every_experiment(capsys):
@@ -57,8 +65,9 @@ def test_failures_are_in_the_exit_code(only_toys, monkeypatch, tmp_path, capsys)
     assert code == 1 and "2 runs failed" in capsys.readouterr().err
 
 
-def test_ctrl_c_says_how_to_go_on(monkeypatch, tmp_path, capsys):
-    interrupted = toy.Experiment("toy", "Toy", "Ends early.", toy.tasks, toy.interrupt_parent, toy.report)
+@pytest.mark.parametrize("run", [toy.interrupt_parent, toy.terminate_parent])
+def test_ctrl_c_says_how_to_go_on(run, monkeypatch, tmp_path, capsys):
+    interrupted = toy.Experiment("toy", "Toy", "Ends early.", toy.tasks, run, toy.report)
     monkeypatch.setattr("spkm.cli.EXPERIMENTS", (interrupted,))
     options = ["toy", "--no-figures", "--quiet", "--jobs", "1", "--out", str(tmp_path)]
     assert main(["reproduce", *options]) == 130

@@ -63,12 +63,17 @@ def die_on_one(task, folder):
     return {"seed": task.seed}
 
 
-def interrupt_parent(task, folder):
-    """Do as Ctrl-C does, once two tasks are done."""
+def interrupt_parent(task, folder, number=signal.SIGINT):
+    """Do as Ctrl-C does, once the tasks of two seeds are done."""
     if task.seed == 2:
-        os.kill(multiprocessing.parent_process().pid, signal.SIGINT)
+        os.kill(multiprocessing.parent_process().pid, number)
         time.sleep(60)
     return {"seed": task.seed}
+
+
+def terminate_parent(task, folder):
+    """Do as a scheduler does whose patience is at an end."""
+    return interrupt_parent(task, folder, signal.SIGTERM)
 
 
 def warn(task, folder):

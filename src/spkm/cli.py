@@ -5,9 +5,12 @@ from __future__ import annotations
 import argparse
 import os
 import shlex
+import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import spkm
 from spkm.experiments import EXPERIMENTS, Plan, PlotExtraMissing, Progress, reproduce
@@ -32,9 +35,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     download = not options.quick if options.download is None else options.download
     plan = Plan(options.quick, options.seeds, options.data, download)
     try:
-        outcome = reproduce(
-            chosen, options.out, plan, options.jobs, options.figures, command, Progress(options.quiet), EXPERIMENTS
-        )
+        with _terminated_as_interrupted():
+            outcome = reproduce(
+                chosen, options.out, plan, options.jobs, options.figures, command, Progress(options.quiet), EXPERIMENTS
+            )
     except PlotExtraMissing as error:
         print(f"spkm: {error}", file=sys.stderr)
         return 2
@@ -47,6 +51,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"{len(outcome.failed)} runs failed and will be tried again by: {command}", file=sys.stderr)
     print(outcome.page)
     return 1 if outcome.failed else 0
+
+
+@contextmanager
+def _terminated_as_interrupted() -> Iterator[None]:
+    """Answer the signal by which schedulers end a program as Ctrl-C: processes end, and the report is written."""
+
+    def interrupt(number: int, frame: Any) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGTERM, interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def _parser() -> argparse.ArgumentParser:

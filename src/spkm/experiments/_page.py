@@ -138,7 +138,7 @@ def page(sections: Sequence[Section], facts: Mapping[str, str], skipped: Mapping
     facts : mapping of str to str
         Versions and the machine.
     skipped : mapping of str to str
-        Experiments that did not run, and why.
+        Experiments and data sets that this call left out, and why.
     """
     links = "".join(
         f'<li><a href="#{html.escape(s.experiment.name)}">{html.escape(s.experiment.title)}</a></li>' for s in sections
@@ -157,7 +157,7 @@ def page(sections: Sequence[Section], facts: Mapping[str, str], skipped: Mapping
 &ldquo;paper&rdquo; holds the paper&rsquo;s number, whatever ours is; it gives no splits, so the two are of different
 rows of the same data.</p>
 <ul>{links}</ul>
-{f'<p>Not run:</p><ul class="problem">{absent}</ul>' if absent else ""}
+{f'<p>Skipped:</p><ul class="problem">{absent}</ul>' if absent else ""}
 {chr(10).join(section.html() for section in sections)}
 <h2>Made with</h2>
 <table><tbody>{versions}</tbody></table>

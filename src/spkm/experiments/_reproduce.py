@@ -20,7 +20,7 @@ from spkm.experiments._progress import Progress
 from spkm.experiments._runner import Work, run_all
 from spkm.experiments._store import Store, write_text
 from spkm.experiments._tables import runs_csv
-from spkm.experiments._tasks import Experiment, Plan, Result, Results, Task
+from spkm.experiments._tasks import Experiment, Plan, Result, Results
 
 PLANS = "plans.json"
 LIBRARIES = ("numpy", "scipy", "scikit-learn", "matplotlib")
@@ -76,12 +76,14 @@ def reproduce(
     work: list[Work] = []
     chosen = []
     for experiment in experiments:
-        tasks, reasons = planned(experiment, plan)
-        skipped |= {f"{experiment.name}: {name}": reason for name, reason in reasons.items()}
-        if tasks:
+        absent = absent_sets(experiment, plan)
+        skipped |= {f"{experiment.name}: {name}": reason for name, reason in absent.items()}
+        sets = [name for name in experiment.data if name not in absent]
+        if sets or not experiment.data:
             chosen.append(experiment)
-            work += [Work(task, experiment.run, experiment.alone) for task in tasks]
-            plans[experiment.name] = {**_as_json(plan), "command": command, "date": date}
+            work += [Work(task, experiment.run, experiment.alone) for task in experiment.tasks(plan, sets)]
+            asked = {"quick": plan.quick, "seeds": plan.seeds, "sets": sets, "skipped": absent}
+            plans[experiment.name] = {**asked, "command": command, "date": date}
     write_text(out / PLANS, json.dumps(plans, indent=1))
     try:
         run_all(work, store, jobs, plan.data, progress)
@@ -93,14 +95,10 @@ def reproduce(
     return Outcome(out / "index.html", skipped, [result for result in results if result.failed])
 
 
-def planned(experiment: Experiment, plan: Plan) -> tuple[list[Task], dict[str, str]]:
-    """Return the tasks of an experiment, and the data sets that are absent with the reasons."""
+def absent_sets(experiment: Experiment, plan: Plan) -> dict[str, str]:
+    """Return the data sets of an experiment that cannot be had, and why."""
     reasons = {name: absence(name, plan.data, plan.download) for name in experiment.data}
-    absent = {name: reason for name, reason in reasons.items() if reason is not None}
-    there = [name for name in experiment.data if name not in absent]
-    if experiment.data and not there:
-        return [], absent
-    return list(experiment.tasks(plan, there)), absent
+    return {name: reason for name, reason in reasons.items() if reason is not None}
 
 
 def write_report(experiments: Sequence[Experiment], out: Path, figures: bool) -> list[Section]:
@@ -112,8 +110,7 @@ def write_report(experiments: Sequence[Experiment], out: Path, figures: bool) ->
         if experiment.name not in plans:
             continue
         fields = plans[experiment.name]
-        plan = Plan(fields["quick"], fields["seeds"], None if fields["data"] is None else Path(fields["data"]))
-        tasks, absent = planned(experiment, plan)
+        tasks = list(experiment.tasks(Plan(fields["quick"], fields["seeds"]), fields["sets"]))
         results = [found[task.key] for task in tasks if task.key in found]
         finished = Results(results)
         blocks = experiment.report(finished) if finished.all else []
@@ -125,7 +122,15 @@ def write_report(experiments: Sequence[Experiment], out: Path, figures: bool) ->
                     (out / f"{block.name}.{kind}").write_bytes(content)
                 images[block.name] = drawn["svg"]
         section = Section(
-            experiment, fields["command"], fields["date"], results, len(tasks), plan.quick, absent, blocks, images
+            experiment,
+            fields["command"],
+            fields["date"],
+            results,
+            len(tasks),
+            fields["quick"],
+            fields["skipped"],
+            blocks,
+            images,
         )
         write_text(out / f"{experiment.name}.csv", runs_csv(results))
         write_text(out / f"{experiment.name}.md", section.markdown())
@@ -152,7 +157,3 @@ def facts() -> dict[str, str]:
 def _read_plans(out: Path) -> dict[str, Any]:
     path = out / PLANS
     return json.loads(path.read_text()) if path.exists() else {}
-
-
-def _as_json(plan: Plan) -> dict[str, Any]:
-    return {"quick": plan.quick, "seeds": plan.seeds, "data": None if plan.data is None else str(plan.data.resolve())}

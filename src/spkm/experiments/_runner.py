@@ -10,6 +10,7 @@ import traceback
 import warnings
 from collections import Counter, deque
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from time import perf_counter
@@ -80,7 +81,8 @@ class _Worker:
 
     def give(self, work: Work) -> None:
         self.task = work.task
-        self.connection.send((work.task, work.run))
+        with suppress(ConnectionError):  # of a process that is dead already: take() tells
+            self.connection.send((work.task, work.run))
 
     def take(self) -> Result:
         """Return the result; a dead process is one, too."""
