@@ -25,6 +25,8 @@ NOTES = (
     "“Strict” reads no column but those it counts. The paper's algorithm with an RBF kernel does: a zero in all of its "
     "vectors does not take a column out of a distance, so that its columns are counted in the paper's sense only, "
     "those where some vector is not zero.",
+    "With the cosine loss, which ignores the length of c, the l1 ball hardly forces zeros: two vectors close together "
+    "with large opposite weights predict what two far apart do, so that every radius leaves room for all columns.",
     "Of a curve (paper's algorithm, Lasso) the table has the point that is best on the validation rows.",
 )
 

@@ -104,7 +104,7 @@ def draw(results: Results) -> Any:
         axis.set_title(machine, fontsize=9)
         axis.set_xticks(sizes, labels=[str(R) for R in sizes])
         axis.minorticks_off()
-    axes[0].set_ylabel("learned - k-means [points of accuracy]")
+    axes[0].set_ylabel("learned - k-means [points]")
     legend_below(figure, axes)
     return figure
 
