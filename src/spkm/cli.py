@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import spkm
-from spkm.experiments import EXPERIMENTS, Plan, PlotExtraMissing, Progress, reproduce
+from spkm.experiments import EXPERIMENTS, Plan, PlotExtraMissing, Progress, by_reason, reproduce
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -45,8 +45,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         print(f"\nStopped. All finished runs are in {options.out}; go on with: {command}", file=sys.stderr)
         return 130
-    for name, reason in outcome.skipped.items():
-        print(f"skipped {name}: {reason}", file=sys.stderr)
+    for line in by_reason(outcome.skipped):
+        print(f"skipped {line}", file=sys.stderr)
     if outcome.failed:
         print(f"{len(outcome.failed)} runs failed and will be tried again by: {command}", file=sys.stderr)
     print(outcome.page)

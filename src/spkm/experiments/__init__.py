@@ -13,6 +13,7 @@ from spkm.experiments import (
     timing,
 )
 from spkm.experiments._figures import PlotExtraMissing
+from spkm.experiments._page import by_reason
 from spkm.experiments._progress import Progress
 from spkm.experiments._reproduce import Outcome, reproduce
 from spkm.experiments._tasks import Experiment, Plan, Result, Results, Task
@@ -41,5 +42,6 @@ __all__ = [
     "Result",
     "Results",
     "Task",
+    "by_reason",
     "reproduce",
 ]

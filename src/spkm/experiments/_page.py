@@ -22,7 +22,7 @@ th:first-child, td:first-child { text-align: left; }
 thead th { border-bottom: 2px solid #222; } tbody tr:nth-child(even) { background: #f4f4f4; }
 .wide { overflow-x: auto; } figure { margin: 1.5rem 0; } figure img { max-width: 100%; }
 figcaption, .notes { font-size: 0.9rem; color: #555; }
-.problem { border-left: 4px solid #D55E00; padding-left: 0.8rem; }
+.problem { border-left: 4px solid #D55E00; padding-left: 1.8rem; }
 code { background: #f4f4f4; padding: 0 0.2rem; }
 """
 
@@ -128,6 +128,20 @@ class Section:
         return "\n".join([*parts, "</section>"])
 
 
+def by_reason(skipped: Mapping[str, str]) -> list[str]:
+    """Return a line for each reason: what was skipped for it, and the reason.
+
+    Examples
+    --------
+    >>> by_reason({"table1: a": "no file", "table2: a": "no file", "table2: b": "broken"})
+    ['table1: a; table2: a. no file', 'table2: b. broken']
+    """
+    names: dict[str, list[str]] = {}
+    for name, reason in skipped.items():
+        names.setdefault(reason, []).append(name)
+    return [f"{'; '.join(of)}. {reason}" for reason, of in names.items()]
+
+
 def page(sections: Sequence[Section], facts: Mapping[str, str], skipped: Mapping[str, str]) -> str:
     """Return the page.
 
@@ -144,7 +158,7 @@ def page(sections: Sequence[Section], facts: Mapping[str, str], skipped: Mapping
         f'<li><a href="#{html.escape(s.experiment.name)}">{html.escape(s.experiment.title)}</a></li>' for s in sections
     )
     versions = "".join(f"<tr><td>{html.escape(k)}</td><td>{html.escape(v)}</td></tr>" for k, v in facts.items())
-    absent = "".join(f"<li>{html.escape(name)}: {html.escape(reason)}</li>" for name, reason in skipped.items())
+    absent = "".join(f"<li>{html.escape(line)}</li>" for line in by_reason(skipped))
     title = "Learning primal-dual sparse kernel machines, reproduced"
     return f"""<!DOCTYPE html>
 <html lang="en">

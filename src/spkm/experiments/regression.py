@@ -87,7 +87,7 @@ def run(task: Task, folder: Path | None) -> Numbers:
     train, validation, test = thirds(len(y), task.seed, groups)
     model = _fitted(task, X, y, train, validation)
     error = float(np.mean(np.square(model.predict(X[test]) - y[test])))
-    return {"error": error / float(y[test].var()), "squared error": error}
+    return {"error": error / float(y[test].var()), "squared error": error, "rows": len(y)}
 
 
 def _fitted(task: Task, X: np.ndarray, y: np.ndarray, train: np.ndarray, validation: np.ndarray) -> Any:
@@ -112,7 +112,7 @@ def report(results: Results) -> list[Table | Figure]:
     for data in results.data:
         lines = [Line(method, competitor=method in LEVELS) for method in results.methods(data)]
         notes = [NOTES[data]] if data in NOTES else []
-        more = {"squared error": "mean squared error"}
+        more = {"squared error": "mean squared error", "rows": "rows in all"}
         blocks.append(
             comparison(results, data, TITLES[data], lines, "error", "error / variance", more, "{:.3f}", False, notes)
         )
