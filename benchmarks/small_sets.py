@@ -30,9 +30,12 @@ def on_third(X: np.ndarray, y: np.ndarray, train: np.ndarray, validation: np.nda
     return SPKMClassifier(10, random_state=seed).fit(X[train], y[train])
 
 
-def chosen_of_half(X: np.ndarray, y: np.ndarray, train: np.ndarray, validation: np.ndarray, seed: int) -> Any:
+def chosen_of_half(
+    params: dict[str, Any], X: np.ndarray, y: np.ndarray, train: np.ndarray, validation: np.ndarray, seed: int
+) -> Any:
     """Return a model of at most half of the columns, fitted on the training third."""
-    return chosen_on_validation(X, y, train, validation, max_basis=10, max_features=X.shape[1] // 2, random_state=seed)
+    most = X.shape[1] // 2
+    return chosen_on_validation(X, y, train, validation, max_features=most, random_state=seed, **params)
 
 
 def on_both(model: Any, X: np.ndarray, y: np.ndarray, train: np.ndarray, validation: np.ndarray, seed: int) -> Any:
@@ -44,7 +47,13 @@ def on_both(model: Any, X: np.ndarray, y: np.ndarray, train: np.ndarray, validat
 
 #: In pairs: on all columns, and models that select.
 PROTOCOLS: list[tuple[Fit, dict[str, Fit]]] = [
-    (on_third, {"third, SPKMClassifierCV(max_basis=10)": chosen_of_half}),
+    (
+        on_third,
+        {
+            "third, SPKMClassifierCV(max_basis=10)": partial(chosen_of_half, {"max_basis": 10}),
+            "third, the same with kernel='rbf', n_basis=10": partial(chosen_of_half, {"kernel": "rbf", "n_basis": 10}),
+        },
+    ),
     (
         partial(on_both, SPKMClassifier(10)),
         {
