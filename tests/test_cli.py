@@ -66,7 +66,7 @@ def test_failures_are_in_the_exit_code(only_toys, monkeypatch, tmp_path, capsys)
 
 
 @pytest.mark.parametrize("run", [toy.interrupt_parent, toy.terminate_parent])
-def test_ctrl_c_says_how_to_go_on(run, monkeypatch, tmp_path, capsys):
+def test_ctrl_c_says_how_to_go_on(run, ctrl_c, monkeypatch, tmp_path, capsys):
     interrupted = toy.Experiment("toy", "Toy", "Ends early.", toy.tasks, run, toy.report)
     monkeypatch.setattr("spkm.cli.EXPERIMENTS", (interrupted,))
     options = ["toy", "--no-figures", "--quiet", "--jobs", "1", "--out", str(tmp_path)]

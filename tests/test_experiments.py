@@ -91,7 +91,7 @@ def test_a_dying_process_fails_its_task_alone(store):
     assert "-9" in results[1].error
 
 
-def test_ctrl_c_keeps_what_is_finished(store):
+def test_ctrl_c_keeps_what_is_finished(store, ctrl_c):
     with pytest.raises(KeyboardInterrupt):
         run_all(work(toy.interrupt_parent, range(4)), store)
     assert sorted(r.task.seed for r in store.load().values()) == [0, 1]
