@@ -202,7 +202,7 @@ def weigh_views():
     pruned = SPKMClassifier(
         n_basis=2, views=views, weight_penalty=[RKHSNorm(), L1(0.005)], n_restarts=3, tol=1e-3, random_state=0
     ).fit(X_train, y_train)
-    print("The same data as three views, two vectors each, and with an l1 penalty on the weights:\n")
+    print("The breast cancer data as three views, two vectors each, and with an l1 penalty on the weights:\n")
     for name, usage in plain.view_usage_.items():
         kept = pruned.view_usage_[name]
         with_l1 = f"l1 keeps {kept.n_used} of 2 ({100 * kept.share:.0f} % of f)"
