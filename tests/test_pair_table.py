@@ -10,7 +10,7 @@ from spkm.model import PreimageModel, Term, View
 from spkm.objective import Objective
 from spkm.penalties import L1, Evidence, RKHSNorm, SquaredL2
 from spkm.profiled import EvidenceObjective, VariableProjection
-from spkm.sources import ArraySource, PairSource, PairTable, Scaling, fit_scaling
+from spkm.sources import ArraySource, PairSource, PairTable, fit_scaling
 
 N, D_LEFT, D_RIGHT = 60, 4, 3
 LEFT, RIGHT = np.arange(D_LEFT), np.arange(D_LEFT, D_LEFT + D_RIGHT)
@@ -96,8 +96,7 @@ def test_the_least_values_are_those_of_the_entities():
 def test_entities_are_scaled_as_the_table_would_be():
     X = table()
     weight = np.random.default_rng(2).random(N)
-    counts = [np.bincount(X.pairs[:, k], weight, len(t)) for k, t in enumerate((X.left, X.right))]
-    scaling = Scaling.joined(fit_scaling(X.left, counts[0], False), fit_scaling(X.right, counts[1], False))
+    scaling = X.fit_scaling(weight, False)
     expected = fit_scaling(X.toarray(), weight, False)
     np.testing.assert_allclose(scaling.center, expected.center)
     np.testing.assert_allclose(scaling.scale, expected.scale)

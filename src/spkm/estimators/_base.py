@@ -108,7 +108,7 @@ class BaseSPKM(SelectingMixin, TableMixin, CallbackSupportMixin, BaseEstimator):
         """Return the search that the parameters ask for, and the rows it is for: X, targets, weights."""
         loss, terms = self._loss(y), self._asked_terms(X)
         X, Y, weight, _ = self._checked_table(X, y, sample_weight, loss, terms, None)
-        X, Y, weight = merged_rows(X, Y, weight)
+        X, Y, weight = self._merged(X, Y, weight)
         Y = self._standardized(Y, weight, loss)
         splits = dealt_folds(Y, loss, generator(self.random_state))
         candidates = candidates_for(self, terms, loss, Y.shape[1])
@@ -156,7 +156,7 @@ class BaseSPKM(SelectingMixin, TableMixin, CallbackSupportMixin, BaseEstimator):
     ) -> tuple[ArraySource, Scaling | None]:
         """Return the rows as a source, and the scaling that it applies."""
         scaling = scaling_for(terms, self.scale, X, weight)
-        return ArraySource(X, Y, weight, scaling), scaling
+        return self._rows_source(X, scaling, Y, weight), scaling
 
     def _fit_given(
         self,

@@ -12,11 +12,11 @@ from sklearn.utils.validation import _get_feature_names, check_array, check_is_f
 
 from spkm.estimators._classifier import SPKMClassifier, has_probabilities
 from spkm.estimators._regressor import SPKMRegressor
-from spkm.estimators._table import canonical, columns_of_counts, need_numbers
+from spkm.estimators._table import canonical, need_numbers
 from spkm.estimators._views import check_learns, check_vectors, named_columns, one_for_each
 from spkm.kernels import KERNELS
 from spkm.model import Term, View
-from spkm.sources import PairSource, PairTable, Scaling, fit_scaling
+from spkm.sources import PairSource, PairTable, Scaling
 
 SIDES = ("left", "right")
 
@@ -77,7 +77,8 @@ class _PairwiseMixin:
             for side, table, asked in zip(SIDES, (left, right), (self.left_views, self.right_views), strict=True)
         ]
         tables = self._entities(left, "left", True), self._entities(right, "right", True)
-        super().fit(_pair_table(tables, _checked_pairs(self, pairs, tables, reset=True)), y, sample_weight)  # type: ignore[misc]
+        table = _pair_table(tables, _checked_pairs(self, pairs, tables, reset=True))
+        super().fit(table, y, sample_weight)  # type: ignore[misc]
         self._tables = tables
         return self
 
@@ -156,23 +157,13 @@ class _PairwiseMixin:
         kept = kept[np.lexsort((X.pairs[kept, 1], X.pairs[kept, 0]))]
         return X[kept].named_alone(), Y[kept], weight[kept]
 
-    def _source(
-        self, X: PairTable, Y: np.ndarray | None, weight: np.ndarray | None, terms: tuple[Term, ...]
-    ) -> tuple[PairSource, Scaling | None]:
-        scaling = None
-        if weight is not None and (isinstance(self.scale, str) or self.scale):
-            parts = []
-            for k, table in enumerate((X.left, X.right)):
-                by_entity = np.bincount(X.pairs[:, k], weight, table.shape[0])
-                parts.append(fit_scaling(table, by_entity, self.scale == "common"))
-            scaling = Scaling.joined(*parts).leaving(columns_of_counts(terms, X.shape[1]))
-        return PairSource(X, Y, weight, scaling), scaling
+    def _rows_source(
+        self, X: PairTable, scaling: Scaling | None, Y: np.ndarray | None = None, weight: np.ndarray | None = None
+    ) -> PairSource:
+        return PairSource(X, Y, weight, scaling)
 
-    def _rows_source(self, X: PairTable, scaling: Scaling | None) -> PairSource:
-        return PairSource(X, None, None, scaling)
-
-    def _report(self, *args: Any) -> None:
-        super()._report(*args)  # type: ignore[misc]
+    def _complete_report(self) -> None:
+        super()._complete_report()  # type: ignore[misc]
         at = self.n_features_left_
         for name, part in (("left", np.s_[:at]), ("right", np.s_[at:])):
             setattr(self, f"basis_{name}_", self.basis_vectors_[:, part])

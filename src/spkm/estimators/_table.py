@@ -14,7 +14,7 @@ from spkm.estimators._resolve import n_threads
 from spkm.estimators._state import FittedState
 from spkm.estimators._views import joined_table
 from spkm.model import Term
-from spkm.sources import ArraySource, Scaling, fit_scaling
+from spkm.sources import ArraySource, PairTable, Scaling, fit_scaling
 
 ON_THREADS = 10_000  # rows; fewer are done before threads have started
 
@@ -57,9 +57,11 @@ class TableMixin:
                 done += len(part)
         return found
 
-    def _rows_source(self, X: Any, scaling: Scaling | None) -> ArraySource:
-        """Return rows without targets as a source."""
-        return ArraySource(X, None, None, scaling)
+    def _rows_source(
+        self, X: Any, scaling: Scaling | None, Y: np.ndarray | None = None, weight: np.ndarray | None = None
+    ) -> ArraySource:
+        """Return rows as a source."""
+        return ArraySource(X, Y, weight, scaling)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()  # type: ignore[misc]
@@ -132,5 +134,6 @@ def scaling_for(terms: Sequence[Term], scale: Any, X: Any, weight: np.ndarray) -
     counts = columns_of_counts(terms, X.shape[1])
     if len(counts) == X.shape[1] or not (isinstance(scale, str) or scale):
         return None
-    scaling = fit_scaling(X, weight, common=isinstance(scale, str))
+    common = isinstance(scale, str)
+    scaling = X.fit_scaling(weight, common) if isinstance(X, PairTable) else fit_scaling(X, weight, common)
     return scaling.leaving(counts) if len(counts) else scaling

@@ -91,11 +91,12 @@ def is_tables(X: Any) -> bool:
     return isinstance(X, Mapping) and not sparse.issparse(X)
 
 
-def joined_table(X: Any, names: list[str] | None = None) -> Any:
-    """Return the tables of a dict side by side, in the order of ``names``; anything else as it is."""
+def joined_table(X: Any, names: list[str] | None) -> Any:
+    """Return the tables of a dict side by side, in the order of ``names``, those of the fit; a table as it is."""
     if not is_tables(X):
         return X
-    names = list(X) if names is None else names
+    if names is None:
+        raise ValueError(f"X must be one table, as in the fit; got a dict of {list(X)}.")
     if not names or set(names) != set(X):
         raise ValueError(f"X must be a dict with a table for each view, {names}; got {list(X)}.")
     rows = {name: np.shape(X[name])[0] if np.ndim(X[name]) or sparse.issparse(X[name]) else 0 for name in names}

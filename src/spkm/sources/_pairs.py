@@ -9,7 +9,7 @@ from scipy import sparse
 
 from spkm.sources._array import ArraySource
 from spkm.sources._base import rows_per_block
-from spkm.sources._scaling import Scaling
+from spkm.sources._scaling import Scaling, fit_scaling
 
 PER_VALUE = 25  # columns of an entity that cost a kernel as much as one value of a pair costs the rest; measured
 
@@ -50,6 +50,14 @@ class PairTable:
             tables.append(table if len(used) == table.shape[0] else table[used])
             codes.append(code.ravel())
         return PairTable(tables[0], tables[1], np.column_stack(codes))
+
+    def fit_scaling(self, weight: np.ndarray, common: bool) -> Scaling:
+        """Return the scaling of the weighted pairs, as the table of all columns would have it."""
+        parts = []
+        for k, table in enumerate((self.left, self.right)):
+            by_entity = np.bincount(self.pairs[:, k], weight, table.shape[0])
+            parts.append(fit_scaling(table, by_entity, common))
+        return Scaling.joined(*parts)
 
     def scaled(self, scaling: Scaling) -> PairTable:
         """Return the same pairs of scaled entities."""
