@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from itertools import product
 from typing import Any
 
@@ -74,6 +74,12 @@ def candidate_classifiers(kernel: str, n_rows: int, seed: int, step: int = 1) ->
     automatic = Log.rkhs_strength[0] / n_rows
     for R, factor in product(TUNED_SIZES[::step], TUNED_FACTORS[::step]):
         yield SPKMClassifier(R, kernel=kernel, weight_penalty=RKHSNorm(factor * automatic), n_jobs=1, random_state=seed)
+
+
+def candidate_regressors(sizes: Sequence[int], seed: int) -> Iterable[SPKMRegressor]:
+    """Return regressors to choose from, the smallest first."""
+    for R, kernel in product(sizes, ("matern", "rbf")):
+        yield SPKMRegressor(R, kernel=kernel, n_jobs=1, random_state=seed)
 
 
 def fitted_by_paper(model: Any, X: np.ndarray, y: np.ndarray) -> Any:
