@@ -100,7 +100,8 @@ def _list() -> str:
     lines = ["experiments:"]
     for experiment in EXPERIMENTS:
         lines.append(f"  {experiment.name:<14}{experiment.title}")
-        lines.append(f"  {'':<14}needs {', '.join(experiment.data)}" if experiment.data else f"  {'':<14}needs no data")
+        needs = ", ".join(experiment.data) or "no data"
+        lines.append(f"  {'':<14}needs {needs}{', and does a part without' if experiment.makes_data else ''}")
     return "\n".join(lines)
 
 

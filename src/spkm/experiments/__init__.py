@@ -1,6 +1,7 @@
 """The experiments of the paper, each of them a list of tasks and a report; ``spkm reproduce`` runs them."""
 
 from spkm.experiments import (
+    differences,
     illustrations,
     landmarks,
     mkl,
@@ -23,6 +24,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     illustrations.EXPERIMENT,
     mnist.EXPERIMENT,
     table1.EXPERIMENT,
+    differences.EXPERIMENT,
     table2.EXPERIMENT,
     landmarks.EXPERIMENT,
     regression.EXPERIMENT,

@@ -79,7 +79,7 @@ def reproduce(
         absent = absent_sets(experiment, plan)
         skipped |= {f"{experiment.name}: {name}": reason for name, reason in absent.items()}
         sets = [name for name in experiment.data if name not in absent]
-        if sets or not experiment.data:
+        if sets or experiment.makes_data or not experiment.data:
             chosen.append(experiment)
             work += [Work(task, experiment.run, experiment.alone) for task in experiment.tasks(plan, sets)]
             asked = {"quick": plan.quick, "seeds": plan.seeds, "sets": sets, "skipped": absent}

@@ -174,6 +174,8 @@ class Experiment:
         The data sets it needs. Those that are absent are skipped, and with the last of them the experiment.
     alone : bool
         Whether its tasks need the machine for themselves, as clocks do.
+    makes_data : bool
+        Whether it has made-up rows as well, and so something to do where all of ``data`` are absent.
     """
 
     name: str
@@ -184,3 +186,4 @@ class Experiment:
     report: Callable[[Results], Sequence[Table | Figure]]
     data: tuple[str, ...] = ()
     alone: bool = False
+    makes_data: bool = False
