@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 from sklearn.linear_model import Lasso, LogisticRegression, Ridge
 
+from spkm import SPKMRegressor
+from spkm.datasets import make_inverse_dynamics
 from spkm.kernels import RBF, Linear, Polynomial
 from spkm.losses import Cosine, Huber, Log, Squared, SquaredHinge
 from spkm.model import PreimageModel, Term, View
@@ -340,6 +342,23 @@ def test_stages_end_as_low_as_all_rows_at_once():
     staged = run(LBFGS(first_rows=20), objective, theta)
     assert staged.value == pytest.approx(objective.value(staged.theta), rel=1e-9)
     assert staged.value < 1.2 * run(LBFGS(), objective, theta).value
+
+
+def test_stages_under_the_evidence_find_what_all_rows_at_once_miss():
+    X, y = make_inverse_dynamics(7000, random_state=0)
+    train, test = slice(0, 5000), slice(5000, None)
+    errors = []
+    for solver in ("auto", VarPro(basis_rows=20_000)):
+        model = SPKMRegressor(20, solver=solver, random_state=0).fit(X[train], y[train])
+        errors.append(np.mean(np.square(model.predict(X[test]) - y[test])) / y[test].var())
+    assert errors[0] < 0.8 * errors[1]
+
+
+def test_a_first_stage_of_all_rows_changes_nothing():
+    objective, theta = make(weight_penalty=Evidence())
+    rows = objective.source.n_rows
+    staged, direct = (run(VarPro(first_rows=first), objective, theta) for first in (rows, None))
+    np.testing.assert_array_equal(staged.theta, direct.theta)
 
 
 def test_a_basis_of_some_rows_gets_the_best_weights_of_all():

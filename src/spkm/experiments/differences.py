@@ -33,7 +33,7 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "step 0.1": {"step": 0.1},
     "step 10": {"step": 10.0},
     "20 steps": {"n_steps": 20},
-    "2,000 steps of length 10": {"n_steps": 2000, "step": 10.0},
+    "800 steps": {"n_steps": 800},
     "the code's gradient for R > 1": {"gradient": "summed"},
     "an intercept": {"intercept": True},
     "standard normal start": {"start": "normal"},
