@@ -106,6 +106,58 @@ def test_the_columns_of_a_product(monkeypatch, kernel, n_basis):
     assert np.mean((model.predict(ArraySource(X, Y)) - Y) ** 2) < 0.3 * Y.var()
 
 
+def parity_rows(n=300, d=20, seed=0):
+    """Return rows, and the sign of the product of columns 2, 9 and 13."""
+    X = np.random.default_rng(seed).standard_normal((n, d))
+    return cases.frozen(X), cases.frozen(np.sign(X[:, [2]] * X[:, [9]] * X[:, [13]]))
+
+
+@pytest.mark.parametrize(
+    ("kernel", "loss", "evidence", "kind"),
+    [
+        (Polynomial(3, 1.0, 1.0), Log(), False, cases.csr),
+        (RBF("mean"), Log(), False, np.asarray),
+        (RBF("mean"), Squared(), False, cases.csr),
+        (RBF("mean"), Squared(), True, np.asarray),
+    ],
+    ids=["polynomial, csr", "rbf", "rbf, squared, csr", "rbf, evidence"],
+)
+def test_columns_of_which_no_two_tell_anything(monkeypatch, kernel, loss, evidence, kind):
+    monkeypatch.setattr(_search, "FIRST_ITERATIONS", 40)
+    search, everything = search_of(parity_rows(), loss, [candidate(kernel, loss, 8, evidence)], kind=kind)
+    choice = search.run()
+    assert choice.start.threes
+    model = search.refit(choice, everything)
+    assert model.columns.tolist() == [2, 9, 13]
+    X, Y = parity_rows(seed=5)
+    assert np.mean((model.predict(ArraySource(X, Y)) > 0) == (Y > 0)) > 0.85
+
+
+def test_columns_in_threes_beside_one_with_an_effect_of_its_own(monkeypatch):
+    monkeypatch.setattr(_search, "FIRST_ITERATIONS", 40)
+    X, Y = parity_rows()
+    rows = X, Y + X[:, [5]] + 0.1 * np.random.default_rng(1).standard_normal(Y.shape)
+    search, everything = search_of(rows, Squared(), [candidate(RBF("mean"), Squared(), 10)])
+    choice = search.run()
+    assert choice.start.threes and search.refit(choice, everything).columns.tolist() == [2, 5, 9, 13]
+
+
+def test_columns_in_threes_bring_their_groups_and_keep_the_budget(monkeypatch):
+    monkeypatch.setattr(_search, "FIRST_ITERATIONS", 40)
+    product = candidate(Polynomial(3, 1.0, 1.0), Log(), 8)
+    search, everything = search_of(parity_rows(500), Log(), [product], groups=np.arange(20) // 2, max_features=6)
+    assert search.refit(search.run(), everything).columns.tolist() == [2, 3, 8, 9, 12, 13]
+
+
+def test_no_columns_in_threes_where_there_are_none_or_too_many_columns(monkeypatch):
+    product = candidate(Polynomial(3, 1.0, 1.0), Log(), 2)
+    assert search_of(parity_rows(), Log(), [product])[0]._tells_in_threes()
+    assert not search_of(linear_rows(300, 20), Log(), [product])[0]._tells_in_threes()
+    assert not search_of(parity_rows(), Log(), [product], max_features=None)[0]._tells_in_threes()
+    monkeypatch.setattr(_search, "MOST_SEEN", 19)
+    assert not search_of(parity_rows(), Log(), [product])[0]._tells_in_threes()
+
+
 def test_the_kernel_that_fits_wins_the_race(monkeypatch):
     monkeypatch.setattr(_search, "FIRST_ITERATIONS", 30)
     kernels = [candidate(Linear(1.0), Squared()), candidate(Polynomial(2, 1.0, 1.0), Squared(), 4)]

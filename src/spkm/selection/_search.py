@@ -1,7 +1,7 @@
 """The search for kernel, columns, strength and number of vectors, judged on held-out rows.
 
 1. *Race*: kernels of a dot product run their paths from many columns to few; other kernels start from the columns of
-   the best path, and from all columns if these are few.
+   the best path, and from all columns if these are few. Columns that tell something only in threes are a start, too.
 2. *Eliminate*: from the best point of each, columns leave by what the loss says.
 3. *Pick*: the smallest model as good as the best one, of the kernel with the lowest held-out loss.
 4. *Polish*: columns that the gradient asks for come back, for several strengths of the penalty, and leave again if
@@ -37,6 +37,7 @@ from spkm.selection._path import PathPoint, has_path, sparse_path
 from spkm.selection._pick import FOR_FEATURES, mean_and_error
 from spkm.selection._prune import prune
 from spkm.selection._screen import screened, varies
+from spkm.selection._threes import MOST_SEEN, in_threes
 from spkm.selection._units import Units
 from spkm.sources import Source
 from spkm.starts import KMeans, first_theta
@@ -97,10 +98,11 @@ def only_kernel(terms: tuple[Term, ...]) -> Kernel | None:
 
 
 class Start(NamedTuple):
-    """First columns: a step of a kernel's path, or all columns where ``kernel`` is None."""
+    """First columns: a step of a kernel's path; where ``kernel`` is None those that tell in threes, or all columns."""
 
     kernel: Kernel | None
     step: int
+    threes: bool = False
 
 
 @dataclass(frozen=True)
@@ -172,10 +174,11 @@ class Search:
     def run(self) -> Choice:
         """Return the choice."""
         paths = [self._paths(fold, list(self._wanted_paths())) for fold in self.folds]
+        threes = [Start(None, 0, threes=True)] if self._tells_in_threes() else []
         choices = [
             self._eliminated(candidate, start, paths)
             for candidate in self.candidates
-            for start in self._starts(candidate, paths)
+            for start in (*self._starts(candidate, paths), *([] if isinstance(candidate.kernel, Linear) else threes))
         ]
         choice = choices[self.judge.simplest([c.losses for c in choices], np.arange(len(choices)))[0]]
         try:
@@ -261,6 +264,18 @@ class Search:
             starts = list(dict.fromkeys([everything, *starts]))
         return starts
 
+    def _tells_in_threes(self) -> bool:
+        """Whether products of three columns go with the targets in every fold."""
+        few = self.selects and 3 <= len(self.allowed) <= MOST_SEEN
+        return few and all(self._threes(fold)[1] for fold in self.folds)
+
+    def _threes(self, fold: Fold) -> tuple[np.ndarray, bool]:
+        """Return the columns whose products in threes go most with the targets, and whether by more than chance."""
+        rows = fold.train.columns(self.allowed)
+        X, T = rows.dense(np.arange(rows.n_rows)), self.loss.working_target(rows.Y)
+        columns, certain = in_threes(X, T, rows.w[:, 0] * rows.total_weight)
+        return self.units.columns(self.units.label[self.allowed[columns]]), certain
+
     def _learns_relevances(self, candidate: Candidate) -> bool:
         """Whether the evidence tells a candidate's columns apart by itself, so that it needs no path to start from."""
         if has_path(candidate.kernel) or len(self.allowed) > FEW_COLUMNS_EVIDENCE:
@@ -295,6 +310,8 @@ class Search:
         """Return a candidate fitted on its first columns."""
         point = None if start.kernel is None else self._point(paths[start.kernel], start.step, fold)
         columns = self.allowed if point is None else point.columns
+        if start.threes:
+            columns = self._threes(fold)[0]
         source = fold.train.columns(columns)
         machine = candidate.build(source, columns, None).with_factor(factor)
         objective = machine.objective(source, columns)
@@ -305,7 +322,8 @@ class Search:
             params.intercept[...] = point.intercept
         else:
             theta = first_theta(objective, KMeans(), "ridge", fold.rng)
-        return fit_submodel(machine, fold.train, columns, theta, FIRST_ITERATIONS, fold.rng)
+        first = fit_submodel(machine, fold.train, columns, theta, FIRST_ITERATIONS, fold.rng)
+        return self._with_more(first, fold) if start.threes else first  # others may tell something by themselves
 
     def _eliminated(self, candidate: Candidate, start: Start, paths: list[Paths]) -> Choice:
         factor = candidate.factors[-1]
