@@ -138,12 +138,14 @@ class PreimageModel:
         self.n_basis = sum(term.n_basis for term in self.terms)
         self.views = [(term.n_basis, view) for term in self.terms for view in term.views]
         sizes = [(R * v.width(self.n_features), v.metric_size(self.n_features)) for R, v in self.views]
-        self._cuts = np.cumsum([0] + [s for pair in sizes for s in pair]).tolist()
-        self._weights_at = self._cuts[-1]
+        cuts = np.cumsum([0] + [s for pair in sizes for s in pair]).tolist()
+        shapes = [(R, v.width(self.n_features)) for R, v in self.views]
+        self._view_cuts = list(zip(cuts[:-1:2], cuts[1::2], cuts[2::2], shapes, strict=True))
+        self._weights_at = cuts[-1]
         self._intercept_at = self._weights_at + self.n_basis * self.n_outputs
         self.n_params = self._intercept_at + self.n_outputs
         #: Where the parts of theta begin and end: basis and metric of each view, weights, intercept.
-        self.part_cuts = [*self._cuts, self._intercept_at, self.n_params]
+        self.part_cuts = [*cuts, self._intercept_at, self.n_params]
 
     @property
     def basis_part(self) -> slice:
@@ -163,11 +165,7 @@ class PreimageModel:
 
     def unpack_basis(self, theta: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
         """Return (basis, log metric) of every view, as views on ``theta`` or on its basis part alone."""
-        shaped = []
-        for k, (R, view) in enumerate(self.views):
-            a, b, c = self._cuts[2 * k : 2 * k + 3]
-            shaped.append((theta[a:b].reshape(R, view.width(self.n_features)), theta[b:c]))
-        return shaped
+        return [(theta[a:b].reshape(shape), theta[b:c]) for a, b, c, shape in self._view_cuts]
 
     def pack(self, params: Params) -> np.ndarray:
         """Return one flat vector of the parts."""
