@@ -219,6 +219,13 @@ def test_strengths_are_those_of_weighted_rows():
     assert weighted[0] == pytest.approx(_path.LOWEST * 0.5 / np.sqrt(weight.sum()))
 
 
+def test_a_point_keeps_nothing_of_the_other_columns():
+    X, Y, _ = linear_problem(Log(), d=200)
+    for point in path_of(ArraySource(X, Y), Log(), Linear(1.0)):
+        for part in (point.basis, point.weights, point.intercept):
+            assert part.size <= len(point.columns) and (part.base is None or part.base.size == part.size)
+
+
 def test_without_an_intercept_there_is_none(monkeypatch):
     monkeypatch.setattr(_path, "ITERATIONS", 20)
     X, Y, _ = linear_problem(Log())

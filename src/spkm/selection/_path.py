@@ -138,9 +138,10 @@ def _basis_slope(source: Source, loss: Loss, model: PreimageModel, theta: np.nda
 
 
 def _point(kernel: Kernel, model: PreimageModel, theta: np.ndarray, step: int) -> PathPoint:
-    params = model.unpack(theta.copy())
+    params = model.unpack(theta)
     columns = np.flatnonzero(np.any(params.basis[0] != 0, axis=0))
-    return PathPoint(step, kernel, columns, params.basis[0][:, columns], params.weights, params.intercept)
+    # Copies of the parts: a view would keep a theta of all columns for every point.
+    return PathPoint(step, kernel, columns, params.basis[0][:, columns], params.weights.copy(), params.intercept.copy())
 
 
 def _signs(n_basis: int, n_outputs: int) -> np.ndarray:
