@@ -9,12 +9,11 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.metrics import pairwise_distances_argmin
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, validate_data
 
 from spkm._checks import check_choice, check_integer
 from spkm.competitors._bandwidth import resolved_gamma
 from spkm.competitors._mmd import RowsKernel, greedy_criticisms, greedy_prototypes
+from spkm.competitors._rows import labelled_rows, rows_like_fitted
 
 
 class MMDCriticClassifier(ClassifierMixin, BaseEstimator):
@@ -110,9 +109,7 @@ class MMDCriticClassifier(ClassifierMixin, BaseEstimator):
         check_integer("n_prototypes", self.n_prototypes, 1)
         check_choice("kernel_scope", self.kernel_scope, ("local", "global"))
         check_integer("n_criticisms", self.n_criticisms, 0)
-        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64)
-        check_classification_targets(y)
-        self.classes_, codes = np.unique(y, return_inverse=True)
+        X, codes = labelled_rows(self, X, y, fewest_classes=1)
         self.gamma_ = resolved_gamma(self.gamma, X)
         kernel = RowsKernel(X, self.gamma_, codes if self.kernel_scope == "local" else np.zeros_like(codes))
         n_prototypes = self._at_most("n_prototypes", len(codes), "rows of X")
@@ -140,8 +137,7 @@ class MMDCriticClassifier(ClassifierMixin, BaseEstimator):
         labels : ndarray of shape (n_samples,)
             Labels.
         """
-        check_is_fitted(self)
-        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
+        X = rows_like_fitted(self, X)
         # Prototypes are few: dense rows are compared with dense ones, sparse with sparse.
         U = self.prototypes_
         if sparse.issparse(U) and not sparse.issparse(X):

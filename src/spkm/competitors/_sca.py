@@ -7,11 +7,10 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.svm import SVC
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, validate_data
 
 from spkm._checks import check_choice, check_real
 from spkm.competitors._bandwidth import resolved_gamma
+from spkm.competitors._rows import labelled_rows, rows_like_fitted
 
 
 class SCAClassifier(ClassifierMixin, BaseEstimator):
@@ -107,17 +106,12 @@ class SCAClassifier(ClassifierMixin, BaseEstimator):
         check_real("C", self.C, strict=True)
         check_choice("misclassified", self.misclassified, ("relabel", "remove"))
         check_real("separating_C", self.separating_C, strict=True)
-        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64)
-        check_classification_targets(y)
-        self.classes_, codes = np.unique(y, return_inverse=True)
-        n_classes = len(self.classes_)
-        if n_classes < 2:
-            raise ValueError(f"y must hold at least two classes; got one class, {self.classes_[0]}.")
+        X, codes = labelled_rows(self, X, y)
         self.gamma_ = resolved_gamma(self.gamma, X)
         self.svm_ = SVC(C=self.C, gamma=self.gamma_).fit(X, codes)
         found = self.svm_.predict(X)
         kept = np.arange(len(codes)) if self.misclassified == "relabel" else np.flatnonzero(found == codes)
-        self.reduced_ = len(np.unique(found[kept])) == n_classes
+        self.reduced_ = len(np.unique(found[kept])) == len(self.classes_)
         if self.reduced_:
             self._machine = SVC(C=self.separating_C, gamma=self.gamma_).fit(X[kept], found[kept])
         else:
@@ -143,7 +137,7 @@ class SCAClassifier(ClassifierMixin, BaseEstimator):
             Of two classes that of the second, which is predicted where it is above zero; of more one for each, made of
             votes as in :class:`sklearn.svm.SVC`.
         """
-        rows = self._checked(X)
+        rows = rows_like_fitted(self, X)
         return self._machine.decision_function(rows)
 
     def predict(self, X: Any) -> np.ndarray:
@@ -159,12 +153,8 @@ class SCAClassifier(ClassifierMixin, BaseEstimator):
         labels : ndarray of shape (n_samples,)
             Labels.
         """
-        rows = self._checked(X)
+        rows = rows_like_fitted(self, X)
         return self.classes_[self._machine.predict(rows)]
-
-    def _checked(self, X: Any) -> Any:
-        check_is_fitted(self)
-        return validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -8,8 +8,8 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
 from sklearn.linear_model import Ridge
 from sklearn.utils import get_tags
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, validate_data
+
+from spkm.competitors._rows import labelled_rows, rows_like_fitted
 
 
 class SignClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
@@ -59,11 +59,7 @@ class SignClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         regressor = Ridge() if self.regressor is None else self.regressor
         if not hasattr(regressor, "fit") or isinstance(regressor, type):
             raise ValueError(f"regressor must be a regressor (not its class) or None; got {self.regressor!r}.")
-        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64)
-        check_classification_targets(y)
-        self.classes_, codes = np.unique(y, return_inverse=True)
-        if len(self.classes_) < 2:
-            raise ValueError(f"y must hold at least two classes; got one class, {self.classes_[0]}.")
+        X, codes = labelled_rows(self, X, y)
         self.regressor_ = clone(regressor).fit(X, signs(codes, len(self.classes_)))
         return self
 
@@ -80,9 +76,8 @@ class SignClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         scores : ndarray of shape (n_samples,) or (n_samples, n_classes)
             Of two classes that of the second, which is predicted where it is above zero; of more one for each.
         """
-        check_is_fitted(self)
-        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
-        return self.regressor_.predict(X)
+        rows = rows_like_fitted(self, X)
+        return self.regressor_.predict(rows)
 
     def predict(self, X: Any) -> np.ndarray:
         """Return the labels of rows.
