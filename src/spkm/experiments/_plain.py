@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy.spatial.distance import pdist
-from sklearn.metrics.pairwise import euclidean_distances
 
 RIDGE = 1e-6  # of the weights, over the rows
 
@@ -60,7 +59,7 @@ class Descent:
     def gradient_of_basis(self, model: PlainModel, X: np.ndarray, y: np.ndarray) -> np.ndarray:
         """Return the gradient of the loss in U, or what stands for it."""
         K, U, c = model.kernel(X), model.U, model.c
-        slope = cosine_loss(model.decision(X), y)[1]
+        slope = cosine_loss((2 * K - 1) @ c + model.b, y)[1]
         pull = 2 * slope[:, None] * K / model.bandwidth**2  # of row i on u_r, towards x_i, for c_r = 1
         if self.gradient == "summed":
             pull = np.repeat(pull.sum(axis=1, keepdims=True), self.n_basis, axis=1)
@@ -87,7 +86,8 @@ class PlainModel:
 
     def kernel(self, X: np.ndarray) -> np.ndarray:
         """Return k(x_i, u_r)."""
-        return np.exp(-euclidean_distances(X, self.U, squared=True) / (2 * self.bandwidth**2))
+        squared = np.square(X).sum(axis=1)[:, None] - 2 * X @ self.U.T + np.square(self.U).sum(axis=1)
+        return np.asarray(np.exp(-squared / (2 * self.bandwidth**2)))
 
     def decision(self, X: np.ndarray) -> np.ndarray:
         """Return f of every row."""
