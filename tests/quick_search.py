@@ -11,7 +11,7 @@ from spkm.selection import _eliminate, _path, _prune, _search
 FEWER = {
     _selecting: {"FOLDS": 2},
     _path: {"N_STEPS": 4, "SKIPPED": 1, "RATIO": 3.0, "ITERATIONS": 6, "VECTORS_PER_OUTPUT": 2},
-    _eliminate: {"NEXT_ITERATIONS": 2, "next_count": _eliminate.next_count},
+    _eliminate: {"FIRST_ITERATIONS": 4, "NEXT_ITERATIONS": 2, "next_count": _eliminate.next_count},
     _prune: {"ITERATIONS": 10, "FIRST_ITERATIONS": 5},
     _search: {
         "PROPOSERS": _search.PROPOSERS[:1],
@@ -24,7 +24,7 @@ FEWER = {
 }
 FEWEST = {
     _path: {"N_STEPS": 1, "SKIPPED": 0, "ITERATIONS": 3},
-    _eliminate: {"NEXT_ITERATIONS": 1, "next_count": lambda count: count // 2},
+    _eliminate: {"FIRST_ITERATIONS": 3, "NEXT_ITERATIONS": 1, "next_count": lambda count: count // 2},
     _prune: {"ITERATIONS": 2, "FIRST_ITERATIONS": 1},
     _search: {"FIRST_ITERATIONS": 3, "POLISHES": 0, "PRUNING": ()},
 }

@@ -9,10 +9,10 @@ from spkm.kernels import RBF, Linear, Polynomial
 from spkm.losses import Log, Squared
 from spkm.objective import Objective
 from spkm.penalties import Evidence, RKHSNorm
-from spkm.selection import Candidate, Choice, Fold, Judge, Machine, Search, Units, _search, fit_submodel
+from spkm.selection import Candidate, Choice, Fold, Judge, Machine, Search, Units, _eliminate, _search, fit_submodel
+from spkm.selection._choice import Start
 from spkm.selection._judge import scaled_losses
 from spkm.selection._pick import mean_and_error
-from spkm.selection._search import Start
 from spkm.sources import ArraySource
 from tests import cases
 from tests.interrupting import interrupt_at
@@ -71,6 +71,12 @@ def search_of(
     return search, Fold(ArraySource(kind(X), Y), None, np.random.default_rng(9))
 
 
+def fit_for(monkeypatch, iterations):
+    """Let every fit of a search but those of an elimination have as many iterations."""
+    for module in (_search, _eliminate):
+        monkeypatch.setattr(module, "FIRST_ITERATIONS", iterations)
+
+
 # What it finds.
 
 
@@ -98,7 +104,7 @@ def test_the_columns_of_a_line(kernel, n_basis, kind):
     ("kernel", "n_basis"), [(Polynomial(2, 1.0, 1.0), 4), (RBF("mean"), 6)], ids=["polynomial", "rbf"]
 )
 def test_the_columns_of_a_product(monkeypatch, kernel, n_basis):
-    monkeypatch.setattr(_search, "FIRST_ITERATIONS", 40)
+    fit_for(monkeypatch, 40)
     search, everything = search_of(product_rows(), Squared(), [candidate(kernel, Squared(), n_basis)])
     model = search.refit(search.run(), everything)
     assert model.columns.tolist() == [0, 3]
@@ -123,7 +129,7 @@ def parity_rows(n=300, d=20, seed=0):
     ids=["polynomial, csr", "rbf", "rbf, squared, csr", "rbf, evidence"],
 )
 def test_columns_of_which_no_two_tell_anything(monkeypatch, kernel, loss, evidence, kind):
-    monkeypatch.setattr(_search, "FIRST_ITERATIONS", 40)
+    fit_for(monkeypatch, 40)
     search, everything = search_of(parity_rows(), loss, [candidate(kernel, loss, 8, evidence)], kind=kind)
     choice = search.run()
     assert choice.start.threes
@@ -134,7 +140,7 @@ def test_columns_of_which_no_two_tell_anything(monkeypatch, kernel, loss, eviden
 
 
 def test_columns_in_threes_beside_one_with_an_effect_of_its_own(monkeypatch):
-    monkeypatch.setattr(_search, "FIRST_ITERATIONS", 40)
+    fit_for(monkeypatch, 40)
     X, Y = parity_rows()
     rows = X, Y + X[:, [5]] + 0.1 * np.random.default_rng(1).standard_normal(Y.shape)
     search, everything = search_of(rows, Squared(), [candidate(RBF("mean"), Squared(), 10)])
@@ -143,7 +149,7 @@ def test_columns_in_threes_beside_one_with_an_effect_of_its_own(monkeypatch):
 
 
 def test_columns_in_threes_bring_their_groups_and_keep_the_budget(monkeypatch):
-    monkeypatch.setattr(_search, "FIRST_ITERATIONS", 40)
+    fit_for(monkeypatch, 40)
     product = candidate(Polynomial(3, 1.0, 1.0), Log(), 8)
     search, everything = search_of(parity_rows(500), Log(), [product], groups=np.arange(20) // 2, max_features=6)
     assert search.refit(search.run(), everything).columns.tolist() == [2, 3, 8, 9, 12, 13]
@@ -159,7 +165,7 @@ def test_no_columns_in_threes_where_there_are_none_or_too_many_columns(monkeypat
 
 
 def test_the_kernel_that_fits_wins_the_race(monkeypatch):
-    monkeypatch.setattr(_search, "FIRST_ITERATIONS", 30)
+    fit_for(monkeypatch, 30)
     kernels = [candidate(Linear(1.0), Squared()), candidate(Polynomial(2, 1.0, 1.0), Squared(), 4)]
     search, _ = search_of(product_rows(), Squared(), kernels)
     assert search.run().candidate.name == "polynomial"

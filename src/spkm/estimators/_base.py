@@ -190,7 +190,8 @@ class BaseSPKM(SelectingMixin, TableMixin, CallbackSupportMixin, BaseEstimator):
         source, scaling = self._source(*rows, terms)
         rng = generator(self.random_state)
         with np.errstate(over="ignore", invalid="ignore"), source.threads(n_threads(self.n_jobs)):
-            model = search.refit(choice, some_rows(source, scaling, rng))
+            everything = some_rows(source, scaling, rng)
+            choice, model = search.confirmed(choice, search.refit(choice, everything), everything)
             part = source.columns(model.columns)
             # Strengths for all rows, not for those of the search, and the evidence's own prior.
             default = resolve_machine(self, part, search.loss, terms, model.columns)

@@ -15,13 +15,13 @@ from spkm._checks import check_choice
 from spkm.estimators._base import BaseSPKM, restore_scale
 from spkm.estimators._classifier import SPKMClassifier
 from spkm.estimators._regressor import SPKMRegressor
-from spkm.estimators._selecting import candidates_for, check_selection, decided, search_over
+from spkm.estimators._selecting import candidates_for, check_selection, decided, search_over, some_rows
 from spkm.estimators._views import check_learns, check_vectors
 from spkm.kernels import KERNELS, RBF, Kernel, Linear, Matern, Polynomial
 from spkm.model import Term, View
 from spkm.selection import Choice, Fold, Search, Submodel
 from spkm.solvers import LBFGS, Result
-from spkm.sources import merged_rows
+from spkm.sources import ArraySource, merged_rows, one_blas_thread
 
 
 class _SearchCV(BaseSPKM):
@@ -67,7 +67,7 @@ class _SearchCV(BaseSPKM):
         if self.refit:
             self._fit_chosen(search, choice, rows, context)
         else:
-            self._keep_model_of_split(search, choice, rows[0])
+            choice = self._keep_model_of_split(search, choice, rows)
         self.best_params_ = {
             "kernel": choice.candidate.kernel,
             "n_basis": self._fitted.model.n_basis,
@@ -123,14 +123,19 @@ class _SearchCV(BaseSPKM):
         check_selection(self, race[0])
         return race
 
-    def _keep_model_of_split(self, search: Search, choice: Choice, X: Any) -> None:
-        model, fold = choice.models[0], search.folds[0]
+    def _keep_model_of_split(self, search: Search, choice: Choice, rows: tuple[Any, np.ndarray, np.ndarray]) -> Choice:
+        fold = search.folds[0]
+        everything = some_rows(ArraySource(*rows, fold.scaling), fold.scaling, fold.rng)
+        with np.errstate(over="ignore", invalid="ignore"), one_blas_thread():
+            choice, _ = search.confirmed(choice, choice.models[0], everything)
+        model = choice.models[0]
         self._report_choice(search, choice, model, fold.train)
         objective = model.machine.objective(fold.train.columns(model.columns), model.columns)
         result = Result(model.theta.copy(), model.objective, 1, True, trace=[model.objective], noise=model.noise)
         restore_scale(objective, result)
         columns = model.columns if search.selects else None
-        self._report(objective, LBFGS(), result, fold.scaling, choice.candidate.terms, X, columns)
+        self._report(objective, LBFGS(), result, fold.scaling, choice.candidate.terms, rows[0], columns)
+        return choice
 
 
 class SPKMClassifierCV(_SearchCV, SPKMClassifier):

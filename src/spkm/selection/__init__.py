@@ -1,10 +1,11 @@
 """Strict selection of columns: paths, elimination by loss, and the search that joins them."""
 
+from spkm.selection._choice import Candidate, Choice, only_kernel
 from spkm.selection._eliminate import Submodel, fit_submodel, losses_without
 from spkm.selection._judge import Fold, Judge
 from spkm.selection._machine import Machine
 from spkm.selection._path import VECTORS_PER_OUTPUT, has_path
-from spkm.selection._search import Candidate, Choice, Search, only_kernel
+from spkm.selection._search import Search
 from spkm.selection._units import Units
 
 __all__ = [

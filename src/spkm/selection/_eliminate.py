@@ -71,11 +71,11 @@ def eliminate(first: Submodel, source: Source, units: Units, least: int, rng: np
         count = len(inside.size)
         if count <= least:
             return models
-        kept = np.sort(np.argsort(-_use(current, source, inside), kind="stable")[: max(next_count(count), least)])
+        kept = np.sort(np.argsort(-uses(current, source, inside), kind="stable")[: max(next_count(count), least)])
         models.append(shrunk(current, source, inside.columns(kept), rng))
 
 
-def _use(current: Submodel, source: Source, units: Units) -> np.ndarray:
+def uses(current: Submodel, source: Source, units: Units) -> np.ndarray:
     """Return what to order units by: the loss without them, or the relevance that the evidence has learned.
 
     A model with the evidence may have many columns of noise at first. Its training loss rises without any of them, but
@@ -102,6 +102,27 @@ def shrunk(current: Submodel, source: Source, kept: np.ndarray, rng: np.random.G
     columns = current.columns[kept]
     _, theta = current.model.on_columns(current.theta, kept, current.machine.on(columns))
     return fit_submodel(current.machine, source, columns, theta, NEXT_ITERATIONS, rng)
+
+
+def moved(
+    model: Submodel, source: Source, columns: np.ndarray, rng: np.random.Generator, factor: float = 1.0
+) -> Submodel:
+    """Return the model refitted on other columns or rows, with ``factor`` on its strength, from where it stands."""
+    places = np.where(np.isin(columns, model.columns), np.searchsorted(model.columns, columns), -1)
+    machine = model.machine.with_factor(factor)
+    _, theta = model.model.on_columns(model.theta, places, machine.on(columns))
+    return fit_submodel(machine, source, columns, theta, FIRST_ITERATIONS, rng)
+
+
+def with_more(model: Submodel, source: Source, units: Units, allowed: np.ndarray, rng: np.random.Generator) -> Submodel:
+    """Return the model refitted with the allowed columns outside it that its gradient asks for most."""
+    scores = entering_scores(model, source, units)
+    forbidden = np.ones(len(scores), dtype=bool)
+    forbidden[units.label[allowed]] = False
+    scores[forbidden] = -np.inf
+    count = len(units.of(model.columns).size)
+    extra = np.argsort(-scores, kind="stable")[: max(5, count // 2)]
+    return moved(model, source, np.union1d(model.columns, units.columns(extra[np.isfinite(scores[extra])])), rng)
 
 
 def losses_without(current: Submodel, source: Source, units: Units) -> np.ndarray:

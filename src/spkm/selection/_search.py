@@ -7,39 +7,39 @@
 4. *Polish*: columns that the gradient asks for come back, for several strengths of the penalty, and leave again if
    they bring nothing.
 5. *Size*: other numbers of basis vectors are tried on the columns found.
+6. *Confirm*: the likelihood of all rows together tells which columns are there by chance, and which are missing.
 
-Every step is done in each fold on its training rows; the rule looks at the held-out rows of all folds together. The
-decisions are then carried out on all rows.
+Every step but the last is done in each fold on its training rows; the rule looks at the held-out rows of all folds
+together. The decisions are then carried out on all rows.
 """
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
-from typing import NamedTuple
+from dataclasses import replace
 
 import numpy as np
 
 from spkm.kernels import Kernel, Linear, Polynomial
-from spkm.losses import Loss, Squared
-from spkm.model import Term
+from spkm.losses import Log, Loss, Squared
+from spkm.selection._choice import Candidate, Choice, Start
+from spkm.selection._confirm import ONE_ERROR, ROWS_FOR_PARAMETER, confirm
 from spkm.selection._eliminate import (
     FIRST_ITERATIONS,
     Submodel,
     eliminate,
-    entering_scores,
     fit_submodel,
+    moved,
+    with_more,
 )
 from spkm.selection._judge import Fold, Judge, scaled_losses
-from spkm.selection._machine import Machine
 from spkm.selection._path import PathPoint, has_path, sparse_path
 from spkm.selection._pick import FOR_FEATURES, mean_and_error
 from spkm.selection._prune import prune
 from spkm.selection._screen import screened, varies
 from spkm.selection._threes import MOST_SEEN, in_threes
 from spkm.selection._units import Units
-from spkm.sources import Source
 from spkm.starts import KMeans, first_theta
 
 PATH_STARTS = 2  # random starts of a path that is not convex
@@ -53,73 +53,6 @@ FEW_COLUMNS_EVIDENCE = 300  # with which it starts from all of them, and nothing
 #: Kernels whose paths propose columns to kernels that have none.
 PROPOSERS: tuple[Kernel, ...] = (Linear(gamma=1.0), Polynomial(degree=3, coef0=1.0, gamma=1.0))
 Paths = dict[Kernel, list[list[PathPoint]]]  # of one fold: of every kernel, one path for each start
-
-
-@dataclass(frozen=True)
-class Candidate:
-    """A kernel in the race.
-
-    Parameters
-    ----------
-    name : str
-        For reports.
-    terms : tuple of Term
-        As asked for, with their numbers of vectors; a kernel with a path has a number for its gamma.
-    build : callable
-        ``build(source, columns, n_basis)`` returns the :class:`Machine` for a source of the given columns; with as many
-        basis vectors in each term, or those asked for where ``n_basis`` is None.
-    factors : tuple of float
-        Factors on the strength of the RKHS norm that are tried; the elimination uses the last.
-    sizes : tuple of int
-        Numbers of basis vectors, in each term, that are tried at the end.
-    """
-
-    name: str
-    terms: tuple[Term, ...]
-    build: Callable[[Source, np.ndarray, int | None], Machine]
-    factors: tuple[float, ...] = (1.0,)
-    sizes: tuple[int, ...] = ()
-
-    @property
-    def kernel(self) -> Kernel | None:
-        """The kernel that looks at all columns by itself; None if there are several, or views."""
-        return only_kernel(self.terms)
-
-    @property
-    def n_basis(self) -> int:
-        """Number of basis vectors."""
-        return sum(term.n_basis for term in self.terms)
-
-
-def only_kernel(terms: tuple[Term, ...]) -> Kernel | None:
-    """Return the kernel that looks at all columns by itself; None if there are several, or views."""
-    views = [view for term in terms for view in term.views]
-    return views[0].kernel if len(views) == 1 and views[0].columns is None else None
-
-
-class Start(NamedTuple):
-    """First columns: a step of a kernel's path; where ``kernel`` is None those that tell in threes, or all columns."""
-
-    kernel: Kernel | None
-    step: int
-    threes: bool = False
-
-
-@dataclass(frozen=True)
-class Choice:
-    """What the search decided: a candidate, where its first columns come from, a strength, a number of units."""
-
-    candidate: Candidate
-    start: Start
-    factor: float
-    n_units: int
-    models: list[Submodel]  # one of each fold
-    losses: np.ndarray  # what the judge says of them
-    best: float  # the lowest held-out loss, which a larger model may have
-    left_at: list[np.ndarray] = field(default_factory=list)  # of each fold, when units left: the order of their use
-    n_basis: int = 0  # 0: that of the candidate
-    pruning: float = 0.0  # strength of the l1 penalty on the weights that pruned vectors
-    at_edge: tuple[str, ...] = ()  # what was best at an end of its grid
 
 
 class Search:
@@ -202,13 +135,35 @@ class Search:
         columns = model.columns
         if self.selects:
             model = self._reduced(model, fold, choice.n_units)[-1]
-            sequence = self._reduced(self._with_more(model, fold), fold, 1)
+            sequence = self._reduced(with_more(model, fold.train, self.units, self.allowed, fold.rng), fold, 1)
             columns = self._agreed(choice, sequence)
             model = min(sequence, key=lambda m: abs(self._count(m) - choice.n_units))
-        model = self._on(model, fold, columns, choice.factor / candidate.factors[-1])
+        model = moved(model, fold.train, columns, fold.rng, choice.factor / candidate.factors[-1])
         if choice.n_basis:
             model = self._resized(candidate, model, fold, choice.n_basis, choice.factor)
         return prune(model, fold.train, choice.pruning, fold.rng) if choice.pruning else model
+
+    def confirmed(self, choice: Choice, model: Submodel, everything: Fold) -> tuple[Choice, Submodel]:
+        """Return the choice and its model after a last look at the columns on all rows, if held-out rows agree."""
+        source, rng = everything.train, everything.rng
+        if not self._has_likelihood or source.total_weight < ROWS_FOR_PARAMETER * model.model.n_params:
+            return choice, model
+        weaker = min(1.0, 1.0 / choice.factor)
+        found = confirm(moved(model, source, model.columns, rng, weaker), source, self.units, self.allowed, rng)
+        self.on_step(f"confirmation with {choice.candidate.name}")
+        columns, sizes = found.columns, np.array([len(model.columns), len(found.columns)])
+        if np.array_equal(model.columns, columns) or sizes[1] > self.max_features:
+            return choice, model
+        models = [moved(found, fold.train, columns, fold.rng, 1.0 / weaker) for fold in self.folds]
+        other = self._judged(replace(choice, n_units=self._count(found)), "confirmation", models)
+        if self.judge.simplest([choice.losses, other.losses], sizes, ONE_ERROR)[0] == 0:
+            return choice, model
+        return other, moved(found, source, columns, rng, 1.0 / weaker)
+
+    @property
+    def _has_likelihood(self) -> bool:
+        """Whether the loss is minus the logarithm of a probability, and judges by itself."""
+        return self.selects and isinstance(self.loss, Log) and self.judge.scorer is None
 
     def sequence(self, choice: Choice, fold: Fold) -> list[Submodel]:
         """Return the models of the choice on the training rows of ``fold`` from its first columns down to one unit."""
@@ -323,7 +278,10 @@ class Search:
         else:
             theta = first_theta(objective, KMeans(), "ridge", fold.rng)
         first = fit_submodel(machine, fold.train, columns, theta, FIRST_ITERATIONS, fold.rng)
-        return self._with_more(first, fold) if start.threes else first  # others may tell something by themselves
+        if not start.threes:
+            return first
+        # Others may tell something by themselves.
+        return with_more(first, fold.train, self.units, self.allowed, fold.rng)
 
     def _eliminated(self, candidate: Candidate, start: Start, paths: list[Paths]) -> Choice:
         factor = candidate.factors[-1]
@@ -343,7 +301,8 @@ class Search:
         """Return the choice after columns came back and left again; as it was if that brings nothing."""
         sequences = []
         for fold, model in zip(self.folds, choice.models, strict=True):
-            sequences.append(self._reduced(self._with_more(model, fold), fold, max(1, choice.n_units // 2)))
+            more = with_more(model, fold.train, self.units, self.allowed, fold.rng)
+            sequences.append(self._reduced(more, fold, max(1, choice.n_units // 2)))
         self.on_step(f"polish with {choice.candidate.name}")
         return min(choice, self._picked(choice, "polish", sequences), key=lambda c: c.best)
 
@@ -357,7 +316,7 @@ class Search:
         for _ in range(BEYOND + 1 if wanted else 0):
             for factor in wanted:
                 pairs = zip(self.folds, choice.models, strict=True)
-                models = [self._on(model, fold, model.columns, factor / choice.factor) for fold, model in pairs]
+                models = [moved(m, fold.train, m.columns, fold.rng, factor / choice.factor) for fold, m in pairs]
                 rivals[factor] = self._judged(replace(choice, factor=factor), "strength", models)
             self.on_step(f"strengths with {choice.candidate.name}")
             tried = sorted(rivals)
@@ -367,24 +326,6 @@ class Search:
             if not at_edge:
                 break
         return replace(rivals[best], at_edge=at_edge) if len(rivals) > 1 else choice
-
-    def _with_more(self, model: Submodel, fold: Fold) -> Submodel:
-        """Return the model refitted with the columns outside it that its gradient asks for most."""
-        units = self.units
-        scores = entering_scores(model, fold.train, units)
-        outside = np.ones(len(scores), dtype=bool)
-        outside[units.label[self.allowed]] = False
-        scores[outside] = -np.inf
-        extra = np.argsort(-scores, kind="stable")[: max(5, self._count(model) // 2)]
-        columns = np.union1d(model.columns, units.columns(extra[np.isfinite(scores[extra])]))
-        return self._on(model, fold, columns, 1.0)
-
-    def _on(self, model: Submodel, fold: Fold, columns: np.ndarray, factor: float) -> Submodel:
-        """Return the model refitted on other columns with ``factor`` on its strength, from where it stands."""
-        places = np.where(np.isin(columns, model.columns), np.searchsorted(model.columns, columns), -1)
-        machine = model.machine.with_factor(factor)
-        _, theta = model.model.on_columns(model.theta, places, machine.on(columns))
-        return fit_submodel(machine, fold.train, columns, theta, FIRST_ITERATIONS, fold.rng)
 
     def _sized(self, choice: Choice) -> Choice:
         """Return the choice with as many basis vectors as held-out rows ask for: grown, then pruned by l1."""

@@ -1,0 +1,82 @@
+"""What a search is over, and what it decides."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+
+from spkm.kernels import Kernel
+from spkm.model import Term
+from spkm.selection._eliminate import Submodel
+from spkm.selection._machine import Machine
+from spkm.sources import Source
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A kernel in the race.
+
+    Parameters
+    ----------
+    name : str
+        For reports.
+    terms : tuple of Term
+        As asked for, with their numbers of vectors; a kernel with a path has a number for its gamma.
+    build : callable
+        ``build(source, columns, n_basis)`` returns the :class:`Machine` for a source of the given columns; with as many
+        basis vectors in each term, or those asked for where ``n_basis`` is None.
+    factors : tuple of float
+        Factors on the strength of the RKHS norm that are tried; the elimination uses the last.
+    sizes : tuple of int
+        Numbers of basis vectors, in each term, that are tried at the end.
+    """
+
+    name: str
+    terms: tuple[Term, ...]
+    build: Callable[[Source, np.ndarray, int | None], Machine]
+    factors: tuple[float, ...] = (1.0,)
+    sizes: tuple[int, ...] = ()
+
+    @property
+    def kernel(self) -> Kernel | None:
+        """The kernel that looks at all columns by itself; None if there are several, or views."""
+        return only_kernel(self.terms)
+
+    @property
+    def n_basis(self) -> int:
+        """Number of basis vectors."""
+        return sum(term.n_basis for term in self.terms)
+
+
+def only_kernel(terms: tuple[Term, ...]) -> Kernel | None:
+    """Return the kernel that looks at all columns by itself; None if there are several, or views."""
+    views = [view for term in terms for view in term.views]
+    return views[0].kernel if len(views) == 1 and views[0].columns is None else None
+
+
+class Start(NamedTuple):
+    """First columns: a step of a kernel's path; where ``kernel`` is None those that tell in threes, or all columns."""
+
+    kernel: Kernel | None
+    step: int
+    threes: bool = False
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What the search decided: a candidate, where its first columns come from, a strength, a number of units."""
+
+    candidate: Candidate
+    start: Start
+    factor: float
+    n_units: int
+    models: list[Submodel]  # one of each fold
+    losses: np.ndarray  # what the judge says of them
+    best: float  # the lowest held-out loss, which a larger model may have
+    left_at: list[np.ndarray] = field(default_factory=list)  # of each fold, when units left: the order of their use
+    n_basis: int = 0  # 0: that of the candidate
+    pruning: float = 0.0  # strength of the l1 penalty on the weights that pruned vectors
+    at_edge: tuple[str, ...] = ()  # what was best at an end of its grid

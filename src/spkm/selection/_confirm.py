@@ -1,0 +1,54 @@
+"""A last look at the columns, on all rows: which may be there by chance, and which are missing.
+
+The search has some rows to fit and others to judge by. On either alone a column of little weight looks like noise, and
+noise may bring something by chance. The likelihood of all rows tells them apart: with a column that means nothing,
+twice its logarithm rises by a chi-squared number with as many degrees of freedom as the column has parameters.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.stats import chi2
+
+from spkm.selection._eliminate import Submodel, shrunk, uses, with_more
+from spkm.selection._units import Units
+from spkm.sources import Source
+
+ENTERS = 0.05  # chance that any of the columns outside comes in, if all of them mean nothing
+STAYS = 0.01  # chance that a column inside stays, if it means nothing
+ONE_ERROR = 1.0  # share of the loss: it leaves the decision to the standard error, after all rows have had their say
+ROWS_FOR_PARAMETER = 10  # at least: with fewer a likelihood is no judge
+ROUNDS = 2
+
+
+def confirm(model: Submodel, source: Source, units: Units, allowed: np.ndarray, rng: np.random.Generator) -> Submodel:
+    """Return the model after columns came in and left by the likelihood of the rows of ``source``.
+
+    The penalty must be weak: shrunken scores would hide what a column brings.
+    """
+    for _ in range(ROUNDS):
+        before = model.columns
+        n_outside = len(units.of(allowed).size) - len(units.of(before).size)
+        model = _proven(with_more(model, source, units, allowed, rng), source, units, before, n_outside, rng)
+        if np.array_equal(before, model.columns):
+            break
+    return model
+
+
+def _proven(
+    model: Submodel, source: Source, units: Units, before: np.ndarray, n_outside: int, rng: np.random.Generator
+) -> Submodel:
+    """Return the model without units that may be there by chance; those not there ``before`` must prove more."""
+    while True:
+        inside = units.of(model.columns)
+        members = inside.members()
+        if len(members) == 1:
+            return model
+        least = members[int(np.argmin(uses(model, source, inside)))]
+        smaller = shrunk(model, source, np.setdiff1d(np.arange(len(model.columns)), least), rng)
+        rise = 2 * source.total_weight * (smaller.objective - model.objective)
+        n_params = model.model.n_params - smaller.model.n_params
+        level = STAYS if np.isin(model.columns[least], before).any() else ENTERS / n_outside
+        if rise > chi2.isf(level, n_params):
+            return model
+        model = smaller
