@@ -26,7 +26,7 @@ from spkm.estimators._resolve import (
 )
 from spkm.estimators._selecting import (
     SelectingMixin,
-    candidates_for,
+    candidate_for,
     check_selection,
     dealt_folds,
     decided,
@@ -111,7 +111,7 @@ class BaseSPKM(SelectingMixin, TableMixin, CallbackSupportMixin, BaseEstimator):
         X, Y, weight = self._merged(X, Y, weight)
         Y = self._standardized(Y, weight, loss)
         splits = dealt_folds(Y, loss, generator(self.random_state))
-        candidates = candidates_for(self, terms, loss, Y.shape[1])
+        candidates = [candidate_for(self, terms, loss, Y.shape[1])]
         return search_over(self, X, Y, weight, loss, candidates, splits, on_step), (X, Y, weight)
 
     def _asked_terms(self, X: Any) -> tuple[Term, ...]:

@@ -15,7 +15,7 @@ from spkm._checks import check_choice
 from spkm.estimators._base import BaseSPKM, restore_scale
 from spkm.estimators._classifier import SPKMClassifier
 from spkm.estimators._regressor import SPKMRegressor
-from spkm.estimators._selecting import candidates_for, check_selection, decided, search_over, some_rows
+from spkm.estimators._selecting import candidate_for, check_selection, decided, search_over, some_rows
 from spkm.estimators._views import check_learns, check_vectors
 from spkm.kernels import KERNELS, RBF, Kernel, Linear, Matern, Polynomial
 from spkm.model import Term, View
@@ -87,7 +87,7 @@ class _SearchCV(BaseSPKM):
         splits = list(check_cv(self.cv, y, classifier=is_classifier(self)).split(X, y, groups))
         if not self.refit and len(splits) != 1:
             raise ValueError(f"refit=False keeps the model of the only split; cv makes {len(splits)} of them.")
-        candidates = [c for terms in race for c in candidates_for(self, terms, loss, Y.shape[1])]
+        candidates = [candidate_for(self, terms, loss, Y.shape[1]) for terms in race]
         scorer = None if self.scoring is None else self._scorer(X, y, None if sample_weight is None else weight)
         Y = (Y - self._target_mean) / self._target_scale
         search = search_over(self, X, Y, weight, loss, candidates, splits, on_step, scorer)
@@ -150,8 +150,7 @@ class SPKMClassifierCV(_SearchCV, SPKMClassifier):
         Kernels in the race. "auto" tries linear, polynomial of degree 3 and RBF: wide linear problems want the first,
         products of features the second.
     n_basis : int or "auto", default="auto"
-        As in :class:`SPKMClassifier`; with "auto" polynomials are tried with four and with eight vectors for each
-        output, a linear kernel has one.
+        As in :class:`SPKMClassifier`; with "auto" a polynomial has four vectors for each output, a linear kernel one.
     loss : str or Loss, default="auto"
         As in :class:`SPKMClassifier`.
     weight_penalty : str, Penalty, list or None, default="auto"

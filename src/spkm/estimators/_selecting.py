@@ -17,7 +17,7 @@ from spkm.estimators._resolve import generator, resolve_machine, resolve_solver
 from spkm.estimators._views import ViewUsage
 from spkm.kernels import Linear, Rescaled
 from spkm.losses import Loss, sign_groups
-from spkm.model import Term, View
+from spkm.model import Term
 from spkm.selection import (
     VECTORS_PER_OUTPUT,
     Candidate,
@@ -220,21 +220,8 @@ def is_automatic(terms: tuple[Term, ...]) -> bool:
     return any(isinstance(term.n_basis, str) for term in terms)
 
 
-def candidates_for(estimator: BaseSPKM, terms: tuple[Term, ...], loss: Loss, n_outputs: int) -> list[Candidate]:
-    """Return a machine of the race with what the estimator says of strengths and numbers of vectors.
-
-    A polynomial enters twice with ``n_basis="auto"``: few vectors find columns better (measured), more can say more.
-    """
-    kernel = only_kernel(terms)
-    first = _candidate(estimator, terms, loss, n_outputs, VECTORS_PER_OUTPUT)
-    if not is_automatic(terms) or not has_path(kernel) or isinstance(kernel, Linear):
-        return [first]
-    other = (Term(terms[0].n_basis, (View(clone(kernel)),)),)  # candidates are told apart by their kernels
-    second = _candidate(estimator, other, loss, n_outputs, 2 * VECTORS_PER_OUTPUT)
-    return [first, second] if second.n_basis > first.n_basis else [first]
-
-
-def _candidate(estimator: BaseSPKM, terms: tuple[Term, ...], loss: Loss, n_outputs: int, vectors: int) -> Candidate:
+def candidate_for(estimator: BaseSPKM, terms: tuple[Term, ...], loss: Loss, n_outputs: int) -> Candidate:
+    """Return a machine of the race with what the estimator says of strengths and numbers of vectors."""
     for view in (view for term in terms for view in term.views):
         parts = [view.kernel, *view.kernel.get_params(deep=True).values()]
         if estimator.selection and any(isinstance(p, Rescaled) and np.ndim(p.factor) for p in parts):
@@ -253,7 +240,7 @@ def _candidate(estimator: BaseSPKM, terms: tuple[Term, ...], loss: Loss, n_outpu
     if isinstance(kernel, Linear):
         counts, sizes = [min(counts[0], n_outputs)], ()  # more vectors than outputs say nothing more
     elif has_path(kernel) and automatic:
-        counts, sizes = [min(vectors * n_outputs, most)], ()
+        counts, sizes = [min(VECTORS_PER_OUTPUT * n_outputs, most)], ()
     terms = tuple(replace(term, n_basis=count) for term, count in zip(terms, counts, strict=True))
     free = isinstance(estimator.weight_penalty, str) and estimator.weight_penalty == "auto"
     factors: tuple[float, ...] = (1.0,)

@@ -42,7 +42,7 @@ from spkm.selection._threes import MOST_SEEN, in_threes
 from spkm.selection._units import Units
 from spkm.starts import KMeans, first_theta
 
-PATH_STARTS = 2  # random starts of a path that is not convex
+PATH_STARTS = 3  # random starts of a path that is not convex
 POLISHES = 2  # rounds at most
 PATIENCE = 2  # sizes without a gain after which vectors are no longer added
 PRUNING = (1e-4, 1e-3, 1e-2)  # strengths of the l1 penalty on the weights, beside a loss that is a mean over rows
