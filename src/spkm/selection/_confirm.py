@@ -18,14 +18,12 @@ ENTERS = 0.05  # chance that any of the columns outside comes in, if all of them
 STAYS = 0.01  # chance that a column inside stays, if it means nothing
 ONE_ERROR = 1.0  # share of the loss: it leaves the decision to the standard error, after all rows have had their say
 ROWS_FOR_PARAMETER = 10  # at least: with fewer a likelihood is no judge
+WEAK = 0.1  # of the default strength of the penalty: shrunken scores hide what a column brings
 ROUNDS = 2
 
 
 def confirm(model: Submodel, source: Source, units: Units, allowed: np.ndarray, rng: np.random.Generator) -> Submodel:
-    """Return the model after columns came in and left by the likelihood of the rows of ``source``.
-
-    The penalty must be weak: shrunken scores would hide what a column brings.
-    """
+    """Return the model after columns came in and left by the likelihood of the rows of ``source``."""
     for _ in range(ROUNDS):
         before = model.columns
         n_outside = len(units.of(allowed).size) - len(units.of(before).size)

@@ -24,7 +24,7 @@ import numpy as np
 from spkm.kernels import Kernel, Linear, Polynomial
 from spkm.losses import Log, Loss, Squared
 from spkm.selection._choice import Candidate, Choice, Start
-from spkm.selection._confirm import ONE_ERROR, ROWS_FOR_PARAMETER, confirm
+from spkm.selection._confirm import ONE_ERROR, ROWS_FOR_PARAMETER, WEAK, confirm
 from spkm.selection._eliminate import (
     FIRST_ITERATIONS,
     Submodel,
@@ -148,7 +148,7 @@ class Search:
         source, rng = everything.train, everything.rng
         if not self._has_likelihood or source.total_weight < ROWS_FOR_PARAMETER * model.model.n_params:
             return choice, model
-        weaker = min(1.0, 1.0 / choice.factor)
+        weaker = min(1.0, WEAK / choice.factor)
         found = confirm(moved(model, source, model.columns, rng, weaker), source, self.units, self.allowed, rng)
         self.on_step(f"confirmation with {choice.candidate.name}")
         columns, sizes = found.columns, np.array([len(model.columns), len(found.columns)])
@@ -158,7 +158,8 @@ class Search:
         other = self._judged(replace(choice, n_units=self._count(found)), "confirmation", models)
         if self.judge.simplest([choice.losses, other.losses], sizes, ONE_ERROR)[0] == 0:
             return choice, model
-        return other, moved(found, source, columns, rng, 1.0 / weaker)
+        other = self._with_strength(other)
+        return other, moved(found, source, columns, rng, other.factor / (choice.factor * weaker))
 
     @property
     def _has_likelihood(self) -> bool:
