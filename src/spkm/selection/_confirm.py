@@ -16,7 +16,6 @@ from spkm.sources import Source
 
 ENTERS = 0.05  # chance that any of the columns outside comes in, if all of them mean nothing
 STAYS = 0.01  # chance that a column inside stays, if it means nothing
-ONE_ERROR = 1.0  # share of the loss: it leaves the decision to the standard error, after all rows have had their say
 ROWS_FOR_PARAMETER = 10  # at least: with fewer a likelihood is no judge
 WEAK = 0.1  # of the default strength of the penalty: shrunken scores hide what a column brings
 ROUNDS = 2

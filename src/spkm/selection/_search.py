@@ -24,7 +24,7 @@ import numpy as np
 from spkm.kernels import Kernel, Linear, Polynomial
 from spkm.losses import Log, Loss, Squared
 from spkm.selection._choice import Candidate, Choice, Start
-from spkm.selection._confirm import ONE_ERROR, ROWS_FOR_PARAMETER, WEAK, confirm
+from spkm.selection._confirm import ROWS_FOR_PARAMETER, WEAK, confirm
 from spkm.selection._eliminate import (
     FIRST_ITERATIONS,
     Submodel,
@@ -144,21 +144,26 @@ class Search:
         return prune(model, fold.train, choice.pruning, fold.rng) if choice.pruning else model
 
     def confirmed(self, choice: Choice, model: Submodel, everything: Fold) -> tuple[Choice, Submodel]:
-        """Return the choice and its model after a last look at the columns on all rows, if held-out rows agree."""
+        """Return the choice and its model after a last look at the columns on all rows, if held-out rows agree.
+
+        More columns must not be worse, fewer by no more than one standard error: each with its own best strength, as
+        that of the choice was chosen for other columns.
+        """
         source, rng = everything.train, everything.rng
         if not self._has_likelihood or source.total_weight < ROWS_FOR_PARAMETER * model.model.n_params:
             return choice, model
         weaker = min(1.0, WEAK / choice.factor)
         found = confirm(moved(model, source, model.columns, rng, weaker), source, self.units, self.allowed, rng)
         self.on_step(f"confirmation with {choice.candidate.name}")
-        columns, sizes = found.columns, np.array([len(model.columns), len(found.columns)])
-        if np.array_equal(model.columns, columns) or sizes[1] > self.max_features:
+        columns = found.columns
+        if np.array_equal(model.columns, columns) or len(columns) > self.max_features:
             return choice, model
         models = [moved(found, fold.train, columns, fold.rng, 1.0 / weaker) for fold in self.folds]
         other = self._judged(replace(choice, n_units=self._count(found)), "confirmation", models)
-        if self.judge.simplest([choice.losses, other.losses], sizes, ONE_ERROR)[0] == 0:
-            return choice, model
         other = self._with_strength(other)
+        worse, error = mean_and_error(other.losses - choice.losses, self.judge.weight)
+        if worse > (error if len(columns) < len(model.columns) else 0.0):
+            return choice, model
         return other, moved(found, source, columns, rng, other.factor / (choice.factor * weaker))
 
     @property
