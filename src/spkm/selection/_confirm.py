@@ -18,24 +18,26 @@ ENTERS = 0.05  # chance that any of the columns outside comes in, if all of them
 STAYS = 0.01  # chance that a column inside stays, if it means nothing
 ROWS_FOR_PARAMETER = 10  # at least: with fewer a likelihood is no judge
 WEAK = 0.1  # of the default strength of the penalty: shrunken scores hide what a column brings
-ROUNDS = 2
+ROUNDS = 3
 
 
 def confirm(model: Submodel, source: Source, units: Units, allowed: np.ndarray, rng: np.random.Generator) -> Submodel:
     """Return the model after columns came in and left by the likelihood of the rows of ``source``."""
+    first = model.columns
+    n_outside = len(units.of(allowed).size) - len(units.of(first).size)
     for _ in range(ROUNDS):
         before = model.columns
-        n_outside = len(units.of(allowed).size) - len(units.of(before).size)
-        model = _proven(with_more(model, source, units, allowed, rng), source, units, before, n_outside, rng)
+        # What came in must prove itself in every round: noise may look good while another column is missing.
+        model = _proven(with_more(model, source, units, allowed, rng), source, units, first, n_outside, rng)
         if np.array_equal(before, model.columns):
             break
     return model
 
 
 def _proven(
-    model: Submodel, source: Source, units: Units, before: np.ndarray, n_outside: int, rng: np.random.Generator
+    model: Submodel, source: Source, units: Units, first: np.ndarray, n_outside: int, rng: np.random.Generator
 ) -> Submodel:
-    """Return the model without units that may be there by chance; those not there ``before`` must prove more."""
+    """Return the model without units that may be there by chance; those not there at ``first`` must prove more."""
     while True:
         inside = units.of(model.columns)
         members = inside.members()
@@ -45,7 +47,7 @@ def _proven(
         smaller = shrunk(model, source, np.setdiff1d(np.arange(len(model.columns)), least), rng)
         rise = 2 * source.total_weight * (smaller.objective - model.objective)
         n_params = model.model.n_params - smaller.model.n_params
-        level = STAYS if np.isin(model.columns[least], before).any() else ENTERS / n_outside
+        level = STAYS if np.isin(model.columns[least], first).any() else ENTERS / n_outside
         if rise > chi2.isf(level, n_params):
             return model
         model = smaller
