@@ -34,6 +34,7 @@ MOST_ROWS_OF_A_MATRIX = 10_000  # 0.8 GB
 N_TEST = 2_000
 SARCOS_TEST = 0.1  # of its rows
 SLOPE_POINTS = 3  # the largest sizes: small ones are all overhead
+LABEL_HEIGHT = 1.3  # times the seconds below it
 MADE_UP, SARCOS = "made-up inverse dynamics", "sarcos"
 TITLES = {MADE_UP: MADE_UP, SARCOS: "SARCOS"}
 METHODS: dict[str, dict[str, Any]] = {
@@ -136,13 +137,13 @@ def draw(results: Results) -> Any:
     kinds = _kinds(results)
     figure, axes = panels(len(kinds), width=5.0, height=4.2, sharey=True)
     for axis, (kind, sizes) in zip(axes, kinds.items(), strict=True):
+        ends: list[tuple[float, float, str, str]] = []
         for name, style in styles(tuple(METHODS)).items():
             n, seconds = _times(results, sizes, name)
             axis.plot(n, seconds, ms=4, label=name, **style)
             if slope := _slope(results, sizes, name):
-                axis.annotate(
-                    slope, (n[-1], seconds[-1]), (5, 0), textcoords="offset points", color=style["color"], fontsize=8
-                )
+                ends.append((n[-1], seconds[-1], slope, style["color"]))
+        _label(axis, ends)
         axis.set(xscale="log", yscale="log", xlabel="training rows")
         axis.set_title(f"{TITLES[kind]}; slopes at the ends", fontsize=9)
         axis.minorticks_off()
@@ -152,6 +153,15 @@ def draw(results: Results) -> Any:
     axes[0].set_ylabel("time of a fit [s]")
     legend_below(figure, axes)
     return figure
+
+
+def _label(axis: Any, ends: list[tuple[float, float, str, str]]) -> None:
+    """Write slopes beside the ends of curves, one above the other where ends meet."""
+    points, last = 0.0, (0.0, 0.0)
+    for x, y, text, colour in sorted(ends):
+        near = x == last[0] and y < LABEL_HEIGHT * last[1]
+        points, last = points + 8 if near else 0.0, (x, y)
+        axis.annotate(text, (x, y), (5, points - 3), textcoords="offset points", color=colour, fontsize=8)
 
 
 def _kinds(results: Results) -> dict[str, list[str]]:
