@@ -143,3 +143,15 @@ def test_few_rows_are_no_judge():
     search, everything = search_of(*rows_of(30), Log())
     before = choice_on(search, [1, 2, 4, 5])
     assert search.confirmed(before, before.models[0], everything) == (before, before.models[0])
+
+
+def test_an_interruption_keeps_what_was_there(monkeypatch):
+    search, everything = search_of(*rows_of(), Log())
+    before = choice_on(search, [1, 4])
+
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("spkm.selection._search.confirm", interrupted)
+    with pytest.warns(UserWarning, match="interrupted; its best choice so far is kept"):
+        assert search.confirmed(before, before.models[0], everything) == (before, before.models[0])

@@ -21,7 +21,7 @@ from spkm.kernels import KERNELS, RBF, Kernel, Linear, Matern, Polynomial
 from spkm.model import Term, View
 from spkm.selection import Choice, Fold, Search, Submodel
 from spkm.solvers import LBFGS, Result
-from spkm.sources import ArraySource, merged_rows, one_blas_thread
+from spkm.sources import merged_rows, one_blas_thread
 
 
 class _SearchCV(BaseSPKM):
@@ -125,7 +125,8 @@ class _SearchCV(BaseSPKM):
 
     def _keep_model_of_split(self, search: Search, choice: Choice, rows: tuple[Any, np.ndarray, np.ndarray]) -> Choice:
         fold = search.folds[0]
-        everything = some_rows(ArraySource(*rows, fold.scaling), fold.scaling, fold.rng)
+        X, Y, weight = rows
+        everything = some_rows(self._rows_source(X, fold.scaling, Y, weight), fold.scaling, fold.rng)
         with np.errstate(over="ignore", invalid="ignore"), one_blas_thread():
             choice, _ = search.confirmed(choice, choice.models[0], everything)
         model = choice.models[0]
@@ -134,7 +135,7 @@ class _SearchCV(BaseSPKM):
         result = Result(model.theta.copy(), model.objective, 1, True, trace=[model.objective], noise=model.noise)
         restore_scale(objective, result)
         columns = model.columns if search.selects else None
-        self._report(objective, LBFGS(), result, fold.scaling, choice.candidate.terms, rows[0], columns)
+        self._report(objective, LBFGS(), result, fold.scaling, choice.candidate.terms, X, columns)
         return choice
 
 

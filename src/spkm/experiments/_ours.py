@@ -20,6 +20,7 @@ from spkm.solvers import Alternating
 
 #: The paper's range of parameters, the strongest penalty first.
 PAPER_GRID = 10.0 ** np.arange(0, -6, -1)
+WIDE_C = 2.0 ** np.arange(-3, 10)  # of an SVM, the smoothest first
 RESTARTS = 5
 BASIS_STEPS = 200  # of gradient descent, in one round or shared among several
 ROUNDS = 5  # of regression and of many classes

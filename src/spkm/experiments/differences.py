@@ -14,7 +14,7 @@ from sklearn.svm import SVC
 from spkm.experiments._binary import QUICK_ROWS, SIZES, TITLES
 from spkm.experiments._blocks import Table
 from spkm.experiments._data import loaded, some_rows, thirds
-from spkm.experiments._ours import best_on
+from spkm.experiments._ours import PAPER_GRID, WIDE_C, best_on
 from spkm.experiments._plain import Descent
 from spkm.experiments._tables import mean_and_deviation
 from spkm.experiments._tasks import Experiment, Numbers, Plan, Results, Task
@@ -41,7 +41,6 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "columns to [0, 1], step 10": {"columns": "to [0, 1]", "step": 10.0},
     "columns to [0, 1], standard normal start": {"columns": "to [0, 1]", "start": "normal"},
 }
-C_PAPER, C_WIDE = 10.0 ** np.arange(-5, 1), 2.0 ** np.arange(-3, 10)
 WIDTHS = (0.25, 1.0, 4.0)  # times the gamma of the mean distance
 #: Of the SVM: its columns, its range of C, its bandwidths.
 SVMS: dict[str, dict[str, Any]] = {
@@ -91,7 +90,7 @@ def _svms(settings: dict[str, Any], X: np.ndarray) -> Iterable[Any]:
     X = X if scaler is None else scaler().fit_transform(X)
     gamma = RBF().resolved(X, np.ones(len(X))).gamma
     for width in WIDTHS if settings.get("widths") else (1.0,):
-        for C in C_WIDE if settings.get("wide") else C_PAPER:
+        for C in WIDE_C if settings.get("wide") else PAPER_GRID[::-1]:
             yield make_pipeline(scaler() if scaler else "passthrough", SVC(C=C, gamma=width * gamma))
 
 

@@ -16,6 +16,7 @@ from spkm.experiments._binary import QUICK_ROWS, TITLES
 from spkm.experiments._blocks import Figure, Table
 from spkm.experiments._data import loaded, some_rows, thirds
 from spkm.experiments._figures import BLACK, legend_below, panels, styles
+from spkm.experiments._ours import WIDE_C
 from spkm.experiments._ridge import ALPHAS, best_linear
 from spkm.experiments._tables import mean_and_deviation
 from spkm.experiments._tasks import Experiment, Numbers, Plan, Results, Task
@@ -31,7 +32,6 @@ RULES = {
     "random rows": "random",
 }
 MACHINES = ("KRR", "SVM")
-C_GRID = 2.0 ** np.arange(-3, 10)
 
 
 def tasks(plan: Plan, sets: Sequence[str]) -> Iterable[Task]:
@@ -52,7 +52,7 @@ def run(task: Task, folder: Path | None) -> Numbers:
     train, validation, test = thirds(len(y), task.seed)
     machines = {
         "KRR": [SignClassifier(Ridge(alpha=alpha)) for alpha in ALPHAS],
-        "SVM": [SVC(C=C, kernel="linear") for C in C_GRID],
+        "SVM": [SVC(C=C, kernel="linear") for C in WIDE_C],
     }
     found = {}
     for name, models in machines.items():

@@ -15,7 +15,7 @@ from spkm import SPKMClassifier
 from spkm.competitors import SignClassifier, tuned
 from spkm.experiments._blocks import Table
 from spkm.experiments._data import loaded, thirds
-from spkm.experiments._ours import BASIS_STEPS, PAPER_GRID, RESTARTS, TUNED_FACTORS, best_on, fitted_by_paper
+from spkm.experiments._ours import BASIS_STEPS, PAPER_GRID, RESTARTS, TUNED_FACTORS, WIDE_C, best_on, fitted_by_paper
 from spkm.experiments._tables import Line, comparison
 from spkm.experiments._tasks import Experiment, Numbers, Plan, Results, Task
 from spkm.kernels import RBF, Affine
@@ -28,7 +28,6 @@ VERSION = 1
 SPLITS = 10
 CLASSES = {"uci_multiple_features": (4, 9), "uwave": (1, 6)}  # classes of the files, which count from 0
 L1_STRENGTHS = (1e-2, 3e-3, 1e-3, 3e-4, 1e-4)
-WIDE_C = 2.0 ** np.arange(-3, 10)
 WIDE_ALPHA = 10.0 ** np.arange(1.0, -4.5, -0.5)
 METHODS: dict[str, dict[str, Any]] = {
     "SPKM, paper's algorithm": {"ours": "paper"},

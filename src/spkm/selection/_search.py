@@ -40,6 +40,7 @@ from spkm.selection._prune import prune
 from spkm.selection._screen import screened, varies
 from spkm.selection._threes import MOST_SEEN, in_threes
 from spkm.selection._units import Units
+from spkm.sources import Source
 from spkm.starts import KMeans, first_theta
 
 PATH_STARTS = 3  # random starts of a path that is not convex
@@ -124,7 +125,7 @@ class Search:
                     break
             return self._sized(choice)
         except KeyboardInterrupt:
-            warnings.warn("The search was interrupted; its best choice so far is kept.", UserWarning, stacklevel=5)
+            _warn_of_interruption()
             return choice
 
     def refit(self, choice: Choice, fold: Fold) -> Submodel:
@@ -152,6 +153,15 @@ class Search:
         source, rng = everything.train, everything.rng
         if not self._has_likelihood or source.total_weight < ROWS_FOR_PARAMETER * model.model.n_params:
             return choice, model
+        try:
+            return self._confirmed(choice, model, source, rng)
+        except KeyboardInterrupt:
+            _warn_of_interruption()
+            return choice, model
+
+    def _confirmed(
+        self, choice: Choice, model: Submodel, source: Source, rng: np.random.Generator
+    ) -> tuple[Choice, Submodel]:
         weaker = min(1.0, WEAK / choice.factor)
         found = confirm(moved(model, source, model.columns, rng, weaker), source, self.units, self.allowed, rng)
         self.on_step(f"confirmation with {choice.candidate.name}")
@@ -444,6 +454,10 @@ class Search:
             "error_test_loss",
         )
         self.records.append(dict(zip(names, values, strict=True)))
+
+
+def _warn_of_interruption() -> None:
+    warnings.warn("The search was interrupted; its best choice so far is kept.", UserWarning, stacklevel=6)
 
 
 def _mean_columns(models: list[Submodel]) -> float:
