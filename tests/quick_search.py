@@ -6,13 +6,19 @@ from contextlib import contextmanager
 import pytest
 
 from spkm.estimators import _selecting
-from spkm.selection import _eliminate, _path, _prune, _search
+from spkm.selection import _eliminate, _machine, _path, _search, _vectors
 
 FEWER = {
     _selecting: {"FOLDS": 2},
     _path: {"N_STEPS": 4, "SKIPPED": 1, "RATIO": 3.0, "ITERATIONS": 6, "VECTORS_PER_OUTPUT": 2},
-    _eliminate: {"FIRST_ITERATIONS": 4, "NEXT_ITERATIONS": 2, "next_count": _eliminate.next_count},
-    _prune: {"ITERATIONS": 10, "FIRST_ITERATIONS": 5},
+    _eliminate: {
+        "FIRST_ITERATIONS": 4,
+        "NEXT_ITERATIONS": 2,
+        "SINGLE_ITERATIONS": 2,
+        "next_count": _eliminate.next_count,
+    },
+    _machine: {"LEAST_ITERATIONS": 1},
+    _vectors: {"ITERATIONS": 10, "FIRST_ITERATIONS": 5},
     _search: {
         "PROPOSERS": _search.PROPOSERS[:1],
         "FIRST_ITERATIONS": 4,
@@ -24,8 +30,13 @@ FEWER = {
 }
 FEWEST = {
     _path: {"N_STEPS": 1, "SKIPPED": 0, "ITERATIONS": 3},
-    _eliminate: {"FIRST_ITERATIONS": 3, "NEXT_ITERATIONS": 1, "next_count": lambda count: count // 2},
-    _prune: {"ITERATIONS": 2, "FIRST_ITERATIONS": 1},
+    _eliminate: {
+        "FIRST_ITERATIONS": 3,
+        "NEXT_ITERATIONS": 1,
+        "SINGLE_ITERATIONS": 1,
+        "next_count": lambda count: count // 2,
+    },
+    _vectors: {"ITERATIONS": 2, "FIRST_ITERATIONS": 1},
     _search: {"FIRST_ITERATIONS": 3, "POLISHES": 0, "PRUNING": ()},
 }
 

@@ -102,7 +102,7 @@ def test_the_least_useful_leaves_first():
         20,
         np.random.default_rng(0),
     )
-    models = eliminate(first, source, Units(N_COLUMNS), 2, np.random.default_rng(0))
+    models = eliminate(first, source, Units(N_COLUMNS), 2, N_COLUMNS, np.random.default_rng(0))
     assert models[0] is first
     assert [len(model.columns) for model in models] == [6, 5, 4, 3, 2]
     for before, after in pairwise(models):
@@ -119,7 +119,7 @@ def test_the_least_relevant_leaves_first_where_the_evidence_has_learned_relevanc
     current = submodel(RBF(0.3), Squared(), "relevances", columns=everything, weight_penalties=[Evidence()])
     first = fit_submodel(current.machine, source, everything, current.theta, 10, np.random.default_rng(0))
     units = Units(N_COLUMNS, groups)
-    models = eliminate(first, source, units, 1, np.random.default_rng(0))
+    models = eliminate(first, source, units, 1, N_COLUMNS, np.random.default_rng(0))
     for before, after in pairwise(models):
         inside = units.of(before.columns)
         relevances = np.exp(before.model.unpack(before.theta).log_metric[0])
@@ -138,22 +138,30 @@ def test_groups_leave_together_and_several_at_a_time_while_there_are_many(monkey
     params.weights[...] = 1.0
     first = fit_submodel(machine, source, np.arange(12), start, 20, rng)
     monkeypatch.setattr(_eliminate, "next_count", lambda count: count - 2 if count > 2 else count - 1)
-    models = eliminate(first, source, Units(12, groups), 1, rng)
+    models = eliminate(first, source, Units(12, groups), 1, 12, rng)
     assert [len(model.columns) for model in models] == [12, 8, 4, 2]
     for model in models:
         np.testing.assert_array_equal(
             np.isin(np.arange(12), model.columns)[::2], np.isin(np.arange(1, 12, 2), model.columns)
         )
     assert set(models[-2].columns) == {0, 1, 4, 5}
-    assert len(eliminate(models[-1], source, Units(12, groups), 1, rng)) == 1
+    assert len(eliminate(models[-1], source, Units(12, groups), 1, 12, rng)) == 1
 
 
 def test_no_fewer_are_kept_than_asked_for(monkeypatch):
     monkeypatch.setattr(_eliminate, "next_count", lambda count: 1)
     source = table(Squared())
     first = submodel(Linear(1.0), Squared(), n_basis=1, weight_penalties=[RKHSNorm(1e-2)])
-    models = eliminate(first, source, Units(N_COLUMNS), 3, np.random.default_rng(0))
+    models = eliminate(first, source, Units(N_COLUMNS), 3, N_COLUMNS, np.random.default_rng(0))
     assert [len(model.columns) for model in models] == [4, 3]
+
+
+def test_a_budget_between_two_numbers_is_one_of_them(monkeypatch):
+    monkeypatch.setattr(_eliminate, "next_count", lambda count: count - 2)
+    source = table(Squared())
+    first = submodel(Linear(1.0), Squared(), columns=np.arange(N_COLUMNS), n_basis=1, weight_penalties=[RKHSNorm(1e-2)])
+    models = eliminate(first, source, Units(N_COLUMNS), 1, 5, np.random.default_rng(0))
+    assert [len(model.columns) for model in models] == [6, 5, 3, 1]
 
 
 @given(st.integers(2, 5000))
@@ -247,7 +255,7 @@ def test_new_columns_leave_a_kernel_of_a_dot_product_as_it_is(kernel, metric):
 
 
 def normalized(parts, units, outside):
-    """Return the larger of two gradients' norms by unit, each over its median; minus infinity inside."""
+    """Return the largest of some gradients' norms by unit, each over its median; minus infinity inside."""
     scores = np.zeros(len(units.size))
     for part in parts:
         norms = units.norms(np.where(outside, part, 0.0))
@@ -272,16 +280,33 @@ def slopes_by_differences(current, source):
     return np.reshape([(loss_of(U + step) - loss_of(U - step)) / 2e-5 for step in steps], U.shape)
 
 
+def squares_asked_for(current, source):
+    """Return |covariance| of the rows' slopes with x or x^2, over the deviation of the latter: the largest, (1, d)."""
+    F, loss, share = current.predict(source), current.machine.loss, source.w[:, 0]
+    steps = 1e-6 * np.eye(F.size).reshape(-1, *F.shape)
+    slopes = [
+        loss.value(loss.totals(source.Y, F + s, source.w)) - loss.value(loss.totals(source.Y, F - s, source.w))
+        for s in steps
+    ]
+    slopes = np.reshape(slopes, F.shape) / 2e-6 / share[:, None]
+    slopes = slopes - share @ slopes
+    best = np.zeros(N_COLUMNS)
+    for A in (source.X, source.X**2):
+        A = A - share @ A
+        best = np.maximum(best, np.abs((share[:, None] * slopes).T @ A).max(axis=0) / np.sqrt(share @ A**2))
+    return best[None, :]
+
+
 @pytest.mark.parametrize("groups", [None, ("a", "b", "a", "c", "b", "d")])
 @pytest.mark.parametrize("metric", METRICS)
 @pytest.mark.parametrize(("loss", "m"), [(Log(), 1), (Log(), 3), (Cosine(), 2)])
-def test_scores_outside_are_the_slopes_of_basis_entries_for_a_polynomial(loss, m, metric, groups):
+def test_scores_outside_are_slopes_of_basis_entries_and_of_squares_for_a_polynomial(loss, m, metric, groups):
     current = submodel(Polynomial(3, 1.0, 0.4), loss, metric, m, columns=np.array([0, 2]))
     source = table(loss, m=m)
     outside = ~np.isin(np.arange(N_COLUMNS), current.columns)
     units = Units(N_COLUMNS, groups)
     found = entering_scores(current, source, units)
-    expected = normalized([slopes_by_differences(current, source)], units, outside)
+    expected = normalized([slopes_by_differences(current, source), squares_asked_for(current, source)], units, outside)
     inside = np.isneginf(expected)
     np.testing.assert_array_equal(np.isneginf(found), inside)
     np.testing.assert_allclose(found[~inside], expected[~inside], rtol=1e-5)
@@ -311,7 +336,8 @@ def test_scores_outside_are_gradients_of_entries_and_relevances(name, metric):
         of_relevances[0, j] = (loss_of(j, w, nothing) - loss_of(j, -w, nothing)) / (2 * w)
         for r, e in enumerate(t * np.eye(3)):
             of_entries[r, j] = (loss_of(j, w, e) - loss_of(j, w, -e)) / (2 * t * w)
-    expected = normalized([of_entries, of_relevances], Units(N_COLUMNS), outside)
+    squares = [squares_asked_for(current, source)] if isinstance(kernel, Polynomial) else []
+    expected = normalized([of_entries, of_relevances, *squares], Units(N_COLUMNS), outside)
     found = entering_scores(current, source, Units(N_COLUMNS))
     np.testing.assert_array_equal(np.isneginf(found), ~outside)
     np.testing.assert_allclose(found[outside], expected[outside], rtol=1e-3)
@@ -336,7 +362,8 @@ def test_nothing_is_outside_a_model_of_all_columns():
 def test_a_column_that_the_loss_asks_for_has_the_highest_score():
     rng = np.random.default_rng(0)
     X = cases.frozen(rng.standard_normal((60, N_COLUMNS)))
-    for target, kernel in ((X[:, 4:5], Linear(1.0)), (X[:, 4:5] ** 2 - 1, RBF(0.3))):
+    square = X[:, 4:5] ** 2 - 1
+    for target, kernel in ((X[:, 4:5], Linear(1.0)), (square, RBF(0.3)), (square, Polynomial(2, 1.0, 1.0))):
         source = ArraySource(X, np.asarray(X[:, :1] + target))
         current = submodel(kernel, Squared(), columns=np.array([0]), weight_penalties=[RKHSNorm(1e-3)])
         fitted = fit_submodel(current.machine, source, current.columns, current.theta, 20, rng)

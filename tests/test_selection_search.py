@@ -9,7 +9,19 @@ from spkm.kernels import RBF, Linear, Polynomial
 from spkm.losses import Log, Squared
 from spkm.objective import Objective
 from spkm.penalties import Evidence, RKHSNorm
-from spkm.selection import Candidate, Choice, Fold, Judge, Machine, Search, Units, _eliminate, _search, fit_submodel
+from spkm.selection import (
+    Candidate,
+    Choice,
+    Fold,
+    Judge,
+    Machine,
+    Search,
+    Units,
+    _eliminate,
+    _path,
+    _search,
+    fit_submodel,
+)
 from spkm.selection._choice import Start
 from spkm.selection._judge import scaled_losses
 from spkm.selection._pick import mean_and_error
@@ -343,10 +355,39 @@ def test_vectors_are_added_while_held_out_rows_gain():
 
 
 def test_one_vector_where_one_does_it_all():
-    machine = candidate(Polynomial(1, 0.0, 1.0), Log(), 2, sizes=(1, 2, 3))
-    search, everything = search_of(linear_rows(), Log(), [machine])
+    X, _ = linear_rows()
+    bump = np.where(np.square(X[:, [1, 4]]).sum(axis=1, keepdims=True) < 1, 1.0, -1.0)
+    machine = candidate(RBF("mean"), Log(), 2, sizes=(1, 2, 3))
+    search, everything = search_of((X, bump), Log(), [machine])
     choice = search.run()
     assert choice.n_basis == 1 and search.refit(choice, everything).model.n_basis == 1
+
+
+def squares_rows(n=300, d=8, seed=0):
+    """Return rows, and classes by a sum of squares of columns 0, 2 and 5, two of them with a minus."""
+    X = np.random.default_rng(seed).standard_normal((n, d))
+    return cases.frozen(X), cases.frozen(np.where(X[:, [0]] ** 2 - X[:, [2]] ** 2 - X[:, [5]] ** 2 > -1, 1.0, -1.0))
+
+
+def test_a_kernel_with_a_path_grows_where_its_vectors_have_no_room_for_all_columns(monkeypatch):
+    monkeypatch.setattr(_path, "VECTORS_PER_OUTPUT", 1)
+    fit_for(monkeypatch, 60)
+    machine = candidate(Polynomial(2, 1.0, 1.0), Log(), 1, sizes=(4, 8))
+    search, everything = search_of(squares_rows(), Log(), [machine])
+    choice = search.run()
+    model = search.refit(choice, everything)
+    assert choice.n_basis in (4, 8) and model.model.n_basis == choice.n_basis
+    assert model.columns.tolist() == [0, 2, 5]
+
+
+@pytest.mark.parametrize("most", ["all", None])
+def test_a_kernel_with_a_path_has_no_more_vectors_than_bring_something(monkeypatch, most):
+    fit_for(monkeypatch, 60)
+    machine = candidate(Polynomial(2, 1.0, 1.0), Log(), 2, sizes=(4, 8))
+    search, everything = search_of(linear_rows(200), Log(), [machine], max_features=most)
+    choice = search.run()
+    assert choice.n_basis == 0 and search.refit(choice, everything).model.n_basis == 2
+    assert [r["n_basis"] for r in search.records if r["stage"] == "size"][-1] == 4
 
 
 # Records, steps, seeds, all rows.

@@ -151,7 +151,8 @@ class SPKMClassifierCV(_SearchCV, SPKMClassifier):
         Kernels in the race. "auto" tries linear, polynomial of degree 3 and RBF: wide linear problems want the first,
         products of features the second.
     n_basis : int or "auto", default="auto"
-        As in :class:`SPKMClassifier`; with "auto" a polynomial has four vectors for each output, a linear kernel one.
+        As in :class:`SPKMClassifier`; with "auto" a polynomial begins with four vectors for each output, a linear
+        kernel has one.
     loss : str or Loss, default="auto"
         As in :class:`SPKMClassifier`.
     weight_penalty : str, Penalty, list or None, default="auto"

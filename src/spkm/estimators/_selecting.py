@@ -240,7 +240,8 @@ def candidate_for(estimator: BaseSPKM, terms: tuple[Term, ...], loss: Loss, n_ou
     if isinstance(kernel, Linear):
         counts, sizes = [min(counts[0], n_outputs)], ()  # more vectors than outputs say nothing more
     elif has_path(kernel) and automatic:
-        counts, sizes = [min(VECTORS_PER_OUTPUT * n_outputs, most)], ()
+        few = min(VECTORS_PER_OUTPUT * n_outputs, most)
+        counts, sizes = [few], tuple(size for size in (2 * few, 4 * few, 8 * few) if size <= most)
     terms = tuple(replace(term, n_basis=count) for term, count in zip(terms, counts, strict=True))
     free = isinstance(estimator.weight_penalty, str) and estimator.weight_penalty == "auto"
     factors: tuple[float, ...] = (1.0,)

@@ -6,17 +6,21 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from spkm.kernels import DotKernel, Linear
 from spkm.losses import Loss
 from spkm.model import PreimageModel
-from spkm.objective import Objective
+from spkm.objective import Objective, cotangent
 from spkm.selection._machine import Machine, refit_solver
+from spkm.selection._screen import correlations
 from spkm.selection._units import Units
 from spkm.sources import Block, Source
 
 ONE_BY_ONE = 20  # units from which on they leave singly; above, a fifth of them at a time
 NEXT_TO_NOTHING = 1e-12  # relevance of a column that is looked at from outside
 NOISE_AGAIN = 0.1  # where a fit could not go on from the noise that was learned
-FIRST_ITERATIONS, NEXT_ITERATIONS = 100, 30
+FIRST_ITERATIONS = 100
+NEXT_ITERATIONS = 30  # from where a model stands that lost many columns
+SINGLE_ITERATIONS = 10  # the same where it lost one unit: more of them take longer and are no better, measured
 
 
 @dataclass
@@ -62,8 +66,10 @@ def fit_submodel(
     )
 
 
-def eliminate(first: Submodel, source: Source, units: Units, least: int, rng: np.random.Generator) -> list[Submodel]:
-    """Return models of fewer and fewer columns, from ``first`` down to ``least`` units."""
+def eliminate(
+    first: Submodel, source: Source, units: Units, least: int, most: int, rng: np.random.Generator
+) -> list[Submodel]:
+    """Return models of fewer and fewer columns, from ``first`` down to ``least`` units, with one of ``most``."""
     models = [first]
     while True:
         current = models[-1]
@@ -71,7 +77,10 @@ def eliminate(first: Submodel, source: Source, units: Units, least: int, rng: np
         count = len(inside.size)
         if count <= least:
             return models
-        kept = np.sort(np.argsort(-uses(current, source, inside), kind="stable")[: max(next_count(count), least)])
+        wanted = max(next_count(count), least)
+        if wanted < most < count:  # a budget is to be spent
+            wanted = most
+        kept = np.sort(np.argsort(-uses(current, source, inside), kind="stable")[:wanted])
         models.append(shrunk(current, source, inside.columns(kept), rng))
 
 
@@ -100,8 +109,9 @@ def next_count(count: int) -> int:
 def shrunk(current: Submodel, source: Source, kept: np.ndarray, rng: np.random.Generator) -> Submodel:
     """Return the model refitted on some of its columns, from where it stands."""
     columns = current.columns[kept]
+    max_iter = SINGLE_ITERATIONS if len(columns) < ONE_BY_ONE else NEXT_ITERATIONS
     _, theta = current.model.on_columns(current.theta, kept, current.machine.on(columns))
-    return fit_submodel(current.machine, source, columns, theta, NEXT_ITERATIONS, rng)
+    return fit_submodel(current.machine, source, columns, theta, max_iter, rng)
 
 
 def moved(
@@ -150,7 +160,8 @@ def entering_scores(current: Submodel, source: Source, units: Units) -> np.ndarr
     """Return how much the loss's gradient asks for each unit outside the model; minus infinity for those inside.
 
     Columns outside get a relevance of next to nothing and basis entries of zero, which leaves the model as it is. The
-    gradients in those entries and in the relevances, each over its typical size, tell what a column would bring.
+    gradients in those entries and in the relevances, each over its typical size, tell what a column would bring. Those
+    of a polynomial are nothing where a square is missing: how the slopes of the rows go with x and x^2 tells of it.
     """
     places = np.full(source.n_features, -1)
     places[current.columns] = np.arange(len(current.columns))
@@ -160,13 +171,30 @@ def entering_scores(current: Submodel, source: Source, units: Units) -> np.ndarr
     for (_, view), log_metric in zip(model.views, model.unpack(theta).log_metric, strict=True):
         log_metric[outside if view.columns is None else outside[view.columns]] = np.log(NEXT_TO_NOTHING)
     slopes = model.unpack(Objective(model, current.machine.loss, source).value_and_gradient(theta)[1])
+    # Slopes times the relevance.
+    tables = [_by_column(model, p) / NEXT_TO_NOTHING for p in (slopes.basis, [q[None, :] for q in slopes.log_metric])]
+    if any(isinstance(v.kernel, DotKernel) and not isinstance(v.kernel, Linear) for _, v in model.views):
+        tables.append(correlations(_with_slopes(current, source))[None, :])
     scores = np.zeros(len(units.size))
-    for parts in (slopes.basis, [p[None, :] for p in slopes.log_metric]):
-        # Both are slopes times the relevance.
-        norms = units.norms(np.where(outside, _by_column(model, parts) / NEXT_TO_NOTHING, 0.0))
+    for table in tables:
+        norms = units.norms(np.where(outside, table, 0.0))
         scores = np.maximum(scores, norms / max(float(np.median(norms)), 1e-300))
     scores[units.label[~outside]] = -np.inf
     return scores
+
+
+def _with_slopes(current: Submodel, source: Source) -> Source:
+    """Return the rows with the slopes of their losses in the scores as targets."""
+    part = source.columns(current.columns)
+    loss = current.machine.loss
+    totals = Objective(current.model, loss, part).totals(current.theta)
+    blocks = part.map(_block_slopes, current.model, current.theta, loss, totals, width=current.model.n_basis)
+    slopes = np.concatenate(list(blocks))
+    return source.with_targets(lambda Y: np.divide(slopes, source.w, out=np.zeros_like(slopes), where=source.w > 0))
+
+
+def _block_slopes(block: Block, model: PreimageModel, theta: np.ndarray, loss: Loss, totals: np.ndarray) -> np.ndarray:
+    return cotangent(block, loss, model.predict(block, theta), totals)
 
 
 def _by_column(model: PreimageModel, parts: list[np.ndarray]) -> np.ndarray:

@@ -15,6 +15,7 @@ from spkm.solvers import LBFGS, Proximal, Solver, VarPro
 from spkm.sources import Source
 
 TOLERANCE = 1e-4  # of the refits
+LEAST_ITERATIONS = 15  # of variable projection
 LEAST_NOISE = 1e-6  # to go on with: with less, vectors that depend on one another could not be told apart
 
 
@@ -99,7 +100,8 @@ class Machine:
 
 def refit_solver(objective: Objective, max_iter: int) -> Solver:
     """Return a solver that goes on from a good theta for a few iterations."""
-    varpro = VarPro(max(1, max_iter // 2), TOLERANCE, polish=0)  # fewer parameters, fewer iterations
+    # Fewer parameters, fewer iterations.
+    varpro = VarPro(max(LEAST_ITERATIONS, max_iter // 2), TOLERANCE, polish=0)
     if varpro.refuses(objective) is None:
         return varpro
     smooth = all(is_smooth(p) for p in [*objective.basis_penalties, *objective.weight_penalties])

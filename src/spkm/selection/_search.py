@@ -36,10 +36,10 @@ from spkm.selection._eliminate import (
 from spkm.selection._judge import Fold, Judge, scaled_losses
 from spkm.selection._path import PathPoint, has_path, sparse_path
 from spkm.selection._pick import FOR_FEATURES, mean_and_error
-from spkm.selection._prune import prune
 from spkm.selection._screen import screened, varies
 from spkm.selection._threes import MOST_SEEN, in_threes
 from spkm.selection._units import Units
+from spkm.selection._vectors import grow, prune
 from spkm.sources import Source
 from spkm.starts import KMeans, first_theta
 
@@ -47,6 +47,7 @@ PATH_STARTS = 3  # random starts of a path that is not convex
 POLISHES = 2  # rounds at most
 PATIENCE = 2  # sizes without a gain after which vectors are no longer added
 PRUNING = (1e-4, 1e-3, 1e-2)  # strengths of the l1 penalty on the weights, beside a loss that is a mean over rows
+BEYOND_CHANCE = 2  # standard errors of the gain for which a kernel with a path gets more vectors than its path has
 BEYOND = 2  # factors that may be tried beyond an end of the grid, while the end is best
 FEW_COLUMNS = 60  # with which a kernel without a path starts from all of them, too
 FEW_COLUMNS_EVIDENCE = 300  # with which it starts from all of them, and nothing else, if the evidence learns relevances
@@ -116,14 +117,8 @@ class Search:
         ]
         choice = choices[self.judge.simplest([c.losses for c in choices], np.arange(len(choices)))[0]]
         try:
-            for _ in range(POLISHES):
-                before = choice
-                if self.selects:
-                    choice = self._polished(choice)
-                choice = self._with_strength(choice)
-                if before.n_units == choice.n_units and before.factor == choice.factor:
-                    break
-            return self._sized(choice)
+            choice = self._settled(choice)
+            return self._grown(choice) if has_path(choice.candidate.kernel) else self._sized(choice)
         except KeyboardInterrupt:
             _warn_of_interruption()
             return choice
@@ -136,11 +131,13 @@ class Search:
         columns = model.columns
         if self.selects:
             model = self._reduced(model, fold, choice.n_units)[-1]
+        model = self._with_room(choice, model, fold)
+        if self.selects:
             sequence = self._reduced(with_more(model, fold.train, self.units, self.allowed, fold.rng), fold, 1)
             columns = self._agreed(choice, sequence)
             model = min(sequence, key=lambda m: abs(self._count(m) - choice.n_units))
         model = moved(model, fold.train, columns, fold.rng, choice.factor / candidate.factors[-1])
-        if choice.n_basis:
+        if choice.n_basis and not has_path(candidate.kernel):
             model = self._resized(candidate, model, fold, choice.n_basis, choice.factor)
         return prune(model, fold.train, choice.pruning, fold.rng) if choice.pruning else model
 
@@ -184,7 +181,14 @@ class Search:
     def sequence(self, choice: Choice, fold: Fold) -> list[Submodel]:
         """Return the models of the choice on the training rows of ``fold`` from its first columns down to one unit."""
         paths: Paths = {} if choice.start.kernel is None else self._paths(fold, [choice.start.kernel])
-        return self._reduced(self._first(choice.candidate, fold, choice.start, paths, choice.factor), fold, 1)
+        first = self._first(choice.candidate, fold, choice.start, paths, choice.factor)
+        return self._reduced(self._with_room(choice, first, fold), fold, 1)
+
+    def _with_room(self, choice: Choice, model: Submodel, fold: Fold) -> Submodel:
+        """Return the model with the vectors that were chosen beside those of its path."""
+        if not choice.n_basis or not has_path(choice.candidate.kernel):
+            return model
+        return grow(model, fold.train, choice.n_basis, fold.rng)
 
     def _wanted_paths(self) -> Iterator[Kernel]:
         """Yield the kernels whose paths are needed."""
@@ -311,16 +315,30 @@ class Search:
         return self._picked(Choice(candidate, start, factor, 0, [], np.zeros(0), np.inf), "elimination", sequences)
 
     def _reduced(self, model: Submodel, fold: Fold, least: int) -> list[Submodel]:
-        return eliminate(model, fold.train, self.units, least, fold.rng) if self.selects else [model]
+        if not self.selects:
+            return [model]
+        return eliminate(model, fold.train, self.units, least, self.max_features, fold.rng)
+
+    def _settled(self, choice: Choice) -> Choice:
+        """Return the choice after polishes and other strengths, until neither changes it."""
+        for _ in range(POLISHES):
+            before = choice
+            if self.selects:
+                choice = self._polished(choice)
+            choice = self._with_strength(choice)
+            if before.n_units == choice.n_units and before.factor == choice.factor:
+                break
+        return choice
 
     def _polished(self, choice: Choice) -> Choice:
         """Return the choice after columns came back and left again; as it was if that brings nothing."""
-        sequences = []
-        for fold, model in zip(self.folds, choice.models, strict=True):
-            more = with_more(model, fold.train, self.units, self.allowed, fold.rng)
-            sequences.append(self._reduced(more, fold, max(1, choice.n_units // 2)))
+        sequences = [self._back_and_forth(m, fold, choice) for fold, m in zip(self.folds, choice.models, strict=True)]
         self.on_step(f"polish with {choice.candidate.name}")
         return min(choice, self._picked(choice, "polish", sequences), key=lambda c: c.best)
+
+    def _back_and_forth(self, model: Submodel, fold: Fold, choice: Choice) -> list[Submodel]:
+        more = with_more(model, fold.train, self.units, self.allowed, fold.rng)
+        return self._reduced(more, fold, max(1, choice.n_units // 2))
 
     def _with_strength(self, choice: Choice) -> Choice:
         """Return the choice with the strongest penalty that does as well as any on its columns."""
@@ -342,6 +360,24 @@ class Search:
             if not at_edge:
                 break
         return replace(rivals[best], at_edge=at_edge) if len(rivals) > 1 else choice
+
+    def _grown(self, choice: Choice) -> Choice:
+        """Return the choice with more vectors beside its own, if held-out rows ask for them.
+
+        A path starts with few vectors, which find columns best. They may have no room for all of these.
+        """
+        for n_basis in choice.candidate.sizes:
+            sequences = []
+            for fold, model in zip(self.folds, choice.models, strict=True):
+                larger = grow(model, fold.train, n_basis, fold.rng)
+                sequences.append(self._back_and_forth(larger, fold, choice) if self.selects else [larger])
+            self.on_step(f"{n_basis} vectors with {choice.candidate.name}")
+            rival = self._picked(replace(choice, n_basis=n_basis), "size", sequences)
+            gain, error = mean_and_error(choice.losses - rival.losses, self.judge.weight)
+            if not gain > BEYOND_CHANCE * error:
+                break
+            choice = self._settled(rival)
+        return choice
 
     def _sized(self, choice: Choice) -> Choice:
         """Return the choice with as many basis vectors as held-out rows ask for: grown, then pruned by l1."""

@@ -1,4 +1,4 @@
-"""Pruning: vectors that an l1 penalty takes to zero leave, the others are fitted anew."""
+"""Vectors that an l1 penalty takes to zero leave, and new ones come in; the others are fitted anew."""
 
 from dataclasses import replace
 from functools import cache
@@ -11,8 +11,8 @@ from spkm.losses import LOSSES, Squared
 from spkm.objective import Objective
 from spkm.penalties import Evidence, RKHSNorm, RowL2
 from spkm.profiled import VariableProjection
-from spkm.selection import Machine, fit_submodel
-from spkm.selection._prune import _ridge, prune
+from spkm.selection import Machine, Submodel, _vectors, fit_submodel
+from spkm.selection._vectors import _ridge, grow, prune
 from spkm.sources import ArraySource
 from spkm.starts import KMeans, first_theta
 from tests import cases
@@ -80,6 +80,25 @@ def test_copies_of_a_vector_are_not_needed():
     pruned = prune(larger, source, 1e-3, np.random.default_rng(0))
     assert pruned.model.n_basis <= 2
     assert pruned.objective <= 1.1 * model.objective
+
+
+@pytest.mark.parametrize("m", [1, 2])
+@pytest.mark.parametrize("metric", ["fixed", "relevances"])
+def test_new_vectors_beside_the_old_ones_do_no_harm(monkeypatch, metric, m):
+    model, source = fitted(n_basis=2, m=m, metric=metric)
+    larger = grow(model, source, 5, np.random.default_rng(0))
+    assert larger.model.n_basis == larger.machine.n_basis == 5
+    np.testing.assert_array_equal(larger.columns, COLUMNS)
+    assert larger.objective < model.objective
+    # Before they are fitted they have no weight.
+    starts = []
+    monkeypatch.setattr(_vectors, "fit_submodel", lambda *args: starts.append(args))
+    grow(model, source, 5, np.random.default_rng(0))
+    machine, _, columns, theta = starts[0][:4]
+    start = Submodel(machine, columns, machine.objective(source.columns(columns)).model, theta, 0.0)
+    np.testing.assert_allclose(start.predict(source), model.predict(source), rtol=1e-12)
+    new = start.model.unpack(theta).basis[0][2:]
+    assert np.all(np.linalg.norm(new, axis=1) > 0.05) and len(np.unique(new)) == new.size
 
 
 def test_an_interrupt_is_passed_on(monkeypatch):

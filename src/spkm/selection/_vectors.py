@@ -1,4 +1,4 @@
-"""Fewer basis vectors: an l1 penalty on the weights, then a refit of the vectors that are left."""
+"""Fewer basis vectors, by an l1 penalty on the weights, or more, beside those that are there."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from spkm.solvers import proximal_descent
 from spkm.sources import Source
 
 ITERATIONS = 200
+NEW_SIZE = 0.3  # of a new vector, beside those of the kernel's rows: large enough to find a direction of its own
 
 
 def prune(model: Submodel, source: Source, strength: float, rng: np.random.Generator) -> Submodel:
@@ -39,6 +40,22 @@ def prune(model: Submodel, source: Source, strength: float, rng: np.random.Gener
     params.weights[...] = old.weights[kept]
     params.intercept[...] = old.intercept
     return fit_submodel(smaller, source, model.columns, shrunk, FIRST_ITERATIONS, rng)
+
+
+def grow(model: Submodel, source: Source, n_basis: int, rng: np.random.Generator) -> Submodel:
+    """Return the model of one term with ``n_basis`` vectors, refitted: those that it has, and new ones of no weight."""
+    machine = model.machine.with_vectors([n_basis])
+    columns = model.columns
+    theta, params = machine.objective(source.columns(columns), columns).model.zeros()
+    old = model.model.unpack(model.theta)
+    n_old, n_columns = old.basis[0].shape
+    params.basis[0][:n_old] = old.basis[0]
+    new = rng.standard_normal((n_basis - n_old, n_columns))
+    params.basis[0][n_old:] = NEW_SIZE / np.sqrt(n_columns) * new
+    params.log_metric[0][...] = old.log_metric[0]
+    params.weights[:n_old] = old.weights
+    params.intercept[...] = old.intercept
+    return fit_submodel(machine, source, columns, theta, FIRST_ITERATIONS, rng)
 
 
 def _ridge(penalty: Penalty, n: float) -> Penalty:
