@@ -89,12 +89,13 @@ class Objective:
     def value_and_gradient(self, theta: np.ndarray) -> tuple[float, np.ndarray]:
         """Return the smooth part and its gradient: one pass (two for a coupled loss of several outputs)."""
         model, loss = self.model, self.loss
-        n_mixed = len(loss.mix(np.ones((3, model.n_outputs))))
-        totals = self.totals(theta) if n_mixed > 1 and model.n_outputs > 1 else None
-        totals, parts = self.source.reduce(block_gradient, model, loss, theta, totals, width=model.n_basis)
-        mixed = np.hstack([np.atleast_1d(c) for c in loss.mix(totals)]) if len(parts) > 1 else np.ones(1)
+        coupled = model.n_outputs > 1 and len(loss.mix(np.ones((3, model.n_outputs)))) > 1
+        totals = self.totals(theta) if coupled else None
+        totals, *parts = self.source.reduce(block_gradient, model, loss, theta, totals, width=model.n_basis)
         value, gradient = self.smooth_penalty(theta)
-        return loss.value(totals) + value, mixed @ parts + gradient
+        for factor, part in zip([1.0] if coupled else loss.mix(totals), parts, strict=True):
+            gradient += factor * part
+        return loss.value(totals) + value, gradient
 
     def block_loss(self, block: Block, theta: np.ndarray) -> tuple[float, np.ndarray]:
         """Return the loss and its gradient with one block standing for all rows, as a stochastic solver wants."""
@@ -139,7 +140,7 @@ class Objective:
                     dU += penalty.gradient(U)
         for penalty in self.weight_penalties:
             if isinstance(penalty, RKHSNorm):
-                value += self._rkhs(penalty, theta, gradient, parts.weights)
+                value += self._rkhs(penalty, theta, params.weights, gradient, parts.weights)
             elif hasattr(penalty, "gradient"):
                 value += penalty.value(params.weights)
                 parts.weights += penalty.gradient(params.weights)
@@ -149,13 +150,15 @@ class Objective:
                 dp += self.metric_prior * p
         return value, gradient
 
-    def _rkhs(self, penalty: RKHSNorm, theta: np.ndarray, gradient: np.ndarray, d_weights: np.ndarray) -> float:
-        weights = self.model.unpack(theta).weights
+    def _rkhs(
+        self, penalty: RKHSNorm, theta: np.ndarray, weights: np.ndarray, gradient: np.ndarray, d_weights: np.ndarray
+    ) -> float:
         value = 0.0
         row = 0
         for K, pullback in self.model.gram(theta):
             cut = slice(row, row + len(K))
-            K = K + JITTER * np.eye(len(K))
+            K = K.copy()
+            K.flat[:: len(K) + 1] += JITTER
             part, dC, dK = penalty.value_of_gram(weights[cut], K)
             value += part
             d_weights[cut] += dC
@@ -171,14 +174,14 @@ def block_totals(block: Block, model: PreimageModel, loss: Loss, theta: np.ndarr
 
 def block_gradient(
     block: Block, model: PreimageModel, loss: Loss, theta: np.ndarray, totals: np.ndarray | None
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return a block's totals and its gradients (q, P) along the directions, or their mix if ``totals`` is given."""
+) -> tuple[np.ndarray, ...]:
+    """Return a block's totals and its gradients along the directions, or along their mix if ``totals`` is given."""
     F, pullback = model.vjp(block, theta)
     if totals is None:
         directions = loss.directions(block.Y, F, block.w)
     else:
         directions = (cotangent(block, loss, F, totals),)
-    return loss.totals(block.Y, F, block.w), np.stack([pullback(S) for S in directions])
+    return loss.totals(block.Y, F, block.w), *(pullback(S) for S in directions)
 
 
 def cotangent(block: Block, loss: Loss, F: np.ndarray, totals: np.ndarray) -> np.ndarray:

@@ -285,6 +285,8 @@ def gamma_from_rows(X: Array, weight: np.ndarray, rule: str) -> float:
 
 def _number(kernel: Any) -> float:
     gamma = kernel.gamma
+    if type(gamma) is float and 0 < gamma < np.inf:  # as nearly always, and asked for in every pass
+        return gamma
     if isinstance(gamma, str):
         raise ValueError(
             f"gamma={gamma!r} of {type(kernel).__name__} is chosen from data when a model is fitted; "
