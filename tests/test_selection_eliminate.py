@@ -112,6 +112,17 @@ def test_the_least_useful_leaves_first():
         assert after.model.n_features == len(after.columns) == len(before.columns) - 1
 
 
+def test_rows_that_no_fit_sees_decide_as_well():
+    source, unseen = table(Log(), n=40), ArraySource(cases.rows(9, N_COLUMNS)[::-1], cases.targets(Log(), 9, 1))
+    current = submodel(RBF(0.3), Log(), "scale", columns=np.arange(N_COLUMNS))
+    models = eliminate(current, source, Units(N_COLUMNS), 1, N_COLUMNS, np.random.default_rng(0), unseen)
+    for before, after in pairwise(models):
+        both = sum(losses_without(before, rows, Units(len(before.columns))) for rows in (source, unseen))
+        np.testing.assert_array_equal(after.columns, np.delete(before.columns, np.argmin(both)))
+    without = eliminate(current, source, Units(N_COLUMNS), 1, N_COLUMNS, np.random.default_rng(0))
+    assert any(a.columns.tolist() != b.columns.tolist() for a, b in zip(models, without, strict=True))
+
+
 @pytest.mark.parametrize("groups", [None, ("a", "b", "a", "c", "b", "d")])
 def test_the_least_relevant_leaves_first_where_the_evidence_has_learned_relevances(groups):
     source = table(Squared(), n=40)

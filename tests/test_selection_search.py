@@ -296,6 +296,56 @@ def test_a_number_of_units_is_not_less_than_what_was_judged():
     assert picked.n_units == 4
 
 
+@pytest.mark.parametrize(
+    ("kernel", "loss", "most", "expected"),
+    [
+        (RBF(0.1), Log(), 3, 3),
+        (RBF(0.1), Log(), "all", 1),
+        (Linear(1.0), Log(), 3, 1),
+        (RBF(0.1), Squared(), 3, 1),
+    ],
+)
+def test_a_budget_is_spent_by_classifiers_whose_kernel_has_no_path(monkeypatch, kernel, loss, most, expected):
+    machine = candidate(kernel, loss)
+    search, _ = search_of(linear_rows(), loss, [machine], max_features=most)
+    choices = [choice_of(search, machine, np.arange(count), count) for count in (4, 3, 2, 1)]
+    sequences = [list(of_fold) for of_fold in zip(*(choice.models for choice in choices), strict=True)]
+    monkeypatch.setattr(search.judge, "losses", lambda models: np.ones(80))
+    assert search._picked(choices[0], "polish", sequences).n_units == expected
+    # Columns that do harm leave even so.
+    monkeypatch.setattr(search.judge, "losses", lambda models: np.full(80, float(len(models[0].columns))))
+    assert search._picked(choices[0], "polish", sequences).n_units == 1
+
+
+@pytest.mark.parametrize(
+    ("kernel", "most", "seen"), [(RBF(0.1), 3, True), (RBF(0.1), "all", False), (Linear(1.0), 3, False)]
+)
+def test_held_out_rows_say_which_columns_leave_where_a_budget_is_spent(monkeypatch, kernel, most, seen):
+    machine = candidate(kernel, Log())
+    search, everything = search_of(linear_rows(), Log(), [machine], max_features=most)
+    model = choice_of(search, machine, np.array([1, 4]), 2).models[0]
+    given = []
+    monkeypatch.setattr(_search, "eliminate", lambda *args: given.append(args[-1]))
+    for fold in (search.folds[0], everything):
+        search._reduced(model, fold, 1)
+    assert given == [search.folds[0].test if seen else None, None]
+
+
+def test_no_budget_is_spent_among_many_columns(monkeypatch):
+    search, _ = search_of(linear_rows(), Log(), [candidate(RBF(0.1), Log())], max_features=3)
+    assert search._spends(RBF(0.1)) and not search._spends(None)
+    monkeypatch.setattr(_search, "FEW_COLUMNS", 7)
+    assert not search._spends(RBF(0.1))
+
+
+def test_no_last_look_where_a_budget_is_spent(monkeypatch):
+    machine = candidate(RBF(0.1), Log())
+    search, everything = search_of(linear_rows(), Log(), [machine], max_features=3)
+    choice = choice_of(search, machine, np.array([0, 1, 4]), 3)
+    monkeypatch.setattr(_search, "ROWS_FOR_PARAMETER", 0)
+    assert search.confirmed(choice, choice.models[0], everything) == (choice, choice.models[0])
+
+
 # Strengths and numbers of vectors.
 
 
@@ -309,6 +359,15 @@ def test_the_strength_with_the_lowest_held_out_loss_is_taken():
     assert choice.factor == 1.0 or mean_loss(search, choice.losses) == tried[choice.factor]
     model = search.refit(choice, everything)
     assert model.machine.weight_penalties[0].strength == pytest.approx(choice.factor * 0.1 / 80)
+
+
+@pytest.mark.parametrize(("kernel", "expected"), [(RBF(0.1), 1.0), (Linear(1.0), 100.0)])
+def test_of_strengths_that_are_as_good_a_kernel_without_a_path_takes_the_default(monkeypatch, kernel, expected):
+    machine = candidate(kernel, Log(), factors=(0.1, 1.0, 10.0, 100.0))
+    search, _ = search_of(linear_rows(), Log(), [machine])
+    choice = choice_of(search, machine, np.array([1, 4]), 2)
+    monkeypatch.setattr(search.judge, "losses", lambda models: np.ones(80))
+    assert search._with_strength(search._judged(choice, "polish", choice.models)).factor == expected
 
 
 def test_without_an_rkhs_norm_no_factor_is_reported():
@@ -352,6 +411,17 @@ def test_vectors_are_added_while_held_out_rows_gain():
     assert len(model.columns) <= 3 and model.model.n_basis <= choice.n_basis
     assert ("number of basis vectors" in choice.at_edge) == (choice.n_basis == 8)
     assert [r["stage"] for r in search.records][-1] == "pruning"
+
+
+def test_the_vectors_of_the_elimination_stay_where_fewer_do_not_do(monkeypatch):
+    machine = candidate(RBF(0.1), Log(), 6, sizes=(1, 2, 3, 4, 5, 6))
+    search, _ = search_of(linear_rows(), Log(), [machine])
+    choice = choice_of(search, machine, np.array([1, 4]), 2)
+    monkeypatch.setattr(search.judge, "losses", lambda models: np.full(80, 2.0 - (models[0].model.n_basis == 6)))
+    choice = search._judged(choice, "polish", choice.models)
+    sized = search._sized(choice)
+    assert [r["n_basis"] for r in search.records if r["stage"] == "size"] == [1, 2, 3]
+    assert sized.n_basis == 0 and sized.models == choice.models
 
 
 def test_one_vector_where_one_does_it_all():

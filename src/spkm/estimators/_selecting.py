@@ -246,7 +246,10 @@ def candidate_for(estimator: BaseSPKM, terms: tuple[Term, ...], loss: Loss, n_ou
     free = isinstance(estimator.weight_penalty, str) and estimator.weight_penalty == "auto"
     factors: tuple[float, ...] = (1.0,)
     if free and not loss.scale_free:
-        factors = (1.0, 10.0, 100.0) if has_path(kernel) and not isinstance(kernel, Linear) else (100.0, 10.0, 1.0)
+        if isinstance(kernel, Linear):
+            factors = (100.0, 10.0, 1.0)
+        else:  # with a weaker one a kernel without a path knows the rows by heart, and its losses order columns badly
+            factors = (1.0, 10.0, 100.0) if has_path(kernel) else (1.0, 100.0, 10.0)
 
     def build(source: Source, columns: np.ndarray, n_basis: int | None) -> Machine:
         asked = terms if n_basis is None else tuple(replace(term, n_basis=n_basis) for term in terms)

@@ -67,9 +67,18 @@ def fit_submodel(
 
 
 def eliminate(
-    first: Submodel, source: Source, units: Units, least: int, most: int, rng: np.random.Generator
+    first: Submodel,
+    source: Source,
+    units: Units,
+    least: int,
+    most: int,
+    rng: np.random.Generator,
+    unseen: Source | None = None,
 ) -> list[Submodel]:
-    """Return models of fewer and fewer columns, from ``first`` down to ``least`` units, with one of ``most``."""
+    """Return models of fewer and fewer columns, from ``first`` down to ``least`` units, with one of ``most``.
+
+    Where rows that no fit sees are given, their loss decides as well, with as much weight as that of ``source``.
+    """
     models = [first]
     while True:
         current = models[-1]
@@ -80,7 +89,10 @@ def eliminate(
         wanted = max(next_count(count), least)
         if wanted < most < count:  # a budget is to be spent
             wanted = most
-        kept = np.sort(np.argsort(-uses(current, source, inside), kind="stable")[:wanted])
+        use = uses(current, source, inside)
+        if unseen is not None and not current.machine.ranks_columns:
+            use = use + losses_without(current, unseen, inside)
+        kept = np.sort(np.argsort(-use, kind="stable")[:wanted])
         models.append(shrunk(current, source, inside.columns(kept), rng))
 
 
