@@ -34,7 +34,7 @@ FEWEST = {
         "FIRST_ITERATIONS": 3,
         "NEXT_ITERATIONS": 1,
         "SINGLE_ITERATIONS": 1,
-        "next_count": lambda count: count // 2,
+        "next_count": lambda count, ratio: count // 2,
     },
     _vectors: {"ITERATIONS": 2, "FIRST_ITERATIONS": 1},
     _search: {"FIRST_ITERATIONS": 3, "POLISHES": 0, "PRUNING": ()},

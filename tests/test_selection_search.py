@@ -1,5 +1,6 @@
 """The search: it finds what is there, keeps to its budget, leaves a record, and its decisions hold on all rows."""
 
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -344,6 +345,42 @@ def test_no_last_look_where_a_budget_is_spent(monkeypatch):
     choice = choice_of(search, machine, np.array([0, 1, 4]), 3)
     monkeypatch.setattr(_search, "ROWS_FOR_PARAMETER", 0)
     assert search.confirmed(choice, choice.models[0], everything) == (choice, choice.models[0])
+
+
+# Folds that agree.
+
+
+def test_folds_whose_columns_the_evidence_ranks_choose_the_same_and_all_rows_take_these():
+    machine = candidate(RBF("mean"), Squared(), 4, evidence=True)
+    search, everything = search_of(product_rows(), Squared(), [machine], n_folds=3)
+    choice = search.run()
+    columns = choice.models[0].columns
+    for model in (*choice.models, search.refit(choice, everything)):
+        np.testing.assert_array_equal(model.columns, columns)
+        assert model.machine.n_basis == 4
+    assert set(columns) >= {0, 3}
+
+
+def test_noise_that_leaves_late_everywhere_does_not_win_over_a_column_that_never_came_in_in_one_fold():
+    line = candidate(Linear(1.0), Log())
+    search, _ = search_of(linear_rows(d=100), Log(), [line])
+    left_at = [np.full(100, 100) for _ in range(2)]
+    left_at[0][[0, 1, 2]] = 1, 2, 3
+    left_at[1][[0, 2]] = 1, 3
+    choice = replace(choice_of(search, line, np.array([0, 1]), 2), left_at=left_at)
+    on_all_rows = [choice_of(search, line, np.array(columns), 0).models[0] for columns in ([0, 1, 2], [0, 1], [0])]
+    np.testing.assert_array_equal(search._agreed(choice, on_all_rows), [0, 1])
+
+
+def test_a_polish_of_folds_that_agree_begins_with_the_columns_that_left_last():
+    machine = candidate(RBF("mean"), Squared(), 3, evidence=True)
+    search, _ = search_of(product_rows(d=9), Squared(), [machine])
+    choice = search._eliminated(machine, Start(None, 0), [{}, {}])
+    n_wider = min(9, int(np.ceil(1.5 * choice.n_units)))
+    np.testing.assert_array_equal(choice.wider, np.flatnonzero(choice.left_at[0] <= n_wider))
+    search.records.clear()
+    search._polished(choice)
+    assert max(record["mean_n_features"] for record in search.records) == n_wider
 
 
 # Strengths and numbers of vectors.

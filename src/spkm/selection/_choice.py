@@ -77,6 +77,7 @@ class Choice:
     losses: np.ndarray  # what the judge says of them
     best: float  # the lowest held-out loss, which a larger model may have
     left_at: list[np.ndarray] = field(default_factory=list)  # of each fold, when units left: the order of their use
+    wider: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=int))  # columns that a polish may begin with
     n_basis: int = 0  # 0: that of the candidate
     pruning: float = 0.0  # strength of the l1 penalty on the weights that pruned vectors
     at_edge: tuple[str, ...] = ()  # what was best at an end of its grid

@@ -15,12 +15,15 @@ from spkm.selection._screen import correlations
 from spkm.selection._units import Units
 from spkm.sources import Block, Source
 
-ONE_BY_ONE = 20  # units from which on they leave singly; above, a fifth of them at a time
+ONE_BY_ONE = 20  # units from which on they leave singly
+COARSE, FINE = 1.25, 1.07  # ratios of the numbers of units above: to find about how many count, and how many
+LITTLE = 0.1  # share of the columns; without so few a model is nearly fitted as it stands
+TINY = 1e-300  # of relevances, which have logarithms then
 NEXT_TO_NOTHING = 1e-12  # relevance of a column that is looked at from outside
 NOISE_AGAIN = 0.1  # where a fit could not go on from the noise that was learned
 FIRST_ITERATIONS = 100
 NEXT_ITERATIONS = 30  # from where a model stands that lost many columns
-SINGLE_ITERATIONS = 10  # the same where it lost one unit: more of them take longer and are no better, measured
+SINGLE_ITERATIONS = 10  # the same where it lost one unit, or little: more take longer and are no better, measured
 
 
 @dataclass
@@ -73,31 +76,50 @@ def eliminate(
     least: int,
     most: int,
     rng: np.random.Generator,
+    ratio: float = COARSE,
     unseen: Source | None = None,
 ) -> list[Submodel]:
     """Return models of fewer and fewer columns, from ``first`` down to ``least`` units, with one of ``most``.
 
     Where rows that no fit sees are given, their loss decides as well, with as much weight as that of ``source``.
     """
-    models = [first]
+    return eliminate_together([first], [source], units, least, most, [rng], ratio, unseen)[0]
+
+
+def eliminate_together(
+    firsts: list[Submodel],
+    sources: list[Source],
+    units: Units,
+    least: int,
+    most: int,
+    rngs: list[np.random.Generator],
+    ratio: float = COARSE,
+    unseen: Source | None = None,
+) -> list[list[Submodel]]:
+    """Return the eliminations of models of the same columns; all lose the same ones, those of the lowest mean use.
+
+    Where chance lets one model use a column of noise, or do without one that counts, the others disagree.
+    """
+    sequences = [[first] for first in firsts]
     while True:
-        current = models[-1]
-        inside = units.of(current.columns)
+        current = [sequence[-1] for sequence in sequences]
+        inside = units.of(current[0].columns)
         count = len(inside.size)
         if count <= least:
-            return models
-        wanted = max(next_count(count), least)
+            return sequences
+        wanted = max(next_count(count, ratio), least)
         if wanted < most < count:  # a budget is to be spent
             wanted = most
-        use = uses(current, source, inside)
-        if unseen is not None and not current.machine.ranks_columns:
-            use = use + losses_without(current, unseen, inside)
-        kept = np.sort(np.argsort(-use, kind="stable")[:wanted])
-        models.append(shrunk(current, source, inside.columns(kept), rng))
+        use = np.mean([uses(m, s, inside) for m, s in zip(current, sources, strict=True)], axis=0)
+        if unseen is not None and not current[0].machine.ranks_columns:
+            use = use + np.mean([losses_without(model, unseen, inside) for model in current], axis=0)
+        kept = inside.columns(np.argsort(-use, kind="stable")[:wanted])
+        for sequence, source, rng in zip(sequences, sources, rngs, strict=True):
+            sequence.append(shrunk(sequence[-1], source, kept, rng))
 
 
 def uses(current: Submodel, source: Source, units: Units) -> np.ndarray:
-    """Return what to order units by: the loss without them, or the relevance that the evidence has learned.
+    """Return what to order units by: the loss without them, or the log relevance that the evidence has learned.
 
     A model with the evidence may have many columns of noise at first. Its training loss rises without any of them, but
     their relevances are small.
@@ -105,23 +127,25 @@ def uses(current: Submodel, source: Source, units: Units) -> np.ndarray:
     if not current.machine.ranks_columns:
         return losses_without(current, source, units)
     params = current.model.unpack(current.theta)
-    return units.norms(_by_column(current.model, [np.exp(p)[None, :] for p in params.log_metric]))
+    relevances = units.norms(_by_column(current.model, [np.exp(p)[None, :] for p in params.log_metric]))
+    return np.asarray(np.log(np.maximum(relevances, TINY)))
 
 
-def next_count(count: int) -> int:
+def next_count(count: int, ratio: float) -> int:
     """Return how many units are kept of ``count``: numbers that eliminations of different starts share."""
     if count <= ONE_BY_ONE:
         return count - 1
     size = ONE_BY_ONE
-    while int(1.25 * size) < count:
-        size = int(1.25 * size)
+    while int(ratio * size) < count:
+        size = int(ratio * size)
     return size
 
 
 def shrunk(current: Submodel, source: Source, kept: np.ndarray, rng: np.random.Generator) -> Submodel:
     """Return the model refitted on some of its columns, from where it stands."""
     columns = current.columns[kept]
-    max_iter = SINGLE_ITERATIONS if len(columns) < ONE_BY_ONE else NEXT_ITERATIONS
+    lost_little = len(columns) < ONE_BY_ONE or len(columns) > (1 - LITTLE) * len(current.columns)
+    max_iter = SINGLE_ITERATIONS if lost_little else NEXT_ITERATIONS
     _, theta = current.model.on_columns(current.theta, kept, current.machine.on(columns))
     return fit_submodel(current.machine, source, columns, theta, max_iter, rng)
 

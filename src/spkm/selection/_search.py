@@ -26,9 +26,12 @@ from spkm.losses import Log, Loss, Squared
 from spkm.selection._choice import Candidate, Choice, Start, only_kernel
 from spkm.selection._confirm import ROWS_FOR_PARAMETER, WEAK, confirm
 from spkm.selection._eliminate import (
+    COARSE,
+    FINE,
     FIRST_ITERATIONS,
     Submodel,
     eliminate,
+    eliminate_together,
     fit_submodel,
     moved,
     with_more,
@@ -45,6 +48,7 @@ from spkm.starts import KMeans, first_theta
 
 PATH_STARTS = 3  # random starts of a path that is not convex
 POLISHES = 2  # rounds at most
+WIDER = 1.5  # times the units of a choice: those with which folds that agree on their columns begin a polish
 PATIENCE = 2  # sizes without a gain after which vectors are no longer added
 PRUNING = (1e-4, 1e-3, 1e-2)  # strengths of the l1 penalty on the weights, beside a loss that is a mean over rows
 BEYOND_CHANCE = 2  # standard errors of the gain for which a kernel with a path gets more vectors than its path has
@@ -125,6 +129,15 @@ class Search:
 
     def refit(self, choice: Choice, fold: Fold) -> Submodel:
         """Return the model of the choice on the training rows of ``fold``: the same steps, nothing left to decide."""
+        if self.selects and self._agree(choice.models):
+            columns = choice.models[0].columns
+            model = self._anew(choice.candidate, columns, fold, choice.n_basis or None, choice.factor)
+        else:
+            model = self._refit_by_steps(choice, fold)
+        return prune(model, fold.train, choice.pruning, fold.rng) if choice.pruning else model
+
+    def _refit_by_steps(self, choice: Choice, fold: Fold) -> Submodel:
+        """Return the model of the choice, of columns that the folds may not agree on, after the same steps."""
         candidate, kernel = choice.candidate, choice.start.kernel
         paths: Paths = {} if kernel is None else self._paths(fold, [kernel])
         model = self._first(candidate, fold, choice.start, paths, candidate.factors[-1])
@@ -133,13 +146,13 @@ class Search:
             model = self._reduced(model, fold, choice.n_units)[-1]
         model = self._with_room(choice, model, fold)
         if self.selects:
-            sequence = self._reduced(with_more(model, fold.train, self.units, self.allowed, fold.rng), fold, 1)
+            sequence = self._reduced(with_more(model, fold.train, self.units, self.allowed, fold.rng), fold, 1, FINE)
             columns = self._agreed(choice, sequence)
             model = min(sequence, key=lambda m: abs(self._count(m) - choice.n_units))
         model = moved(model, fold.train, columns, fold.rng, choice.factor / candidate.factors[-1])
         if choice.n_basis and not has_path(candidate.kernel):
-            model = self._resized(candidate, model, fold, choice.n_basis, choice.factor)
-        return prune(model, fold.train, choice.pruning, fold.rng) if choice.pruning else model
+            model = self._anew(candidate, columns, fold, choice.n_basis, choice.factor)
+        return model
 
     def confirmed(self, choice: Choice, model: Submodel, everything: Fold) -> tuple[Choice, Submodel]:
         """Return the choice and its model after a last look at the columns on all rows, if held-out rows agree.
@@ -306,16 +319,27 @@ class Search:
 
     def _eliminated(self, candidate: Candidate, start: Start, paths: list[Paths]) -> Choice:
         factor = candidate.factors[-1]
-        sequences = []
-        for fold, of_fold in zip(self.folds, paths, strict=True):
-            first = self._first(candidate, fold, start, of_fold, factor)
-            sequences.append(self._reduced(first, fold, 1))
-            self.on_step(f"elimination with {candidate.name}")
+        pairs = zip(self.folds, paths, strict=True)
+        firsts = [self._first(candidate, fold, start, of_fold, factor) for fold, of_fold in pairs]
+        sequences = self._all_reduced(firsts, 1, COARSE, f"elimination with {candidate.name}")
         if not sequences[0][0].machine.has_strength:
             factor = 1.0  # there is no strength to multiply, and a report of one would mislead
         return self._picked(Choice(candidate, start, factor, 0, [], np.zeros(0), np.inf), "elimination", sequences)
 
-    def _reduced(self, model: Submodel, fold: Fold, least: int) -> list[Submodel]:
+    def _all_reduced(self, firsts: list[Submodel], least: int, ratio: float, step: str) -> list[list[Submodel]]:
+        """Return the eliminations of all folds: one for all of them where the evidence ranks the same columns."""
+        if self.selects and self._agree(firsts):
+            sources, rngs = [fold.train for fold in self.folds], [fold.rng for fold in self.folds]
+            sequences = eliminate_together(firsts, sources, self.units, least, self.max_features, rngs, ratio)
+            self.on_step(step)
+            return sequences
+        sequences = []
+        for fold, first in zip(self.folds, firsts, strict=True):
+            sequences.append(self._reduced(first, fold, least, ratio))
+            self.on_step(step)
+        return sequences
+
+    def _reduced(self, model: Submodel, fold: Fold, least: int, ratio: float = COARSE) -> list[Submodel]:
         """Return models of fewer and fewer units.
 
         Where a budget says how many are left, held-out rows need not; they help to say which.
@@ -323,7 +347,13 @@ class Search:
         if not self.selects:
             return [model]
         unseen = fold.test if self._spends(only_kernel(model.machine.terms)) else None
-        return eliminate(model, fold.train, self.units, least, self.max_features, fold.rng, unseen)
+        return eliminate(model, fold.train, self.units, least, self.max_features, fold.rng, ratio, unseen)
+
+    @staticmethod
+    def _agree(models: list[Submodel]) -> bool:
+        """Whether the models of all folds are of the same columns, and the evidence ranks them."""
+        columns = models[0].columns
+        return models[0].machine.ranks_columns and all(np.array_equal(m.columns, columns) for m in models)
 
     def _settled(self, choice: Choice) -> Choice:
         """Return the choice after polishes and other strengths, until neither changes it."""
@@ -338,13 +368,14 @@ class Search:
 
     def _polished(self, choice: Choice) -> Choice:
         """Return the choice after columns came back and left again; as it was if that brings nothing."""
-        sequences = [self._back_and_forth(m, fold, choice) for fold, m in zip(self.folds, choice.models, strict=True)]
-        self.on_step(f"polish with {choice.candidate.name}")
+        if self._agree(choice.models):
+            # From the start, as a fit with much noise around it ends where columns that count a little are lost.
+            first = [self._anew(choice.candidate, choice.wider, fold, None, choice.factor) for fold in self.folds]
+        else:
+            pairs = zip(self.folds, choice.models, strict=True)
+            first = [with_more(m, fold.train, self.units, self.allowed, fold.rng) for fold, m in pairs]
+        sequences = self._all_reduced(first, _half(choice), FINE, f"polish with {choice.candidate.name}")
         return min(choice, self._picked(choice, "polish", sequences), key=lambda c: c.best)
-
-    def _back_and_forth(self, model: Submodel, fold: Fold, choice: Choice) -> list[Submodel]:
-        more = with_more(model, fold.train, self.units, self.allowed, fold.rng)
-        return self._reduced(more, fold, max(1, choice.n_units // 2))
 
     def _with_strength(self, choice: Choice) -> Choice:
         """Return the choice with a penalty that does as well as any on its columns.
@@ -381,7 +412,9 @@ class Search:
             sequences = []
             for fold, model in zip(self.folds, choice.models, strict=True):
                 larger = grow(model, fold.train, n_basis, fold.rng)
-                sequences.append(self._back_and_forth(larger, fold, choice) if self.selects else [larger])
+                if self.selects:
+                    larger = with_more(larger, fold.train, self.units, self.allowed, fold.rng)
+                sequences.append(self._reduced(larger, fold, _half(choice), FINE))
             self.on_step(f"{n_basis} vectors with {choice.candidate.name}")
             rival = self._picked(replace(choice, n_basis=n_basis), "size", sequences)
             gain, error = mean_and_error(choice.losses - rival.losses, self.judge.weight)
@@ -397,7 +430,7 @@ class Search:
         rivals: list[Choice] = []
         for n_basis in choice.candidate.sizes:
             pairs = zip(self.folds, choice.models, strict=True)
-            models = [self._resized(choice.candidate, m, fold, n_basis, choice.factor) for fold, m in pairs]
+            models = [self._anew(choice.candidate, m.columns, fold, n_basis, choice.factor) for fold, m in pairs]
             rivals.append(self._judged(replace(choice, n_basis=n_basis), "size", models))
             self.on_step(f"{n_basis} vectors with {choice.candidate.name}")
             if len(rivals) > PATIENCE and not self._grows(rivals):
@@ -432,11 +465,14 @@ class Search:
         self._record(choice.candidate.name, stage, choice.factor, _mean_columns(models), n_basis, mean, error)
         return replace(choice, models=models, losses=losses, best=mean)
 
-    def _resized(self, candidate: Candidate, model: Submodel, fold: Fold, n_basis: int, factor: float) -> Submodel:
-        source = fold.train.columns(model.columns)
-        machine = candidate.build(source, model.columns, n_basis).with_factor(factor)
-        theta = first_theta(machine.objective(source, model.columns), KMeans(), "ridge", fold.rng)
-        return fit_submodel(machine, fold.train, model.columns, theta, 2 * FIRST_ITERATIONS, fold.rng)
+    def _anew(
+        self, candidate: Candidate, columns: np.ndarray, fold: Fold, n_basis: int | None, factor: float
+    ) -> Submodel:
+        """Return the candidate fitted on some columns from the start."""
+        source = fold.train.columns(columns)
+        machine = candidate.build(source, columns, n_basis).with_factor(factor)
+        theta = first_theta(machine.objective(source, columns), KMeans(), "ridge", fold.rng)
+        return fit_submodel(machine, fold.train, columns, theta, 2 * FIRST_ITERATIONS, fold.rng)
 
     def _picked(self, choice: Choice, stage: str, sequences: list[list[Submodel]]) -> Choice:
         """Return the choice among the numbers of units that the folds' eliminations passed through."""
@@ -458,12 +494,15 @@ class Search:
             return replace(choice, best=np.inf)
         price = -1 if self._spends(choice.candidate.kernel) else 1
         chosen, best = self.judge.simplest(losses, price * np.array(sizes), FOR_FEATURES)
+        n_units = max(self._count(model) for model in offers[chosen])
+        larger = [model.columns for model in sequences[0] if self._count(model) >= WIDER * n_units]
         return replace(
             choice,
-            n_units=max(self._count(model) for model in offers[chosen]),
+            n_units=n_units,
             models=offers[chosen],
             losses=losses[chosen],
             best=mean_and_error(losses[best], self.judge.weight)[0],
+            wider=larger[-1] if larger else sequences[0][0].columns,
             left_at=[self._left_at(sequence) for sequence in sequences] if self.selects else [],
         )
 
@@ -485,13 +524,15 @@ class Search:
         return sizes
 
     def _agreed(self, choice: Choice, sequence: list[Submodel]) -> np.ndarray:
-        """Return the columns that stayed longest in the eliminations of all folds and of all rows together.
+        """Return the columns that most of the eliminations, of all folds and of all rows together, chose.
 
-        One elimination on few rows is a matter of chance among columns that are nearly as good; their mean is less so.
+        One elimination on few rows is a matter of chance among columns that are nearly as good; together they are less
+        so. Among columns of as many votes those are taken that stayed longest.
         """
         sizes = np.array([*choice.left_at, self._left_at(sequence)])
-        order = np.argsort(np.log(sizes).mean(axis=0), kind="stable")
-        chosen = order[: choice.n_units]
+        votes = np.count_nonzero(sizes <= choice.n_units, axis=0)
+        # Not by how long alone: noise that leaves late everywhere would win over what never came in in one fold.
+        chosen = np.lexsort((np.log(sizes).mean(axis=0), -votes))[: choice.n_units]
         while self.units.size[chosen].sum() > self.max_features:
             chosen = chosen[:-1]
         return self.units.columns(chosen)
@@ -517,6 +558,11 @@ class Search:
 
 def _warn_of_interruption() -> None:
     warnings.warn("The search was interrupted; its best choice so far is kept.", UserWarning, stacklevel=6)
+
+
+def _half(choice: Choice) -> int:
+    """Return the least number of units that a polish looks at."""
+    return max(1, choice.n_units // 2)
 
 
 def _mean_columns(models: list[Submodel]) -> float:
