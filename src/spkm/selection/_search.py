@@ -50,10 +50,11 @@ PATH_STARTS = 3  # random starts of a path that is not convex
 POLISHES = 2  # rounds at most
 WIDER = 1.5  # times the units of a choice: those with which folds that agree on their columns begin a polish
 PATIENCE = 2  # sizes without a gain after which vectors are no longer added
+GAIN = 0.01  # share of the held-out loss
 PRUNING = (1e-4, 1e-3, 1e-2)  # strengths of the l1 penalty on the weights, beside a loss that is a mean over rows
 BEYOND_CHANCE = 2  # standard errors of the gain for which a kernel with a path gets more vectors than its path has
 BEYOND = 2  # factors that may be tried beyond an end of the grid, while the end is best
-FEW_COLUMNS = 60  # with which a kernel without a path starts from all of them, too, and may spend a budget
+FEW_COLUMNS = 60  # with which a kernel without a path starts from all of them, too, and a budget says how many may stay
 FEW_COLUMNS_EVIDENCE = 300  # with which it starts from all of them, and nothing else, if the evidence learns relevances
 
 #: Kernels whose paths propose columns to kernels that have none.
@@ -162,7 +163,7 @@ class Search:
         """
         source, rng = everything.train, everything.rng
         too_few = source.total_weight < ROWS_FOR_PARAMETER * model.model.n_params
-        if too_few or not self._has_likelihood or self._spends(choice.candidate.kernel):
+        if too_few or not self._has_likelihood or self._has_budget(choice.candidate.kernel):
             return choice, model
         try:
             return self._confirmed(choice, model, source, rng)
@@ -346,7 +347,7 @@ class Search:
         """
         if not self.selects:
             return [model]
-        unseen = fold.test if self._spends(only_kernel(model.machine.terms)) else None
+        unseen = fold.test if self._has_budget(only_kernel(model.machine.terms)) else None
         return eliminate(model, fold.train, self.units, least, self.max_features, fold.rng, ratio, unseen)
 
     @staticmethod
@@ -443,10 +444,9 @@ class Search:
         return self._pruned(chosen)
 
     def _grows(self, rivals: list[Choice]) -> bool:
-        """Whether the last sizes improved on all before them by more than the error of the difference."""
-        before = min(rivals[:-PATIENCE], key=lambda r: r.best)
-        gains = [mean_and_error(before.losses - r.losses, self.judge.weight) for r in rivals[-PATIENCE:]]
-        return any(gain > error for gain, error in gains)
+        """Whether the last sizes improved on all before them, by little: several small steps may be a large one."""
+        before = min(rival.best for rival in rivals[:-PATIENCE])
+        return any(before - rival.best > GAIN * abs(before) for rival in rivals[-PATIENCE:])
 
     def _pruned(self, choice: Choice) -> Choice:
         """Return the choice with the strongest l1 penalty on the weights that costs nothing."""
@@ -492,8 +492,8 @@ class Search:
             self._record(choice.candidate.name, stage, choice.factor, _mean_columns(models), n_basis, mean, error)
         if not offers:  # larger groups came in, and more than the budget
             return replace(choice, best=np.inf)
-        price = -1 if self._spends(choice.candidate.kernel) else 1
-        chosen, best = self.judge.simplest(losses, price * np.array(sizes), FOR_FEATURES)
+        share = 0.0 if self._has_budget(choice.candidate.kernel) else FOR_FEATURES
+        chosen, best = self.judge.simplest(losses, np.array(sizes), share)
         n_units = max(self._count(model) for model in offers[chosen])
         larger = [model.columns for model in sequences[0] if self._count(model) >= WIDER * n_units]
         return replace(
@@ -506,11 +506,11 @@ class Search:
             left_at=[self._left_at(sequence) for sequence in sequences] if self.selects else [],
         )
 
-    def _spends(self, kernel: Kernel | None) -> bool:
-        """Whether columns stay, as many as the budget has, unless held-out rows do better without them.
+    def _has_budget(self, kernel: Kernel | None) -> bool:
+        """Whether the best model within the budget is wanted, and not one of fewer columns that is nearly as good.
 
         A classifier of one kernel without a path knows a few hundred rows by heart, and its held-out loss hardly
-        changes while columns leave; accuracy falls with them (measured). A user who names a budget can afford it. Not
+        changes while columns leave; accuracy falls with them (measured). A user who names a budget can afford them. Not
         so among many columns, of which some suit the held-out rows by chance.
         """
         limited = self.max_features < len(self.units.label) and len(self.allowed) <= FEW_COLUMNS
