@@ -6,7 +6,7 @@ from contextlib import contextmanager
 import pytest
 
 from spkm.estimators import _selecting
-from spkm.selection import _eliminate, _machine, _path, _search, _vectors
+from spkm.selection import _eliminate, _machine, _path, _race, _search, _vectors
 
 FEWER = {
     _selecting: {"FOLDS": 2},
@@ -19,10 +19,9 @@ FEWER = {
     },
     _machine: {"LEAST_ITERATIONS": 1},
     _vectors: {"ITERATIONS": 10, "FIRST_ITERATIONS": 5},
+    _race: {"PROPOSERS": _race.PROPOSERS[:1], "FIRST_ITERATIONS": 4, "PATH_STARTS": 1},
     _search: {
-        "PROPOSERS": _search.PROPOSERS[:1],
         "FIRST_ITERATIONS": 4,
-        "PATH_STARTS": 1,
         "POLISHES": 1,
         "BEYOND": 0,
         "PRUNING": (1e-3,),
@@ -37,6 +36,7 @@ FEWEST = {
         "next_count": lambda count, ratio: count // 2,
     },
     _vectors: {"ITERATIONS": 2, "FIRST_ITERATIONS": 1},
+    _race: {"FIRST_ITERATIONS": 3},
     _search: {"FIRST_ITERATIONS": 3, "POLISHES": 0, "PRUNING": ()},
 }
 

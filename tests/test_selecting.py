@@ -21,7 +21,7 @@ from spkm.kernels import KERNELS, RBF, Polynomial, Rescaled, Sum
 from spkm.losses import LOSSES, Log, Poisson, Squared
 from spkm.objective import Objective
 from spkm.penalties import Evidence, GroupL2, RKHSNorm, SquaredL2
-from spkm.selection import _search
+from spkm.selection import _race, _search
 from spkm.solvers import LBFGS
 from spkm.sources import _array as array_module
 from spkm.sources import _rows as rows_module
@@ -189,7 +189,8 @@ def test_three_classes_and_two_outputs(kernel):
 
 def test_two_outputs_without_noise(careful, monkeypatch):
     # More vectors than columns leave k(U, U) without full rank, and noise of nothing does not make up for it.
-    monkeypatch.setattr(_search, "FIRST_ITERATIONS", 100)
+    for module in (_race, _search):
+        monkeypatch.setattr(module, "FIRST_ITERATIONS", 100)
     X = rows()
     model = SPKMRegressor(**{**LINE, "n_basis": 2}).fit(X, X[:, [1, 4]])
     assert model.selected_features_.tolist() == [1, 4] and model.score(X, X[:, [1, 4]]) > 0.99

@@ -100,7 +100,7 @@ def test_the_choice_and_its_model_change_together():
     choice, model = search.confirmed(before, before.models[0], everything)
     assert model.columns.tolist() == choice.models[0].columns.tolist() == [1, 4, 7]
     assert choice.n_units == 3 and choice.losses.mean() < before.losses.mean()
-    assert search.records[-1]["stage"] == "confirmation" and search.records[-1]["mean_n_features"] == 3
+    assert search.judge.records[-1]["stage"] == "confirmation" and search.judge.records[-1]["mean_n_features"] == 3
     # The model of the split is that of its own rows.
     again = model_on([1, 4, 7], search.folds[0].train)
     assert choice.models[0].objective == pytest.approx(again.objective, rel=0.01)

@@ -20,6 +20,7 @@ from spkm.selection import (
     Units,
     _eliminate,
     _path,
+    _race,
     _search,
     fit_submodel,
 )
@@ -86,7 +87,7 @@ def search_of(
 
 def fit_for(monkeypatch, iterations):
     """Let every fit of a search but those of an elimination have as many iterations."""
-    for module in (_search, _eliminate):
+    for module in (_search, _race, _eliminate):
         monkeypatch.setattr(module, "FIRST_ITERATIONS", iterations)
 
 
@@ -170,11 +171,11 @@ def test_columns_in_threes_bring_their_groups_and_keep_the_budget(monkeypatch):
 
 def test_no_columns_in_threes_where_there_are_none_or_too_many_columns(monkeypatch):
     product = candidate(Polynomial(3, 1.0, 1.0), Log(), 2)
-    assert search_of(parity_rows(), Log(), [product])[0]._tells_in_threes()
-    assert not search_of(linear_rows(300, 20), Log(), [product])[0]._tells_in_threes()
-    assert not search_of(parity_rows(), Log(), [product], max_features=None)[0]._tells_in_threes()
-    monkeypatch.setattr(_search, "MOST_SEEN", 19)
-    assert not search_of(parity_rows(), Log(), [product])[0]._tells_in_threes()
+    assert search_of(parity_rows(), Log(), [product])[0].race._tells_in_threes
+    assert not search_of(linear_rows(300, 20), Log(), [product])[0].race._tells_in_threes
+    assert not search_of(parity_rows(), Log(), [product], max_features=None)[0].race._tells_in_threes
+    monkeypatch.setattr(_race, "MOST_SEEN", 19)
+    assert not search_of(parity_rows(), Log(), [product])[0].race._tells_in_threes
 
 
 def test_the_kernel_that_fits_wins_the_race(monkeypatch):
@@ -195,8 +196,8 @@ def test_no_selection_keeps_all_columns():
     choice = search.run()
     for model in (*choice.models, search.refit(choice, everything)):
         np.testing.assert_array_equal(model.columns, np.arange(8))
-    assert {record["stage"] for record in search.records} == {"elimination", "strength"}
-    assert {record["mean_n_features"] for record in search.records} == {8.0}
+    assert {record["stage"] for record in search.judge.records} == {"elimination", "strength"}
+    assert {record["mean_n_features"] for record in search.judge.records} == {8.0}
 
 
 # Budget and groups.
@@ -382,9 +383,9 @@ def test_a_polish_of_folds_that_agree_begins_with_the_columns_that_left_last():
     choice = search._eliminated(machine, Start(None, 0), [{}, {}])
     n_wider = min(9, int(np.ceil(1.5 * choice.n_units)))
     np.testing.assert_array_equal(choice.wider, np.flatnonzero(choice.left_at[0] <= n_wider))
-    search.records.clear()
+    search.judge.records.clear()
     search._polished(choice)
-    assert max(record["mean_n_features"] for record in search.records) == n_wider
+    assert max(record["mean_n_features"] for record in search.judge.records) == n_wider
 
 
 # Strengths and numbers of vectors.
@@ -394,7 +395,7 @@ def test_the_strength_with_the_lowest_held_out_loss_is_taken():
     line = candidate(Linear(1.0), Log(), factors=(1e4, 100.0, 1.0))
     search, everything = search_of(linear_rows(), Log(), [line])
     choice = search.run()
-    tried = {r["strength_factor"]: r["mean_test_loss"] for r in search.records if r["stage"] == "strength"}
+    tried = {r["strength_factor"]: r["mean_test_loss"] for r in search.judge.records if r["stage"] == "strength"}
     assert set(tried) == {1e4, 100.0}  # the elimination was done with 1
     assert mean_loss(search, choice.losses) <= min(tried.values())
     assert choice.factor == 1.0 or mean_loss(search, choice.losses) == tried[choice.factor]
@@ -415,7 +416,7 @@ def test_without_an_rkhs_norm_no_factor_is_reported():
     learned = candidate(Polynomial(2, 1.0, 1.0), Squared(), 2, evidence=True, factors=(1.0, 10.0, 100.0))
     search, _ = search_of(product_rows(60), Squared(), [learned])
     assert search.run().factor == 1.0
-    assert {r["strength_factor"] for r in search.records if r["stage"] != "path"} == {1.0}
+    assert {r["strength_factor"] for r in search.judge.records if r["stage"] != "path"} == {1.0}
 
 
 def test_a_strength_at_the_end_of_the_grid_is_told():
@@ -437,7 +438,7 @@ def test_the_evidence_has_no_strength_to_try():
     search, _ = search_of((X, Y), Squared(), [machine], max_features=None)
     choice = search.run()
     assert choice.at_edge == ()
-    assert "strength" not in {record["stage"] for record in search.records}
+    assert "strength" not in {record["stage"] for record in search.judge.records}
 
 
 def test_vectors_are_added_while_held_out_rows_gain():
@@ -445,13 +446,13 @@ def test_vectors_are_added_while_held_out_rows_gain():
     machine = candidate(RBF("mean"), Squared(), 2, sizes=(1, 2, 4, 6, 8))
     search, everything = search_of((X, Y), Squared(), [machine], max_features=3)
     choice = search.run()
-    sizes = [record["n_basis"] for record in search.records if record["stage"] == "size"]
+    sizes = [record["n_basis"] for record in search.judge.records if record["stage"] == "size"]
     assert sizes == [1, 2, 4, 6, 8][: len(sizes)] and len(sizes) >= 3
     assert choice.n_basis in sizes and choice.n_basis > 1
     model = search.refit(choice, everything)
     assert len(model.columns) <= 3 and model.model.n_basis <= choice.n_basis
     assert ("number of basis vectors" in choice.at_edge) == (choice.n_basis == 8)
-    assert [r["stage"] for r in search.records][-1] == "pruning"
+    assert [r["stage"] for r in search.judge.records][-1] == "pruning"
 
 
 def test_the_vectors_of_the_elimination_stay_where_fewer_do_not_do(monkeypatch):
@@ -461,7 +462,7 @@ def test_the_vectors_of_the_elimination_stay_where_fewer_do_not_do(monkeypatch):
     monkeypatch.setattr(search.judge, "losses", lambda models: np.full(80, 2.0 - (models[0].model.n_basis == 6)))
     choice = search._judged(choice, "polish", choice.models)
     sized = search._sized(choice)
-    assert [r["n_basis"] for r in search.records if r["stage"] == "size"] == [1, 2, 3]
+    assert [r["n_basis"] for r in search.judge.records if r["stage"] == "size"] == [1, 2, 3]
     assert sized.n_basis == 0 and sized.models == choice.models
 
 
@@ -498,7 +499,7 @@ def test_a_kernel_with_a_path_has_no_more_vectors_than_bring_something(monkeypat
     search, everything = search_of(linear_rows(200), Log(), [machine], max_features=most)
     choice = search.run()
     assert choice.n_basis == 0 and search.refit(choice, everything).model.n_basis == 2
-    assert [r["n_basis"] for r in search.records if r["stage"] == "size"][-1] == 4
+    assert [r["n_basis"] for r in search.judge.records if r["stage"] == "size"][-1] == 4
 
 
 # Records, steps, seeds, all rows.
@@ -510,15 +511,18 @@ def test_every_model_that_was_judged_is_in_the_record():
     search, _ = search_of(linear_rows(60), Log(), kernels, on_step=told.append)
     search.run()
     names = ("kernel", "stage", "strength_factor", "mean_n_features", "n_basis", "mean_test_loss", "error_test_loss")
-    for record in search.records:
+    for record in search.judge.records:
         assert tuple(record) == names
         assert np.isfinite(record["mean_test_loss"]) and record["error_test_loss"] >= 0
         assert 1 <= record["mean_n_features"] <= 8
         assert np.isnan(record["strength_factor"]) == (record["stage"] == "path")
-    assert {"path", "elimination", "polish"} <= {record["stage"] for record in search.records}
-    assert {record["kernel"] for record in search.records if record["stage"] == "elimination"} == {"linear", "rbf"}
+    assert {"path", "elimination", "polish"} <= {record["stage"] for record in search.judge.records}
+    assert {record["kernel"] for record in search.judge.records if record["stage"] == "elimination"} == {
+        "linear",
+        "rbf",
+    }
     for kernel in ("linear", "rbf"):
-        eliminated = [r for r in search.records if r["stage"] == "elimination" and r["kernel"] == kernel]
+        eliminated = [r for r in search.judge.records if r["stage"] == "elimination" and r["kernel"] == kernel]
         assert min(r["mean_n_features"] for r in eliminated) == 1
     for word in ("path", "elimination", "polish"):
         assert any(word in text for text in told)
@@ -527,7 +531,7 @@ def test_every_model_that_was_judged_is_in_the_record():
 def test_a_kernel_has_one_name_in_all_stages():
     search, _ = search_of(linear_rows(60), Log(), [candidate(Linear(1.0), Log())])
     search.run()
-    assert {record["kernel"] for record in search.records} == {"linear"}
+    assert {record["kernel"] for record in search.judge.records} == {"linear"}
 
 
 def test_held_out_losses_of_a_record_are_those_of_the_models():
@@ -535,14 +539,16 @@ def test_held_out_losses_of_a_record_are_those_of_the_models():
     choice = search.run()
     rows = [scaled_losses(m, fold.test, Log()) for m, fold in zip(choice.models, search.folds, strict=True)]
     np.testing.assert_array_equal(choice.losses, np.concatenate(rows))
-    assert any(record["mean_test_loss"] == pytest.approx(np.mean(np.concatenate(rows))) for record in search.records)
+    assert any(
+        record["mean_test_loss"] == pytest.approx(np.mean(np.concatenate(rows))) for record in search.judge.records
+    )
 
 
 def test_the_same_seeds_make_the_same_choice():
     def run():
         search, everything = search_of(linear_rows(60, 5), Log(), [candidate(RBF("mean"), Log(), 2)])
         choice = search.run()
-        return choice, search.refit(choice, everything), search.records
+        return choice, search.refit(choice, everything), search.judge.records
 
     (a, model, records), (b, again, others) = run(), run()
     np.testing.assert_array_equal(a.losses, b.losses)
@@ -582,7 +588,7 @@ def test_a_fit_from_a_path_begins_with_the_paths_own_predictions(monkeypatch, ga
     # A kernel whose gamma the user gives has its path with that gamma.
     kernel = Polynomial(2, 1.0, gamma)
     search, everything = search_of(linear_rows(), Log(), [candidate(kernel, Log(), 4)])
-    paths = search._paths(everything, [kernel])
+    paths = search.race.paths(everything, [kernel])
     point = paths[kernel][0][0]
     starts = []
 
@@ -590,8 +596,8 @@ def test_a_fit_from_a_path_begins_with_the_paths_own_predictions(monkeypatch, ga
         starts.append((machine, columns, theta))
         return fit_submodel(machine, source, columns, theta, max_iter, rng)
 
-    monkeypatch.setattr(_search, "fit_submodel", keep_start)
-    search._first(search.candidates[0], everything, Start(kernel, point.step), paths, 1.0)
+    monkeypatch.setattr(_race, "fit_submodel", keep_start)
+    search.race.first(search.candidates[0], everything, Start(kernel, point.step), paths, 1.0)
     machine, columns, theta = starts[0]
     model = machine.objective(everything.train.columns(columns)).model
     F = model.predict(everything.train.columns(columns).block(0, 80), theta)

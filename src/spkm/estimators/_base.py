@@ -215,8 +215,8 @@ class BaseSPKM(SelectingMixin, TableMixin, CallbackSupportMixin, BaseEstimator):
                 UserWarning,
                 stacklevel=5,
             )
-        names = list(search.records[0])
-        self.cv_results_ = {name: np.array([record[name] for record in search.records]) for name in names}
+        names = list(search.judge.records[0])
+        self.cv_results_ = {name: np.array([record[name] for record in search.judge.records]) for name in names}
         self.__dict__.pop("feature_importances_", None)  # of an earlier fit
         if search.selects:
             self.feature_importances_ = importances(model, source)

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from spkm.losses import Loss, Squared
-from spkm.selection._pick import OTHERWISE, simplest_as_good
+from spkm.selection._pick import OTHERWISE, mean_and_error, simplest_as_good
 from spkm.sources import Scaling, Source
 
 FACTORS = 2.0 ** np.arange(-3, 5.5, 0.5)  # tried on the scores before they are judged
@@ -54,6 +54,8 @@ class Judge:
         self.folds = folds
         self.loss = loss
         self.scorer = scorer
+        #: One dictionary for every model that was judged.
+        self.records: list[dict] = []
         self._known: dict[int, tuple[Any, np.ndarray]] = {}
         tests = [fold.test for fold in folds if fold.test is not None]
         self.row_weight = np.concatenate([test.w[:, 0] * test.total_weight for test in tests])
@@ -68,6 +70,31 @@ class Judge:
     def row_losses(self, models: list[Any]) -> np.ndarray:
         """Return the loss of every held-out row, after the best factor on the scores: shrinkage must not decide."""
         return np.concatenate([self._of_fold(m, f) for m, f in zip(models, self.folds, strict=True)])
+
+    def record(
+        self,
+        kernel: str,
+        stage: str,
+        factor: float,
+        n_features: float,
+        n_basis: float,
+        losses: np.ndarray,
+        weight: np.ndarray,
+    ) -> float:
+        """Add a model to the records, and return its mean loss."""
+        mean, error = mean_and_error(losses, weight)
+        self.records.append(
+            {
+                "kernel": kernel,
+                "stage": stage,
+                "strength_factor": factor,
+                "mean_n_features": n_features,
+                "n_basis": n_basis,
+                "mean_test_loss": mean,
+                "error_test_loss": error,
+            }
+        )
+        return mean
 
     def simplest(self, losses: list[np.ndarray], sizes: np.ndarray, share: float = OTHERWISE) -> tuple[int, int]:
         """Return the places of the simplest model as good as the best, and of the best."""

@@ -3,10 +3,12 @@
 1. *Race*: kernels of a dot product run their paths from many columns to few; other kernels start from the columns of
    the best path, and from all columns if these are few. Columns that tell something only in threes are a start, too.
 2. *Eliminate*: from the best point of each, columns leave by what the loss says.
-3. *Pick*: the smallest model as good as the best one, of the kernel with the lowest held-out loss.
+3. *Pick*: the smallest model as good as the best one, of the kernel with the lowest held-out loss; with a budget of
+   columns and a kernel of a distance the best one itself.
 4. *Polish*: columns that the gradient asks for come back, for several strengths of the penalty, and leave again if
    they bring nothing.
-5. *Size*: other numbers of basis vectors are tried on the columns found.
+5. *Size*: other numbers of basis vectors are tried on the columns found; kernels of a dot product get more of them
+   beside those of the path, and look for columns that these have room for.
 6. *Confirm*: the likelihood of all rows together tells which columns are there by chance, and which are missing.
 
 Every step but the last is done in each fold on its training rows; the rule looks at the held-out rows of all folds
@@ -16,13 +18,13 @@ together. The decisions are then carried out on all rows.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
 
-from spkm.kernels import Kernel, Linear, Polynomial
-from spkm.losses import Log, Loss, Squared
+from spkm.kernels import Kernel
+from spkm.losses import Log, Loss
 from spkm.selection._choice import Candidate, Choice, Start, only_kernel
 from spkm.selection._confirm import ROWS_FOR_PARAMETER, WEAK, confirm
 from spkm.selection._eliminate import (
@@ -36,17 +38,16 @@ from spkm.selection._eliminate import (
     moved,
     with_more,
 )
-from spkm.selection._judge import Fold, Judge, scaled_losses
-from spkm.selection._path import PathPoint, has_path, sparse_path
+from spkm.selection._judge import Fold, Judge
+from spkm.selection._path import has_path
 from spkm.selection._pick import FOR_FEATURES, mean_and_error
-from spkm.selection._screen import screened, varies
-from spkm.selection._threes import MOST_SEEN, in_threes
+from spkm.selection._race import FEW_COLUMNS, Paths, Race
+from spkm.selection._screen import varies
 from spkm.selection._units import Units
 from spkm.selection._vectors import grow, prune
 from spkm.sources import Source
 from spkm.starts import KMeans, first_theta
 
-PATH_STARTS = 3  # random starts of a path that is not convex
 POLISHES = 2  # rounds at most
 WIDER = 1.5  # times the units of a choice: those with which folds that agree on their columns begin a polish
 PATIENCE = 2  # sizes without a gain after which vectors are no longer added
@@ -54,12 +55,6 @@ GAIN = 0.01  # share of the held-out loss
 PRUNING = (1e-4, 1e-3, 1e-2)  # strengths of the l1 penalty on the weights, beside a loss that is a mean over rows
 BEYOND_CHANCE = 2  # standard errors of the gain for which a kernel with a path gets more vectors than its path has
 BEYOND = 2  # factors that may be tried beyond an end of the grid, while the end is best
-FEW_COLUMNS = 60  # with which a kernel without a path starts from all of them, too, and a budget says how many may stay
-FEW_COLUMNS_EVIDENCE = 300  # with which it starts from all of them, and nothing else, if the evidence learns relevances
-
-#: Kernels whose paths propose columns to kernels that have none.
-PROPOSERS: tuple[Kernel, ...] = (Linear(gamma=1.0), Polynomial(degree=3, coef0=1.0, gamma=1.0))
-Paths = dict[Kernel, list[list[PathPoint]]]  # of one fold: of every kernel, one path for each start
 
 
 class Search:
@@ -93,8 +88,6 @@ class Search:
         self.judge = judge
         self.folds = judge.folds
         self.loss: Loss = judge.loss
-        # A penalty would shrink the scores of a loss that ignores their length to nothing.
-        self.path_loss: Loss = Squared() if self.loss.scale_free else self.loss
         self.candidates = candidates
         self.units = units
         self.selects = max_features is not None
@@ -106,19 +99,17 @@ class Search:
             varying = np.logical_or.reduce([varies(fold.train) for fold in self.folds])
             useful = self.allowed[varying[self.allowed]]
             self.allowed = units.columns(np.unique(units.label[useful])) if len(useful) else self.allowed
-        self.fit_intercept = fit_intercept
         self.on_step = on_step or (lambda text: None)
-        #: One dictionary for every model that was judged.
-        self.records: list[dict] = []
+        self.race = Race(judge, candidates, units, self.allowed, self.selects, fit_intercept, self.on_step)
 
     def run(self) -> Choice:
         """Return the choice."""
-        paths = [self._paths(fold, list(self._wanted_paths())) for fold in self.folds]
-        threes = [Start(None, 0, threes=True)] if self._tells_in_threes() else []
+        kernels = self.race.kernels()
+        paths = [self.race.paths(fold, kernels) for fold in self.folds]
         choices = [
             self._eliminated(candidate, start, paths)
             for candidate in self.candidates
-            for start in (*self._starts(candidate, paths), *([] if isinstance(candidate.kernel, Linear) else threes))
+            for start in self.race.starts(candidate, paths)
         ]
         choice = choices[self.judge.simplest([c.losses for c in choices], np.arange(len(choices)))[0]]
         try:
@@ -140,8 +131,8 @@ class Search:
     def _refit_by_steps(self, choice: Choice, fold: Fold) -> Submodel:
         """Return the model of the choice, of columns that the folds may not agree on, after the same steps."""
         candidate, kernel = choice.candidate, choice.start.kernel
-        paths: Paths = {} if kernel is None else self._paths(fold, [kernel])
-        model = self._first(candidate, fold, choice.start, paths, candidate.factors[-1])
+        paths: Paths = {} if kernel is None else self.race.paths(fold, [kernel])
+        model = self.race.first(candidate, fold, choice.start, paths, candidate.factors[-1])
         columns = model.columns
         if self.selects:
             model = self._reduced(model, fold, choice.n_units)[-1]
@@ -195,8 +186,8 @@ class Search:
 
     def sequence(self, choice: Choice, fold: Fold) -> list[Submodel]:
         """Return the models of the choice on the training rows of ``fold`` from its first columns down to one unit."""
-        paths: Paths = {} if choice.start.kernel is None else self._paths(fold, [choice.start.kernel])
-        first = self._first(choice.candidate, fold, choice.start, paths, choice.factor)
+        paths: Paths = {} if choice.start.kernel is None else self.race.paths(fold, [choice.start.kernel])
+        first = self.race.first(choice.candidate, fold, choice.start, paths, choice.factor)
         return self._reduced(self._with_room(choice, first, fold), fold, 1)
 
     def _with_room(self, choice: Choice, model: Submodel, fold: Fold) -> Submodel:
@@ -205,123 +196,10 @@ class Search:
             return model
         return grow(model, fold.train, choice.n_basis, fold.rng)
 
-    def _wanted_paths(self) -> Iterator[Kernel]:
-        """Yield the kernels whose paths are needed."""
-        if not self.selects:
-            return
-        own = [c.kernel for c in self.candidates if has_path(c.kernel)]
-        yield from own
-        if any(not has_path(c.kernel) and not self._learns_relevances(c) for c in self.candidates):
-            yield from (p for p in PROPOSERS if not any(type(p) is type(k) for k in own))
-
-    def _paths(self, fold: Fold, kernels: list[Kernel]) -> Paths:
-        """Return for each kernel its paths on the rows to fit, one for each start."""
-        train = fold.train
-        paths: Paths = {}
-        for kernel in sorted(kernels, key=lambda k: not isinstance(k, Linear)):
-            linear = isinstance(kernel, Linear)
-            columns = self.allowed
-            if not linear:
-                # Of the middle of a path: at its weak end noise is in, at its strong end what counts has left. Its best
-                # step is not known here, where rows to judge by may be absent.
-                known = [run[len(run) // 2].columns for runs in paths.values() for run in runs if run]
-                always = np.unique(np.concatenate([np.zeros(0, dtype=int), *known]))
-                columns = screened(train, self.units, always, self.allowed)
-            source = train if len(columns) == train.n_features else train.columns(columns)
-            inside = self.units.of(columns)
-            n_basis = max([c.n_basis for c in self.candidates if c.kernel is kernel], default=1)
-            paths[kernel] = []
-            for _ in range(1 if linear else PATH_STARTS):
-                run = sparse_path(source, self.path_loss, kernel, n_basis, inside, self.fit_intercept, fold.rng)
-                for point in run:
-                    point.columns = columns[point.columns]
-                paths[kernel].append(run)
-            self.on_step(f"path of {kernel!r}")
-        return paths
-
-    def _starts(self, candidate: Candidate, paths: list[Paths]) -> list[Start]:
-        """Return where a candidate's first columns may come from."""
-        everything = Start(None, 0)
-        if not self.selects:
-            return [everything]
-        if self._learns_relevances(candidate):
-            return [everything]
-        proposers = [candidate.kernel] if has_path(candidate.kernel) else list(paths[0])
-        steps = [(*self._best_step(kernel, paths), kernel) for kernel in proposers]
-        loss, step, kernel = min(steps, key=lambda t: t[0])
-        starts = [Start(kernel, step)] if np.isfinite(loss) else [everything]
-        if not has_path(candidate.kernel) and len(self.allowed) <= FEW_COLUMNS:
-            starts = list(dict.fromkeys([everything, *starts]))
-        return starts
-
-    def _tells_in_threes(self) -> bool:
-        """Whether products of three columns go with the targets in every fold."""
-        few = self.selects and 3 <= len(self.allowed) <= MOST_SEEN
-        return few and all(self._threes(fold)[1] for fold in self.folds)
-
-    def _threes(self, fold: Fold) -> tuple[np.ndarray, bool]:
-        """Return the columns whose products in threes go most with the targets, and whether by more than chance."""
-        rows = fold.train.columns(self.allowed)
-        X, T = rows.dense(np.arange(rows.n_rows)), self.loss.working_target(rows.Y)
-        columns, certain = in_threes(X, T, rows.w[:, 0] * rows.total_weight)
-        return self.units.columns(self.units.label[self.allowed[columns]]), certain
-
-    def _learns_relevances(self, candidate: Candidate) -> bool:
-        """Whether the evidence tells a candidate's columns apart by itself, so that it needs no path to start from."""
-        if has_path(candidate.kernel) or len(self.allowed) > FEW_COLUMNS_EVIDENCE:
-            return False
-        some = self.allowed[:10]
-        return candidate.build(self.folds[0].train.columns(some), some, None).has_evidence
-
-    def _best_step(self, kernel: Kernel, paths: list[Paths]) -> tuple[float, int]:
-        """Return the lowest held-out loss on a kernel's path and its step; infinity if the path is empty."""
-        steps = sorted({point.step for of_fold in paths for run in of_fold[kernel] for point in run})
-        best = (np.inf, -1)
-        for step in steps:
-            pairs = zip(self.folds, paths, strict=True)
-            of_folds = [self._point(of_fold[kernel], step, fold) for fold, of_fold in pairs]
-            points = [point for point in of_folds if point is not None]
-            if len(points) < len(of_folds):
-                continue
-            losses = self.judge.row_losses(points)
-            mean, error = mean_and_error(losses, self.judge.row_weight)
-            n_features = float(np.mean([len(point.columns) for point in points]))
-            self._record(type(kernel).__name__.lower(), "path", np.nan, n_features, len(points[0].basis), mean, error)
-            best = min(best, (mean, step))
-        return best
-
-    def _point(self, runs: list[list[PathPoint]], step: int, fold: Fold) -> PathPoint | None:
-        """Return the better of the starts' points at one step, or of their last ones if the paths end before it."""
-        points = [p for run in runs for p in run if p.step == step] or [run[-1] for run in runs if run]
-        rows = fold.train if fold.test is None else fold.test
-        return min(points, key=lambda p: float(rows.w[:, 0] @ scaled_losses(p, rows, self.loss)), default=None)
-
-    def _first(self, candidate: Candidate, fold: Fold, start: Start, paths: Paths, factor: float) -> Submodel:
-        """Return a candidate fitted on its first columns."""
-        point = None if start.kernel is None else self._point(paths[start.kernel], start.step, fold)
-        columns = self.allowed if point is None else point.columns
-        if start.threes:
-            columns = self._threes(fold)[0]
-        source = fold.train.columns(columns)
-        machine = candidate.build(source, columns, None).with_factor(factor)
-        objective = machine.objective(source, columns)
-        if point is not None and candidate.kernel is start.kernel and len(point.basis) == machine.n_basis:
-            theta, params = objective.model.zeros()
-            params.basis[0][...] = point.basis / objective.model.views[0][1].kernel.gamma
-            params.weights[...] = point.weights
-            params.intercept[...] = point.intercept
-        else:
-            theta = first_theta(objective, KMeans(), "ridge", fold.rng)
-        first = fit_submodel(machine, fold.train, columns, theta, FIRST_ITERATIONS, fold.rng)
-        if not start.threes:
-            return first
-        # Others may tell something by themselves.
-        return with_more(first, fold.train, self.units, self.allowed, fold.rng)
-
     def _eliminated(self, candidate: Candidate, start: Start, paths: list[Paths]) -> Choice:
         factor = candidate.factors[-1]
         pairs = zip(self.folds, paths, strict=True)
-        firsts = [self._first(candidate, fold, start, of_fold, factor) for fold, of_fold in pairs]
+        firsts = [self.race.first(candidate, fold, start, of_fold, factor) for fold, of_fold in pairs]
         sequences = self._all_reduced(firsts, 1, COARSE, f"elimination with {candidate.name}")
         if not sequences[0][0].machine.has_strength:
             factor = 1.0  # there is no strength to multiply, and a report of one would mislead
@@ -460,10 +338,9 @@ class Search:
 
     def _judged(self, choice: Choice, stage: str, models: list[Submodel]) -> Choice:
         losses = self.judge.losses(models)
-        mean, error = mean_and_error(losses, self.judge.weight)
-        n_basis = float(np.mean([m.model.n_basis for m in models]))
-        self._record(choice.candidate.name, stage, choice.factor, _mean_columns(models), n_basis, mean, error)
-        return replace(choice, models=models, losses=losses, best=mean)
+        n_features, n_basis = np.mean([(len(m.columns), m.model.n_basis) for m in models], axis=0).tolist()
+        what = (choice.candidate.name, stage, choice.factor, n_features, n_basis)
+        return replace(choice, models=models, losses=losses, best=self.judge.record(*what, losses, self.judge.weight))
 
     def _anew(
         self, candidate: Candidate, columns: np.ndarray, fold: Fold, n_basis: int | None, factor: float
@@ -477,31 +354,27 @@ class Search:
     def _picked(self, choice: Choice, stage: str, sequences: list[list[Submodel]]) -> Choice:
         """Return the choice among the numbers of units that the folds' eliminations passed through."""
         counts = [[self._count(model) for model in sequence] for sequence in sequences]
-        offers, losses, sizes = [], [], []
+        offers: list[Choice] = []
+        sizes = []
         for size in sorted(set().union(*counts)):
             # Of each fold the largest model that has no more units.
             places = [next((i for i, c in enumerate(of_fold) if c <= size), -1) for of_fold in counts]
             models = [sequence[i] for sequence, i in zip(sequences, places, strict=True)]
             if max(len(model.columns) for model in models) > self.max_features:
                 continue
-            offers.append(models)
+            offers.append(self._judged(choice, stage, models))
             sizes.append(size)
-            losses.append(self.judge.losses(models))
-            mean, error = mean_and_error(losses[-1], self.judge.weight)
-            n_basis = models[0].model.n_basis
-            self._record(choice.candidate.name, stage, choice.factor, _mean_columns(models), n_basis, mean, error)
         if not offers:  # larger groups came in, and more than the budget
             return replace(choice, best=np.inf)
         share = 0.0 if self._has_budget(choice.candidate.kernel) else FOR_FEATURES
-        chosen, best = self.judge.simplest(losses, np.array(sizes), share)
-        n_units = max(self._count(model) for model in offers[chosen])
+        place, best = self.judge.simplest([offer.losses for offer in offers], np.array(sizes), share)
+        chosen = offers[place]
+        n_units = max(self._count(model) for model in chosen.models)
         larger = [model.columns for model in sequences[0] if self._count(model) >= WIDER * n_units]
         return replace(
-            choice,
+            chosen,
             n_units=n_units,
-            models=offers[chosen],
-            losses=losses[chosen],
-            best=mean_and_error(losses[best], self.judge.weight)[0],
+            best=offers[best].best,
             wider=larger[-1] if larger else sequences[0][0].columns,
             left_at=[self._left_at(sequence) for sequence in sequences] if self.selects else [],
         )
@@ -540,21 +413,6 @@ class Search:
     def _count(self, model: Submodel) -> int:
         return len(np.unique(self.units.label[model.columns]))
 
-    def _record(
-        self, kernel: str, stage: str, factor: float, n_features: float, n_basis: float, loss: float, error: float
-    ) -> None:
-        values = (kernel, stage, factor, n_features, n_basis, loss, error)
-        names = (
-            "kernel",
-            "stage",
-            "strength_factor",
-            "mean_n_features",
-            "n_basis",
-            "mean_test_loss",
-            "error_test_loss",
-        )
-        self.records.append(dict(zip(names, values, strict=True)))
-
 
 def _warn_of_interruption() -> None:
     warnings.warn("The search was interrupted; its best choice so far is kept.", UserWarning, stacklevel=6)
@@ -563,7 +421,3 @@ def _warn_of_interruption() -> None:
 def _half(choice: Choice) -> int:
     """Return the least number of units that a polish looks at."""
     return max(1, choice.n_units // 2)
-
-
-def _mean_columns(models: list[Submodel]) -> float:
-    return float(np.mean([len(model.columns) for model in models]))
