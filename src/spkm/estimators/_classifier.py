@@ -74,8 +74,8 @@ class SPKMClassifier(ClassifierMixin, BaseSPKM):
         "strict" finds the columns that the model needs, by held-out rows, and makes a model of those alone: no other
         column has any influence on a prediction.
     max_features : int, default=None
-        Most columns of a strict selection. A kernel of a distance on at most 60 columns takes the best model within it,
-        others the smallest that is nearly as good.
+        Most columns of a strict selection. A kernel of a distance on at most 60 columns uses as many of these as do no
+        harm on held-out rows, others as few as are nearly as good.
     feature_groups : array-like of shape (n_features,), default=None
         A label for every column; in a strict selection columns of one label enter and leave together.
     max_basis : int, default=None

@@ -4,7 +4,7 @@
    the best path, and from all columns if these are few. Columns that tell something only in threes are a start, too.
 2. *Eliminate*: from the best point of each, columns leave by what the loss says.
 3. *Pick*: the smallest model as good as the best one, of the kernel with the lowest held-out loss; with a budget of
-   columns and a kernel of a distance the best one itself.
+   columns and a kernel of a distance the largest within it.
 4. *Polish*: columns that the gradient asks for come back, for several strengths of the penalty, and leave again if
    they bring nothing.
 5. *Size*: other numbers of basis vectors are tried on the columns found; kernels of a dot product get more of them
@@ -366,8 +366,8 @@ class Search:
             sizes.append(size)
         if not offers:  # larger groups came in, and more than the budget
             return replace(choice, best=np.inf)
-        share = 0.0 if self._has_budget(choice.candidate.kernel) else FOR_FEATURES
-        place, best = self.judge.simplest([offer.losses for offer in offers], np.array(sizes), share)
+        price = -1 if self._has_budget(choice.candidate.kernel) else 1
+        place, best = self.judge.simplest([offer.losses for offer in offers], price * np.array(sizes), FOR_FEATURES)
         chosen = offers[place]
         n_units = max(self._count(model) for model in chosen.models)
         larger = [model.columns for model in sequences[0] if self._count(model) >= WIDER * n_units]
@@ -380,7 +380,7 @@ class Search:
         )
 
     def _has_budget(self, kernel: Kernel | None) -> bool:
-        """Whether the best model within the budget is wanted, and not one of fewer columns that is nearly as good.
+        """Whether columns stay, as many as the budget has, unless held-out rows do better without them.
 
         A classifier of one kernel without a path knows a few hundred rows by heart, and its held-out loss hardly
         changes while columns leave; accuracy falls with them (measured). A user who names a budget can afford them. Not
