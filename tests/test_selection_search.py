@@ -25,6 +25,7 @@ from spkm.selection import (
     fit_submodel,
 )
 from spkm.selection._choice import Start
+from spkm.selection._eliminate import moved
 from spkm.selection._judge import scaled_losses
 from spkm.selection._pick import mean_and_error
 from spkm.sources import ArraySource
@@ -567,6 +568,22 @@ def test_a_refit_looks_at_all_rows():
     np.testing.assert_allclose(
         search.refit(choice, other).predict(everything.train), -model.predict(everything.train), atol=0.05
     )
+
+
+@pytest.mark.parametrize("evidence", [False, True])
+def test_rows_that_choose_columns_by_themselves_do_not_ask_the_folds(evidence):
+    X, _ = linear_rows()
+    loss = Squared() if evidence else Log()
+    Y = X[:, [1]] - 1.5 * X[:, [4]]
+    machine = candidate(RBF("mean"), loss, 2, evidence=evidence)
+    search, everything = search_of((X, Y if evidence else np.sign(Y)), loss, [machine])
+    others = np.full(8, 8)
+    others[[0, 5]] = 1, 2
+    choice = replace(search.run(), n_units=2, left_at=[others] * 2)
+    pairs = zip(search.folds, choice.models, strict=True)
+    choice = replace(choice, models=[moved(m, fold.train, np.array([0, 5]), fold.rng) for fold, m in pairs])
+    assert search.refit(choice, everything).columns.tolist() == [0, 5]
+    assert search.columns_by_themselves(choice, everything).tolist() == [1, 4]
 
 
 def test_a_sequence_goes_down_to_one_unit():

@@ -206,9 +206,9 @@ def stability_selection(
             order = rng.permutation(rows[0].shape[0])
             for half in (order[: len(order) // 2], order[len(order) // 2 :]):
                 part = pick_rows(rows[0], half), rows[1][half], rows[2][half]
-                model = search.refit(choice, _fold(fitted, part, choice, rng))
-                counts[model.columns] += 1
-                chosen = max(chosen, len(model.columns))
+                columns = search.columns_by_themselves(choice, _fold(fitted, part, choice, rng))
+                counts[columns] += 1
+                chosen = max(chosen, len(columns))
     probabilities = counts / (2 * n_pairs)
     order = np.argsort(-probabilities, kind="stable")
     names = _get_feature_names(X)

@@ -128,6 +128,10 @@ class Search:
             model = self._refit_by_steps(choice, fold)
         return prune(model, fold.train, choice.pruning, fold.rng) if choice.pruning else model
 
+    def columns_by_themselves(self, choice: Choice, fold: Fold) -> np.ndarray:
+        """Return the columns, as many as the choice has, that the rows of ``fold`` alone would choose."""
+        return self._refit_by_steps(replace(choice, left_at=[]), fold).columns
+
     def _refit_by_steps(self, choice: Choice, fold: Fold) -> Submodel:
         """Return the model of the choice, of columns that the folds may not agree on, after the same steps."""
         candidate, kernel = choice.candidate, choice.start.kernel
