@@ -487,6 +487,10 @@ def test_a_kernel_with_a_path_grows_where_its_vectors_have_no_room_for_all_colum
     model = search.refit(choice, everything)
     assert choice.n_basis in (4, 8) and model.model.n_basis == choice.n_basis
     assert model.columns.tolist() == [0, 2, 5]
+    # So do the models of other numbers of columns, of which one is that of these.
+    sequence = search.sequence(choice, everything)
+    assert {other.model.n_basis for other in sequence} == {choice.n_basis}
+    assert [0, 2, 5] in [other.columns.tolist() for other in sequence]
 
 
 @pytest.mark.parametrize("most", ["all", None])

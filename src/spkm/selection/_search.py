@@ -192,7 +192,10 @@ class Search:
         """Return the models of the choice on the training rows of ``fold`` from its first columns down to one unit."""
         paths: Paths = {} if choice.start.kernel is None else self.race.paths(fold, [choice.start.kernel])
         first = self.race.first(choice.candidate, fold, choice.start, paths, choice.factor)
-        return self._reduced(self._with_room(choice, first, fold), fold, 1)
+        larger = self._with_room(choice, first, fold)
+        if self.selects and larger is not first:  # and columns that the vectors of the path had no room for
+            larger = with_more(larger, fold.train, self.units, self.allowed, fold.rng)
+        return self._reduced(larger, fold, 1)
 
     def _with_room(self, choice: Choice, model: Submodel, fold: Fold) -> Submodel:
         """Return the model with the vectors that were chosen beside those of its path."""
