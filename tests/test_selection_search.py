@@ -334,6 +334,16 @@ def test_held_out_rows_say_which_columns_leave_where_there_is_a_budget(monkeypat
     assert given == [search.folds[0].test if seen else None, None]
 
 
+def test_held_out_rows_that_score_a_path_have_no_say_in_its_columns(monkeypatch):
+    machine = candidate(RBF(0.1), Log())
+    search, _ = search_of(linear_rows(), Log(), [machine], max_features=3)
+    choice = replace(choice_of(search, machine, np.array([1, 4]), 2), start=Start(None, 0))
+    given = []
+    monkeypatch.setattr(_search, "eliminate", lambda *args: given.append(args[-1]))
+    search.sequence(choice, search.folds[0])
+    assert given == [None]
+
+
 def test_a_budget_does_not_count_among_many_columns(monkeypatch):
     search, _ = search_of(linear_rows(), Log(), [candidate(RBF(0.1), Log())], max_features=3)
     assert search._has_budget(RBF(0.1)) and not search._has_budget(None)
@@ -487,10 +497,19 @@ def test_a_kernel_with_a_path_grows_where_its_vectors_have_no_room_for_all_colum
     model = search.refit(choice, everything)
     assert choice.n_basis in (4, 8) and model.model.n_basis == choice.n_basis
     assert model.columns.tolist() == [0, 2, 5]
+    assert ("number of basis vectors" in choice.at_edge) == (choice.n_basis == 8)
     # So do the models of other numbers of columns, of which one is that of these.
     sequence = search.sequence(choice, everything)
     assert {other.model.n_basis for other in sequence} == {choice.n_basis}
     assert [0, 2, 5] in [other.columns.tolist() for other in sequence]
+
+
+def test_the_most_vectors_of_a_kernel_with_a_path_are_told(monkeypatch):
+    monkeypatch.setattr(_path, "VECTORS_PER_OUTPUT", 1)
+    fit_for(monkeypatch, 60)
+    search, _ = search_of(squares_rows(), Log(), [candidate(Polynomial(2, 1.0, 1.0), Log(), 1, sizes=(4,))])
+    choice = search.run()
+    assert choice.n_basis == 4 and "number of basis vectors" in choice.at_edge
 
 
 @pytest.mark.parametrize("most", ["all", None])

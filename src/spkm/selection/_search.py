@@ -195,7 +195,8 @@ class Search:
         larger = self._with_room(choice, first, fold)
         if self.selects and larger is not first:  # and columns that the vectors of the path had no room for
             larger = with_more(larger, fold.train, self.units, self.allowed, fold.rng)
-        return self._reduced(larger, fold, 1)
+        # Held-out rows will score these models, and have no say in their columns.
+        return self._reduced(larger, replace(fold, test=None), 1)
 
     def _with_room(self, choice: Choice, model: Submodel, fold: Fold) -> Submodel:
         """Return the model with the vectors that were chosen beside those of its path."""
@@ -307,7 +308,7 @@ class Search:
             if not gain > BEYOND_CHANCE * error:
                 break
             choice = self._settled(rival)
-        return choice
+        return _told_of_most_vectors(choice)
 
     def _sized(self, choice: Choice) -> Choice:
         """Return the choice with as many basis vectors as held-out rows ask for: grown, then pruned by l1."""
@@ -324,9 +325,7 @@ class Search:
         rivals.append(choice)  # vectors may no longer have been added before there were as many
         counts = np.array([rival.n_basis or choice.candidate.n_basis for rival in rivals])
         chosen = rivals[self.judge.simplest([r.losses for r in rivals], counts)[0]]
-        if chosen.n_basis == max(choice.candidate.sizes):
-            chosen = replace(chosen, at_edge=(*chosen.at_edge, "number of basis vectors"))
-        return self._pruned(chosen)
+        return self._pruned(_told_of_most_vectors(chosen))
 
     def _grows(self, rivals: list[Choice]) -> bool:
         """Whether the last sizes improved on all before them, by little: several small steps may be a large one."""
@@ -423,6 +422,13 @@ class Search:
 
 def _warn_of_interruption() -> None:
     warnings.warn("The search was interrupted; its best choice so far is kept.", UserWarning, stacklevel=6)
+
+
+def _told_of_most_vectors(choice: Choice) -> Choice:
+    """Return the choice, with a word on it if it has the largest number of vectors that was tried."""
+    if choice.candidate.sizes and choice.n_basis == max(choice.candidate.sizes):
+        return replace(choice, at_edge=(*choice.at_edge, "number of basis vectors"))
+    return choice
 
 
 def _half(choice: Choice) -> int:

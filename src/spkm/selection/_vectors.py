@@ -8,11 +8,11 @@ import numpy as np
 
 from spkm.penalties import Evidence, Penalty, RKHSNorm, RowL2
 from spkm.selection._eliminate import FIRST_ITERATIONS, Submodel, fit_submodel
+from spkm.selection._path import FIRST_SIZE
 from spkm.solvers import proximal_descent
 from spkm.sources import Source
 
 ITERATIONS = 200
-NEW_SIZE = 0.3  # of a new vector, beside those of the kernel's rows: large enough to find a direction of its own
 
 
 def prune(model: Submodel, source: Source, strength: float, rng: np.random.Generator) -> Submodel:
@@ -51,7 +51,7 @@ def grow(model: Submodel, source: Source, n_basis: int, rng: np.random.Generator
     n_old, n_columns = old.basis[0].shape
     params.basis[0][:n_old] = old.basis[0]
     new = rng.standard_normal((n_basis - n_old, n_columns))
-    params.basis[0][n_old:] = NEW_SIZE / np.sqrt(n_columns) * new
+    params.basis[0][n_old:] = FIRST_SIZE / np.sqrt(n_columns) * new
     params.log_metric[0][...] = old.log_metric[0]
     params.weights[:n_old] = old.weights
     params.intercept[...] = old.intercept
