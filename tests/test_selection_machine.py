@@ -82,6 +82,7 @@ def test_refits_take_the_solver_that_can(machine, solver):
     objective = machine.objective(source(machine.loss))
     chosen = refit_solver(objective, 40)
     assert type(chosen) is solver and chosen.max_iter == (20 if solver is VarPro else 40)
+    assert refit_solver(objective, 10).max_iter == (15 if solver is VarPro else 10)
     assert chosen.refuses(objective) is None
     theta = cases.random_theta(objective.model).copy()
     assert np.all(np.isfinite(chosen.minimize(objective, theta, np.random.default_rng(0)).theta))
