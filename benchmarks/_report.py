@@ -101,7 +101,7 @@ def progress(text: str) -> None:
 
 
 def print_facts() -> None:
-    """Print what the figures depend on: processor, cores, libraries, and how busy the machine is."""
+    """Print what the figures depend on: processor, cores, libraries, and how busy the problem is."""
     config: Any = np.show_config(mode="dicts")
     simd = config["SIMD Extensions"].get("found", [])
     avx512 = any(name.startswith(("AVX512", "X86_V4")) for name in simd)
@@ -123,7 +123,7 @@ def _processor() -> str:
     facts = Path("/proc/cpuinfo")
     lines = facts.read_text().splitlines() if facts.exists() else []
     names = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
-    return names[0] if names else platform.processor() or platform.machine()
+    return names[0] if names else platform.processor() or platform.problem()
 
 
 def print_table(name: str, module: ModuleType, settings: Settings) -> None:

@@ -33,10 +33,10 @@ TARGETS = ("parkinsons_telemonitoring", "boston_housing", "sarcos_test")
 MOST_ROWS = 3000  # of Parkinson's
 ALPHAS = 10.0 ** np.arange(2, -7, -1)  # the smoothest first, as with C: of equals the first is taken
 
-Found = dict[tuple[str, int, str], float]  # by machine, landmarks and rule; 0 landmarks is the exact machine
+Found = dict[tuple[str, int, str], float]  # by problem, landmarks and rule; 0 landmarks is the exact problem
 
 
-class Machine(NamedTuple):
+class Problem(NamedTuple):
     """A linear model, the same with a kernel, and what to choose from."""
 
     linear: Callable[[float], Any]
@@ -50,8 +50,8 @@ def kernel_ridge(alpha: float, gamma: float) -> Any:
     return TransformedTargetRegressor(KernelRidge(alpha=alpha, kernel="rbf", gamma=gamma), transformer=centre)
 
 
-KRR = Machine(Ridge, kernel_ridge, ALPHAS)
-SVM = Machine(lambda C: SVC(C=C, kernel="linear"), lambda C, gamma: SVC(C=C, gamma=gamma), C_GRID)
+KRR = Problem(Ridge, kernel_ridge, ALPHAS)
+SVM = Problem(lambda C: SVC(C=C, kernel="linear"), lambda C, gamma: SVC(C=C, gamma=gamma), C_GRID)
 
 
 def run(settings: Settings) -> Iterator[Row]:
@@ -76,16 +76,16 @@ def run(settings: Settings) -> Iterator[Row]:
 
 
 def rows(title: str, found: Found, sizes: tuple[int, ...], form: str) -> Iterator[Row]:
-    """Yield a row for each machine and number of landmarks."""
-    for machine in dict.fromkeys(case[0] for case in found):
+    """Yield a row for each problem and number of landmarks."""
+    for problem in dict.fromkeys(case[0] for case in found):
         for R in sizes:
-            values = [*(found[machine, R, rule] for rule in RULES), found[machine, 0, "exact"]]
+            values = [*(found[problem, R, rule] for rule in RULES), found[problem, 0, "exact"]]
             more = tuple(form.format(value) for value in values[1:])
-            yield Row(f"{title} {machine}, {R} landmarks", values[0], form=form, more=more)
+            yield Row(f"{title} {problem}, {R} landmarks", values[0], form=form, more=more)
 
 
 def mean_of_splits(
-    name: str, X: np.ndarray, y: np.ndarray, machines: dict[str, Machine], sizes: tuple[int, ...], settings: Settings
+    name: str, X: np.ndarray, y: np.ndarray, machines: dict[str, Problem], sizes: tuple[int, ...], settings: Settings
 ) -> Found:
     """Return mean test scores."""
     splits = []
@@ -95,7 +95,7 @@ def mean_of_splits(
     return {case: float(np.mean([found[case] for found in splits])) for case in splits[0]}
 
 
-def compare(X: np.ndarray, y: np.ndarray, machines: dict[str, Machine], sizes: tuple[int, ...], seed: int) -> Found:
+def compare(X: np.ndarray, y: np.ndarray, machines: dict[str, Problem], sizes: tuple[int, ...], seed: int) -> Found:
     """Return test scores on one split: percent of right signs, or squared errors over the variance."""
     split = thirds(len(y), seed)
     train, _, test = split
@@ -104,13 +104,13 @@ def compare(X: np.ndarray, y: np.ndarray, machines: dict[str, Machine], sizes: t
     y = y if labels else y / y[test].std()
     kernel = RBF().resolved(X[train], np.ones(len(train)))
     found: Found = {}
-    for name, machine in machines.items():
-        found[name, 0, "exact"] = tested((machine.exact(v, kernel.gamma) for v in machine.grid), X, y, split, labels)
+    for name, problem in machines.items():
+        found[name, 0, "exact"] = tested((problem.exact(v, kernel.gamma) for v in problem.grid), X, y, split, labels)
     for R in sizes:
         for rule in RULES:
             features = landmarks(rule, R, kernel, labels, seed).fit(X[train], y[train]).transform(X)
-            for name, machine in machines.items():
-                found[name, R, rule] = tested((machine.linear(v) for v in machine.grid), features, y, split, labels)
+            for name, problem in machines.items():
+                found[name, R, rule] = tested((problem.linear(v) for v in problem.grid), features, y, split, labels)
     return found
 
 

@@ -395,12 +395,12 @@ def test_what_a_search_leaves_behind_goes_with_the_next_fit():
 
 
 def prior_in_the_search(**settings):
-    """Return the prior on relevances of the machine that a search fits."""
+    """Return the prior on relevances of the problem that a search fits."""
     X = rows()
     search, _ = SPKMRegressor(**STRICT, **settings)._make_search(X, real_target(X), None, lambda text: None)
     candidate = search.candidates[0]
-    machine = candidate.build(search.folds[0].train, None, None)
-    return machine.weight_penalties[0].prior
+    problem = candidate.build(search.folds[0].train, None, None)
+    return problem.weight_penalties[0].prior
 
 
 def test_a_prior_that_is_given_is_that_of_the_search():

@@ -13,11 +13,11 @@ from spkm.penalties import Evidence, RKHSNorm
 from spkm.selection import (
     Candidate,
     Choice,
+    FeatureGroups,
     Fold,
-    Judge,
-    Machine,
+    Problem,
     Search,
-    Units,
+    Validation,
     _eliminate,
     _path,
     _race,
@@ -25,9 +25,9 @@ from spkm.selection import (
     fit_submodel,
 )
 from spkm.selection._choice import Start
-from spkm.selection._eliminate import moved
-from spkm.selection._judge import scaled_losses
-from spkm.selection._pick import mean_and_error
+from spkm.selection._elimination import moved
+from spkm.selection._one_standard_error import mean_and_error
+from spkm.selection._validation import scaled_losses
 from spkm.sources import ArraySource
 from tests import cases
 from tests.interrupting import interrupt_at
@@ -36,12 +36,12 @@ pytestmark = pytest.mark.usefixtures("careful")
 
 
 def machine_of(source, kernel, n_basis, loss, evidence=False):
-    """Return a machine with numbers that depend on the rows alone."""
+    """Return a problem with numbers that depend on the rows alone."""
     kernel = kernel.resolved(source.dense(np.arange(source.n_rows)), source.w[:, 0])
     metric = "relevances" if evidence else "scale" if kernel.stationary else "fixed"
     penalty = Evidence() if evidence else RKHSNorm(0.1 / source.total_weight)
     prior = 0.0 if evidence else 3.0 / source.total_weight
-    return Machine(cases.one_view(kernel, n_basis, metric), loss, [], [penalty], prior)
+    return Problem(cases.one_view(kernel, n_basis, metric), loss, [], [penalty], prior)
 
 
 def candidate(kernel, loss, n_basis=1, evidence=False, **settings):
@@ -80,9 +80,9 @@ def search_of(
         test = np.arange(len(X)) % n_folds == k
         source = ArraySource(kind(X[~test]), Y[~test])
         folds.append(Fold(source, ArraySource(kind(X[test]), Y[test]), np.random.default_rng(k)))
-    judge = Judge(folds, loss, scorer)
+    judge = Validation(folds, loss, scorer)
     most = d if max_features == "all" else max_features
-    search = Search(judge, candidates, Units(d, groups), most, True, on_step)
+    search = Search(judge, candidates, FeatureGroups(d, groups), most, True, on_step)
     return search, Fold(ArraySource(kind(X), Y), None, np.random.default_rng(9))
 
 
@@ -215,7 +215,7 @@ def grouped_rows(n=60, seed=0):
 
 
 def assert_whole(columns, groups):
-    units = Units(len(groups), groups)
+    units = FeatureGroups(len(groups), groups)
     np.testing.assert_array_equal(columns, units.columns(np.unique(units.label[columns])))
 
 
@@ -259,10 +259,10 @@ def choice_of(search, candidate, columns, n_units):
     models = []
     for fold in search.folds:
         source = fold.train.columns(columns)
-        machine = candidate.build(source, None, None)
-        theta, params = machine.objective(source).model.zeros()
+        problem = candidate.build(source, None, None)
+        theta, params = problem.objective(source).model.zeros()
         params.weights[...] = 1.0
-        models.append(fit_submodel(machine, fold.train, columns, theta, 5, fold.rng))
+        models.append(fit_submodel(problem, fold.train, columns, theta, 5, fold.rng))
     losses = search.judge.losses(models)
     return Choice(candidate, Start(None, 0), 1.0, n_units, models, losses, mean_loss(search, losses))
 
@@ -309,9 +309,9 @@ def test_a_number_of_units_is_not_less_than_what_was_judged():
     ],
 )
 def test_a_budget_is_spent_by_classifiers_whose_kernel_has_no_path(monkeypatch, kernel, loss, most, expected):
-    machine = candidate(kernel, loss)
-    search, _ = search_of(linear_rows(), loss, [machine], max_features=most)
-    choices = [choice_of(search, machine, np.arange(count), count) for count in (4, 3, 2, 1)]
+    problem = candidate(kernel, loss)
+    search, _ = search_of(linear_rows(), loss, [problem], max_features=most)
+    choices = [choice_of(search, problem, np.arange(count), count) for count in (4, 3, 2, 1)]
     sequences = [list(of_fold) for of_fold in zip(*(choice.models for choice in choices), strict=True)]
     monkeypatch.setattr(search.judge, "losses", lambda models: np.ones(80))
     assert search._picked(choices[0], "polish", sequences).n_units == expected
@@ -324,9 +324,9 @@ def test_a_budget_is_spent_by_classifiers_whose_kernel_has_no_path(monkeypatch, 
     ("kernel", "most", "seen"), [(RBF(0.1), 3, True), (RBF(0.1), "all", False), (Linear(1.0), 3, False)]
 )
 def test_held_out_rows_say_which_columns_leave_where_there_is_a_budget(monkeypatch, kernel, most, seen):
-    machine = candidate(kernel, Log())
-    search, everything = search_of(linear_rows(), Log(), [machine], max_features=most)
-    model = choice_of(search, machine, np.array([1, 4]), 2).models[0]
+    problem = candidate(kernel, Log())
+    search, everything = search_of(linear_rows(), Log(), [problem], max_features=most)
+    model = choice_of(search, problem, np.array([1, 4]), 2).models[0]
     given = []
     monkeypatch.setattr(_search, "eliminate", lambda *args: given.append(args[-1]))
     for fold in (search.folds[0], everything):
@@ -335,9 +335,9 @@ def test_held_out_rows_say_which_columns_leave_where_there_is_a_budget(monkeypat
 
 
 def test_held_out_rows_that_score_a_path_have_no_say_in_its_columns(monkeypatch):
-    machine = candidate(RBF(0.1), Log())
-    search, _ = search_of(linear_rows(), Log(), [machine], max_features=3)
-    choice = replace(choice_of(search, machine, np.array([1, 4]), 2), start=Start(None, 0))
+    problem = candidate(RBF(0.1), Log())
+    search, _ = search_of(linear_rows(), Log(), [problem], max_features=3)
+    choice = replace(choice_of(search, problem, np.array([1, 4]), 2), start=Start(None, 0))
     given = []
     monkeypatch.setattr(_search, "eliminate", lambda *args: given.append(args[-1]))
     search.sequence(choice, search.folds[0])
@@ -352,9 +352,9 @@ def test_a_budget_does_not_count_among_many_columns(monkeypatch):
 
 
 def test_no_last_look_where_there_is_a_budget(monkeypatch):
-    machine = candidate(RBF(0.1), Log())
-    search, everything = search_of(linear_rows(), Log(), [machine], max_features=3)
-    choice = choice_of(search, machine, np.array([0, 1, 4]), 3)
+    problem = candidate(RBF(0.1), Log())
+    search, everything = search_of(linear_rows(), Log(), [problem], max_features=3)
+    choice = choice_of(search, problem, np.array([0, 1, 4]), 3)
     monkeypatch.setattr(_search, "ROWS_FOR_PARAMETER", 0)
     assert search.confirmed(choice, choice.models[0], everything) == (choice, choice.models[0])
 
@@ -363,13 +363,13 @@ def test_no_last_look_where_there_is_a_budget(monkeypatch):
 
 
 def test_folds_whose_columns_the_evidence_ranks_choose_the_same_and_all_rows_take_these():
-    machine = candidate(RBF("mean"), Squared(), 4, evidence=True)
-    search, everything = search_of(product_rows(), Squared(), [machine], n_folds=3)
+    problem = candidate(RBF("mean"), Squared(), 4, evidence=True)
+    search, everything = search_of(product_rows(), Squared(), [problem], n_folds=3)
     choice = search.run()
     columns = choice.models[0].columns
     for model in (*choice.models, search.refit(choice, everything)):
         np.testing.assert_array_equal(model.columns, columns)
-        assert model.machine.n_basis == 4
+        assert model.problem.n_basis == 4
     assert set(columns) >= {0, 3}
 
 
@@ -385,9 +385,9 @@ def test_noise_that_leaves_late_everywhere_does_not_win_over_a_column_that_never
 
 
 def test_a_polish_of_folds_that_agree_begins_with_the_columns_that_left_last():
-    machine = candidate(RBF("mean"), Squared(), 3, evidence=True)
-    search, _ = search_of(product_rows(d=9), Squared(), [machine])
-    choice = search._eliminated(machine, Start(None, 0), [{}, {}])
+    problem = candidate(RBF("mean"), Squared(), 3, evidence=True)
+    search, _ = search_of(product_rows(d=9), Squared(), [problem])
+    choice = search._eliminated(problem, Start(None, 0), [{}, {}])
     n_wider = min(9, int(np.ceil(1.5 * choice.n_units)))
     np.testing.assert_array_equal(choice.wider, np.flatnonzero(choice.left_at[0] <= n_wider))
     search.judge.records.clear()
@@ -407,14 +407,14 @@ def test_the_strength_with_the_lowest_held_out_loss_is_taken():
     assert mean_loss(search, choice.losses) <= min(tried.values())
     assert choice.factor == 1.0 or mean_loss(search, choice.losses) == tried[choice.factor]
     model = search.refit(choice, everything)
-    assert model.machine.weight_penalties[0].strength == pytest.approx(choice.factor * 0.1 / 80)
+    assert model.problem.weight_penalties[0].strength == pytest.approx(choice.factor * 0.1 / 80)
 
 
 @pytest.mark.parametrize(("kernel", "expected"), [(RBF(0.1), 1.0), (Linear(1.0), 100.0)])
 def test_of_strengths_that_are_as_good_a_kernel_without_a_path_takes_the_default(monkeypatch, kernel, expected):
-    machine = candidate(kernel, Log(), factors=(0.1, 1.0, 10.0, 100.0))
-    search, _ = search_of(linear_rows(), Log(), [machine])
-    choice = choice_of(search, machine, np.array([1, 4]), 2)
+    problem = candidate(kernel, Log(), factors=(0.1, 1.0, 10.0, 100.0))
+    search, _ = search_of(linear_rows(), Log(), [problem])
+    choice = choice_of(search, problem, np.array([1, 4]), 2)
     monkeypatch.setattr(search.judge, "losses", lambda models: np.ones(80))
     assert search._with_strength(search._judged(choice, "polish", choice.models)).factor == expected
 
@@ -441,8 +441,8 @@ def test_a_strength_at_the_end_of_the_grid_is_told():
 
 def test_the_evidence_has_no_strength_to_try():
     X, Y = product_rows(60)
-    machine = candidate(RBF("mean"), Squared(), 4, evidence=True, factors=(100.0, 10.0, 1.0))
-    search, _ = search_of((X, Y), Squared(), [machine], max_features=None)
+    problem = candidate(RBF("mean"), Squared(), 4, evidence=True, factors=(100.0, 10.0, 1.0))
+    search, _ = search_of((X, Y), Squared(), [problem], max_features=None)
     choice = search.run()
     assert choice.at_edge == ()
     assert "strength" not in {record["stage"] for record in search.judge.records}
@@ -450,8 +450,8 @@ def test_the_evidence_has_no_strength_to_try():
 
 def test_vectors_are_added_while_held_out_rows_gain():
     X, Y = product_rows(80)
-    machine = candidate(RBF("mean"), Squared(), 2, sizes=(1, 2, 4, 6, 8))
-    search, everything = search_of((X, Y), Squared(), [machine], max_features=3)
+    problem = candidate(RBF("mean"), Squared(), 2, sizes=(1, 2, 4, 6, 8))
+    search, everything = search_of((X, Y), Squared(), [problem], max_features=3)
     choice = search.run()
     sizes = [record["n_basis"] for record in search.judge.records if record["stage"] == "size"]
     assert sizes == [1, 2, 4, 6, 8][: len(sizes)] and len(sizes) >= 3
@@ -463,9 +463,9 @@ def test_vectors_are_added_while_held_out_rows_gain():
 
 
 def test_the_vectors_of_the_elimination_stay_where_fewer_do_not_do(monkeypatch):
-    machine = candidate(RBF(0.1), Log(), 6, sizes=(1, 2, 3, 4, 5, 6))
-    search, _ = search_of(linear_rows(), Log(), [machine])
-    choice = choice_of(search, machine, np.array([1, 4]), 2)
+    problem = candidate(RBF(0.1), Log(), 6, sizes=(1, 2, 3, 4, 5, 6))
+    search, _ = search_of(linear_rows(), Log(), [problem])
+    choice = choice_of(search, problem, np.array([1, 4]), 2)
     monkeypatch.setattr(search.judge, "losses", lambda models: np.full(80, 2.0 - (models[0].model.n_basis == 6)))
     choice = search._judged(choice, "polish", choice.models)
     sized = search._sized(choice)
@@ -476,8 +476,8 @@ def test_the_vectors_of_the_elimination_stay_where_fewer_do_not_do(monkeypatch):
 def test_one_vector_where_one_does_it_all():
     X, _ = linear_rows()
     bump = np.where(np.square(X[:, [1, 4]]).sum(axis=1, keepdims=True) < 1, 1.0, -1.0)
-    machine = candidate(RBF("mean"), Log(), 2, sizes=(1, 2, 3))
-    search, everything = search_of((X, bump), Log(), [machine])
+    problem = candidate(RBF("mean"), Log(), 2, sizes=(1, 2, 3))
+    search, everything = search_of((X, bump), Log(), [problem])
     choice = search.run()
     assert choice.n_basis == 1 and search.refit(choice, everything).model.n_basis == 1
 
@@ -491,8 +491,8 @@ def squares_rows(n=300, d=8, seed=0):
 def test_a_kernel_with_a_path_grows_where_its_vectors_have_no_room_for_all_columns(monkeypatch):
     monkeypatch.setattr(_path, "VECTORS_PER_OUTPUT", 1)
     fit_for(monkeypatch, 60)
-    machine = candidate(Polynomial(2, 1.0, 1.0), Log(), 1, sizes=(4, 8))
-    search, everything = search_of(squares_rows(), Log(), [machine])
+    problem = candidate(Polynomial(2, 1.0, 1.0), Log(), 1, sizes=(4, 8))
+    search, everything = search_of(squares_rows(), Log(), [problem])
     choice = search.run()
     model = search.refit(choice, everything)
     assert choice.n_basis in (4, 8) and model.model.n_basis == choice.n_basis
@@ -515,8 +515,8 @@ def test_the_most_vectors_of_a_kernel_with_a_path_are_told(monkeypatch):
 @pytest.mark.parametrize("most", ["all", None])
 def test_a_kernel_with_a_path_has_no_more_vectors_than_bring_something(monkeypatch, most):
     fit_for(monkeypatch, 60)
-    machine = candidate(Polynomial(2, 1.0, 1.0), Log(), 2, sizes=(4, 8))
-    search, everything = search_of(linear_rows(200), Log(), [machine], max_features=most)
+    problem = candidate(Polynomial(2, 1.0, 1.0), Log(), 2, sizes=(4, 8))
+    search, everything = search_of(linear_rows(200), Log(), [problem], max_features=most)
     choice = search.run()
     assert choice.n_basis == 0 and search.refit(choice, everything).model.n_basis == 2
     assert [r["n_basis"] for r in search.judge.records if r["stage"] == "size"][-1] == 4
@@ -584,8 +584,8 @@ def test_a_refit_looks_at_all_rows():
     choice = search.run()
     model = search.refit(choice, everything)
     # The strength is that of all rows, and the objective that on all rows.
-    assert model.machine.weight_penalties[0].strength == pytest.approx(0.1 / 80)
-    objective = model.machine.objective(everything.train.columns(model.columns))
+    assert model.problem.weight_penalties[0].strength == pytest.approx(0.1 / 80)
+    objective = model.problem.objective(everything.train.columns(model.columns))
     assert model.objective == pytest.approx(objective.value(model.theta), rel=1e-6)
     other = Fold(ArraySource(X, -Y), None, np.random.default_rng(9))
     np.testing.assert_allclose(
@@ -598,8 +598,8 @@ def test_rows_that_choose_columns_by_themselves_do_not_ask_the_folds(evidence):
     X, _ = linear_rows()
     loss = Squared() if evidence else Log()
     Y = X[:, [1]] - 1.5 * X[:, [4]]
-    machine = candidate(RBF("mean"), loss, 2, evidence=evidence)
-    search, everything = search_of((X, Y if evidence else np.sign(Y)), loss, [machine])
+    problem = candidate(RBF("mean"), loss, 2, evidence=evidence)
+    search, everything = search_of((X, Y if evidence else np.sign(Y)), loss, [problem])
     others = np.full(8, 8)
     others[[0, 5]] = 1, 2
     choice = replace(search.run(), n_units=2, left_at=[others] * 2)
@@ -628,14 +628,14 @@ def test_a_fit_from_a_path_begins_with_the_paths_own_predictions(monkeypatch, ga
     point = paths[kernel][0][0]
     starts = []
 
-    def keep_start(machine, source, columns, theta, max_iter, rng):
-        starts.append((machine, columns, theta))
-        return fit_submodel(machine, source, columns, theta, max_iter, rng)
+    def keep_start(problem, source, columns, theta, max_iter, rng):
+        starts.append((problem, columns, theta))
+        return fit_submodel(problem, source, columns, theta, max_iter, rng)
 
     monkeypatch.setattr(_race, "fit_submodel", keep_start)
     search.race.first(search.candidates[0], everything, Start(kernel, point.step), paths, 1.0)
-    machine, columns, theta = starts[0]
-    model = machine.objective(everything.train.columns(columns)).model
+    problem, columns, theta = starts[0]
+    model = problem.objective(everything.train.columns(columns)).model
     F = model.predict(everything.train.columns(columns).block(0, 80), theta)
     np.testing.assert_allclose(F, point.predict(everything.train), rtol=1e-8, atol=1e-8)
 

@@ -123,7 +123,7 @@ def test_scaled_rows_everywhere(monkeypatch, storage, small):
     np.testing.assert_array_equal(part.Y, Y[picked])
     assert part.total_weight == pytest.approx(WEIGHT[picked].sum())
     np.testing.assert_allclose(source.take(picked).w[:, 0], WEIGHT[picked] / WEIGHT[picked].sum())
-    doubled = source.with_targets(lambda t: 2 * t)
+    doubled = source.encoded(lambda t: 2 * t)
     np.testing.assert_array_equal(doubled.block(0, 5).Y, 2 * Y[:5])
     np.testing.assert_array_equal(source.block(0, 5).Y, Y[:5])
     np.testing.assert_array_equal(X, before)

@@ -44,7 +44,7 @@ LACKS_DATA = Experiment("lacking", "Lacking", "Needs data.", tasks, run, report,
 
 
 def fit(task, folder):
-    """Fit a machine: to see that processes give what this one gives."""
+    """Fit a problem: to see that processes give what this one gives."""
     rng = np.random.default_rng(task.seed)
     X = rng.normal(size=(60, 4))
     model = SPKMClassifier(2, random_state=task.seed, n_jobs=1).fit(X, X[:, 0] * X[:, 1] > 0)

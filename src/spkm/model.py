@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from spkm.kernels import Pullback, squared_norms
-from spkm.sources import Block, PairTable
+from spkm.sources import Block
 
 
 @dataclass(frozen=True)
@@ -63,18 +63,6 @@ class View:
             return 1.0
         factors = np.exp(log_metric)
         return factors[0] if self.metric == "scale" else factors
-
-    def rows(self, X: Any) -> tuple[Any, np.ndarray | None]:
-        """Return the columns looked at, and which of these rows each row of X is; None if they are the rows of X."""
-        if isinstance(X, PairTable):
-            return X.entities(self.columns)
-        if self.columns is None:
-            return X, None
-        first, last, count = self.columns[:1], self.columns[-1:], len(self.columns)
-        # Neighbouring columns are looked at where they lie, others are copied block by block.
-        if count and last[0] - first[0] + 1 == count:
-            return X[:, first[0] : last[0] + 1], None
-        return X[:, self.columns], None
 
 
 @dataclass(frozen=True)
@@ -228,7 +216,7 @@ class PreimageModel:
         params = self.unpack(theta.astype(block.X.dtype, copy=False))
         values, pulls = [], []
         for k, (_, view) in enumerate(self.views):
-            X, index = view.rows(block.X)
+            X, index = block.columns(view.columns)
             learn = view.learns_metric
             metric = view.factors(params.log_metric[k])
             key = None if view.columns is None else view.columns.tobytes()  # models of other columns may share the rows

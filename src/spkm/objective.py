@@ -1,7 +1,12 @@
-"""Where model, loss, penalties and rows meet: L(f(X), Y) + Theta(U) + Omega(C).
+"""Where model, loss, penalties and samples meet: L(f(X), Y) + Theta(U) + Omega(C).
 
 Solvers see an :class:`Objective` and a flat vector ``theta``. Its smooth part has a value and a gradient; what is not
-smooth has a value and a prox.
+smooth has a value and a prox. An objective says by ``offers`` what a solver may ask of it:
+
+- "gradient": ``value_and_gradient`` is that of the whole objective;
+- "prox": beside it there is ``prox``, of penalties without a gradient;
+- "batches": ``block_loss`` lets a block stand for all samples;
+- "elimination": ``eliminated`` returns the objective without its weights.
 """
 
 from __future__ import annotations
@@ -13,10 +18,109 @@ import numpy as np
 
 from spkm.losses import Loss
 from spkm.model import PreimageModel
-from spkm.penalties import Evidence, Penalty, RKHSNorm
+from spkm.penalties import Penalty
+from spkm.profiled import JITTER, VariableProjection
 from spkm.sources import Block, Source
 
-JITTER = 1e-6  # on the diagonal of k(U, U), so that equal basis vectors leave it invertible
+
+class Regularization:
+    """The penalties on the parameters of one model.
+
+    Parameters
+    ----------
+    model : PreimageModel
+        The model.
+    basis_penalties, weight_penalties : list of Penalty
+        Added to the loss; of several on the same parameters at most one may be without a gradient. A view that has a
+        basis penalty of its own keeps to that.
+    metric_prior : float, default=0.0
+        Strength a of a / 2 * |log metric|^2, which holds a learned bandwidth near its start.
+    """
+
+    def __init__(
+        self, model: PreimageModel, basis_penalties: list, weight_penalties: list, metric_prior: float = 0.0
+    ) -> None:
+        self.model = model
+        self.weight_penalties = weight_penalties
+        self.metric_prior = metric_prior
+        by_view = [view.basis_penalty for _, view in model.views]
+        #: Penalties on the basis vectors of each view.
+        self.view_penalties = [basis_penalties if own is None else as_list(own) for own in by_view]
+        self.basis_rough = [_only_rough(penalties, "basis_penalty") for penalties in self.view_penalties]
+        self.weight_rough = _only_rough(weight_penalties, "weight_penalty")
+
+    def of_basis(self) -> Regularization:
+        """Return the penalties on basis and metric alone."""
+        other = Regularization(self.model, [], [], self.metric_prior)
+        other.view_penalties, other.basis_rough = self.view_penalties, self.basis_rough
+        return other
+
+    def quadratic(self) -> tuple[float, float] | None:
+        """Return (a, b) if the penalties on the weights are tr C'(a I + b K) C / 2, else None."""
+        forms = [penalty.quadratic for penalty in self.weight_penalties]
+        if any(form is None for form in forms):
+            return None
+        return sum(a for a, _ in forms), sum(b for _, b in forms)
+
+    def rough_value(self, theta: np.ndarray) -> float:
+        """Return the value of the penalties without a gradient."""
+        params = self.model.unpack(theta)
+        pairs = zip(self.basis_rough, params.basis, strict=True)
+        total = float(sum(penalty.value(U) for penalty, U in pairs if penalty is not None))
+        return total if self.weight_rough is None else total + self.weight_rough.value(params.weights)
+
+    def prox(self, theta: np.ndarray, step: Any) -> np.ndarray:
+        """Return the prox of those penalties at ``theta``; the intercept and the metric stay.
+
+        ``step`` is a number, or a theta of which entries of one part are equal.
+        """
+        result = theta.copy()
+        params = self.model.unpack(result)
+        steps = self.model.unpack(np.broadcast_to(step, theta.shape))
+        for penalty, U, s in zip(self.basis_rough, params.basis, steps.basis, strict=True):
+            if penalty is not None and U.size:
+                U[...] = penalty.prox(U, float(s.flat[0]))
+        if self.weight_rough is not None:
+            params.weights[...] = self.weight_rough.prox(params.weights, float(steps.weights.flat[0]))
+        return result
+
+    def smooth(self, theta: np.ndarray) -> tuple[float, np.ndarray]:
+        """Return the penalties that have a gradient, and their gradient."""
+        params = self.model.unpack(theta)
+        gradient, parts = self.model.zeros()
+        value = 0.0
+        for penalties, U, dU in zip(self.view_penalties, params.basis, parts.basis, strict=True):
+            for penalty in penalties:
+                if penalty.is_smooth:
+                    value += penalty.value(U)
+                    dU += penalty.gradient(U)
+        for penalty in self.weight_penalties:
+            if penalty.uses_gram:
+                value += self._of_gram(penalty, theta, params.weights, gradient, parts.weights)
+            elif penalty.is_smooth:
+                value += penalty.value(params.weights)
+                parts.weights += penalty.gradient(params.weights)
+        if self.metric_prior:
+            for p, dp in zip(params.log_metric, parts.log_metric, strict=True):
+                value += 0.5 * self.metric_prior * float(p @ p)
+                dp += self.metric_prior * p
+        return value, gradient
+
+    def _of_gram(
+        self, penalty: Any, theta: np.ndarray, weights: np.ndarray, gradient: np.ndarray, d_weights: np.ndarray
+    ) -> float:
+        value = 0.0
+        row = 0
+        for K, pullback in self.model.gram(theta):
+            cut = slice(row, row + len(K))
+            K = K.copy()
+            K.flat[:: len(K) + 1] += JITTER
+            part, dC, dK = penalty.value_of_gram(weights[cut], K)
+            value += part
+            d_weights[cut] += dC
+            gradient[self.model.basis_part] += pullback(dK)
+            row += len(K)
+        return value
 
 
 class Objective:
@@ -29,12 +133,10 @@ class Objective:
     loss : Loss
         The loss.
     source : Source
-        The rows.
+        The samples.
     basis_penalty, weight_penalty : Penalty, sequence of Penalty or None
-        Added to the loss; of several on the same parameters at most one may have a prox. A view that has a basis
-        penalty of its own keeps to that.
     metric_prior : float, default=0.0
-        Strength a of a / 2 * |log metric|^2, which holds a learned bandwidth near its start.
+        As in :class:`Regularization`.
     """
 
     def __init__(
@@ -49,38 +151,46 @@ class Objective:
         self.model = model
         self.loss = loss
         self.source = source
-        self.basis_penalties = as_list(basis_penalty)
-        self.weight_penalties = as_list(weight_penalty)
-        self.metric_prior = metric_prior
-        by_view = [view.basis_penalty for _, view in model.views]
-        #: Penalties on the basis vectors of each view.
-        self.view_penalties = [self.basis_penalties if own is None else as_list(own) for own in by_view]
-        self._basis_prox = [_only_prox(penalties, "basis_penalty") for penalties in self.view_penalties]
-        self._weight_prox = _only_prox(self.weight_penalties, "weight_penalty")
+        self.regularization = Regularization(model, as_list(basis_penalty), as_list(weight_penalty), metric_prior)
+        basis_smooth = all(rough is None for rough in self.regularization.basis_rough)
+        self.has_weight_prox = self.regularization.weight_rough is not None
+        self.is_smooth = basis_smooth and not self.has_weight_prox
+        #: Whether the best weights for a basis are those of a ridge regression.
+        self.can_eliminate = loss.is_quadratic and self.regularization.quadratic() is not None
+        self.offers = (
+            "prox",
+            "batches",
+            *(("gradient",) if self.is_smooth else ()),
+            *(("elimination",) if self.can_eliminate and basis_smooth else ()),
+        )
 
-    @property
-    def is_smooth(self) -> bool:
-        """Whether all penalties have a gradient."""
-        return self.is_profilable and self._weight_prox is None
-
-    @property
-    def has_weight_prox(self) -> bool:
-        """Whether the weights carry a penalty without a gradient."""
-        return self._weight_prox is not None
-
-    @property
-    def is_profilable(self) -> bool:
-        """Whether the basis penalty is smooth, so that only the weights stand in the way of an elimination."""
-        return all(prox is None for prox in self._basis_prox)
+    def why_not(self, need: str) -> str:
+        """Return why a solver's ``need`` is not offered, and what to do."""
+        if need == "gradient":
+            return "it needs penalties with a gradient. Use solver='proximal'."
+        if not self.loss.is_quadratic:
+            return "it eliminates the weights of a squared loss only. Use solver='lbfgs', or loss='squared'."
+        return (
+            "it needs weight_penalty 'rkhs', 'l2', 'evidence' or None and a smooth basis_penalty. "
+            "Use solver='proximal'."
+        )
 
     def on(self, source: Source) -> Objective:
-        """Return the same objective on other rows."""
-        return Objective(self.model, self.loss, source, self.basis_penalties, self.weight_penalties, self.metric_prior)
+        """Return the same objective on other samples."""
+        other = object.__new__(type(self))
+        other.__dict__.update(self.__dict__, source=source)
+        return other
+
+    def eliminated(self) -> VariableProjection:
+        """Return the objective without its weights, which are always the best for the basis."""
+        form = self.regularization.quadratic()
+        assert form is not None
+        return VariableProjection(self.model, self.source, self.regularization.of_basis().smooth, *form)
 
     def value(self, theta: np.ndarray) -> float:
         """Return the whole objective; one pass, without the gradient."""
         loss = self.loss.value(self.totals(theta))
-        return loss + self.smooth_penalty(theta)[0] + self.penalty(theta)
+        return loss + self.regularization.smooth(theta)[0] + self.penalty(theta)
 
     def totals(self, theta: np.ndarray) -> np.ndarray:
         """Return the loss's totals; one pass."""
@@ -89,82 +199,31 @@ class Objective:
     def value_and_gradient(self, theta: np.ndarray) -> tuple[float, np.ndarray]:
         """Return the smooth part and its gradient: one pass (two for a coupled loss of several outputs)."""
         model, loss = self.model, self.loss
-        coupled = model.n_outputs > 1 and len(loss.mix(np.ones((3, model.n_outputs)))) > 1
-        totals = self.totals(theta) if coupled else None
+        twice = loss.coupled and model.n_outputs > 1
+        totals = self.totals(theta) if twice else None
         totals, *parts = self.source.reduce(block_gradient, model, loss, theta, totals, width=model.n_basis)
-        value, gradient = self.smooth_penalty(theta)
-        for factor, part in zip([1.0] if coupled else loss.mix(totals), parts, strict=True):
+        value, gradient = self.regularization.smooth(theta)
+        for factor, part in zip([1.0] if twice else loss.mix(totals), parts, strict=True):
             gradient += factor * part
         return loss.value(totals) + value, gradient
 
     def block_loss(self, block: Block, theta: np.ndarray) -> tuple[float, np.ndarray]:
-        """Return the loss and its gradient with one block standing for all rows, as a stochastic solver wants."""
+        """Return the loss and its gradient with one block standing for all samples, as a stochastic solver wants."""
         F, pullback = self.model.vjp(block, theta)
         totals = self.loss.totals(block.Y, F, block.w)
         return self.loss.value(totals), pullback(cotangent(block, self.loss, F, totals))
 
-    def penalty(self, theta: np.ndarray) -> float:
-        """Return the value of the penalties that are not smooth."""
-        params = self.model.unpack(theta)
-        pairs = zip(self._basis_prox, params.basis, strict=True)
-        total = float(sum(prox.value(U) for prox, U in pairs if prox is not None))
-        if self._weight_prox is not None:
-            total += self._weight_prox.value(params.weights)
-        return total
-
-    def prox(self, theta: np.ndarray, step: Any) -> np.ndarray:
-        """Return the prox of those penalties at ``theta``; the intercept and the metric stay.
-
-        ``step`` is a number, or a theta of which entries of one part are equal.
-        """
-        result = theta.copy()
-        params = self.model.unpack(result)
-        steps = self.model.unpack(np.broadcast_to(step, theta.shape))
-        for prox, U, s in zip(self._basis_prox, params.basis, steps.basis, strict=True):
-            if prox is not None and U.size:
-                U[...] = prox.prox(U, float(s.flat[0]))
-        if self._weight_prox is not None:
-            params.weights[...] = self._weight_prox.prox(params.weights, float(steps.weights.flat[0]))
-        return result
-
     def smooth_penalty(self, theta: np.ndarray) -> tuple[float, np.ndarray]:
         """Return the penalties that have a gradient, and their gradient."""
-        model = self.model
-        params = model.unpack(theta)
-        gradient, parts = model.zeros()
-        value = 0.0
-        for penalties, U, dU in zip(self.view_penalties, params.basis, parts.basis, strict=True):
-            for penalty in penalties:
-                if is_smooth(penalty):
-                    value += penalty.value(U)
-                    dU += penalty.gradient(U)
-        for penalty in self.weight_penalties:
-            if isinstance(penalty, RKHSNorm):
-                value += self._rkhs(penalty, theta, params.weights, gradient, parts.weights)
-            elif hasattr(penalty, "gradient"):
-                value += penalty.value(params.weights)
-                parts.weights += penalty.gradient(params.weights)
-        if self.metric_prior:
-            for p, dp in zip(params.log_metric, parts.log_metric, strict=True):
-                value += 0.5 * self.metric_prior * float(p @ p)
-                dp += self.metric_prior * p
-        return value, gradient
+        return self.regularization.smooth(theta)
 
-    def _rkhs(
-        self, penalty: RKHSNorm, theta: np.ndarray, weights: np.ndarray, gradient: np.ndarray, d_weights: np.ndarray
-    ) -> float:
-        value = 0.0
-        row = 0
-        for K, pullback in self.model.gram(theta):
-            cut = slice(row, row + len(K))
-            K = K.copy()
-            K.flat[:: len(K) + 1] += JITTER
-            part, dC, dK = penalty.value_of_gram(weights[cut], K)
-            value += part
-            d_weights[cut] += dC
-            gradient[self.model.basis_part] += pullback(dK)
-            row += len(K)
-        return value
+    def penalty(self, theta: np.ndarray) -> float:
+        """Return the value of the penalties that are not smooth."""
+        return self.regularization.rough_value(theta)
+
+    def prox(self, theta: np.ndarray, step: Any) -> np.ndarray:
+        """Return the prox of those penalties at ``theta``."""
+        return self.regularization.prox(theta, step)
 
 
 def block_totals(block: Block, model: PreimageModel, loss: Loss, theta: np.ndarray) -> tuple[np.ndarray]:
@@ -197,13 +256,8 @@ def as_list(penalty: Penalty | Sequence[Penalty] | None) -> list[Any]:
     return list(penalty) if isinstance(penalty, list | tuple) else [penalty]
 
 
-def is_smooth(penalty: Penalty) -> bool:
-    """Whether a penalty has a gradient."""
-    return isinstance(penalty, RKHSNorm | Evidence) or hasattr(penalty, "gradient")
-
-
-def _only_prox(penalties: list[Any], argument: str) -> Any:
-    rough = [p for p in penalties if not is_smooth(p)]
+def _only_rough(penalties: list[Any], argument: str) -> Any:
+    rough = [penalty for penalty in penalties if not penalty.is_smooth]
     if len(rough) > 1:
         raise ValueError(
             f"{argument} may hold one penalty without a gradient; got {rough!r}. "

@@ -1,8 +1,10 @@
 """Penalties on the basis vectors U (R, d) and on the weights C (R, m).
 
 A penalty has a ``value``; a smooth one has a ``gradient`` too, another a ``prox``: prox(A, step) is the minimiser
-over B of |B - A|^2 / 2 + step * value(B). Neither changes its argument. :class:`RKHSNorm` and :class:`Evidence` need
-the kernel matrix of the basis, which the objective hands over.
+over B of |B - A|^2 / 2 + step * value(B). Neither changes its argument. A penalty that needs the kernel matrix K of the
+basis has ``value_of_gram(C, K)`` instead. One that is a quadratic form, tr C'(a I + b K) C / 2, says so by
+``quadratic``: with squared loss the weights can then be eliminated. :class:`Evidence` is no penalty but takes the place
+of one: it asks for another objective.
 """
 
 from __future__ import annotations
@@ -10,15 +12,39 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator
+from sklearn.base import clone
 
+from spkm._parts import POSITIVE, Number, Part
 from spkm._registry import Registry
 
 
-class Penalty(BaseEstimator):
+class Penalty(Part):
     """Base of all penalties. ``on`` tells which parameters it may be used for."""
 
+    numbers = {"strength": Number()}
+    claims = {"quadratic": (("value", "gradient", "value_of_gram"), None)}
     on: tuple[str, ...] = ("basis", "weights")
+    #: Whether it needs the kernel matrix of the basis, and has ``value_of_gram(C, K)``.
+    uses_gram = False
+    #: Whether its strength is one that a search may multiply by a factor.
+    is_tunable = False
+    #: Whether it asks for the evidence in place of a penalised loss.
+    is_evidence = False
+    #: (a, b) if the penalty is tr C'(a I + b K) C / 2 with K the kernel matrix of the basis, else None.
+    quadratic: Any = None
+
+    @property
+    def is_smooth(self) -> bool:
+        """Whether the penalty has a gradient."""
+        return self.uses_gram or hasattr(self, "gradient")
+
+    def with_factor(self, factor: float) -> Penalty:
+        """Return the penalty with its strength multiplied by ``factor`` if it :attr:`is_tunable`, else itself."""
+        return self
+
+    def with_default(self, strength: float) -> Penalty:
+        """Return the penalty with ``strength`` where its own is "auto", else itself."""
+        return self
 
     def value(self, A: np.ndarray) -> float:
         """Return the penalty of A."""
@@ -43,6 +69,10 @@ class SquaredL2(Penalty):
 
     def value(self, A: np.ndarray) -> float:
         return 0.5 * self.strength * float(np.vdot(A, A))
+
+    @property
+    def quadratic(self) -> tuple[float, float]:
+        return self.strength, 0.0
 
     def gradient(self, A: np.ndarray) -> np.ndarray:
         """Return the derivative of the value in A."""
@@ -87,6 +117,8 @@ class ElasticNet(Penalty):
         The share of the first term.
     """
 
+    numbers = {"strength": Number(), "l1_ratio": Number(most=1.0)}
+
     def __init__(self, strength: float = 1e-3, l1_ratio: float = 0.5) -> None:
         self.strength = strength
         self.l1_ratio = l1_ratio
@@ -114,6 +146,8 @@ class L1Ball(Penalty):
     Duchi, Shalev-Shwartz, Singer, Chandra: Efficient projections onto the l1-ball for learning in high dimensions,
     ICML 2008.
     """
+
+    numbers = {"radius": Number()}
 
     def __init__(self, radius: float = 1.0) -> None:
         self.radius = radius
@@ -159,6 +193,7 @@ class GroupL2(Penalty):
     """
 
     on = ("basis",)
+    numbers = {"strength": Number(), "l1_ratio": Number(most=1.0)}
 
     def __init__(
         self, strength: float = 1e-3, groups: Any = None, l1_ratio: float = 0.0, nonnegative: bool = False
@@ -225,13 +260,26 @@ class RKHSNorm(Penalty):
     Parameters
     ----------
     strength : float or "auto", default="auto"
-        The factor; "auto" is the loss's own number over the sum of the row weights.
+        The factor; "auto" is the loss's default over the total weight of the samples.
     """
 
     on = ("weights",)
+    numbers = {"strength": Number(others=("auto",))}
+    uses_gram = True
+    is_tunable = True
 
     def __init__(self, strength: Any = "auto") -> None:
         self.strength = strength
+
+    @property
+    def quadratic(self) -> tuple[float, float]:
+        return 0.0, self.strength
+
+    def with_factor(self, factor: float) -> Penalty:
+        return clone(self).set_params(strength=self.strength * factor)
+
+    def with_default(self, strength: float) -> Penalty:
+        return clone(self).set_params(strength=strength) if isinstance(self.strength, str) else self
 
     def value_of_gram(self, C: np.ndarray, K: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
         """Return the value and its derivatives in C and in the kernel matrix K of the basis."""
@@ -242,8 +290,8 @@ class RKHSNorm(Penalty):
 class Evidence(Penalty):
     """Marginal likelihood of the sparse Gaussian process whose mean the model is, for squared loss.
 
-    Strength of the RKHS norm, relevances of the columns and basis are learned together, without a grid or a hold-out;
-    the formula is in ``spkm.profiled``.
+    Strength of the RKHS norm, relevances of the features and basis are learned together, without a grid or a hold-out.
+    It is not added to the loss but takes its place: the objective is :class:`spkm.evidence.EvidenceObjective`.
 
     Parameters
     ----------
@@ -251,17 +299,24 @@ class Evidence(Penalty):
         Weight of the trace term that keeps the basis near the data; "auto" is min(0.5, 0.8 sqrt(R) d / n). Measured:
         0 overfits.
     prior : float, default=2.0
-        Strength of the pull of log relevances towards their mean, per row.
+        Strength of the pull of log relevances towards their mean, over the total weight of the samples.
     noise : float, default=0.1
         First ratio of noise to signal variance.
     """
 
     on = ("weights",)
+    numbers = {"trace": Number(others=("auto",)), "prior": Number(), "noise": POSITIVE}
+    is_evidence = True
+    is_smooth = True  # type: ignore[assignment]
 
     def __init__(self, trace: Any = "auto", prior: float = 2.0, noise: float = 0.1) -> None:
         self.trace = trace
         self.prior = prior
         self.noise = noise
+
+    def as_penalty(self, n: float) -> Penalty:
+        """Return the RKHS norm that the evidence amounts to at its first noise, for a total weight of ``n``."""
+        return RKHSNorm(2.0 * self.noise / n)
 
 
 def soft_threshold(A: np.ndarray, threshold: Any) -> np.ndarray:

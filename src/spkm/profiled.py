@@ -1,8 +1,8 @@
 """Squared loss with the weights eliminated: functions of the sums Phi'W Phi, Phi'W Y, Y'W Y and of k(U, U) alone.
 
 With squared loss the best weights and intercept for a basis are those of a ridge regression. What is left is a
-function of the basis (and of the metric), smoother and far quicker to minimise than the joint one. Both functions
-here see the rows through the weighted moments
+function of the basis (and of the metric), smoother and far quicker to minimise than the joint one. The functions built
+on this see the samples through the weighted moments
 
     S = A' W A,   A = [Phi, 1, Y],
 
@@ -13,18 +13,20 @@ small the features of the first pass are kept and the second costs the pullback 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
+from itertools import accumulate, pairwise
 from typing import Any
 
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
-from spkm.losses import Squared
 from spkm.model import PreimageModel
-from spkm.objective import JITTER, Objective
-from spkm.penalties import Evidence, RKHSNorm, SquaredL2
-from spkm.sources import Block
+from spkm.sources import Block, Source
 
-KEPT = 2**21  # entries of Phi up to which features are kept between the two passes
+KEPT = 2**21  # entries of Phi up to which features are kept between the two passes: 16 MB
+JITTER = 1e-6  # on the diagonal of k(U, U), so that equal basis vectors leave it invertible
+SOLVABLE = 1e-12  # times the mean diagonal, added to it: rank-deficient features without a penalty stay solvable
+SmoothPenalty = Callable[[np.ndarray], tuple[float, np.ndarray]]
 
 
 class ProfiledObjective:
@@ -32,14 +34,20 @@ class ProfiledObjective:
 
     Parameters
     ----------
-    objective : Objective
-        A joint objective of squared loss.
+    model : PreimageModel
+        The model.
+    source : Source
+        The samples.
+    basis_penalty : callable
+        Returns the penalties on basis and metric of a theta, and their gradient.
     """
 
-    def __init__(self, objective: Objective) -> None:
-        self.objective = objective
-        self.model = objective.model
-        self.source = objective.source
+    def __init__(self, model: PreimageModel, source: Source, basis_penalty: SmoothPenalty) -> None:
+        self.model = model
+        self.source = source
+        self.basis_penalty = basis_penalty
+        #: Where each term's vectors are among all of them.
+        self.term_rows = [slice(a, b) for a, b in pairwise(accumulate((t.n_basis for t in model.terms), initial=0))]
 
     def outer(
         self, S: np.ndarray, grams: list[np.ndarray], phi: np.ndarray
@@ -57,13 +65,11 @@ class ProfiledObjective:
 
     def complete(self, phi: np.ndarray) -> np.ndarray:
         """Return the theta of ``phi`` with its best weights."""
-        theta = np.zeros(self.model.n_params)
-        part = self.model.basis_part
-        theta[part] = phi[: part.stop]
+        theta = self._theta(phi)
         S = self.source.reduce(block_moments, self.model, theta, width=self.model.n_basis)[0]
         if not np.all(np.isfinite(S)):
             raise FloatingPointError(
-                "The kernel is not finite on these rows. Scale X (scale=True), or lower the kernel's gamma."
+                "The kernel is not finite on these samples. Scale X (scale=True), or lower the kernel's gamma."
             )
         theta[self.model.weights_part] = self.weights(self._normalized(S), [K for K, _ in self._grams(theta)], phi)
         return theta
@@ -71,13 +77,11 @@ class ProfiledObjective:
     def value_and_gradient(self, phi: np.ndarray) -> tuple[float, np.ndarray]:
         """Return the profiled objective and its gradient; not finite where a factorisation fails."""
         model, source, width = self.model, self.source, self.model.n_basis
-        theta = np.zeros(model.n_params)
-        n_basis_params = model.basis_part.stop
-        theta[:n_basis_params] = phi[:n_basis_params]
+        theta = self._theta(phi)
         kept: Any = None
         if source.n_rows * width <= KEPT:
             kept = list(source.map(_kept_features, model, theta, width=width))
-            S = sum(source.each(lambda state: _moments(*state[:2]), kept))
+            S = sum(source.each(_moments_of, kept))
         else:
             S = source.reduce(block_moments, model, theta, width=width)[0]
         grams = self._grams(theta)
@@ -88,13 +92,33 @@ class ProfiledObjective:
         if not np.isfinite(value):
             return np.inf, np.zeros_like(phi)
         if kept is not None:
-            gradient: Any = sum(source.each(lambda state: _pull(state, dS, width), kept))
+            gradient: Any = sum(source.each(partial(_pull, dS=dS, width=width), kept))
         else:
             gradient = source.reduce(_block_pull, model, theta, dS, width=width)[0]
         for (_, pullback), dK in zip(grams, dKs, strict=True):
             gradient = gradient + pullback(0.5 * (dK + dK.T))
-        penalty, d_penalty = self._basis_penalty(theta)
-        return value + penalty, np.concatenate([gradient + d_penalty[:n_basis_params], d_extra])
+        penalty, d_penalty = self.penalty(theta)
+        return value + penalty, np.concatenate([gradient + d_penalty[model.basis_part], d_extra])
+
+    def value(self, phi: np.ndarray) -> float:
+        """Return the profiled objective; one pass."""
+        theta = self._theta(phi)
+        S = self.source.reduce(block_moments, self.model, theta, width=self.model.n_basis)[0]
+        try:
+            value = self.outer(self._normalized(S), [K for K, _ in self._grams(theta)], phi)[0]
+        except (LinAlgError, ValueError):
+            return np.inf
+        return value + self.penalty(theta)[0]
+
+    def penalty(self, theta: np.ndarray) -> tuple[float, np.ndarray]:
+        """Return what is added to :meth:`outer` whatever the samples are, and its gradient in theta."""
+        return self.basis_penalty(theta)
+
+    def _theta(self, phi: np.ndarray) -> np.ndarray:
+        theta = np.zeros(self.model.n_params)
+        part = self.model.basis_part
+        theta[part] = phi[: part.stop]
+        return theta
 
     def _normalized(self, S: np.ndarray) -> np.ndarray:
         """Return the moments of weights that sum to one."""
@@ -104,170 +128,60 @@ class ProfiledObjective:
     def _grams(self, theta: np.ndarray) -> list[tuple[np.ndarray, Callable]]:
         return [(K + JITTER * np.eye(len(K)), pull) for K, pull in self.model.gram(theta)]
 
-    def _basis_penalty(self, theta: np.ndarray) -> tuple[float, np.ndarray]:
-        only_basis = Objective(
-            self.model,
-            self.objective.loss,
-            self.source,
-            self.objective.basis_penalties,
-            None,
-            self.objective.metric_prior,
-        )
-        return only_basis.smooth_penalty(theta)
+    def _means(self, S: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the means of features and targets, which a free intercept takes off; zeros without one."""
+        R = self.model.n_basis
+        factor = float(self.model.fit_intercept)
+        return factor * S[:R, R], factor * S[R, R + 1 :]
 
 
 class VariableProjection(ProfiledObjective):
-    """The minimum over C and b of the squared loss with a quadratic penalty (RKHS norm, squared l2) on C."""
+    """The minimum over C and b of the squared loss with a penalty tr C'(a I + b K) C / 2.
 
-    def _ridge(self, S: np.ndarray, grams: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+    Parameters
+    ----------
+    model, source, basis_penalty
+        As in :class:`ProfiledObjective`.
+    ridge, rkhs : float
+        The numbers a and b.
+    """
+
+    def __init__(
+        self, model: PreimageModel, source: Source, basis_penalty: SmoothPenalty, ridge: float, rkhs: float
+    ) -> None:
+        super().__init__(model, source, basis_penalty)
+        self.ridge = ridge
+        self.rkhs = rkhs
+
+    def _solved(self, S: np.ndarray, grams: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
         R = self.model.n_basis
-        Q = np.zeros((R, R))
-        row = 0
-        for K in grams:
-            for penalty in self.objective.weight_penalties:
-                if isinstance(penalty, RKHSNorm):
-                    Q[row : row + len(K), row : row + len(K)] += 0.5 * penalty.strength * K
-                elif isinstance(penalty, SquaredL2):
-                    Q[range(row, row + len(K)), range(row, row + len(K))] += 0.5 * penalty.strength
-            row += len(K)
-        mean = S[:R, R] if self.model.fit_intercept else np.zeros(R)
-        mean_y = S[R, R + 1 :] if self.model.fit_intercept else np.zeros(self.model.n_outputs)
-        A = S[:R, :R] - np.outer(mean, mean) + Q
-        A[range(R), range(R)] += 1e-12 * np.trace(A) / R  # rank-deficient features without a penalty stay solvable
+        mean, mean_y = self._means(S)
+        A = S[:R, :R] - np.outer(mean, mean)
+        for rows, K in zip(self.term_rows, grams, strict=True):
+            A[rows, rows] += 0.5 * self.rkhs * K
+        A[range(R), range(R)] += 0.5 * self.ridge
+        A[range(R), range(R)] += SOLVABLE * np.trace(A) / R
         C = cho_solve(cho_factor(A), S[:R, R + 1 :] - np.outer(mean, mean_y))
         return C, mean_y - mean @ C
 
     def outer(
         self, S: np.ndarray, grams: list[np.ndarray], phi: np.ndarray
     ) -> tuple[float, np.ndarray, list[np.ndarray], np.ndarray]:
-        C, b = self._ridge(S, grams)
+        C, b = self._solved(S, grams)
         # With A = [Phi, 1, Y] and D = [C; b; -I] the residuals are A D, so the loss is trace(D' S D): D D' is its
         # derivative in S.
         D = np.vstack([C, b[None, :], -np.eye(self.model.n_outputs)])
-        value = float(np.vdot(D, S @ D))
+        value = float(np.vdot(D, S @ D)) + 0.5 * self.ridge * float(np.vdot(C, C))
         dKs = []
-        row = 0
-        for K in grams:
-            dK = np.zeros_like(K)
-            c = C[row : row + len(K)]
-            for penalty in self.objective.weight_penalties:
-                if isinstance(penalty, RKHSNorm):
-                    part, _, dK_part = penalty.value_of_gram(c, K)
-                    dK += dK_part
-                else:
-                    part = penalty.value(c)
-                value += part
-            dKs.append(dK)
-            row += len(K)
+        for rows, K in zip(self.term_rows, grams, strict=True):
+            c = C[rows]
+            value += 0.5 * self.rkhs * float(np.vdot(c, K @ c))
+            dKs.append(0.5 * self.rkhs * (c @ c.T))
         return value, D @ D.T, dKs, np.zeros(0)
 
     def weights(self, S: np.ndarray, grams: list[np.ndarray], phi: np.ndarray) -> np.ndarray:
-        C, b = self._ridge(S, grams)
+        C, b = self._solved(S, grams)
         return np.concatenate([C.ravel(), b])
-
-
-class EvidenceObjective(ProfiledObjective):
-    """Negative log evidence, per row and output, of the sparse Gaussian process whose mean is the model.
-
-    With l the ratio of noise to signal variance (log l is the extra parameter), Phi_c the features with their means
-    taken off and K = k(U, U):
-
-        F = mean_k log(V_k) / 2 + (log|Phi_c'Phi_c + l K| - log|K| - R log l) / (2 n)
-            + trace / (2 l) * mean_i (k(x_i, x_i) - k_i' K^-1 k_i) + prior / (2 n) * |log w - mean|^2
-        V_k = min over c of |y_k - Phi_c c|^2 / (2 n) + l / (2 n) c'K c
-
-    Parameters
-    ----------
-    objective : Objective
-        Joint objective whose weight penalty is an :class:`Evidence`.
-        A learned metric must leave k(x, x) as it is, as that of a stationary kernel does.
-    """
-
-    def __init__(self, objective: Objective) -> None:
-        super().__init__(objective)
-        self.evidence: Evidence = next(p for p in objective.weight_penalties if isinstance(p, Evidence))
-        self.n = objective.source.total_weight
-        self.mean_diagonal = float(self.source.reduce(block_diagonal, self.model, width=self.model.n_basis)[0])
-        trace = self.evidence.trace
-        automatic = min(0.5, 0.8 * np.sqrt(self.model.n_basis) * self.model.n_features / self.n)
-        self.trace = automatic if isinstance(trace, str) else float(trace)
-
-    def start(self, theta: np.ndarray) -> np.ndarray:
-        return np.append(super().start(theta), np.log(self.evidence.noise))
-
-    @staticmethod
-    def noise(phi: np.ndarray) -> float:
-        """Return the ratio of noise to signal variance."""
-        return float(np.exp(np.clip(phi[-1], -30, 30)))
-
-    def _parts(self, S: np.ndarray, grams: list[np.ndarray], phi: np.ndarray) -> tuple:
-        R = self.model.n_basis
-        K = np.zeros((R, R))
-        row = 0
-        for part in grams:
-            K[row : row + len(part), row : row + len(part)] = part
-            row += len(part)
-        noise = self.noise(phi)
-        mean, mean_y = S[:R, R], S[R, R + 1 :]
-        if not self.model.fit_intercept:
-            mean, mean_y = np.zeros(R), np.zeros(self.model.n_outputs)
-        A = S[:R, :R] - np.outer(mean, mean) + noise / self.n * K
-        A[range(R), range(R)] += 1e-12 * np.trace(A) / R  # features that depend on one another stay solvable
-        A_factor, K_factor = cho_factor(A), cho_factor(K)
-        B = S[:R, R + 1 :] - np.outer(mean, mean_y)
-        return K, noise, mean, mean_y, A_factor, K_factor, B, cho_solve(A_factor, B)
-
-    def weights(self, S: np.ndarray, grams: list[np.ndarray], phi: np.ndarray) -> np.ndarray:
-        *_, mean, mean_y, _, _, _, C = self._parts(S, grams, phi)
-        return np.concatenate([C.ravel(), mean_y - mean @ C])
-
-    def outer(
-        self, S: np.ndarray, grams: list[np.ndarray], phi: np.ndarray
-    ) -> tuple[float, np.ndarray, list[np.ndarray], np.ndarray]:
-        R, m, n = self.model.n_basis, self.model.n_outputs, self.n
-        K, noise, mean, mean_y, A_factor, K_factor, B, C = self._parts(S, grams, phi)
-        yy = np.diag(S[R + 1 :, R + 1 :]) - mean_y**2
-        V = np.maximum(0.5 * (yy - np.einsum("rk,rk->k", B, C)), 1e-12 * np.maximum(yy, 1e-300))
-        K_inverse = cho_solve(K_factor, np.eye(R))
-        A_inverse = cho_solve(A_factor, np.eye(R))
-        unexplained = self.mean_diagonal - float(np.sum(K_inverse * S[:R, :R]))
-        log_dets = R * np.log(n) + _log_det(A_factor) - _log_det(K_factor) - R * phi[-1]
-        value = 0.5 * float(np.mean(np.log(V))) + log_dets / (2 * n) + self.trace / (2 * noise) * unexplained
-
-        half = C / (2 * m * V)  # sum over outputs of dF/dV_k c_k, as columns
-        dA = 0.5 * half @ C.T + A_inverse / (2 * n)
-        dB = -half
-        tempered = self.trace / (2 * noise)
-        dS = np.zeros_like(S)
-        dS[:R, :R] = dA - tempered * K_inverse
-        dS[:R, R + 1 :] = dB
-        if self.model.fit_intercept:
-            dS[:R, R] = -2 * dA @ mean - dB @ mean_y
-        dK = noise / n * dA - K_inverse / (2 * n) + tempered * K_inverse @ S[:R, :R] @ K_inverse
-        # Off-diagonal blocks of S stand once in dS (upper right): _pull takes dS + dS', which halves none of them.
-        d_noise = float(np.sum(dA * K)) / n * noise - R / (2 * n) - tempered * unexplained
-        dKs = []
-        row = 0
-        for part in grams:
-            dKs.append(dK[row : row + len(part), row : row + len(part)])
-            row += len(part)
-        return value, dS, dKs, np.array([d_noise])
-
-    def _basis_penalty(self, theta: np.ndarray) -> tuple[float, np.ndarray]:
-        value, gradient = super()._basis_penalty(theta)
-        strength = self.evidence.prior / self.n
-        for p, dp in zip(self.model.unpack(theta).log_metric, self.model.unpack(gradient).log_metric, strict=True):
-            if len(p) > 1:
-                centred = p - p.mean()
-                value += 0.5 * strength * float(centred @ centred)
-                dp += strength * centred
-        return value, gradient
-
-
-def can_eliminate_weights(objective: Objective) -> bool:
-    """Whether the best weights for a basis are those of a ridge regression."""
-    quadratic = all(isinstance(p, RKHSNorm | SquaredL2) for p in objective.weight_penalties)
-    return quadratic and isinstance(objective.loss, Squared)
 
 
 def block_moments(block: Block, model: PreimageModel, theta: np.ndarray) -> tuple[np.ndarray]:
@@ -276,23 +190,14 @@ def block_moments(block: Block, model: PreimageModel, theta: np.ndarray) -> tupl
     return (_moments(_joined(Phi, block), block.w),)
 
 
-def block_diagonal(block: Block, model: PreimageModel) -> tuple[float]:
-    """Return the weighted sum over a block of k(x, x), the kernel being the sum of the terms'."""
-    total = np.zeros(len(block.w))
-    for term in model.terms:
-        product = np.ones(len(block.w))
-        for view in term.views:
-            X, index = view.rows(block.X)
-            diagonal = view.kernel.diagonal(X)
-            product *= diagonal if index is None else diagonal[index]
-        total += product
-    return (float(block.w[:, 0] @ total),)
-
-
 def _moments(A: np.ndarray, w: np.ndarray) -> np.ndarray:
     # In float64 always: what is left of y'y after the elimination is a small difference of these sums.
     A = A.astype(np.float64, copy=False)
     return (A * w).T @ A
+
+
+def _moments_of(state: tuple[np.ndarray, np.ndarray, Callable]) -> np.ndarray:
+    return _moments(*state[:2])
 
 
 def _joined(Phi: np.ndarray, block: Block) -> np.ndarray:
@@ -314,7 +219,3 @@ def _pull(state: tuple[np.ndarray, np.ndarray, Callable], dS: np.ndarray, width:
     columns_first = (dS + dS.T)[:width].astype(A.dtype) @ A.T
     columns_first *= w.T
     return pullback(columns_first.T)
-
-
-def _log_det(factor: tuple[np.ndarray, bool]) -> float:
-    return 2.0 * float(np.sum(np.log(np.diag(factor[0]))))

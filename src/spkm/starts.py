@@ -5,18 +5,17 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.base import BaseEstimator
 from sklearn.cluster import KMeans as SklearnKMeans
 
+from spkm._parts import COUNT, Part
 from spkm._registry import Registry
 from spkm.losses import Squared, sign_groups
 from spkm.model import Term
 from spkm.objective import Objective
 from spkm.penalties import RKHSNorm
-from spkm.profiled import VariableProjection
 from spkm.sources import Source
 
-MOST_ROWS = 10_000  # in a sample that start points are taken from
+MOST_ROWS = 10_000  # in a sample that start points are taken from: k-means on more takes longer than a small fit
 
 
 class Sample(NamedTuple):
@@ -27,7 +26,7 @@ class Sample(NamedTuple):
     weight: np.ndarray
 
 
-class Start(BaseEstimator):
+class Start(Part):
     """Base of all start rules: ``points(sample, term, rng)`` returns (R, d) points and their labels (R, m), or None.
 
     The sample holds the columns of the term alone, and the term numbers them so.
@@ -68,6 +67,8 @@ class Greedy(Start):
     n_candidates : int, default=300
         Rows that may be picked.
     """
+
+    numbers = {"n_candidates": COUNT}
 
     def __init__(self, n_candidates: int = 300) -> None:
         self.n_candidates = n_candidates
@@ -115,9 +116,7 @@ STARTS = Registry("start", Start)
 STARTS.update(rows=Rows, kmeans=KMeans, greedy=Greedy, random=Random)
 
 
-def first_theta(
-    objective: Objective, start: Start | np.ndarray, first_weights: str, rng: np.random.Generator
-) -> np.ndarray:
+def first_theta(objective: Any, start: Start | np.ndarray, first_weights: str, rng: np.random.Generator) -> np.ndarray:
     """Return a first theta: basis vectors by ``start``, weights by ridge regression on features or from labels.
 
     An array holds the basis vectors themselves, (n_basis, d), on the scale of the model and term after term.
@@ -143,25 +142,21 @@ def first_theta(
     if first_weights == "labels":
         params.weights[...] = np.concatenate(labels)
         return theta
-    return _with_ridge_weights(objective, theta, min(source.n_rows, max(n_sample, 2000)), rng)
+    return _with_ridge_weights(objective, theta, n_sample, rng)
 
 
 def draw_sample(source: Source, n_rows: int, rng: np.random.Generator) -> Sample:
-    """Return at most ``n_rows`` rows, all of them in order if there are no more."""
-    rows = np.arange(source.n_rows)
-    if source.n_rows > n_rows:
-        rows = np.sort(rng.choice(source.n_rows, size=n_rows, replace=False))
-    block = source.take(rows)
-    return Sample(source.dense(rows).astype(np.float64), block.Y.astype(np.float64), block.w[:, 0].astype(np.float64))
+    """Return at most ``n_rows`` samples, all of them in order if there are no more; their weights sum to one."""
+    some = source.sample(n_rows, rng)
+    weight = some.w[:, 0].astype(np.float64)
+    return Sample(some.dense().astype(np.float64), some.Y.astype(np.float64), weight / weight.sum())
 
 
-def _with_ridge_weights(objective: Objective, theta: np.ndarray, n_rows: int, rng: np.random.Generator) -> np.ndarray:
-    source = objective.source
-    if source.n_rows > n_rows:
-        source = source.subset(np.sort(rng.choice(source.n_rows, size=n_rows, replace=False)))
-    targets = source.with_targets(objective.loss.working_target)
-    ridge = Objective(objective.model, Squared(), targets, None, RKHSNorm(0.2 / source.total_weight))
-    return VariableProjection(ridge).complete(theta[objective.model.basis_part])
+def _with_ridge_weights(objective: Any, theta: np.ndarray, n_rows: int, rng: np.random.Generator) -> np.ndarray:
+    source = objective.source.sample(n_rows, rng).encoded(objective.loss.working_target)
+    strength = Squared.rkhs_strength[0] / source.total_weight
+    ridge = Objective(objective.model, Squared(), source, None, RKHSNorm(strength))
+    return ridge.eliminated().complete(theta[objective.model.basis_part])
 
 
 def _alternating_signs(n_basis: int, n_outputs: int) -> np.ndarray:

@@ -5,9 +5,9 @@ from spkm.estimators._cv import SPKMClassifierCV, SPKMRegressorCV
 from spkm.estimators._landmarks import SPKMNystroem
 from spkm.estimators._pair_splits import PairKFold
 from spkm.estimators._pairwise import PairwiseSPKMClassifier, PairwiseSPKMRegressor
-from spkm.estimators._paths import SparsityPath, StabilitySelection, sparsity_path, stability_selection
 from spkm.estimators._regressor import SPKMRegressor
 from spkm.estimators._selector import SPKMSelector
+from spkm.estimators._stability import SparsityPath, StabilitySelection, sparsity_path, stability_selection
 
 __all__ = [
     "PairKFold",

@@ -2,43 +2,95 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from sklearn.base import ClassifierMixin
-from sklearn.utils.class_weight import compute_class_weight
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.multiclass import check_classification_targets, is_multilabel
+from sklearn.utils.multiclass import is_multilabel
 from sklearn.utils.validation import check_is_fitted
 
-from spkm._checks import check_choice
-from spkm.estimators._base import BaseSPKM
-from spkm.estimators._labels import encode_labels, with_constant_labels
-from spkm.estimators._multiclass import (
-    MULTI_CLASS,
-    OF_PARTS,
-    binary_probabilities,
-    coupled_probabilities,
-    fit_in_parts,
-    normalized,
-    part_for,
-    weighted_votes,
-)
-from spkm.estimators._state import FittedState
-from spkm.losses import Log, Loss
-from spkm.model import Term
+from spkm.estimators._base import ReadsModel, attributes_of, publish
+from spkm.estimators._callbacks import CallbackSupportMixin, Progress, with_callbacks
+from spkm.estimators._class_targets import encode_classes
+from spkm.estimators._fitting import Outcome, SearchSetup, fit_model, prepared, search_for
+from spkm.estimators._multiclass import decision, fit_parts, log_probabilities, probabilities
+from spkm.estimators._request import Request
+from spkm.estimators._tables import Table, check_same_columns, read_table
+from spkm.fitted import ModelEnsemble
 
 
-def has_probabilities(estimator: SPKMClassifier) -> bool:
+def has_probabilities(estimator: Any) -> bool:
     """Whether the loss of a classifier gives probabilities."""
-    if hasattr(estimator, "_fitted") or hasattr(estimator, "estimators_"):
-        return hasattr(estimator._fitted_loss(), "probabilities")
-    return (isinstance(estimator.loss, str) and estimator.loss in ("auto", "log")) or hasattr(
-        estimator.loss, "probabilities"
-    )
+    if hasattr(estimator, "model_"):
+        return hasattr(estimator.model_.loss, "probabilities")
+    loss = estimator.loss
+    return (isinstance(loss, str) and loss in ("auto", "log")) or hasattr(loss, "probabilities")
 
 
-class SPKMClassifier(ClassifierMixin, BaseSPKM):
+class PredictsClasses(ReadsModel):
+    """Predictions of classes or labels, from the scores of ``model_``."""
+
+    multi_class: Any = "joint"
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Return the scores f(x).
+
+        Parameters
+        ----------
+        X : array-like, DataFrame or CSR of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        scores : ndarray of shape (n_samples,), (n_samples, n_classes) or (n_samples, n_labels)
+            One score for two classes, positive for ``classes_[1]``; else one for each class. With ``multi_class="ovo"``
+            these are votes, at most ``n_classes - 1``: the probability of the class in each of its pairs, times that
+            of the pair. Losses without probabilities give 1 / (1 + exp(-6 f)) in their place. Of an indicator matrix
+            one for each label, positive if it is there.
+        """
+        check_is_fitted(self)
+        scores = decision(self.model_, self._scores(X))
+        return scores if self.model_.target.two_dimensional else scores[:, 0]
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Return the most likely label of every sample of ``X``, or a matrix that indicates its labels."""
+        check_is_fitted(self)
+        return self.model_.target.decode(decision(self.model_, self._scores(X)))
+
+    @available_if(has_probabilities)
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Return the probability of every class, or label; only where the loss gives them ("log").
+
+        Parameters
+        ----------
+        X : array-like, DataFrame or CSR of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        probabilities : ndarray of shape (n_samples, n_classes) or (n_samples, n_labels)
+            Those of classes sum to one. With ``multi_class="ovr"`` they are those of the binary problems over their
+            sum; with "ovo" those that agree best with the pairs (Wu, Lin and Weng 2004, second method), of which the
+            largest need not be the class with most votes where a row is in doubt.
+        """
+        check_is_fitted(self)
+        return probabilities(self.model_, self._scores(X))
+
+    @available_if(has_probabilities)
+    def predict_log_proba(self, X: Any) -> np.ndarray:
+        """Return the logarithm of :meth:`predict_proba`, finite also where a probability rounds to zero."""
+        check_is_fitted(self)
+        return log_probabilities(self.model_, self._scores(X))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_label = self.multi_class != "ovo"
+        return tags
+
+
+class SPKMClassifier(PredictsClasses, ClassifierMixin, CallbackSupportMixin, BaseEstimator):
     """Sparse pre-image kernel classifier, f(x) = b + sum_r c_r k(x, u_r) with learned basis vectors u_r.
 
     The targets are one label for each row, or an indicator matrix of 0 and 1, dense or sparse, where a row may have any
@@ -161,12 +213,10 @@ class SPKMClassifier(ClassifierMixin, BaseSPKM):
     ((2, 30), True)
     """
 
-    _task = "classification"
     classes_: np.ndarray
     estimators_: list[SPKMClassifier]
     class_pairs_: np.ndarray
     basis_problem_: np.ndarray
-    _problems: list[str]
 
     def __init__(
         self,
@@ -223,84 +273,77 @@ class SPKMClassifier(ClassifierMixin, BaseSPKM):
         self.random_state = random_state
         self.verbose = verbose
 
-    def _check_settings(self) -> None:
-        check_choice("multi_class", self.multi_class, MULTI_CLASS)
-        super()._check_settings()
+    @with_callbacks
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> SPKMClassifier:
+        """Fit the model.
 
-    def _fit_in_parts(self, X: Any, y: Any, sample_weight: Any, terms: tuple[Term, ...], context: Any) -> bool:
-        return fit_in_parts(self, X, y, sample_weight, terms, context)
+        Parameters
+        ----------
+        X : array-like, DataFrame or CSR of shape (n_samples, n_features), or dict of them
+            Samples. float32 stays float32, all else becomes float64; never changed. A dict holds a table for each view,
+            by name; they are put side by side.
+        y : array-like of shape (n_samples,) or (n_samples, n_labels)
+            Labels, or an indicator matrix.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the samples. Integers are repeats: 2 is the sample given twice, 0 the sample left out. Of other
+            weights only the ratios count.
 
-    def _loss(self, y: Any) -> Loss:
-        loss = super()._loss(y)
-        if isinstance(loss, Log):
-            loss.columns = "labels" if is_multilabel(y) else "classes"
-        return loss
-
-    def _encode_targets(
-        self, y: Any, weight: np.ndarray, previous: FittedState | None
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Return the weights with those of the classes, and signs (n, 1), (n, n_classes) or (n, labels to learn)."""
-        if y.ndim == 2:
-            if self.class_weight is not None:
-                raise ValueError(
-                    f"class_weight is for one label for every row; got {self.class_weight!r} and an indicator matrix "
-                    "as y. Use sample_weight."
-                )
-            signs, label_scores = encode_labels(y, weight)
-            self._set_classes(np.arange(y.shape[1]), label_scores, previous)
-            self._two_dimensional = True
-            return weight, signs
-        try:
-            # A class whose rows all have weight zero is as absent as if the rows were not there.
-            classes = np.unique(y[weight > 0])
-        except TypeError as error:  # labels that cannot be ordered
-            kinds = sorted({type(label).__name__ for label in y})
-            raise TypeError(f"y must hold labels of one kind, and None is none; got {', '.join(kinds)}.") from error
-        check_classification_targets(y)
-        n_classes = len(classes)
-        if n_classes < 2:
+        Returns
+        -------
+        self : object
+            The fitted estimator. If anything goes wrong, it is as it was.
+        """
+        request, table, target, Y, weight = class_samples(self, X, y, sample_weight)
+        previous = getattr(self, "model_", None) if self.warm_start else None
+        check_same_columns(self, table, previous)
+        in_parts = self.multi_class != "joint" and target.two_dimensional
+        if previous is not None and in_parts != hasattr(previous, "members"):
             raise ValueError(
-                f"y must hold at least two classes in rows of positive weight; got one class, {classes.tolist()[0]!r}."
+                f"warm_start=True needs the classes and the multi_class of the last fit; got multi_class="
+                f"{self.multi_class!r}. Set warm_start=False to fit anew."
             )
-        self._set_classes(classes, None, previous)
-        weight = weight.copy()
-        known = np.isin(y, self.classes_)
-        weight[~known] = 0.0
-        code = np.searchsorted(self.classes_, y)
-        code[~known] = 0
-        if self.class_weight is not None:
-            by_class = compute_class_weight(self.class_weight, classes=classes, y=y, sample_weight=weight)
-            if not np.all(by_class > 0):
-                raise ValueError(
-                    f"class_weight must hold positive numbers; got {self.class_weight!r}. "
-                    "Leave a class out by sample_weight."
-                )
-            weight *= by_class[code]
-        self._two_dimensional = n_classes > 2
-        if n_classes == 2:
-            return weight, np.where(code == 1, 1.0, -1.0)[:, None]
-        return weight, np.where(code[:, None] == np.arange(n_classes), 1.0, -1.0)
+        progress = Progress(self)
+        progress.begin(table.X, table.y)
+        if in_parts:
+            model, parts = fit_parts(request, table.X, Y, weight, target, previous, progress)
+            attributes = self._attributes_of_parts(model, parts, table)
+        else:
+            samples = prepared(request, table.X, Y, weight, lambda signs, w: (target, signs))
+            attributes = attributes_of(fit_model(request, samples, previous, progress), table.X.dtype)
+        progress.end(table.X, table.y)
+        return publish(self, {**table.attributes, **attributes, "classes_": target.labels})
 
-    def _set_classes(self, classes: np.ndarray, label_scores: np.ndarray | None, previous: FittedState | None) -> None:
-        """Remember the classes; of labels, the scores of those that are the same in all rows, NaN for the others."""
-        if previous is not None and not np.array_equal(classes, self.classes_):
-            raise ValueError(
-                f"warm_start=True needs the classes of the last fit, {self.classes_.tolist()}; got {classes.tolist()}. "
-                "Set warm_start=False to fit anew."
-            )
-        self.classes_, self._label_scores = classes, label_scores
+    def _search(self, X: Any, y: Any, sample_weight: Any, on_step: Callable[[str], bool]) -> SearchSetup:
+        """Return the search that the parameters ask for, before it begins."""
+        request, table, target, Y, weight = class_samples(self, X, y, sample_weight)
+        samples = prepared(request, table.X, Y, weight, lambda signs, w: (target, signs))
+        return SearchSetup(request, table, samples, search_for(request, samples, on_step))
 
-    def _standardized(self, Y: np.ndarray, weight: np.ndarray, loss: Loss) -> np.ndarray:
-        self._target_scale, self._target_mean = 1.0, 0.0
-        return Y
-
-    def _complete_report(self) -> None:
-        for name in OF_PARTS:  # of an earlier fit
-            self.__dict__.pop(name, None)
-        if self._label_scores is not None:
-            scores = self._label_scores
-            self.dual_coef_ = with_constant_labels(self.dual_coef_, scores, 0.0)
-            self.intercept_ = with_constant_labels(self.intercept_[None], scores, scores)[0]
+    def _attributes_of_parts(
+        self, model: ModelEnsemble, outcomes: list[tuple[Outcome, int]], table: Table
+    ) -> dict[str, Any]:
+        """Return the fitted attributes of several binary problems: those of the parts, one after another."""
+        parts = []
+        for outcome, seed in outcomes:
+            part = clone(self).set_params(multi_class="joint", class_weight=None, random_state=seed)
+            own = attributes_of(outcome, table.X.dtype)
+            parts.append(publish(part, {**table.attributes, **own, "classes_": outcome.model.target.labels}))
+        sizes = [len(part.basis_vectors_) for part in parts]
+        attributes: dict[str, Any] = {
+            "model_": model,
+            "estimators_": parts,
+            "basis_vectors_": np.concatenate([part.basis_vectors_ for part in parts]),
+            "basis_problem_": np.repeat(np.arange(len(parts)), sizes),
+            "dual_coef_": np.concatenate([part.dual_coef_ for part in parts]),
+            "intercept_": np.array([part.intercept_ for part in parts]),
+            "selected_features_": model.features_read(),
+            "n_iter_": max(part.n_iter_ for part in parts),
+        }
+        if model.pairs is not None:
+            attributes["class_pairs_"] = model.target.labels[model.pairs]  # type: ignore[attr-defined]
+        if hasattr(parts[0], "feature_importances_"):
+            attributes["feature_importances_"] = np.mean([part.feature_importances_ for part in parts], axis=0)
+        return attributes
 
     def estimator_for(self, label: Any, other: Any = None) -> SPKMClassifier:
         """Return the binary classifier of a class.
@@ -328,79 +371,36 @@ class SPKMClassifier(ClassifierMixin, BaseSPKM):
         (array([0, 2]), [[0, 1], [0, 2], [1, 2]])
         """
         check_is_fitted(self)
-        return part_for(self, [label] if other is None else [label, other])
+        labels = [label] if other is None else [label, other]
+        model, classes = self.model_, self.classes_.tolist()
+        one_each = hasattr(model, "members") and model.pairs is None
+        codes = sorted({k for k, known in enumerate(classes) if known in labels})
+        if len(codes) != len(labels) or len(labels) != (1 if one_each else 2):
+            what = "one label" if one_each else "two different labels"
+            raise ValueError(f"estimator_for needs {what} of classes_, {classes}; got {labels}.")
+        if not hasattr(model, "members"):
+            if len(classes) > 2:
+                raise ValueError("estimator_for needs a fit with multi_class='ovo' or 'ovr'; this one is joint.")
+            return self
+        if model.pairs is not None:
+            return self.estimators_[int(np.flatnonzero(np.all(model.pairs == codes, axis=1))[0])]
+        learned = model.target.learned
+        if not learned[codes[0]]:
+            raise ValueError(f"Label {codes[0]} was the same in all samples of the fit, so it has no estimator.")
+        return self.estimators_[int(np.count_nonzero(learned[: codes[0]]))]
 
-    def decision_function(self, X: Any) -> np.ndarray:
-        """Return the scores f(x).
 
-        Parameters
-        ----------
-        X : array-like, DataFrame or CSR of shape (n_samples, n_features)
-            Rows.
-
-        Returns
-        -------
-        scores : ndarray of shape (n_samples,), (n_samples, n_classes) or (n_samples, n_labels)
-            One score for two classes, positive for ``classes_[1]``; else one for each class. With ``multi_class="ovo"``
-            these are votes, at most ``n_classes - 1``: the probability of the class in each of its pairs, times that
-            of the pair. Losses without probabilities give 1 / (1 + exp(-6 f)) in their place. Of an indicator matrix
-            one for each label, positive if it is there.
-        """
-        F = self._scores(X)
-        if hasattr(self, "class_pairs_"):
-            return weighted_votes(binary_probabilities(self._fitted_loss(), F), len(self.classes_))
-        return F if self._two_dimensional else F[:, 0]
-
-    def _scores_of_checked(self, X: Any) -> np.ndarray:
-        if hasattr(self, "estimators_"):
-            F = np.hstack([part._scores_of_checked(X) for part in self.estimators_])
-        else:
-            F = super()._scores_of_checked(X)
-        return F if self._label_scores is None else with_constant_labels(F, self._label_scores, self._label_scores)
-
-    def predict(self, X: Any) -> np.ndarray:
-        """Return the most likely label of every row of ``X``, or a matrix that indicates its labels."""
-        scores = self.decision_function(X)
-        if self._label_scores is not None:
-            return (scores > 0).astype(int)
-        code = np.argmax(scores, axis=1) if self._two_dimensional else (scores > 0).astype(int)
-        return self.classes_[code]
-
-    @available_if(has_probabilities)
-    def predict_proba(self, X: Any) -> np.ndarray:
-        """Return the probability of every class, or label; only where the loss gives them ("log").
-
-        Parameters
-        ----------
-        X : array-like, DataFrame or CSR of shape (n_samples, n_features)
-            Rows.
-
-        Returns
-        -------
-        probabilities : ndarray of shape (n_samples, n_classes) or (n_samples, n_labels)
-            Those of classes sum to one. With ``multi_class="ovr"`` they are those of the binary problems over their
-            sum; with "ovo" those that agree best with the pairs (Wu, Lin and Weng 2004, second method), of which the
-            largest need not be the class with most votes where a row is in doubt.
-        """
-        F = self._scores(X)
-        loss = self._fitted_loss()
-        if not hasattr(self, "estimators_"):
-            return loss.probabilities(F)
-        P = binary_probabilities(loss, F)
-        if self._label_scores is not None:
-            return P
-        return coupled_probabilities(P, len(self.classes_)) if hasattr(self, "class_pairs_") else normalized(P)
-
-    @available_if(has_probabilities)
-    def predict_log_proba(self, X: Any) -> np.ndarray:
-        """Return the logarithm of :meth:`predict_proba`."""
-        return np.log(self.predict_proba(X))
-
-    def _fitted_loss(self) -> Any:
-        check_is_fitted(self)
-        return (self.estimators_[0] if hasattr(self, "estimators_") else self)._fitted.loss
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_label = self.multi_class != "ovo"
-        return tags
+def class_samples(
+    estimator: Any, X: Any, y: Any, sample_weight: Any, params: dict[str, Any] | None = None
+) -> tuple[Request, Table, Any, np.ndarray, np.ndarray]:
+    """Return the request of a classifier, its table, what the labels mean, their signs and the weights."""
+    params = estimator.get_params(deep=False) if params is None else params
+    request = Request.of(params, X, "classification")
+    several = is_multilabel(y)
+    if several and request.multi_class == "ovo":
+        raise ValueError(
+            "multi_class='ovo' needs one label for every sample; y is an indicator matrix. Use 'joint' or 'ovr'."
+        )
+    table = read_table(estimator, X, y, sample_weight, multi_output=several)
+    target, Y, weight = encode_classes(table.y, table.weight, params.get("class_weight"))
+    return request.with_loss(request.loss.for_labels(several)), table, target, Y, weight

@@ -1,145 +1,45 @@
-"""Estimators that choose kernel, columns, strength and number of vectors by cross-validation."""
+"""Estimators that choose kernel, features, strength and number of vectors by cross-validation."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone, is_classifier
-from sklearn.callback import with_callbacks
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, is_classifier
 from sklearn.metrics import check_scoring
 from sklearn.model_selection import check_cv
 
 from spkm._checks import check_choice
-from spkm.estimators._base import BaseSPKM, restore_scale
-from spkm.estimators._classifier import SPKMClassifier
-from spkm.estimators._regressor import SPKMRegressor
-from spkm.estimators._selecting import candidate_for, check_selection, decided, search_over, some_rows
-from spkm.estimators._views import check_learns, check_vectors
-from spkm.kernels import KERNELS, RBF, Kernel, Linear, Matern, Polynomial
+from spkm.estimators._base import attributes_of, publish
+from spkm.estimators._callbacks import CallbackSupportMixin, Progress, with_callbacks
+from spkm.estimators._classifier import PredictsClasses, SPKMClassifier, class_samples
+from spkm.estimators._fitting import (
+    Outcome,
+    Samples,
+    SearchSetup,
+    fit_choice,
+    fit_constant,
+    fitted_model,
+    outcome_of,
+    prepared,
+    report_choice,
+    restore_scale,
+)
+from spkm.estimators._regressor import PredictsNumbers, SPKMRegressor, real_samples
+from spkm.estimators._request import Request
+from spkm.estimators._search_setup import candidate_for, decided, search_over, some_rows
+from spkm.estimators._tables import Table
+from spkm.estimators._views import check_vectors, resolved_kernel
+from spkm.kernels import RBF, Kernel, Linear, Matern, Polynomial
 from spkm.model import Term, View
 from spkm.selection import Choice, Fold, Search, Submodel
-from spkm.solvers import LBFGS, Result
-from spkm.sources import merged_rows, one_blas_thread
+from spkm.solvers import Result
+from spkm.sources import ArraySource, one_blas_thread
 
 
-class _SearchCV(BaseSPKM):
-    """The search with the user's own splits, kernels and scoring."""
-
-    # What the search finds by itself, or cannot do otherwise.
-    multi_class = "joint"
-    basis_penalty = None
-    views = None
-    terms = None
-    start = "auto"
-    n_restarts = 1
-    warm_start = False
-
-    _automatic_kernels: tuple[Kernel, ...]
-
-    @with_callbacks
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> _SearchCV:
-        """Choose and fit.
-
-        Parameters
-        ----------
-        X : array-like, DataFrame or CSR of shape (n_samples, n_features)
-            Rows.
-        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
-            Targets.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows, in the fits and in the judgement.
-        groups : array-like of shape (n_samples,), default=None
-            Groups of rows, for a splitter that keeps them together.
-
-        Returns
-        -------
-        self : object
-            The fitted estimator.
-        """
-        self._check_settings()
-        check_choice("refit", self.refit, (True, False))
-        context = self._init_callback_context(max_subtasks=None)
-        context.call_on_fit_task_begin(estimator=self, X=X, y=y)
-        search, rows = self._make_search(X, y, sample_weight, self._step_reporter(context), groups)
-        choice = decided(search)
-        if self.refit:
-            self._fit_chosen(search, choice, rows, context)
-        else:
-            choice = self._keep_model_of_split(search, choice, rows)
-        self.best_params_ = {
-            "kernel": choice.candidate.kernel,
-            "n_basis": self._fitted.model.n_basis,
-            "n_features": len(self.selected_features_),
-            "strength_factor": choice.factor,
-        }
-        context.call_on_fit_task_end(estimator=self, X=X, y=y)
-        return self
-
-    def _make_search(
-        self, X: Any, y: Any, sample_weight: Any, on_step: Callable[[str], None], groups: Any = None
-    ) -> tuple[Search, tuple[Any, np.ndarray, np.ndarray]]:
-        loss, race = self._loss(y), self._race()
-        X, Y, weight, y = self._checked_table(X, y, sample_weight, loss, race[0], None)
-        rows, targets, weights = merged_rows(X, Y, weight)
-        targets = self._standardized(targets, weights, loss)
-        splits = list(check_cv(self.cv, y, classifier=is_classifier(self)).split(X, y, groups))
-        if not self.refit and len(splits) != 1:
-            raise ValueError(f"refit=False keeps the model of the only split; cv makes {len(splits)} of them.")
-        candidates = [candidate_for(self, terms, loss, Y.shape[1]) for terms in race]
-        scorer = None if self.scoring is None else self._scorer(X, y, None if sample_weight is None else weight)
-        Y = (Y - self._target_mean) / self._target_scale
-        search = search_over(self, X, Y, weight, loss, candidates, splits, on_step, scorer)
-        return search, (rows, targets, weights)
-
-    def _scorer(self, X: Any, y: Any, weight: np.ndarray | None) -> Callable[[Submodel, Fold], float]:
-        score = check_scoring(SPKMClassifier() if is_classifier(self) else SPKMRegressor(), self.scoring)
-
-        def scorer(model: Submodel, fold: Fold) -> float:
-            test = fold.test_rows
-            more = {} if weight is None else {"sample_weight": weight[test]}
-            return float(score(self._as_estimator(model, fold, X), X[test], y[test], **more))
-
-        return scorer
-
-    def _race(self) -> list[tuple[Term, ...]]:
-        """Return the machines of the race, one for each kernel."""
-        if isinstance(self.kernel, str) and self.kernel == "auto":
-            asked: list[Any] = list(self._automatic_kernels)
-        else:
-            asked = list(self.kernel) if isinstance(self.kernel, list | tuple) else [self.kernel]
-        if not asked:
-            raise ValueError("kernel must be 'auto', a kernel or a list of kernels; got an empty list.")
-        kernels = [clone(KERNELS.resolve(kernel)) for kernel in asked]
-        if len({kernel.nonnegative for kernel in kernels}) > 1:
-            raise ValueError(
-                f"kernel={self.kernel!r} mixes kernels of raw counts with kernels of scaled columns. "
-                "Search over each kind by itself."
-            )
-        race: list[tuple[Term, ...]] = [(Term(self.n_basis, (View(kernel),)),) for kernel in kernels]
-        check_vectors(self.n_basis)
-        check_learns(self.learn_bandwidth)
-        check_selection(self, race[0])
-        return race
-
-    def _keep_model_of_split(self, search: Search, choice: Choice, rows: tuple[Any, np.ndarray, np.ndarray]) -> Choice:
-        fold = search.folds[0]
-        X, Y, weight = rows
-        everything = some_rows(self._rows_source(X, fold.scaling, Y, weight), fold.scaling, fold.rng)
-        with np.errstate(over="ignore", invalid="ignore"), one_blas_thread():
-            choice, _ = search.confirmed(choice, choice.models[0], everything)
-        model = choice.models[0]
-        self._report_choice(search, choice, model, fold.train)
-        objective = model.machine.objective(fold.train.columns(model.columns), model.columns)
-        result = Result(model.theta.copy(), model.objective, 1, True, trace=[model.objective], noise=model.noise)
-        restore_scale(objective, result)
-        columns = model.columns if search.selects else None
-        self._report(objective, LBFGS(), result, fold.scaling, choice.candidate.terms, X, columns)
-        return choice
-
-
-class SPKMClassifierCV(_SearchCV, SPKMClassifier):
+class SPKMClassifierCV(PredictsClasses, ClassifierMixin, CallbackSupportMixin, BaseEstimator):
     """Classifier that chooses its kernel, columns, penalty and number of vectors by cross-validation.
 
     All classes, or labels, share the vectors: it is ``multi_class="joint"`` of :class:`SPKMClassifier`. For a choice in
@@ -192,7 +92,7 @@ class SPKMClassifierCV(_SearchCV, SPKMClassifier):
     (True, True)
     """
 
-    _automatic_kernels = (Linear(), Polynomial(degree=3), RBF())
+    classes_: np.ndarray
 
     def __init__(
         self,
@@ -241,8 +141,46 @@ class SPKMClassifierCV(_SearchCV, SPKMClassifier):
         self.random_state = random_state
         self.verbose = verbose
 
+    @with_callbacks
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> SPKMClassifierCV:
+        """Choose and fit.
 
-class SPKMRegressorCV(_SearchCV, SPKMRegressor):
+        Parameters
+        ----------
+        X : array-like, DataFrame or CSR of shape (n_samples, n_features)
+            Samples.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+            Targets.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the samples, in the fits and in the validation.
+        groups : array-like of shape (n_samples,), default=None
+            Groups of samples, for a splitter that keeps them together.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator. If anything goes wrong, it is as it was.
+        """
+        progress = Progress(self)
+        progress.begin(X, y)
+        setup = self._search(X, y, sample_weight, progress.step, groups)
+        outcome = carried_out(self, setup, progress)
+        progress.end(X, y)
+        return publish(self, {**published(setup, outcome), "classes_": setup.samples.target.labels})  # type: ignore[attr-defined]
+
+    def _search(
+        self, X: Any, y: Any, sample_weight: Any, on_step: Callable[[str], bool], groups: Any = None
+    ) -> SearchSetup:
+        race = kernels_in_race(self, (Linear(), Polynomial(degree=3), RBF()))
+        request, table, target, Y, weight = class_samples(
+            self, X, y, sample_weight, {**self.get_params(deep=False), "kernel": race[0]}
+        )
+        samples = prepared(request, table.X, Y, weight, lambda signs, w: (target, signs))
+        ordered = Samples(table.X, Y, weight, target)
+        return search_setup(self, request, race, table, samples, ordered, on_step, groups, sample_weight is not None)
+
+
+class SPKMRegressorCV(PredictsNumbers, RegressorMixin, CallbackSupportMixin, BaseEstimator):
     """Regressor that chooses its kernel, columns, penalty and number of vectors by cross-validation.
 
     Parameters
@@ -271,8 +209,6 @@ class SPKMRegressorCV(_SearchCV, SPKMRegressor):
     >>> len(best.selected_features_) < 10, bool(best.score(X, y) > 0.48)
     (True, True)
     """
-
-    _automatic_kernels = (Linear(), Polynomial(degree=3), Matern())
 
     def __init__(
         self,
@@ -318,3 +254,143 @@ class SPKMRegressorCV(_SearchCV, SPKMRegressor):
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
+
+    @with_callbacks
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> SPKMRegressorCV:
+        """Choose and fit.
+
+        Parameters
+        ----------
+        X : array-like, DataFrame or CSR of shape (n_samples, n_features)
+            Samples.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+            Targets.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the samples, in the fits and in the validation.
+        groups : array-like of shape (n_samples,), default=None
+            Groups of samples, for a splitter that keeps them together.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator. If anything goes wrong, it is as it was.
+        """
+        progress = Progress(self)
+        progress.begin(X, y)
+        setup = self._search(X, y, sample_weight, progress.step, groups)
+        outcome = carried_out(self, setup, progress)
+        progress.end(X, y)
+        return publish(self, published(setup, outcome))
+
+    def _search(
+        self, X: Any, y: Any, sample_weight: Any, on_step: Callable[[str], bool], groups: Any = None
+    ) -> SearchSetup:
+        race = kernels_in_race(self, (Linear(), Polynomial(degree=3), Matern()))
+        request, table, Y, finish = real_samples(
+            self, X, y, sample_weight, {**self.get_params(deep=False), "kernel": race[0]}
+        )
+        samples = prepared(request, table.X, Y, table.weight, finish)
+        ordered = Samples(table.X, samples.target.encode(Y), table.weight, samples.target)  # type: ignore[attr-defined]
+        return search_setup(self, request, race, table, samples, ordered, on_step, groups, sample_weight is not None)
+
+
+def kernels_in_race(estimator: Any, automatic: tuple[Kernel, ...]) -> list[Kernel]:
+    """Return the kernels that are compared, with their numbers checked."""
+    asked = estimator.kernel
+    if isinstance(asked, str) and asked == "auto":
+        asked = automatic
+    kernels = [resolved_kernel(kernel) for kernel in (asked if isinstance(asked, list | tuple) else [asked])]
+    if not kernels:
+        raise ValueError("kernel must be 'auto', a kernel or a list of kernels; got an empty list.")
+    if len({kernel.nonnegative for kernel in kernels}) > 1:
+        raise ValueError(
+            f"kernel={estimator.kernel!r} mixes kernels of raw counts with kernels of scaled features. "
+            "Search over each kind by itself."
+        )
+    check_choice("refit", estimator.refit, (True, False))
+    return kernels
+
+
+def search_setup(
+    estimator: Any,
+    request: Request,
+    race: list[Kernel],
+    table: Table,
+    samples: Samples,
+    ordered: Samples,
+    on_step: Callable[[str], bool],
+    groups: Any,
+    weighted: bool,
+) -> SearchSetup:
+    """Return the search with the user's own splits, kernels and scoring; ``ordered`` are the samples as given."""
+    if samples.Y.shape[1] == 0:
+        return SearchSetup(request, table, samples, None)
+    X, y = table.X, table.y
+    splits = list(check_cv(estimator.cv, y, classifier=is_classifier(estimator)).split(X, y, groups))
+    if not estimator.refit and len(splits) != 1:
+        raise ValueError(f"refit=False keeps the model of the only split; cv makes {len(splits)} of them.")
+    n_basis = check_vectors(estimator.n_basis)
+    requests = [replace(request, terms=(Term(n_basis, (View(kernel),)),)) for kernel in race]
+    candidates = [candidate_for(one, samples.Y.shape[1]) for one in requests]
+    scorer = None
+    if estimator.scoring is not None:
+        scorer = _scorer(estimator, request, table, samples, ordered.weight if weighted else None)
+    search = search_over(requests[0], ordered, candidates, splits, on_step, scorer)
+    return SearchSetup(requests[0], table, samples, search)
+
+
+def _scorer(
+    estimator: Any, request: Request, table: Table, samples: Samples, weight: np.ndarray | None
+) -> Callable[[Submodel, Fold], float]:
+    """Return what judges the model of a fold by the user's scoring on its held-out samples."""
+    plain = SPKMClassifier() if is_classifier(estimator) else SPKMRegressor()
+    score = check_scoring(plain, estimator.scoring)
+    X, y, target = table.X, table.y, samples.target
+    known = {"n_features_in_": X.shape[1], "classes_": getattr(target, "labels", None)}
+
+    def scorer(model: Submodel, fold: Fold) -> float:
+        test = fold.test_rows
+        fitted = fitted_model(request, target, model.model, model.theta, fold.scaling, X.shape[1], model.columns)
+        more = {} if weight is None else {"sample_weight": weight[test]}
+        return float(score(publish(plain, {**known, "model_": fitted}), X[test], y[test], **more))
+
+    return scorer
+
+
+def carried_out(estimator: Any, setup: SearchSetup, progress: Progress) -> Outcome:
+    """Return the outcome of the search: on all samples, or the model of the only split."""
+    request, _, samples, search = setup
+    if search is None:
+        return fit_constant(request, samples)
+    choice = decided(search)
+    if estimator.refit:
+        return fit_choice(request, search, choice, samples, progress)
+    return _model_of_split(request, search, choice, samples)
+
+
+def _model_of_split(request: Request, search: Search, choice: Choice, samples: Samples) -> Outcome:
+    fold = search.folds[0]
+    everything = some_rows(ArraySource(*samples[:3], fold.scaling), fold.scaling, fold.rng)
+    with np.errstate(all="ignore"), one_blas_thread():
+        choice, _ = search.confirmed(choice, choice.models[0], everything)
+    model = choice.models[0]
+    attributes = report_choice(search, choice, model, fold.train)
+    objective = model.problem.objective(fold.train.columns(model.columns), model.columns)
+    result = Result(model.theta.copy(), model.objective, 1, True, trace=[model.objective], noise=model.noise)
+    restore_scale(objective, result)
+    columns = model.columns if search.selects else None
+    request = replace(request, terms=choice.candidate.terms)
+    return outcome_of(request, samples, objective.model, result, fold.scaling, columns, attributes)
+
+
+def published(setup: SearchSetup, outcome: Outcome) -> dict[str, Any]:
+    """Return the fitted attributes of a search."""
+    attributes = attributes_of(outcome, setup.table.X.dtype)
+    chosen = outcome.attributes.get("_choice", {"kernel": outcome.model.kernel, "strength_factor": 1.0})
+    best = {
+        "kernel": chosen["kernel"],
+        "n_basis": outcome.model.n_basis,
+        "n_features": len(attributes["selected_features_"]),
+        "strength_factor": chosen["strength_factor"],
+    }
+    return {**setup.table.attributes, **attributes, "best_params_": best}

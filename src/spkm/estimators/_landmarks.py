@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -16,28 +15,29 @@ from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import check_is_fitted
 
 from spkm._checks import check_choice, check_integer
-from spkm.estimators._base import BaseSPKM
+from spkm.estimators._base import ReadsModel, check_domain_of, publish
 from spkm.estimators._classifier import SPKMClassifier
 from spkm.estimators._multiclass import check_joint
 from spkm.estimators._regressor import SPKMRegressor
-from spkm.estimators._resolve import KERNEL_SAMPLE, generator, n_threads
-from spkm.estimators._state import FittedState
-from spkm.estimators._table import TableMixin, check_domain, checked_weight, scaling_for
-from spkm.kernels import KERNELS
+from spkm.estimators._request import KERNEL_SAMPLE, generator, scaling_for
+from spkm.estimators._tables import check_domain, read_like, read_table
+from spkm.estimators._views import resolved_kernel
+from spkm.fitted import FittedModel
 from spkm.losses import Squared
 from spkm.model import PreimageModel, Term, View
-from spkm.sources import ArraySource, Block, distinct_rows, pick_rows
+from spkm.sources import ArraySource, Block, distinct_rows, n_threads, pick_rows
 from spkm.starts import MOST_ROWS, KMeans, draw_sample
+from spkm.targets import Real
 
 RULES = ("auto", "learned", "kmeans", "random")
 DEFAULTS = {"n_components": 100, "kernel": "rbf", "scale": True}  # where no estimator has its own
 
 
-class SPKMNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, TableMixin, BaseEstimator):
+class SPKMNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Nystroem features k(x, U) k(U, U)^(-1/2) with landmarks U that are learned with the targets.
 
     Inner products of the features approach the kernel, and equal it on the landmarks: a linear model of them is a
-    kernel machine. Used as :class:`sklearn.kernel_approximation.Nystroem`, which draws its landmarks from the rows;
+    kernel problem. Used as :class:`sklearn.kernel_approximation.Nystroem`, which draws its landmarks from the rows;
     those that are learned bring the same accuracy in smaller numbers.
 
     Parameters
@@ -127,28 +127,37 @@ class SPKMNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, TableMixin
             The fitted transformer.
         """
         self._check_settings()
-        rows = self._checked_rows(X)
-        asked, model, indices = self._model(), None, None
-        if isinstance(asked, BaseSPKM) and _is_fitted(asked):
-            asked._checked_rows(X, reset=False)
+        table = read_table(self, X, None, sample_weight)
+        asked, estimator, indices = self._model(), None, None
+        if isinstance(asked, ReadsModel) and _is_fitted(asked):
+            read_like(asked, X)
             self._check_agrees(asked)
-            model = asked
-        elif isinstance(asked, BaseSPKM) or asked == "learned" or (asked == "auto" and y is not None):
-            model = self._learned(asked, X, rows, y, sample_weight)
-        if model is not None:
-            state = model._fitted
+            estimator = asked
+        elif isinstance(asked, ReadsModel) or asked == "learned" or (asked == "auto" and y is not None):
+            estimator = self._learned(asked, X, table.X, table.weight, y, sample_weight)
+        if estimator is not None:
+            model = estimator.model_
         else:
-            state, indices = self._unsupervised(rows, checked_weight(sample_weight, rows), asked == "random")
-        self._report(_of_rkhs(state), rows.dtype)
-        for name in ("component_indices_", "estimator_"):  # of an earlier fit
-            self.__dict__.pop(name, None)
+            model, indices = self._unsupervised(table.X, table.weight, asked == "random")
+        model = model.of_rkhs()
+        normalization = _normalization(model)
+        components = model.basis_vectors.astype(table.X.dtype)
         if indices is not None:
-            self.component_indices_ = indices
-            chosen = rows[indices]  # to the bit, where scaling there and back would round
-            self.components_ = chosen.toarray() if sparse.issparse(chosen) else chosen
-        if model is not None:
-            self.estimator_ = model
-        return self
+            chosen = table.X[indices]  # to the bit, where scaling there and back would round
+            components = chosen.toarray() if sparse.issparse(chosen) else chosen
+        attributes = {
+            **table.attributes,
+            "model_": model,
+            "normalization_": normalization,
+            "components_": components,
+            "kernel_": model.kernel,
+            "_n_features_out": len(normalization),
+        }
+        if indices is not None:
+            attributes["component_indices_"] = indices
+        if estimator is not None:
+            attributes["estimator_"] = estimator
+        return publish(self, attributes)
 
     def transform(self, X: Any) -> np.ndarray:
         """Return the features of every row.
@@ -164,7 +173,10 @@ class SPKMNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, TableMixin
             k(x, U) k(U, U)^(-1/2).
         """
         check_is_fitted(self)
-        return self._by_blocks(partial(_block_features, normalization=self.normalization_), X)
+        rows = read_like(self, X)
+        check_domain_of(self.model_, rows)
+        function = partial(_block_features, normalization=self.normalization_)
+        return self.model_.by_blocks(function, rows, n_threads(self.n_jobs))
 
     def _model(self) -> Any:
         """Return the estimator that the landmarks come from, or the name of a rule."""
@@ -175,14 +187,14 @@ class SPKMNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, TableMixin
         if self.n_components is not None:
             check_integer("n_components", self.n_components, 1)
         if self.kernel is not None:
-            KERNELS.resolve(self.kernel)
+            resolved_kernel(self.kernel)
         check_choice("scale", self.scale, (None, True, False, "common"))
         n_threads(self.n_jobs)
         generator(self.random_state)
         model = self._model()
-        if isinstance(model, BaseSPKM) and model._of_pairs:
+        if hasattr(model, "left_kernel"):
             raise ValueError(f"landmarks must be an estimator of rows; got {model!r}, which is one of pairs.")
-        if not isinstance(model, BaseSPKM):
+        if not isinstance(model, ReadsModel):
             if not (isinstance(model, str) and model in RULES):
                 raise ValueError(
                     f"landmarks must be {', '.join(map(repr, RULES))}, or an SPKM estimator (not its class); "
@@ -193,9 +205,9 @@ class SPKMNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, TableMixin
         if isinstance(self.landmarks, FrozenEstimator) and not _is_fitted(model):
             raise ValueError(f"landmarks must be fitted before it is frozen; got {self.landmarks!r}.")
 
-    def _check_agrees(self, model: BaseSPKM) -> None:
+    def _check_agrees(self, model: ReadsModel) -> None:
         """Raise ValueError where a setting asks for something else than the fitted model has."""
-        R = model._fitted.model.n_basis
+        R = model.model_.n_basis
         if self.n_components not in (None, R):
             raise ValueError(
                 f"n_components must be None or {R}, the number of vectors of the fitted estimator that landmarks is; "
@@ -223,7 +235,7 @@ class SPKMNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, TableMixin
             )
         return min(wanted, n_distinct)
 
-    def _learned(self, template: Any, X: Any, rows: Any, y: Any, sample_weight: Any) -> BaseSPKM:
+    def _learned(self, template: Any, X: Any, rows: Any, weight: np.ndarray, y: Any, sample_weight: Any) -> Any:
         """Return a model fitted to the targets, by an unfitted estimator or by "auto" or "learned"."""
         if y is None:
             raise ValueError(
@@ -236,15 +248,15 @@ class SPKMNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, TableMixin
             template = SPKMClassifier() if labels else SPKMRegressor()
             settings.update({name: self._setting(name) for name in DEFAULTS})
         if settings["n_components"] is not None:
-            distinct, _ = distinct_rows(rows, np.zeros((rows.shape[0], 0)), checked_weight(sample_weight, rows))
+            distinct, _ = distinct_rows(rows, np.zeros((rows.shape[0], 0)), weight)
             settings["n_components"] = self._n_landmarks(len(distinct))
         settings["n_basis"] = settings.pop("n_components")
         given = {name: value for name, value in settings.items() if value is not None}
         return clone(template).set_params(**given).fit(X, y, sample_weight=sample_weight)
 
-    def _unsupervised(self, X: Any, weight: np.ndarray, drawn: bool) -> tuple[FittedState, np.ndarray | None]:
+    def _unsupervised(self, X: Any, weight: np.ndarray, drawn: bool) -> tuple[FittedModel, np.ndarray | None]:
         """Return landmarks without targets, and which rows they are where rows are ``drawn``."""
-        asked = (Term(1, (View(clone(KERNELS.resolve(self._setting("kernel")))),)),)
+        asked = (Term(1, (View(resolved_kernel(self._setting("kernel"))),)),)
         check_domain(asked, X)
         rng = generator(self.random_state)
         rows, weight = distinct_rows(X, np.zeros((X.shape[0], 0)), weight)
@@ -259,50 +271,43 @@ class SPKMNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, TableMixin
             theta, params = model.zeros()
             if drawn:
                 picked = rng.choice(len(rows), size=R, replace=False, p=weight / weight.sum())
-                params.basis[0][...] = source.dense(picked)
+                params.basis[0][...] = source.subset(picked).dense()
             else:
                 params.basis[0][...] = KMeans().points(draw_sample(source, MOST_ROWS, rng), term, rng)[0]
-        state = FittedState(model, theta, scaling, Squared(), asked, d)  # nothing will ask for the loss
-        return state, rows[picked] if drawn else None
+        # Nothing will ask for target and loss.
+        nothing = Real(np.zeros(0), np.zeros(0), np.zeros(0))
+        fitted = FittedModel(nothing, scaling, np.arange(d), d, model, theta, Squared(), asked)
+        return fitted, rows[picked] if drawn else None
 
-    def _report(self, state: FittedState, dtype: np.dtype) -> None:
-        with np.errstate(over="ignore", invalid="ignore"):
-            grams = [K for K, _ in state.model.gram(state.theta)]
-        if not all(np.all(np.isfinite(K)) for K in grams):
-            raise FloatingPointError("The kernel is not finite on the landmarks. Scale X (scale=True).")
-        # Terms are orthogonal to one another, as their kernels add up.
-        self.normalization_ = block_diag(*map(_inverse_root, grams))
-        self._n_features_out = len(self.normalization_)
-        self._fitted = state
-        self.components_ = state.basis_in_users_units().astype(dtype)
-        self.kernel_ = state.kernel
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "model_")
 
     def __sklearn_clone__(self) -> SPKMNystroem:
         copy = super().__sklearn_clone__()
-        if isinstance(self.landmarks, BaseSPKM) and _is_fitted(self.landmarks):
+        if isinstance(self.landmarks, ReadsModel) and _is_fitted(self.landmarks):
             copy.landmarks = self.landmarks
         return copy
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         model = self._model()
-        tags.target_tags.required = not _is_fitted(model) if isinstance(model, BaseSPKM) else model == "learned"
+        tags.target_tags.required = not _is_fitted(model) if isinstance(model, ReadsModel) else model == "learned"
         return tags
 
 
-def _is_fitted(model: BaseSPKM) -> bool:
-    return hasattr(model, "_fitted")
+def _is_fitted(model: Any) -> bool:
+    return hasattr(model, "model_")
 
 
-def _of_rkhs(state: FittedState) -> FittedState:
-    """Return a state whose features are the kernels of the RKHS themselves, where the model's are 2k - 1."""
-    terms = [
-        replace(term, views=tuple(replace(view, kernel=view.kernel.rkhs()) for view in term.views))
-        for term in state.model.terms
-    ]
-    model = state.model
-    return replace(state, model=PreimageModel(terms, model.n_features, model.n_outputs, model.fit_intercept))
+def _normalization(model: FittedModel) -> np.ndarray:
+    """Return k(U, U)^(-1/2); terms are orthogonal to one another, as their kernels add up."""
+    with np.errstate(all="ignore"):
+        grams = [K for K, _ in model.model.gram(model.theta)]
+    if not all(np.all(np.isfinite(K)) for K in grams):
+        raise FloatingPointError("The kernel is not finite on the landmarks. Scale X (scale=True).")
+    return block_diag(*map(_inverse_root, grams))
 
 
 def _inverse_root(K: np.ndarray) -> np.ndarray:

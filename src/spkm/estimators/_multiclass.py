@@ -4,33 +4,29 @@ from __future__ import annotations
 
 import warnings
 from itertools import combinations
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.special import expit
-from sklearn.base import clone
-from sklearn.utils.multiclass import is_multilabel
 
-from spkm.estimators._resolve import generator
+from spkm.estimators._callbacks import Progress
+from spkm.estimators._fitting import Outcome, Samples, fit_model, prepared
+from spkm.estimators._request import Request
+from spkm.fitted import ModelEnsemble
 from spkm.losses import Loss
-from spkm.model import Term
+from spkm.targets import Classes, Target
 
-if TYPE_CHECKING:
-    from spkm.estimators._classifier import SPKMClassifier
-
-MULTI_CLASS = ("joint", "ovr", "ovo")
-OF_ONE_MODEL = ("_fitted", "kernel_", "relevances_", "view_usage_", "objective_", "objective_path_", "cv_results_")
-OF_PARTS = ("estimators_", "class_pairs_", "basis_problem_", "_problems")
 SMALLEST_SHARE = 1e-7  # of a pair; with shares of 0 and 1 the equations of the coupling may have no one solution
 STEEPNESS = 6.0  # of the logistic function that stands for probabilities; measured, 4 to 12 do as well
-ENTRIES = 2**22  # of the matrices of a coupling that are solved at once
+ENTRIES = 2**22  # of the matrices of a coupling that are solved at once: 32 MB
 
 
-class Problem(NamedTuple):
-    """A binary problem: its name, its rows (None is all of them) and the label of each of them."""
+class BinaryProblem(NamedTuple):
+    """A binary problem: its name, its samples (None is all of them), the sign of each, and its two labels."""
 
     name: str
     rows: np.ndarray | None
+    signs: np.ndarray
     labels: np.ndarray
 
 
@@ -40,162 +36,106 @@ def check_joint(name: str, estimator: Any) -> None:
     if kind != "joint":
         raise ValueError(
             f"{name} must have multi_class='joint'; got {kind!r}, which makes a model for each binary problem. "
-            "Use 'joint', or give the rows of one problem."
+            "Use 'joint', or give the samples of one problem."
         )
 
 
-def fit_in_parts(
-    whole: SPKMClassifier, X: Any, y: Any, sample_weight: Any, terms: tuple[Term, ...], context: Any
-) -> bool:
-    """Fit one classifier for each binary problem, if ``multi_class`` and the targets ask for it; whether they do.
-
-    If they do not, or something goes wrong, ``whole`` is left as it was.
-    """
-    if whole.multi_class == "joint":
-        _check_continues(whole, None)
-        return False
-    if whole.multi_class == "ovo" and is_multilabel(y):
-        raise ValueError(
-            "multi_class='ovo' needs one label for every row; y is an indicator matrix. Use 'joint' or 'ovr'."
-        )
-    before, done = dict(whole.__dict__), False
-    try:
-        X, Y, weight, y = whole._checked_table(X, y, sample_weight, whole._loss(y), terms, None)
-        two_classes = whole._label_scores is None and len(whole.classes_) == 2
-        problems = [] if two_classes else _binary_problems(whole, Y)
-        names = [problem.name for problem in problems] or None
-        _check_continues(whole, names)
-        if names is not None:
-            context.call_on_fit_task_begin(estimator=whole, X=X, y=y)
-            parts = _fitted_parts(whole, problems, X, weight, terms, context)
-            _report(whole, parts, names)
-            context.call_on_fit_task_end(estimator=whole, X=X, y=y)
-            done = True
-        return done
-    finally:
-        if not done:
-            whole.__dict__.clear()
-            whole.__dict__.update(before)
-
-
-def _check_continues(whole: SPKMClassifier, names: list[str] | None) -> None:
-    """Raise ValueError if a warm start has other problems than the last fit; None is one model of all classes."""
-    fitted = hasattr(whole, "_fitted") or hasattr(whole, "_problems")
-    if whole.warm_start and fitted and names != getattr(whole, "_problems", None):
-        raise ValueError(
-            f"warm_start=True needs the classes and the multi_class of the last fit; got multi_class="
-            f"{whole.multi_class!r} and classes that make other binary problems. Set warm_start=False to fit anew."
-        )
-
-
-def _binary_problems(whole: SPKMClassifier, Y: np.ndarray) -> list[Problem]:
+def binary_problems(target: Target, multi_class: str, Y: np.ndarray) -> list[BinaryProblem]:
     """Return the binary problems of signs Y, (n, n_classes), or (n, labels that are to be learned)."""
-    classes = whole.classes_
-    if whole._label_scores is not None:
-        learned = np.flatnonzero(np.isnan(whole._label_scores))
-        return [Problem(f"label {label}", None, Y[:, k] > 0) for k, label in enumerate(learned)]
-    if whole.multi_class == "ovr":
-        return [Problem(f"{label} against the rest", None, Y[:, k] > 0) for k, label in enumerate(classes)]
+    both = np.array([False, True])
+    labels: np.ndarray = target.labels  # type: ignore[attr-defined]
+    if not isinstance(target, Classes):
+        learned = np.flatnonzero(target.learned)
+        return [BinaryProblem(f"label {label}", None, Y[:, k], both) for k, label in enumerate(learned)]
+    if multi_class == "ovr":
+        return [BinaryProblem(f"{label} against the rest", None, Y[:, k], both) for k, label in enumerate(labels)]
     code = np.argmax(Y, axis=1)
     problems = []
-    for a, b in _pairs(len(classes)).T:
+    for a, b in class_pairs(len(labels)).T:
         rows = np.flatnonzero((code == a) | (code == b))
-        problems.append(Problem(f"{classes[a]} against {classes[b]}", rows, classes[code[rows]]))
+        signs = np.where(code[rows] == b, 1.0, -1.0)
+        problems.append(BinaryProblem(f"{labels[a]} against {labels[b]}", rows, signs, labels[[a, b]]))
     return problems
 
 
-def _pairs(n_classes: int) -> np.ndarray:
+def class_pairs(n_classes: int) -> np.ndarray:
     """Return the first and the second of every pair of classes, (2, n_pairs)."""
     return np.array(list(combinations(range(n_classes), 2))).T
 
 
-def _fitted_parts(
-    whole: SPKMClassifier,
-    problems: list[Problem],
-    X: Any,
-    weight: np.ndarray,
-    terms: tuple[Term, ...],
-    context: Any,
-) -> list[SPKMClassifier]:
-    seeds = generator(whole.random_state).integers(2**31, size=len(problems))
-    parts: list[SPKMClassifier] = []
+def fit_parts(
+    request: Request, X: Any, Y: np.ndarray, weight: np.ndarray, target: Target, previous: Any, progress: Progress
+) -> tuple[ModelEnsemble, list[tuple[Outcome, int]]]:
+    """Return the models of all binary problems, and of each its outcome and its seed."""
+    problems = binary_problems(target, request.multi_class, Y)
+    names = tuple(problem.name for problem in problems)
+    if previous is not None and names != previous.names:
+        raise ValueError(
+            f"warm_start=True needs the classes and the multi_class of the last fit; got multi_class="
+            f"{request.multi_class!r} and classes that make other binary problems. Set warm_start=False to fit anew."
+        )
+    seeds = request.rng().integers(2**31, size=len(problems))
+    outcomes: list[tuple[Outcome, int]] = []
     told: dict[type[Warning], list[str]] = {}
-    for k, (name, rows, labels) in enumerate(problems):
-        part = _part(whole, k, int(seeds[k]), terms)
-        if whole.verbose:
-            print(f"{type(whole).__name__} {name}")
-        task = context.subcontext(task_name=name)
-        with warnings.catch_warnings(record=True) as caught, task.propagate_callback_context(part):
+    for k, (name, rows, signs, labels) in enumerate(problems):
+        seed = int(seeds[k])
+        told_of = progress.part(name)
+        of_binary = Classes.of(labels)
+        cut = slice(None) if rows is None else rows
+        own = request.with_params(random_state=seed)
+        samples: Samples = prepared(own, X[cut], signs[:, None], weight[cut], lambda S, w, t=of_binary: (t, S))
+        with warnings.catch_warnings(record=True) as caught, told_of.fitting(progress.estimator):
             warnings.simplefilter("always")
-            task.call_on_fit_task_begin(estimator=whole)
-            if rows is None:
-                part.fit(X, labels, sample_weight=weight)
-            else:
-                part.fit(X[rows], labels, sample_weight=weight[rows])
-        parts.append(part)
+            last = None if previous is None else previous.members[k]
+            outcome = fit_model(own, samples, last, progress)
+        outcomes.append((outcome, seed))
         for warning in caught:
             told.setdefault(warning.category, []).append(f"{name}: {warning.message}")
-        stopped = task.call_on_fit_task_end(estimator=whole) or part._fitted.interrupted
-        if stopped and len(parts) < len(problems):
-            raise KeyboardInterrupt  # without the other problems there is no model
+        told_of.end()  # a callback that asks to stop shortens the next problems, but all of them make the model
+        if outcome.by_signal and len(outcomes) < len(problems):
+            raise KeyboardInterrupt
     for category, texts in told.items():
         more = f" (and {len(texts) - 1} more from {len(problems)} binary problems)" if len(texts) > 1 else ""
-        warnings.warn(texts[0] + more, category, stacklevel=6)
-    return parts
+        warnings.warn(texts[0] + more, category, stacklevel=2)
+    pairs = class_pairs(len(target.labels)).T if request.multi_class == "ovo" else None  # type: ignore[attr-defined]
+    return ModelEnsemble(tuple(outcome.model for outcome, _ in outcomes), names, target, pairs), outcomes
 
 
-def _part(whole: SPKMClassifier, k: int, seed: int, terms: tuple[Term, ...]) -> SPKMClassifier:
-    """Return a binary classifier with the settings of ``whole``; with a warm start, after the last fit."""
-    part = clone(whole).set_params(multi_class="joint", class_weight=None, random_state=seed)
-    if any(view.name for term in terms for view in term.views):
-        part.set_params(views=None, terms=list(terms))  # names of columns, or of tables, are known to ``whole`` alone
-    part.set_callbacks()  # those of ``whole`` are handed down by its context
-    if whole.warm_start and hasattr(whole, "estimators_"):
-        last = whole.estimators_[k]
-        part._fitted, part.classes_ = last._fitted, last.classes_
-    return part
+def decision(model: Any, F: np.ndarray) -> np.ndarray:
+    """Return what a classifier decides by, from the scores of its model: one column for each class, or one for two."""
+    if not hasattr(model, "members"):
+        return F
+    if model.pairs is not None:
+        return weighted_votes(binary_probabilities(model.loss, F), len(model.target.labels))
+    return with_constants(model.target, F)
 
 
-def _report(whole: SPKMClassifier, parts: list[SPKMClassifier], names: list[str]) -> None:
-    for name in (*OF_ONE_MODEL, *OF_PARTS, "feature_importances_"):  # of an earlier fit
-        whole.__dict__.pop(name, None)
-    whole._problems = names
-    whole.estimators_ = parts
-    if whole.multi_class == "ovo":
-        whole.class_pairs_ = whole.classes_[_pairs(len(whole.classes_)).T]
-    whole.basis_vectors_ = np.concatenate([part.basis_vectors_ for part in parts])
-    whole.basis_problem_ = np.repeat(np.arange(len(parts)), [len(part.basis_vectors_) for part in parts])
-    whole.dual_coef_ = np.concatenate([part.dual_coef_ for part in parts])
-    whole.intercept_ = np.array([part.intercept_ for part in parts])
-    whole.selected_features_ = np.unique(np.concatenate([part.selected_features_ for part in parts]))
-    whole.n_iter_ = max(part.n_iter_ for part in parts)
-    for part in parts:
-        part._table_names = whole._table_names
-        if hasattr(whole, "feature_names_in_"):
-            part.feature_names_in_ = whole.feature_names_in_
-    if hasattr(parts[0], "feature_importances_"):
-        whole.feature_importances_ = np.mean([part.feature_importances_ for part in parts], axis=0)
+def with_constants(target: Target, F: np.ndarray) -> np.ndarray:
+    """Return scores of all outputs, from those of the outputs that were learned."""
+    if F.shape[1] == len(target.constant):
+        return F
+    scores = np.empty((len(F), len(target.constant)), dtype=F.dtype)
+    scores[:] = target.constant
+    scores[:, target.learned] = F
+    return scores
 
 
-def part_for(whole: SPKMClassifier, labels: list[Any]) -> SPKMClassifier:
-    """Return the binary classifier of one class or of a pair."""
-    one_each = hasattr(whole, "estimators_") and not hasattr(whole, "class_pairs_")
-    codes = sorted({k for k, label in enumerate(whole.classes_.tolist()) if label in labels})
-    if len(codes) != len(labels) or len(labels) != (1 if one_each else 2):
-        what = "one label" if one_each else "two different labels"
-        raise ValueError(f"estimator_for needs {what} of classes_, {whole.classes_.tolist()}; got {labels}.")
-    if hasattr(whole, "class_pairs_"):
-        is_pair = np.all(whole.class_pairs_ == whole.classes_[codes], axis=1)
-        return whole.estimators_[int(np.flatnonzero(is_pair)[0])]
-    if not one_each:
-        if len(whole.classes_) > 2:
-            raise ValueError("estimator_for needs a fit with multi_class='ovo' or 'ovr'; this one is joint.")
-        return whole
-    if whole._label_scores is None:
-        return whole.estimators_[codes[0]]
-    if not np.isnan(whole._label_scores[codes[0]]):
-        raise ValueError(f"Label {codes[0]} was the same in all rows of the fit, so it has no estimator.")
-    return whole.estimators_[int(np.sum(np.isnan(whole._label_scores[: codes[0]])))]
+def probabilities(model: Any, F: np.ndarray) -> np.ndarray:
+    """Return the probability of each class or label, from the scores of a model."""
+    if not hasattr(model, "members"):
+        return model.loss.probabilities(F)
+    P = binary_probabilities(model.loss, with_constants(model.target, F) if model.pairs is None else F)
+    if model.pairs is not None:
+        return coupled_probabilities(P, len(model.target.labels))
+    return normalized(P) if isinstance(model.target, Classes) else P
+
+
+def log_probabilities(model: Any, F: np.ndarray) -> np.ndarray:
+    """Return the logarithm of :func:`probabilities`, also where a probability rounds to 0 or 1."""
+    if hasattr(model.loss, "log_probabilities") and not hasattr(model, "members"):
+        return model.loss.log_probabilities(F)
+    P = probabilities(model, F)
+    return np.log(np.maximum(P, np.finfo(P.dtype).tiny))
 
 
 def binary_probabilities(loss: Loss, F: np.ndarray) -> np.ndarray:
@@ -216,7 +156,7 @@ def weighted_votes(P: np.ndarray, n_classes: int) -> np.ndarray:
     probable, p_i + p_j, that the row belongs to one of them: the others know nothing of it. ``P`` (n, n_pairs) holds r
     of the second class of every pair (0, 1), (0, 2), ..., (1, 2), ...; p are :func:`coupled_probabilities`.
     """
-    first, second = _pairs(n_classes)
+    first, second = class_pairs(n_classes)
     p = coupled_probabilities(P, n_classes)
     of_pair = p[:, first] + p[:, second]
     classes = np.eye(n_classes, dtype=P.dtype)
@@ -237,7 +177,7 @@ def coupled_probabilities(P: np.ndarray, n_classes: int) -> np.ndarray:
 
 
 def _coupled_block(P: np.ndarray, n_classes: int) -> np.ndarray:
-    first, second = _pairs(n_classes)
+    first, second = class_pairs(n_classes)
     P = np.clip(P.astype(np.float64), SMALLEST_SHARE, 1 - SMALLEST_SHARE)
     R = np.zeros((len(P), n_classes, n_classes))
     R[:, second, first], R[:, first, second] = P, 1 - P

@@ -2,213 +2,47 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import _get_feature_names, check_array, check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
-from spkm.estimators._classifier import SPKMClassifier, has_probabilities
-from spkm.estimators._regressor import SPKMRegressor
-from spkm.estimators._table import canonical, need_numbers
-from spkm.estimators._views import check_learns, check_vectors, named_columns, one_for_each
-from spkm.kernels import KERNELS
-from spkm.model import Term, View
-from spkm.sources import PairSource, PairTable, Scaling
+from spkm.estimators._callbacks import CallbackSupportMixin, Progress, with_callbacks
+from spkm.estimators._class_targets import encode_classes
+from spkm.estimators._classifier import has_probabilities
+from spkm.estimators._fitting import fit_model, prepared
+from spkm.estimators._multiclass import decision, log_probabilities, probabilities
+from spkm.estimators._pair_tables import pair_terms, publish_pairs, read_pairs
+from spkm.estimators._regressor import real_targets, standardizing
+from spkm.estimators._request import Request
+from spkm.sources import n_threads
 
-SIDES = ("left", "right")
+BOTH = {"left": True, "right": True}
 
 
-class _PairwiseMixin:
-    """Pairs of two tables in place of rows of one. It stands before a plain estimator and hands it a pair table."""
+class PredictsPairs:
+    """Scores of pairs, from ``model_`` and the tables of entities of the fit or of new ones."""
 
-    n_basis: Any
-    learn_bandwidth: Any
-    scale: Any
-    left_views: Any
-    right_views: Any
-    n_features_left_: int
-    basis_vectors_: np.ndarray
-    relevances_: np.ndarray
-    _tables: tuple[Any, Any]
-    _of_pairs = True
+    n_jobs: Any
+    model_: Any
     # Whoever passes tables through cross_val_score or a search means them for these methods.
-    __metadata_request__fit = {"left": True, "right": True}
-    __metadata_request__predict = {"left": True, "right": True}
-    __metadata_request__score = {"left": True, "right": True}
-    # What is not for pairs, or not yet.
-    kernel = "rbf"
-    views = None
-    terms = None
-    multi_class = "joint"
-    selection = None
-    max_features = None
-    feature_groups = None
-    max_basis = None
-    start = "auto"
-    warm_start = False
+    __metadata_request__fit = BOTH
+    __metadata_request__predict = BOTH
+    __metadata_request__score = BOTH
 
-    def fit(self, pairs: Any, y: Any, left: Any = None, right: Any = None, sample_weight: Any = None) -> Any:
-        """Fit the model.
-
-        Parameters
-        ----------
-        pairs : array-like of int of shape (n_samples, 2)
-            For each sample a row of ``left`` and one of ``right``.
-        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
-            Targets.
-        left, right : array-like, DataFrame or CSR of shapes (n_left, n_features_left), (n_right, n_features_right)
-            The entities; those that no pair names are not looked at. They are kept for predictions.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the samples.
-
-        Returns
-        -------
-        self : object
-            The fitted estimator.
-        """
-        for k, table in enumerate((left, right)):
-            if table is None:
-                raise ValueError(f"{SIDES[k]} must be given: the table that column {k} of pairs points into.")
-        self._view_columns = [
-            None if asked is None else named_columns(asked, table, f"{side}_views")
-            for side, table, asked in zip(SIDES, (left, right), (self.left_views, self.right_views), strict=True)
-        ]
-        tables = self._entities(left, "left", True), self._entities(right, "right", True)
-        table = _pair_table(tables, _checked_pairs(self, pairs, tables, reset=True))
-        super().fit(table, y, sample_weight)  # type: ignore[misc]
-        self._tables = tables
-        return self
-
-    def _table(self, pairs: Any, left: Any, right: Any) -> PairTable:
-        """Return the pairs of the given tables, or of those of the fit where they are None."""
-        if isinstance(pairs, PairTable):
-            return pairs
+    def _scores(self, pairs: Any, left: Any, right: Any) -> np.ndarray:
         check_is_fitted(self)
-        tables = (
-            self._tables[0] if left is None else self._entities(left, "left", False),
-            self._tables[1] if right is None else self._entities(right, "right", False),
-        )
-        return _pair_table(tables, _checked_pairs(self, pairs, tables, reset=False))
+        table = self._pairs.like(pairs, left, right)  # type: ignore[attr-defined]
+        return self.model_.scores(table, n_threads(self.n_jobs))
 
-    def _entities(self, table: Any, side: str, reset: bool) -> Any:
-        """Return a table of entities as an array of finite numbers with the columns of the fit."""
-        names = _get_feature_names(table)
-        with need_numbers(side):
-            rows = canonical(check_array(table, accept_sparse="csr", dtype=[np.float64, np.float32], input_name=side))
-        name = f"{side}_feature_names_in_"
-        if reset:
-            setattr(self, f"n_features_{side}_", rows.shape[1])
-            self.__dict__.pop(name, None)
-            if names is not None:
-                setattr(self, name, names)
-            return rows
-        expected = getattr(self, f"n_features_{side}_")
-        if rows.shape[1] != expected:
-            raise ValueError(f"{side} must have the {expected} columns of the fit; got {rows.shape[1]}.")
-        if names is not None and hasattr(self, name) and not np.array_equal(names, getattr(self, name)):
-            raise ValueError(f"The columns of {side} must be named, and ordered, as those of the fit.")
-        return rows
-
-    def _asked_terms(self, X: PairTable) -> tuple[Term, ...]:
-        """Return a term for each view of the left entities with each of the right ones."""
-        check_vectors(self.n_basis)
-        if isinstance(self.n_basis, str):
-            raise ValueError(f"n_basis must be an integer of at least 1; got {self.n_basis!r}.")
-        check_learns(self.learn_bandwidth)
-        left = self._views_of(0, X.left.shape[1], 0)
-        right = self._views_of(1, X.right.shape[1], X.left.shape[1])
-        return tuple(Term(self.n_basis, (a, b)) for a in left for b in right)
-
-    def _views_of(self, k: int, width: int, offset: int) -> list[View]:
-        side, asked = SIDES[k], self._view_columns[k]
-        argument = f"{side}_kernel"
-        kernel = getattr(self, argument)
-        everything = np.arange(width)
-        if asked is None:
-            if isinstance(kernel, Mapping):
-                raise ValueError(f"{argument} can be a dict only with {side}_views; got {kernel!r}.")
-            kernels = list(kernel) if isinstance(kernel, list | tuple) else [kernel]
-            if not kernels:
-                raise ValueError(f"{argument} must be a kernel or a list of kernels; got an empty list.")
-            names = [side] if len(kernels) == 1 else [f"{side} {i}" for i in range(len(kernels))]
-            columns = dict.fromkeys(names, everything)
-            by_name = dict(zip(names, kernels, strict=True))
-        else:
-            columns = {name: everything if places is None else places for name, places in asked.items()}
-            by_name = one_for_each(argument, kernel, list(columns))
-        return [
-            View(clone(KERNELS.resolve(by_name[name], argument)), places + offset, name=name)
-            for name, places in columns.items()
-        ]
-
-    def _checked_rows(self, X: PairTable, y: Any = "no_validation", **options: Any) -> Any:
-        """Return the pair table as it is, it was checked where it was made; y checked against it."""
-        if isinstance(y, str) and y == "no_validation":
-            return X
-        return X, validate_data(self, X.pairs, y, dtype=None, **options)[1]
-
-    @staticmethod
-    def _merged(X: PairTable, Y: np.ndarray, weight: np.ndarray) -> tuple[PairTable, np.ndarray, np.ndarray]:
-        """Return the pairs of positive weight and the entities they name, by left entity: a block has few of these."""
-        kept = np.flatnonzero(weight)
-        kept = kept[np.lexsort((X.pairs[kept, 1], X.pairs[kept, 0]))]
-        return X[kept].named_alone(), Y[kept], weight[kept]
-
-    def _rows_source(
-        self, X: PairTable, scaling: Scaling | None, Y: np.ndarray | None = None, weight: np.ndarray | None = None
-    ) -> PairSource:
-        return PairSource(X, Y, weight, scaling)
-
-    def _complete_report(self) -> None:
-        super()._complete_report()  # type: ignore[misc]
-        at = self.n_features_left_
-        for name, part in (("left", np.s_[:at]), ("right", np.s_[at:])):
-            setattr(self, f"basis_{name}_", self.basis_vectors_[:, part])
-            setattr(self, f"relevances_{name}_", self.relevances_[part])
-        for name in ("basis_vectors_", "relevances_", "selected_features_"):  # of a table that does not exist
-            delattr(self, name)
-
-    def predict(self, pairs: Any, left: Any = None, right: Any = None) -> np.ndarray:
-        """Return the prediction for every pair.
-
-        Parameters
-        ----------
-        pairs : array-like of int of shape (n_samples, 2)
-            For each sample a row of ``left`` and one of ``right``.
-        left, right : array-like, DataFrame or CSR, default=None
-            Entities, new ones on either side or both; None are those of the fit.
-
-        Returns
-        -------
-        y : ndarray of shape (n_samples,) or (n_samples, n_outputs)
-            Predictions.
-        """
-        return super().predict(self._table(pairs, left, right))  # type: ignore[misc]
-
-    def score(self, pairs: Any, y: Any, left: Any = None, right: Any = None, sample_weight: Any = None) -> float:
-        """Return the accuracy of a classifier, R2 of a regressor.
-
-        Parameters
-        ----------
-        pairs, left, right
-            As in :meth:`predict`.
-        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
-            Targets.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the samples.
-
-        Returns
-        -------
-        score : float
-            1 is perfect.
-        """
-        return super().score(self._table(pairs, left, right), y, sample_weight)  # type: ignore[misc]
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "model_")
 
 
-class PairwiseSPKMClassifier(_PairwiseMixin, SPKMClassifier):  # type: ignore[misc]
+class PairwiseSPKMClassifier(PredictsPairs, ClassifierMixin, CallbackSupportMixin, BaseEstimator):
     """Classifier of pairs, f(x, z) = b + sum_r c_r k(x, u_r) k'(z, v_r) with learned pairs of basis vectors.
 
     Parameters
@@ -254,9 +88,10 @@ class PairwiseSPKMClassifier(_PairwiseMixin, SPKMClassifier):  # type: ignore[mi
     (1,)
     """
 
-    __metadata_request__decision_function = {"left": True, "right": True}
-    __metadata_request__predict_proba = {"left": True, "right": True}
-    __metadata_request__predict_log_proba = {"left": True, "right": True}
+    __metadata_request__decision_function = BOTH
+    __metadata_request__predict_proba = BOTH
+    __metadata_request__predict_log_proba = BOTH
+    classes_: np.ndarray
 
     def __init__(
         self,
@@ -301,6 +136,40 @@ class PairwiseSPKMClassifier(_PairwiseMixin, SPKMClassifier):  # type: ignore[mi
         self.random_state = random_state
         self.verbose = verbose
 
+    @with_callbacks
+    def fit(
+        self, pairs: Any, y: Any, left: Any = None, right: Any = None, sample_weight: Any = None
+    ) -> PairwiseSPKMClassifier:
+        """Fit the model.
+
+        Parameters
+        ----------
+        pairs : array-like of int of shape (n_samples, 2)
+            For each sample a row of ``left`` and one of ``right``.
+        y : array-like of shape (n_samples,) or (n_samples, n_labels)
+            Labels, or an indicator matrix.
+        left, right : array-like, DataFrame or CSR of shapes (n_left, n_features_left), (n_right, n_features_right)
+            The entities; those that no pair names are not looked at. Copies of them are kept for predictions.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the samples.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator. If anything goes wrong, it is as it was.
+        """
+        given = read_pairs(self, pairs, y, left, right, sample_weight)
+        terms = pair_terms(self, given, left, right)
+        request = Request.of(self.get_params(deep=False), None, "classification", terms=terms, of_pairs=True)
+        request = request.with_loss(request.loss.for_labels(given.y.ndim == 2))
+        target, Y, weight = encode_classes(given.y, given.weight, self.class_weight)
+        progress = Progress(self)
+        progress.begin(given.table.pairs, given.y)
+        samples = prepared(request, given.table, Y, weight, lambda signs, w: (target, signs))
+        outcome = fit_model(request, samples, None, progress)
+        progress.end(given.table.pairs, given.y)
+        return publish_pairs(self, given, outcome, classes_=target.labels)  # type: ignore[attr-defined]
+
     def decision_function(self, pairs: Any, left: Any = None, right: Any = None) -> np.ndarray:
         """Return the scores f(x, z).
 
@@ -314,20 +183,61 @@ class PairwiseSPKMClassifier(_PairwiseMixin, SPKMClassifier):  # type: ignore[mi
         scores : ndarray of shape (n_samples,) or (n_samples, n_classes)
             One score for two classes, positive for ``classes_[1]``; else one for each class.
         """
-        return super().decision_function(self._table(pairs, left, right))
+        F = self._scores(pairs, left, right)
+        scores = decision(self.model_, F)
+        return scores if self.model_.target.two_dimensional else scores[:, 0]
+
+    def predict(self, pairs: Any, left: Any = None, right: Any = None) -> np.ndarray:
+        """Return the most likely label of every pair.
+
+        Parameters
+        ----------
+        pairs : array-like of int of shape (n_samples, 2)
+            For each sample a row of ``left`` and one of ``right``.
+        left, right : array-like, DataFrame or CSR, default=None
+            Entities, new ones on either side or both; None are those of the fit.
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,) or (n_samples, n_labels)
+            Labels, or a matrix that indicates them.
+        """
+        F = self._scores(pairs, left, right)
+        return self.model_.target.decode(F)
 
     @available_if(has_probabilities)
     def predict_proba(self, pairs: Any, left: Any = None, right: Any = None) -> np.ndarray:
         """Return the probability of every class, (n_samples, n_classes); only where the loss gives them ("log")."""
-        return super().predict_proba(self._table(pairs, left, right))
+        F = self._scores(pairs, left, right)
+        return probabilities(self.model_, F)
 
     @available_if(has_probabilities)
     def predict_log_proba(self, pairs: Any, left: Any = None, right: Any = None) -> np.ndarray:
         """Return the logarithm of :meth:`predict_proba`."""
-        return np.log(self.predict_proba(pairs, left, right))
+        F = self._scores(pairs, left, right)
+        return log_probabilities(self.model_, F)
+
+    def score(self, pairs: Any, y: Any, left: Any = None, right: Any = None, sample_weight: Any = None) -> float:
+        """Return the accuracy.
+
+        Parameters
+        ----------
+        pairs, left, right
+            As in :meth:`predict`.
+        y : array-like of shape (n_samples,) or (n_samples, n_labels)
+            Labels.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the samples.
+
+        Returns
+        -------
+        score : float
+            1 is perfect.
+        """
+        return float(accuracy_score(y, self.predict(pairs, left, right), sample_weight=sample_weight))
 
 
-class PairwiseSPKMRegressor(_PairwiseMixin, SPKMRegressor):  # type: ignore[misc]
+class PairwiseSPKMRegressor(PredictsPairs, RegressorMixin, CallbackSupportMixin, BaseEstimator):
     """Regressor of pairs, f(x, z) = b + sum_r c_r k(x, u_r) k'(z, v_r) with learned pairs of basis vectors.
 
     Parameters
@@ -406,25 +316,73 @@ class PairwiseSPKMRegressor(_PairwiseMixin, SPKMRegressor):  # type: ignore[misc
         self.random_state = random_state
         self.verbose = verbose
 
+    @with_callbacks
+    def fit(
+        self, pairs: Any, y: Any, left: Any = None, right: Any = None, sample_weight: Any = None
+    ) -> PairwiseSPKMRegressor:
+        """Fit the model.
 
-def _pair_table(tables: tuple[Any, Any], pairs: np.ndarray) -> PairTable:
-    dtype = np.result_type(*(table.dtype for table in tables))
-    left, right = (table.astype(dtype, copy=False) for table in tables)
-    return PairTable(left, right, pairs)
+        Parameters
+        ----------
+        pairs, left, right, sample_weight
+            As in :meth:`PairwiseSPKMClassifier.fit`.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+            Targets.
 
+        Returns
+        -------
+        self : object
+            The fitted estimator. If anything goes wrong, it is as it was.
+        """
+        given = read_pairs(self, pairs, y, left, right, sample_weight)
+        terms = pair_terms(self, given, left, right)
+        request = Request.of(self.get_params(deep=False), None, "regression", terms=terms, of_pairs=True)
+        Y = real_targets(given.y)
+        request.loss.check_target(Y)
+        progress = Progress(self)
+        progress.begin(given.table.pairs, given.y)
+        samples = prepared(request, given.table, Y, given.weight, standardizing(request, given.y.ndim == 2))
+        outcome = fit_model(request, samples, None, progress)
+        progress.end(given.table.pairs, given.y)
+        return publish_pairs(self, given, outcome)
 
-def _checked_pairs(estimator: Any, pairs: Any, tables: tuple[Any, Any], reset: bool) -> np.ndarray:
-    checked = validate_data(estimator, pairs, dtype=None, reset=reset)
-    if checked.shape[1] != 2 or checked.dtype.kind not in "iu":
-        raise ValueError(
-            f"pairs must be integers of shape (n_samples, 2), rows of left and of right; got shape {checked.shape} and "
-            f"dtype {checked.dtype}."
-        )
-    for k, (side, table) in enumerate(zip(SIDES, tables, strict=True)):
-        outside = np.flatnonzero((checked[:, k] < 0) | (checked[:, k] >= table.shape[0]))
-        if len(outside):
-            raise ValueError(
-                f"pairs must point into {side}, which has {table.shape[0]} rows; got {checked[outside[0], k]} in row "
-                f"{outside[0]}, column {k}."
-            )
-    return np.ascontiguousarray(checked, dtype=np.intp)
+    def predict(self, pairs: Any, left: Any = None, right: Any = None) -> np.ndarray:
+        """Return the predicted target of every pair.
+
+        Parameters
+        ----------
+        pairs, left, right
+            As in :meth:`PairwiseSPKMClassifier.predict`.
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,) or (n_samples, n_outputs)
+            Predictions.
+        """
+        F = self._scores(pairs, left, right)
+        return self.model_.target.decode(self.model_.loss.predict(F))
+
+    def score(self, pairs: Any, y: Any, left: Any = None, right: Any = None, sample_weight: Any = None) -> float:
+        """Return R2.
+
+        Parameters
+        ----------
+        pairs, left, right
+            As in :meth:`predict`.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+            Targets.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the samples.
+
+        Returns
+        -------
+        score : float
+            1 is perfect.
+        """
+        return float(r2_score(y, self.predict(pairs, left, right), sample_weight=sample_weight))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.single_output = True
+        tags.target_tags.multi_output = True
+        return tags

@@ -2,17 +2,36 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from sklearn.base import RegressorMixin
+from sklearn.base import BaseEstimator, RegressorMixin
 
-from spkm.estimators._base import BaseSPKM
-from spkm.estimators._state import FittedState
-from spkm.losses import Loss
+from spkm.estimators._base import ReadsModel, attributes_of, publish
+from spkm.estimators._callbacks import CallbackSupportMixin, Progress, with_callbacks
+from spkm.estimators._fitting import Finish, SearchSetup, fit_model, prepared, search_for
+from spkm.estimators._request import Request
+from spkm.estimators._tables import Table, check_same_columns, read_table
+from spkm.targets import Real
 
 
-class SPKMRegressor(RegressorMixin, BaseSPKM):
+class PredictsNumbers(ReadsModel):
+    """Predictions of real targets, from the scores of ``model_``."""
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Return the predicted targets of every sample of ``X``, (n_samples,) or (n_samples, n_outputs)."""
+        F = self._scores(X)
+        return self.model_.target.decode(self.model_.loss.predict(F))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.single_output = True
+        tags.target_tags.multi_output = True
+        return tags
+
+
+class SPKMRegressor(PredictsNumbers, RegressorMixin, CallbackSupportMixin, BaseEstimator):
     """Sparse pre-image kernel regression, f(x) = b + sum_r c_r k(x, u_r) with learned basis vectors u_r.
 
     Parameters
@@ -58,8 +77,6 @@ class SPKMRegressor(RegressorMixin, BaseSPKM):
     >>> model.basis_vectors_.shape, bool(model.score(X, y) > 0.5)
     ((5, 10), True)
     """
-
-    _task = "regression"
 
     def __init__(
         self,
@@ -112,55 +129,72 @@ class SPKMRegressor(RegressorMixin, BaseSPKM):
         self.random_state = random_state
         self.verbose = verbose
 
-    def _encode_targets(
-        self, y: Any, weight: np.ndarray, previous: FittedState | None
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Return the weights as they are, and the targets as (n, m)."""
-        try:
-            Y = np.asarray(y, dtype=np.float64)
-        except (TypeError, ValueError) as error:
-            raise ValueError(
-                f"y must hold numbers, as a dense array of shape (n_samples,) or (n_samples, n_outputs); "
-                f"got {type(y).__name__} of dtype {y.dtype}. For labels use SPKMClassifier."
-            ) from error
-        self._two_dimensional = Y.ndim == 2
-        return weight, Y.reshape(len(Y), -1)
+    @with_callbacks
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> SPKMRegressor:
+        """Fit the model.
 
-    def _standardized(self, Y: np.ndarray, weight: np.ndarray, loss: Loss) -> np.ndarray:
-        if not loss.standardize_target:
-            self._target_scale, self._target_mean = 1.0, 0.0
-            return Y
-        share = weight / weight.sum()
-        size = np.maximum(np.abs(Y).max(axis=0), 1e-300)
-        centre = _weighted_median(Y / size, share) if loss.robust else share @ (Y / size)
-        if not self.fit_intercept:
-            centre = np.zeros_like(centre)  # a target of zero stays zero: only the scale is changed
-        deviation = np.sqrt(share @ np.square(Y / size - centre))
-        if loss.robust:
-            typical = 1.4826 * _weighted_median(
-                np.abs(Y / size - centre), share
-            )  # the deviation, for a normal distribution
-            deviation = np.where(typical < 1e-13, deviation, typical)
-        deviation[deviation < 1e-13] = 1.0
-        self._target_scale, self._target_mean = deviation * size, centre * size
-        return (Y / size - centre) / deviation
+        Parameters
+        ----------
+        X : array-like, DataFrame or CSR of shape (n_samples, n_features), or dict of them
+            Samples, as in :class:`SPKMClassifier`.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+            Targets. One that is the same in all samples is predicted so.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the samples, as in :class:`SPKMClassifier`.
 
-    def predict(self, X: Any) -> np.ndarray:
-        """Return the predicted targets of every row of ``X``, (n_samples,) or (n_samples, n_outputs)."""
-        F = self._scores(X)
-        F = self._fitted.loss.predict(F)
-        return F if self._two_dimensional else F[:, 0]
+        Returns
+        -------
+        self : object
+            The fitted estimator. If anything goes wrong, it is as it was.
+        """
+        request, table, Y, finish = real_samples(self, X, y, sample_weight)
+        previous = getattr(self, "model_", None) if self.warm_start else None
+        check_same_columns(self, table, previous)
+        progress = Progress(self)
+        progress.begin(table.X, table.y)
+        samples = prepared(request, table.X, Y, table.weight, finish)
+        outcome = fit_model(request, samples, previous, progress)
+        progress.end(table.X, table.y)
+        return publish(self, {**table.attributes, **attributes_of(outcome, table.X.dtype)})
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.single_output = True
-        tags.target_tags.multi_output = True
-        return tags
+    def _search(self, X: Any, y: Any, sample_weight: Any, on_step: Callable[[str], bool]) -> SearchSetup:
+        """Return the search that the parameters ask for, before it begins."""
+        request, table, Y, finish = real_samples(self, X, y, sample_weight)
+        samples = prepared(request, table.X, Y, table.weight, finish)
+        search = search_for(request, samples, on_step) if samples.Y.shape[1] else None
+        return SearchSetup(request, table, samples, search)
 
 
-def _weighted_median(Y: np.ndarray, share: np.ndarray) -> np.ndarray:
-    """Return the least value of each column that at least half of the weight does not exceed, (m,)."""
-    order = np.argsort(Y, axis=0, kind="stable")
-    below = np.cumsum(share[order], axis=0)
-    first = np.argmax(below >= 0.5 * (1 - 1e-12), axis=0)
-    return np.take_along_axis(Y, np.take_along_axis(order, first[None], axis=0), axis=0)[0]
+def real_samples(
+    estimator: Any, X: Any, y: Any, sample_weight: Any, params: dict[str, Any] | None = None
+) -> tuple[Request, Table, np.ndarray, Finish]:
+    """Return the request of a regressor, its table, the targets (n, m), and how they are standardised."""
+    request = Request.of(estimator.get_params(deep=False) if params is None else params, X, "regression")
+    table = read_table(estimator, X, y, sample_weight, multi_output=True)
+    Y = real_targets(table.y)
+    request.loss.check_target(Y)
+    return request, table, Y, standardizing(request, table.y.ndim == 2)
+
+
+def real_targets(y: Any) -> np.ndarray:
+    """Return targets as numbers, (n, m)."""
+    try:
+        Y = np.asarray(y, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            f"y must hold numbers, as a dense array of shape (n_samples,) or (n_samples, n_outputs); "
+            f"got {type(y).__name__} of dtype {y.dtype}. For labels use SPKMClassifier."
+        ) from error
+    return Y.reshape(len(Y), -1)
+
+
+def standardizing(request: Request, two_dimensional: bool) -> Finish:
+    """Return the function that standardises targets as the loss wants it."""
+    loss = request.loss
+
+    def finish(Y: np.ndarray, weight: np.ndarray) -> tuple[Real, np.ndarray]:
+        y = Y if two_dimensional else Y[:, 0]
+        target = Real.of(y, weight, loss.standardize_target, loss.robust, bool(request.fit_intercept))
+        return target, target.encode(Y)
+
+    return finish

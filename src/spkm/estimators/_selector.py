@@ -1,4 +1,4 @@
-"""A transformer that keeps the columns a kernel machine needs, for a pipeline before another model."""
+"""A transformer that keeps the columns a kernel problem needs, for a pipeline before another model."""
 
 from __future__ import annotations
 
@@ -10,8 +10,10 @@ from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import check_is_fitted
 
-from spkm.estimators._base import BaseSPKM
+from spkm.estimators._base import ReadsModel, publish
 from spkm.estimators._cv import SPKMClassifierCV, SPKMRegressorCV
+from spkm.estimators._tables import read_like
+from spkm.estimators._views import is_tables
 
 
 class SPKMSelector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
@@ -67,7 +69,7 @@ class SPKMSelector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
         if estimator is None:
             labels = not type_of_target(y, input_name="y").startswith("continuous")
             estimator = SPKMClassifierCV() if labels else SPKMRegressorCV()
-        if not isinstance(estimator, BaseSPKM) or estimator.selection != "strict":
+        if not isinstance(estimator, ReadsModel) or estimator.selection != "strict":
             raise ValueError(
                 f"estimator must be an SPKM estimator with selection='strict', or None; got {self.estimator!r}."
             )
@@ -79,11 +81,26 @@ class SPKMSelector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
                     "for all columns that are kept. Use multi_class='joint', or set max_features of the estimator."
                 )
             fitted.set_params(max_features=self.max_features)
-        self.estimator_ = fitted.fit(X, y, sample_weight=sample_weight)
-        self.n_features_in_ = fitted.n_features_in_
+        fitted.fit(X, y, sample_weight=sample_weight)
+        attributes = {"estimator_": fitted, "n_features_in_": fitted.n_features_in_, "_tables": fitted._tables}
         if hasattr(fitted, "feature_names_in_"):
-            self.feature_names_in_ = fitted.feature_names_in_
-        return self
+            attributes["feature_names_in_"] = fitted.feature_names_in_
+        return publish(self, attributes)
+
+    def transform(self, X: Any) -> Any:
+        """Return the kept columns of X.
+
+        Parameters
+        ----------
+        X : array-like, DataFrame or CSR of shape (n_samples, n_features), or dict of tables
+            Samples; a dict of tables, as in the fit, becomes one array.
+
+        Returns
+        -------
+        X : array or frame
+            The columns that were kept.
+        """
+        return super().transform(read_like(self, X) if is_tables(X) else X)
 
     def _get_support_mask(self) -> np.ndarray:
         check_is_fitted(self)

@@ -13,10 +13,10 @@ from sklearn.base import clone
 from sklearn.utils._indexing import _get_column_indices
 
 from spkm._checks import check_choice, check_integer
-from spkm.estimators._resolve import basis_penalty
-from spkm.kernels import KERNELS
+from spkm.kernels import KERNELS, Kernel
 from spkm.model import PreimageModel, Term, View
-from spkm.objective import Objective, as_list
+from spkm.objective import as_list
+from spkm.penalties import BASIS_PENALTIES, Penalty
 from spkm.sources import Block
 
 PER_VIEW = ("kernel", "n_basis", "basis_penalty", "learn_bandwidth")  # parameters that may be a dict by view
@@ -50,40 +50,37 @@ class ViewUsage(NamedTuple):
         return self._replace(columns=np.flatnonzero(np.isin(columns, self.columns)))
 
 
-def asked_terms(estimator: Any, X: Any) -> tuple[Term, ...]:
+def asked_terms(params: Mapping[str, Any], X: Any) -> tuple[Term, ...]:
     """Return the terms that the parameters of an estimator ask for; kernels may still wait for data.
 
     ``X`` is what the user gave: columns may be told by its names, or by a function of it.
     """
-    if estimator.views is not None and estimator.terms is not None:
-        raise ValueError("views and terms say the same in two ways. Give one of them.")
-    if not isinstance(estimator.learn_bandwidth, Mapping):
-        check_learns(estimator.learn_bandwidth)
-    if estimator.terms is not None:
-        return _given_terms(estimator.terms, X)
-    by_view = [name for name in PER_VIEW if isinstance(getattr(estimator, name, None), Mapping)]
-    if estimator.views is None and not is_tables(X):
+    if params["views"] is not None and params["terms"] is not None:
+        raise ValueError("Pass either views or terms, not both.")
+    if not isinstance(params["learn_bandwidth"], Mapping):
+        check_learns(params["learn_bandwidth"])
+    if params["terms"] is not None:
+        return _given_terms(params["terms"], X)
+    by_view = [name for name in PER_VIEW if isinstance(params[name], Mapping)]
+    if params["views"] is None and not is_tables(X):
         if by_view:
-            got = getattr(estimator, by_view[0])
+            got = params[by_view[0]]
             raise ValueError(f"{by_view[0]} can be a dict only with views; got {got!r} and views=None.")
-        return (Term(check_vectors(estimator.n_basis), (View(clone(KERNELS.resolve(estimator.kernel))),)),)
-    views = named_columns(estimator.views, X)
-    settings = {name: one_for_each(name, getattr(estimator, name, None), list(views)) for name in PER_VIEW}
-    return tuple(
-        Term(
-            check_vectors(settings["n_basis"][name]),
-            (
-                View(
-                    clone(KERNELS.resolve(settings["kernel"][name])),
-                    columns,
-                    check_learns(settings["learn_bandwidth"][name]) if "learn_bandwidth" in by_view else None,
-                    _penalties(settings["basis_penalty"][name]) if "basis_penalty" in by_view else None,
-                    name,
-                ),
-            ),
-        )
-        for name, columns in views.items()
-    )
+        return (Term(check_vectors(params["n_basis"]), (View(resolved_kernel(params["kernel"])),)),)
+    views = named_columns(params["views"], X)
+    settings = {name: one_for_each(name, params[name], list(views)) for name in PER_VIEW}
+    terms = []
+    for name, columns in views.items():
+        learns = check_learns(settings["learn_bandwidth"][name]) if "learn_bandwidth" in by_view else None
+        penalties = basis_penalties(settings["basis_penalty"][name]) if "basis_penalty" in by_view else None
+        view = View(resolved_kernel(settings["kernel"][name]), columns, learns, penalties, name)
+        terms.append(Term(check_vectors(settings["n_basis"][name]), (view,)))
+    return tuple(terms)
+
+
+def resolved_kernel(kernel: Any, argument: str = "kernel") -> Kernel:
+    """Return a copy of the kernel, from a name or as it is, with its numbers checked."""
+    return clone(KERNELS.resolve(kernel, argument).check(argument))
 
 
 def is_tables(X: Any) -> bool:
@@ -91,25 +88,8 @@ def is_tables(X: Any) -> bool:
     return isinstance(X, Mapping) and not sparse.issparse(X)
 
 
-def joined_table(X: Any, names: list[str] | None) -> Any:
-    """Return the tables of a dict side by side, in the order of ``names``, those of the fit; a table as it is."""
-    if not is_tables(X):
-        return X
-    if names is None:
-        raise ValueError(f"X must be one table, as in the fit; got a dict of {list(X)}.")
-    if not names or set(names) != set(X):
-        raise ValueError(f"X must be a dict with a table for each view, {names}; got {list(X)}.")
-    rows = {name: np.shape(X[name])[0] if np.ndim(X[name]) or sparse.issparse(X[name]) else 0 for name in names}
-    if len(set(rows.values())) > 1:
-        raise ValueError(f"The tables of X must have the same number of rows; got {rows}.")
-    tables = [X[name] for name in names]
-    if any(sparse.issparse(table) for table in tables):
-        return sparse.hstack(tables, format="csr")
-    return np.hstack([np.asarray(table) for table in tables])
-
-
 def view_usage(
-    objective: Objective, theta: np.ndarray, asked: tuple[Term, ...], columns: np.ndarray | None
+    objective: Any, theta: np.ndarray, asked: tuple[Term, ...], columns: np.ndarray | None
 ) -> dict[str, ViewUsage]:
     """Return what a model of the given columns makes of the terms that were asked for, by name."""
     model, source = objective.model, objective.source
@@ -151,8 +131,8 @@ def _given_terms(terms: Any, X: Any) -> tuple[Term, ...]:
         for j, view in enumerate(views):
             check_choice(f"metric of terms[{i}]", view.metric, (None, *filter(None, METRICS.values())))
             columns = None if view.columns is None else _columns(f"columns of terms[{i}]", view.columns, X)
-            penalties = None if view.basis_penalty is None else _penalties(view.basis_penalty)
-            kernel = clone(KERNELS.resolve(view.kernel))
+            penalties = None if view.basis_penalty is None else basis_penalties(view.basis_penalty)
+            kernel = resolved_kernel(view.kernel)
             name = view.name or (f"term {i}" if len(views) == 1 else f"term {i} view {j}")
             checked.append(replace(view, kernel=kernel, columns=columns, basis_penalty=penalties, name=name))
         if len(checked) > 1:
@@ -227,5 +207,13 @@ def check_learns(learn: Any) -> str | None:
     return METRICS[learn if isinstance(learn, str) else bool(learn)]
 
 
-def _penalties(value: Any) -> list[Any]:
-    return [basis_penalty(penalty) for penalty in as_list(value)]
+def basis_penalties(value: Any) -> list[Penalty]:
+    """Return penalties on basis vectors, from a name or an object, or several, with their numbers checked."""
+    penalties = [BASIS_PENALTIES.resolve(one, "basis_penalty").check("basis_penalty") for one in as_list(value)]
+    for penalty in penalties:
+        if "basis" not in penalty.on:
+            raise ValueError(
+                f"basis_penalty cannot be {penalty!r}: it acts on the {penalty.on[0]}. "
+                f"Known names: {', '.join(sorted(BASIS_PENALTIES))}."
+            )
+    return penalties

@@ -14,7 +14,8 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import BaseEstimator
+
+from spkm._parts import Part
 
 Array = Any  # dense or CSR; spelled out in the docstrings
 Pullback = Callable[[np.ndarray], tuple[np.ndarray, Any]]
@@ -29,9 +30,20 @@ def squared_norms(X: Array, metric: Any = 1.0) -> np.ndarray:
     return np.asarray(squares @ np.full(X.shape[1], metric, dtype=X.dtype))
 
 
-class Kernel(BaseEstimator):
+class Kernel(Part):
     """A similarity k(x, u) that can be differentiated in u and in the relevances of the columns."""
 
+    claims = {
+        "stationary": (("vjp",), False),
+        "reads_zero_features": (("vjp", "slopes", "uses_norms"), True),
+        "is_linear": (("vjp", "slopes", "uses_norms", "value", "slope"), False),
+    }
+    #: Whether a feature that is zero in u still changes k(x, u), as it does in a distance but not in a dot product.
+    reads_zero_features = True
+    #: Whether k is linear in u: then no more vectors than outputs are of use, and a sparse path is convex.
+    is_linear = False
+    #: Whether it has a factor of its own for each feature, so that it fits one set of features only.
+    is_per_feature = False
     #: True if k depends on x - u alone: then k(x, x) is 1, a bandwidth is worth learning and columns may be centred.
     stationary = False
     #: True if columns have no meaning below zero (fingerprints, counts): such data are neither centred nor scaled.
@@ -43,6 +55,7 @@ class Kernel(BaseEstimator):
         """Return the values k(x_i, u_r), (n, R)."""
         X = X if sparse.issparse(X) else np.asarray(X)
         X = X if X.dtype.kind == "f" else X.astype(np.float64)
+        self.check(type(self).__name__)
         return self.vjp(X, np.asarray(U, dtype=X.dtype), metric, xx)[0]
 
     def vjp(
@@ -67,6 +80,15 @@ class Kernel(BaseEstimator):
             return np.ones(X.shape[0])
         rows = (X[i : i + 1] for i in range(X.shape[0]))
         return np.array([self(x, x.toarray() if sparse.issparse(x) else x)[0, 0] for x in rows])
+
+    @property
+    def has_sparse_path(self) -> bool:
+        """Whether a penalty on basis vectors selects features: those that are zero in u are gone, and gamma is free."""
+        return not self.reads_zero_features and "gamma" in self.get_params(deep=False)
+
+    def with_gamma(self, gamma: float) -> Kernel:
+        """Return the same kernel with another ``gamma``."""
+        return self.__class__(**{**self.get_params(deep=False), "gamma": gamma})
 
     def resolved(self, X: Array, weight: np.ndarray) -> Kernel:
         """Return a kernel whose data-driven parameters are numbers, from rows ``X`` (n, d) of ``weight`` (n,)."""
@@ -117,7 +139,7 @@ class InvariantKernel(Kernel):
         self, X: Array, U: np.ndarray, metric: Any = 1.0, xx: np.ndarray | None = None, learn_metric: bool = False
     ) -> tuple[np.ndarray, Pullback]:
         dot, xx_, uu = self._invariants(X, U, metric, xx)
-        K = self.value(dot, xx_, uu)
+        K = self._value(dot, xx_, uu)
 
         def pullback(G: np.ndarray) -> tuple[np.ndarray, Any]:
             d_dot, d_xx, d_uu = self.slopes(dot, xx_, uu, K)
@@ -128,23 +150,31 @@ class InvariantKernel(Kernel):
 
         return K, pullback
 
+    def _value(self, dot: np.ndarray, xx: Any, uu: Any) -> np.ndarray:
+        return self.value(dot, xx, uu)
+
     def diagonal(self, X: Array) -> np.ndarray:
         xx = squared_norms(X, _number(self))[:, None]
-        return np.asarray(self.value(xx.copy(), xx, xx)).ravel()
+        return np.asarray(self._value(xx.copy(), xx, xx)).ravel()
 
     def with_bandwidth(self, factor: Any) -> Kernel:
         if np.ndim(factor) or "gamma" not in self.get_params(deep=False):
             return super().with_bandwidth(factor)
-        return self.__class__(**{**self.get_params(deep=False), "gamma": _number(self) * factor})
+        return self.with_gamma(_number(self) * factor)
 
 
 class DotKernel(InvariantKernel):
     """A kernel of gamma * x.u alone: a subclass defines ``value(dot)`` and ``slope(dot, value)``."""
 
     uses_norms = False
+    reads_zero_features = False
 
-    def value(self, dot: np.ndarray, xx: Any = None, uu: Any = None) -> np.ndarray:
+    def value(self, dot: np.ndarray) -> np.ndarray:  # type: ignore[override]
+        """Return k as a function of gamma x.u, (n, R); ``dot`` must not be changed."""
         raise NotImplementedError(f"{type(self).__name__} must define value(dot).")
+
+    def _value(self, dot: np.ndarray, xx: Any, uu: Any) -> np.ndarray:
+        return self.value(dot)
 
     def slope(self, dot: np.ndarray, value: np.ndarray) -> Any:
         """Return dk/d(gamma x.u)."""
@@ -197,12 +227,13 @@ class DistanceKernel(InvariantKernel):
             return self
         if self.gamma not in ("mean", "median"):
             raise ValueError(f"gamma must be a positive number, 'mean' or 'median'; got {self.gamma!r}.")
-        return self.__class__(**{**self.get_params(deep=False), "gamma": gamma_from_rows(X, weight, self.gamma)})
+        return self.with_gamma(gamma_from_rows(X, weight, self.gamma))
 
 
 class WrappedKernel(Kernel):
     """A kernel made of one other, its ``kernel``."""
 
+    claims: dict = {}  # those of the other kernel, whatever formula wraps it
     kernel: Kernel
 
     @property
@@ -216,6 +247,18 @@ class WrappedKernel(Kernel):
     @property
     def shifted(self) -> bool:  # type: ignore[override]
         return self.kernel.shifted
+
+    @property
+    def reads_zero_features(self) -> bool:  # type: ignore[override]
+        return self.kernel.reads_zero_features
+
+    @property
+    def is_per_feature(self) -> bool:  # type: ignore[override]
+        return self.kernel.is_per_feature
+
+    def check(self, argument: str) -> Any:
+        self.kernel.check(argument)
+        return super().check(argument)
 
 
 class Rescaled(WrappedKernel):
@@ -232,6 +275,10 @@ class Rescaled(WrappedKernel):
     def __init__(self, kernel: Kernel, factor: Any = 1.0) -> None:
         self.kernel = kernel
         self.factor = factor
+
+    @property
+    def is_per_feature(self) -> bool:  # type: ignore[override]
+        return np.ndim(self.factor) > 0 or self.kernel.is_per_feature
 
     def vjp(
         self, X: Array, U: np.ndarray, metric: Any = 1.0, xx: np.ndarray | None = None, learn_metric: bool = False

@@ -12,6 +12,8 @@ from spkm.kernels._base import Array, Kernel, Pullback, WrappedKernel
 class _Pair(Kernel):
     """Two kernels of the same columns, under one metric."""
 
+    claims: dict = {}  # those of the two kernels, whatever formula joins them
+
     def __init__(self, left: Kernel, right: Kernel) -> None:
         self.left = left
         self.right = right
@@ -21,12 +23,25 @@ class _Pair(Kernel):
         return self.left.stationary and self.right.stationary
 
     @property
+    def reads_zero_features(self) -> bool:  # type: ignore[override]
+        return self.left.reads_zero_features or self.right.reads_zero_features
+
+    @property
     def nonnegative(self) -> bool:  # type: ignore[override]
         return self.left.nonnegative or self.right.nonnegative
 
     @property
     def shifted(self) -> bool:  # type: ignore[override]
         return self.left.shifted or self.right.shifted
+
+    @property
+    def is_per_feature(self) -> bool:  # type: ignore[override]
+        return self.left.is_per_feature or self.right.is_per_feature
+
+    def check(self, argument: str) -> Any:
+        self.left.check(argument)
+        self.right.check(argument)
+        return super().check(argument)
 
     def resolved(self, X: Array, weight: np.ndarray) -> Kernel:
         return self.__class__(self.left.resolved(X, weight), self.right.resolved(X, weight))

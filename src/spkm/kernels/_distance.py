@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from spkm._parts import POSITIVE
 from spkm.kernels._base import Array, DistanceKernel, Kernel, Pullback, _number, gamma_from_rows
 
 
@@ -52,9 +53,12 @@ class Matern(DistanceKernel):
         self.nu = nu
         self.gamma = gamma
 
-    def profile(self, s: np.ndarray) -> np.ndarray:
+    def check(self, argument: str) -> Any:
         if self.nu not in (1.5, 2.5):
-            raise ValueError(f"nu must be 1.5 or 2.5; got {self.nu!r}.")
+            raise ValueError(f"nu of {argument} must be 1.5 or 2.5; got {self.nu!r}.")
+        return super().check(argument)
+
+    def profile(self, s: np.ndarray) -> np.ndarray:
         root = np.sqrt(4 * self.nu * s)
         polynomial = 1 + root if self.nu == 1.5 else 1 + root + root * root / 3
         return polynomial * np.exp(-root)
@@ -79,13 +83,13 @@ class RationalQuadratic(DistanceKernel):
         As in :class:`RBF`.
     """
 
+    numbers = {"alpha": POSITIVE}
+
     def __init__(self, alpha: float = 1.0, gamma: Any = "mean") -> None:
         self.alpha = alpha
         self.gamma = gamma
 
     def profile(self, s: np.ndarray) -> np.ndarray:
-        if not self.alpha > 0:
-            raise ValueError(f"alpha must be positive; got {self.alpha!r}.")
         return (1 + s / self.alpha) ** (-self.alpha)
 
     def slope(self, s: np.ndarray, value: np.ndarray) -> np.ndarray:
@@ -144,9 +148,9 @@ class Laplacian(Kernel):
             raise ValueError(f"gamma must be a positive number, 'mean' or 'median'; got {self.gamma!r}.")
         # A Gaussian row pair at Euclidean distance t has a city-block distance near sqrt(2 d / pi) t.
         euclidean = 1.0 / np.sqrt(2.0 * gamma_from_rows(X, weight, self.gamma))
-        return Laplacian(gamma=1.0 / (np.sqrt(2.0 * X.shape[1] / np.pi) * euclidean))
+        return self.with_gamma(1.0 / (np.sqrt(2.0 * X.shape[1] / np.pi) * euclidean))
 
     def with_bandwidth(self, factor: Any) -> Kernel:
         if np.ndim(factor):
             return super().with_bandwidth(factor)
-        return Laplacian(gamma=_number(self) * factor)
+        return self.with_gamma(_number(self) * factor)

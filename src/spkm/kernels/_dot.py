@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from spkm._checks import check_real
+from spkm._parts import COUNT, POSITIVE, Number
 from spkm.kernels._base import Array, DotKernel, InvariantKernel, Kernel
 
 
@@ -20,8 +20,7 @@ class _PerColumn:
             return self  # type: ignore[return-value]
         if self.gamma != "auto":
             raise ValueError(f"gamma must be a positive number or 'auto'; got {self.gamma!r}.")
-        params = self.get_params(deep=False)  # type: ignore[attr-defined]
-        return self.__class__(**{**params, "gamma": 1.0 / max(X.shape[1], 1)})  # type: ignore[return-value]
+        return self.with_gamma(1.0 / max(X.shape[1], 1))  # type: ignore[attr-defined]
 
 
 class Linear(_PerColumn, DotKernel):
@@ -33,10 +32,12 @@ class Linear(_PerColumn, DotKernel):
         Factor on the product; "auto" is one over the number of columns.
     """
 
+    is_linear = True
+
     def __init__(self, gamma: Any = "auto") -> None:
         self.gamma = gamma
 
-    def value(self, dot: np.ndarray, xx: Any = None, uu: Any = None) -> np.ndarray:
+    def value(self, dot: np.ndarray) -> np.ndarray:  # type: ignore[override]
         return dot
 
     def slope(self, dot: np.ndarray, value: np.ndarray) -> float:
@@ -56,13 +57,15 @@ class Polynomial(_PerColumn, DotKernel):
         As in :class:`Linear`.
     """
 
+    numbers = {"degree": COUNT, "coef0": Number()}
+
     def __init__(self, degree: int = 3, coef0: float = 1.0, gamma: Any = "auto") -> None:
         self.degree = degree
         self.coef0 = coef0
         self.gamma = gamma
 
-    def value(self, dot: np.ndarray, xx: Any = None, uu: Any = None) -> np.ndarray:
-        return _power(dot + check_real("coef0", self.coef0), _degree(self))
+    def value(self, dot: np.ndarray) -> np.ndarray:  # type: ignore[override]
+        return _power(dot + self.coef0, self.degree)
 
     def slope(self, dot: np.ndarray, value: np.ndarray) -> np.ndarray:
         return self.degree * _power(dot + self.coef0, self.degree - 1)
@@ -81,17 +84,15 @@ class NormalizedPolynomial(_PerColumn, InvariantKernel):
         Factor on all three products, as in :class:`Linear`.
     """
 
+    numbers = {"degree": COUNT, "coef0": POSITIVE}  # with 0 a sample of zeros has no direction
+
     def __init__(self, degree: int = 2, coef0: float = 1.0, gamma: Any = "auto") -> None:
         self.degree = degree
         self.coef0 = coef0
         self.gamma = gamma
 
     def value(self, dot: np.ndarray, xx: np.ndarray, uu: np.ndarray) -> np.ndarray:
-        if not self.coef0 > 0:
-            raise ValueError(
-                f"coef0 of NormalizedPolynomial must be positive (a zero row has no direction); got {self.coef0!r}."
-            )
-        return ((dot + self.coef0) / np.sqrt((xx + self.coef0) * (uu + self.coef0))) ** _degree(self)
+        return ((dot + self.coef0) / np.sqrt((xx + self.coef0) * (uu + self.coef0))) ** self.degree
 
     def slopes(self, dot: np.ndarray, xx: np.ndarray, uu: np.ndarray, value: np.ndarray) -> tuple[Any, Any, Any]:
         norm = np.sqrt((xx + self.coef0) * (uu + self.coef0))
@@ -136,10 +137,3 @@ def _power(base: np.ndarray, exponent: int) -> np.ndarray:
     for _ in range(exponent - 1):
         result = result * base
     return result
-
-
-def _degree(kernel: Any) -> int:
-    degree = kernel.degree
-    if isinstance(degree, bool) or not isinstance(degree, int | np.integer) or degree < 1:
-        raise ValueError(f"degree must be an integer of at least 1; got {degree!r}.")
-    return int(degree)

@@ -10,14 +10,34 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator
 
-FAR = 3.0  # deviations beyond which a robust loss cuts targets for its first guess
+from spkm._parts import Part
+
+FAR = 3.0  # deviations beyond which a robust loss clips targets for its first guess: the usual three-sigma rule
+FORMULAS = ("totals", "value", "directions", "mix", "pointwise", "slope")
+TARGETS = ("real", "signs")
 
 
-class Loss(BaseEstimator):
-    """Base of all losses."""
+class Loss(Part):
+    """Base of all losses.
 
+    ``is_quadratic``, ``is_likelihood`` and ``coupled`` are claims about the formulas: a subclass that writes a formula
+    anew must make them anew.
+    """
+
+    claims = {
+        "is_quadratic": (FORMULAS, False),
+        "is_likelihood": (FORMULAS, False),
+        "coupled": (("totals", "value", "directions", "mix"), True),
+    }
+    #: Whether the loss is the squared error (f - y)^2, so that the best weights for a basis have a closed form.
+    is_quadratic = False
+    #: Whether the loss of a sample is minus the logarithm of its probability.
+    is_likelihood = False
+    #: Whether the gradient of one sample depends on the totals of all samples.
+    coupled = True
+    #: Whether the loss may be used for classes, that is on targets of -1 and +1.
+    for_classes = True
     #: What the targets are: "real" numbers, or "signs" (+1 in the column of the class, -1 elsewhere).
     target = "real"
     #: Whether an affine change of real targets only rescales the loss, so that they may be standardised before a fit.
@@ -26,8 +46,8 @@ class Loss(BaseEstimator):
     robust = False
     #: Whether the loss ignores the length of F; then a penalty on the weights has nothing to balance.
     scale_free = False
-    #: The strength of the RKHS-norm penalty is the first number, or with several outputs the second, over the sum of
-    #: row weights, unless given. Measured.
+    #: Default strength of the RKHS norm times the total weight, for (one, several) outputs. Chosen empirically: 0.2 for
+    #: losses of real targets, and what the table in docs/numbers.md shows for those of classes.
     rkhs_strength = (0.2, 0.2)
 
     def totals(self, Y: np.ndarray, F: np.ndarray, w: np.ndarray) -> np.ndarray:
@@ -61,9 +81,20 @@ class Loss(BaseEstimator):
     def check_target(self, y: np.ndarray) -> None:
         """Raise ValueError if the targets have no meaning under this loss."""
 
+    def for_labels(self, several: bool) -> Loss:
+        """Return the loss for targets where a sample has one class (False) or any number of labels (True)."""
+        return self
+
+    def check(self, argument: str) -> Any:
+        if self.target not in TARGETS:
+            raise ValueError(f"target of {type(self).__name__} must be 'real' or 'signs'; got {self.target!r}.")
+        return super().check(argument)
+
 
 class SumLoss(Loss):
     """A weighted sum over rows: a subclass defines ``pointwise(Y, F)`` and ``slope(Y, F)``, its derivative in F."""
+
+    coupled = False
 
     def pointwise(self, Y: np.ndarray, F: np.ndarray) -> np.ndarray:
         """Return the loss of every entry, (n, m), or of every row, (n, 1)."""

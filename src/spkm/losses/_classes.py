@@ -4,9 +4,14 @@ elsewhere; one column for two classes.
 
 from __future__ import annotations
 
-import numpy as np
-from scipy.special import expit
+from typing import Any
 
+import numpy as np
+from scipy.special import expit, log_expit
+from sklearn.base import clone
+
+from spkm._checks import check_choice
+from spkm._parts import POSITIVE
 from spkm.losses._base import Loss, SumLoss
 
 
@@ -21,10 +26,18 @@ class Log(SumLoss):
     """
 
     target = "signs"
+    is_likelihood = True
     rkhs_strength = (0.03, 0.03)
 
     def __init__(self, columns: str = "classes") -> None:
         self.columns = columns
+
+    def for_labels(self, several: bool) -> Loss:
+        return clone(self).set_params(columns="labels" if several else "classes")
+
+    def check(self, argument: str) -> Any:
+        check_choice(f"columns of {argument}", self.columns, ("classes", "labels"))
+        return super().check(argument)
 
     def pointwise(self, Y: np.ndarray, F: np.ndarray) -> np.ndarray:
         if self._apart(F):
@@ -45,6 +58,15 @@ class Log(SumLoss):
         if F.shape[1] == 1:
             return np.hstack([expit(-F), expit(F)])
         return _softmax(F)
+
+    def log_probabilities(self, F: np.ndarray) -> np.ndarray:
+        """Return the logarithm of :meth:`probabilities`, also where they round to 0 or 1."""
+        if self.columns == "labels":
+            return log_expit(F)
+        if F.shape[1] == 1:
+            return np.hstack([log_expit(-F), log_expit(F)])
+        shifted = F - F.max(axis=1, keepdims=True)
+        return shifted - np.log(np.exp(shifted).sum(axis=1, keepdims=True))
 
     def _apart(self, F: np.ndarray) -> bool:
         """Whether every column is a question of its own."""
@@ -75,6 +97,7 @@ class SmoothHinge(SumLoss):
 
     target = "signs"
     rkhs_strength = (0.1, 0.03)
+    numbers = {"width": POSITIVE}
 
     def __init__(self, width: float = 0.5) -> None:
         self.width = width

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from numbers import Real
+from typing import Any
+
 import numpy as np
 
+from spkm._parts import POSITIVE, Number
 from spkm.losses._base import SumLoss
 
 
 class Squared(SumLoss):
     """Squared error, (f - y)^2."""
+
+    is_quadratic = True
 
     def pointwise(self, Y: np.ndarray, F: np.ndarray) -> np.ndarray:
         return np.square(F - Y)
@@ -28,6 +34,7 @@ class Huber(SumLoss):
     """
 
     robust = True
+    numbers = {"delta": POSITIVE}
 
     def __init__(self, delta: float = 1.0) -> None:
         self.delta = delta
@@ -49,6 +56,8 @@ class EpsilonInsensitive(SumLoss):
     epsilon : float, default=0.1
         Half the width of the tube, in standard deviations of y when an estimator fits.
     """
+
+    numbers = {"epsilon": Number()}
 
     def __init__(self, epsilon: float = 0.1) -> None:
         self.epsilon = epsilon
@@ -73,14 +82,14 @@ class Quantile(SumLoss):
     """
 
     robust = True
+    for_classes = False
+    numbers = {"width": POSITIVE}
 
     def __init__(self, quantile: float = 0.5, width: float = 0.05) -> None:
         self.quantile = quantile
         self.width = width
 
     def pointwise(self, Y: np.ndarray, F: np.ndarray) -> np.ndarray:
-        if not 0 < self.quantile < 1:
-            raise ValueError(f"quantile must lie between 0 and 1; got {self.quantile!r}.")
         r = Y - F
         size = np.abs(r)
         smooth = np.where(size < self.width, 0.5 * (r * r / self.width + self.width), size)
@@ -88,6 +97,11 @@ class Quantile(SumLoss):
 
     def slope(self, Y: np.ndarray, F: np.ndarray) -> np.ndarray:
         return -(self.quantile - 0.5) - 0.5 * np.clip((Y - F) / self.width, -1, 1)
+
+    def check(self, argument: str) -> Any:
+        if not isinstance(self.quantile, Real) or not 0 < self.quantile < 1:
+            raise ValueError(f"quantile of {argument} must lie between 0 and 1; got {self.quantile!r}.")
+        return super().check(argument)
 
 
 class Poisson(SumLoss):
@@ -97,6 +111,7 @@ class Poisson(SumLoss):
     """
 
     standardize_target = False
+    for_classes = False
     _linear_from = 30.0
 
     def pointwise(self, Y: np.ndarray, F: np.ndarray) -> np.ndarray:
@@ -107,7 +122,7 @@ class Poisson(SumLoss):
         return np.exp(np.minimum(F, self._linear_from)) - Y
 
     def predict(self, F: np.ndarray) -> np.ndarray:
-        return np.exp(F)
+        return np.exp(np.minimum(F, self._linear_from))  # the mean under the straight line: exp cannot overflow
 
     def working_target(self, Y: np.ndarray) -> np.ndarray:
         mean = Y.mean(axis=0)

@@ -10,14 +10,14 @@ import numpy as np
 
 from spkm.kernels import Kernel
 from spkm.model import Term
-from spkm.selection._eliminate import Submodel
-from spkm.selection._machine import Machine
+from spkm.problem import Problem
+from spkm.selection._elimination import Submodel
 from spkm.sources import Source
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """A kernel in the race.
+    """A kernel in the supports.
 
     Parameters
     ----------
@@ -26,7 +26,7 @@ class Candidate:
     terms : tuple of Term
         As asked for, with their numbers of vectors; a kernel with a path has a number for its gamma.
     build : callable
-        ``build(source, columns, n_basis)`` returns the :class:`Machine` for a source of the given columns; with as many
+        ``build(source, columns, n_basis)`` returns the :class:`Problem` for a source of the given columns; with as many
         basis vectors in each term, or those asked for where ``n_basis`` is None.
     factors : tuple of float
         Factors on the strength of the RKHS norm that are tried; the elimination uses the last.
@@ -36,7 +36,7 @@ class Candidate:
 
     name: str
     terms: tuple[Term, ...]
-    build: Callable[[Source, np.ndarray, int | None], Machine]
+    build: Callable[[Source, np.ndarray, int | None], Problem]
     factors: tuple[float, ...] = (1.0,)
     sizes: tuple[int, ...] = ()
 
@@ -57,6 +57,10 @@ def only_kernel(terms: tuple[Term, ...]) -> Kernel | None:
     return views[0].kernel if len(views) == 1 and views[0].columns is None else None
 
 
+class StopSearch(Exception):
+    """A callback asks to stop, and there is a choice to keep."""
+
+
 class Start(NamedTuple):
     """First columns: a step of a kernel's path; where ``kernel`` is None those that tell in threes, or all columns."""
 
@@ -74,10 +78,11 @@ class Choice:
     factor: float
     n_units: int
     models: list[Submodel]  # one of each fold
-    losses: np.ndarray  # what the judge says of them
+    losses: np.ndarray  # what the validation says of them
     best: float  # the lowest held-out loss, which a larger model may have
     left_at: list[np.ndarray] = field(default_factory=list)  # of each fold, when units left: the order of their use
     wider: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=int))  # columns that a polish may begin with
     n_basis: int = 0  # 0: that of the candidate
     pruning: float = 0.0  # strength of the l1 penalty on the weights that pruned vectors
     at_edge: tuple[str, ...] = ()  # what was best at an end of its grid
+    stopped: BaseException | None = None  # what ended the search before its time

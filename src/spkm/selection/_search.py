@@ -1,6 +1,6 @@
 """The search for kernel, columns, strength and number of vectors, judged on held-out rows.
 
-1. *Race*: kernels of a dot product run their paths from many columns to few; other kernels start from the columns of
+1. *InitialSupports*: kernels of a dot product run their paths from many columns to few; other kernels start from the columns of
    the best path, and from all columns if these are few. Columns that tell something only in threes are a start, too.
 2. *Eliminate*: from the best point of each, columns leave by what the loss says.
 3. *Pick*: the smallest model as good as the best one, of the kernel with the lowest held-out loss; with a budget of
@@ -17,17 +17,16 @@ together. The decisions are then carried out on all rows.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
 
 from spkm.kernels import Kernel
-from spkm.losses import Log, Loss
-from spkm.selection._choice import Candidate, Choice, Start, only_kernel
-from spkm.selection._confirm import ROWS_FOR_PARAMETER, WEAK, confirm
-from spkm.selection._eliminate import (
+from spkm.losses import Loss
+from spkm.selection._choice import Candidate, Choice, Start, StopSearch, only_kernel
+from spkm.selection._confirmation import ROWS_FOR_PARAMETER, WEAK, confirm
+from spkm.selection._elimination import (
     COARSE,
     FINE,
     FIRST_ITERATIONS,
@@ -38,13 +37,13 @@ from spkm.selection._eliminate import (
     moved,
     with_more,
 )
-from spkm.selection._judge import Fold, Judge
-from spkm.selection._path import has_path
-from spkm.selection._pick import FOR_FEATURES, mean_and_error
-from spkm.selection._race import FEW_COLUMNS, Paths, Race
-from spkm.selection._screen import varies
-from spkm.selection._units import Units
-from spkm.selection._vectors import grow, prune
+from spkm.selection._feature_groups import FeatureGroups
+from spkm.selection._initial_supports import FEW_COLUMNS, InitialSupports, Paths
+from spkm.selection._one_standard_error import FOR_FEATURES, mean_and_error
+from spkm.selection._resize_basis import grow, prune
+from spkm.selection._screening import varies
+from spkm.selection._sparse_path import has_path
+from spkm.selection._validation import Fold, Validation
 from spkm.sources import Source
 from spkm.starts import KMeans, first_theta
 
@@ -62,32 +61,32 @@ class Search:
 
     Parameters
     ----------
-    judge : Judge
+    validation : Validation
         Folds and what held-out rows say.
     candidates : list of Candidate
-        Kernels in the race; among equals the first wins.
-    units : Units
+        Kernels in the supports; among equals the first wins.
+    units : FeatureGroups
         What enters and leaves together.
     max_features : int or None
         Most columns of the model; None keeps all columns and selects nothing.
     fit_intercept : bool
         Whether b is learned.
     on_step : callable, default=None
-        Told of every step by a line of text.
+        Told of every step by a line of text; asks to stop by returning True.
     """
 
     def __init__(
         self,
-        judge: Judge,
+        validation: Validation,
         candidates: list[Candidate],
-        units: Units,
+        units: FeatureGroups,
         max_features: int | None,
         fit_intercept: bool = True,
-        on_step: Callable[[str], None] | None = None,
+        on_step: Callable[[str], bool] | None = None,
     ) -> None:
-        self.judge = judge
-        self.folds = judge.folds
-        self.loss: Loss = judge.loss
+        self.validation = validation
+        self.folds = validation.folds
+        self.loss: Loss = validation.loss
         self.candidates = candidates
         self.units = units
         self.selects = max_features is not None
@@ -99,25 +98,34 @@ class Search:
             varying = np.logical_or.reduce([varies(fold.train) for fold in self.folds])
             useful = self.allowed[varying[self.allowed]]
             self.allowed = units.columns(np.unique(units.label[useful])) if len(useful) else self.allowed
-        self.on_step = on_step or (lambda text: None)
-        self.race = Race(judge, candidates, units, self.allowed, self.selects, fit_intercept, self.on_step)
+        self._tell = on_step or (lambda text: False)
+        self._stop_asked = self._may_stop = False
+        self.supports = InitialSupports(
+            validation, candidates, units, self.allowed, self.selects, fit_intercept, self.on_step
+        )
+
+    def on_step(self, text: str) -> None:
+        """Tell of a step; leave the search if that asks to stop and there is a choice to keep."""
+        self._stop_asked = self._tell(text) or self._stop_asked
+        if self._stop_asked and self._may_stop:
+            raise StopSearch
 
     def run(self) -> Choice:
         """Return the choice."""
-        kernels = self.race.kernels()
-        paths = [self.race.paths(fold, kernels) for fold in self.folds]
+        kernels = self.supports.kernels()
+        paths = [self.supports.paths(fold, kernels) for fold in self.folds]
         choices = [
             self._eliminated(candidate, start, paths)
             for candidate in self.candidates
-            for start in self.race.starts(candidate, paths)
+            for start in self.supports.starts(candidate, paths)
         ]
-        choice = choices[self.judge.simplest([c.losses for c in choices], np.arange(len(choices)))[0]]
+        choice = choices[self.validation.simplest([c.losses for c in choices], np.arange(len(choices)))[0]]
+        self._may_stop = True
         try:
             choice = self._settled(choice)
             return self._grown(choice) if has_path(choice.candidate.kernel) else self._sized(choice)
-        except KeyboardInterrupt:
-            _warn_of_interruption()
-            return choice
+        except (KeyboardInterrupt, StopSearch) as stop:
+            return replace(choice, stopped=stop)
 
     def refit(self, choice: Choice, fold: Fold) -> Submodel:
         """Return the model of the choice on the training rows of ``fold``: the same steps, nothing left to decide."""
@@ -135,8 +143,8 @@ class Search:
     def _refit_by_steps(self, choice: Choice, fold: Fold) -> Submodel:
         """Return the model of the choice, of columns that the folds may not agree on, after the same steps."""
         candidate, kernel = choice.candidate, choice.start.kernel
-        paths: Paths = {} if kernel is None else self.race.paths(fold, [kernel])
-        model = self.race.first(candidate, fold, choice.start, paths, candidate.factors[-1])
+        paths: Paths = {} if kernel is None else self.supports.paths(fold, [kernel])
+        model = self.supports.first(candidate, fold, choice.start, paths, candidate.factors[-1])
         columns = model.columns
         if self.selects:
             model = self._reduced(model, fold, choice.n_units)[-1]
@@ -158,13 +166,17 @@ class Search:
         """
         source, rng = everything.train, everything.rng
         too_few = source.total_weight < ROWS_FOR_PARAMETER * model.model.n_params
-        if too_few or not self._has_likelihood or self._has_budget(choice.candidate.kernel):
+        if (
+            choice.stopped is not None
+            or too_few
+            or not self._has_likelihood
+            or self._has_budget(choice.candidate.kernel)
+        ):
             return choice, model
         try:
             return self._confirmed(choice, model, source, rng)
-        except KeyboardInterrupt:
-            _warn_of_interruption()
-            return choice, model
+        except (KeyboardInterrupt, StopSearch) as stop:
+            return replace(choice, stopped=stop), model
 
     def _confirmed(
         self, choice: Choice, model: Submodel, source: Source, rng: np.random.Generator
@@ -178,7 +190,7 @@ class Search:
         models = [moved(found, fold.train, columns, fold.rng, 1.0 / weaker) for fold in self.folds]
         other = self._judged(replace(choice, n_units=self._count(found)), "confirmation", models)
         other = self._with_strength(other)
-        worse, error = mean_and_error(other.losses - choice.losses, self.judge.weight)
+        worse, error = mean_and_error(other.losses - choice.losses, self.validation.weight)
         if worse > (error if len(columns) < len(model.columns) else 0.0):
             return choice, model
         return other, moved(found, source, columns, rng, other.factor / (choice.factor * weaker))
@@ -186,12 +198,12 @@ class Search:
     @property
     def _has_likelihood(self) -> bool:
         """Whether the loss is minus the logarithm of a probability, and judges by itself."""
-        return self.selects and isinstance(self.loss, Log) and self.judge.scorer is None
+        return self.selects and self.loss.is_likelihood and self.validation.scorer is None
 
     def sequence(self, choice: Choice, fold: Fold) -> list[Submodel]:
         """Return the models of the choice on the training rows of ``fold`` from its first columns down to one unit."""
-        paths: Paths = {} if choice.start.kernel is None else self.race.paths(fold, [choice.start.kernel])
-        first = self.race.first(choice.candidate, fold, choice.start, paths, choice.factor)
+        paths: Paths = {} if choice.start.kernel is None else self.supports.paths(fold, [choice.start.kernel])
+        first = self.supports.first(choice.candidate, fold, choice.start, paths, choice.factor)
         larger = self._with_room(choice, first, fold)
         if self.selects and larger is not first:  # and columns that the vectors of the path had no room for
             larger = with_more(larger, fold.train, self.units, self.allowed, fold.rng)
@@ -207,9 +219,9 @@ class Search:
     def _eliminated(self, candidate: Candidate, start: Start, paths: list[Paths]) -> Choice:
         factor = candidate.factors[-1]
         pairs = zip(self.folds, paths, strict=True)
-        firsts = [self.race.first(candidate, fold, start, of_fold, factor) for fold, of_fold in pairs]
+        firsts = [self.supports.first(candidate, fold, start, of_fold, factor) for fold, of_fold in pairs]
         sequences = self._all_reduced(firsts, 1, COARSE, f"elimination with {candidate.name}")
-        if not sequences[0][0].machine.has_strength:
+        if not sequences[0][0].problem.has_strength:
             factor = 1.0  # there is no strength to multiply, and a report of one would mislead
         return self._picked(Choice(candidate, start, factor, 0, [], np.zeros(0), np.inf), "elimination", sequences)
 
@@ -233,14 +245,14 @@ class Search:
         """
         if not self.selects:
             return [model]
-        unseen = fold.test if self._has_budget(only_kernel(model.machine.terms)) else None
+        unseen = fold.test if self._has_budget(only_kernel(model.problem.terms)) else None
         return eliminate(model, fold.train, self.units, least, self.max_features, fold.rng, ratio, unseen)
 
     @staticmethod
     def _agree(models: list[Submodel]) -> bool:
         """Whether the models of all folds are of the same columns, and the evidence ranks them."""
         columns = models[0].columns
-        return models[0].machine.ranks_columns and all(np.array_equal(m.columns, columns) for m in models)
+        return models[0].problem.ranks_features and all(np.array_equal(m.columns, columns) for m in models)
 
     def _settled(self, choice: Choice) -> Choice:
         """Return the choice after polishes and other strengths, until neither changes it."""
@@ -270,7 +282,7 @@ class Search:
         It is the strongest where the kernel has a path. Of other kernels it is the one next to the default, which was
         measured by accuracy: stronger ones of the same loss are less often right.
         """
-        if not choice.models[0].machine.has_strength:
+        if not choice.models[0].problem.has_strength:
             return choice
         rivals = {choice.factor: choice}
         wanted = [factor for factor in choice.candidate.factors if factor != choice.factor]
@@ -283,7 +295,7 @@ class Search:
             self.on_step(f"strengths with {choice.candidate.name}")
             tried = sorted(rivals)
             price = -np.array(tried) if has_path(choice.candidate.kernel) else np.abs(np.log(tried))
-            best = tried[self.judge.simplest([rivals[factor].losses for factor in tried], price)[0]]
+            best = tried[self.validation.simplest([rivals[factor].losses for factor in tried], price)[0]]
             at_edge = ("strength of the penalty",) if best in (min(rivals), max(rivals)) else ()
             wanted = [best / 10 if best == min(rivals) else best * 10]
             if not at_edge:
@@ -304,7 +316,7 @@ class Search:
                 sequences.append(self._reduced(larger, fold, _half(choice), FINE))
             self.on_step(f"{n_basis} vectors with {choice.candidate.name}")
             rival = self._picked(replace(choice, n_basis=n_basis), "size", sequences)
-            gain, error = mean_and_error(choice.losses - rival.losses, self.judge.weight)
+            gain, error = mean_and_error(choice.losses - rival.losses, self.validation.weight)
             if not gain > BEYOND_CHANCE * error:
                 break
             choice = self._settled(rival)
@@ -324,7 +336,7 @@ class Search:
                 break
         rivals.append(choice)  # vectors may no longer have been added before there were as many
         counts = np.array([rival.n_basis or choice.candidate.n_basis for rival in rivals])
-        chosen = rivals[self.judge.simplest([r.losses for r in rivals], counts)[0]]
+        chosen = rivals[self.validation.simplest([r.losses for r in rivals], counts)[0]]
         return self._pruned(_told_of_most_vectors(chosen))
 
     def _grows(self, rivals: list[Choice]) -> bool:
@@ -340,22 +352,24 @@ class Search:
             models = [prune(model, fold.train, strength, fold.rng) for fold, model in pairs]
             rivals.append(self._judged(replace(choice, pruning=strength), "pruning", models))
         self.on_step(f"pruning with {choice.candidate.name}")
-        return rivals[self.judge.simplest([r.losses for r in rivals], -np.arange(len(rivals)))[0]]
+        return rivals[self.validation.simplest([r.losses for r in rivals], -np.arange(len(rivals)))[0]]
 
     def _judged(self, choice: Choice, stage: str, models: list[Submodel]) -> Choice:
-        losses = self.judge.losses(models)
+        losses = self.validation.losses(models)
         n_features, n_basis = np.mean([(len(m.columns), m.model.n_basis) for m in models], axis=0).tolist()
         what = (choice.candidate.name, stage, choice.factor, n_features, n_basis)
-        return replace(choice, models=models, losses=losses, best=self.judge.record(*what, losses, self.judge.weight))
+        return replace(
+            choice, models=models, losses=losses, best=self.validation.record(*what, losses, self.validation.weight)
+        )
 
     def _anew(
         self, candidate: Candidate, columns: np.ndarray, fold: Fold, n_basis: int | None, factor: float
     ) -> Submodel:
         """Return the candidate fitted on some columns from the start."""
         source = fold.train.columns(columns)
-        machine = candidate.build(source, columns, n_basis).with_factor(factor)
-        theta = first_theta(machine.objective(source, columns), KMeans(), "ridge", fold.rng)
-        return fit_submodel(machine, fold.train, columns, theta, 2 * FIRST_ITERATIONS, fold.rng)
+        problem = candidate.build(source, columns, n_basis).with_factor(factor)
+        theta = first_theta(problem.objective(source, columns), KMeans(), "ridge", fold.rng)
+        return fit_submodel(problem, fold.train, columns, theta, 2 * FIRST_ITERATIONS, fold.rng)
 
     def _picked(self, choice: Choice, stage: str, sequences: list[list[Submodel]]) -> Choice:
         """Return the choice among the numbers of units that the folds' eliminations passed through."""
@@ -373,7 +387,9 @@ class Search:
         if not offers:  # larger groups came in, and more than the budget
             return replace(choice, best=np.inf)
         price = -1 if self._has_budget(choice.candidate.kernel) else 1
-        place, best = self.judge.simplest([offer.losses for offer in offers], price * np.array(sizes), FOR_FEATURES)
+        place, best = self.validation.simplest(
+            [offer.losses for offer in offers], price * np.array(sizes), FOR_FEATURES
+        )
         chosen = offers[place]
         n_units = max(self._count(model) for model in chosen.models)
         larger = [model.columns for model in sequences[0] if self._count(model) >= WIDER * n_units]
@@ -418,10 +434,6 @@ class Search:
 
     def _count(self, model: Submodel) -> int:
         return len(np.unique(self.units.label[model.columns]))
-
-
-def _warn_of_interruption() -> None:
-    warnings.warn("The search was interrupted; its best choice so far is kept.", UserWarning, stacklevel=6)
 
 
 def _told_of_most_vectors(choice: Choice) -> Choice:

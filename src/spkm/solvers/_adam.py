@@ -2,27 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from itertools import islice
+from dataclasses import replace
 
 import numpy as np
 
+from spkm._parts import OPTIONAL_COUNT, Number
 from spkm.objective import Objective
-from spkm.penalties import Evidence
-from spkm.profiled import VariableProjection, can_eliminate_weights
 from spkm.solvers._base import OnIteration, Result, Solver, part_steps
 from spkm.solvers._proximal import proximal_descent
-from spkm.sources import Block, Source
+from spkm.sources import MANY_ROWS, Block
 
-BETA_1, BETA_2, EPSILON = 0.9, 0.99, 1e-8
+BETA_1, BETA_2, EPSILON = 0.9, 0.99, 1e-8  # Kingma and Ba 2015, but for BETA_2 (0.999 there): runs are short
 WARM_UP = 0.05  # share of the steps over which rates rise to their height; from there they fall to zero as a cosine
 PENALTY_EVERY = 8  # steps; penalties change slowly, and k(U, U) costs as much as a small batch
-MANY_ROWS = 2**17  # from here on rows do not fit the cache,
-RUN = 8  # and a batch is made of runs of so many neighbours: reading single rows would take longer than the step
+RATE_ROWS = 1000  # samples whose deviations set the rates
 REPORTS = 50  # how often progress is told
-POLISH = 50  # proximal steps on all rows at the end, where a penalty has no gradient
-FETCHED = 2**18  # entries of X that are read at once
-SPLIT_FROM = 2e7  # multiplications in a step from which its batch is cut in two, for two threads
+POLISH = 50  # proximal steps on all samples at the end, where a penalty has no gradient
+SPLIT_FROM = 2e7  # multiplications in a step from which its batch is cut in two, for two threads; measured
 
 
 class Adam(Solver):
@@ -43,6 +39,15 @@ class Adam(Solver):
         bandwidth.
     """
 
+    needs = ("batches",)
+    numbers = {
+        "max_iter": OPTIONAL_COUNT,
+        "batch_size": OPTIONAL_COUNT,
+        "basis_rate": Number(),
+        "weight_rate": Number(),
+        "metric_rate": Number(),
+    }
+
     def __init__(
         self,
         max_iter: int | None = None,
@@ -56,11 +61,6 @@ class Adam(Solver):
         self.basis_rate = basis_rate
         self.weight_rate = weight_rate
         self.metric_rate = metric_rate
-
-    def refuses(self, objective: Objective) -> str | None:
-        if any(isinstance(p, Evidence) for p in objective.weight_penalties):
-            return "weight_penalty='evidence' needs squared loss and solver='varpro' (or 'auto')."
-        return None
 
     def schedule(self, n_rows: int) -> tuple[int, int]:
         """Return the batch size and the number of steps."""
@@ -81,10 +81,10 @@ class Adam(Solver):
         theta = theta.astype(np.float32)
         slow, fast = np.zeros_like(theta), np.zeros_like(theta)
         trace: list[float] = []
-        running, interrupted, step = 0.0, False, 0
+        running, interrupted, by_signal, step = 0.0, False, False, 0
         penalty, d_penalty = objective.smooth_penalty(theta.astype(np.float64))
         try:
-            for step, block in enumerate(_fetched(source, batch, n_steps, rng), start=1):
+            for step, block in enumerate(source.batches(batch, n_steps, rng, np.float32), start=1):
                 value, gradient = self._loss(objective, block, theta)
                 if step % PENALTY_EVERY == 0:
                     penalty, d_penalty = objective.smooth_penalty(theta.astype(np.float64))
@@ -105,26 +105,27 @@ class Adam(Solver):
                         interrupted = True
                         break
         except KeyboardInterrupt:
-            interrupted = True
+            interrupted = by_signal = True
         n_passes = max(1, round(step * batch / source.n_rows))
-        return self._finished(objective, theta.astype(np.float64), n_passes, interrupted, trace)
+        result = self._finished(objective, theta.astype(np.float64), n_passes, interrupted, trace)
+        result.by_signal = result.by_signal or by_signal
+        return result
 
     @staticmethod
     def _finished(
         objective: Objective, theta: np.ndarray, n_passes: int, interrupted: bool, trace: list[float]
     ) -> Result:
-        if can_eliminate_weights(objective):
-            theta = VariableProjection(objective).complete(theta[objective.model.basis_part])
+        if objective.can_eliminate:
+            theta = objective.eliminated().complete(theta[objective.model.basis_part])
         if not objective.is_smooth and not interrupted:
             # Noise keeps small entries from settling at zero; steps on all rows let them.
             polished = proximal_descent(objective, theta, POLISH, 0.0)
-            return Result(polished.theta, polished.value, n_passes, True, polished.interrupted, trace)
-        return Result(theta, objective.value(theta), n_passes, not interrupted, interrupted, trace)
+            return replace(polished, n_iter=n_passes, converged=True, trace=trace)
+        return Result(theta, objective.value(theta), n_passes, not interrupted, interrupted, trace=trace)
 
     def _rates(self, objective: Objective, rng: np.random.Generator) -> np.ndarray:
         source, model = objective.source, objective.model
-        some = np.sort(rng.choice(source.n_rows, size=min(source.n_rows, 1000), replace=False))
-        X = source.dense(some)
+        X = source.sample(RATE_ROWS, rng).dense()
         steps = []
         for _, view in model.views:
             columns = X if view.columns is None else X[:, view.columns]
@@ -136,7 +137,7 @@ class Adam(Solver):
     @staticmethod
     def _loss(objective: Objective, block: Block, theta: np.ndarray) -> tuple[float, np.ndarray]:
         n, work = len(block.w), block.X.shape[0] * block.X.shape[1] * objective.model.n_basis
-        if work < SPLIT_FROM or len(objective.loss.mix(np.ones((3, 1)))) > 1:
+        if work < SPLIT_FROM or objective.loss.coupled:
             return objective.block_loss(block, theta)
         halves = [slice(0, n // 2), slice(n // 2, n)]
         parts = list(
@@ -152,31 +153,3 @@ def _height(share: float) -> float:
     if share < WARM_UP:
         return share / WARM_UP
     return 0.5 * (1 + np.cos(np.pi * (share - WARM_UP) / (1 - WARM_UP)))
-
-
-def _fetched(source: Source, size: int, n_steps: int, rng: np.random.Generator) -> Iterator[Block]:
-    """Yield the batches; several are read at once, on the source's threads, while steps are made of earlier ones."""
-    together = max(1, FETCHED // (size * source.n_features))
-    batches = _batches(source.n_rows, size, n_steps, rng)
-    groups = iter(lambda: list(islice(batches, together)), [])
-    for X, Y, w, _ in source.each(lambda group: _single_precision(source.take(np.concatenate(group))), groups):
-        for start in range(0, len(w), size):
-            cut = slice(start, start + size)
-            yield Block(X[cut], Y[cut], w[cut] / w[cut].sum(), {})
-
-
-def _batches(n_rows: int, size: int, n_steps: int, rng: np.random.Generator) -> Iterator[np.ndarray]:
-    """Yield the rows of each step: random runs of neighbours (single rows if n is small), all rows in a pass."""
-    run = RUN if size % RUN == 0 and n_rows >= MANY_ROWS else 1
-    size, n_runs = size // run, n_rows // run
-    order, at = rng.permutation(n_runs), 0
-    for _ in range(n_steps):
-        if at + size > n_runs:
-            order, at = rng.permutation(n_runs), 0
-        yield (run * order[at : at + size, None] + np.arange(run)).ravel()
-        at += size
-
-
-def _single_precision(block: Block) -> Block:
-    X, Y, w = (part.astype(np.float32, copy=False) for part in block[:3])
-    return Block(X, Y, w, {})

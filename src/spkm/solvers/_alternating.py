@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from spkm._parts import COUNT, Number
 from spkm.objective import Objective
-from spkm.penalties import Evidence
-from spkm.profiled import VariableProjection, can_eliminate_weights
 from spkm.solvers._base import Monitor, OnIteration, Result, Solver, Stop
 from spkm.solvers._lbfgs import descend
 from spkm.solvers._proximal import proximal_descent
@@ -30,17 +29,13 @@ class Alternating(Solver):
     """
 
     first_weights = "labels"
+    numbers = {"max_iter": COUNT, "tol": Number(), "basis_steps": COUNT, "weight_steps": COUNT}
 
     def __init__(self, max_iter: int = 100, tol: float = 1e-5, basis_steps: int = 5, weight_steps: int = 50) -> None:
         self.max_iter = max_iter
         self.tol = tol
         self.basis_steps = basis_steps
         self.weight_steps = weight_steps
-
-    def refuses(self, objective: Objective) -> str | None:
-        if any(isinstance(p, Evidence) for p in objective.weight_penalties):
-            return "weight_penalty='evidence' needs squared loss and solver='varpro' (or 'auto')."
-        return None
 
     def minimize(
         self, objective: Objective, theta: np.ndarray, rng: np.random.Generator, on_iteration: OnIteration | None = None
@@ -58,13 +53,13 @@ class Alternating(Solver):
         except Stop:
             pass
         except KeyboardInterrupt:
-            monitor.interrupted = True
+            monitor.stop_by_signal()
         return monitor.result()
 
     def _solve_weights(self, objective: Objective, theta: np.ndarray, mask: np.ndarray) -> tuple[np.ndarray, float]:
         before = objective.value(theta)
-        if can_eliminate_weights(objective):
-            solved = VariableProjection(objective).complete(theta[objective.model.basis_part])
+        if objective.can_eliminate:
+            solved = objective.eliminated().complete(theta[objective.model.basis_part])
         elif not objective.has_weight_prox:
             part = objective.model.weights_part
 

@@ -8,11 +8,11 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator
 
+from spkm._parts import Part
 from spkm.objective import Objective
 
-WINDOW = 10  # iterations over which progress is judged
+WINDOW = 10  # iterations over which progress is judged: a single one may stall while L-BFGS rebuilds its memory
 OnIteration = Callable[[int, float], bool]
 
 
@@ -32,6 +32,8 @@ class Result:
         Whether the solver stopped because progress had ended, and not for want of iterations.
     interrupted : bool
         Whether Ctrl-C or a callback stopped it.
+    by_signal : bool
+        Whether it was Ctrl-C.
     trace : list of float
         The objective after each iteration.
     noise : float or None
@@ -43,23 +45,28 @@ class Result:
     n_iter: int
     converged: bool
     interrupted: bool = False
+    by_signal: bool = False
     trace: list[float] = field(default_factory=list)
     noise: float | None = None
 
 
-class Solver(BaseEstimator):
+class Solver(Part):
     """Base of all solvers.
 
-    A subclass states what it cannot do in ``refuses(objective)`` and defines ``minimize(objective, theta, rng,
-    on_iteration)``. ``on_iteration(i, value)`` is told of progress, and asks to stop by returning True.
+    A subclass states in ``needs`` what an objective must offer, see :mod:`spkm.objective`, and defines
+    ``minimize(objective, theta, rng, on_iteration)``. ``on_iteration(i, value)`` is told of progress, and asks to stop
+    by returning True.
     """
 
+    #: What the objective must offer.
+    needs: tuple[str, ...] = ("prox",)
     #: Where first weights come from: a "ridge" regression on the features, or the "labels" of the start points.
     first_weights = "ridge"
 
-    def refuses(self, objective: Objective) -> str | None:
+    def refuses(self, objective: Any) -> str | None:
         """Return why this solver cannot minimise ``objective``, with what to do, or None."""
-        return None
+        missing = [need for need in self.needs if need not in objective.offers]
+        return objective.why_not(missing[0]) if missing else None
 
     def minimize(
         self, objective: Objective, theta: np.ndarray, rng: np.random.Generator, on_iteration: OnIteration | None = None
@@ -87,6 +94,7 @@ class Monitor:
         self.trace = [value]
         self.converged = False
         self.interrupted = False
+        self.by_signal = False
 
     @property
     def n_iter(self) -> int:
@@ -106,9 +114,14 @@ class Monitor:
                 self.converged = True
                 raise Stop
 
+    def stop_by_signal(self) -> None:
+        """Take note of a Ctrl-C."""
+        self.interrupted = self.by_signal = True
+
     def result(self) -> Result:
         """Return what was found."""
-        return Result(self.theta, self.value, max(self.n_iter, 1), self.converged, self.interrupted, self.trace)
+        n_iter = max(self.n_iter, 1)
+        return Result(self.theta, self.value, n_iter, self.converged, self.interrupted, self.by_signal, self.trace)
 
 
 def part_steps(objective: Objective, steps: Any) -> np.ndarray:

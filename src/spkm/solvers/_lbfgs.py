@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import numpy as np
 from scipy.optimize import minimize
 
-from spkm.losses import Squared
+from spkm._parts import COUNT, OPTIONAL_COUNT, Number
 from spkm.objective import Objective
-from spkm.penalties import Evidence, RKHSNorm, SquaredL2
-from spkm.profiled import EvidenceObjective, ProfiledObjective, VariableProjection
 from spkm.solvers._base import Monitor, OnIteration, Result, Solver, Stop
 from spkm.sources import Source
 
-FINE = 3e-4  # tolerance of a stage of few rows, which costs little
-MEMORY = 20  # pairs of steps and gradients that L-BFGS remembers
+FINE = 3e-4  # tolerance of a stage of few samples, which costs little: the default of VarPro
+MEMORY = 20  # pairs of steps and gradients that L-BFGS remembers: SciPy's 10 took more iterations, 40 as many
 
 
 class LBFGS(Solver):
@@ -31,17 +30,13 @@ class LBFGS(Solver):
         Rows of a first subsample; it grows tenfold from stage to stage until it holds all rows. None starts with all.
     """
 
+    needs = ("gradient",)
+    numbers = {"max_iter": COUNT, "tol": Number(), "first_rows": OPTIONAL_COUNT}
+
     def __init__(self, max_iter: int = 500, tol: float = 1e-3, first_rows: int | None = None) -> None:
         self.max_iter = max_iter
         self.tol = tol
         self.first_rows = first_rows
-
-    def refuses(self, objective: Objective) -> str | None:
-        if any(isinstance(p, Evidence) for p in objective.weight_penalties):
-            return "weight_penalty='evidence' needs squared loss and solver='varpro' (or 'auto')."
-        if not objective.is_smooth:
-            return "it needs penalties with a gradient. Use solver='proximal'."
-        return None
 
     def minimize(
         self, objective: Objective, theta: np.ndarray, rng: np.random.Generator, on_iteration: OnIteration | None = None
@@ -76,6 +71,15 @@ class VarPro(Solver):
         matter of time: the evidence of few rows leads to better vectors than that of many, as its trace term is larger.
     """
 
+    needs = ("elimination",)
+    numbers = {
+        "max_iter": COUNT,
+        "tol": Number(),
+        "basis_rows": OPTIONAL_COUNT,
+        "polish": Number(0, integer=True),
+        "first_rows": OPTIONAL_COUNT,
+    }
+
     def __init__(
         self,
         max_iter: int = 500,
@@ -90,40 +94,25 @@ class VarPro(Solver):
         self.first_rows = first_rows
         self.polish = polish
 
-    def refuses(self, objective: Objective) -> str | None:
-        if not isinstance(objective.loss, Squared):
-            return "it eliminates the weights of a squared loss only. Use solver='lbfgs', or loss='squared'."
-        if (
-            not all(isinstance(p, RKHSNorm | SquaredL2 | Evidence) for p in objective.weight_penalties)
-            or not objective.is_profilable
-        ):
-            return (
-                "it needs weight_penalty 'rkhs', 'l2', 'evidence' or None and a smooth basis_penalty. "
-                "Use solver='proximal'."
-            )
-        evidence = any(isinstance(p, Evidence) for p in objective.weight_penalties)
-        if evidence and any(view.metric != "fixed" and not view.kernel.stationary for _, view in objective.model.views):
-            return "weight_penalty='evidence' learns bandwidths of stationary kernels only. Use learn_bandwidth=False."
-        return None
-
     def minimize(
-        self, objective: Objective, theta: np.ndarray, rng: np.random.Generator, on_iteration: OnIteration | None = None
+        self, objective: Any, theta: np.ndarray, rng: np.random.Generator, on_iteration: OnIteration | None = None
     ) -> Result:
         source = objective.source
         partial = self.basis_rows is not None and self.basis_rows < source.n_rows
         if partial:
-            source = source.subset(np.sort(rng.choice(source.n_rows, size=self.basis_rows, replace=False)))
-        phi = profile(objective).start(theta)
+            source = source.sample(self.basis_rows, rng)
+        whole = objective.eliminated()
+        phi = whole.start(theta)
         for stage in stages(source, self.first_rows, rng):
-            profiled = profile(objective.on(stage))
+            profiled = objective.on(stage).eliminated()
             tol = self.tol if stage is source else min(self.tol, FINE)
             result = descend(profiled.value_and_gradient, phi, self.max_iter, tol, on_iteration)
             phi = result.theta
             if result.interrupted:
                 break
-        result.theta = profile(objective).complete(phi)
-        if isinstance(profiled, EvidenceObjective):
-            result.noise = profiled.noise(phi)
+        result.theta = whole.complete(phi)
+        if "gradient" not in objective.offers:  # the evidence has no joint form to polish, but its noise was learned
+            result.noise = whole.noise(phi)
             return result
         if partial:
             result.value = objective.value(result.theta)  # not that of the subsample
@@ -137,20 +126,11 @@ class VarPro(Solver):
 
 
 def stages(source: Source, first_rows: int | None, rng: np.random.Generator) -> Iterator[Source]:
-    """Yield random subsets of the rows, each ten times the one before, and at last all rows."""
-    size = first_rows or source.n_rows
-    order = rng.permutation(source.n_rows) if size < source.n_rows else None
-    while order is not None and size < source.n_rows:
-        yield source.subset(np.sort(order[:size]))
-        size *= 10
-    yield source
-
-
-def profile(objective: Objective) -> ProfiledObjective:
-    """Return the objective with its weights eliminated."""
-    if any(isinstance(p, Evidence) for p in objective.weight_penalties):
-        return EvidenceObjective(objective)
-    return VariableProjection(objective)
+    """Yield random samples, each ten times the one before and holding it, and at last the source itself."""
+    sizes = [first_rows or source.n_rows]
+    while sizes[-1] < source.n_rows:
+        sizes.append(10 * sizes[-1])
+    yield from source.samples(sizes, rng)
 
 
 def descend(
@@ -196,5 +176,5 @@ def descend(
     except Stop:
         pass
     except KeyboardInterrupt:
-        monitor.interrupted = True
+        monitor.stop_by_signal()
     return monitor.result()

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
+from spkm._parts import COUNT, Number
 from spkm.objective import Objective
-from spkm.penalties import Evidence
-from spkm.profiled import VariableProjection, can_eliminate_weights
 from spkm.solvers._base import Monitor, OnIteration, Result, Solver, Stop, part_dots, part_steps
 
 
@@ -28,21 +29,16 @@ class Proximal(Solver):
     Wright, Nowak, Figueiredo: Sparse reconstruction by separable approximation, IEEE Trans. Signal Processing 57, 2009.
     """
 
+    numbers = {"max_iter": COUNT, "tol": Number()}
+
     def __init__(self, max_iter: int = 2000, tol: float = 1e-4) -> None:
         self.max_iter = max_iter
         self.tol = tol
 
-    def refuses(self, objective: Objective) -> str | None:
-        if any(isinstance(p, Evidence) for p in objective.weight_penalties):
-            return (
-                "weight_penalty='evidence' needs squared loss, a smooth basis_penalty and solver='varpro' (or 'auto')."
-            )
-        return None
-
     def minimize(
         self, objective: Objective, theta: np.ndarray, rng: np.random.Generator, on_iteration: OnIteration | None = None
     ) -> Result:
-        if not can_eliminate_weights(objective):
+        if not objective.can_eliminate:
             return proximal_descent(objective, theta, self.max_iter, self.tol, on_iteration)
         eliminated = WithoutWeights(objective)
         result = proximal_descent(eliminated, theta, self.max_iter, self.tol, on_iteration)
@@ -50,14 +46,16 @@ class Proximal(Solver):
         return result
 
 
-class WithoutWeights(Objective):
+class WithoutWeights:
     """An objective of squared loss whose weights are always the best for the basis; theta's own are ignored."""
 
     def __init__(self, objective: Objective) -> None:
-        super().__init__(objective.model, objective.loss, objective.source, objective.basis_penalties, None)
-        self.profiled = VariableProjection(objective)
+        self.model = objective.model
+        self.profiled = objective.eliminated()
+        self.penalty, self.prox = objective.penalty, objective.prox
 
     def value_and_gradient(self, theta: np.ndarray) -> tuple[float, np.ndarray]:
+        """Return the smooth part and its gradient."""
         part = self.model.basis_part
         value, slope = self.profiled.value_and_gradient(theta[part])
         gradient = np.zeros(self.model.n_params)
@@ -66,7 +64,7 @@ class WithoutWeights(Objective):
 
 
 def proximal_descent(
-    objective: Objective,
+    objective: Any,
     theta: np.ndarray,
     max_iter: int,
     tol: float,
@@ -116,5 +114,5 @@ def proximal_descent(
     except Stop:
         pass
     except KeyboardInterrupt:
-        monitor.interrupted = True
+        monitor.stop_by_signal()
     return monitor.result()

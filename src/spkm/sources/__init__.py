@@ -1,12 +1,14 @@
-"""Rows in blocks, scaled on the way, on all cores."""
+"""Samples in blocks, scaled on the way, on all cores."""
 
-from spkm.sources._array import ArraySource
-from spkm.sources._base import Block, Source, one_blas_thread
+from spkm.sources._array import MANY_ROWS, ArraySource
+from spkm.sources._base import Block, Source
 from spkm.sources._pairs import PairSource, PairTable
 from spkm.sources._rows import distinct_rows, merged_rows, pick_rows
 from spkm.sources._scaling import Scaling, fit_scaling
+from spkm.sources._threads import n_threads, one_blas_thread
 
 __all__ = [
+    "MANY_ROWS",
     "ArraySource",
     "Block",
     "PairSource",
@@ -16,6 +18,7 @@ __all__ = [
     "distinct_rows",
     "fit_scaling",
     "merged_rows",
+    "n_threads",
     "one_blas_thread",
     "pick_rows",
 ]

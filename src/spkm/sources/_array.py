@@ -1,34 +1,42 @@
-"""Rows in memory, in a memory map or in a CSR matrix: anything that can be sliced by rows."""
+"""Samples in memory, in a memory map or in a CSR matrix: anything that can be sliced by rows."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from copy import copy
+from itertools import islice
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
-from spkm.sources._base import Block, Source
+from spkm.sources._base import Block, Source, rows_per_block
 from spkm.sources._rows import SMALL, pick_rows
 from spkm.sources._scaling import Scaling
 
-# Scaled rows of fewer than SMALL entries are kept; of more, blocks are scaled whenever they are read.
+# Scaled samples of fewer than SMALL entries are kept; of more, blocks are scaled whenever they are read.
+MANY_ROWS = 2**17  # from here on samples do not fit the cache,
+RUN = 8  # and a batch is made of runs of so many neighbours: reading single rows would take longer than the step
+FETCHED = 2**18  # entries of X that are read at once for batches
 
 
 class ArraySource(Source):
-    """Rows of an array.
+    """Samples of an array.
 
     Parameters
     ----------
     X : ndarray or CSR of shape (n, d)
-        Rows, float32 or float64; never changed, and copied only if small and scaled.
+        Samples, float32 or float64; never changed, and copied only if small and scaled.
     Y : ndarray of shape (n, m), default=None
         Targets.
     weight : ndarray of shape (n,), default=None
-        Weights of the rows, not yet summing to one.
+        Weights of the samples, not yet summing to one.
     scaling : Scaling, default=None
         Applied to every block.
+
+    Attributes
+    ----------
+    Y, w : ndarray of shapes (n, m), (n, 1)
+        Targets and weights of all samples; the weights sum to one.
     """
 
     def __init__(
@@ -48,12 +56,47 @@ class ArraySource(Source):
         self.w = (weight / self.total_weight).astype(self.dtype)[:, None]
         self._caches: dict[tuple[int, int], dict] = {}
 
-    def block(self, start: int, stop: int) -> Block:
+    def pieces(self, width: int) -> Sequence[tuple[int, int]]:
+        size = rows_per_block(self.n_features, width)
+        return [(i, min(i + size, self.n_rows)) for i in range(0, self.n_rows, size)]
+
+    def load(self, piece: tuple[int, int]) -> Block:
+        start, stop = piece
         rows = self.X[start:stop]
         X = rows if self.scaling is None else self.scaling(rows)
-        return Block(X, self.Y[start:stop], self.w[start:stop], self._caches.setdefault((start, stop), {}))
+        return Block(X, self.Y[start:stop], self.w[start:stop], self._caches.setdefault(piece, {}))
 
-    def take(self, rows: np.ndarray) -> Block:
+    def samples(self, sizes: Sequence[int], rng: np.random.Generator) -> Iterator[ArraySource]:
+        if sizes[0] >= self.n_rows:
+            yield from (self for _ in sizes)
+            return
+        order = rng.permutation(self.n_rows) if len(sizes) > 1 else rng.choice(self.n_rows, sizes[0], replace=False)
+        for size in sizes:
+            yield self if size >= self.n_rows else self.subset(np.sort(order[:size]))
+
+    def batches(self, size: int, n_steps: int, rng: np.random.Generator, dtype: Any) -> Iterator[Block]:
+        # Several are read at once, on the source's threads, while steps are made of earlier ones.
+        together = max(1, FETCHED // (size * self.n_features))
+        batches = self._batch_rows(size, n_steps, rng)
+        groups = iter(lambda: list(islice(batches, together)), [])
+        for block in self.each(lambda group: self._take(np.concatenate(group)), groups):
+            X, Y, w = (part.astype(dtype, copy=False) for part in block[:3])
+            for start in range(0, len(w), size):
+                cut = slice(start, start + size)
+                yield Block(X[cut], Y[cut], w[cut] / w[cut].sum(), {})
+
+    def _batch_rows(self, size: int, n_steps: int, rng: np.random.Generator) -> Iterator[np.ndarray]:
+        """Yield the rows of each step: random runs of neighbours (single rows if n is small), all rows in a pass."""
+        run = RUN if size % RUN == 0 and self.n_rows >= MANY_ROWS else 1
+        size, n_runs = size // run, self.n_rows // run
+        order, at = rng.permutation(n_runs), 0
+        for _ in range(n_steps):
+            if at + size > n_runs:
+                order, at = rng.permutation(n_runs), 0
+            yield (run * order[at : at + size, None] + np.arange(run)).ravel()
+            at += size
+
+    def _take(self, rows: np.ndarray) -> Block:
         """Return the given rows with their weights made to sum to one."""
         X = self.X[rows]
         w = self.w[rows]
@@ -62,27 +105,27 @@ class ArraySource(Source):
     def subset(self, rows: np.ndarray) -> ArraySource:
         """Return a source of the given rows, on the same threads."""
         weight = self.w[rows, 0] * self.total_weight
-        part = type(self)(self._picked(rows), self.Y[rows], weight, self.scaling)
-        part._pool, part._n_threads = self._pool, self._n_threads
-        return part
+        return self._like(self._picked(rows), self.Y[rows], weight, self.scaling)
 
     def _picked(self, rows: np.ndarray) -> Any:
         return pick_rows(self.X, rows)
 
     def columns(self, columns: np.ndarray) -> ArraySource:
-        """Return a source of the given columns, on the same threads."""
         scaling = None if self.scaling is None else self.scaling.columns(columns)
-        part = type(self)(self.X[:, columns], self.Y, self.w[:, 0] * self.total_weight, scaling)
+        return self._like(self.X[:, columns], self.Y, self.w[:, 0] * self.total_weight, scaling)
+
+    def _like(self, X: Any, Y: np.ndarray, weight: np.ndarray, scaling: Scaling | None) -> ArraySource:
+        part = type(self)(X, Y, weight, scaling)
         part._pool, part._n_threads = self._pool, self._n_threads
         return part
 
-    def with_targets(self, function: Callable[[np.ndarray], np.ndarray]) -> ArraySource:
-        """Return the same rows with ``function`` applied to their targets."""
+    def encoded(self, function: Callable[[np.ndarray], np.ndarray]) -> ArraySource:
         other = copy(self)
         other.Y = function(self.Y)
         return other
 
-    def dense(self, rows: np.ndarray) -> np.ndarray:
-        """Return the given rows as a dense array: for start points and heuristics, on few rows."""
-        X = self.take(rows).X
-        return X.toarray() if sparse.issparse(X) else np.asarray(X)
+    def dense(self) -> np.ndarray:
+        """Return all samples as a dense array: for start points and heuristics, on few samples."""
+        rows = self.X[:]
+        X = rows if self.scaling is None else self.scaling(rows)
+        return X.toarray() if hasattr(X, "toarray") else np.asarray(X)

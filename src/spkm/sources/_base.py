@@ -1,28 +1,32 @@
-"""Rows, in blocks: what a fit can do with data, whatever holds them.
+"""Samples, in blocks: what a fit can do with data, whatever holds them.
 
-``reduce`` adds up what a function returns for each block, ``map`` gives the results block by block, ``take`` and
-``subset`` pick rows. Nothing above this layer knows whether rows lie in memory, in a memory map or in a sparse matrix.
+``reduce`` adds up what a function returns for each block, ``map`` gives the results block by block, ``sample`` returns
+some samples in memory and ``batches`` yields small blocks at random. Nothing above this layer knows whether samples lie
+in memory, in a memory map, in a sparse matrix or elsewhere, and nothing asks for a sample by its number. A new kind of
+source defines ``pieces`` and ``load`` (or ``reduce`` and ``map`` themselves), ``sample``, ``batches``, ``columns`` and
+``encoded``. The functions handed to ``reduce`` and ``map`` are those of a module, so that any engine can ship them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from functools import cache, partial
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
-from threadpoolctl import ThreadpoolController
 
-WIDE = 2**14  # entries of a row and what is computed from it
+from spkm.sources._threads import one_blas_thread
+
+WIDE = 2**14  # entries of a sample and what is computed from it
 MAX_TASKS = 64  # blocks are added up in at most this many runs, so that sums do not depend on the number of threads
 
 
 class Block(NamedTuple):
-    """Some rows: X (n, d) dense or CSR, targets Y (n, m), weights w (n, 1); all rows' weights sum to one.
+    """Some samples: X (n, d) dense or CSR, targets Y (n, m), weights w (n, 1); all samples' weights sum to one.
 
-    ``cache`` keeps what depends on these rows alone, such as their norms, from one pass to the next.
+    ``cache`` keeps what depends on these samples alone, such as their norms, from one pass to the next.
     """
 
     X: Any
@@ -30,67 +34,75 @@ class Block(NamedTuple):
     w: np.ndarray
     cache: dict[Any, np.ndarray]
 
+    def columns(self, columns: np.ndarray | None) -> tuple[Any, np.ndarray | None]:
+        """Return some columns, rising, or all (None), and which of these rows each sample is (None: in order)."""
+        table = self.X
+        if hasattr(table, "entities"):  # of pairs: rows of a table that samples share
+            return table.entities(columns)
+        if columns is None:
+            return table, None
+        # Neighbouring columns are looked at where they lie, others are copied block by block.
+        if len(columns) and columns[-1] - columns[0] + 1 == len(columns):
+            return table[:, columns[0] : columns[-1] + 1], None
+        return table[:, columns], None
+
 
 class Source:
-    """Base of all sources: a subclass tells the sizes below and makes the block of a slice."""
+    """Base of all sources."""
 
     n_rows: int
     n_features: int
     n_outputs: int
     dtype: np.dtype
-    #: Targets (n, m) and weights (n, 1) of all rows; the weights sum to one.
-    Y: np.ndarray
-    w: np.ndarray
-    #: Sum of the row weights before they were made to sum to one: the n in strengths that shrink with more rows.
+    #: Sum of the sample weights before they were made to sum to one: the n in strengths that shrink with more samples.
     total_weight: float
 
     _pool: ThreadPoolExecutor | None = None
     _n_threads = 1
 
-    def block(self, start: int, stop: int) -> Block:
-        """Return rows ``start`` to ``stop``."""
+    def pieces(self, width: int) -> Sequence[Any]:
+        """Return what :meth:`load` makes blocks of, for a model of ``width`` basis vectors."""
         raise NotImplementedError
 
-    def take(self, rows: np.ndarray) -> Block:
-        """Return the given rows with their weights made to sum to one."""
+    def load(self, piece: Any) -> Block:
+        """Return a block."""
         raise NotImplementedError
 
-    def subset(self, rows: np.ndarray) -> Source:
-        """Return a source of the given rows, on the same threads."""
+    def sample(self, n_rows: int, rng: np.random.Generator) -> Any:
+        """Return at most ``n_rows`` samples at random, in memory, on the same threads; itself if there are no more."""
+        return next(self.samples([n_rows], rng))
+
+    def samples(self, sizes: Sequence[int], rng: np.random.Generator) -> Iterator[Any]:
+        """Yield samples of rising sizes, each of which holds the one before."""
+        raise NotImplementedError
+
+    def batches(self, size: int, n_steps: int, rng: np.random.Generator, dtype: Any) -> Iterator[Block]:
+        """Yield ``n_steps`` blocks of ``size`` samples at random, whose weights sum to one, in the given precision."""
         raise NotImplementedError
 
     def columns(self, columns: np.ndarray) -> Source:
         """Return a source of the given columns, on the same threads."""
         raise NotImplementedError
 
-    def with_targets(self, function: Callable[[np.ndarray], np.ndarray]) -> Source:
-        """Return the same rows with ``function`` applied to their targets."""
+    def encoded(self, function: Callable[[np.ndarray], np.ndarray]) -> Source:
+        """Return the same samples with ``function`` applied to their targets."""
         raise NotImplementedError
-
-    def dense(self, rows: np.ndarray) -> np.ndarray:
-        """Return the given rows as a dense array: for start points and heuristics, on few rows."""
-        raise NotImplementedError
-
-    def slices(self, width: int) -> list[tuple[int, int]]:
-        """Return the cuts into blocks for a model of ``width`` basis vectors."""
-        size = rows_per_block(self.n_features, width)
-        return [(i, min(i + size, self.n_rows)) for i in range(0, self.n_rows, size)]
 
     def reduce(self, function: Callable[..., tuple], *args: Any, width: int) -> tuple:
         """Return the sums over blocks of the arrays that ``function(block, *args)`` returns, added in a fixed order."""
-        slices = self.slices(width)
-        if len(slices) == 1:  # small fits make thousands of passes, and notice what is done around the one block
-            return tuple(_sum([function(self.block(*slices[0]), *args)]))
-        runs = np.array_split(np.arange(len(slices)), min(len(slices), MAX_TASKS))
+        pieces = self.pieces(width)
+        if len(pieces) == 1:  # small fits make thousands of passes, and notice what is done around the one block
+            return tuple(_sum([function(self.load(pieces[0]), *args)]))
+        runs = np.array_split(np.arange(len(pieces)), min(len(pieces), MAX_TASKS))
 
         def add_run(run: np.ndarray) -> list:
-            return _sum(function(self.block(*slices[i]), *args) for i in run)
+            return _sum(function(self.load(pieces[i]), *args) for i in run)
 
         return tuple(_sum(self.each(add_run, runs)))
 
     def map(self, function: Callable[..., Any], *args: Any, width: int) -> Iterator[Any]:
-        """Yield ``function(block, *args)`` for every block, in the order of rows."""
-        yield from self.each(lambda cut: function(self.block(*cut), *args), self.slices(width))
+        """Yield ``function(block, *args)`` for every block, in the order of samples."""
+        yield from self.each(lambda piece: function(self.load(piece), *args), self.pieces(width))
 
     def each(self, function: Callable[[Any], Any], items: Any) -> Iterator[Any]:
         """Yield ``function(item)`` for every item, in order, on the source's threads and a few items ahead."""
@@ -116,30 +128,12 @@ class Source:
                     pool.shutdown()
 
 
-@contextmanager
-def one_blas_thread() -> Iterator[None]:
-    """Hold BLAS to one thread: on small products its own threads cost more than they bring."""
-    _hold_on_to_memory()
-    with _threadpools().limit(limits=1):
-        yield
-
-
-def _hold_on_to_memory() -> None:
-    """Let the allocator keep the memory of blocks from one to the next.
-
-    The C library of Linux gives arrays above 128 kB back to the system when they are freed, and every page of the next
-    one costs a fault: half of the time of a fit, measured. It raises that bound, up to 32 MB, to the size of the
-    largest array it has seen freed. This one is never written to, so it takes no memory itself.
-    """
-    np.empty(31 * 2**20, dtype=np.uint8)
-
-
 def rows_per_block(n_features: int, width: int) -> int:
-    """Return how many rows make a block: 4,096 to 16,384 were quickest, fewer where they would not fit 32 MB.
+    """Return how many samples make a block: 4,096 to 16,384 were quickest, fewer where they would not fit 32 MB.
 
-    Very wide rows come in blocks of 8 MB: memory, not time, is what they are short of.
+    Very wide samples come in blocks of 8 MB: memory, not time, is what they are short of.
     """
-    entries = n_features + 3 * width  # of a row and what is computed from it
+    entries = n_features + 3 * width  # of a sample and what is computed from it
     if entries > WIDE:
         return max(2**20 // entries, 4)  # several arrays of a block's size exist at a time
     return min(16384, max(2**21 // entries, min(4096, 2**22 // entries), 64))
@@ -165,8 +159,3 @@ def _sum(results: Any) -> list:
             for k, part in enumerate(result):
                 total[k] += part
     return total
-
-
-@cache
-def _threadpools() -> ThreadpoolController:
-    return ThreadpoolController()  # looking the libraries up takes milliseconds: once is enough

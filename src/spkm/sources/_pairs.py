@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from copy import copy
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
 from spkm.sources._array import ArraySource
-from spkm.sources._base import rows_per_block
+from spkm.sources._base import Block, rows_per_block
 from spkm.sources._scaling import Scaling, fit_scaling
 
 PER_VALUE = 25  # columns of an entity that cost a kernel as much as one value of a pair costs the rest; measured
@@ -51,7 +53,7 @@ class PairTable:
             codes.append(code.ravel())
         return PairTable(tables[0], tables[1], np.column_stack(codes))
 
-    def fit_scaling(self, weight: np.ndarray, common: bool) -> Scaling:
+    def scaling(self, weight: np.ndarray, common: bool) -> Scaling:
         """Return the scaling of the weighted pairs, as the table of all columns would have it."""
         parts = []
         for k, table in enumerate((self.left, self.right)):
@@ -83,6 +85,10 @@ class PairTable:
         parts = [table.min(axis=axis) for table in (self.left, self.right) if table.shape[1]]
         return np.concatenate([part.toarray().ravel() if sparse.issparse(part) else part for part in parts])
 
+    def astype(self, dtype: Any, copy: bool = True) -> PairTable:
+        """Return the same pairs of entities in another precision."""
+        return PairTable(self.left.astype(dtype, copy=copy), self.right.astype(dtype, copy=copy), self.pairs)
+
     def toarray(self) -> np.ndarray:
         """Return the table itself, dense: for few rows."""
         parts = [table[self.pairs[:, k]] for k, table in enumerate((self.left, self.right))]
@@ -109,15 +115,16 @@ class PairSource(ArraySource):
     ) -> None:
         super().__init__(X if scaling is None else X.scaled(scaling), Y, weight)
 
-    def slices(self, width: int) -> list[tuple[int, int]]:
+    def pieces(self, width: int) -> Sequence[tuple[int, int]]:
         """Return the cuts into blocks: of so many pairs that the entities' kernels do not cost more than the pairs."""
         entries = sum(table.shape[0] * table.shape[1] for table in (self.X.left, self.X.right))
         size = max(rows_per_block(1, width), min(entries // PER_VALUE, 2**22 // width))
         return [(i, min(i + size, self.n_rows)) for i in range(0, self.n_rows, size)]
 
+    def batches(self, size: int, n_steps: int, rng: np.random.Generator, dtype: Any) -> Iterator[Block]:
+        lighter = copy(self)
+        lighter.X = self.X.astype(dtype, copy=False)  # once, not for every batch
+        yield from ArraySource.batches(lighter, size, n_steps, rng, dtype)
+
     def _picked(self, rows: np.ndarray) -> PairTable:
         return self.X[rows]
-
-    def dense(self, rows: np.ndarray) -> np.ndarray:
-        """Return the given rows as a dense array: for start points and heuristics, on few rows."""
-        return self.X[rows].toarray()

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 
-from spkm.penalties import Evidence, Penalty, RKHSNorm, RowL2
-from spkm.selection._eliminate import FIRST_ITERATIONS, Submodel, fit_submodel
-from spkm.selection._path import FIRST_SIZE
+from spkm.penalties import RowL2
+from spkm.selection._elimination import FIRST_ITERATIONS, Submodel, fit_submodel
+from spkm.selection._sparse_path import FIRST_SIZE
 from spkm.solvers import proximal_descent
 from spkm.sources import Source
 
@@ -17,9 +15,8 @@ ITERATIONS = 200
 
 def prune(model: Submodel, source: Source, strength: float, rng: np.random.Generator) -> Submodel:
     """Return the model without the vectors whose weights an l1 penalty (of their norms over outputs) takes to zero."""
-    machine = model.machine
-    smooth = [_ridge(p, source.total_weight) for p in machine.weight_penalties]
-    penalized = replace(machine, weight_penalties=[*smooth, RowL2(strength)])
+    problem = model.problem
+    penalized = problem.penalized(source.total_weight, RowL2(strength))
     objective = penalized.objective(source.columns(model.columns), model.columns)
     result = proximal_descent(objective, model.theta, ITERATIONS, 1e-4)
     if result.interrupted:
@@ -29,10 +26,10 @@ def prune(model: Submodel, source: Source, strength: float, rng: np.random.Gener
     kept = np.any(old.weights != 0, axis=1)
     if kept.sum() in (0, len(kept)):
         return model
-    of_term = np.split(kept, np.cumsum([term.n_basis for term in machine.terms])[:-1])
-    smaller = machine.with_vectors([int(part.sum()) for part in of_term])
+    of_term = np.split(kept, np.cumsum([term.n_basis for term in problem.terms])[:-1])
+    smaller = problem.with_vectors([int(part.sum()) for part in of_term])
     shrunk, params = smaller.objective(source.columns(model.columns), model.columns).model.zeros()
-    of_view = [part for term, part in zip(machine.terms, of_term, strict=True) for _ in term.views]
+    of_view = [part for term, part in zip(problem.terms, of_term, strict=True) for _ in term.views]
     left = [k for k, part in enumerate(of_view) if part.any()]
     for place, k in enumerate(left):
         params.basis[place][...] = old.basis[k][of_view[k]]
@@ -44,9 +41,9 @@ def prune(model: Submodel, source: Source, strength: float, rng: np.random.Gener
 
 def grow(model: Submodel, source: Source, n_basis: int, rng: np.random.Generator) -> Submodel:
     """Return the model of one term with ``n_basis`` vectors, refitted: those that it has, and new ones of no weight."""
-    machine = model.machine.with_vectors([n_basis])
+    problem = model.problem.with_vectors([n_basis])
     columns = model.columns
-    theta, params = machine.objective(source.columns(columns), columns).model.zeros()
+    theta, params = problem.objective(source.columns(columns), columns).model.zeros()
     old = model.model.unpack(model.theta)
     n_old, n_columns = old.basis[0].shape
     params.basis[0][:n_old] = old.basis[0]
@@ -55,9 +52,4 @@ def grow(model: Submodel, source: Source, n_basis: int, rng: np.random.Generator
     params.log_metric[0][...] = old.log_metric[0]
     params.weights[:n_old] = old.weights
     params.intercept[...] = old.intercept
-    return fit_submodel(machine, source, columns, theta, FIRST_ITERATIONS, rng)
-
-
-def _ridge(penalty: Penalty, n: float) -> Penalty:
-    """Return the RKHS norm that a learned evidence amounts to; other penalties as they are."""
-    return RKHSNorm(2.0 * penalty.noise / n) if isinstance(penalty, Evidence) else penalty
+    return fit_submodel(problem, source, columns, theta, FIRST_ITERATIONS, rng)

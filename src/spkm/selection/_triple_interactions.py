@@ -15,7 +15,7 @@ SHARE = 0.05  # of the targets' variance that a triple must explain: real tables
 FAR = 1.0  # deviations at which columns and targets are cut: a few far rows would decide on the sum of a product
 
 
-def in_threes(X: np.ndarray, T: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray, bool]:
+def triple_interactions(X: np.ndarray, T: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray, bool]:
     """Return the columns of the triples that go most with targets, and whether they do so by more than chance.
 
     Parameters

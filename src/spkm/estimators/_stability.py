@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -14,13 +14,15 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _get_feature_names
 
 from spkm._checks import check_integer, check_real
-from spkm.estimators._base import BaseSPKM
+from spkm.estimators._base import ReadsModel
 from spkm.estimators._multiclass import check_joint
-from spkm.estimators._resolve import generator
-from spkm.estimators._selecting import decided, some_rows
+from spkm.estimators._fitting import Samples
+from spkm.estimators._request import Request, generator
+from spkm.estimators._search_setup import decided, some_rows
 from spkm.penalties import BASIS_PENALTIES
 from spkm.selection import Choice, Fold, Search, Submodel
-from spkm.sources import merged_rows, one_blas_thread, pick_rows
+from spkm.sources import ArraySource, merged_rows, one_blas_thread, pick_rows
+from spkm.targets import Classes
 
 STRENGTHS = np.logspace(-5, -1, 9)  # of a penalty on the basis vectors
 
@@ -106,7 +108,7 @@ class StabilitySelection:
 
 
 def sparsity_path(
-    estimator: BaseSPKM, X: Any, y: Any, *, sample_weight: Any = None, strengths: Any = None
+    estimator: ReadsModel, X: Any, y: Any, *, sample_weight: Any = None, strengths: Any = None
 ) -> SparsityPath:
     """Return the models of an estimator from many features to few, with what held-out rows say of them.
 
@@ -135,7 +137,7 @@ def sparsity_path(
     >>> path.n_features[-3:].tolist(), bool(path.scores.max() > 0.85)
     ([3, 2, 1], True)
     """
-    if not isinstance(estimator, BaseSPKM):
+    if not isinstance(estimator, ReadsModel):
         raise TypeError(f"estimator must be an SPKM estimator; got {type(estimator).__name__}.")
     check_joint("estimator", estimator)
     if estimator.selection is not None:
@@ -148,7 +150,7 @@ def sparsity_path(
 
 
 def stability_selection(
-    estimator: BaseSPKM,
+    estimator: ReadsModel,
     X: Any,
     y: Any,
     *,
@@ -190,23 +192,24 @@ def stability_selection(
     >>> result.probabilities.shape, result.n_features <= 3
     ((8,), True)
     """
-    if not isinstance(estimator, BaseSPKM) or estimator.selection is None:
+    if not isinstance(estimator, ReadsModel) or estimator.selection is None:
         raise ValueError("estimator must be an SPKM estimator with selection='strict'.")
     check_joint("estimator", estimator)
     check_integer("n_pairs", n_pairs, 1)
     if not check_real("threshold", threshold, most=1.0) > 0.5:
         raise ValueError(f"threshold must be above 0.5, or nothing can be said of chance; got {threshold!r}.")
     fitted = clone(estimator)
-    search, rows, choice = _searched(fitted, X, y, sample_weight)
+    request, search, samples, choice = _searched(fitted, X, y, sample_weight)
+    rows = samples[:3]
     rng = generator(random_state)
     counts = np.zeros(rows[0].shape[1])
     chosen = 0
-    with np.errstate(over="ignore", invalid="ignore"), one_blas_thread():
+    with np.errstate(all="ignore"), one_blas_thread():
         for _ in range(n_pairs):
             order = rng.permutation(rows[0].shape[0])
             for half in (order[: len(order) // 2], order[len(order) // 2 :]):
                 part = pick_rows(rows[0], half), rows[1][half], rows[2][half]
-                columns = search.columns_by_themselves(choice, _fold(fitted, part, choice, rng))
+                columns = search.columns_by_themselves(choice, _fold(request, part, choice, rng))
                 counts[columns] += 1
                 chosen = max(chosen, len(columns))
     probabilities = counts / (2 * n_pairs)
@@ -223,21 +226,23 @@ def stability_selection(
     )
 
 
-def _searched(estimator: BaseSPKM, X: Any, y: Any, sample_weight: Any) -> tuple[Search, tuple, Choice]:
-    estimator._check_settings()
-    search, rows = estimator._make_search(X, y, sample_weight, lambda text: None)
-    return search, rows, decided(search)
+def _searched(estimator: Any, X: Any, y: Any, sample_weight: Any) -> tuple[Request, Search, Samples, Choice]:
+    request, _, samples, search = estimator._search(X, y, sample_weight, lambda text: False)
+    if search is None:
+        raise ValueError("y must not be constant: no feature can tell anything of it.")
+    return request, search, samples, decided(search)
 
 
-def _fold(estimator: BaseSPKM, rows: Any, choice: Choice, rng: np.random.Generator) -> Fold:
-    source, scaling = estimator._source(*merged_rows(*rows), choice.candidate.terms)
-    return some_rows(source, scaling, rng)
+def _fold(request: Request, rows: Any, choice: Choice, rng: np.random.Generator) -> Fold:
+    merged = merged_rows(*rows)
+    scaling = replace(request, terms=choice.candidate.terms).scaling_of(merged[0], merged[2])
+    return some_rows(ArraySource(*merged, scaling), scaling, rng)
 
 
-def _strict_path(estimator: BaseSPKM, X: Any, y: Any, sample_weight: Any) -> SparsityPath:
-    search, rows, choice = _searched(estimator, X, y, sample_weight)
-    with np.errstate(over="ignore", invalid="ignore"), one_blas_thread():
-        everything = _fold(estimator, rows, choice, generator(estimator.random_state))
+def _strict_path(estimator: Any, X: Any, y: Any, sample_weight: Any) -> SparsityPath:
+    request, search, samples, choice = _searched(estimator, X, y, sample_weight)
+    with np.errstate(all="ignore"), one_blas_thread():
+        everything = _fold(request, samples[:3], choice, request.rng())
         models = search.sequence(choice, everything)
         of_folds = [search.sequence(choice, fold) for fold in search.folds]
     sizes = [len(model.columns) for model in models]
@@ -246,8 +251,8 @@ def _strict_path(estimator: BaseSPKM, X: Any, y: Any, sample_weight: Any) -> Spa
         at_size = [next((m for m in sequence if len(m.columns) <= size), sequence[-1]) for sequence in of_folds]
         pairs = list(zip(at_size, search.folds, strict=True))
         weights = [fold.test.total_weight for fold in search.folds if fold.test is not None]
-        scores.append(float(np.average([_score(estimator, model, fold) for model, fold in pairs], weights=weights)))
-        losses.append(float(np.average(search.judge.row_losses(at_size), weights=search.judge.row_weight)))
+        scores.append(float(np.average([_score(samples, model, fold) for model, fold in pairs], weights=weights)))
+        losses.append(float(np.average(search.validation.row_losses(at_size), weights=search.validation.row_weight)))
     objectives = np.array([model.objective for model in models])
     fewer = -np.diff(sizes, append=0)
     prices = np.maximum(np.diff(objectives, append=np.inf), 0) / fewer
@@ -263,20 +268,20 @@ def _strict_path(estimator: BaseSPKM, X: Any, y: Any, sample_weight: Any) -> Spa
     )
 
 
-def _score(estimator: Any, model: Submodel, fold: Fold) -> float:
+def _score(samples: Samples, model: Submodel, fold: Fold) -> float:
     """Return accuracy (of labels: the share of rows that have all of them right), or R2 as a mean over outputs."""
     assert fold.test is not None
     F, Y, w = model.predict(fold.test), fold.test.Y, fold.test.w
-    if estimator._task == "classification":
-        is_one_class = Y.shape[1] > 1 and estimator._label_scores is None
+    if model.problem.loss.target == "signs" or hasattr(samples.target, "labels"):
+        is_one_class = Y.shape[1] > 1 and isinstance(samples.target, Classes)
         right = np.argmax(F, axis=1) == np.argmax(Y, axis=1) if is_one_class else np.all((F > 0) == (Y > 0), axis=1)
         return float(w[:, 0] @ right)
-    F = model.machine.loss.predict(F)
+    F = model.problem.loss.predict(F)
     spread = np.sum(w * np.square(Y - np.sum(w * Y, axis=0)), axis=0)
     return float(np.mean(1 - np.sum(w * np.square(Y - F), axis=0) / np.where(spread > 0, spread, 1.0)))
 
 
-def _penalty_path(estimator: BaseSPKM, X: Any, y: Any, sample_weight: Any, strengths: Any) -> SparsityPath:
+def _penalty_path(estimator: ReadsModel, X: Any, y: Any, sample_weight: Any, strengths: Any) -> SparsityPath:
     """Return the path of a penalty on the basis vectors, which leaves every column to a kernel of a distance."""
     strengths = np.asarray(strengths, dtype=np.float64)
     if strengths.ndim != 1 or len(strengths) == 0 or not np.all(np.isfinite(strengths) & (strengths >= 0)):
@@ -292,7 +297,7 @@ def _penalty_path(estimator: BaseSPKM, X: Any, y: Any, sample_weight: Any, stren
         strengths,
         np.array([len(fitted.selected_features_) for fitted in whole]),
         np.array([np.count_nonzero(np.any(np.atleast_2d(fitted.dual_coef_.T) != 0, axis=0)) for fitted in whole]),
-        np.array([fitted._fitted.n_nonzero() for fitted in whole]),
+        np.array([fitted.model_.n_nonzero() for fitted in whole]),
         scores,
         np.full(len(strengths), np.nan),
         np.array([fitted.objective_ for fitted in whole]),
@@ -301,7 +306,7 @@ def _penalty_path(estimator: BaseSPKM, X: Any, y: Any, sample_weight: Any, stren
 
 
 def _warm_fits(
-    estimator: BaseSPKM, X: Any, y: Any, sample_weight: Any, strengths: np.ndarray, rows: np.ndarray | None
+    estimator: ReadsModel, X: Any, y: Any, sample_weight: Any, strengths: np.ndarray, rows: np.ndarray | None
 ) -> Iterator[Any]:
     """Yield copies of an estimator fitted with one strength after another, each going on from the one before."""
     if rows is not None:

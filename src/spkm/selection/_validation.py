@@ -8,8 +8,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from spkm.losses import Loss, Squared
-from spkm.selection._pick import OTHERWISE, mean_and_error, simplest_as_good
+from spkm.losses import Loss
+from spkm.selection._one_standard_error import OTHERWISE, mean_and_error, simplest_as_good
 from spkm.sources import Scaling, Source
 
 FACTORS = 2.0 ** np.arange(-3, 5.5, 0.5)  # tried on the scores before they are judged
@@ -37,7 +37,7 @@ class Fold:
     test_rows: np.ndarray | None = None
 
 
-class Judge:
+class Validation:
     """Held-out losses of models, one of each fold, as one vector over all held-out rows.
 
     Parameters
@@ -114,7 +114,7 @@ def scaled_losses(model: Predictor, source: Source, loss: Loss) -> np.ndarray:
     Of a squared loss it is the absolute errors: a few far rows would make the choice a matter of chance.
     """
     F, Y, w = model.predict(source), source.Y, source.w[:, 0]
-    if isinstance(loss, Squared) and not np.all(np.abs(Y) == 1):
+    if loss.is_quadratic and not np.all(np.abs(Y) == 1):
         return np.abs(Y - F, dtype=np.float64).sum(axis=1)
     if loss.target == "real":
         return row_losses(loss, Y, F)

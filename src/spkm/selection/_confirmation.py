@@ -10,18 +10,20 @@ from __future__ import annotations
 import numpy as np
 from scipy.stats import chi2
 
-from spkm.selection._eliminate import Submodel, shrunk, uses, with_more
-from spkm.selection._units import Units
+from spkm.selection._elimination import Submodel, shrunk, uses, with_more
+from spkm.selection._feature_groups import FeatureGroups
 from spkm.sources import Source
 
 ENTERS = 0.05  # chance that any of the columns outside comes in, if all of them mean nothing
 STAYS = 0.01  # chance that a column inside stays, if it means nothing
-ROWS_FOR_PARAMETER = 10  # at least: with fewer a likelihood is no judge
+ROWS_FOR_PARAMETER = 10  # at least: with fewer a likelihood is no validation
 WEAK = 0.1  # of the default strength of the penalty: shrunken scores hide what a column brings
 ROUNDS = 3
 
 
-def confirm(model: Submodel, source: Source, units: Units, allowed: np.ndarray, rng: np.random.Generator) -> Submodel:
+def confirm(
+    model: Submodel, source: Source, units: FeatureGroups, allowed: np.ndarray, rng: np.random.Generator
+) -> Submodel:
     """Return the model after columns came in and left by the likelihood of the rows of ``source``."""
     first = model.columns
     n_outside = len(units.of(allowed).size) - len(units.of(first).size)
@@ -35,7 +37,7 @@ def confirm(model: Submodel, source: Source, units: Units, allowed: np.ndarray, 
 
 
 def _proven(
-    model: Submodel, source: Source, units: Units, first: np.ndarray, n_outside: int, rng: np.random.Generator
+    model: Submodel, source: Source, units: FeatureGroups, first: np.ndarray, n_outside: int, rng: np.random.Generator
 ) -> Submodel:
     """Return the model without units that may be there by chance; those not there at ``first`` must prove more."""
     while True:

@@ -1,4 +1,4 @@
-"""Where the candidates of a race begin: on columns of a path, on all columns, or on those that tell in threes."""
+"""Where the candidates of a supports begin: on columns of a path, on all columns, or on those that tell in threes."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ import numpy as np
 from spkm.kernels import Kernel, Linear, Polynomial
 from spkm.losses import Loss, Squared
 from spkm.selection._choice import Candidate, Start
-from spkm.selection._eliminate import FIRST_ITERATIONS, Submodel, fit_submodel, with_more
-from spkm.selection._judge import Fold, Judge, scaled_losses
-from spkm.selection._path import PathPoint, has_path, sparse_path
-from spkm.selection._screen import screened
-from spkm.selection._threes import MOST_SEEN, in_threes
-from spkm.selection._units import Units
+from spkm.selection._elimination import FIRST_ITERATIONS, Submodel, fit_submodel, with_more
+from spkm.selection._feature_groups import FeatureGroups
+from spkm.selection._screening import screened
+from spkm.selection._sparse_path import PathPoint, has_path, sparse_path
+from spkm.selection._triple_interactions import MOST_SEEN, triple_interactions
+from spkm.selection._validation import Fold, Validation, scaled_losses
 from spkm.starts import KMeans, first_theta
 
 PATH_STARTS = 3  # random starts of a path that is not convex
@@ -27,16 +27,16 @@ PROPOSERS: tuple[Kernel, ...] = (Linear(gamma=1.0), Polynomial(degree=3, coef0=1
 Paths = dict[Kernel, list[list[PathPoint]]]  # of one fold: of every kernel, one path for each start
 
 
-class Race:
+class InitialSupports:
     """First models of all candidates.
 
     Parameters
     ----------
-    judge : Judge
+    validation : Validation
         Folds and what held-out rows say.
     candidates : list of Candidate
-        Kernels in the race.
-    units : Units
+        Kernels in the supports.
+    units : FeatureGroups
         What enters and leaves together.
     allowed : ndarray of int
         Columns that may be looked at.
@@ -50,15 +50,15 @@ class Race:
 
     def __init__(
         self,
-        judge: Judge,
+        validation: Validation,
         candidates: list[Candidate],
-        units: Units,
+        units: FeatureGroups,
         allowed: np.ndarray,
         selects: bool,
         fit_intercept: bool,
         on_step: Callable[[str], None],
     ) -> None:
-        self.judge = judge
+        self.validation = validation
         self.candidates = candidates
         self.units = units
         self.allowed = allowed
@@ -66,7 +66,7 @@ class Race:
         self.fit_intercept = fit_intercept
         self.on_step = on_step
         # A penalty would shrink the scores of a loss that ignores their length to nothing.
-        self.path_loss: Loss = Squared() if judge.loss.scale_free else judge.loss
+        self.path_loss: Loss = Squared() if validation.loss.scale_free else validation.loss
 
     def kernels(self) -> list[Kernel]:
         """Return the kernels whose paths are needed."""
@@ -75,14 +75,14 @@ class Race:
         own: list[Kernel] = [c.kernel for c in self.candidates if has_path(c.kernel)]
         if all(has_path(c.kernel) or self._learns_relevances(c) for c in self.candidates):
             return own
-        return [*own, *(p for p in PROPOSERS if not any(type(p) is type(k) for k in own))]
+        return [*own, *(p for p in PROPOSERS if not any(p.is_linear == k.is_linear for k in own))]
 
     def paths(self, fold: Fold, kernels: list[Kernel]) -> Paths:
         """Return for each kernel its paths on the rows to fit, one for each start."""
         train = fold.train
         paths: Paths = {}
-        for kernel in sorted(kernels, key=lambda k: not isinstance(k, Linear)):
-            linear = isinstance(kernel, Linear)
+        for kernel in sorted(kernels, key=lambda k: not k.is_linear):
+            linear = kernel.is_linear
             columns = self.allowed
             if not linear:
                 # Of the middle of a path: at its weak end noise is in, at its strong end what counts has left. Its best
@@ -104,7 +104,8 @@ class Race:
 
     def starts(self, candidate: Candidate, paths: list[Paths]) -> list[Start]:
         """Return where a candidate's first columns may come from."""
-        threes = [] if isinstance(candidate.kernel, Linear) or not self._tells_in_threes else [Start(None, 0, True)]
+        linear = candidate.kernel is not None and candidate.kernel.is_linear
+        threes = [] if linear or not self._tells_in_threes else [Start(None, 0, True)]
         return [*self._columns_at_first(candidate, paths), *threes]
 
     def _columns_at_first(self, candidate: Candidate, paths: list[Paths]) -> list[Start]:
@@ -123,13 +124,13 @@ class Race:
     def _tells_in_threes(self) -> bool:
         """Whether products of three columns go with the targets in every fold."""
         few = self.selects and 3 <= len(self.allowed) <= MOST_SEEN
-        return few and all(self._threes(fold)[1] for fold in self.judge.folds)
+        return few and all(self._threes(fold)[1] for fold in self.validation.folds)
 
     def _threes(self, fold: Fold) -> tuple[np.ndarray, bool]:
         """Return the columns whose products in threes go most with the targets, and whether by more than chance."""
         rows = fold.train.columns(self.allowed)
-        X, T = rows.dense(np.arange(rows.n_rows)), self.judge.loss.working_target(rows.Y)
-        columns, certain = in_threes(X, T, rows.w[:, 0] * rows.total_weight)
+        X, T = rows.dense(), self.validation.loss.working_target(rows.Y)
+        columns, certain = triple_interactions(X, T, rows.w[:, 0] * rows.total_weight)
         return self.units.columns(self.units.label[self.allowed[columns]]), certain
 
     def _learns_relevances(self, candidate: Candidate) -> bool:
@@ -137,28 +138,33 @@ class Race:
         if has_path(candidate.kernel) or len(self.allowed) > FEW_COLUMNS_EVIDENCE:
             return False
         some = self.allowed[:10]
-        return candidate.build(self.judge.folds[0].train.columns(some), some, None).has_evidence
+        return candidate.build(self.validation.folds[0].train.columns(some), some, None).evidence is not None
 
     def _best_step(self, kernel: Kernel, paths: list[Paths]) -> tuple[float, int]:
         """Return the lowest held-out loss on a kernel's path and its step; infinity if the path is empty."""
         steps = sorted({point.step for of_fold in paths for run in of_fold[kernel] for point in run})
         best = (np.inf, -1)
         for step in steps:
-            pairs = zip(self.judge.folds, paths, strict=True)
+            pairs = zip(self.validation.folds, paths, strict=True)
             of_folds = [self._point(of_fold[kernel], step, fold) for fold, of_fold in pairs]
             points = [point for point in of_folds if point is not None]
             if len(points) < len(of_folds):
                 continue
             n_features = float(np.mean([len(point.columns) for point in points]))
             what = (type(kernel).__name__.lower(), "path", np.nan, n_features, len(points[0].basis))
-            best = min(best, (self.judge.record(*what, self.judge.row_losses(points), self.judge.row_weight), step))
+            best = min(
+                best,
+                (self.validation.record(*what, self.validation.row_losses(points), self.validation.row_weight), step),
+            )
         return best
 
     def _point(self, runs: list[list[PathPoint]], step: int, fold: Fold) -> PathPoint | None:
         """Return the better of the starts' points at one step, or of their last ones if the paths end before it."""
         points = [p for run in runs for p in run if p.step == step] or [run[-1] for run in runs if run]
         rows = fold.train if fold.test is None else fold.test
-        return min(points, key=lambda p: float(rows.w[:, 0] @ scaled_losses(p, rows, self.judge.loss)), default=None)
+        return min(
+            points, key=lambda p: float(rows.w[:, 0] @ scaled_losses(p, rows, self.validation.loss)), default=None
+        )
 
     def first(self, candidate: Candidate, fold: Fold, start: Start, paths: Paths, factor: float) -> Submodel:
         """Return a candidate fitted on its first columns."""
@@ -167,16 +173,16 @@ class Race:
         if start.threes:
             columns = self._threes(fold)[0]
         source = fold.train.columns(columns)
-        machine = candidate.build(source, columns, None).with_factor(factor)
-        objective = machine.objective(source, columns)
-        if point is not None and candidate.kernel is start.kernel and len(point.basis) == machine.n_basis:
+        problem = candidate.build(source, columns, None).with_factor(factor)
+        objective = problem.objective(source, columns)
+        if point is not None and candidate.kernel is start.kernel and len(point.basis) == problem.n_basis:
             theta, params = objective.model.zeros()
             params.basis[0][...] = point.basis / objective.model.views[0][1].kernel.gamma
             params.weights[...] = point.weights
             params.intercept[...] = point.intercept
         else:
             theta = first_theta(objective, KMeans(), "ridge", fold.rng)
-        first = fit_submodel(machine, fold.train, columns, theta, FIRST_ITERATIONS, fold.rng)
+        first = fit_submodel(problem, fold.train, columns, theta, FIRST_ITERATIONS, fold.rng)
         if not start.threes:
             return first
         # Others may tell something by themselves.

@@ -11,8 +11,8 @@ from spkm.losses import LOSSES, Squared
 from spkm.objective import Objective
 from spkm.penalties import Evidence, RKHSNorm, RowL2
 from spkm.profiled import VariableProjection
-from spkm.selection import Machine, Submodel, _vectors, fit_submodel
-from spkm.selection._vectors import _ridge, grow, prune
+from spkm.selection import Problem, Submodel, _vectors, fit_submodel
+from spkm.selection._resize_basis import _ridge, grow, prune
 from spkm.sources import ArraySource
 from spkm.starts import KMeans, first_theta
 from tests import cases
@@ -30,9 +30,9 @@ def fitted(loss="squared", penalties="rkhs", n_basis=6, m=1, metric="scale"):
     F = np.column_stack([np.exp(-(X[:, 0] ** 2)), X[:, 2]])[:, :m]
     Y = np.where(F > np.median(F), 1.0, -1.0) if loss.target == "signs" else F
     source = ArraySource(X, Y)
-    machine = Machine(cases.one_view(RBF(0.3), n_basis, metric), loss, [], PENALTIES[penalties])
-    theta = first_theta(machine.objective(source.columns(COLUMNS)), KMeans(), "ridge", np.random.default_rng(0))
-    return fit_submodel(machine, source, COLUMNS, theta, 15, np.random.default_rng(0)), source
+    problem = Problem(cases.one_view(RBF(0.3), n_basis, metric), loss, [], PENALTIES[penalties])
+    theta = first_theta(problem.objective(source.columns(COLUMNS)), KMeans(), "ridge", np.random.default_rng(0))
+    return fit_submodel(problem, source, COLUMNS, theta, 15, np.random.default_rng(0)), source
 
 
 @pytest.mark.parametrize("m", [1, 2])
@@ -43,16 +43,16 @@ def test_fewer_vectors_on_the_same_columns(loss, penalties, m):
     strength = 0.1 if penalties == "evidence" and m == 2 else 3e-2
     pruned = prune(model, source, strength, np.random.default_rng(0))
     assert 0 < pruned.model.n_basis < 6
-    assert pruned.machine.n_basis == pruned.model.n_basis
+    assert pruned.problem.n_basis == pruned.model.n_basis
     np.testing.assert_array_equal(pruned.columns, COLUMNS)
     # The penalty that pruned is not part of what is left, and all other settings are.
-    assert not any(isinstance(p, RowL2) for p in pruned.machine.weight_penalties)
-    assert pruned.machine.loss is model.machine.loss and pruned.model.terms[0].views == model.model.terms[0].views
+    assert not any(isinstance(p, RowL2) for p in pruned.problem.weight_penalties)
+    assert pruned.problem.loss is model.problem.loss and pruned.model.terms[0].views == model.model.terms[0].views
     assert np.all(np.isfinite(pruned.predict(source)))
     np.testing.assert_array_equal(model.theta, before)
-    # Vectors that are left are refitted without the shrinkage: the objective is that of the machine.
+    # Vectors that are left are refitted without the shrinkage: the objective is that of the problem.
     if penalties == "rkhs":
-        objective = pruned.machine.objective(source.columns(COLUMNS))
+        objective = pruned.problem.objective(source.columns(COLUMNS))
         assert pruned.objective == pytest.approx(objective.value(pruned.theta), rel=1e-6)
 
 
@@ -70,7 +70,7 @@ def test_a_model_that_needs_all_or_would_lose_all_stays():
 
 def test_copies_of_a_vector_are_not_needed():
     model, source = fitted(n_basis=2, metric="fixed")
-    double = Machine(cases.one_view(RBF(0.3), 4, "fixed"), Squared(), [], [RKHSNorm(1e-3)])
+    double = Problem(cases.one_view(RBF(0.3), 4, "fixed"), Squared(), [], [RKHSNorm(1e-3)])
     theta, params = double.objective(source.columns(COLUMNS)).model.zeros()
     old = model.model.unpack(model.theta)
     params.basis[0][...] = np.vstack([old.basis[0], old.basis[0] + 10])  # far vectors, of no use
@@ -87,15 +87,15 @@ def test_copies_of_a_vector_are_not_needed():
 def test_new_vectors_beside_the_old_ones_do_no_harm(monkeypatch, metric, m):
     model, source = fitted(n_basis=2, m=m, metric=metric)
     larger = grow(model, source, 5, np.random.default_rng(0))
-    assert larger.model.n_basis == larger.machine.n_basis == 5
+    assert larger.model.n_basis == larger.problem.n_basis == 5
     np.testing.assert_array_equal(larger.columns, COLUMNS)
     assert larger.objective < model.objective
     # Before they are fitted they have no weight.
     starts = []
     monkeypatch.setattr(_vectors, "fit_submodel", lambda *args: starts.append(args))
     grow(model, source, 5, np.random.default_rng(0))
-    machine, _, columns, theta = starts[0][:4]
-    start = Submodel(machine, columns, machine.objective(source.columns(columns)).model, theta, 0.0)
+    problem, _, columns, theta = starts[0][:4]
+    start = Submodel(problem, columns, problem.objective(source.columns(columns)).model, theta, 0.0)
     np.testing.assert_allclose(start.predict(source), model.predict(source), rtol=1e-12)
     new = start.model.unpack(theta).basis[0][2:]
     assert np.all(np.linalg.norm(new, axis=1) > 0.05) and len(np.unique(new)) == new.size
@@ -110,8 +110,8 @@ def test_an_interrupt_is_passed_on(monkeypatch):
 
 def test_a_learned_evidence_amounts_to_a_ridge():
     model, source = fitted(penalties="evidence", metric="relevances")
-    ridge = _ridge(model.machine.weight_penalties[0], source.total_weight)
-    objective = replace(model.machine, weight_penalties=[ridge]).objective(source.columns(COLUMNS))
+    ridge = _ridge(model.problem.weight_penalties[0], source.total_weight)
+    objective = replace(model.problem, weight_penalties=[ridge]).objective(source.columns(COLUMNS))
     # The best weights under the one are those of the other.
     np.testing.assert_allclose(
         VariableProjection(objective).complete(model.theta[model.model.basis_part]), model.theta, rtol=1e-6

@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from spkm.selection._units import Units
+from spkm.selection._feature_groups import FeatureGroups
 from spkm.sources import Block, Source
 
 SEEN = 500  # columns
 
 
-def screened(source: Source, units: Units, always: np.ndarray, allowed: np.ndarray) -> np.ndarray:
+def screened(source: Source, units: FeatureGroups, always: np.ndarray, allowed: np.ndarray) -> np.ndarray:
     """Return at most about 500 allowed columns: those of ``always``, and those that go with the targets."""
     if len(allowed) <= SEEN:
         return allowed
@@ -32,7 +32,7 @@ def screened(source: Source, units: Units, always: np.ndarray, allowed: np.ndarr
 def correlations(source: Source) -> np.ndarray:
     """Return for each column the largest |covariance| of a target with x or x^2, over the deviation of x or x^2."""
     mean = source.reduce(_block_mean, width=1)[0]
-    sums = source.with_targets(lambda Y: Y - mean.astype(Y.dtype)).reduce(_block_sums, width=1)[0]
+    sums = source.encoded(lambda Y: Y - mean.astype(Y.dtype)).reduce(_block_sums, width=1)[0]
     x, squares, fourth = sums[:3]
     with_x, with_squares = np.split(np.abs(sums[3:]), 2)
     best = np.zeros(len(x))

@@ -12,14 +12,13 @@ from dataclasses import dataclass
 from typing import TypeGuard
 
 import numpy as np
-from sklearn.base import clone
 
-from spkm.kernels import DotKernel, Kernel, Linear
+from spkm.kernels import Kernel
 from spkm.losses import Loss
 from spkm.model import PreimageModel, Term, View
 from spkm.objective import Objective, cotangent
 from spkm.penalties import GroupL2
-from spkm.selection._units import Units
+from spkm.selection._feature_groups import FeatureGroups
 from spkm.solvers import proximal_descent
 from spkm.sources import Block, Source
 
@@ -53,9 +52,9 @@ class PathPoint:
         return self.kernel(block.X, self.basis) @ self.weights + self.intercept
 
 
-def has_path(kernel: Kernel | None) -> TypeGuard[DotKernel]:
-    """Whether a column that is zero in all basis vectors has left this kernel."""
-    return isinstance(kernel, DotKernel)
+def has_path(kernel: Kernel | None) -> TypeGuard[Kernel]:
+    """Whether a penalty on basis vectors selects the features of this kernel."""
+    return kernel is not None and kernel.has_sparse_path
 
 
 def sparse_path(
@@ -63,14 +62,13 @@ def sparse_path(
     loss: Loss,
     kernel: Kernel,
     n_basis: int,
-    units: Units,
+    units: FeatureGroups,
     fit_intercept: bool,
     rng: np.random.Generator,
 ) -> list[PathPoint]:
     """Return models of one kernel, of gamma 1, along strengths of the penalty, the weakest first."""
-    linear = isinstance(kernel, Linear)
-    if "gamma" in kernel.get_params():
-        kernel = clone(kernel).set_params(gamma=1.0)
+    linear = kernel.is_linear
+    kernel = kernel.with_gamma(1.0)
     steps = _strengths(source, loss)
     m = source.n_outputs
     # Each output needs vectors of its own while signs are fixed.
@@ -101,7 +99,7 @@ def _solve(
     loss: Loss,
     model: PreimageModel,
     theta: np.ndarray,
-    units: Units,
+    units: FeatureGroups,
     strength: float,
     active: np.ndarray,
     grow: bool,

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from spkm.selection import Units, _screen
-from spkm.selection._screen import correlations, screened, varies
+from spkm.selection import FeatureGroups, _screen
+from spkm.selection._screening import correlations, screened, varies
 from spkm.sources import ArraySource, Scaling, fit_scaling
 from spkm.sources import _base as source_module
 from tests import cases
@@ -81,7 +81,7 @@ def test_the_most_correlated_allowed_columns_are_seen(monkeypatch, seen):
     monkeypatch.setattr(_screen, "SEEN", seen)
     source = wide(60)
     allowed = np.setdiff1d(np.arange(60), [0, 3])
-    found = screened(source, Units(60), np.zeros(0, dtype=int), allowed)
+    found = screened(source, FeatureGroups(60), np.zeros(0, dtype=int), allowed)
     strengths = correlations(source)
     np.testing.assert_array_equal(found, np.sort(allowed[np.argsort(-strengths[allowed])[:seen]]))
     assert 7 in found and 0 not in found
@@ -91,17 +91,17 @@ def test_columns_that_are_known_are_always_seen(monkeypatch):
     monkeypatch.setattr(_screen, "SEEN", 10)
     source = wide(60)
     least = np.sort(np.argsort(correlations(source))[:6])
-    found = screened(source, Units(60), least, np.arange(60))
+    found = screened(source, FeatureGroups(60), least, np.arange(60))
     assert set(least) <= set(found) and len(found) == 10
     many = np.arange(20, 40)
-    np.testing.assert_array_equal(screened(source, Units(60), many, np.arange(60)), many)
+    np.testing.assert_array_equal(screened(source, FeatureGroups(60), many, np.arange(60)), many)
     # What is not allowed is not seen, known or not.
-    assert 25 not in screened(source, Units(60), many, np.setdiff1d(np.arange(60), [25]))
+    assert 25 not in screened(source, FeatureGroups(60), many, np.setdiff1d(np.arange(60), [25]))
 
 
 def test_groups_are_seen_as_a_whole(monkeypatch):
     monkeypatch.setattr(_screen, "SEEN", 10)
-    units = Units(60, np.arange(60) // 3)
+    units = FeatureGroups(60, np.arange(60) // 3)
     found = screened(wide(60), units, np.array([30]), np.arange(60))
     assert len(found) == 9 and {0, 1, 2, 6, 7, 8, 30, 31, 32} == set(found)
     monkeypatch.setattr(_screen, "SEEN", 2)
@@ -110,7 +110,7 @@ def test_groups_are_seen_as_a_whole(monkeypatch):
 
 def test_at_most_500_columns_are_seen_and_all_of_a_narrow_table():
     none = np.zeros(0, dtype=int)
-    found = screened(wide(700), Units(700), none, np.arange(700))
+    found = screened(wide(700), FeatureGroups(700), none, np.arange(700))
     assert len(found) == _screen.SEEN == 500 and {0, 7} <= set(found)
     allowed = np.arange(0, 700, 2)
-    np.testing.assert_array_equal(screened(wide(700), Units(700), none, allowed), allowed)
+    np.testing.assert_array_equal(screened(wide(700), FeatureGroups(700), none, allowed), allowed)

@@ -1,4 +1,4 @@
-"""A machine: the objective it makes, copies of it with other strengths, the solver of its refits."""
+"""A problem: the objective it makes, copies of it with other strengths, the solver of its refits."""
 
 import numpy as np
 import pytest
@@ -6,8 +6,8 @@ import pytest
 from spkm.kernels import RBF, Linear
 from spkm.losses import Log, Squared
 from spkm.penalties import L1, Evidence, GroupL2, RKHSNorm, SquaredL2
-from spkm.selection import Machine
-from spkm.selection._machine import refit_solver
+from spkm.problem import refit_solver
+from spkm.selection import Problem
 from spkm.solvers import LBFGS, Proximal, VarPro
 from spkm.sources import ArraySource
 from tests import cases
@@ -20,8 +20,8 @@ def source(loss, m=1):
 @pytest.mark.parametrize("metric", ["fixed", "scale", "relevances"])
 def test_the_objective_is_that_of_its_settings(metric):
     terms = cases.one_view(RBF(0.3), 3, metric)
-    machine = Machine(terms, Log(), [SquaredL2(0.1)], [RKHSNorm(0.05)], 0.2, fit_intercept=False)
-    made = machine.objective(source(Log(), 2))
+    problem = Problem(terms, Log(), [SquaredL2(0.1)], [RKHSNorm(0.05)], 0.2, fit_intercept=False)
+    made = problem.objective(source(Log(), 2))
     by_hand = cases.make_objective(
         RBF(0.3),
         Log(),
@@ -39,18 +39,18 @@ def test_the_objective_is_that_of_its_settings(metric):
 
 
 def test_a_factor_multiplies_the_rkhs_norm_alone():
-    machine = Machine(cases.one_view(RBF(0.3), 3, "fixed"), Log(), [SquaredL2(0.1)], [RKHSNorm(0.05), SquaredL2(0.3)])
-    other = machine.with_factor(10.0)
+    problem = Problem(cases.one_view(RBF(0.3), 3, "fixed"), Log(), [SquaredL2(0.1)], [RKHSNorm(0.05), SquaredL2(0.3)])
+    other = problem.with_factor(10.0)
     assert [p.strength for p in other.weight_penalties] == [0.5, 0.3]
-    assert [p.strength for p in machine.weight_penalties] == [0.05, 0.3]
-    assert other.basis_penalties == machine.basis_penalties
-    evidence = Machine(cases.one_view(RBF(0.3), 3, "fixed"), Squared(), [], [Evidence()])
+    assert [p.strength for p in problem.weight_penalties] == [0.05, 0.3]
+    assert other.basis_penalties == problem.basis_penalties
+    evidence = Problem(cases.one_view(RBF(0.3), 3, "fixed"), Squared(), [], [Evidence()])
     assert evidence.with_factor(10.0).weight_penalties == evidence.weight_penalties
 
 
 def test_strength_and_prior_belong_to_different_penalties():
-    ridge = Machine(cases.one_view(RBF(0.3), 3, "fixed"), Squared(), [], [RKHSNorm(0.1)])
-    evidence = Machine(cases.one_view(RBF(0.3), 3, "relevances"), Squared(), [], [Evidence(noise=0.4)])
+    ridge = Problem(cases.one_view(RBF(0.3), 3, "fixed"), Squared(), [], [RKHSNorm(0.1)])
+    evidence = Problem(cases.one_view(RBF(0.3), 3, "relevances"), Squared(), [], [Evidence(noise=0.4)])
     assert ridge.has_strength and not evidence.has_strength
     other = evidence.with_prior(0.25).weight_penalties[0]
     assert other.prior == 0.25 and other.noise == 0.4 and evidence.weight_penalties[0].prior == Evidence().prior
@@ -58,28 +58,28 @@ def test_strength_and_prior_belong_to_different_penalties():
 
 
 def test_a_guess_of_the_noise_is_for_the_evidence_alone():
-    machine = Machine(cases.one_view(RBF(0.3), 3, "fixed"), Squared(), [], [Evidence(prior=5.0)])
-    assert machine.has_evidence
-    other = machine.with_noise(0.7)
+    problem = Problem(cases.one_view(RBF(0.3), 3, "fixed"), Squared(), [], [Evidence(prior=5.0)])
+    assert problem.has_evidence
+    other = problem.with_noise(0.7)
     assert other.weight_penalties[0].noise == 0.7 and other.weight_penalties[0].prior == 5.0
-    assert machine.weight_penalties[0].noise == Evidence().noise
-    assert machine.with_noise(None) is machine
-    plain = Machine(cases.one_view(RBF(0.3), 3, "fixed"), Squared(), [], [RKHSNorm(0.1)])
+    assert problem.weight_penalties[0].noise == Evidence().noise
+    assert problem.with_noise(None) is problem
+    plain = Problem(cases.one_view(RBF(0.3), 3, "fixed"), Squared(), [], [RKHSNorm(0.1)])
     assert not plain.has_evidence and plain.with_noise(0.7).weight_penalties == plain.weight_penalties
 
 
 @pytest.mark.parametrize(
-    ("machine", "solver"),
+    ("problem", "solver"),
     [
-        (Machine(cases.one_view(RBF(0.3), 3, "scale"), Squared(), [], [RKHSNorm(0.1)]), VarPro),
-        (Machine(cases.one_view(RBF(0.3), 3, "relevances"), Squared(), [], [Evidence()]), VarPro),
-        (Machine(cases.one_view(RBF(0.3), 3, "scale"), Log(), [], [RKHSNorm(0.1)]), LBFGS),
-        (Machine(cases.one_view(Linear(1.0), 3, "fixed"), Squared(), [], [L1(0.1)]), Proximal),
-        (Machine(cases.one_view(Linear(1.0), 3, "fixed"), Log(), [GroupL2(0.1)], []), Proximal),
+        (Problem(cases.one_view(RBF(0.3), 3, "scale"), Squared(), [], [RKHSNorm(0.1)]), VarPro),
+        (Problem(cases.one_view(RBF(0.3), 3, "relevances"), Squared(), [], [Evidence()]), VarPro),
+        (Problem(cases.one_view(RBF(0.3), 3, "scale"), Log(), [], [RKHSNorm(0.1)]), LBFGS),
+        (Problem(cases.one_view(Linear(1.0), 3, "fixed"), Squared(), [], [L1(0.1)]), Proximal),
+        (Problem(cases.one_view(Linear(1.0), 3, "fixed"), Log(), [GroupL2(0.1)], []), Proximal),
     ],
 )
-def test_refits_take_the_solver_that_can(machine, solver):
-    objective = machine.objective(source(machine.loss))
+def test_refits_take_the_solver_that_can(problem, solver):
+    objective = problem.objective(source(problem.loss))
     chosen = refit_solver(objective, 40)
     assert type(chosen) is solver and chosen.max_iter == (20 if solver is VarPro else 40)
     assert refit_solver(objective, 10).max_iter == (15 if solver is VarPro else 10)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from spkm.selection import _threes
-from spkm.selection._threes import bounded, in_threes, residual, triple_scores
+from spkm.selection._triple_interactions import bounded, residual, triple_interactions, triple_scores
 from tests import cases
 
 
@@ -46,14 +46,14 @@ def product_of_three(n, d, seed):
 def test_a_product_of_three_is_found(of):
     for seed in range(5):
         X, product = product_of_three(300, 20, seed)
-        found, certain = in_threes(X, of(product), np.ones(300))
+        found, certain = triple_interactions(X, of(product), np.ones(300))
         assert certain and found.tolist() == [1, 4, 7]
 
 
 def test_one_of_several_targets_is_enough():
     X, product = product_of_three(300, 20, 0)
     noise = np.random.default_rng(1).standard_normal((300, 3))
-    found, certain = in_threes(X, np.hstack([noise, np.sign(product)]), np.ones(300))
+    found, certain = triple_interactions(X, np.hstack([noise, np.sign(product)]), np.ones(300))
     assert certain and found.tolist() == [1, 4, 7]
 
 
@@ -67,45 +67,45 @@ def test_nothing_is_named_where_nothing_is(tails):
             "heavy": lambda size, rng=rng: rng.standard_t(2, size),
             "rare": lambda size, rng=rng: (rng.random(size) < 0.03).astype(float),
         }[tails]
-        n_named += in_threes(draw((200, 20)), draw((200, 1)), np.ones(200))[1]
+        n_named += triple_interactions(draw((200, 20)), draw((200, 1)), np.ones(200))[1]
     assert n_named <= 1
 
 
 def test_effects_of_one_and_two_columns_are_no_product_of_three():
     X, _ = product_of_three(400, 20, 0)
-    assert not in_threes(X, X[:, [0]] + X[:, [1]] * X[:, [2]], np.ones(400))[1]
+    assert not triple_interactions(X, X[:, [0]] + X[:, [1]] * X[:, [2]], np.ones(400))[1]
 
 
 def test_several_products_up_to_a_number_of_columns(monkeypatch):
     X, product = product_of_three(2000, 20, 0)
     both = product + X[:, [2]] * X[:, [4]] * X[:, [9]]
-    assert in_threes(X, both, np.ones(2000))[0].tolist() == [1, 2, 4, 7, 9]
+    assert triple_interactions(X, both, np.ones(2000))[0].tolist() == [1, 2, 4, 7, 9]
     monkeypatch.setattr(_threes, "MOST_TAKEN", 4)
-    assert len(in_threes(X, both, np.ones(2000))[0]) == 3
+    assert len(triple_interactions(X, both, np.ones(2000))[0]) == 3
 
 
 def test_a_small_effect_is_left_alone_however_sure():
     X, product = product_of_three(20_000, 8, 0)
     noise = np.random.default_rng(1).standard_normal(product.shape)
     weight = np.ones(len(X))
-    assert in_threes(X, np.sign(product) + noise, weight)[1]
-    assert not in_threes(X, 0.1 * np.sign(product) + noise, weight)[1]
+    assert triple_interactions(X, np.sign(product) + noise, weight)[1]
+    assert not triple_interactions(X, 0.1 * np.sign(product) + noise, weight)[1]
 
 
 def test_a_line_of_correlated_columns_is_no_product_of_three():
     rng = np.random.default_rng(0)
     X = np.exp(0.5 * (rng.standard_normal((400, 15)) + rng.standard_normal((400, 1))))
-    assert not in_threes(X, np.sign(X[:, [0]] + X[:, [1]] - 2.5), np.ones(400))[1]
+    assert not triple_interactions(X, np.sign(X[:, [0]] + X[:, [1]] - 2.5), np.ones(400))[1]
 
 
 def test_constant_columns_and_targets_are_no_error():
     X, product = product_of_three(300, 20, 0)
     X[:, 3] = 0.1
-    assert in_threes(X, product, np.ones(300))[0].tolist() == [1, 4, 7]
+    assert triple_interactions(X, product, np.ones(300))[0].tolist() == [1, 4, 7]
     assert not bounded(X, np.ones(300))[:, 3].any()
-    assert not in_threes(X, np.full((300, 1), 0.1), np.ones(300))[1]
+    assert not triple_interactions(X, np.full((300, 1), 0.1), np.ones(300))[1]
 
 
 def test_fewer_rows_than_columns_name_nothing():
     X, product = product_of_three(40, 60, 0)
-    assert not in_threes(X, product, np.ones(40))[1]
+    assert not triple_interactions(X, product, np.ones(40))[1]

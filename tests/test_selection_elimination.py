@@ -11,8 +11,8 @@ from sklearn.base import clone
 from spkm.kernels import RBF, Linear, Polynomial
 from spkm.losses import Cosine, Log, Squared
 from spkm.penalties import Evidence, RKHSNorm
-from spkm.selection import Machine, Submodel, Units, _eliminate, fit_submodel, losses_without
-from spkm.selection._eliminate import COARSE, FINE, eliminate, eliminate_together, entering_scores, next_count, shrunk
+from spkm.selection import FeatureGroups, Problem, Submodel, _eliminate, fit_submodel, losses_without
+from spkm.selection._elimination import COARSE, FINE, eliminate, eliminate_together, entering_scores, next_count, shrunk
 from spkm.sources import ArraySource
 from spkm.sources import _base as source_module
 from tests import cases
@@ -32,9 +32,9 @@ def table(loss, n=17, m=1, kind=np.asarray):
 
 def submodel(kernel, loss, metric="fixed", m=1, columns=INSIDE, n_basis=3, **penalties):
     """Return a model of some columns with random parameters."""
-    machine = Machine(cases.one_view(kernel, n_basis, metric), loss, **penalties)
-    model = machine.objective(table(loss, m=m).columns(columns)).model
-    return Submodel(machine, columns, model, cases.random_theta(model), 0.0)
+    problem = Problem(cases.one_view(kernel, n_basis, metric), loss, **penalties)
+    model = problem.objective(table(loss, m=m).columns(columns)).model
+    return Submodel(problem, columns, model, cases.random_theta(model), 0.0)
 
 
 def on_fewer(kernel, kept):
@@ -52,7 +52,7 @@ def loss_after_deletion(current, source, deleted):
     metric = np.broadcast_to(view.factors(params.log_metric[0]), len(current.columns))[kept]
     K = on_fewer(view.kernel, kept)(source.X[:, current.columns[kept]], params.basis[0][:, kept], metric)
     F = K @ params.weights + params.intercept
-    loss = current.machine.loss
+    loss = current.problem.loss
     return loss.value(loss.totals(source.Y, F, source.w))
 
 
@@ -62,12 +62,12 @@ def test_a_column_left_out_is_a_column_deleted(name, metric):
     current = submodel(cases.KERNELS[name], Log(), metric)
     source = table(Log())
     expected = [loss_after_deletion(current, source, [j]) for j in range(4)]
-    np.testing.assert_allclose(losses_without(current, source, Units(4)), expected, rtol=1e-9)
+    np.testing.assert_allclose(losses_without(current, source, FeatureGroups(4)), expected, rtol=1e-9)
     groups = ("a", "b", "a", "c")
     expected = [loss_after_deletion(current, source, columns) for columns in ([0, 2], [1], [3])]
-    np.testing.assert_allclose(losses_without(current, source, Units(4, groups)), expected, rtol=1e-9)
+    np.testing.assert_allclose(losses_without(current, source, FeatureGroups(4, groups)), expected, rtol=1e-9)
     sparse_rows = table(Log(), kind=cases.csr)
-    np.testing.assert_allclose(losses_without(current, sparse_rows, Units(4, groups)), expected, rtol=1e-9)
+    np.testing.assert_allclose(losses_without(current, sparse_rows, FeatureGroups(4, groups)), expected, rtol=1e-9)
 
 
 @pytest.mark.parametrize("name", cases.LOSSES)
@@ -77,7 +77,7 @@ def test_losses_of_every_kind_and_blocks_of_any_size(monkeypatch, name):
     source = table(loss, m=2)
     expected = [loss_after_deletion(current, source, [j]) for j in range(4)]
     monkeypatch.setattr(source_module, "rows_per_block", lambda n_features, width: 5)
-    np.testing.assert_allclose(losses_without(current, table(loss, m=2), Units(4)), expected, rtol=1e-9)
+    np.testing.assert_allclose(losses_without(current, table(loss, m=2), FeatureGroups(4)), expected, rtol=1e-9)
 
 
 @each_kernel_of_any_columns
@@ -95,14 +95,14 @@ def test_predictions_are_those_of_the_columns_alone(name, metric):
 def test_the_least_useful_leaves_first():
     source = table(Log(), n=40)
     first = fit_submodel(
-        Machine(cases.one_view(RBF(0.3), 3, "scale"), Log(), [], [RKHSNorm(1e-3)]),
+        Problem(cases.one_view(RBF(0.3), 3, "scale"), Log(), [], [RKHSNorm(1e-3)]),
         source,
         np.arange(N_COLUMNS),
         submodel(RBF(0.3), Log(), "scale", columns=np.arange(N_COLUMNS)).theta,
         20,
         np.random.default_rng(0),
     )
-    models = eliminate(first, source, Units(N_COLUMNS), 2, N_COLUMNS, np.random.default_rng(0))
+    models = eliminate(first, source, FeatureGroups(N_COLUMNS), 2, N_COLUMNS, np.random.default_rng(0))
     assert models[0] is first
     assert [len(model.columns) for model in models] == [6, 5, 4, 3, 2]
     for before, after in pairwise(models):
@@ -115,11 +115,13 @@ def test_the_least_useful_leaves_first():
 def test_rows_that_no_fit_sees_decide_as_well():
     source, unseen = table(Log(), n=40), ArraySource(cases.rows(9, N_COLUMNS)[::-1], cases.targets(Log(), 9, 1))
     current = submodel(RBF(0.3), Log(), "scale", columns=np.arange(N_COLUMNS))
-    models = eliminate(current, source, Units(N_COLUMNS), 1, N_COLUMNS, np.random.default_rng(0), COARSE, unseen)
+    models = eliminate(
+        current, source, FeatureGroups(N_COLUMNS), 1, N_COLUMNS, np.random.default_rng(0), COARSE, unseen
+    )
     for before, after in pairwise(models):
-        both = sum(losses_without(before, rows, Units(len(before.columns))) for rows in (source, unseen))
+        both = sum(losses_without(before, rows, FeatureGroups(len(before.columns))) for rows in (source, unseen))
         np.testing.assert_array_equal(after.columns, np.delete(before.columns, np.argmin(both)))
-    without = eliminate(current, source, Units(N_COLUMNS), 1, N_COLUMNS, np.random.default_rng(0))
+    without = eliminate(current, source, FeatureGroups(N_COLUMNS), 1, N_COLUMNS, np.random.default_rng(0))
     assert any(a.columns.tolist() != b.columns.tolist() for a, b in zip(models, without, strict=True))
 
 
@@ -128,8 +130,8 @@ def test_the_least_relevant_leaves_first_where_the_evidence_has_learned_relevanc
     source = table(Squared(), n=40)
     everything = np.arange(N_COLUMNS)
     current = submodel(RBF(0.3), Squared(), "relevances", columns=everything, weight_penalties=[Evidence()])
-    first = fit_submodel(current.machine, source, everything, current.theta, 10, np.random.default_rng(0))
-    units = Units(N_COLUMNS, groups)
+    first = fit_submodel(current.problem, source, everything, current.theta, 10, np.random.default_rng(0))
+    units = FeatureGroups(N_COLUMNS, groups)
     models = eliminate(first, source, units, 1, N_COLUMNS, np.random.default_rng(0))
     for before, after in pairwise(models):
         inside = units.of(before.columns)
@@ -144,10 +146,10 @@ def test_models_that_lose_columns_together_lose_the_one_of_the_lowest_mean_log_r
     current = submodel(RBF(0.3), Squared(), "relevances", columns=everything, weight_penalties=[Evidence()])
     rngs = [np.random.default_rng(0), np.random.default_rng(1)]
     firsts = [
-        fit_submodel(current.machine, half, everything, current.theta, 10, rng)
+        fit_submodel(current.problem, half, everything, current.theta, 10, rng)
         for half, rng in zip(halves, rngs, strict=True)
     ]
-    sequences = eliminate_together(firsts, halves, Units(N_COLUMNS), 1, N_COLUMNS, rngs)
+    sequences = eliminate_together(firsts, halves, FeatureGroups(N_COLUMNS), 1, N_COLUMNS, rngs)
     assert [sequence[0] for sequence in sequences] == firsts
     for before, after in pairwise(zip(*sequences, strict=True)):
         logs = np.mean([model.model.unpack(model.theta).log_metric[0] for model in before], axis=0)
@@ -161,26 +163,26 @@ def test_groups_leave_together_and_several_at_a_time_while_there_are_many(monkey
     rng = np.random.default_rng(0)
     X = cases.frozen(rng.standard_normal((30, 12)))
     source = ArraySource(X, np.where(X[:, :1] + X[:, 4:5] > 0, 1.0, -1.0))
-    machine = Machine(cases.one_view(Linear(1.0), 1, "fixed"), Log(), [], [RKHSNorm(1e-2)])
-    start, params = machine.objective(source).model.zeros()
+    problem = Problem(cases.one_view(Linear(1.0), 1, "fixed"), Log(), [], [RKHSNorm(1e-2)])
+    start, params = problem.objective(source).model.zeros()
     params.weights[...] = 1.0
-    first = fit_submodel(machine, source, np.arange(12), start, 20, rng)
+    first = fit_submodel(problem, source, np.arange(12), start, 20, rng)
     monkeypatch.setattr(_eliminate, "next_count", lambda count, ratio: count - 2 if count > 2 else count - 1)
-    models = eliminate(first, source, Units(12, groups), 1, 12, rng)
+    models = eliminate(first, source, FeatureGroups(12, groups), 1, 12, rng)
     assert [len(model.columns) for model in models] == [12, 8, 4, 2]
     for model in models:
         np.testing.assert_array_equal(
             np.isin(np.arange(12), model.columns)[::2], np.isin(np.arange(1, 12, 2), model.columns)
         )
     assert set(models[-2].columns) == {0, 1, 4, 5}
-    assert len(eliminate(models[-1], source, Units(12, groups), 1, 12, rng)) == 1
+    assert len(eliminate(models[-1], source, FeatureGroups(12, groups), 1, 12, rng)) == 1
 
 
 def test_no_fewer_are_kept_than_asked_for(monkeypatch):
     monkeypatch.setattr(_eliminate, "next_count", lambda count, ratio: 1)
     source = table(Squared())
     first = submodel(Linear(1.0), Squared(), n_basis=1, weight_penalties=[RKHSNorm(1e-2)])
-    models = eliminate(first, source, Units(N_COLUMNS), 3, N_COLUMNS, np.random.default_rng(0))
+    models = eliminate(first, source, FeatureGroups(N_COLUMNS), 3, N_COLUMNS, np.random.default_rng(0))
     assert [len(model.columns) for model in models] == [4, 3]
 
 
@@ -188,7 +190,7 @@ def test_a_budget_between_two_numbers_is_one_of_them(monkeypatch):
     monkeypatch.setattr(_eliminate, "next_count", lambda count, ratio: count - 2)
     source = table(Squared())
     first = submodel(Linear(1.0), Squared(), columns=np.arange(N_COLUMNS), n_basis=1, weight_penalties=[RKHSNorm(1e-2)])
-    models = eliminate(first, source, Units(N_COLUMNS), 1, 5, np.random.default_rng(0))
+    models = eliminate(first, source, FeatureGroups(N_COLUMNS), 1, 5, np.random.default_rng(0))
     assert [len(model.columns) for model in models] == [6, 5, 3, 1]
 
 
@@ -207,21 +209,21 @@ def test_numbers_of_units_are_those_that_all_eliminations_share(count, ratio):
 def test_a_fit_does_not_end_above_its_start():
     source = table(Squared())
     current = submodel(RBF(0.3), Squared(), "scale", weight_penalties=[RKHSNorm(1e-3)])
-    objective = current.machine.objective(source.columns(INSIDE))
-    fitted = fit_submodel(current.machine, source, INSIDE, current.theta, 30, np.random.default_rng(0))
+    objective = current.problem.objective(source.columns(INSIDE))
+    fitted = fit_submodel(current.problem, source, INSIDE, current.theta, 30, np.random.default_rng(0))
     assert fitted.objective < objective.value(current.theta)
     assert fitted.objective == pytest.approx(objective.value(fitted.theta), rel=1e-6)
-    assert fitted.noise is None and fitted.machine is current.machine
+    assert fitted.noise is None and fitted.problem is current.problem
 
 
 def test_the_noise_of_the_evidence_goes_with_the_model():
     source = table(Squared(), n=40)
     current = submodel(RBF(0.3), Squared(), "relevances", weight_penalties=[Evidence()])
-    fitted = fit_submodel(current.machine, source, INSIDE, current.theta, 10, np.random.default_rng(0))
-    assert fitted.machine.weight_penalties[0].noise == fitted.noise != current.machine.weight_penalties[0].noise
+    fitted = fit_submodel(current.problem, source, INSIDE, current.theta, 10, np.random.default_rng(0))
+    assert fitted.problem.weight_penalties[0].noise == fitted.noise != current.problem.weight_penalties[0].noise
     smaller = shrunk(fitted, source, np.array([0, 2]), np.random.default_rng(0))
     assert smaller.columns.tolist() == [0, 3] and smaller.noise is not None
-    assert current.machine.weight_penalties[0].noise == Evidence().noise
+    assert current.problem.weight_penalties[0].noise == Evidence().noise
 
 
 @pytest.mark.parametrize("size", [1.0, 1e3, 1e6])
@@ -230,10 +232,10 @@ def test_more_vectors_than_columns_and_next_to_no_noise(noise, size):
     # k(U, U) has no full rank, and the noise that a larger model learned does not make up for it.
     X = cases.rows(30, 3)
     source = ArraySource(X, np.asarray(X[:, [0, 1, 2]]))
-    machine = Machine(cases.one_view(Linear(1.0), 3, "fixed"), Squared(), [], [Evidence()]).with_noise(noise)
-    theta, params = machine.objective(source.columns(np.array([1]))).model.zeros()
+    problem = Problem(cases.one_view(Linear(1.0), 3, "fixed"), Squared(), [], [Evidence()]).with_noise(noise)
+    theta, params = problem.objective(source.columns(np.array([1]))).model.zeros()
     params.basis[0][...] = size * np.array([[-0.4], [0.9], [0.7]])
-    fitted = fit_submodel(machine, source, np.array([1]), theta, 10, np.random.default_rng(0))
+    fitted = fit_submodel(problem, source, np.array([1]), theta, 10, np.random.default_rng(0))
     F = fitted.predict(source)
     assert np.all(np.isfinite(F)) and np.mean((F[:, 1] - X[:, 1]) ** 2) < 0.1 * X[:, 1].var()
 
@@ -248,7 +250,7 @@ def test_the_order_of_columns_does_not_matter(name, metric):
     source = table(Log())
     places = np.array([2, 0, 3, 1])
     model, theta = current.model.on_columns(current.theta, places)
-    other = Submodel(current.machine, INSIDE[places], model, theta, 0.0)
+    other = Submodel(current.problem, INSIDE[places], model, theta, 0.0)
     np.testing.assert_allclose(other.predict(source), current.predict(source), rtol=1e-10, atol=1e-12)
 
 
@@ -259,7 +261,7 @@ def test_columns_that_leave_are_deleted_and_all_else_stays(name, metric):
     source = table(Log())
     kept = np.array([0, 2])
     model, theta = current.model.on_columns(current.theta, kept)
-    other = Submodel(current.machine, INSIDE[kept], model, theta, 0.0)
+    other = Submodel(current.problem, INSIDE[kept], model, theta, 0.0)
     F = other.predict(source)
     assert Log().value(Log().totals(source.Y, F, source.w)) == pytest.approx(
         loss_after_deletion(current, source, [1, 3])
@@ -274,7 +276,7 @@ def test_new_columns_leave_a_kernel_of_a_dot_product_as_it_is(kernel, metric):
     places = np.array([0, -1, 1, 2, -1, 3])
     model, theta = current.model.on_columns(current.theta, places)
     np.testing.assert_array_equal(model.unpack(theta).basis[0][:, [1, 4]], 0)
-    other = Submodel(current.machine, np.arange(N_COLUMNS), model, theta, 0.0)
+    other = Submodel(current.problem, np.arange(N_COLUMNS), model, theta, 0.0)
     np.testing.assert_allclose(other.predict(source), current.predict(source), rtol=1e-10, atol=1e-12)
     if metric == "relevances":
         log_metric, old = model.unpack(theta).log_metric[0], current.model.unpack(current.theta).log_metric[0]
@@ -294,7 +296,7 @@ def normalized(parts, units, outside):
 
 def slopes_by_differences(current, source):
     """Return the derivatives of the loss in every basis entry of all columns; those outside have relevance 1."""
-    old, view, loss = current.model.unpack(current.theta), current.model.terms[0].views[0], current.machine.loss
+    old, view, loss = current.model.unpack(current.theta), current.model.terms[0].views[0], current.problem.loss
     factors = np.ones(N_COLUMNS)
     factors[current.columns] = view.factors(old.log_metric[0])
     U = np.zeros((len(old.weights), N_COLUMNS))
@@ -310,7 +312,7 @@ def slopes_by_differences(current, source):
 
 def squares_asked_for(current, source):
     """Return |covariance| of the rows' slopes with x or x^2, over the deviation of the latter: the largest, (1, d)."""
-    F, loss, share = current.predict(source), current.machine.loss, source.w[:, 0]
+    F, loss, share = current.predict(source), current.problem.loss, source.w[:, 0]
     steps = 1e-6 * np.eye(F.size).reshape(-1, *F.shape)
     slopes = [
         loss.value(loss.totals(source.Y, F + s, source.w)) - loss.value(loss.totals(source.Y, F - s, source.w))
@@ -332,7 +334,7 @@ def test_scores_outside_are_slopes_of_basis_entries_and_of_squares_for_a_polynom
     current = submodel(Polynomial(3, 1.0, 0.4), loss, metric, m, columns=np.array([0, 2]))
     source = table(loss, m=m)
     outside = ~np.isin(np.arange(N_COLUMNS), current.columns)
-    units = Units(N_COLUMNS, groups)
+    units = FeatureGroups(N_COLUMNS, groups)
     found = entering_scores(current, source, units)
     expected = normalized([slopes_by_differences(current, source), squares_asked_for(current, source)], units, outside)
     inside = np.isneginf(expected)
@@ -365,8 +367,8 @@ def test_scores_outside_are_gradients_of_entries_and_relevances(name, metric):
         for r, e in enumerate(t * np.eye(3)):
             of_entries[r, j] = (loss_of(j, w, e) - loss_of(j, w, -e)) / (2 * t * w)
     squares = [squares_asked_for(current, source)] if isinstance(kernel, Polynomial) else []
-    expected = normalized([of_entries, of_relevances, *squares], Units(N_COLUMNS), outside)
-    found = entering_scores(current, source, Units(N_COLUMNS))
+    expected = normalized([of_entries, of_relevances, *squares], FeatureGroups(N_COLUMNS), outside)
+    found = entering_scores(current, source, FeatureGroups(N_COLUMNS))
     np.testing.assert_array_equal(np.isneginf(found), ~outside)
     np.testing.assert_allclose(found[outside], expected[outside], rtol=1e-3)
 
@@ -376,15 +378,17 @@ def test_scores_do_not_depend_on_blocks_or_storage(monkeypatch, name):
     # The slope of the cosine mixes sums over all rows: a block alone does not know them.
     loss = cases.LOSSES[name]
     current = submodel(RBF(0.3), loss, "scale", m=2, columns=np.array([0, 2]))
-    expected = entering_scores(current, table(loss, m=2), Units(N_COLUMNS))
-    np.testing.assert_allclose(entering_scores(current, table(loss, m=2, kind=cases.csr), Units(N_COLUMNS)), expected)
+    expected = entering_scores(current, table(loss, m=2), FeatureGroups(N_COLUMNS))
+    np.testing.assert_allclose(
+        entering_scores(current, table(loss, m=2, kind=cases.csr), FeatureGroups(N_COLUMNS)), expected
+    )
     monkeypatch.setattr(source_module, "rows_per_block", lambda n_features, width: 5)
-    np.testing.assert_allclose(entering_scores(current, table(loss, m=2), Units(N_COLUMNS)), expected)
+    np.testing.assert_allclose(entering_scores(current, table(loss, m=2), FeatureGroups(N_COLUMNS)), expected)
 
 
 def test_nothing_is_outside_a_model_of_all_columns():
     current = submodel(RBF(0.3), Log(), columns=np.arange(N_COLUMNS))
-    assert np.all(np.isneginf(entering_scores(current, table(Log()), Units(N_COLUMNS))))
+    assert np.all(np.isneginf(entering_scores(current, table(Log()), FeatureGroups(N_COLUMNS))))
 
 
 def test_a_column_that_the_loss_asks_for_has_the_highest_score():
@@ -394,5 +398,5 @@ def test_a_column_that_the_loss_asks_for_has_the_highest_score():
     for target, kernel in ((X[:, 4:5], Linear(1.0)), (square, RBF(0.3)), (square, Polynomial(2, 1.0, 1.0))):
         source = ArraySource(X, np.asarray(X[:, :1] + target))
         current = submodel(kernel, Squared(), columns=np.array([0]), weight_penalties=[RKHSNorm(1e-3)])
-        fitted = fit_submodel(current.machine, source, current.columns, current.theta, 20, rng)
-        assert np.argmax(entering_scores(fitted, source, Units(N_COLUMNS))) == 4
+        fitted = fit_submodel(current.problem, source, current.columns, current.theta, 20, rng)
+        assert np.argmax(entering_scores(fitted, source, FeatureGroups(N_COLUMNS))) == 4

@@ -8,8 +8,8 @@ import pytest
 from spkm.kernels import Linear, Polynomial
 from spkm.losses import Log, SquaredHinge
 from spkm.penalties import RKHSNorm
-from spkm.selection import Candidate, Fold, Judge, Machine, Search, Units, fit_submodel
-from spkm.selection._confirm import ENTERS, confirm
+from spkm.selection import Candidate, FeatureGroups, Fold, Problem, Search, Validation, fit_submodel
+from spkm.selection._confirmation import ENTERS, confirm
 from spkm.sources import ArraySource
 from tests import cases
 
@@ -25,15 +25,15 @@ def rows_of(n=400, flipped=0.0, seed=0):
     return cases.frozen(X), cases.frozen(np.where(rng.random((n, 1)) < flipped, -signs, signs))
 
 
-def machine(kernel=None, loss=None, n_basis=1):
-    return Machine(cases.one_view(kernel or Linear(1.0), n_basis, "fixed"), loss or Log(), [], [RKHSNorm(1e-4)])
+def problem(kernel=None, loss=None, n_basis=1):
+    return Problem(cases.one_view(kernel or Linear(1.0), n_basis, "fixed"), loss or Log(), [], [RKHSNorm(1e-4)])
 
 
-FIRM = machine().with_factor(100.0)
+FIRM = problem().with_factor(100.0)
 
 
 def model_on(columns, source, settings=None):
-    settings = settings or machine()
+    settings = settings or problem()
     columns = np.asarray(columns)
     model = settings.objective(source.columns(columns), columns).model
     theta = 0.3 * np.random.default_rng(0).standard_normal(model.n_params)
@@ -43,10 +43,10 @@ def model_on(columns, source, settings=None):
 def confirmed(columns, source, units=None, allowed=None, settings=None):
     allowed = np.arange(D) if allowed is None else allowed
     model = model_on(columns, source, settings)
-    return confirm(model, source, units or Units(D), allowed, np.random.default_rng(0)).columns.tolist()
+    return confirm(model, source, units or FeatureGroups(D), allowed, np.random.default_rng(0)).columns.tolist()
 
 
-@pytest.mark.parametrize("settings", [machine(), machine(Polynomial(2, 1.0, 1.0), n_basis=2)], ids=["line", "square"])
+@pytest.mark.parametrize("settings", [problem(), problem(Polynomial(2, 1.0, 1.0), n_basis=2)], ids=["line", "square"])
 @pytest.mark.parametrize("before", [[1, 4], [1, 4, 7], [1, 2, 4], [1]], ids=str)
 def test_what_is_missing_comes_in_and_noise_leaves(settings, before):
     assert confirmed(before, ArraySource(*rows_of()), settings=settings) == [1, 4, 7]
@@ -59,7 +59,7 @@ def test_columns_that_are_not_allowed_stay_outside():
 
 def test_a_group_comes_in_as_a_whole_and_one_unit_is_always_left():
     source = ArraySource(*rows_of())
-    assert confirmed([0, 1, 4, 5], source, Units(D, np.arange(D) // 2)) == [0, 1, 4, 5, 6, 7]
+    assert confirmed([0, 1, 4, 5], source, FeatureGroups(D, np.arange(D) // 2)) == [0, 1, 4, 5, 6, 7]
     X, Y = rows_of(flipped=0.5)
     assert len(confirmed([0, 2, 3], ArraySource(X, Y))) == 1
 
@@ -80,17 +80,17 @@ def test_a_row_of_weight_two_counts_as_two():
 
 
 def search_of(X, Y, loss, scorer=None, max_features=D, factors=(1.0,)):
-    line = Candidate("linear", cases.one_view(Linear(1.0), 1, "fixed"), lambda *_: machine(loss=loss), factors)
+    line = Candidate("linear", cases.one_view(Linear(1.0), 1, "fixed"), lambda *_: problem(loss=loss), factors)
     half = len(X) // 2
     fold = Fold(ArraySource(X[:half], Y[:half]), ArraySource(X[half:], Y[half:]), np.random.default_rng(0))
-    search = Search(Judge([fold], loss, scorer), [line], Units(D), max_features)
+    search = Search(Validation([fold], loss, scorer), [line], FeatureGroups(D), max_features)
     return search, Fold(ArraySource(X, Y), None, np.random.default_rng(1))
 
 
 def choice_on(search, columns):
     """Return the choice of a search as if it had ended with the given columns."""
     choice = search.run()
-    model = model_on(columns, search.folds[0].train, machine(loss=search.loss))
+    model = model_on(columns, search.folds[0].train, problem(loss=search.loss))
     return search._judged(replace(choice, n_units=len(columns)), "polish", [model])
 
 
@@ -113,7 +113,7 @@ def test_strengths_are_tried_again_on_new_columns():
     choice, model = search.confirmed(strong, strong.models[0], everything)
     assert model.columns.tolist() == [1, 4, 7] and choice.factor < 100
     for found in (model, choice.models[0]):
-        assert found.machine.weight_penalties[0].strength == pytest.approx(1e-4 * choice.factor)
+        assert found.problem.weight_penalties[0].strength == pytest.approx(1e-4 * choice.factor)
 
 
 def test_held_out_rows_may_object():

@@ -12,8 +12,8 @@ from spkm.losses import Huber, Log, Squared, SquaredHinge
 from spkm.model import PreimageModel, Term, View
 from spkm.objective import Objective
 from spkm.penalties import GroupL2
-from spkm.selection import Units, _path, has_path
-from spkm.selection._path import sparse_path
+from spkm.selection import FeatureGroups, _path, has_path
+from spkm.selection._sparse_path import sparse_path
 from spkm.sources import ArraySource
 from tests import cases
 
@@ -56,7 +56,7 @@ def product_problem(n=60, d=8, seed=0):
 
 
 def path_of(source, loss, kernel, groups=None, n_basis=1, seed=0, fit_intercept=True):
-    units = Units(source.n_features, groups)
+    units = FeatureGroups(source.n_features, groups)
     return sparse_path(source, loss, kernel, n_basis, units, fit_intercept, np.random.default_rng(seed))
 
 
@@ -81,7 +81,7 @@ def test_a_linear_path_obeys_the_conditions_of_a_minimum_in_every_column(name):
     source, points = linear_path(name)
     X, Y = source.X, source.Y
     strengths = _path._strengths(source, loss)
-    units = Units(16, groups)
+    units = FeatureGroups(16, groups)
     assert len(points) > 5
     for point in points:
         U = on_all_columns(point, 16)
@@ -138,7 +138,7 @@ def test_columns_become_fewer_and_units_stay_whole(name):
     counts = [len(point.columns) for point in points]
     assert [point.step for point in points] == sorted(point.step for point in points)
     assert counts[0] > counts[-1] and sum(np.diff(counts) > 0) <= 2
-    units = Units(16, CASES[name][2])
+    units = FeatureGroups(16, CASES[name][2])
     for point in points:
         np.testing.assert_array_equal(point.columns, units.columns(np.unique(units.label[point.columns])))
 

@@ -1,18 +1,19 @@
-"""Backward elimination: units of columns leave one after another, the one first whose loss is missed least."""
+"""Backward elimination: repeatedly drop the feature group whose removal raises the loss least."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from spkm.kernels import DotKernel, Linear
 from spkm.losses import Loss
 from spkm.model import PreimageModel
 from spkm.objective import Objective, cotangent
-from spkm.selection._machine import Machine, refit_solver
-from spkm.selection._screen import correlations
-from spkm.selection._units import Units
+from spkm.problem import Problem
+from spkm.selection._feature_groups import FeatureGroups
+from spkm.selection._screening import correlations
+from spkm.solvers import LBFGS, Proximal, Solver, VarPro
 from spkm.sources import Block, Source
 
 ONE_BY_ONE = 20  # units from which on they leave singly
@@ -21,6 +22,8 @@ LITTLE = 0.1  # share of the columns; without so few a model is nearly fitted as
 TINY = 1e-300  # of relevances, which have logarithms then
 NEXT_TO_NOTHING = 1e-12  # relevance of a column that is looked at from outside
 NOISE_AGAIN = 0.1  # where a fit could not go on from the noise that was learned
+TOLERANCE = 1e-4  # of the refits
+LEAST_ITERATIONS = 15  # of variable projection
 FIRST_ITERATIONS = 100
 NEXT_ITERATIONS = 30  # from where a model stands that lost many columns
 SINGLE_ITERATIONS = 10  # the same where it lost one unit, or little: more take longer and are no better, measured
@@ -30,7 +33,7 @@ SINGLE_ITERATIONS = 10  # the same where it lost one unit, or little: more take 
 class Submodel:
     """A model fitted on some columns: ``columns`` index those of the whole table."""
 
-    machine: Machine
+    problem: Problem
     columns: np.ndarray
     model: PreimageModel
     theta: np.ndarray
@@ -45,19 +48,19 @@ class Submodel:
 
 
 def fit_submodel(
-    machine: Machine, source: Source, columns: np.ndarray, theta: np.ndarray, max_iter: int, rng: np.random.Generator
+    problem: Problem, source: Source, columns: np.ndarray, theta: np.ndarray, max_iter: int, rng: np.random.Generator
 ) -> Submodel:
-    """Return the machine fitted on some columns from a first theta."""
-    objective = machine.objective(source.columns(columns), columns)
+    """Return the problem fitted on some columns from a first theta."""
+    objective = problem.objective(source.columns(columns), columns)
     solver = refit_solver(objective, max_iter)
     try:
         result = solver.minimize(objective, theta, rng)
     except FloatingPointError:
-        if not machine.has_evidence:
+        if problem.evidence is None:
             raise
         # More vectors than columns: large ones leave k(U, U) without full rank. Begin with an ordinary size and noise.
-        machine = machine.with_noise(NOISE_AGAIN)
-        objective = machine.objective(source.columns(columns), columns)
+        problem = problem.with_noise(NOISE_AGAIN)
+        objective = problem.objective(source.columns(columns), columns)
         theta = theta.copy()
         for basis in objective.model.unpack(theta).basis:
             basis /= max(1.0, float(np.abs(basis).max(initial=0.0)))
@@ -65,14 +68,23 @@ def fit_submodel(
     if result.interrupted:  # a search would go on, and need one Ctrl-C for each fit
         raise KeyboardInterrupt
     return Submodel(
-        machine.with_noise(result.noise), columns, objective.model, result.theta, result.value, result.noise
+        problem.with_noise(result.noise), columns, objective.model, result.theta, result.value, result.noise
     )
+
+
+def refit_solver(objective: Any, max_iter: int) -> Solver:
+    """Return a solver that goes on from a good theta for a few iterations."""
+    # Fewer parameters, fewer iterations.
+    varpro = VarPro(max(LEAST_ITERATIONS, max_iter // 2), TOLERANCE, polish=0)
+    if varpro.refuses(objective) is None:
+        return varpro
+    return LBFGS(max_iter, TOLERANCE) if objective.is_smooth else Proximal(max_iter, TOLERANCE)
 
 
 def eliminate(
     first: Submodel,
     source: Source,
-    units: Units,
+    units: FeatureGroups,
     least: int,
     most: int,
     rng: np.random.Generator,
@@ -89,7 +101,7 @@ def eliminate(
 def eliminate_together(
     firsts: list[Submodel],
     sources: list[Source],
-    units: Units,
+    units: FeatureGroups,
     least: int,
     most: int,
     rngs: list[np.random.Generator],
@@ -111,20 +123,20 @@ def eliminate_together(
         if wanted < most < count:  # a budget is to be spent
             wanted = most
         use = np.mean([uses(m, s, inside) for m, s in zip(current, sources, strict=True)], axis=0)
-        if unseen is not None and not current[0].machine.ranks_columns:
+        if unseen is not None and not current[0].problem.ranks_features:
             use = use + np.mean([losses_without(model, unseen, inside) for model in current], axis=0)
         kept = inside.columns(np.argsort(-use, kind="stable")[:wanted])
         for sequence, source, rng in zip(sequences, sources, rngs, strict=True):
             sequence.append(shrunk(sequence[-1], source, kept, rng))
 
 
-def uses(current: Submodel, source: Source, units: Units) -> np.ndarray:
+def uses(current: Submodel, source: Source, units: FeatureGroups) -> np.ndarray:
     """Return what to order units by: the loss without them, or the log relevance that the evidence has learned.
 
     A model with the evidence may have many columns of noise at first. Its training loss rises without any of them, but
     their relevances are small.
     """
-    if not current.machine.ranks_columns:
+    if not current.problem.ranks_features:
         return losses_without(current, source, units)
     params = current.model.unpack(current.theta)
     relevances = units.norms(_by_column(current.model, [np.exp(p)[None, :] for p in params.log_metric]))
@@ -146,8 +158,8 @@ def shrunk(current: Submodel, source: Source, kept: np.ndarray, rng: np.random.G
     columns = current.columns[kept]
     lost_little = len(columns) < ONE_BY_ONE or len(columns) > (1 - LITTLE) * len(current.columns)
     max_iter = SINGLE_ITERATIONS if lost_little else NEXT_ITERATIONS
-    _, theta = current.model.on_columns(current.theta, kept, current.machine.on(columns))
-    return fit_submodel(current.machine, source, columns, theta, max_iter, rng)
+    _, theta = current.model.on_columns(current.theta, kept, current.problem.on(columns))
+    return fit_submodel(current.problem, source, columns, theta, max_iter, rng)
 
 
 def moved(
@@ -155,12 +167,14 @@ def moved(
 ) -> Submodel:
     """Return the model refitted on other columns or rows, with ``factor`` on its strength, from where it stands."""
     places = np.where(np.isin(columns, model.columns), np.searchsorted(model.columns, columns), -1)
-    machine = model.machine.with_factor(factor)
-    _, theta = model.model.on_columns(model.theta, places, machine.on(columns))
-    return fit_submodel(machine, source, columns, theta, FIRST_ITERATIONS, rng)
+    problem = model.problem.with_factor(factor)
+    _, theta = model.model.on_columns(model.theta, places, problem.on(columns))
+    return fit_submodel(problem, source, columns, theta, FIRST_ITERATIONS, rng)
 
 
-def with_more(model: Submodel, source: Source, units: Units, allowed: np.ndarray, rng: np.random.Generator) -> Submodel:
+def with_more(
+    model: Submodel, source: Source, units: FeatureGroups, allowed: np.ndarray, rng: np.random.Generator
+) -> Submodel:
     """Return the model refitted with the allowed columns outside it that its gradient asks for most."""
     scores = entering_scores(model, source, units)
     forbidden = np.ones(len(scores), dtype=bool)
@@ -171,10 +185,10 @@ def with_more(model: Submodel, source: Source, units: Units, allowed: np.ndarray
     return moved(model, source, np.union1d(model.columns, units.columns(extra[np.isfinite(scores[extra])])), rng)
 
 
-def losses_without(current: Submodel, source: Source, units: Units) -> np.ndarray:
+def losses_without(current: Submodel, source: Source, units: FeatureGroups) -> np.ndarray:
     """Return the training loss with each unit of columns left out of the kernel, all else as it is, one per unit."""
     part = source.columns(current.columns)
-    loss = current.machine.loss
+    loss = current.problem.loss
     model, theta = current.model.with_relevances(current.theta)
     totals = part.reduce(_block_without, model, theta, loss, units.members(), width=model.n_basis)[0]
     return np.array([loss.value(t) for t in totals])
@@ -192,7 +206,7 @@ def _block_without(
     return (np.array(totals),)
 
 
-def entering_scores(current: Submodel, source: Source, units: Units) -> np.ndarray:
+def entering_scores(current: Submodel, source: Source, units: FeatureGroups) -> np.ndarray:
     """Return how much the loss's gradient asks for each unit outside the model; minus infinity for those inside.
 
     Columns outside get a relevance of next to nothing and basis entries of zero, which leaves the model as it is. The
@@ -201,15 +215,15 @@ def entering_scores(current: Submodel, source: Source, units: Units) -> np.ndarr
     """
     places = np.full(source.n_features, -1)
     places[current.columns] = np.arange(len(current.columns))
-    model, theta = current.model.on_columns(current.theta, places, list(current.machine.terms))
+    model, theta = current.model.on_columns(current.theta, places, list(current.problem.terms))
     model, theta = model.with_relevances(theta)
     outside = places < 0
     for (_, view), log_metric in zip(model.views, model.unpack(theta).log_metric, strict=True):
         log_metric[outside if view.columns is None else outside[view.columns]] = np.log(NEXT_TO_NOTHING)
-    slopes = model.unpack(Objective(model, current.machine.loss, source).value_and_gradient(theta)[1])
+    slopes = model.unpack(Objective(model, current.problem.loss, source).value_and_gradient(theta)[1])
     # Slopes times the relevance.
     tables = [_by_column(model, p) / NEXT_TO_NOTHING for p in (slopes.basis, [q[None, :] for q in slopes.log_metric])]
-    if any(isinstance(v.kernel, DotKernel) and not isinstance(v.kernel, Linear) for _, v in model.views):
+    if any(not v.kernel.reads_zero_features and not v.kernel.is_linear for _, v in model.views):
         tables.append(correlations(_with_slopes(current, source))[None, :])
     scores = np.zeros(len(units.size))
     for table in tables:
@@ -222,11 +236,11 @@ def entering_scores(current: Submodel, source: Source, units: Units) -> np.ndarr
 def _with_slopes(current: Submodel, source: Source) -> Source:
     """Return the rows with the slopes of their losses in the scores as targets."""
     part = source.columns(current.columns)
-    loss = current.machine.loss
+    loss = current.problem.loss
     totals = Objective(current.model, loss, part).totals(current.theta)
     blocks = part.map(_block_slopes, current.model, current.theta, loss, totals, width=current.model.n_basis)
     slopes = np.concatenate(list(blocks))
-    return source.with_targets(lambda Y: np.divide(slopes, source.w, out=np.zeros_like(slopes), where=source.w > 0))
+    return source.encoded(lambda Y: np.divide(slopes, source.w, out=np.zeros_like(slopes), where=source.w > 0))
 
 
 def _block_slopes(block: Block, model: PreimageModel, theta: np.ndarray, loss: Loss, totals: np.ndarray) -> np.ndarray:

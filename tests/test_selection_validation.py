@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from spkm.losses import Cosine, EpsilonInsensitive, Log, Squared
-from spkm.selection import Fold, Judge
-from spkm.selection._judge import FACTORS, row_losses, scaled_losses
+from spkm.selection import Fold, Validation
+from spkm.selection._validation import FACTORS, row_losses, scaled_losses
 from spkm.sources import ArraySource
 from tests import cases
 
@@ -36,7 +36,7 @@ def judge_of(loss, scorer=None, m=1):
         Fold(source_of(loss, 20, m, seed), source_of(loss, n, m, seed + 5), np.random.default_rng(seed))
         for seed, n in ((0, 8), (1, 12))
     ]
-    return Judge(folds, loss, scorer)
+    return Validation(folds, loss, scorer)
 
 
 @pytest.mark.parametrize("m", [1, 2])

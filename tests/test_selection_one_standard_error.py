@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from spkm.selection._pick import FOR_FEATURES, OTHERWISE, mean_and_error, simplest_as_good
+from spkm.selection._one_standard_error import FOR_FEATURES, OTHERWISE, mean_and_error, simplest_as_good
 from tests import cases
 
 few = settings(max_examples=60, deadline=None)

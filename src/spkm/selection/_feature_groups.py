@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 
-class Units:
+class FeatureGroups:
     """A partition of the columns.
 
     Parameters
@@ -30,9 +30,9 @@ class Units:
             self.label = np.unique(labels, return_inverse=True)[1]
         self.size = np.bincount(self.label, minlength=1)
 
-    def of(self, columns: np.ndarray) -> Units:
+    def of(self, columns: np.ndarray) -> FeatureGroups:
         """Return the partition of some columns alone; its units are numbered anew."""
-        return Units(len(columns), self.label[columns])
+        return FeatureGroups(len(columns), self.label[columns])
 
     def members(self) -> list[np.ndarray]:
         """Return the columns of every unit."""

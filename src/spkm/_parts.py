@@ -1,0 +1,62 @@
+"""What kernels, losses, penalties, solvers and starts have in common: checked numbers and honest claims.
+
+A part tells what it can do by attributes and methods (*claims*), so that nobody needs to ask for its type. A claim
+rests on formulas: a subclass that writes such a formula anew loses the claim unless it makes the claim itself.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.base import BaseEstimator
+
+from spkm._checks import check_integer, check_real
+
+
+class Number(NamedTuple):
+    """What a numeric parameter must be: a real number or an integer between bounds, or one of some ``others``."""
+
+    least: float = 0.0
+    most: float = np.inf
+    strict: bool = False
+    integer: bool = False
+    others: tuple[Any, ...] = ()
+
+    def check(self, name: str, value: Any) -> None:
+        """Raise ValueError if ``value`` of the parameter ``name`` is not allowed."""
+        if value is None or isinstance(value, str):
+            if value in self.others:
+                return
+        if self.integer:
+            check_integer(name, value, int(self.least))
+        else:
+            check_real(name, value, self.least, self.most, self.strict)
+
+
+POSITIVE = Number(strict=True)
+COUNT = Number(1, integer=True)
+OPTIONAL_COUNT = Number(1, integer=True, others=(None,))
+
+
+class Part(BaseEstimator):
+    """Base of all parts. Parameters are stored as given, as everywhere in scikit-learn, and checked by their owner."""
+
+    #: Numbers among the parameters, and what they must be.
+    numbers: dict[str, Number] = {}
+    #: For each claim the formulas that it rests on, and the value that is safe without it.
+    claims: dict[str, tuple[tuple[str, ...], Any]] = {}
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        own = vars(cls)
+        for claim, (formulas, safe) in cls.claims.items():
+            if claim not in own and any(name in own for name in formulas):
+                setattr(cls, claim, safe)
+
+    def check(self, argument: str) -> Any:
+        """Return the part itself if its parameters are what they must be; ``argument`` names it in errors."""
+        for name, number in self.numbers.items():
+            if hasattr(self, name):  # a subclass may have other parameters
+                number.check(f"{name} of {argument}", getattr(self, name))
+        return self

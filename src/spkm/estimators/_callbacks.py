@@ -1,0 +1,99 @@
+"""Progress of a fit: scikit-learn's callbacks where they exist (1.9 and later), and messages for ``verbose``."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from contextlib import nullcontext
+from typing import Any
+
+try:
+    from sklearn.callback import CallbackSupportMixin, with_callbacks
+except ImportError:  # scikit-learn before 1.9
+
+    class CallbackSupportMixin:  # type: ignore[no-redef]
+        """Stands for scikit-learn's mixin where it has none."""
+
+    def with_callbacks(fit: Callable) -> Callable:  # type: ignore[no-redef]
+        """Return ``fit`` as it is."""
+        return fit
+
+
+logger = logging.getLogger("spkm")
+
+__all__ = ["CallbackSupportMixin", "Progress", "with_callbacks"]
+
+
+class Progress:
+    """Whom a fit tells what it does, and who may ask it to stop.
+
+    Parameters
+    ----------
+    estimator : object
+        The estimator.
+    context : object, default=None
+        The callback context of its fit; None starts one, if scikit-learn has them.
+    """
+
+    def __init__(self, estimator: Any, context: Any = None) -> None:
+        self.estimator = estimator
+        if context is None and hasattr(estimator, "_init_callback_context"):
+            context = estimator._init_callback_context(max_subtasks=None)
+        self.context = context
+        if estimator.verbose and not logger.hasHandlers():
+            logger.addHandler(logging.StreamHandler())
+            logger.setLevel(logging.INFO)
+
+    def begin(self, X: Any, y: Any) -> None:
+        """Tell that the fit begins."""
+        if self.context is not None:
+            self.context.call_on_fit_task_begin(estimator=self.estimator, X=X, y=y)
+
+    def end(self, X: Any, y: Any) -> None:
+        """Tell that the fit has ended."""
+        if self.context is not None:
+            self.context.call_on_fit_task_end(estimator=self.estimator, X=X, y=y)
+
+    def iteration(self, i: int, value: float) -> bool:
+        """Tell of an iteration of the solver; return whether it should be the last."""
+        self._log("iteration %d: objective %.6g", i, value)
+        return self._task("iteration")
+
+    def step(self, text: str) -> bool:
+        """Tell of a step of a search; return whether it should be the last."""
+        self._log("%s", text)
+        return self._task(text)
+
+    def part(self, name: str) -> Part:
+        """Return the progress of one of several binary problems."""
+        self._log("%s", name)
+        return Part(self, name)
+
+    def _log(self, text: str, *args: Any) -> None:
+        if self.estimator.verbose:
+            logger.info("%s " + text, type(self.estimator).__name__, *args)
+
+    def _task(self, name: str) -> bool:
+        if self.context is None:
+            return False
+        task = self.context.subcontext(task_name=name).call_on_fit_task_begin(estimator=self.estimator)
+        return bool(task.call_on_fit_task_end(estimator=self.estimator))
+
+
+class Part:
+    """The progress of one of several binary problems, as a context."""
+
+    def __init__(self, whole: Progress, name: str) -> None:
+        self.whole = whole
+        self.task = None if whole.context is None else whole.context.subcontext(task_name=name)
+
+    def fitting(self, estimator: Any) -> Any:
+        """Return a context in which ``estimator`` hands its callbacks on to those of the whole."""
+        if self.task is None:
+            return nullcontext()
+        self.task.call_on_fit_task_begin(estimator=self.whole.estimator)
+        return self.task.propagate_callback_context(estimator)
+
+    def end(self) -> bool:
+        """Tell that the problem is solved; return whether it should be the last."""
+        return False if self.task is None else bool(self.task.call_on_fit_task_end(estimator=self.whole.estimator))

@@ -1,0 +1,287 @@
+"""How a model is fitted: once, or by a search. Plain functions from a request and samples to an outcome.
+
+Nothing here writes to an estimator.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from spkm.estimators._callbacks import Progress
+from spkm.estimators._interrupts import settle
+from spkm.estimators._request import Request
+from spkm.estimators._search_setup import candidate_for, dealt_folds, decided, importances, search_over, some_rows
+from spkm.estimators._tables import Table, check_domain
+from spkm.estimators._views import view_usage
+from spkm.estimators._warm_start import check_continues, continued_theta
+from spkm.fitted import FittedModel
+from spkm.model import Term
+from spkm.selection import Choice, Search, Submodel
+from spkm.solvers import Result
+from spkm.sources import ArraySource, PairSource, Scaling, merged_rows
+from spkm.starts import first_theta
+from spkm.targets import Target
+
+TOLD_FROM = 20  # basis vectors, the larger default: more than that and more than there are samples is worth a word
+
+
+class Samples(NamedTuple):
+    """What a model is fitted on: X, targets as the model learns them (n, m), weights, and what the targets mean."""
+
+    X: Any
+    Y: np.ndarray
+    weight: np.ndarray
+    target: Target
+
+    def source(self, request: Request) -> tuple[ArraySource, Scaling | None]:
+        """Return them as a source, and the scaling that it applies."""
+        scaling = request.scaling_of(self.X, self.weight)
+        kind = PairSource if request.of_pairs else ArraySource
+        return kind(self.X, self.Y, self.weight, scaling), scaling
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a fit found: a model and how it went; ``attributes`` hold what only some fits report."""
+
+    model: Any
+    n_iter: int
+    objective: float
+    trace: np.ndarray
+    by_signal: bool = False
+    attributes: dict[str, Any] = field(default_factory=dict)
+
+
+class SearchSetup(NamedTuple):
+    """A search that has not begun: what is asked for, the table, the samples of the last fit, and the search.
+
+    Targets that are all constant need no search: then there is none.
+    """
+
+    request: Request
+    table: Table
+    samples: Samples
+    search: Search | None
+
+
+#: From encoded targets and weights to what they mean and the targets as the model learns them.
+Finish = Callable[[np.ndarray, np.ndarray], tuple[Target, np.ndarray]]
+
+
+def prepared(request: Request, X: Any, Y: np.ndarray, weight: np.ndarray, finish: Finish) -> Samples:
+    """Return the samples of a fit: distinct ones in an order of their own, so that order and repeats cannot matter."""
+    check_domain(request.terms, X)
+    if request.of_pairs:
+        # Pairs of positive weight and the entities they name, by left entity: a block has few of these.
+        kept = np.flatnonzero(weight)
+        kept = kept[np.lexsort((X.pairs[kept, 1], X.pairs[kept, 0]))]
+        X, Y, weight = X[kept].named_alone(), Y[kept], weight[kept]
+    else:
+        X, Y, weight = merged_rows(X, Y, weight)
+    target, Y = finish(Y, weight)
+    return Samples(X, Y, weight, target)
+
+
+def fit_model(request: Request, samples: Samples, previous: FittedModel | None, progress: Progress) -> Outcome:
+    """Return the outcome of what is asked for: a plain fit, or a search for features and number of vectors."""
+    if samples.Y.shape[1] == 0:
+        return fit_constant(request, samples)
+    if request.selects or request.is_automatic:
+        search = search_for(request, samples, progress.step)
+        return fit_choice(request, search, decided(search), samples, progress)
+    return fit_once(request, samples, previous, progress)
+
+
+def search_for(request: Request, samples: Samples, on_step: Callable[[str], bool]) -> Search:
+    """Return the search that the parameters ask for, over folds of our own."""
+    splits = dealt_folds(samples.Y, request.loss, request.rng())
+    return search_over(request, samples, [candidate_for(request, samples.Y.shape[1])], splits, on_step)
+
+
+def fit_once(request: Request, samples: Samples, previous: FittedModel | None, progress: Progress) -> Outcome:
+    """Return the outcome of a fit as the parameters say, on all features."""
+    if previous is not None:
+        check_continues(previous, request.terms, samples.X.shape[1], samples.target)
+    _tell_of_many_vectors(request, samples)
+    source, scaling = samples.source(request)
+    # A solver's wild step may overflow: it sees a value that is not finite and takes a shorter one.
+    with np.errstate(all="ignore"), source.threads(request.threads):
+        objective = request.problem(source, None, previous).objective(source)
+        solver = request.solver_for(objective)
+        start = request.start_for(objective.model, scaling)
+        best: Result | None = None
+        for k, rng in enumerate(request.rng().spawn(request.n_restarts)):
+            try:
+                theta = first_theta(objective, start, solver.first_weights, rng)
+                if previous is not None and k == 0:
+                    theta = continued_theta(previous, objective.model, scaling, theta, samples.target)
+                result = solver.minimize(objective, theta, rng, progress.iteration)
+            except KeyboardInterrupt:
+                if best is None:
+                    raise
+                best.interrupted = best.by_signal = True
+                break
+            if best is None or result.value < best.value:
+                best = result
+            if result.interrupted:
+                best.interrupted, best.by_signal = True, result.by_signal
+                break
+        assert best is not None
+        tell_how_it_ended(type(solver).__name__, best)
+        restore_scale(objective, best)
+        usage = _view_usage(objective, best.theta, request.terms, None)
+    return outcome_of(request, samples, objective.model, best, scaling, None, usage)
+
+
+def fit_constant(request: Request, samples: Samples) -> Outcome:
+    """Return a model of targets that are all constant: start points of no weight, and the constants as intercept."""
+    source, scaling = samples._replace(Y=np.zeros((len(samples.Y), 1))).source(request)
+    counted = tuple(replace(term, n_basis=1) if isinstance(term.n_basis, str) else term for term in request.terms)
+    with np.errstate(all="ignore"), source.threads(request.threads):
+        problem = request.problem(source, terms=counted)
+        objective = problem.objective(source)
+        start = request.start_for(objective.model, scaling)
+        theta = first_theta(objective, start, "labels", request.rng())
+    model = replace(objective.model, n_outputs=0)
+    result = Result(theta[model.basis_part], 0.0, 1, True, trace=[0.0])
+    usage = _view_usage(objective, np.zeros_like(theta), request.terms, None)
+    attributes = {**usage, **({"feature_importances_": np.zeros(samples.X.shape[1])} if request.selects else {})}
+    return outcome_of(request, samples, model, result, scaling, None, attributes)
+
+
+def fit_choice(request: Request, search: Search, choice: Choice, samples: Samples, progress: Progress) -> Outcome:
+    """Return the outcome of a search, whose decisions are carried out on all samples."""
+    if choice.stopped is not None:
+        settle("The search", by_signal=isinstance(choice.stopped, KeyboardInterrupt))
+    request = replace(request, terms=choice.candidate.terms)
+    source, scaling = samples.source(request)
+    rng = request.rng()
+    with np.errstate(all="ignore"), source.threads(request.threads):
+        everything = some_rows(source, scaling, rng)
+        was_stopped = choice.stopped is not None
+        choice, model = search.confirmed(choice, search.refit(choice, everything), everything)
+        if choice.stopped is not None and not was_stopped:
+            settle("The search", by_signal=isinstance(choice.stopped, KeyboardInterrupt))
+        part = source.columns(model.columns)
+        # Strengths for all samples, not for those of the search, and the evidence's own prior.
+        default = request.problem(part, model.columns)
+        problem = replace(
+            model.problem,
+            weight_penalties=default.weight_penalties,
+            evidence=default.evidence,
+            metric_prior=default.metric_prior,
+        )
+        objective = problem.with_factor(choice.factor).with_noise(model.noise).objective(part, model.columns)
+        solver = request.solver_for(objective)
+        result = solver.minimize(objective, model.theta, rng, progress.iteration)
+        tell_how_it_ended(type(solver).__name__, result)
+        restore_scale(objective, result)
+        attributes = report_choice(search, choice, replace(model, theta=result.theta), source)
+        attributes |= _view_usage(objective, result.theta, request.terms, model.columns)
+    columns = model.columns if search.selects else None
+    return outcome_of(request, samples, objective.model, result, scaling, columns, attributes)
+
+
+def report_choice(search: Search, choice: Choice, model: Submodel, source: ArraySource) -> dict[str, Any]:
+    """Return what a search reports beside its model."""
+    if choice.at_edge:
+        warnings.warn(
+            f"The best {' and the best '.join(choice.at_edge)} lies at the edge of what was tried. "
+            "cv_results_ shows the losses; widen max_basis, or give weight_penalty yourself.",
+            UserWarning,
+            stacklevel=2,
+        )
+    records = search.validation.records
+    attributes: dict[str, Any] = {
+        "cv_results_": {name: np.array([record[name] for record in records]) for name in records[0]},
+        "_choice": {"kernel": choice.candidate.kernel, "strength_factor": choice.factor},
+    }
+    if search.selects:
+        attributes["feature_importances_"] = importances(model, source)
+    return attributes
+
+
+def outcome_of(
+    request: Request,
+    samples: Samples,
+    model: Any,
+    result: Result,
+    scaling: Scaling | None,
+    columns: np.ndarray | None,
+    attributes: dict[str, Any],
+) -> Outcome:
+    """Return the outcome of a result on the given columns, or on all."""
+    fitted = fitted_model(request, samples.target, model, result.theta, scaling, samples.X.shape[1], columns)
+    fitted = replace(fitted, noise=result.noise, interrupted=result.interrupted)
+    dtype = samples.X.dtype
+    if np.abs(fitted.theta).max() > np.finfo(dtype).max:
+        raise ValueError(
+            f"The model has numbers beyond {dtype}, the type of X. Give X as float64, or y in larger units."
+        )
+    return Outcome(fitted, result.n_iter, result.value, np.asarray(result.trace), result.by_signal, attributes)
+
+
+def fitted_model(
+    request: Request,
+    target: Target,
+    model: Any,
+    theta: np.ndarray,
+    scaling: Scaling | None,
+    n_features: int,
+    columns: np.ndarray | None,
+) -> FittedModel:
+    """Return the model of some columns, or of all, in the units of y."""
+    whole, theta = target.expanded(model, theta)
+    features = np.arange(n_features) if columns is None else columns
+    if columns is not None and scaling is not None:
+        scaling = scaling.columns(columns)
+    return FittedModel(target, scaling, features, n_features, whole, theta, request.loss, request.terms)
+
+
+def restore_scale(objective: Any, result: Result) -> None:
+    """Give the scores of a loss that ignores their length the length that is nearest to the targets."""
+    if objective.loss.scale_free:
+        params = objective.model.unpack(result.theta)
+        factor = objective.loss.best_scale(objective.totals(result.theta))
+        params.weights *= factor
+        params.intercept *= factor
+
+
+def tell_how_it_ended(name: str, result: Result) -> None:
+    """Warn of a fit that was interrupted, or stopped for want of iterations."""
+    if result.interrupted:
+        settle(name, result.by_signal)
+    elif not result.converged:
+        window = result.trace[-11:]
+        warnings.warn(
+            f"{name} stopped after {result.n_iter} iterations while the objective still fell from "
+            f"{window[0]:.6g} to {window[-1]:.6g} "
+            f"over the last {len(window) - 1}. Raise max_iter or tol.",
+            ConvergenceWarning,
+            stacklevel=2,
+        )
+
+
+def _view_usage(
+    objective: Any, theta: np.ndarray, asked: tuple[Term, ...], columns: np.ndarray | None
+) -> dict[str, Any]:
+    if not any(view.name for term in asked for view in term.views):
+        return {}
+    return {"view_usage_": view_usage(objective, theta, asked, columns)}
+
+
+def _tell_of_many_vectors(request: Request, samples: Samples) -> None:
+    n_basis, n = sum(term.n_basis for term in request.terms), samples.X.shape[0]
+    if n_basis > max(n, TOLD_FROM) and not request.of_pairs:
+        warnings.warn(
+            f"n_basis={n_basis} is more than the {n} different samples: such a model overfits, and no vector stands "
+            "for anything. Lower n_basis.",
+            UserWarning,
+            stacklevel=2,
+        )

@@ -1,0 +1,390 @@
+"""What the parameters of an estimator ask for: names and "auto" become objects here, and only here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from spkm._checks import check_choice, check_integer, check_real
+from spkm.estimators._views import asked_terms, basis_penalties
+from spkm.estimators._warm_start import same_settings, same_views
+from spkm.fitted import FittedModel
+from spkm.kernels import Kernel
+from spkm.losses import LOSSES, Loss
+from spkm.model import PreimageModel, Term, View
+from spkm.objective import as_list
+from spkm.penalties import WEIGHT_PENALTIES, Evidence, Penalty, RKHSNorm
+from spkm.problem import Problem
+from spkm.solvers import SOLVERS, Solver, choose_solver
+from spkm.sources import Scaling, Source, fit_scaling, n_threads
+from spkm.starts import STARTS, KMeans, Sample, Start, draw_sample
+
+BANDWIDTH_PRIOR = (
+    3.0  # over the total weight: a weak pull of log bandwidths to their start; flat from 1 to 10, measured
+)
+SHARPER_FOR_CLASSES = 4.0  # times the gamma of the mean distance, for more than two classes; measured
+KERNEL_SAMPLE = 1000  # samples whose distances set a bandwidth: half a million pairs
+MULTI_CLASS = ("joint", "ovr", "ovo")
+
+#: Parameters that not all estimators have.
+ABSENT: dict[str, Any] = {
+    "kernel": "rbf",
+    "views": None,
+    "terms": None,
+    "multi_class": "joint",
+    "basis_penalty": None,
+    "selection": None,
+    "max_features": None,
+    "feature_groups": None,
+    "max_basis": None,
+    "start": "auto",
+    "n_restarts": 1,
+    "warm_start": False,
+    "class_weight": None,
+}
+
+
+@dataclass(frozen=True)
+class Request:
+    """What is asked for; only numbers that depend on data are missing.
+
+    Parameters
+    ----------
+    params : Mapping
+        The parameters of the estimator, and :data:`ABSENT` for those it does not have.
+    task : {"classification", "regression"}
+        Whether targets are classes or labels, or real numbers.
+    terms : tuple of Term
+        Kernels and features; kernels may still wait for data.
+    loss : Loss
+        A copy: what the user does to the loss after the fit must not change predictions.
+    basis_penalties : list of Penalty
+        Those of views that have none of their own.
+    of_pairs : bool
+        Whether samples are pairs of entities.
+    """
+
+    params: Mapping[str, Any]
+    task: str
+    terms: tuple[Term, ...]
+    loss: Loss
+    basis_penalties: list[Penalty]
+    of_pairs: bool = False
+
+    @staticmethod
+    def of(
+        params: Mapping[str, Any], X: Any, task: str, *, terms: tuple[Term, ...] | None = None, of_pairs: bool = False
+    ) -> Request:
+        """Return the request of an estimator's parameters, checked; X tells where columns go by name."""
+        params = {**ABSENT, **params}
+        _check_settings(params)
+        if terms is None:
+            terms = asked_terms(params, X)
+        _check_selection(params, terms)
+        common = None if isinstance(params["basis_penalty"], Mapping) else params["basis_penalty"]
+        loss = _resolved_loss(params["loss"], task)
+        return Request(params, task, terms, loss, basis_penalties(common), of_pairs)
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return self.__dict__["params"][name]
+        except KeyError:
+            raise AttributeError(name) from None
+
+    def with_params(self, **params: Any) -> Request:
+        """Return the same request with other values of simple parameters."""
+        return replace(self, params={**self.params, **params})
+
+    def with_loss(self, loss: Loss) -> Request:
+        """Return the same request with another loss."""
+        return replace(self, loss=loss)
+
+    @property
+    def selects(self) -> bool:
+        """Whether features are selected."""
+        return self.selection is not None
+
+    @property
+    def is_automatic(self) -> bool:
+        """Whether numbers of basis vectors are to be found."""
+        return any(isinstance(term.n_basis, str) for term in self.terms)
+
+    @property
+    def has_free_strength(self) -> bool:
+        """Whether the penalty on the weights is left to us."""
+        return isinstance(self.weight_penalty, str) and self.weight_penalty == "auto"
+
+    @property
+    def threads(self) -> int:
+        """The number of threads."""
+        return n_threads(self.n_jobs)
+
+    def rng(self) -> np.random.Generator:
+        """Return the generator of all randomness."""
+        return generator(self.random_state)
+
+    def problem(
+        self,
+        source: Source,
+        columns: np.ndarray | None = None,
+        previous: FittedModel | None = None,
+        terms: tuple[Term, ...] | None = None,
+    ) -> Problem:
+        """Return the problem on the features of ``source``, with numbers for all that depends on data.
+
+        ``columns`` are those of the whole table, which ``terms`` are about, that the source holds; None is all of them.
+        """
+        terms = self.terms if terms is None else terms
+        m = source.n_outputs
+        here = terms if columns is None else [term.on(columns) for term in terms]
+        asked = [view for term in terms for view in term.views]
+        if previous is not None and same_views(previous.asked, terms):
+            # Bandwidths as they were before any of them was learned.
+            kernels = [view.kernel for _, view in previous.model.views]
+        else:
+            some = draw_sample(source, KERNEL_SAMPLE, self.rng())
+            sharper = SHARPER_FOR_CLASSES if m > 1 and self.loss.target == "signs" else 1.0
+            kernels = [_resolved_kernel(view, some, sharper) for term in here for view in term.views]
+        evidence, on_weights = self._weight_penalties(asked, source.total_weight, m)
+        ready = (
+            replace(view, kernel=kernel, metric=self._metric(view, evidence is not None))
+            for view, kernel in zip(asked, kernels, strict=True)
+        )
+        resolved = tuple(replace(term, views=tuple(next(ready) for _ in term.views)) for term in terms)
+        prior = 0.0 if evidence is not None else BANDWIDTH_PRIOR / source.total_weight
+        problem = Problem(
+            resolved, self.loss, self.basis_penalties, on_weights, evidence, prior, bool(self.fit_intercept)
+        )
+        return problem if previous is None else problem.with_noise(previous.noise)
+
+    def _metric(self, view: View, evidence: bool) -> str:
+        """Return what is learned of a view's metric: what the view says, or else the estimator."""
+        if view.metric is not None:
+            return view.metric
+        # With a dict, the entry of this view says "auto", or else it would have a metric.
+        asked = "auto" if isinstance(self.learn_bandwidth, Mapping) else self.learn_bandwidth
+        learn = asked if isinstance(asked, str) else bool(asked)
+        if learn == "columns" or (evidence and learn == "auto" and view.kernel.stationary):
+            return "relevances"
+        return "scale" if learn is True or (learn == "auto" and view.kernel.stationary) else "fixed"
+
+    def _weight_penalties(self, views: list[View], n: float, n_outputs: int) -> tuple[Evidence | None, list[Penalty]]:
+        """Return the evidence, if that is asked for, and penalties with numbers for their strengths."""
+        on_views = [p for v in views for p in (self.basis_penalties if v.basis_penalty is None else v.basis_penalty)]
+        if not self.has_free_strength:
+            penalties = [_weight_penalty(penalty) for penalty in as_list(self.weight_penalty)]
+        elif self.loss.scale_free:
+            penalties = []
+        else:
+            penalties = [Evidence() if self._evidence_fits(views, on_views) else RKHSNorm()]
+        if self.loss.scale_free and penalties:
+            raise ValueError(
+                f"loss={self.params['loss']!r} ignores the length of the weights, so a penalty would only shrink them "
+                "to nothing. Use weight_penalty=None (or 'auto'), or another loss."
+            )
+        evidence = next((penalty for penalty in penalties if penalty.is_evidence), None)
+        if evidence is not None:
+            self._check_evidence(views, on_views, len(penalties))
+            return evidence, []
+        strength = self.loss.rkhs_strength[n_outputs > 1] / n
+        return None, [penalty.with_default(strength) for penalty in penalties]
+
+    def _evidence_fits(self, views: list[View], penalties: list[Penalty]) -> bool:
+        solver = self.solver
+        # Of a name and of an object alike: the evidence is for solvers that eliminate the weights.
+        needs = (
+            SOLVERS[solver]().needs if isinstance(solver, str) and solver in SOLVERS else getattr(solver, "needs", ())
+        )
+        solver_fits = (isinstance(solver, str) and solver == "auto") or needs == ("elimination",)
+        # The evidence needs k(x, x), which a metric that is learned would change unless the kernel is stationary.
+        kernels_fit = all(
+            not view.kernel.shifted and (view.kernel.stationary or self._metric(view, True) == "fixed")
+            for view in views
+        )
+        # Pairs that share entities are no independent samples: the evidence takes too much of them for noise, measured.
+        of_rows = self.task == "regression" and not self.of_pairs and self.loss.is_quadratic
+        return of_rows and solver_fits and kernels_fit and all(penalty.is_smooth for penalty in penalties)
+
+    def _check_evidence(self, views: list[View], penalties: list[Penalty], count: int) -> None:
+        if not self.loss.is_quadratic:
+            raise ValueError(
+                f"weight_penalty='evidence' needs loss='squared'; got loss={self.params['loss']!r}. "
+                "Use weight_penalty='rkhs'."
+            )
+        if count > 1:
+            raise ValueError(
+                f"weight_penalty='evidence' goes with no other penalty on the weights; got {self.weight_penalty!r}."
+            )
+        if any(view.kernel.shifted for view in views):
+            raise ValueError(
+                "weight_penalty='evidence' needs a kernel without a shift (2k-1). Use weight_penalty='rkhs'."
+            )
+        if not all(penalty.is_smooth for penalty in penalties):
+            raise ValueError(
+                "weight_penalty='evidence' needs a basis_penalty with a gradient, 'l2' or None; "
+                f"got {self.basis_penalty!r}. Use weight_penalty='rkhs'."
+            )
+
+    def scaling_of(self, X: Any, weight: np.ndarray) -> Scaling | None:
+        """Return the scaling that ``scale`` asks for; None if features stay as they are, as those of counts do."""
+        return scaling_for(self.terms, self.scale, X, weight)
+
+    def solver_for(self, objective: Any) -> Solver:
+        """Return the solver, by name with ``max_iter`` and ``tol``; an error if it cannot do the job."""
+        by_name = isinstance(self.solver, str)
+        if by_name and self.solver == "auto":
+            chosen = choose_solver(objective)
+        else:
+            chosen = SOLVERS.resolve(self.solver, "solver").check("solver")
+        if by_name:
+            known = chosen.get_params()
+            settings = {"max_iter": self.max_iter, "tol": self.tol}
+            chosen = clone(chosen).set_params(**{k: v for k, v in settings.items() if v is not None and k in known})
+        reason = chosen.refuses(objective)
+        if reason is not None:
+            raise ValueError(f"{type(chosen).__name__} cannot minimise this objective: {reason}")
+        return chosen
+
+    def start_for(self, model: PreimageModel, scaling: Scaling | None) -> Start | np.ndarray:
+        """Return the start rule, or points on the scale of the model where the user gives them."""
+        start = self.start
+        if isinstance(start, str) and start == "auto":
+            return KMeans()
+        if isinstance(start, str | Start | type):
+            return STARTS.resolve(start, "start").check("start")
+        try:
+            basis = np.array(start, dtype=np.float64)
+        except (TypeError, ValueError):
+            basis = np.zeros(())
+        wanted = (model.n_basis, model.n_features)
+        if basis.shape == wanted:
+            for rows, columns in _not_looked_at(model):
+                basis[rows, columns] = 0.0
+        if basis.shape != wanted or not np.all(np.isfinite(basis)):
+            got = f"one of shape {basis.shape}" if basis.ndim else repr(start)
+            got = "one with NaN or infinity" if basis.shape == wanted else got
+            raise ValueError(
+                f"start must be 'auto', {', '.join(map(repr, sorted(STARTS)))}, a Start object or an array of finite "
+                f"numbers of shape (n_basis, n_features) = {wanted}; got {got}."
+            )
+        return basis if scaling is None else scaling.forward_points(basis)
+
+
+def _check_settings(params: Mapping[str, Any]) -> None:
+    check_choice("multi_class", params["multi_class"], MULTI_CLASS)
+    check_integer("n_restarts", params["n_restarts"], 1)
+    check_choice("fit_intercept", params["fit_intercept"], (True, False))
+    check_choice("warm_start", params["warm_start"], (True, False))
+    check_choice("scale", params["scale"], (True, False, "common"))
+    check_choice("selection", params["selection"], (None, "strict"))
+    for name in ("max_iter", "max_features", "max_basis"):
+        if params[name] is not None:
+            check_integer(name, params[name], 1)
+    if params["tol"] is not None:
+        check_real("tol", params["tol"])
+    n_threads(params["n_jobs"])
+
+
+def _check_selection(params: Mapping[str, Any], terms: tuple[Term, ...]) -> None:
+    """Raise ValueError if the parameters of a selection contradict each other."""
+    strict = params["selection"] == "strict"
+    for name in ("max_features", "feature_groups"):
+        if params[name] is not None and not strict:
+            raise ValueError(f"{name} needs selection='strict'; got selection=None. Set it, or leave {name} out.")
+    automatic = any(isinstance(term.n_basis, str) for term in terms)
+    total = 0 if automatic else sum(term.n_basis for term in terms)
+    if params["max_basis"] is not None and total > params["max_basis"]:
+        raise ValueError(f"n_basis must not exceed max_basis={params['max_basis']}; got {total}.")
+    if not (strict or automatic):
+        return
+    what = "selection='strict'" if strict else "n_basis='auto'"
+    if params["warm_start"]:
+        raise ValueError(f"{what} cannot go on from the last fit. Set warm_start=False.")
+    penalized = params["basis_penalty"] is not None or any(v.basis_penalty for t in terms for v in t.views)
+    if strict and penalized:
+        raise ValueError(
+            f"selection='strict' has its own penalty on the features; got basis_penalty={params['basis_penalty']!r}. "
+            "Set basis_penalty=None, or selection=None for sparse basis vectors that still read every feature."
+        )
+    if not isinstance(params["start"], str) or params["start"] != "auto":
+        raise ValueError(f"{what} finds its own start; got start={params['start']!r}. Set start='auto'.")
+
+
+def _resolved_loss(loss: Any, task: str) -> Loss:
+    """Return the loss; "auto" is "log" for classes and "squared" for real targets."""
+    if isinstance(loss, str) and loss == "auto":
+        loss = "log" if task == "classification" else "squared"
+    resolved = LOSSES.resolve(loss, "loss").check("loss")
+    if task == "regression" and resolved.target == "signs" and not resolved.scale_free:
+        raise ValueError(
+            f"loss={loss!r} is for classes. "
+            "Use 'squared', 'huber', 'quantile', 'poisson' or another one for real targets."
+        )
+    if task == "classification" and not resolved.for_classes:
+        raise ValueError(f"loss={loss!r} is for real targets. Use 'log', 'squared_hinge' or another one for classes.")
+    return clone(resolved)
+
+
+def _resolved_kernel(view: View, some: Sample, sharper: float) -> Kernel:
+    kernel = view.kernel
+    resolved = kernel.resolved(some.X if view.columns is None else some.X[:, view.columns], some.weight)
+    if sharper != 1.0 and kernel.stationary and not same_settings(resolved, kernel):
+        return resolved.with_bandwidth(sharper)
+    return resolved
+
+
+def _weight_penalty(value: Any) -> Any:
+    penalty = WEIGHT_PENALTIES.resolve(value, "weight_penalty").check("weight_penalty")
+    if "weights" not in penalty.on:
+        raise ValueError(
+            f"weight_penalty cannot be {penalty!r}: it acts on the {penalty.on[0]}. "
+            f"Known names: {', '.join(sorted(WEIGHT_PENALTIES))}."
+        )
+    return penalty
+
+
+def _not_looked_at(model: PreimageModel) -> Iterator[tuple[slice, np.ndarray]]:
+    """Yield the rows of each term among all basis vectors, and the columns that none of its views looks at."""
+    row = 0
+    for term in model.terms:
+        yield slice(row, row + term.n_basis), np.setdiff1d(np.arange(model.n_features), term.columns(model.n_features))
+        row += term.n_basis
+
+
+def scaling_for(terms: tuple[Term, ...], scale: Any, X: Any, weight: np.ndarray) -> Scaling | None:
+    """Return the scaling that ``scale`` (True, False or "common") asks for; None if features stay as they are.
+
+    Features that a kernel of counts looks at do.
+    """
+    counts = columns_of_counts(terms, X.shape[1])
+    if len(counts) == X.shape[1] or not (isinstance(scale, str) or scale):
+        return None
+    common = isinstance(scale, str)
+    scaling = X.scaling(weight, common) if hasattr(X, "entities") else fit_scaling(X, weight, common)
+    return scaling.leaving(counts) if len(counts) else scaling
+
+
+def columns_of_counts(terms: tuple[Term, ...] | list[Term], n_features: int) -> np.ndarray:
+    """Return the columns that kernels of counts look at."""
+    views = tuple(view for term in terms for view in term.views if view.kernel.nonnegative)
+    return Term(1, views).columns(n_features) if views else np.zeros(0, dtype=int)
+
+
+def generator(random_state: Any) -> np.random.Generator:
+    """Return a Generator that can spawn others; global random state is never touched."""
+    if isinstance(random_state, np.random.RandomState):
+        return np.random.default_rng(random_state.randint(2**31, size=4))
+    is_seed = isinstance(random_state, int | np.integer) and random_state >= 0
+    known = np.random.Generator | np.random.BitGenerator | np.random.SeedSequence
+    if random_state is not None and not is_seed and not isinstance(random_state, known):
+        raise ValueError(
+            f"random_state must be None, an integer of at least 0, a RandomState or a Generator; got {random_state!r}."
+        )
+    rng = np.random.default_rng(random_state)
+    if not hasattr(rng.bit_generator.seed_seq, "spawn"):  # seeded in the way of RandomState
+        return np.random.default_rng(rng.integers(2**31, size=4))
+    return rng

@@ -1,0 +1,230 @@
+"""The user's samples at the border: every kind of table becomes an array or CSR matrix of finite numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from copy import copy
+from dataclasses import dataclass
+from datetime import date, time, timedelta
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import sparse
+from sklearn.utils.validation import _check_sample_weight, _get_feature_names, check_array, validate_data
+
+from spkm.estimators._request import columns_of_counts
+from spkm.estimators._views import is_tables
+from spkm.model import Term
+
+DATES = ("date", "time", "duration", "period")  # beginnings of the names of pandas' and polars' types, in small letters
+EXACT = 2.0**53  # up to here floats hold all integers
+
+
+class TableLayout(NamedTuple):
+    """Width and names of one of several tables."""
+
+    width: int
+    names: np.ndarray | None
+
+
+@dataclass(frozen=True)
+class Table:
+    """The samples of a fit.
+
+    Attributes
+    ----------
+    X : ndarray or CSR of shape (n, d)
+        float32 or float64.
+    y : ndarray
+        Targets as they came.
+    weight : ndarray of shape (n,)
+        Weights of the samples; they sum to the number that penalties take for n.
+    attributes : dict
+        What the fitted estimator remembers of it.
+    """
+
+    X: Any
+    y: Any
+    weight: np.ndarray
+    attributes: dict[str, Any]
+
+
+def read_table(estimator: Any, X: Any, y: Any, sample_weight: Any, **options: Any) -> Table:
+    """Return the samples of a fit, checked; the estimator is not changed."""
+    layouts = table_layouts(X) if is_tables(X) else None
+    shadow = copy(estimator)  # scikit-learn's check writes attributes
+    rows = joined_table(X, layouts)
+    with need_numbers("X"):
+        checked = validate_data(shadow, rows, y, accept_sparse="csr", dtype=[np.float64, np.float32], **options)
+    X, y = (checked, None) if y is None or isinstance(y, str) else checked
+    attributes = {"n_features_in_": shadow.n_features_in_, "_tables": layouts}
+    names = _get_feature_names(rows)
+    if names is not None:
+        attributes["feature_names_in_"] = names
+    X = canonical(X)
+    return Table(X, y, checked_weight(sample_weight, X), attributes)
+
+
+def read_like(estimator: Any, X: Any) -> Any:
+    """Return samples with the columns of the fit, checked."""
+    layouts = getattr(estimator, "_tables", None)
+    if is_tables(X) and layouts is None:
+        raise ValueError(f"X must be one table, as in the fit; got a dict of {list(X)}.")
+    rows = joined_table(X, layouts)
+    with need_numbers("X"):
+        return canonical(
+            validate_data(estimator, rows, reset=False, accept_sparse="csr", dtype=[np.float64, np.float32])
+        )
+
+
+def table_layouts(X: Any) -> dict[str, TableLayout]:
+    """Return width and names of each table of a dict."""
+    if not X or not all(isinstance(name, str) for name in X):
+        raise ValueError(f"X must be a dict from names, which are strings, to tables; got the keys {list(X)}.")
+    layouts = {}
+    for name, table in X.items():
+        table = collected(table)
+        if not (np.ndim(table) == 2 or sparse.issparse(table)):
+            raise ValueError(f"X[{name!r}] must be a table of two dimensions; got {np.ndim(table)}.")
+        layouts[name] = TableLayout(np.shape(table)[1], _get_feature_names(table))
+    return layouts
+
+
+def joined_table(X: Any, layouts: dict[str, TableLayout] | None) -> Any:
+    """Return the tables of a dict side by side, in the order of the fit and checked against it; a table as it is."""
+    if not is_tables(X):
+        X = collected(X)
+        check_no_dates(X, "X")
+        return X
+    assert layouts is not None
+    if set(layouts) != set(X):
+        raise ValueError(f"X must be a dict with a table for each view, {list(layouts)}; got {list(X)}.")
+    now = table_layouts(X)
+    for name, (width, names) in layouts.items():
+        if now[name].width != width:
+            raise ValueError(f"X[{name!r}] must have the {width} columns of the fit; got {now[name].width}.")
+        given = now[name].names
+        if names is not None and given is not None and not np.array_equal(names, given):
+            raise ValueError(
+                f"The columns of X[{name!r}] must be named, and ordered, as those of the fit, {names.tolist()}; "
+                f"got {given.tolist()}."
+            )
+    rows = {name: np.shape(X[name])[0] for name in layouts}
+    if len(set(rows.values())) > 1:
+        raise ValueError(f"The tables of X must have the same number of rows; got {rows}.")
+    tables = [collected(X[name]) for name in layouts]
+    for name, table in zip(layouts, tables, strict=True):
+        check_no_dates(table, f"X[{name!r}]")
+    if any(sparse.issparse(table) for table in tables):
+        return sparse.hstack(tables, format="csr")
+    return np.hstack([np.asarray(table) for table in tables])
+
+
+def collected(X: Any) -> Any:
+    """Return a lazy frame of polars as a frame; anything else as it is."""
+    return X.collect() if type(X).__name__ == "LazyFrame" and hasattr(X, "collect") else X
+
+
+def check_no_dates(X: Any, argument: str) -> None:
+    """Raise ValueError if a column holds dates or times, which would be taken for numbers."""
+    if getattr(getattr(X, "dtype", None), "kind", " ") in "mM":
+        raise ValueError(f"{argument} must hold numbers; it holds dates ({X.dtype}). {_DATE_ADVICE}")
+    if hasattr(X, "dtypes") and hasattr(X, "columns"):
+        for name, kind in zip(X.columns, X.dtypes, strict=True):
+            if str(kind).lower().startswith(DATES):
+                raise ValueError(f"{argument} must hold numbers; column {name!r} holds dates ({kind}). {_DATE_ADVICE}")
+    elif getattr(getattr(X, "dtype", None), "kind", "") == "O" and np.ndim(X) == 2:
+        for row in np.asarray(X)[:1]:
+            for j, value in enumerate(row):
+                if isinstance(value, date | time | timedelta | np.datetime64 | np.timedelta64):
+                    raise ValueError(f"{argument} must hold numbers; column {j} holds dates. {_DATE_ADVICE}")
+
+
+_DATE_ADVICE = "Turn dates into numbers first: days since a date, a month, a day of the week."
+
+
+@contextmanager
+def need_numbers(argument: str) -> Iterator[None]:
+    """Say what to do where scikit-learn meets something in ``argument`` that is no number."""
+    try:
+        yield
+    except (TypeError, ValueError) as error:
+        if not str(error).startswith(("could not convert string", "float() argument", "The DType")):
+            raise
+        advice = "Encode text and dates first, with sklearn.preprocessing.OneHotEncoder say."
+        raise type(error)(f"{argument} must hold numbers: {error}. {advice}") from error
+
+
+def checked_entities(table: Any, side: str) -> tuple[Any, TableLayout]:
+    """Return a copy of a table of entities as an array of finite numbers, with its layout."""
+    table = collected(table)
+    check_no_dates(table, side)
+    with need_numbers(side):
+        rows = check_array(table, accept_sparse="csr", dtype=[np.float64, np.float32], copy=True, input_name=side)
+    return canonical(rows), TableLayout(rows.shape[1], _get_feature_names(table))
+
+
+def canonical(rows: Any) -> Any:
+    """Return CSR samples sorted by column, each column once; dense ones as they are."""
+    if sparse.issparse(rows) and not rows.has_canonical_format:
+        rows = rows.copy()
+        rows.sum_duplicates()
+    return rows
+
+
+def checked_weight(sample_weight: Any, X: Any) -> np.ndarray:
+    """Return a weight of at least zero for every sample of X, (n,), by the rule of :func:`normalized_weight`."""
+    try:
+        weight = _check_sample_weight(sample_weight, X, dtype=np.float64)
+    except ValueError as error:
+        if "could not convert" not in str(error):
+            raise
+        raise ValueError(f"sample_weight must hold numbers: {error}.") from error
+    if np.any(weight < 0):
+        raise ValueError(
+            f"sample_weight must not be negative; its minimum is {weight.min():g}. Drop such samples or set them to "
+            "zero."
+        )
+    if not np.any(weight > 0):
+        raise ValueError("sample_weight must be positive for some samples; all are zero.")
+    return normalized_weight(weight, float(np.count_nonzero(weight)))
+
+
+def normalized_weight(weight: np.ndarray, total: float) -> np.ndarray:
+    """Return weights whose sum is what penalties take for the number of samples.
+
+    Integers are repeats, as scikit-learn has it: 2 is a sample given twice, and the sum is the number of samples. Other
+    weights mean importance: only their ratios count, and they are made to sum to ``total``. So weights that sum to one,
+    or to a million, give the same model.
+    """
+    if np.all(weight == np.rint(weight)) and weight.sum() < EXACT:
+        return weight
+    share = weight / weight.max()  # first, as the sum may overflow
+    return share * (total / share.sum())
+
+
+def check_domain(terms: Sequence[Term], X: Any) -> None:
+    """Raise ValueError where a kernel wants features without numbers below zero and X has some."""
+    columns = columns_of_counts(list(terms), X.shape[1])
+    if len(columns) == 0:
+        return
+    low = (X if len(columns) == X.shape[1] else X[:, columns]).min(axis=0)
+    low = np.asarray(low.toarray() if sparse.issparse(low) else low).ravel()
+    if low.min() < 0:
+        kernel = next(view.kernel for term in terms for view in term.views if view.kernel.nonnegative)
+        j = int(np.argmin(low))
+        raise ValueError(
+            f"kernel={kernel!r} needs non-negative columns; column {columns[j]} of X has minimum {low[j]:g}. "
+            "Use fingerprints or counts as they are, or kernel='rbf'."
+        )
+
+
+def check_same_columns(estimator: Any, table: Table, previous: Any) -> None:
+    """Raise ValueError if a warm start has columns of other names than the last fit."""
+    before, now = (getattr(estimator, "feature_names_in_", None), table.attributes.get("feature_names_in_"))
+    if previous is not None and before is not None and now is not None and not np.array_equal(before, now):
+        raise ValueError(
+            f"warm_start=True needs the columns of the last fit, {before.tolist()}; got {now.tolist()}. "
+            "Set warm_start=False to fit anew."
+        )

@@ -1,0 +1,93 @@
+"""A fit that goes on from the last one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from spkm.fitted import FittedModel
+from spkm.model import PreimageModel, Term
+from spkm.sources import Scaling
+from spkm.targets import Target, same_meaning
+
+
+def check_continues(previous: FittedModel, terms: tuple[Term, ...], n_features: int, target: Target) -> None:
+    """Raise ValueError if a fit of these sizes cannot go on from the last one."""
+    model = previous.model
+    if not same_meaning(previous.target, target):
+        before, now = (_outputs(t) for t in (previous.target, target))
+        raise ValueError(
+            f"warm_start=True needs the classes or outputs of the last fit, {before}; got {now}. "
+            "Set warm_start=False to fit anew."
+        )
+    views = [len(term.views) for term in model.terms], [len(term.views) for term in terms]
+    for what, (before, now) in {"columns": (model.n_features, n_features), "views": views}.items():
+        if before != now:
+            raise ValueError(
+                f"warm_start=True needs the {what} of the last fit, {before}; got {now}. "
+                "Set warm_start=False to fit anew."
+            )
+    for old, new in zip(model.terms, terms, strict=True):
+        if new.n_basis < old.n_basis:
+            raise ValueError(
+                f"n_basis must be at least that of the last fit, {old.n_basis}, with warm_start=True; "
+                f"got {new.n_basis}. Set warm_start=False to fit anew."
+            )
+        if not np.array_equal(old.columns(n_features), new.columns(n_features)):
+            raise ValueError("warm_start=True needs the views of the last fit. Set warm_start=False to fit anew.")
+
+
+def _outputs(target: Any) -> Any:
+    labels = getattr(target, "labels", None)
+    return int(target.learned.sum()) if labels is None else labels.tolist()
+
+
+def same_views(a: tuple[Term, ...], b: tuple[Term, ...]) -> bool:
+    """Whether terms hold views of equal kernels."""
+    pairs = zip((view for term in a for view in term.views), (view for term in b for view in term.views), strict=True)
+    return all(same_settings(one.kernel, other.kernel) for one, other in pairs)
+
+
+def same_settings(a: Any, b: Any) -> bool:
+    """Whether two objects are of one class and have equal parameters."""
+    if type(a) is not type(b):
+        return False
+    mine, other = a.get_params(deep=False), b.get_params(deep=False)
+    return all(
+        same_settings(mine[name], other[name])
+        if hasattr(mine[name], "get_params")
+        else np.array_equal(mine[name], other[name])
+        for name in mine
+    )
+
+
+def continued_theta(
+    previous: FittedModel, model: PreimageModel, scaling: Scaling | None, fresh: np.ndarray, target: Target
+) -> np.ndarray:
+    """Return the parameters of the last fit on the scales of this one.
+
+    Basis vectors of a term beyond those of the last fit are the last ones of ``fresh``, a theta of this model, with
+    weights of zero: the function, and so the objective, is that of the last fit.
+    """
+    theta = fresh.copy()
+    params, old = model.unpack(theta), previous.model.unpack(previous.theta)
+    learned = target.learned
+    params.weights[...] = 0.0
+    before = previous.basis_vectors
+    k = row = old_row = 0
+    for now, was in zip(model.terms, previous.model.terms, strict=True):
+        rows, old_rows = slice(row, row + was.n_basis), slice(old_row, old_row + was.n_basis)
+        for view in now.views:
+            columns = np.arange(model.n_features) if view.columns is None else view.columns
+            basis = before[old_rows, columns]
+            params.basis[k][: was.n_basis] = (
+                basis if scaling is None else scaling.columns(columns).forward_points(basis)
+            )
+            if params.log_metric[k].shape == old.log_metric[k].shape:
+                params.log_metric[k][...] = old.log_metric[k]
+            k += 1
+        params.weights[rows] = old.weights[old_rows][:, learned] / target.scale
+        row, old_row = row + now.n_basis, old_row + was.n_basis
+    params.intercept[...] = (old.intercept[learned] - target.mean) / target.scale
+    return theta

@@ -1,0 +1,386 @@
+"""What a fit leaves behind: one immutable model, from which predictions, explanations, files and exports start.
+
+It knows nothing of scikit-learn or of how it was fitted. With ``Z = model.scaled(X)`` the scores are
+
+    f(x) = intercept + sum over terms of (product over the term's views of kernel(Z[:, columns], basis)) @ weights
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from spkm.kernels import Kernel
+from spkm.losses import Loss
+from spkm.model import PreimageModel, Term, View
+from spkm.sources import ArraySource, Block, PairSource, Scaling
+from spkm.targets import Target
+
+ON_THREADS = 10_000  # samples; fewer are done before threads have started
+
+
+@dataclass(frozen=True)
+class FittedView:
+    """A kernel on some features.
+
+    Attributes
+    ----------
+    name : str
+        What reports call the view; empty for the only one.
+    kernel : Kernel
+        With what was learned of its bandwidth and relevances.
+    columns : ndarray of int
+        The columns of ``model.scaled(X)`` that it looks at.
+    basis : ndarray of shape (n_basis, n_columns)
+        Its part of the basis vectors, on the scale of the model.
+    """
+
+    name: str
+    kernel: Kernel
+    columns: np.ndarray
+    basis: np.ndarray
+
+
+@dataclass(frozen=True)
+class FittedTerm:
+    """Basis vectors whose kernel is the product of the kernels of some views.
+
+    Attributes
+    ----------
+    name : str
+        What reports call the term.
+    views : tuple of FittedView
+        The views.
+    weights : ndarray of shape (n_basis, n_outputs)
+        The weights of the vectors, in the units of the scores.
+    rows : slice
+        Where the vectors are among those of all terms.
+    """
+
+    name: str
+    views: tuple[FittedView, ...]
+    weights: np.ndarray
+    rows: slice
+
+
+@dataclass(frozen=True)
+class FittedModel:
+    """A fitted model.
+
+    Attributes
+    ----------
+    target : Target
+        What the scores stand for.
+    scaling : Scaling or None
+        What is done to the features before kernels see them: ``center``, ``scale`` and ``clip``. None is nothing.
+    features : ndarray of int
+        The columns of the user's table that the model holds, in rising order.
+    n_features : int
+        Number of columns of the user's table.
+    model : PreimageModel
+        Terms and shapes.
+    theta : ndarray
+        All parameters, in the units of the scores.
+    loss : Loss
+        The loss; it has the link between scores and predictions.
+    asked : tuple of Term
+        The terms as they were asked for, for a warm start.
+    noise : float or None
+        The ratio of noise to signal variance, where the evidence learned it.
+    interrupted : bool
+        Whether the fit was stopped before its end.
+    """
+
+    target: Target
+    scaling: Scaling | None
+    features: np.ndarray
+    n_features: int
+    model: PreimageModel
+    theta: np.ndarray
+    loss: Loss
+    asked: tuple[Term, ...] = field(default=(), repr=False)
+    noise: float | None = None
+    interrupted: bool = False
+
+    def __post_init__(self) -> None:
+        self.theta.setflags(write=False)
+        self.features.setflags(write=False)
+
+    # What it is made of
+
+    @property
+    def n_basis(self) -> int:
+        """Number of basis vectors."""
+        return self.model.n_basis
+
+    @property
+    def n_outputs(self) -> int:
+        """Number of scores of a sample."""
+        return self.model.n_outputs
+
+    @property
+    def weights(self) -> np.ndarray:
+        """The weights of the basis vectors, (n_basis, n_outputs)."""
+        return self.model.unpack(self.theta).weights
+
+    @property
+    def intercept(self) -> np.ndarray:
+        """The intercept, (n_outputs,)."""
+        return self.model.unpack(self.theta).intercept
+
+    @cached_property
+    def terms(self) -> tuple[FittedTerm, ...]:
+        """The terms that are added up."""
+        params = self.model.unpack(self.theta)
+        terms = []
+        k = row = 0
+        for term in self.model.terms:
+            rows = slice(row, row + term.n_basis)
+            views = []
+            for view in term.views:
+                columns = np.arange(self.model.n_features) if view.columns is None else view.columns
+                kernel = _learned_kernel(view, params.log_metric[k])
+                views.append(FittedView(view.name, kernel, columns, params.basis[k]))
+                k += 1
+            terms.append(FittedTerm(term.name, tuple(views), params.weights[rows], rows))
+            row = rows.stop
+        return tuple(terms)
+
+    @property
+    def kernel(self) -> Any:
+        """The kernel with what was learned of it; of several views a dict by name."""
+        kernels = {view.name: view.kernel for term in self.terms for view in term.views}
+        return kernels[""] if list(kernels) == [""] else kernels
+
+    @cached_property
+    def basis_vectors(self) -> np.ndarray:
+        """The basis vectors in the user's units, (n_basis, n_features); NaN where a vector's view does not look."""
+        everywhere = np.full((self.n_basis, self.n_features), np.nan)
+        for term in self.terms:
+            for view in term.views:
+                units = view.basis if self.scaling is None else self.scaling.columns(view.columns).inverse(view.basis)
+                everywhere[term.rows, self.features[view.columns]] = units
+        everywhere.setflags(write=False)
+        return everywhere
+
+    def features_read(self) -> np.ndarray:
+        """Return the columns of the user's table that can change a score.
+
+        A stationary kernel reads every feature it looks at, whatever the basis holds there; a dot-product kernel reads
+        those where some basis vector is not zero. Vectors whose weights are all zero read nothing.
+        """
+        read = np.zeros(self.n_features, dtype=bool)
+        for term in self.terms:
+            used = np.any(term.weights != 0, axis=1)
+            for view in term.views:
+                columns = view.columns
+                if not view.kernel.reads_zero_features:
+                    columns = columns[np.any(view.basis[used] != 0, axis=0)]
+                if used.any():
+                    read[self.features[columns]] = True
+        return np.flatnonzero(read)
+
+    def relevances(self) -> np.ndarray:
+        """Return the learned factor of each feature in the kernel's inner product: 1 if none is, 0 if it is not read.
+
+        Of a feature that several views look at it is the largest.
+        """
+        factors = np.zeros(self.n_features)
+        log_metrics = self.model.unpack(self.theta).log_metric
+        for (_, view), log_metric in zip(self.model.views, log_metrics, strict=True):
+            columns = np.arange(self.model.n_features) if view.columns is None else view.columns
+            places = self.features[columns]
+            factors[places] = np.maximum(factors[places], view.factors(log_metric))
+        unread = np.ones(self.n_features, dtype=bool)
+        unread[self.features_read()] = False
+        factors[unread] = 0.0
+        return factors
+
+    def n_nonzero(self) -> int:
+        """Return how many entries of the basis vectors are not zero, on the scale of the model."""
+        return sum(int(np.count_nonzero(basis)) for basis in self.model.unpack(self.theta).basis)
+
+    # What it says of samples
+
+    def scaled(self, X: Any) -> Any:
+        """Return the model's features of X, scaled and clipped: what the kernels look at."""
+        held = self._held(X)
+        if self.scaling is None:
+            return held
+        return held.scaled(self.scaling) if hasattr(held, "scaled") else self.scaling(held)
+
+    def scores(self, X: Any, n_threads: int = 1) -> np.ndarray:
+        """Return f(x) for every sample, (n, n_outputs)."""
+        return self.by_blocks(_block_scores, X, n_threads)
+
+    def similarities(self, X: Any, n_threads: int = 1) -> np.ndarray:
+        """Return the values k(x, u_r) of the terms' kernels for every sample, (n, n_basis)."""
+        return self.by_blocks(_block_similarities, X, n_threads)
+
+    def contributions(self, X: Any, n_threads: int = 1) -> np.ndarray:
+        """Return what each basis vector adds to the scores, (n, n_basis, n_outputs): f minus the intercept in sum."""
+        return self.similarities(X, n_threads)[:, :, None] * self.weights
+
+    def by_blocks(self, function: Callable[..., np.ndarray], X: Any, n_threads: int = 1) -> np.ndarray:
+        """Return ``function(block, model, theta)``, (n, k), of all samples."""
+        held = self._held(X)
+        kind = PairSource if hasattr(held, "entities") else ArraySource
+        source = kind(held, scaling=self.scaling)
+        found, done = np.empty((0, self.n_outputs), dtype=source.dtype), 0
+        # Values far from every basis vector underflow to zero, as they should.
+        with np.errstate(under="ignore"), source.threads(n_threads if source.n_rows > ON_THREADS else 1):
+            for part in source.map(function, self.model, self.theta, width=self.n_basis):
+                if done == 0:
+                    found = np.empty((source.n_rows, part.shape[1]), dtype=part.dtype)
+                found[done : done + len(part)] = part
+                done += len(part)
+        return found
+
+    def _held(self, X: Any) -> Any:
+        X = X if hasattr(X, "shape") else np.asarray(X, dtype=np.float64)
+        X = X if X.dtype.kind == "f" else X.astype(np.float64)
+        if X.shape[1] != self.n_features:
+            raise ValueError(f"X must have the {self.n_features} columns of the fit; got {X.shape[1]}.")
+        return X if len(self.features) == self.n_features else X[:, self.features]
+
+    # Other models made of it
+
+    def restricted(self, features: np.ndarray) -> FittedModel:
+        """Return the model of a table of the columns ``features`` alone, rising; all that it reads are among them."""
+        features = np.asarray(features)
+        read = self.features_read()
+        missing = np.setdiff1d(read, features)
+        if len(missing):
+            raise ValueError(f"features must hold all columns that the model reads; {missing.tolist()} are missing.")
+        places = np.searchsorted(self.features, read)
+        model, theta = self.model.on_columns(self.theta, places, [term.on(places) for term in self.model.terms])
+        return replace(
+            self,
+            model=model,
+            theta=theta,
+            scaling=None if self.scaling is None else self.scaling.columns(places),
+            n_features=len(features),
+            features=np.searchsorted(features, read),
+        )
+
+    def of_rkhs(self) -> FittedModel:
+        """Return the model whose similarities are the kernels of the RKHS themselves, where they are 2k - 1."""
+        terms = [
+            replace(term, views=tuple(replace(view, kernel=view.kernel.rkhs()) for view in term.views))
+            for term in self.model.terms
+        ]
+        model = self.model
+        return replace(self, model=PreimageModel(terms, model.n_features, model.n_outputs, model.fit_intercept))
+
+
+@dataclass(frozen=True)
+class ModelEnsemble:
+    """Models of several binary problems, one against one or one against the rest, with the methods of a single one.
+
+    Its scores are those of the members, side by side; its basis vectors those of the members, one after another.
+
+    Attributes
+    ----------
+    members : tuple of FittedModel
+        The models, each of one score.
+    names : tuple of str
+        What reports call their problems.
+    target : Target
+        What all of them together tell.
+    pairs : ndarray of shape (n_members, 2) or None
+        With one against one: the places of the two classes of each problem.
+    """
+
+    members: tuple[FittedModel, ...]
+    names: tuple[str, ...]
+    target: Target
+    pairs: np.ndarray | None = None
+
+    @property
+    def loss(self) -> Loss:
+        """The loss, which all members share."""
+        return self.members[0].loss
+
+    @property
+    def n_features(self) -> int:
+        """Number of columns of the user's table."""
+        return self.members[0].n_features
+
+    @property
+    def features(self) -> np.ndarray:
+        """The columns of the user's table that any member holds."""
+        return np.unique(np.concatenate([member.features for member in self.members]))
+
+    @property
+    def n_basis(self) -> int:
+        """Number of basis vectors of all members."""
+        return sum(member.n_basis for member in self.members)
+
+    @property
+    def n_outputs(self) -> int:
+        """Number of members, each of which has one score."""
+        return len(self.members)
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether the fit of any member was stopped before its end."""
+        return any(member.interrupted for member in self.members)
+
+    @property
+    def weights(self) -> np.ndarray:
+        """The weights of all basis vectors, (n_basis, n_outputs): zero outside the vector's own problem."""
+        weights = np.zeros((self.n_basis, self.n_outputs))
+        row = 0
+        for k, member in enumerate(self.members):
+            weights[row : row + member.n_basis, k] = member.weights[:, 0]
+            row += member.n_basis
+        return weights
+
+    @property
+    def intercept(self) -> np.ndarray:
+        """The intercepts of the members, (n_outputs,)."""
+        return np.concatenate([member.intercept for member in self.members])
+
+    @property
+    def basis_vectors(self) -> np.ndarray:
+        """The basis vectors of all members, (n_basis, n_features)."""
+        return np.concatenate([member.basis_vectors for member in self.members])
+
+    def features_read(self) -> np.ndarray:
+        """Return the columns of the user's table that can change a score."""
+        return np.unique(np.concatenate([member.features_read() for member in self.members]))
+
+    def scores(self, X: Any, n_threads: int = 1) -> np.ndarray:
+        """Return the score of every member for every sample, (n, n_outputs)."""
+        return np.hstack([member.scores(X, n_threads) for member in self.members])
+
+    def similarities(self, X: Any, n_threads: int = 1) -> np.ndarray:
+        """Return the values k(x, u_r), (n, n_basis)."""
+        return np.hstack([member.similarities(X, n_threads) for member in self.members])
+
+    def contributions(self, X: Any, n_threads: int = 1) -> np.ndarray:
+        """Return what each basis vector adds to the scores, (n, n_basis, n_outputs)."""
+        return self.similarities(X, n_threads)[:, :, None] * self.weights
+
+    def restricted(self, features: np.ndarray) -> ModelEnsemble:
+        """Return the models of a table of the columns ``features`` alone."""
+        return replace(self, members=tuple(member.restricted(features) for member in self.members))
+
+
+def _learned_kernel(view: View, log_metric: np.ndarray) -> Kernel:
+    if not view.learns_metric:
+        return view.kernel
+    factors = view.factors(log_metric)
+    return view.kernel.with_bandwidth(float(factors) if np.ndim(factors) == 0 else factors)
+
+
+def _block_scores(block: Block, model: PreimageModel, theta: np.ndarray) -> np.ndarray:
+    return model.predict(block, theta)
+
+
+def _block_similarities(block: Block, model: PreimageModel, theta: np.ndarray) -> np.ndarray:
+    return model.features(block, theta)[0]
