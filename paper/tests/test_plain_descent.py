@@ -6,7 +6,7 @@ from scipy.optimize import approx_fprime
 from sklearn.datasets import load_breast_cancer
 from sklearn.preprocessing import StandardScaler
 
-from spkm.experiments._plain import Descent, PlainModel, cosine_loss
+from spkm_paper.experiments._plain import Descent, PlainModel, cosine_loss
 
 
 @pytest.fixture

@@ -8,10 +8,10 @@ import time
 import numpy as np
 
 from spkm import SPKMClassifier
-from spkm.experiments import Experiment, Plan, Results, Task
-from spkm.experiments._blocks import Figure
-from spkm.experiments._figures import panels
-from spkm.experiments._tables import Line, comparison
+from spkm_paper.experiments import Experiment, Plan, Results, Task
+from spkm_paper.experiments._blocks import Figure
+from spkm_paper.experiments._figures import panels
+from spkm_paper.experiments._tables import Line, comparison
 
 METHODS = ("mean", "median")
 

@@ -14,12 +14,12 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, SVR, l1_min_c
 
-from spkm.competitors._bandwidth import resolved_gamma
-from spkm.competitors._mmd_critic import MMDCriticClassifier
-from spkm.competitors._sca import SCAClassifier
-from spkm.competitors._signs import SignClassifier, signs
 from spkm.estimators import SPKMNystroem
 from spkm.kernels import RBF
+from spkm_paper.competitors._bandwidth import resolved_gamma
+from spkm_paper.competitors._mmd_critic import MMDCriticClassifier
+from spkm_paper.competitors._sca import SCAClassifier
+from spkm_paper.competitors._signs import SignClassifier, signs
 
 # Every grid begins with the smoothest or the sparsest model: of equally good ones the first is taken.
 C_GRID = 2.0 ** np.arange(-3, 10)

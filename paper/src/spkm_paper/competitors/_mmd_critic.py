@@ -11,9 +11,9 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.metrics import pairwise_distances_argmin
 
 from spkm._checks import check_choice, check_integer
-from spkm.competitors._bandwidth import resolved_gamma
-from spkm.competitors._mmd import RowsKernel, greedy_criticisms, greedy_prototypes
-from spkm.competitors._rows import labelled_rows, rows_like_fitted
+from spkm_paper.competitors._bandwidth import resolved_gamma
+from spkm_paper.competitors._mmd import RowsKernel, greedy_criticisms, greedy_prototypes
+from spkm_paper.competitors._rows import labelled_rows, rows_like_fitted
 
 
 class MMDCriticClassifier(ClassifierMixin, BaseEstimator):

@@ -9,8 +9,8 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.svm import SVC
 
 from spkm._checks import check_choice, check_real
-from spkm.competitors._bandwidth import resolved_gamma
-from spkm.competitors._rows import labelled_rows, rows_like_fitted
+from spkm_paper.competitors._bandwidth import resolved_gamma
+from spkm_paper.competitors._rows import labelled_rows, rows_like_fitted
 
 
 class SCAClassifier(ClassifierMixin, BaseEstimator):

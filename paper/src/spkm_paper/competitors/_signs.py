@@ -9,7 +9,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clo
 from sklearn.linear_model import Ridge
 from sklearn.utils import get_tags
 
-from spkm.competitors._rows import labelled_rows, rows_like_fitted
+from spkm_paper.competitors._rows import labelled_rows, rows_like_fitted
 
 
 class SignClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):

@@ -14,8 +14,8 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.validation import check_array, check_consistent_length
 
 from spkm._checks import check_choice, check_integer
-from spkm.competitors import _methods
-from spkm.competitors._methods import CLASSIFICATION, REGRESSION, Method, Training
+from spkm_paper.competitors import _methods
+from spkm_paper.competitors._methods import CLASSIFICATION, REGRESSION, Method, Training
 
 #: Names of the methods.
 METHODS = tuple(_methods.METHODS)

@@ -1,8 +1,8 @@
-"""The data sets of the paper, found or fetched and checked, and data that are made up. See ``docs/data.md``."""
+"""The data sets of the paper, found or fetched and checked. See ``docs/data.md`` beside this package."""
 
-from spkm.datasets._dataset import Dataset
-from spkm.datasets._errors import BrokenDatasetError, DatasetNotFoundError
-from spkm.datasets._loaders import (
+from spkm_paper.datasets._dataset import Dataset
+from spkm_paper.datasets._errors import BrokenDatasetError, DatasetNotFoundError
+from spkm_paper.datasets._loaders import (
     describe,
     load,
     load_arrays,
@@ -25,7 +25,6 @@ from spkm.datasets._loaders import (
     load_uwave,
     names,
 )
-from spkm.datasets._made import make_inverse_dynamics, make_sparse_relation, make_spirals, make_waves
 
 __all__ = [
     "BrokenDatasetError",
@@ -51,9 +50,5 @@ __all__ = [
     "load_sarcos",
     "load_uci_multiple_features",
     "load_uwave",
-    "make_inverse_dynamics",
-    "make_sparse_relation",
-    "make_spirals",
-    "make_waves",
     "names",
 ]

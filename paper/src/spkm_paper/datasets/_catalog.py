@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from spkm.datasets._catalog_pairs import PAIRS
-from spkm.datasets._catalog_parts import PARTS
-from spkm.datasets._catalog_tables import TABLES
+from spkm_paper.datasets._catalog_pairs import PAIRS
+from spkm_paper.datasets._catalog_parts import PARTS
+from spkm_paper.datasets._catalog_tables import TABLES
 
 CATALOG = {info.name: info for info in sorted((*TABLES, *PARTS, *PAIRS), key=lambda info: info.name)}

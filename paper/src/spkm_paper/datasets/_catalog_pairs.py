@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from spkm.datasets import _originals as originals
-from spkm.datasets._info import GITHUB, DatasetInfo, Original
+from spkm_paper.datasets import _originals as originals
+from spkm_paper.datasets._info import GITHUB, DatasetInfo, Original
 
 
 def _drug_target(

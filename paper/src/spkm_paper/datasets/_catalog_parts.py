@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from functools import partial
 
-from spkm.datasets import _originals as originals
-from spkm.datasets._info import GITHUB, NO_CHECKSUM, UCI_PAGE, UCI_TERMS, DatasetInfo, Original
-from spkm.datasets._uwave import ORIGINALS as UWAVE_ORIGINALS
-from spkm.datasets._uwave import uwave
+from spkm_paper.datasets import _originals as originals
+from spkm_paper.datasets._info import GITHUB, NO_CHECKSUM, UCI_PAGE, UCI_TERMS, DatasetInfo, Original
+from spkm_paper.datasets._uwave import ORIGINALS as UWAVE_ORIGINALS
+from spkm_paper.datasets._uwave import uwave
 
 _JOINTS = tuple(f"{what}_{joint}" for what in ("position", "velocity", "acceleration") for joint in range(1, 8))
 _TORQUES = tuple(f"torque_{joint}" for joint in range(1, 8))

@@ -2,8 +2,17 @@
 
 from __future__ import annotations
 
-from spkm.datasets import _originals as originals
-from spkm.datasets._info import GITHUB, NO_CHECKSUM, UCI_FILES, UCI_PAGE, UCI_TERMS, DatasetInfo, Original, split_names
+from spkm_paper.datasets import _originals as originals
+from spkm_paper.datasets._info import (
+    GITHUB,
+    NO_CHECKSUM,
+    UCI_FILES,
+    UCI_PAGE,
+    UCI_TERMS,
+    DatasetInfo,
+    Original,
+    split_names,
+)
 
 TABLES = (
     DatasetInfo(

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from spkm.datasets._errors import BrokenDatasetError
-from spkm.datasets._info import TEST_FOLD, Arrays, DatasetInfo, shape_text
+from spkm_paper.datasets._errors import BrokenDatasetError
+from spkm_paper.datasets._info import TEST_FOLD, Arrays, DatasetInfo, shape_text
 
 
 @dataclass(frozen=True, eq=False, repr=False)

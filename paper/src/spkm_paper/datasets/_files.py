@@ -11,9 +11,9 @@ from zipfile import BadZipFile
 
 import numpy as np
 
-from spkm.datasets._checksum import checksum
-from spkm.datasets._errors import BrokenDatasetError
-from spkm.datasets._info import Arrays, DatasetInfo, shape_text
+from spkm_paper.datasets._checksum import checksum
+from spkm_paper.datasets._errors import BrokenDatasetError
+from spkm_paper.datasets._info import Arrays, DatasetInfo, shape_text
 
 
 def read_npz(path: Path) -> Arrays:

@@ -7,13 +7,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 from spkm._checks import check_choice
-from spkm.datasets._catalog import CATALOG
-from spkm.datasets._dataset import Dataset, dataset
-from spkm.datasets._errors import DatasetNotFoundError
-from spkm.datasets._files import checked, read_npz
-from spkm.datasets._info import Arrays, DatasetInfo
-from spkm.datasets._store import Store, cache_folder, data_folder
-from spkm.datasets._web import Web
+from spkm_paper.datasets._catalog import CATALOG
+from spkm_paper.datasets._dataset import Dataset, dataset
+from spkm_paper.datasets._errors import DatasetNotFoundError
+from spkm_paper.datasets._files import checked, read_npz
+from spkm_paper.datasets._info import Arrays, DatasetInfo
+from spkm_paper.datasets._store import Store, cache_folder, data_folder
+from spkm_paper.datasets._web import Web
 
 Folder = str | os.PathLike[str]
 
@@ -28,7 +28,7 @@ def names() -> tuple[str, ...]:
 
     Examples
     --------
-    >>> from spkm.datasets import names
+    >>> from spkm_paper.datasets import names
     >>> "ionosphere" in names()
     True
     """
@@ -50,7 +50,7 @@ def describe(name: str) -> str:
 
     Examples
     --------
-    >>> from spkm.datasets import describe
+    >>> from spkm_paper.datasets import describe
     >>> print(describe("ionosphere"))
     Ionosphere, radar returns
       file      ionosphere.npz: X 351 x 34, y 351
@@ -102,7 +102,7 @@ def load(name: str, folder: Folder | None = None, *, download: bool = True) -> D
 
     Examples
     --------
-    >>> from spkm.datasets import load
+    >>> from spkm_paper.datasets import load
     >>> data = load("ionosphere")  # doctest: +SKIP
     >>> data.X.shape, data.terms  # doctest: +SKIP
     ((351, 34), 'CC BY 4.0 (UCI)')
@@ -132,7 +132,7 @@ def load_arrays(path: Folder) -> Arrays:
 
     Examples
     --------
-    >>> from spkm.datasets import load_arrays
+    >>> from spkm_paper.datasets import load_arrays
     >>> load_arrays("data/ionosphere.npz")["X"].shape  # doctest: +SKIP
     (351, 34)
     """

@@ -7,7 +7,7 @@ from io import BytesIO
 
 import numpy as np
 
-from spkm.datasets._info import Arrays
+from spkm_paper.datasets._info import Arrays
 
 Contents = Sequence[bytes]
 

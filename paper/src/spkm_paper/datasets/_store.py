@@ -9,10 +9,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from spkm.datasets._errors import BrokenDatasetError, DatasetNotFoundError, DownloadError
-from spkm.datasets._files import checked, read_npz, write_npz
-from spkm.datasets._info import Arrays, DatasetInfo
-from spkm.datasets._web import Web
+from spkm_paper.datasets._errors import BrokenDatasetError, DatasetNotFoundError, DownloadError
+from spkm_paper.datasets._files import checked, read_npz, write_npz
+from spkm_paper.datasets._info import Arrays, DatasetInfo
+from spkm_paper.datasets._web import Web
 
 
 def data_folder(folder: str | os.PathLike[str] | None) -> Path | None:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from spkm.datasets._info import TEST_FOLD, Arrays, Original
+from spkm_paper.datasets._info import TEST_FOLD, Arrays, Original
 
 AXES = ("X", "Y", "Z")
 VIEWS = ("axis_x", "axis_y", "axis_z")

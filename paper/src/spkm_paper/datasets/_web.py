@@ -7,7 +7,7 @@ from urllib.request import Request, urlopen
 
 import numpy as np
 
-from spkm.datasets._errors import DownloadError
+from spkm_paper.datasets._errors import DownloadError
 
 TIMEOUT = 60  # seconds without an answer
 

@@ -1,6 +1,6 @@
 """The experiments of the paper, each of them a list of tasks and a report; ``spkm reproduce`` runs them."""
 
-from spkm.experiments import (
+from spkm_paper.experiments import (
     differences,
     illustrations,
     landmarks,
@@ -13,11 +13,11 @@ from spkm.experiments import (
     table2,
     timing,
 )
-from spkm.experiments._figures import PlotExtraMissing
-from spkm.experiments._page import by_reason
-from spkm.experiments._progress import Progress
-from spkm.experiments._reproduce import Outcome, reproduce
-from spkm.experiments._tasks import Experiment, Plan, Result, Results, Task
+from spkm_paper.experiments._figures import PlotExtraMissing
+from spkm_paper.experiments._page import by_reason
+from spkm_paper.experiments._progress import Progress
+from spkm_paper.experiments._reproduce import Outcome, reproduce
+from spkm_paper.experiments._tasks import Experiment, Plan, Result, Results, Task
 
 #: All experiments, in the order of the report.
 EXPERIMENTS: tuple[Experiment, ...] = (

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 
 from spkm import SPKMClassifier
-from spkm.competitors import tuned
-from spkm.experiments._blocks import Table
-from spkm.experiments._data import loaded, some_rows, thirds
-from spkm.experiments._ours import best_on, candidate_classifiers, fitted_by_paper, paper_classifier
-from spkm.experiments._tables import Line, comparison
-from spkm.experiments._tasks import Numbers, Plan, Results, Task
+from spkm_paper.competitors import tuned
+from spkm_paper.experiments._blocks import Table
+from spkm_paper.experiments._data import loaded, some_rows, thirds
+from spkm_paper.experiments._ours import best_on, candidate_classifiers, fitted_by_paper, paper_classifier
+from spkm_paper.experiments._tables import Line, comparison
+from spkm_paper.experiments._tasks import Numbers, Plan, Results, Task
 
 TOGETHER = "early_diabetes, copies together"
 TITLES = {

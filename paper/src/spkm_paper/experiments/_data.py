@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from spkm.datasets import BrokenDatasetError, Dataset, load
+from spkm_paper.datasets import BrokenDatasetError, Dataset, load
 
 
 @lru_cache(maxsize=4)

@@ -7,9 +7,9 @@ import html
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from spkm.experiments._blocks import Figure, Table
-from spkm.experiments._tables import TEST_NOTE
-from spkm.experiments._tasks import Experiment, Result
+from spkm_paper.experiments._blocks import Figure, Table
+from spkm_paper.experiments._tables import TEST_NOTE
+from spkm_paper.experiments._tasks import Experiment, Result
 
 QUICK_NOTE = "A quick run: few rows, splits and parameters. Its numbers say that everything works, and nothing else."
 

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from time import monotonic
 from typing import Any
 
-from spkm.experiments._tasks import Result, Task
+from spkm_paper.experiments._tasks import Result, Task
 
 SECONDS_BETWEEN_LINES = 5.0
 

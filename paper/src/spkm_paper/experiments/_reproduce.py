@@ -12,15 +12,15 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import spkm
-from spkm.experiments._blocks import Figure
-from spkm.experiments._data import absence
-from spkm.experiments._figures import files, require_matplotlib
-from spkm.experiments._page import Section, page
-from spkm.experiments._progress import Progress
-from spkm.experiments._runner import Work, run_all
-from spkm.experiments._store import Store, write_text
-from spkm.experiments._tables import runs_csv
-from spkm.experiments._tasks import Experiment, Plan, Result, Results
+from spkm_paper.experiments._blocks import Figure
+from spkm_paper.experiments._data import absence
+from spkm_paper.experiments._figures import files, require_matplotlib
+from spkm_paper.experiments._page import Section, page
+from spkm_paper.experiments._progress import Progress
+from spkm_paper.experiments._runner import Work, run_all
+from spkm_paper.experiments._store import Store, write_text
+from spkm_paper.experiments._tables import runs_csv
+from spkm_paper.experiments._tasks import Experiment, Plan, Result, Results
 
 PLANS = "plans.json"
 LIBRARIES = ("numpy", "scipy", "scikit-learn", "matplotlib")

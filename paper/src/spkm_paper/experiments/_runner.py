@@ -19,9 +19,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from spkm.experiments._progress import Progress
-from spkm.experiments._store import Store
-from spkm.experiments._tasks import Numbers, Result, Task
+from spkm_paper.experiments._progress import Progress
+from spkm_paper.experiments._store import Store
+from spkm_paper.experiments._tasks import Numbers, Result, Task
 
 Run = Callable[[Task, Path | None], Numbers]
 
@@ -104,7 +104,7 @@ def _context() -> Any:
     if "forkserver" not in multiprocessing.get_all_start_methods():
         return multiprocessing.get_context("spawn")
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["spkm.experiments"])  # imported once, not by every process
+    context.set_forkserver_preload(["spkm_paper.experiments"])  # imported once, not by every process
     return context
 
 

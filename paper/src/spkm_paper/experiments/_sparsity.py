@@ -10,13 +10,13 @@ from sklearn.model_selection import PredefinedSplit
 from sklearn.preprocessing import StandardScaler
 
 from spkm import SPKMClassifier, SPKMClassifierCV
-from spkm.competitors import candidates, tuned
-from spkm.experiments._figures import BLACK, BLUE, GREEN, GREY, ORANGE, RED, legend_below, panels
-from spkm.experiments._ours import BASIS_STEPS, fitted_by_paper
-from spkm.experiments._tasks import Numbers, Results
 from spkm.kernels import RBF, Affine
 from spkm.penalties import L1Ball
 from spkm.solvers import Alternating
+from spkm_paper.competitors import candidates, tuned
+from spkm_paper.experiments._figures import BLACK, BLUE, GREEN, GREY, ORANGE, RED, legend_below, panels
+from spkm_paper.experiments._ours import BASIS_STEPS, fitted_by_paper
+from spkm_paper.experiments._tasks import Numbers, Results
 
 RADII = 10.0 ** np.arange(-1, 3.5, 0.5)  # of the l1 ball, the paper's range
 CURVES = {"SPKM, strict": (BLUE, "o"), "SPKM, paper's algorithm": (ORANGE, "s"), "Lasso": (GREEN, "^")}

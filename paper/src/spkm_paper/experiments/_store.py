@@ -6,7 +6,7 @@ import json
 import os
 from pathlib import Path
 
-from spkm.experiments._tasks import Result, Task
+from spkm_paper.experiments._tasks import Result, Task
 
 
 class Store:

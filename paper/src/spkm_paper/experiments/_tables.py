@@ -10,8 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.stats import wilcoxon
 
-from spkm.experiments._blocks import Table
-from spkm.experiments._tasks import Result, Results
+from spkm_paper.experiments._blocks import Table
+from spkm_paper.experiments._tasks import Result, Results
 
 FEWEST_PAIRS = 6  # of fewer splits not even a unanimous verdict of the test is below 0.05
 #: For the readers of comparisons.

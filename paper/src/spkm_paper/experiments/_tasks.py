@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 import spkm
-from spkm.experiments._blocks import Figure, Table
+from spkm_paper.experiments._blocks import Figure, Table
 
 #: What a task returns: numbers by name, or lists of them.
 Numbers = dict[str, Any]
@@ -137,7 +137,7 @@ class Plan:
     seeds : int or None
         Number of splits; None is what the experiment has by itself.
     data : Path or None
-        Folder of the data sets; None is the one of :mod:`spkm.datasets`.
+        Folder of the data sets; None is the one of :mod:`spkm_paper.datasets`.
     download : bool
         Whether to fetch data sets that are not there.
     """

@@ -11,15 +11,15 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
 from sklearn.svm import SVC
 
-from spkm.experiments._binary import QUICK_ROWS, SIZES, TITLES
-from spkm.experiments._blocks import Table
-from spkm.experiments._data import loaded, some_rows, thirds
-from spkm.experiments._ours import PAPER_GRID, WIDE_C, best_on
-from spkm.experiments._plain import Descent
-from spkm.experiments._tables import mean_and_deviation
-from spkm.experiments._tasks import Experiment, Numbers, Plan, Results, Task
-from spkm.experiments.table1 import paper_numbers
 from spkm.kernels import RBF
+from spkm_paper.experiments._binary import QUICK_ROWS, SIZES, TITLES
+from spkm_paper.experiments._blocks import Table
+from spkm_paper.experiments._data import loaded, some_rows, thirds
+from spkm_paper.experiments._ours import PAPER_GRID, WIDE_C, best_on
+from spkm_paper.experiments._plain import Descent
+from spkm_paper.experiments._tables import mean_and_deviation
+from spkm_paper.experiments._tasks import Experiment, Numbers, Plan, Results, Task
+from spkm_paper.experiments.table1 import paper_numbers
 
 NAME = "differences"
 VERSION = 1

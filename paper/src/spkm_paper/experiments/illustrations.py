@@ -14,11 +14,11 @@ from sklearn.svm import SVC
 
 from spkm import SPKMClassifier, SPKMRegressor
 from spkm.datasets import make_waves
-from spkm.experiments._blocks import Figure, Table
-from spkm.experiments._figures import BLACK, BLUE, ORANGE, panels
-from spkm.experiments._tables import mean_and_deviation
-from spkm.experiments._tasks import Experiment, Numbers, Plan, Results, Task
 from spkm.kernels import RBF
+from spkm_paper.experiments._blocks import Figure, Table
+from spkm_paper.experiments._figures import BLACK, BLUE, ORANGE, panels
+from spkm_paper.experiments._tables import mean_and_deviation
+from spkm_paper.experiments._tasks import Experiment, Numbers, Plan, Results, Task
 
 NAME = "illustrations"
 VERSION = 1

@@ -11,15 +11,15 @@ from sklearn.linear_model import Ridge
 from sklearn.svm import SVC
 
 from spkm import SPKMClassifier, SPKMNystroem
-from spkm.competitors import SignClassifier
-from spkm.experiments._binary import QUICK_ROWS, TITLES
-from spkm.experiments._blocks import Figure, Table
-from spkm.experiments._data import loaded, some_rows, thirds
-from spkm.experiments._figures import BLACK, legend_below, panels, styles
-from spkm.experiments._ours import WIDE_C
-from spkm.experiments._ridge import ALPHAS, best_linear
-from spkm.experiments._tables import mean_and_deviation
-from spkm.experiments._tasks import Experiment, Numbers, Plan, Results, Task
+from spkm_paper.competitors import SignClassifier
+from spkm_paper.experiments._binary import QUICK_ROWS, TITLES
+from spkm_paper.experiments._blocks import Figure, Table
+from spkm_paper.experiments._data import loaded, some_rows, thirds
+from spkm_paper.experiments._figures import BLACK, legend_below, panels, styles
+from spkm_paper.experiments._ours import WIDE_C
+from spkm_paper.experiments._ridge import ALPHAS, best_linear
+from spkm_paper.experiments._tables import mean_and_deviation
+from spkm_paper.experiments._tasks import Experiment, Numbers, Plan, Results, Task
 
 NAME = "landmarks"
 VERSION = 1

@@ -12,16 +12,24 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
 from spkm import SPKMClassifier
-from spkm.competitors import SignClassifier, tuned
-from spkm.experiments._blocks import Table
-from spkm.experiments._data import loaded, thirds
-from spkm.experiments._ours import BASIS_STEPS, PAPER_GRID, RESTARTS, TUNED_FACTORS, WIDE_C, best_on, fitted_by_paper
-from spkm.experiments._tables import Line, comparison
-from spkm.experiments._tasks import Experiment, Numbers, Plan, Results, Task
 from spkm.kernels import RBF, Affine
 from spkm.losses import Log
 from spkm.penalties import L1, RKHSNorm
 from spkm.solvers import Alternating
+from spkm_paper.competitors import SignClassifier, tuned
+from spkm_paper.experiments._blocks import Table
+from spkm_paper.experiments._data import loaded, thirds
+from spkm_paper.experiments._ours import (
+    BASIS_STEPS,
+    PAPER_GRID,
+    RESTARTS,
+    TUNED_FACTORS,
+    WIDE_C,
+    best_on,
+    fitted_by_paper,
+)
+from spkm_paper.experiments._tables import Line, comparison
+from spkm_paper.experiments._tasks import Experiment, Numbers, Plan, Results, Task
 
 NAME = "mkl"
 VERSION = 1

@@ -12,14 +12,14 @@ import numpy as np
 from sklearn.svm import SVC
 
 from spkm import SPKMClassifier
-from spkm.experiments._blocks import Figure, Table
-from spkm.experiments._data import loaded
-from spkm.experiments._figures import panels
-from spkm.experiments._ours import BASIS_STEPS, RESTARTS, ROUNDS, best_on, fitted_by_paper
-from spkm.experiments._tables import Line, comparison
-from spkm.experiments._tasks import Experiment, Numbers, Plan, Results, Task
 from spkm.kernels import RBF, Affine
 from spkm.solvers import Alternating
+from spkm_paper.experiments._blocks import Figure, Table
+from spkm_paper.experiments._data import loaded
+from spkm_paper.experiments._figures import panels
+from spkm_paper.experiments._ours import BASIS_STEPS, RESTARTS, ROUNDS, best_on, fitted_by_paper
+from spkm_paper.experiments._tables import Line, comparison
+from spkm_paper.experiments._tasks import Experiment, Numbers, Plan, Results, Task
 
 NAME = "mnist"
 VERSION = 2

@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 
 from spkm import SPKMNystroem, SPKMRegressor
-from spkm.competitors import tuned
-from spkm.experiments._blocks import Figure, Table
-from spkm.experiments._data import loaded, some_rows, thirds
-from spkm.experiments._figures import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, RED, SKY, legend_below, panels
-from spkm.experiments._ours import best_on, candidate_regressors, paper_regressors
-from spkm.experiments._ridge import ridge_on
-from spkm.experiments._tables import Line, comparison
-from spkm.experiments._tasks import Experiment, Numbers, Plan, Results, Task
+from spkm_paper.competitors import tuned
+from spkm_paper.experiments._blocks import Figure, Table
+from spkm_paper.experiments._data import loaded, some_rows, thirds
+from spkm_paper.experiments._figures import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, RED, SKY, legend_below, panels
+from spkm_paper.experiments._ours import best_on, candidate_regressors, paper_regressors
+from spkm_paper.experiments._ridge import ridge_on
+from spkm_paper.experiments._tables import Line, comparison
+from spkm_paper.experiments._tasks import Experiment, Numbers, Plan, Results, Task
 
 NAME = "regression"
 VERSION = 2

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import numpy as np
 
-from spkm.competitors import tuned
 from spkm.datasets import make_sparse_relation
-from spkm.experiments import _sparsity
-from spkm.experiments._blocks import Figure, Table
-from spkm.experiments._tables import Line, comparison
-from spkm.experiments._tasks import Experiment, Numbers, Plan, Results, Task
+from spkm_paper.competitors import tuned
+from spkm_paper.experiments import _sparsity
+from spkm_paper.experiments._blocks import Figure, Table
+from spkm_paper.experiments._tables import Line, comparison
+from spkm_paper.experiments._tasks import Experiment, Numbers, Plan, Results, Task
 
 NAME = "simulated"
 VERSION = 1

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from spkm.experiments import _sparsity
-from spkm.experiments._blocks import Figure, Table
-from spkm.experiments._data import loaded, some_rows, thirds
-from spkm.experiments._tables import Line, comparison
-from spkm.experiments._tasks import Experiment, Numbers, Plan, Results, Task
+from spkm_paper.experiments import _sparsity
+from spkm_paper.experiments._blocks import Figure, Table
+from spkm_paper.experiments._data import loaded, some_rows, thirds
+from spkm_paper.experiments._tables import Line, comparison
+from spkm_paper.experiments._tasks import Experiment, Numbers, Plan, Results, Task
 
 NAME = "sparsity"
 VERSION = 1

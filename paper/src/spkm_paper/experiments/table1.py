@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from spkm.experiments import _binary
-from spkm.experiments._blocks import Figure, Table
-from spkm.experiments._figures import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, RED, SKY, legend_below, panels
-from spkm.experiments._ours import PAPER_ALGORITHM
-from spkm.experiments._tasks import Experiment, Plan, Results, Task
+from spkm_paper.experiments import _binary
+from spkm_paper.experiments._blocks import Figure, Table
+from spkm_paper.experiments._figures import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, RED, SKY, legend_below, panels
+from spkm_paper.experiments._ours import PAPER_ALGORITHM
+from spkm_paper.experiments._tasks import Experiment, Plan, Results, Task
 
 NAME = "table1"
 VERSION = 1

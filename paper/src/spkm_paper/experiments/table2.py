@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from spkm.experiments import _binary
-from spkm.experiments._blocks import Table
-from spkm.experiments._tasks import Experiment, Plan, Results, Task
+from spkm_paper.experiments import _binary
+from spkm_paper.experiments._blocks import Table
+from spkm_paper.experiments._tasks import Experiment, Plan, Results, Task
 
 NAME = "table2"
 VERSION = 1

@@ -18,11 +18,11 @@ from sklearn.preprocessing import StandardScaler
 
 from spkm import SPKMRegressor
 from spkm.datasets import make_inverse_dynamics
-from spkm.experiments._blocks import Figure, Table
-from spkm.experiments._data import loaded
-from spkm.experiments._figures import legend_below, panels, styles
-from spkm.experiments._tables import mean_and_deviation
-from spkm.experiments._tasks import Experiment, Numbers, Plan, Results, Task
+from spkm_paper.experiments._blocks import Figure, Table
+from spkm_paper.experiments._data import loaded
+from spkm_paper.experiments._figures import legend_below, panels, styles
+from spkm_paper.experiments._tables import mean_and_deviation
+from spkm_paper.experiments._tasks import Experiment, Numbers, Plan, Results, Task
 
 NAME = "timing"
 VERSION = 2
