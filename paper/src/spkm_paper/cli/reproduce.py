@@ -1,47 +1,81 @@
-"""The command ``spkm``."""
+"""``spkm-paper reproduce``, which is ``spkm reproduce`` as well."""
 
 from __future__ import annotations
 
 import argparse
+import logging
 import os
-import shlex
 import signal
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import spkm
-from spkm.experiments import EXPERIMENTS, Plan, PlotExtraMissing, Progress, by_reason, reproduce
+from spkm.cli import CommandError, Subparsers
+from spkm_paper.datasets._store import data_folder
+from spkm_paper.experiments import (
+    EXPERIMENTS,
+    Experiment,
+    OutputError,
+    Plan,
+    PlotExtraMissing,
+    Progress,
+    by_reason,
+    reproduce,
+)
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command and return its exit code: 0, 1 where a run failed, 2 for bad usage, 130 after Ctrl-C."""
-    arguments = sys.argv[1:] if arguments is None else list(arguments)
-    parser = _parser()
-    options = parser.parse_args(arguments)
+def add_parser(subparsers: Subparsers) -> None:
+    """Add the options."""
+    parser = subparsers.add_parser(
+        "reproduce",
+        description="Run the paper's experiments and write tables, figures and a page that shows them all. What is "
+        "finished is not repeated: after an interruption the same command goes on.",
+        epilog=_list(),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    add = parser.add_argument
+    add("names", nargs="*", metavar="EXPERIMENT", help="which to run (default: all)")
+    add("--list", action="store_true", help="list the experiments and the data they need, and end")
+    add("--out", type=Path, default=Path("reproduction"), metavar="DIR", help="default: %(default)s")
+    add("--data", type=Path, metavar="DIR", help="folder of the data sets (default: that of SPKM_DATA)")
+    add(
+        "--download",
+        action=argparse.BooleanOptionalAction,
+        help="fetch data sets that are not there (default: unless --quick)",
+    )
+    add("--quick", action="store_true", help="a small version of everything, of minutes")
+    add("--seeds", type=_positive, metavar="N", help="number of splits (default: the experiment's own)")
+    add("--jobs", type=_positive, metavar="N", default=_cores(), help="processes (default: %(default)s)")
+    add("--no-figures", dest="figures", action="store_false", help="tables only; needs no matplotlib")
+    add("--quiet", action="store_true", help="no progress")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run the experiments and return the exit code: 0, 1 where a run failed or nothing can be written, 2, 130."""
     if options.list:
         print(_list())
         return 0
-    by_name = {experiment.name: experiment for experiment in EXPERIMENTS}
-    unknown = [name for name in options.names if name not in by_name]
-    if unknown:
-        parser.error(f"no experiment {', '.join(unknown)}; choose from {', '.join(by_name)}.")
-    chosen = [by_name[name] for name in dict.fromkeys(options.names)] or list(EXPERIMENTS)
+    chosen = _chosen(options.names)
     if options.data is not None and not options.data.is_dir():
-        parser.error(f"--data: there is no folder {options.data}.")
-    command = shlex.join(["spkm", *arguments])
+        raise CommandError(f"--data must be an existing folder; there is no folder {options.data}.")
+    try:
+        data_folder(options.data)
+    except NotADirectoryError as error:  # that of the environment
+        raise CommandError(str(error)) from None
+    command = options.command_line
     download = not options.quick if options.download is None else options.download
     plan = Plan(options.quick, options.seeds, options.data, download)
+    arguments = (options.out, plan, options.jobs, options.figures, command, Progress(options.quiet), EXPERIMENTS)
     try:
-        with _terminated_as_interrupted():
-            outcome = reproduce(
-                chosen, options.out, plan, options.jobs, options.figures, command, Progress(options.quiet), EXPERIMENTS
-            )
+        with _told_on_the_error_stream(), _terminated_as_interrupted():
+            outcome = reproduce(chosen, *arguments)
     except PlotExtraMissing as error:
-        print(f"spkm: {error}", file=sys.stderr)
-        return 2
+        raise CommandError(str(error)) from None
+    except OutputError as error:
+        text = f"--out: {error} Runs that were written are kept; mend it or give another folder, then go on with: "
+        raise CommandError(text + command, exit_code=1) from None
     except KeyboardInterrupt:
         print(f"\nStopped. All finished runs are in {options.out}; go on with: {command}", file=sys.stderr)
         return 130
@@ -51,6 +85,30 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"{len(outcome.failed)} runs failed and will be tried again by: {command}", file=sys.stderr)
     print(outcome.page)
     return 1 if outcome.failed else 0
+
+
+def _chosen(names: list[str]) -> list[Experiment]:
+    """Return the experiments of these names; all, if there are none."""
+    by_name = {experiment.name: experiment for experiment in EXPERIMENTS}
+    unknown = [name for name in names if name not in by_name]
+    if unknown:
+        raise CommandError(f"no experiment {', '.join(unknown)}; choose from {', '.join(by_name)}.")
+    return [by_name[name] for name in dict.fromkeys(names)] or list(EXPERIMENTS)
+
+
+@contextmanager
+def _told_on_the_error_stream() -> Iterator[None]:
+    """Show what the package logs, as it comes."""
+    logger = logging.getLogger("spkm_paper")
+    handler, level = logging.StreamHandler(sys.stderr), logger.level
+    handler.setFormatter(logging.Formatter("%(message)s"))
+    logger.addHandler(handler)
+    logger.setLevel(logging.INFO)
+    try:
+        yield
+    finally:
+        logger.removeHandler(handler)
+        logger.setLevel(level)
 
 
 @contextmanager
@@ -65,35 +123,6 @@ def _terminated_as_interrupted() -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGTERM, before)
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="spkm", description="Sparse pre-image kernel machines.")
-    parser.add_argument("--version", action="version", version=f"spkm {spkm.__version__}")
-    commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
-    sub = commands.add_parser(
-        "reproduce",
-        help="run the paper's experiments, and make its tables and figures",
-        description="Run the paper's experiments and write tables, figures and a page that shows them all. What is "
-        "finished is not repeated: after an interruption the same command goes on.",
-        epilog=_list(),
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    sub.add_argument("names", nargs="*", metavar="EXPERIMENT", help="which to run (default: all)")
-    sub.add_argument("--list", action="store_true", help="list the experiments and the data they need, and end")
-    sub.add_argument("--out", type=Path, default=Path("reproduction"), metavar="DIR", help="default: %(default)s")
-    sub.add_argument("--data", type=Path, metavar="DIR", help="folder of the data sets (default: that of SPKM_DATA)")
-    sub.add_argument(
-        "--download",
-        action=argparse.BooleanOptionalAction,
-        help="fetch data sets that are not there (default: unless --quick)",
-    )
-    sub.add_argument("--quick", action="store_true", help="a small version of everything, of minutes")
-    sub.add_argument("--seeds", type=_positive, metavar="N", help="number of splits (default: the experiment's own)")
-    sub.add_argument("--jobs", type=_positive, metavar="N", default=_cores(), help="processes (default: %(default)s)")
-    sub.add_argument("--no-figures", dest="figures", action="store_false", help="tables only; needs no matplotlib")
-    sub.add_argument("--quiet", action="store_true", help="no progress")
-    return parser
 
 
 def _list() -> str:
@@ -113,7 +142,3 @@ def _positive(text: str) -> int:
 
 def _cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-if __name__ == "__main__":
-    sys.exit(main())
