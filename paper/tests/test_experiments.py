@@ -10,15 +10,15 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_breast_cancer, load_diabetes
 
-from spkm.datasets import Dataset
-from spkm.experiments import EXPERIMENTS, Plan, Progress, Result, Results, Task, regression, reproduce
-from spkm.experiments._blocks import Figure, Table
-from spkm.experiments._data import some_rows, thirds
-from spkm.experiments._figures import files
-from spkm.experiments._runner import Work, execute, run_all
-from spkm.experiments._store import Store
-from spkm.experiments._tables import Line, _signed, comparison, paired_p, runs_csv
-from tests import toy_experiment as toy
+import toy_experiment as toy
+from spkm_paper.datasets import Dataset
+from spkm_paper.experiments import EXPERIMENTS, Plan, Progress, Result, Results, Task, regression, reproduce
+from spkm_paper.experiments._blocks import Figure, Table
+from spkm_paper.experiments._data import some_rows, thirds
+from spkm_paper.experiments._figures import files
+from spkm_paper.experiments._runner import Work, execute, run_all
+from spkm_paper.experiments._store import Store
+from spkm_paper.experiments._tables import Line, _signed, comparison, paired_p, runs_csv
 
 
 @pytest.fixture
@@ -110,9 +110,11 @@ def test_work_that_needs_the_machine_comes_last(store):
     assert [r.task.seed for r in store.load().values()][-1] == 9
 
 
-def test_progress_tells_of_failures_and_of_the_time_left(store, capsys):
-    run_all(work(toy.fail_on_odd, range(2)), store, progress=Progress())
-    text = capsys.readouterr().err
+def test_progress_tells_the_log_of_failures_and_of_the_time_left(store, caplog, capsys):
+    with caplog.at_level("INFO", logger="spkm_paper"):
+        run_all(work(toy.fail_on_odd, range(2)), store, progress=Progress())
+    text = caplog.text
+    assert capsys.readouterr() == ("", "")  # only the command shows the log
     assert "failed: toy, made up, split 1, a: ValueError: odd seeds" in text
     assert re.search(r"\[2/2\] .* left", text)
 
@@ -277,8 +279,8 @@ def rows_at_hand(name, folder):
 
 @pytest.mark.parametrize("name", ["table1", "table2", "mkl", "regression", "landmarks", "sparsity", "simulated"])
 def test_an_experiment_reports_what_there_is(name, monkeypatch):
-    module = importlib.import_module(f"spkm.experiments.{name}")
-    for user in (module, importlib.import_module("spkm.experiments._binary")):
+    module = importlib.import_module(f"spkm_paper.experiments.{name}")
+    for user in (module, importlib.import_module("spkm_paper.experiments._binary")):
         if hasattr(user, "loaded"):
             monkeypatch.setattr(user, "loaded", rows_at_hand)
     experiment = module.EXPERIMENT

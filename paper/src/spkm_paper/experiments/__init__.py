@@ -1,4 +1,4 @@
-"""The experiments of the paper, each of them a list of tasks and a report; ``spkm reproduce`` runs them."""
+"""The experiments of the paper, each of them a list of tasks and a report; ``spkm-paper reproduce`` runs them."""
 
 from spkm_paper.experiments import (
     differences,
@@ -17,6 +17,7 @@ from spkm_paper.experiments._figures import PlotExtraMissing
 from spkm_paper.experiments._page import by_reason
 from spkm_paper.experiments._progress import Progress
 from spkm_paper.experiments._reproduce import Outcome, reproduce
+from spkm_paper.experiments._store import OutputError
 from spkm_paper.experiments._tasks import Experiment, Plan, Result, Results, Task
 
 #: All experiments, in the order of the report.
@@ -38,6 +39,7 @@ __all__ = [
     "EXPERIMENTS",
     "Experiment",
     "Outcome",
+    "OutputError",
     "Plan",
     "PlotExtraMissing",
     "Progress",

@@ -1,7 +1,8 @@
-"""How far a run is, and how long it may take: a bar where rich is installed, else lines."""
+"""How far a run is, and how long it may take: a bar where rich is installed, else lines in the log."""
 
 from __future__ import annotations
 
+import logging
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -11,10 +12,11 @@ from typing import Any
 from spkm_paper.experiments._tasks import Result, Task
 
 SECONDS_BETWEEN_LINES = 5.0
+_log = logging.getLogger(__name__)
 
 
 class Progress:
-    """Tells the error stream of results as they come.
+    """Tells of results as they come: by a bar on a terminal, else by lines of the logger ``spkm_paper``.
 
     Parameters
     ----------
@@ -60,11 +62,10 @@ class Progress:
                 bar.console.print(_failure(result), markup=False, highlight=False)
             return
         if result.failed:
-            print(_failure(result), file=sys.stderr, flush=True)
+            _log.error(_failure(result))
         if monotonic() - self._last_line >= SECONDS_BETWEEN_LINES or not self._left:
             self._last_line = monotonic()
-            text = f"[{done}/{self._total}] {result.task}: {result.seconds:.1f} s; {left}"
-            print(text, file=sys.stderr, flush=True)
+            _log.info("[%d/%d] %s: %.1f s; %s", done, self._total, result.task, result.seconds, left)
 
 
 class _Times:

@@ -18,7 +18,7 @@ from spkm_paper.experiments._figures import files, require_matplotlib
 from spkm_paper.experiments._page import Section, page
 from spkm_paper.experiments._progress import Progress
 from spkm_paper.experiments._runner import Work, run_all
-from spkm_paper.experiments._store import Store, write_text
+from spkm_paper.experiments._store import OutputError, Store, make_folder, write_bytes, write_text
 from spkm_paper.experiments._tables import runs_csv
 from spkm_paper.experiments._tasks import Experiment, Plan, Result, Results
 
@@ -40,7 +40,7 @@ def reproduce(
     plan: Plan,
     jobs: int = 1,
     figures: bool = True,
-    command: str = "spkm reproduce",
+    command: str = "spkm-paper reproduce",
     progress: Progress | None = None,
     others: Sequence[Experiment] = (),
 ) -> Outcome:
@@ -65,10 +65,15 @@ def reproduce(
         Is told of every run.
     others : sequence of Experiment
         Experiments that are not run, but shown if earlier calls ran them.
+
+    Raises
+    ------
+    OutputError
+        If the folder cannot be written; what was written before is kept.
     """
     if figures:
         require_matplotlib()
-    out.mkdir(parents=True, exist_ok=True)
+    make_folder(out)
     store = Store(out / "results.jsonl")
     plans = _read_plans(out)
     date = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
@@ -119,7 +124,7 @@ def write_report(experiments: Sequence[Experiment], out: Path, figures: bool) ->
             if figures and isinstance(block, Figure):
                 drawn = files(block.draw())
                 for kind, content in drawn.items():
-                    (out / f"{block.name}.{kind}").write_bytes(content)
+                    write_bytes(out / f"{block.name}.{kind}", content)
                 images[block.name] = drawn["svg"]
         section = Section(
             experiment,
@@ -156,4 +161,9 @@ def facts() -> dict[str, str]:
 
 def _read_plans(out: Path) -> dict[str, Any]:
     path = out / PLANS
-    return json.loads(path.read_text()) if path.exists() else {}
+    if not path.exists():
+        return {}
+    try:
+        return json.loads(path.read_text())
+    except ValueError as error:
+        raise OutputError(f"{path} is damaged ({error}). Remove it: results are kept in another file.") from error

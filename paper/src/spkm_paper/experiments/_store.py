@@ -4,9 +4,43 @@ from __future__ import annotations
 
 import json
 import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from spkm_paper.experiments._tasks import Result, Task
+
+
+class OutputError(OSError):
+    """What came of an experiment cannot be written; the text says where, and why."""
+
+
+@contextmanager
+def writing(path: Path) -> Iterator[None]:
+    """Turn whatever the system says of a file or folder that is written into an :class:`OutputError`."""
+    try:
+        yield
+    except OSError as error:
+        raise OutputError(f"{path} cannot be written: {error.strerror or error}.") from error
+
+
+def make_folder(path: Path) -> None:
+    """Make a folder, unless it is there, and see that files can be written into it before hours of work begin.
+
+    Examples
+    --------
+    >>> make_folder(Path(__file__))  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    ...
+    spkm_paper.experiments._store.OutputError: ...py must be a folder; it is a file. Give another name.
+    """
+    if path.exists() and not path.is_dir():
+        raise OutputError(f"{path} must be a folder; it is a file. Give another name.")
+    with writing(path):
+        path.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=path):
+            pass
 
 
 class Store:
@@ -51,6 +85,10 @@ class Store:
                 "seconds": result.seconds,
             }
         )
+        with writing(self.path):
+            self._append(line)
+
+    def _append(self, line: str) -> None:
         self.path.parent.mkdir(parents=True, exist_ok=True)
         with self.path.open("ab+") as file:
             file.seek(0, os.SEEK_END)
@@ -65,7 +103,17 @@ class Store:
 
 def write_text(path: Path, text: str) -> None:
     """Write a file in one go: readers see the old text or the new one, never a part."""
-    path.parent.mkdir(parents=True, exist_ok=True)
+    write_bytes(path, text.encode())
+
+
+def write_bytes(path: Path, content: bytes) -> None:
+    """Write a file in one go, as :func:`write_text` does."""
     part = path.with_name(path.name + ".part")
-    part.write_text(text, encoding="utf-8", newline="\n")
-    os.replace(part, path)
+    with writing(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            part.write_bytes(content)
+            os.replace(part, path)
+        except BaseException:  # an interrupt, too, must leave nothing behind
+            part.unlink(missing_ok=True)
+            raise
