@@ -121,14 +121,9 @@ def candidates(
 
     Examples
     --------
-    >>> for params, estimator in candidates("lasso_paper", [[0.0], [1.0], [3.0]], [0.0, 1.0, 2.0], task="regression"):
-    ...     print(params)
-    {'alpha': 1.0}
-    {'alpha': 0.1}
-    {'alpha': 0.01}
-    {'alpha': 0.001}
-    {'alpha': 0.0001}
-    {'alpha': 1e-05}
+    >>> grid = candidates("lasso_paper", [[0.0], [1.0], [3.0]], [0.0, 1.0, 2.0], task="regression")
+    >>> [f"{params['alpha']:g}" for params, estimator in grid]
+    ['1', '0.1', '0.01', '0.001', '0.0001', '1e-05']
     """
     check_choice("method", method, METHODS)
     found = _methods.METHODS[method]
