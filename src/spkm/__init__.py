@@ -1,9 +1,26 @@
 """Sparse pre-image kernel machines: small, readable kernel models with learned basis vectors."""
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
 
+TYPE_CHECKING = False  # for type checkers it is true; importing it from typing would take 10 ms
 if TYPE_CHECKING:
+    from spkm import (
+        checking,
+        cli,
+        datasets,
+        estimators,
+        kernels,
+        losses,
+        model,
+        objective,
+        penalties,
+        profiled,
+        selection,
+        solvers,
+        sources,
+        starts,
+        theory,
+    )
     from spkm.estimators import (
         PairKFold,
         PairwiseSPKMClassifier,
@@ -59,15 +76,16 @@ _MODULES = (
 )
 
 
-def __getattr__(name: str) -> Any:
-    if name in _MODULES:
-        return import_module(f"spkm.{name}")
-    if name not in __all__:
-        raise AttributeError(f"module 'spkm' has no attribute {name!r}")
-    value = getattr(import_module(f"spkm.{_ELSEWHERE.get(name, 'estimators')}"), name)
-    globals()[name] = value  # the next time it is found without a call
-    return value
+if not TYPE_CHECKING:  # else they would take every misspelt name for one of ours
 
+    def __getattr__(name):
+        if name in _MODULES:
+            return import_module(f"spkm.{name}")
+        if name not in __all__:
+            raise AttributeError(f"module 'spkm' has no attribute {name!r}")
+        value = getattr(import_module(f"spkm.{_ELSEWHERE.get(name, 'estimators')}"), name)
+        globals()[name] = value  # the next time it is found without a call
+        return value
 
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__, *_MODULES})
+    def __dir__():
+        return sorted({*globals(), *__all__, *_MODULES})
