@@ -88,4 +88,5 @@ if not TYPE_CHECKING:  # else they would take every misspelt name for one of our
         return value
 
     def __dir__():
-        return sorted({*globals(), *__all__, *_MODULES})
+        special = {name for name in globals() if name.startswith("__")}
+        return sorted({*special, *__all__, *_MODULES})
