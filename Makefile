@@ -6,19 +6,33 @@ BIN = .venv/bin
 
 help:
 	@echo 'make demo    fit small data sets, print a table, draw the basis vectors (about a minute)'
-	@echo 'make test    lint, then all tests and docstring examples'
+	@echo 'make test    lint, then all tests and docstring examples, of the library and of paper/'
 	@echo 'make lint    ruff, import layers, types'
 	@echo 'make bench   the benchmarks (long)'
 	@echo 'make reproduce   the experiments of the paper into reproduction/ (hours; resumes)'
 	@echo 'make clean   remove .venv, caches and what the demo wrote'
 
-# The stamp makes the installation happen once, and again when the dependencies change.
-.venv/stamp: pyproject.toml
+# Stamps make an installation happen once, and again when the dependencies change. There are three in one environment:
+# what users of the library have, that and the paper's experiments, and all of it with the tools of developers.
+PIP = $(BIN)/python -m pip install --quiet --disable-pip-version-check
+
+.venv/made:
 	@py=python3.11; $$py -c '' 2>/dev/null || py=python3; $$py -m venv .venv
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
 	@touch $@
 
-demo: .venv/stamp
+.venv/user: .venv/made pyproject.toml
+	$(PIP) -e '.[plot]'
+	@touch $@
+
+.venv/paper: .venv/made pyproject.toml paper/pyproject.toml
+	$(PIP) -e . -e './paper[plot,progress]'
+	@touch $@
+
+.venv/stamp: .venv/made pyproject.toml paper/pyproject.toml
+	$(PIP) -e '.[dev]' -e './paper[plot,progress]'
+	@touch $@
+
+demo: .venv/user
 	$(BIN)/python examples/demo.py
 
 lint: .venv/stamp
@@ -34,8 +48,8 @@ test: lint
 bench: .venv/stamp
 	$(BIN)/python -m benchmarks
 
-reproduce: .venv/stamp
-	$(BIN)/spkm reproduce
+reproduce: .venv/paper
+	$(BIN)/spkm-paper reproduce
 
 clean:
 	rm -rf .venv demo_output build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis

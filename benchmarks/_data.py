@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from spkm.datasets import load_arrays
+from spkm_paper.datasets import load_arrays
 
 
 class MissingData(Exception):

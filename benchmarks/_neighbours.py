@@ -11,7 +11,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
-from spkm.competitors import tuned
+from spkm_paper.competitors import tuned
 
 
 def tuned_svc(

@@ -22,8 +22,8 @@ from sklearn.svm import SVC
 from benchmarks._data import Settings, thirds
 from benchmarks._report import Row, progress
 from spkm import SPKMClassifier, SPKMNystroem, SPKMRegressor
-from spkm.competitors._methods import C_GRID
 from spkm.kernels import RBF
+from spkm_paper.competitors._methods import C_GRID
 
 COLUMNS = ("and bandwidth", "k-means", "random", "exact")
 RULES = ("learned", *COLUMNS[:3])

@@ -36,7 +36,7 @@ plt.rcParams.update({"font.size": 10, "axes.titlesize": 10, "figure.dpi": 150, "
 
 
 def breast_cancer():
-    data = load_breast_cancer(as_frame=True)
+    data = load_breast_cancer()
     return data.data, data.target_names[data.target]
 
 
@@ -46,7 +46,7 @@ def digits():
 
 
 def diabetes():
-    return load_diabetes(return_X_y=True, as_frame=True, scaled=False)
+    return load_diabetes(return_X_y=True, scaled=False)
 
 
 def moons():
@@ -149,12 +149,13 @@ def write_out_breast_cancer():
         "k is an RBF kernel on columns scaled to mean 0 and standard deviation 1. The vectors in the units of the data,"
     )
     print("in their eight most extreme features (in brackets: standard deviations from the mean row):\n")
-    centre, spread = X_train.mean().to_numpy(), X_train.std().to_numpy()
+    names = load_breast_cancer().feature_names
+    centre, spread = X_train.mean(axis=0), X_train.std(axis=0, ddof=1)
     deviation = (model.basis_vectors_ - centre) / spread
     print(f"    {'':<26}{'mean row':>12}" + "".join(f"{f'u{r + 1}':>19}" for r in range(len(weights))))
     for j in np.argsort(-np.abs(deviation).max(axis=0))[:8]:
         cells = [f"{u:.4g} ({z:+.1f})" for u, z in zip(model.basis_vectors_[:, j], deviation[:, j], strict=True)]
-        print(f"    {model.feature_names_in_[j]:<26}{centre[j]:>12.4g}" + "".join(f"{cell:>19}" for cell in cells))
+        print(f"    {names[j]:<26}{centre[j]:>12.4g}" + "".join(f"{cell:>19}" for cell in cells))
     print()
 
 

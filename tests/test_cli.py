@@ -1,18 +1,37 @@
-"""The command line: what it says, and what it returns."""
+"""The command line: quick to answer, clear about what it lacks."""
 
+import subprocess
+import sys
 import tomllib
+import types
 from pathlib import Path
 
 import pytest
 
-from spkm.cli import main
-from spkm.experiments import EXPERIMENTS
-from tests import toy_experiment as toy
+import spkm
+from spkm.cli import VERBS, CommandError, Verb, main, run_command
 
 
 @pytest.fixture
-def only_toys(monkeypatch):
-    monkeypatch.setattr("spkm.cli.EXPERIMENTS", (toy.TOY, toy.LACKS_DATA))
+def greet(monkeypatch):
+    """Return a table with a verb of ours, whose module notes what it is asked to do."""
+    module = types.ModuleType("verb_of_the_tests")
+    module.asked = []
+
+    def add_parser(subparsers):
+        subparsers.add_parser("greet").add_argument("--name", default="you")
+
+    def run(options):
+        module.asked.append((options.name, options.command_line))
+        if options.name == "nobody":
+            raise CommandError("--name must be a person; got 'nobody'.")
+        if options.name == "ctrl-c":
+            raise KeyboardInterrupt
+        return 0
+
+    module.add_parser, module.run = add_parser, run
+    monkeypatch.setitem(sys.modules, "verb_of_the_tests", module)
+    return {"greet": Verb("verb_of_the_tests", "say hello"), "other": Verb("no_such_module", "never loaded")}
 
 
 def test_the_command_is_ours():
@@ -20,62 +39,95 @@ def test_the_command_is_ours():
     assert project["scripts"] == {"spkm": "spkm.cli:main"}
 
 
-def test_help_names_every_experiment(capsys):
+def test_a_verb_gets_its_options_and_what_was_typed(greet, capsys):
+    assert run_command("program", "About.", "1.0", greet, ["greet", "--name", "a b"]) == 0
+    assert sys.modules["verb_of_the_tests"].asked == [("a b", "program greet --name 'a b'")]
+
+
+def test_an_error_is_a_message_and_an_exit_code(greet, capsys):
+    assert run_command("program", "About.", "1.0", greet, ["greet", "--name", "nobody"]) == 2
+    assert capsys.readouterr().err == "program greet: --name must be a person; got 'nobody'.\n"
+    assert CommandError("text", exit_code=1).exit_code == 1
+
+
+def test_ctrl_c_ends_without_a_traceback(greet, capsys):
+    assert run_command("program", "About.", "1.0", greet, ["greet", "--name", "ctrl-c"]) == 130
+    assert "stopped" in capsys.readouterr().err
+
+
+def test_the_help_lists_every_verb_and_loads_none(greet, capsys):
     with pytest.raises(SystemExit) as end:
-        main(["reproduce", "--help"])
+        run_command("program", "About.", "1.0", greet, ["--help"])
     text = capsys.readouterr().out
-    assert end.value.code == 0
-    assert all(experiment.name in text for experiment in EXPERIMENTS) and "--quick" in text
+    assert end.value.code == 0 and "say hello" in text and "never loaded" in text
 
 
-def test_list_says_what_is_needed(capsys):
-    assert main(["reproduce", "--list"]) == 0
-    assert "needs breast_cancer_wisconsin" in capsys.readouterr().out
+def test_every_verb_has_a_module_with_the_two_functions():
+    for name, verb in VERBS.items():
+        assert verb.module == f"spkm.cli.{name}" and verb.help
+        module = __import__(verb.module, fromlist=["run"])
+        assert callable(module.add_parser) and callable(module.run) and module.__doc__
 
 
-@pytest.mark.parametrize(
-    ("arguments", "says"),
-    [
-        ([], "COMMAND"),
-        (["reproduce", "tabel1"], "no experiment tabel1; choose from illustrations"),
-        (["reproduce", "--seeds", "0"], "at least 1; got '0'"),
-        (["reproduce", "--jobs", "two"], "at least 1; got 'two'"),
-        (["reproduce", "--data", "/no/such/folder"], "no folder /no/such/folder"),
-    ],
-)
+@pytest.mark.parametrize(("arguments", "says"), [([], "COMMAND"), (["fly"], "invalid choice: 'fly'")])
 def test_bad_usage_says_what_is_wrong(arguments, says, capsys):
     with pytest.raises(SystemExit) as end:
         main(arguments)
     assert end.value.code == 2 and says in capsys.readouterr().err
 
 
-def test_a_run_says_where_the_page_is_and_what_was_skipped(only_toys, tmp_path, capsys):
-    (tmp_path / "data").mkdir()
-    options = ["--quick", "--jobs", "1", "--out", str(tmp_path / "out"), "--data", str(tmp_path / "data")]
-    assert main(["reproduce", *options]) == 0
+def test_the_version(capsys):
+    with pytest.raises(SystemExit) as end:
+        main(["--version"])
+    assert end.value.code == 0 and capsys.readouterr().out == f"spkm {spkm.__version__}\n"
+
+
+@pytest.mark.parametrize("arguments", [["reproduce"], ["reproduce", "--help"], ["reproduce", "table1", "--quick"]])
+def test_without_the_papers_package_the_way_to_it_is_told(arguments, monkeypatch, capsys):
+    for name in [name for name in sys.modules if name.split(".")[0] == "spkm_paper"]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "spkm_paper", None)  # as if it were not installed
+    assert main(arguments) == 2
     said = capsys.readouterr()
-    assert said.out.strip() == str(tmp_path / "out" / "index.html")
-    assert "skipped lacking: ionosphere" in said.err
+    assert said.out == "" and said.err.startswith("spkm reproduce: ") and said.err.count("\n") == 1
+    assert "spkm-paper" in said.err and "pip install './paper[plot]'" in said.err
 
 
-def test_failures_are_in_the_exit_code(only_toys, monkeypatch, tmp_path, capsys):
-    failing = toy.Experiment("toy", "Toy", "Fails.", toy.tasks, toy.fail_on_odd, toy.report)
-    monkeypatch.setattr("spkm.cli.EXPERIMENTS", (failing,))
-    code = main(["reproduce", "toy", "--no-figures", "--quiet", "--seeds", "2", "--jobs", "1", "--out", str(tmp_path)])
-    assert code == 1 and "2 runs failed" in capsys.readouterr().err
+def test_what_the_papers_package_lacks_is_not_taken_for_its_absence(monkeypatch):
+    for name in [name for name in sys.modules if name.split(".")[0] == "spkm_paper"]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "threadpoolctl", None)
+    with pytest.raises(ModuleNotFoundError, match="threadpoolctl"):
+        main(["reproduce", "--list"])
 
 
-@pytest.mark.parametrize("run", [toy.interrupt_parent, toy.terminate_parent])
-def test_ctrl_c_says_how_to_go_on(run, ctrl_c, monkeypatch, tmp_path, capsys):
-    interrupted = toy.Experiment("toy", "Toy", "Ends early.", toy.tasks, run, toy.report)
-    monkeypatch.setattr("spkm.cli.EXPERIMENTS", (interrupted,))
-    options = ["toy", "--no-figures", "--quiet", "--jobs", "1", "--out", str(tmp_path)]
-    assert main(["reproduce", *options]) == 130
-    assert "go on with: spkm reproduce toy --no-figures" in capsys.readouterr().err
-    assert (tmp_path / "toy.csv").read_text().count("\n") == 5  # the head and four of six runs
+def test_the_command_of_the_papers_package_is_handed_everything(capsys):
+    pytest.importorskip("spkm_paper")
+    assert main(["reproduce", "--list"]) == 0
+    assert "needs breast_cancer_wisconsin" in capsys.readouterr().out
 
 
-def test_without_matplotlib_the_extra_is_named(only_toys, monkeypatch, tmp_path, capsys):
-    monkeypatch.setitem(__import__("sys").modules, "matplotlib", None)
-    assert main(["reproduce", "toy", "--out", str(tmp_path)]) == 2
-    assert "spkm[plot]" in capsys.readouterr().err
+@pytest.mark.parametrize("arguments", [["--help"], ["--version"], []])
+def test_help_needs_no_numbers(arguments):
+    code = f"""
+import sys
+from spkm.cli import main
+try:
+    main({arguments!r})
+except SystemExit:
+    print([name for name in ("numpy", "scipy", "sklearn", "spkm_paper", "joblib") if name in sys.modules])
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
+    assert done.stdout.splitlines()[-1] == "[]"
+
+
+def test_a_reader_that_leaves_early_is_no_error():
+    code = "import sys; from spkm.cli import main; sys.exit(main(['reproduce', '--list']))"
+    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        process.stdout.close()
+        assert process.stderr.read() == b"" and process.wait(60) == 1
+
+
+def test_python_m_spkm_is_the_command():
+    done = subprocess.run([sys.executable, "-m", "spkm", "--version"], capture_output=True, text=True, timeout=60)
+    assert done.stdout == f"spkm {spkm.__version__}\n" and done.returncode == 0

@@ -3,8 +3,11 @@
 import importlib
 import inspect
 import pkgutil
+import re
 import subprocess
 import sys
+import tomllib
+from pathlib import Path
 
 import pytest
 
@@ -38,8 +41,9 @@ def test_all_is_sorted_and_importable(name):
 
 def public_things(module):
     """Yield (name, object) of every public class of ours in a module, its public methods and every public function."""
-    for name, thing in vars(module).items():
-        ours = getattr(thing, "__module__", "").startswith("spkm")
+    for name in dir(module):  # some are there only once they are asked for
+        thing = getattr(module, name)
+        ours = (getattr(thing, "__module__", None) or "").startswith("spkm")
         if name.startswith("_") or not ours or not (inspect.isclass(thing) or inspect.isfunction(thing)):
             continue
         yield name, thing
@@ -67,8 +71,31 @@ def test_every_parameter_of_an_estimator_is_documented(estimator):
         assert name in text
 
 
-def test_the_version_is_that_of_the_project():
-    assert isinstance(spkm.__version__, str) and spkm.__version__.count(".") == 2
+def test_the_version_has_one_source():
+    project = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text())
+    assert re.fullmatch(r"\d+\.\d+\.\d+(\.dev\d+)?", spkm.__version__)
+    assert project["project"]["dynamic"] == ["version"]
+    assert project["tool"]["hatch"]["version"]["path"] == "src/spkm/__init__.py"
+
+
+def test_every_public_module_is_reachable_after_import():
+    names = {name.split(".")[1] for name in MODULES}
+    assert set(spkm._MODULES) == names and list(spkm._MODULES) == sorted(names)
+    assert (
+        run(f"import spkm; print(all(getattr(spkm, name).__name__ == 'spkm.' + name for name in {names!r}))") == "True"
+    )
+    assert names | set(spkm.__all__) == {name for name in dir(spkm) if not name.startswith("_")}
+    assert "__version__" in dir(spkm)
+
+
+def test_every_public_name_is_reachable_after_import():
+    assert run("import spkm; print([name for name in spkm.__all__ if getattr(spkm, name).__name__ != name])") == "[]"
+    assert run("from spkm import *; print(SPKMClassifier.__name__, View.__name__)") == "SPKMClassifier View"
+
+
+def test_a_name_that_is_not_there_is_an_attribute_error():
+    with pytest.raises(AttributeError, match="module 'spkm' has no attribute 'SPKMTransformer'"):
+        _ = spkm.SPKMTransformer
 
 
 def run(code):
@@ -78,8 +105,13 @@ def run(code):
 
 
 def test_import_brings_nothing_heavy():
+    heavy = ("numpy", "scipy", "sklearn", "joblib", "threadpoolctl", "spkm_paper", *HEAVY)
+    assert run(f"import sys, spkm; print([name for name in {heavy!r} if name in sys.modules])") == "[]"
+
+
+def test_estimators_bring_nothing_optional():
     # scikit-learn itself imports pandas and rich where they are installed.
-    code = "import sys, sklearn.callback, sklearn.cluster; before = set(sys.modules); import spkm; "
+    code = "import sys, sklearn.callback, sklearn.cluster; before = set(sys.modules); import spkm.estimators; "
     assert run(code + f"print([name for name in {HEAVY!r} if name in set(sys.modules) - before])") == "[]"
 
 

@@ -1,19 +1,40 @@
 """Sparse pre-image kernel machines: small, readable kernel models with learned basis vectors."""
 
-from spkm.estimators import (
-    PairKFold,
-    PairwiseSPKMClassifier,
-    PairwiseSPKMRegressor,
-    SPKMClassifier,
-    SPKMClassifierCV,
-    SPKMNystroem,
-    SPKMRegressor,
-    SPKMRegressorCV,
-    SPKMSelector,
-    sparsity_path,
-    stability_selection,
-)
-from spkm.model import Term, View
+from importlib import import_module
+
+TYPE_CHECKING = False  # for type checkers it is true; importing it from typing would take 10 ms
+if TYPE_CHECKING:
+    from spkm import (
+        checking,
+        cli,
+        datasets,
+        estimators,
+        kernels,
+        losses,
+        model,
+        objective,
+        penalties,
+        profiled,
+        selection,
+        solvers,
+        sources,
+        starts,
+        theory,
+    )
+    from spkm.estimators import (
+        PairKFold,
+        PairwiseSPKMClassifier,
+        PairwiseSPKMRegressor,
+        SPKMClassifier,
+        SPKMClassifierCV,
+        SPKMNystroem,
+        SPKMRegressor,
+        SPKMRegressorCV,
+        SPKMSelector,
+        sparsity_path,
+        stability_selection,
+    )
+    from spkm.model import Term, View
 
 __all__ = [
     "PairKFold",
@@ -30,4 +51,42 @@ __all__ = [
     "sparsity_path",
     "stability_selection",
 ]
-__version__ = "0.1.0"
+#: The one place of the version: the build reads it from here.
+__version__ = "0.2.0.dev0"
+
+# Names are imported when they are first used, so that `import spkm` and the command's help need neither NumPy nor
+# scikit-learn. The names of __all__ come from estimators, unless this says otherwise.
+_ELSEWHERE = {"Term": "model", "View": "model"}
+_MODULES = (
+    "checking",
+    "cli",
+    "datasets",
+    "estimators",
+    "kernels",
+    "losses",
+    "model",
+    "objective",
+    "penalties",
+    "profiled",
+    "selection",
+    "solvers",
+    "sources",
+    "starts",
+    "theory",
+)
+
+
+if not TYPE_CHECKING:  # else they would take every misspelt name for one of ours
+
+    def __getattr__(name):
+        if name in _MODULES:
+            return import_module(f"spkm.{name}")
+        if name not in __all__:
+            raise AttributeError(f"module 'spkm' has no attribute {name!r}")
+        value = getattr(import_module(f"spkm.{_ELSEWHERE.get(name, 'estimators')}"), name)
+        globals()[name] = value  # the next time it is found without a call
+        return value
+
+    def __dir__():
+        special = {name for name in globals() if name.startswith("__")}
+        return sorted({*special, *__all__, *_MODULES})

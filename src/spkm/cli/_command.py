@@ -1,0 +1,107 @@
+"""A command made of verbs, each a module that is loaded only when it is named.
+
+Programs that people type must answer ``--help`` at once, so this module imports nothing but the standard library, and a
+verb's module is imported when the verb is the first word of the command line.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shlex
+import sys
+from collections.abc import Mapping, Sequence
+from importlib import import_module
+from typing import Any, NamedTuple, TypeAlias
+
+#: What a verb adds its parser to.
+Subparsers: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
+
+STOPPED = 130  # the exit code of a program that Ctrl-C ended, as shells have it
+
+
+class Verb(NamedTuple):
+    """A verb of a command.
+
+    Parameters
+    ----------
+    module : str
+        Name of its module, which has two functions: ``add_parser(subparsers)`` adds the parser of its options, and
+        ``run(options)`` does the work and returns the exit code. ``options.command_line`` is what was typed.
+    help : str
+        The line in the help of the whole command.
+    """
+
+    module: str
+    help: str
+
+
+class CommandError(Exception):
+    """Ends a command with a message for the user and without a traceback.
+
+    Parameters
+    ----------
+    message : str
+        Which argument, what it must be, what came, and what to do.
+    exit_code : int, default=2
+        2 for what the user can mend by another command line, 1 where the work itself failed.
+    """
+
+    def __init__(self, message: str, exit_code: int = 2) -> None:
+        super().__init__(message)
+        self.exit_code = exit_code
+
+
+def run_command(
+    program: str, about: str, version: str, verbs: Mapping[str, Verb], arguments: Sequence[str] | None = None
+) -> int:
+    """Run the verb that the arguments name, and return its exit code.
+
+    Parameters
+    ----------
+    program, about, version : str
+        Name of the command, a line for its help, and what ``--version`` says.
+    verbs : mapping of str to Verb
+        The verbs by name, in the order of the help.
+    arguments : sequence of str, default=None
+        The words after the command; None: those of this process.
+
+    Returns
+    -------
+    int
+        0, 1 where something failed, 2 for bad usage, 130 after Ctrl-C.
+
+    Examples
+    --------
+    >>> run_command("hello", "Says hello.", "1.0", {}, ["--version"])
+    Traceback (most recent call last):
+    ...
+    SystemExit: 0
+    """
+    arguments = sys.argv[1:] if arguments is None else list(arguments)
+    named = next((word for word in arguments if not word.startswith("-")), "")
+    try:
+        parser = argparse.ArgumentParser(prog=program, description=about)
+        parser.add_argument("--version", action="version", version=f"{program} {version}")
+        commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
+        module: Any = None
+        for name, verb in verbs.items():
+            if name == named:
+                module = import_module(verb.module)
+                module.add_parser(commands)
+            else:  # enough for the list in the help
+                commands.add_parser(name, help=verb.help)
+        options = parser.parse_args(arguments)
+        options.command_line = shlex.join([program, *arguments])
+        code = module.run(options)
+        sys.stdout.flush()
+        return code
+    except CommandError as error:
+        print(f"{program} {named}: {error}", file=sys.stderr)
+        return error.exit_code
+    except BrokenPipeError:  # the reader, such as `head`, has seen enough; Python must not flush again at its end
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    except KeyboardInterrupt:
+        print(f"\n{program} {named}: stopped.", file=sys.stderr)
+        return STOPPED

@@ -1,8 +1,0 @@
-"""What the paper compares its machines with: two methods that scikit-learn lacks, and all of them tuned alike."""
-
-from spkm.competitors._mmd_critic import MMDCriticClassifier
-from spkm.competitors._sca import SCAClassifier
-from spkm.competitors._signs import SignClassifier
-from spkm.competitors._tuned import METHODS, candidates, tuned
-
-__all__ = ["METHODS", "MMDCriticClassifier", "SCAClassifier", "SignClassifier", "candidates", "tuned"]
