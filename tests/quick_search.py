@@ -5,21 +5,21 @@ from contextlib import contextmanager
 
 import pytest
 
-from spkm.estimators import _selecting
-from spkm.selection import _eliminate, _machine, _path, _race, _search, _vectors
+from spkm.estimators import _search_setup
+from spkm.selection import _elimination, _initial_supports, _resize_basis, _search, _sparse_path
 
 FEWER = {
-    _selecting: {"FOLDS": 2},
-    _path: {"N_STEPS": 4, "SKIPPED": 1, "RATIO": 3.0, "ITERATIONS": 6, "VECTORS_PER_OUTPUT": 2},
-    _eliminate: {
+    _search_setup: {"FOLDS": 2},
+    _sparse_path: {"N_STEPS": 4, "SKIPPED": 1, "RATIO": 3.0, "ITERATIONS": 6, "VECTORS_PER_OUTPUT": 2},
+    _elimination: {
         "FIRST_ITERATIONS": 4,
         "NEXT_ITERATIONS": 2,
         "SINGLE_ITERATIONS": 2,
-        "next_count": _eliminate.next_count,
+        "LEAST_ITERATIONS": 1,
+        "next_count": _elimination.next_count,
     },
-    _machine: {"LEAST_ITERATIONS": 1},
-    _vectors: {"ITERATIONS": 10, "FIRST_ITERATIONS": 5},
-    _race: {"PROPOSERS": _race.PROPOSERS[:1], "FIRST_ITERATIONS": 4, "PATH_STARTS": 1},
+    _resize_basis: {"ITERATIONS": 10, "FIRST_ITERATIONS": 5},
+    _initial_supports: {"PROPOSERS": _initial_supports.PROPOSERS[:1], "FIRST_ITERATIONS": 4, "PATH_STARTS": 1},
     _search: {
         "FIRST_ITERATIONS": 4,
         "POLISHES": 1,
@@ -28,15 +28,15 @@ FEWER = {
     },
 }
 FEWEST = {
-    _path: {"N_STEPS": 1, "SKIPPED": 0, "ITERATIONS": 3},
-    _eliminate: {
+    _sparse_path: {"N_STEPS": 1, "SKIPPED": 0, "ITERATIONS": 3},
+    _elimination: {
         "FIRST_ITERATIONS": 3,
         "NEXT_ITERATIONS": 1,
         "SINGLE_ITERATIONS": 1,
         "next_count": lambda count, ratio: count // 2,
     },
-    _vectors: {"ITERATIONS": 2, "FIRST_ITERATIONS": 1},
-    _race: {"FIRST_ITERATIONS": 3},
+    _resize_basis: {"ITERATIONS": 2, "FIRST_ITERATIONS": 1},
+    _initial_supports: {"FIRST_ITERATIONS": 3},
     _search: {"FIRST_ITERATIONS": 3, "POLISHES": 0, "PRUNING": ()},
 }
 

@@ -16,7 +16,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from spkm import SPKMClassifier, SPKMRegressor
-from spkm.estimators import _selecting
+from spkm.estimators import _search_setup
 from spkm.kernels import KERNELS, RBF, Polynomial, Rescaled, Sum
 from spkm.losses import LOSSES, Log, Poisson, Squared
 from spkm.objective import Objective
@@ -404,7 +404,7 @@ def prior_in_the_search(**settings):
 
 
 def test_a_prior_that_is_given_is_that_of_the_search():
-    assert prior_in_the_search() == _selecting.SEARCH_PRIOR != Evidence().prior
+    assert prior_in_the_search() == _search_setup.SEARCH_PRIOR != Evidence().prior
     assert prior_in_the_search(weight_penalty=Evidence(prior=0.7)) == 0.7
 
 
@@ -528,7 +528,7 @@ def test_global_randomness_and_arguments_are_left_alone():
 
 
 def test_a_search_takes_some_of_many_rows_and_the_fit_all(monkeypatch):
-    monkeypatch.setattr(_selecting, "MOST_ROWS", 40)
+    monkeypatch.setattr(_search_setup, "MOST_ROWS", 40)
     X = rows(150)
     y = labels(X)
     model = SPKMClassifier(**{**LINE, "weight_penalty": RKHSNorm(1e-3), "max_iter": 100}).fit(X, y)
@@ -560,7 +560,7 @@ def test_the_strength_of_many_rows_is_that_of_all_rows(monkeypatch):
     settings = {**LINE, "max_iter": 200, "kernel": "linear", "max_features": 1}
     strengths = []
     for most in (1000, 40):
-        monkeypatch.setattr(_selecting, "MOST_ROWS", most)
+        monkeypatch.setattr(_search_setup, "MOST_ROWS", most)
         model = SPKMClassifier(**settings).fit(X, y)
         s = model.selected_features_
         U = scaled(model.basis_vectors_[:, s], X[:, s], clip=np.inf)
