@@ -79,7 +79,7 @@ def test_rows_of_another_width_or_other_names():
         (lambda X: pl.DataFrame({"a": X[:, 0], "b": ["x"] * 80}), "X must hold numbers: .*'x'. Encode text"),
         (
             lambda X: pd.DataFrame({"a": X[:, 0], "b": pd.date_range("2020", periods=80)}),
-            "X must hold numbers: .* dates",
+            "X must hold numbers; .* dates",
         ),
         (lambda X: [{"a": 1.0}] * 80, "X must hold numbers: .*'dict'"),
     ],
@@ -111,7 +111,7 @@ def test_negative_rows_under_a_kernel_of_counts():
 
 def test_rows_on_which_the_kernel_overflows():
     X, y = two_classes()
-    with pytest.raises(FloatingPointError, match=r"kernel is not finite on these rows. Scale X \(scale=True\)"):
+    with pytest.raises(FloatingPointError, match=r"kernel is not finite on these samples. Scale X \(scale=True\)"):
         classifier(kernel="polynomial", scale=False).fit(1e150 * X, y)
 
 
@@ -123,7 +123,7 @@ def test_rows_on_which_the_kernel_overflows():
     [
         (
             lambda X, y: np.zeros(80, int),
-            "y must hold at least two classes in rows of positive weight; got one class, 0",
+            "y must hold at least two classes in samples of positive weight; got one class, 0",
         ),
         (lambda X, y: np.full(80, "a"), "got one class, 'a'"),
         (lambda X, y: X[:, 0], "Unknown label type: continuous"),
@@ -164,20 +164,20 @@ def test_counts_below_zero_and_counts_that_are_all_zero():
         regressor(loss="poisson").fit(X, y - 1)
     with pytest.raises(ValueError, match="loss='poisson' needs a positive target; all of y is zero"):
         regressor(loss="poisson").fit(X, 0 * y)
-    with pytest.raises(ValueError, match=r"loss='poisson' is for counts. Use 'log'"):
+    with pytest.raises(ValueError, match=r"loss='poisson' is for real targets. Use 'log'"):
         classifier(loss="poisson").fit(*two_classes())
 
 
 @pytest.mark.parametrize(
     ("weight", "message"),
     [
-        (np.r_[-2.0, np.ones(79)], "sample_weight must not be negative; its minimum is -2. Drop such rows"),
+        (np.r_[-2.0, np.ones(79)], "sample_weight must not be negative; its minimum is -2. Drop such samples"),
         (np.zeros(80), "Sample weights must contain at least one non-zero"),
         (np.full(80, np.nan), "Input sample_weight contains NaN"),
         (np.ones(79), r"sample_weight.shape == \(79,\), expected \(80,\)"),
         (np.ones((80, 1)), "Sample weights must be 1D array or scalar, got 2D"),
         (["a"] * 80, "sample_weight must hold numbers: .*'a'"),
-        (np.arange(80) % 2, "at least two classes in rows of positive weight"),
+        (np.arange(80) % 2, "at least two classes in samples of positive weight"),
     ],
 )
 def test_bad_weights(weight, message):
@@ -225,14 +225,14 @@ def test_targets_beyond_float32():
         ({"kernel": 3}, "kernel must be a name or a Kernel object; got 3 of type int. Known names: laplacian,"),
         ({"kernel": RBF(-1.0)}, "gamma must be a positive number; got -1.0."),
         ({"kernel": RBF("big")}, "gamma must be a positive number, 'mean' or 'median'; got 'big'."),
-        ({"kernel": Polynomial(0)}, "degree must be an integer of at least 1; got 0."),
-        ({"kernel": Matern(3)}, "nu must be 1.5 or 2.5; got 3."),
-        ({"kernel": RationalQuadratic(-1)}, "alpha must be positive; got -1."),
+        ({"kernel": Polynomial(0)}, "degree of kernel must be an integer of at least 1; got 0."),
+        ({"kernel": Matern(3)}, "nu of kernel must be 1.5 or 2.5; got 3."),
+        ({"kernel": RationalQuadratic(-1)}, "alpha of kernel must be a number above 0; got -1."),
         ({"loss": "hinge"}, "Unknown loss 'hinge'. Did you mean 'smooth_hinge'?"),
         ({"loss": Log}, "loss must be an object, not a class; got Log. Write Log()."),
         ({"loss": SmoothHinge(0)}, "width of loss must be a number above 0; got 0."),
         ({"loss": Huber(-1)}, "delta of loss must be a number above 0; got -1."),
-        ({"loss": Quantile(1.5)}, "quantile must lie between 0 and 1; got 1.5."),
+        ({"loss": Quantile(1.5)}, "quantile of loss must lie between 0 and 1; got 1.5."),
         ({"loss": EpsilonInsensitive(-1)}, "epsilon of loss must be a number of at least 0; got -1."),
         ({"solver": "lbgfs"}, "Unknown solver 'lbgfs'. Did you mean 'lbfgs'? Known: adam, alternating, lbfgs,"),
         ({"solver": LBFGS}, "solver must be an object, not a class; got LBFGS. Write LBFGS()."),

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from sklearn.base import is_classifier
 from sklearn.utils.estimator_checks import (
     check_dataframe_column_names_consistency,
     check_inplace_ensure_writeable,
@@ -109,7 +110,7 @@ def test_scikit_learn_on_demand(estimator, check):
 def test_every_parameter_is_checked_by_fit_and_named_in_the_message(estimator, name):
     if name not in estimator().get_params():
         return
-    X, y = two_classes() if issubclass(estimator, SPKMClassifier) else curve()
+    X, y = two_classes() if is_classifier(estimator()) else curve()
     for value in BAD_PARAMETERS[name]:
         model = estimator(**{name: value})  # nothing is checked here
         with pytest.raises((TypeError, ValueError), match=name) as caught:

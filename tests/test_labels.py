@@ -69,7 +69,7 @@ def test_the_joint_loss_is_the_sum_of_binary_losses(models):
     together, alone = Log("labels"), Log()
     apart = [alone.value(alone.totals(Y[:, [k]], F[:, [k]], w)) for k in range(3)]
     assert together.value(together.totals(Y, F, w)) == pytest.approx(np.sum(apart))
-    assert model._fitted.loss.columns == "labels"
+    assert model.model_.loss.columns == "labels"
 
 
 def test_one_column_is_a_binary_problem():
@@ -177,10 +177,10 @@ def test_a_search_over_labels():
 @pytest.mark.parametrize(
     ("settings", "change", "message"),
     [
-        ({"multi_class": "ovo"}, lambda y: y, "multi_class='ovo' needs one label for every row; y is an indicator"),
+        ({"multi_class": "ovo"}, lambda y: y, "multi_class='ovo' needs one label for every sample; y is an indicator"),
         ({"class_weight": "balanced"}, lambda y: y, "class_weight is for one label for every row; got 'balanced' and"),
         ({}, lambda y: 2 * y - 1, r"y of two dimensions must be an indicator matrix of 0 and 1; got \[-1, 1\]"),
-        ({}, lambda y: 0 * y, "y must hold at least one label that is not the same in all rows of positive weight"),
+        ({}, lambda y: 0 * y, "y must hold at least one label that is not the same in all samples of positive weight"),
         ({}, lambda y: y + np.arange(3), r"y should be a 1d array, got an array of shape \(120, 3\)"),
     ],
 )

@@ -47,7 +47,7 @@ def test_the_model_is_that_of_the_joined_table(estimator):
     # Rows come in another order, so the two descents round differently.
     assert model.objective_ == pytest.approx(same.objective_, rel=0.02)
     U = np.hstack([model.basis_left_, model.basis_right_])
-    scaling = model._fitted.scaling
+    scaling = model.model_.scaling
     Z, V = scaling(joined), scaling.forward_points(U)
     K = model.kernel_["left"](Z[:, :D_LEFT], V[:, :D_LEFT]) * model.kernel_["right"](Z[:, D_LEFT:], V[:, D_LEFT:])
     by_hand = K @ model.dual_coef_ + model.intercept_

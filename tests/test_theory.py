@@ -64,8 +64,8 @@ def three():
 def scaled_scores(model, factor):
     """Return a copy of a fitted model whose scores are those of the model times ``factor``."""
     other = copy(model)
-    other._fitted = replace(model._fitted, theta=model._fitted.theta.copy())
-    params = other._fitted.model.unpack(other._fitted.theta)
+    other.model_ = replace(model.model_, theta=model.model_.theta.copy())
+    params = other.model_.model.unpack(other.model_.theta)
     params.weights[...] *= factor
     params.intercept[...] *= factor
     return other
@@ -116,7 +116,7 @@ def test_random_signs_stay_below_the_l1_bound(kernel, fit_intercept):
 def test_random_signs_stay_below_the_rkhs_bound(kernel, radius):
     model, X, _ = fitted(kernel)
     bound = theory.rademacher_complexity(model, len(X), radius=radius)
-    K = model._fitted.model.views[0][1].kernel.rkhs()(X, X)
+    K = model.model_.model.views[0][1].kernel.rkhs()(X, X)
     assert np.diag(K).max() <= bound.tau * (1 + 1e-9)
     signs = np.random.default_rng(1).choice([-1.0, 1.0], size=(1000, len(X)))
     balls = bound.gamma_ * np.sqrt(np.einsum("si,ij,sj->s", signs, K, signs)) / len(X)  # the supremum, in closed form
@@ -190,7 +190,7 @@ def test_values_2k_minus_1_make_the_first_bound_2_tau_plus_1_and_move_the_consta
 def test_sizes_of_several_classes_do_not_change_when_all_scores_move_together():
     model, X, y = fitted(data=three_classes())
     moved = scaled_scores(model, 1.0)
-    params = moved._fitted.model.unpack(moved._fitted.theta)
+    params = moved.model_.model.unpack(moved.model_.theta)
     params.weights += np.array([[1.0], [-2.0], [3.0]])
     params.intercept += 5.0
     one, other = theory.rademacher_complexity(model, 100), theory.rademacher_complexity(moved, 100)
@@ -241,7 +241,7 @@ def test_terms_add_up_and_views_multiply():
         U[...] = rng.standard_normal(U.shape)
     params.weights[:, 0] = c = np.array([1.0, -2.0, 0.5])
     params.intercept[0] = 0.25
-    model._fitted = replace(model._fitted, model=joint, theta=theta, asked=tuple(terms))
+    model.model_ = replace(model.model_, model=joint, theta=theta, asked=tuple(terms))
     bound = theory.rademacher_complexity(model, 100, radius=3.0)
     assert bound.tau == pytest.approx(1.0 * 9.0 + 1.0)
     U, V, _ = params.basis
@@ -260,7 +260,7 @@ def test_terms_add_up_and_views_multiply():
 
 def test_weights_that_cancel_do_not_make_the_norm_smaller_than_rounding_can_tell():
     model, _, _ = fitted(n_basis=2)
-    params = model._fitted.model.unpack(model._fitted.theta)
+    params = model.model_.model.unpack(model.model_.theta)
     params.basis[0][...] = 1.0
     params.weights[:, 0] = 1e9, -1e9
     assert theory.rademacher_complexity(model, 100).gamma_ > 1.0
@@ -373,7 +373,7 @@ def test_only_the_ratio_of_scores_to_margin_counts(easy, factor):
 def test_no_margin_is_better_than_the_best(easy, margin, intercept, norm):
     model, X, y = easy
     model = scaled_scores(model, 1.0)
-    model._fitted.model.unpack(model._fitted.theta).intercept[...] = intercept
+    model.model_.model.unpack(model.model_.theta).intercept[...] = intercept
     best = theory.generalization_bound(model, X[:300], y[:300], norm=norm)
     assert best.value <= theory.generalization_bound(model, X[:300], y[:300], norm=norm, margin=margin).value + 1e-9
 
@@ -498,7 +498,7 @@ def test_a_kernel_of_a_dot_product_needs_a_radius_that_holds(kernel):
 
 def test_the_l1_form_needs_basis_vectors_within_the_radius_and_the_rkhs_form_does_not():
     model, X, y = fitted(Polynomial(2))
-    model._fitted.model.unpack(model._fitted.theta).basis[0][...] = 3.0, 4.0
+    model.model_.model.unpack(model.model_.theta).basis[0][...] = 3.0, 4.0
     with pytest.raises(ValueError, match=r"longest basis vector has length 5, beyond radius=4.5. Use norm='rkhs'"):
         theory.generalization_bound(model, X, y, radius=4.5, norm="l1")
     assert theory.generalization_bound(model, X, y, radius=4.5).norm == "rkhs"
@@ -518,7 +518,7 @@ def test_a_shift_of_a_view_in_a_product_of_views_is_refused():
     model, _, _ = fitted(n_basis=1)
     terms = (Term(1, (View(Affine(RBF(0.5)), np.array([0])), View(RBF(1.0), np.array([1])))),)
     joint = PreimageModel(list(terms), 2, 1)
-    model._fitted = replace(model._fitted, model=joint, theta=joint.zeros()[0], asked=terms)
+    model.model_ = replace(model.model_, model=joint, theta=joint.zeros()[0], asked=terms)
     with pytest.raises(ValueError, match="2k - 1 is part of a sum or a product"):
         theory.rademacher_complexity(model, 100)
 

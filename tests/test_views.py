@@ -131,7 +131,7 @@ def test_each_view_may_have_its_own_settings():
     assert [usage.rows.stop - usage.rows.start for usage in clf.view_usage_.values()] == [3, 1, 2]
     assert isinstance(clf.kernel_["noise"], Tanimoto) and isinstance(clf.kernel_["size"], Linear)
     # Columns of counts are taken as they are beside others that are scaled.
-    assert np.all(clf._fitted.scaling.scale[5:] == 1) and np.all(clf._fitted.scaling.scale[:5] != 1)
+    assert np.all(clf.model_.scaling.scale[5:] == 1) and np.all(clf.model_.scaling.scale[:5] != 1)
     kernel = clf.kernel_["noise"]
     usage = clf.view_usage_["noise"]
     part = kernel(X[:, 5:], clf.basis_vectors_[usage.rows][:, 5:]) @ clf.dual_coef_[usage.rows]
@@ -256,7 +256,7 @@ BAD = [
     ({"views": {"a": [0, 0]}}, "the same column twice"),
     ({"views": {"a": [0, 99]}}, r"views\['a'\] must tell columns"),
     ({"views": {"a": ["x"]}}, r"views\['a'\] must tell columns"),
-    ({"views": VIEWS, "terms": [Term(1, View("rbf"))]}, "views and terms"),
+    ({"views": VIEWS, "terms": [Term(1, View("rbf"))]}, "Pass either views or terms"),
     ({"views": VIEWS, "kernel": {"shape": "rbf"}}, "kernel must have an entry for each view"),
     ({"views": VIEWS, "n_basis": {"shape": 0, "size": 1, "noise": 1}}, "n_basis must be an integer"),
     ({"views": VIEWS, "learn_bandwidth": dict.fromkeys(VIEWS, "yes")}, "learn_bandwidth must be one of"),

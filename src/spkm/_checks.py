@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import os
+import sys
+import warnings
 from math import isfinite
 from numbers import Integral, Real
 from typing import Any
 
+import joblib
 import numpy as np
 
 
@@ -32,3 +36,23 @@ def check_choice(name: str, value: Any, choices: tuple) -> Any:
     if not any(value is c or (isinstance(value, str) and value == c) for c in choices):
         raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}; got {value!r}.")
     return value
+
+
+def n_threads(n_jobs: Any) -> int:
+    """Return the number of threads that ``n_jobs`` asks for."""
+    if n_jobs is not None and (isinstance(n_jobs, bool) or not isinstance(n_jobs, int | np.integer) or n_jobs == 0):
+        raise ValueError(f"n_jobs must be None (all cores), a positive integer, or -1; got {n_jobs!r}.")
+    if n_jobs is not None:
+        return joblib.effective_n_jobs(int(n_jobs))
+    # joblib's workers are told their share of the cores by this variable. A list is for nested levels of threads.
+    asked = os.environ.get("OMP_NUM_THREADS", "").split(",")[0].strip()
+    cores = joblib.cpu_count()
+    return min(cores, max(1, int(asked))) if asked.isdigit() else cores
+
+
+def warn_user(message: str, category: type[Warning]) -> None:
+    """Warn with the line of the user's own code that led here, outside of this library and of scikit-learn."""
+    level, frame = 1, sys._getframe()
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").split(".")[0] in ("spkm", "sklearn"):
+        level, frame = level + 1, frame.f_back
+    warnings.warn(message, category, stacklevel=level)

@@ -44,6 +44,8 @@ class Part(BaseEstimator):
 
     #: Numbers among the parameters, and what they must be.
     numbers: dict[str, Number] = {}
+    #: Parameters, or attributes of the class, that must be one of some values.
+    choices: dict[str, tuple[Any, ...]] = {}
     #: For each claim the formulas that it rests on, and the value that is safe without it.
     claims: dict[str, tuple[tuple[str, ...], Any]] = {}
 
@@ -59,4 +61,8 @@ class Part(BaseEstimator):
         for name, number in self.numbers.items():
             if hasattr(self, name):  # a subclass may have other parameters
                 number.check(f"{name} of {argument}", getattr(self, name))
+        for name, values in self.choices.items():
+            if getattr(self, name) not in values:
+                allowed = " or ".join(map(repr, values))
+                raise ValueError(f"{name} of {argument} must be {allowed}; got {getattr(self, name)!r}.")
         return self

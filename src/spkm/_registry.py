@@ -6,6 +6,8 @@ import difflib
 from collections.abc import Callable
 from typing import Any
 
+from sklearn.base import clone
+
 
 class Registry(dict[str, Callable[..., Any]]):
     """Factories by name, with an error that suggests the nearest known name.
@@ -46,3 +48,9 @@ class Registry(dict[str, Callable[..., Any]]):
             hint = f" Did you mean {close[0]!r}?" if close else ""
             raise ValueError(f"Unknown {argument} {value!r}.{hint} Known: {', '.join(sorted(self))}.")
         return self[value]()
+
+    def part(self, value: Any, argument: str | None = None) -> Any:
+        """Return a part of one's own: that of a name, or a copy of an object, with its parameters checked."""
+        argument = argument or self.what
+        part = self.resolve(value, argument).check(argument)
+        return part if isinstance(value, str) else clone(part)

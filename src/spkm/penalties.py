@@ -33,10 +33,13 @@ class Penalty(Part):
     #: (a, b) if the penalty is tr C'(a I + b K) C / 2 with K the kernel matrix of the basis, else None.
     quadratic: Any = None
 
-    @property
-    def is_smooth(self) -> bool:
-        """Whether the penalty has a gradient."""
-        return self.uses_gram or hasattr(self, "gradient")
+    #: Whether the penalty has a gradient.
+    is_smooth = False
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if "is_smooth" not in vars(cls):
+            cls.is_smooth = cls.uses_gram or hasattr(cls, "gradient")
 
     def with_factor(self, factor: float) -> Penalty:
         """Return the penalty with its strength multiplied by ``factor`` if it :attr:`is_tunable`, else itself."""
@@ -307,7 +310,7 @@ class Evidence(Penalty):
     on = ("weights",)
     numbers = {"trace": Number(others=("auto",)), "prior": Number(), "noise": POSITIVE}
     is_evidence = True
-    is_smooth = True  # type: ignore[assignment]
+    is_smooth = True
 
     def __init__(self, trace: Any = "auto", prior: float = 2.0, noise: float = 0.1) -> None:
         self.trace = trace

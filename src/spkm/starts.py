@@ -10,10 +10,10 @@ from sklearn.cluster import KMeans as SklearnKMeans
 from spkm._parts import COUNT, Part
 from spkm._registry import Registry
 from spkm.losses import Squared, sign_groups
-from spkm.model import Term
+from spkm.model import PreimageModel, Term
 from spkm.objective import Objective
 from spkm.penalties import RKHSNorm
-from spkm.sources import Source
+from spkm.sources import Scaling, Source
 
 MOST_ROWS = 10_000  # in a sample that start points are taken from: k-means on more takes longer than a small fit
 
@@ -114,6 +114,33 @@ class Random(Start):
 
 STARTS = Registry("start", Start)
 STARTS.update(rows=Rows, kmeans=KMeans, greedy=Greedy, random=Random)
+
+
+def resolve_start(start: Any, model: PreimageModel, scaling: Scaling | None) -> Start | np.ndarray:
+    """Return the start rule, or points on the scale of the model where the user gives them."""
+    if isinstance(start, str) and start == "auto":
+        return KMeans()
+    if isinstance(start, str | Start | type):
+        return STARTS.part(start, "start")
+    try:
+        basis = np.array(start, dtype=np.float64)
+    except (TypeError, ValueError):
+        basis = np.zeros(())
+    wanted = (model.n_basis, model.n_features)
+    if basis.shape == wanted:
+        row = 0
+        for term in model.terms:  # what no view looks at may be NaN
+            unseen = np.setdiff1d(np.arange(model.n_features), term.columns(model.n_features))
+            basis[row : row + term.n_basis, unseen] = 0.0
+            row += term.n_basis
+    if basis.shape != wanted or not np.all(np.isfinite(basis)):
+        got = f"one of shape {basis.shape}" if basis.ndim else repr(start)
+        got = "one with NaN or infinity" if basis.shape == wanted else got
+        raise ValueError(
+            f"start must be 'auto', {', '.join(map(repr, sorted(STARTS)))}, a Start object or an array of finite "
+            f"numbers of shape (n_basis, n_features) = {wanted}; got {got}."
+        )
+    return basis if scaling is None else scaling.forward_points(basis)
 
 
 def first_theta(objective: Any, start: Start | np.ndarray, first_weights: str, rng: np.random.Generator) -> np.ndarray:

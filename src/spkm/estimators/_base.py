@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
+from spkm._checks import n_threads
 from spkm.estimators._fitting import Outcome
-from spkm.estimators._tables import check_domain, read_like
+from spkm.estimators._request import check_domain
+from spkm.estimators._tables import read_like
 from spkm.estimators._views import ViewUsage
 from spkm.fitted import FittedModel
-from spkm.sources import n_threads
 
 #: Private attributes that a fit leaves beside those that end with an underscore.
 PRIVATE = ("_tables", "_pairs", "_n_features_out")

@@ -295,7 +295,8 @@ class SPKMClassifier(PredictsClasses, ClassifierMixin, CallbackSupportMixin, Bas
         """
         request, table, target, Y, weight = class_samples(self, X, y, sample_weight)
         previous = getattr(self, "model_", None) if self.warm_start else None
-        check_same_columns(self, table, previous)
+        if previous is not None:
+            check_same_columns(self, table)
         in_parts = self.multi_class != "joint" and target.two_dimensional
         if previous is not None and in_parts != hasattr(previous, "members"):
             raise ValueError(
@@ -395,12 +396,12 @@ def class_samples(
 ) -> tuple[Request, Table, Any, np.ndarray, np.ndarray]:
     """Return the request of a classifier, its table, what the labels mean, their signs and the weights."""
     params = estimator.get_params(deep=False) if params is None else params
-    request = Request.of(params, X, "classification")
     several = is_multilabel(y)
+    table = read_table(estimator, X, y, sample_weight, multi_output=several)
+    request = Request.of(params, X, "classification", several_labels=several, tables=table.attributes["_tables"])
     if several and request.multi_class == "ovo":
         raise ValueError(
             "multi_class='ovo' needs one label for every sample; y is an indicator matrix. Use 'joint' or 'ovr'."
         )
-    table = read_table(estimator, X, y, sample_weight, multi_output=several)
     target, Y, weight = encode_classes(table.y, table.weight, params.get("class_weight"))
-    return request.with_loss(request.loss.for_labels(several)), table, target, Y, weight
+    return request, table, target, Y, weight

@@ -31,8 +31,8 @@ from spkm.estimators._regressor import PredictsNumbers, SPKMRegressor, real_samp
 from spkm.estimators._request import Request
 from spkm.estimators._search_setup import candidate_for, decided, search_over, some_rows
 from spkm.estimators._tables import Table
-from spkm.estimators._views import check_vectors, resolved_kernel
-from spkm.kernels import RBF, Kernel, Linear, Matern, Polynomial
+from spkm.estimators._views import check_vectors
+from spkm.kernels import KERNELS, RBF, Kernel, Linear, Matern, Polynomial
 from spkm.model import Term, View
 from spkm.selection import Choice, Fold, Search, Submodel
 from spkm.solvers import Result
@@ -299,7 +299,7 @@ def kernels_in_race(estimator: Any, automatic: tuple[Kernel, ...]) -> list[Kerne
     asked = estimator.kernel
     if isinstance(asked, str) and asked == "auto":
         asked = automatic
-    kernels = [resolved_kernel(kernel) for kernel in (asked if isinstance(asked, list | tuple) else [asked])]
+    kernels = [KERNELS.part(kernel) for kernel in (asked if isinstance(asked, list | tuple) else [asked])]
     if not kernels:
         raise ValueError("kernel must be 'auto', a kernel or a list of kernels; got an empty list.")
     if len({kernel.nonnegative for kernel in kernels}) > 1:

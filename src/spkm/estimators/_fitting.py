@@ -5,27 +5,28 @@ Nothing here writes to an estimator.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
+from spkm._checks import warn_user
 from spkm.estimators._callbacks import Progress
 from spkm.estimators._interrupts import settle
-from spkm.estimators._request import Request
+from spkm.estimators._request import Request, check_domain
 from spkm.estimators._search_setup import candidate_for, dealt_folds, decided, importances, search_over, some_rows
-from spkm.estimators._tables import Table, check_domain
+from spkm.estimators._tables import Table
 from spkm.estimators._views import view_usage
 from spkm.estimators._warm_start import check_continues, continued_theta
 from spkm.fitted import FittedModel
 from spkm.model import Term
 from spkm.selection import Choice, Search, Submodel
-from spkm.solvers import Result
+from spkm.solvers import Result, best_of_restarts, resolve_solver
 from spkm.sources import ArraySource, PairSource, Scaling, merged_rows
-from spkm.starts import first_theta
+from spkm.starts import first_theta, resolve_start
 from spkm.targets import Target
 
 TOLD_FROM = 20  # basis vectors, the larger default: more than that and more than there are samples is worth a word
@@ -76,7 +77,8 @@ Finish = Callable[[np.ndarray, np.ndarray], tuple[Target, np.ndarray]]
 
 def prepared(request: Request, X: Any, Y: np.ndarray, weight: np.ndarray, finish: Finish) -> Samples:
     """Return the samples of a fit: distinct ones in an order of their own, so that order and repeats cannot matter."""
-    check_domain(request.terms, X)
+    if request.of_counts:
+        check_domain(request.terms, X)
     if request.of_pairs:
         # Pairs of positive weight and the entities they name, by left entity: a block has few of these.
         kept = np.flatnonzero(weight)
@@ -113,26 +115,13 @@ def fit_once(request: Request, samples: Samples, previous: FittedModel | None, p
     # A solver's wild step may overflow: it sees a value that is not finite and takes a shorter one.
     with np.errstate(all="ignore"), source.threads(request.threads):
         objective = request.problem(source, None, previous).objective(source)
-        solver = request.solver_for(objective)
-        start = request.start_for(objective.model, scaling)
-        best: Result | None = None
-        for k, rng in enumerate(request.rng().spawn(request.n_restarts)):
-            try:
-                theta = first_theta(objective, start, solver.first_weights, rng)
-                if previous is not None and k == 0:
-                    theta = continued_theta(previous, objective.model, scaling, theta, samples.target)
-                result = solver.minimize(objective, theta, rng, progress.iteration)
-            except KeyboardInterrupt:
-                if best is None:
-                    raise
-                best.interrupted = best.by_signal = True
-                break
-            if best is None or result.value < best.value:
-                best = result
-            if result.interrupted:
-                best.interrupted, best.by_signal = True, result.by_signal
-                break
-        assert best is not None
+        solver = resolve_solver(request.solver, request.max_iter, request.tol, objective)
+        start = resolve_start(request.start, objective.model, scaling)
+        continued = None
+        if previous is not None:
+            continued = partial(continued_theta, previous, objective.model, scaling, samples.target)
+        rngs = request.rng().spawn(request.n_restarts)
+        best = best_of_restarts(objective, solver, start, rngs, progress.iteration, continued)
         tell_how_it_ended(type(solver).__name__, best)
         restore_scale(objective, best)
         usage = _view_usage(objective, best.theta, request.terms, None)
@@ -146,7 +135,7 @@ def fit_constant(request: Request, samples: Samples) -> Outcome:
     with np.errstate(all="ignore"), source.threads(request.threads):
         problem = request.problem(source, terms=counted)
         objective = problem.objective(source)
-        start = request.start_for(objective.model, scaling)
+        start = resolve_start(request.start, objective.model, scaling)
         theta = first_theta(objective, start, "labels", request.rng())
     model = replace(objective.model, n_outputs=0)
     result = Result(theta[model.basis_part], 0.0, 1, True, trace=[0.0])
@@ -178,7 +167,7 @@ def fit_choice(request: Request, search: Search, choice: Choice, samples: Sample
             metric_prior=default.metric_prior,
         )
         objective = problem.with_factor(choice.factor).with_noise(model.noise).objective(part, model.columns)
-        solver = request.solver_for(objective)
+        solver = resolve_solver(request.solver, request.max_iter, request.tol, objective)
         result = solver.minimize(objective, model.theta, rng, progress.iteration)
         tell_how_it_ended(type(solver).__name__, result)
         restore_scale(objective, result)
@@ -191,11 +180,10 @@ def fit_choice(request: Request, search: Search, choice: Choice, samples: Sample
 def report_choice(search: Search, choice: Choice, model: Submodel, source: ArraySource) -> dict[str, Any]:
     """Return what a search reports beside its model."""
     if choice.at_edge:
-        warnings.warn(
+        warn_user(
             f"The best {' and the best '.join(choice.at_edge)} lies at the edge of what was tried. "
             "cv_results_ shows the losses; widen max_basis, or give weight_penalty yourself.",
             UserWarning,
-            stacklevel=2,
         )
     records = search.validation.records
     attributes: dict[str, Any] = {
@@ -259,12 +247,11 @@ def tell_how_it_ended(name: str, result: Result) -> None:
         settle(name, result.by_signal)
     elif not result.converged:
         window = result.trace[-11:]
-        warnings.warn(
+        warn_user(
             f"{name} stopped after {result.n_iter} iterations while the objective still fell from "
             f"{window[0]:.6g} to {window[-1]:.6g} "
             f"over the last {len(window) - 1}. Raise max_iter or tol.",
             ConvergenceWarning,
-            stacklevel=2,
         )
 
 
@@ -279,9 +266,8 @@ def _view_usage(
 def _tell_of_many_vectors(request: Request, samples: Samples) -> None:
     n_basis, n = sum(term.n_basis for term in request.terms), samples.X.shape[0]
     if n_basis > max(n, TOLD_FROM) and not request.of_pairs:
-        warnings.warn(
+        warn_user(
             f"n_basis={n_basis} is more than the {n} different samples: such a model overfits, and no vector stands "
             "for anything. Lower n_basis.",
             UserWarning,
-            stacklevel=2,
         )

@@ -8,10 +8,11 @@ must not enter a ranking.
 from __future__ import annotations
 
 import sys
-import warnings
 from typing import Any
 
 from sklearn.exceptions import ConvergenceWarning
+
+from spkm._checks import warn_user
 
 CALLERS = ("sklearn", "joblib", "dask", "distributed", "concurrent", "multiprocessing")
 #: Parts of scikit-learn that stand between a user and ``fit`` without being other work.
@@ -43,4 +44,4 @@ def settle(what: str, by_signal: bool) -> None:
     """Warn that ``what`` was interrupted and its best is kept; raise ``KeyboardInterrupt`` if other work must stop."""
     if by_signal and is_nested():
         raise KeyboardInterrupt
-    warnings.warn(f"{what} was interrupted; the best so far is kept.", ConvergenceWarning, stacklevel=2)
+    warn_user(f"{what} was interrupted; the best model so far is kept.", ConvergenceWarning)

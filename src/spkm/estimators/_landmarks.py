@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from functools import partial
 from typing import Any
 
@@ -14,18 +13,18 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import check_is_fitted
 
-from spkm._checks import check_choice, check_integer
+from spkm._checks import check_choice, check_integer, n_threads, warn_user
 from spkm.estimators._base import ReadsModel, check_domain_of, publish
 from spkm.estimators._classifier import SPKMClassifier
 from spkm.estimators._multiclass import check_joint
 from spkm.estimators._regressor import SPKMRegressor
-from spkm.estimators._request import KERNEL_SAMPLE, generator, scaling_for
-from spkm.estimators._tables import check_domain, read_like, read_table
-from spkm.estimators._views import resolved_kernel
+from spkm.estimators._request import KERNEL_SAMPLE, check_domain, generator, scaling_for
+from spkm.estimators._tables import read_like, read_table
 from spkm.fitted import FittedModel
+from spkm.kernels import KERNELS
 from spkm.losses import Squared
 from spkm.model import PreimageModel, Term, View
-from spkm.sources import ArraySource, Block, distinct_rows, n_threads, pick_rows
+from spkm.sources import ArraySource, Block, distinct_rows, pick_rows
 from spkm.starts import MOST_ROWS, KMeans, draw_sample
 from spkm.targets import Real
 
@@ -127,7 +126,7 @@ class SPKMNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
             The fitted transformer.
         """
         self._check_settings()
-        table = read_table(self, X, None, sample_weight)
+        table = read_table(self, X, "no_validation", sample_weight)
         asked, estimator, indices = self._model(), None, None
         if isinstance(asked, ReadsModel) and _is_fitted(asked):
             read_like(asked, X)
@@ -187,7 +186,7 @@ class SPKMNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         if self.n_components is not None:
             check_integer("n_components", self.n_components, 1)
         if self.kernel is not None:
-            resolved_kernel(self.kernel)
+            KERNELS.part(self.kernel)
         check_choice("scale", self.scale, (None, True, False, "common"))
         n_threads(self.n_jobs)
         generator(self.random_state)
@@ -227,11 +226,10 @@ class SPKMNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
     def _n_landmarks(self, n_distinct: int) -> int:
         wanted = int(self._setting("n_components"))
         if wanted > n_distinct:
-            warnings.warn(
+            warn_user(
                 f"n_components={wanted} is more than the {n_distinct} distinct rows of X: {n_distinct} landmarks are "
                 "used.",
                 UserWarning,
-                stacklevel=4,
             )
         return min(wanted, n_distinct)
 
@@ -256,7 +254,7 @@ class SPKMNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
 
     def _unsupervised(self, X: Any, weight: np.ndarray, drawn: bool) -> tuple[FittedModel, np.ndarray | None]:
         """Return landmarks without targets, and which rows they are where rows are ``drawn``."""
-        asked = (Term(1, (View(resolved_kernel(self._setting("kernel"))),)),)
+        asked = (Term(1, (View(KERNELS.part(self._setting("kernel"))),)),)
         check_domain(asked, X)
         rng = generator(self.random_state)
         rows, weight = distinct_rows(X, np.zeros((X.shape[0], 0)), weight)

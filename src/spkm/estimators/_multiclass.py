@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import expit
 
+from spkm._checks import warn_user
 from spkm.estimators._callbacks import Progress
 from spkm.estimators._fitting import Outcome, Samples, fit_model, prepared
 from spkm.estimators._request import Request
@@ -67,6 +68,7 @@ def fit_parts(
     request: Request, X: Any, Y: np.ndarray, weight: np.ndarray, target: Target, previous: Any, progress: Progress
 ) -> tuple[ModelEnsemble, list[tuple[Outcome, int]]]:
     """Return the models of all binary problems, and of each its outcome and its seed."""
+    request = request.with_loss(request.loss.for_labels(False))  # each has two classes
     problems = binary_problems(target, request.multi_class, Y)
     names = tuple(problem.name for problem in problems)
     if previous is not None and names != previous.names:
@@ -96,7 +98,7 @@ def fit_parts(
             raise KeyboardInterrupt
     for category, texts in told.items():
         more = f" (and {len(texts) - 1} more from {len(problems)} binary problems)" if len(texts) > 1 else ""
-        warnings.warn(texts[0] + more, category, stacklevel=2)
+        warn_user(texts[0] + more, category)
     pairs = class_pairs(len(target.labels)).T if request.multi_class == "ovo" else None  # type: ignore[attr-defined]
     return ModelEnsemble(tuple(outcome.model for outcome, _ in outcomes), names, target, pairs), outcomes
 
@@ -132,10 +134,12 @@ def probabilities(model: Any, F: np.ndarray) -> np.ndarray:
 
 def log_probabilities(model: Any, F: np.ndarray) -> np.ndarray:
     """Return the logarithm of :func:`probabilities`, also where a probability rounds to 0 or 1."""
-    if hasattr(model.loss, "log_probabilities") and not hasattr(model, "members"):
-        return model.loss.log_probabilities(F)
     P = probabilities(model, F)
-    return np.log(np.maximum(P, np.finfo(P.dtype).tiny))
+    logs = np.log(np.maximum(P, np.finfo(P.dtype).tiny))
+    if not hasattr(model.loss, "log_probabilities") or hasattr(model, "members"):
+        return logs
+    # What rounds to certainty stays certain: -1e-8 beside a probability of exactly 1 would contradict it.
+    return np.where(P == 1, logs, model.loss.log_probabilities(F))
 
 
 def binary_probabilities(loss: Loss, F: np.ndarray) -> np.ndarray:

@@ -14,8 +14,10 @@ from sklearn.utils.validation import _get_feature_names, validate_data
 from spkm.estimators._base import attributes_of, publish
 from spkm.estimators._fitting import Outcome
 from spkm.estimators._interrupts import is_cross_validated
-from spkm.estimators._tables import TableLayout, check_domain, checked_entities, checked_weight
-from spkm.estimators._views import check_learns, check_vectors, named_columns, one_for_each, resolved_kernel
+from spkm.estimators._request import check_domain
+from spkm.estimators._tables import TableLayout, checked_entities, checked_weight
+from spkm.estimators._views import check_learns, check_vectors, named_columns, one_for_each
+from spkm.kernels import KERNELS
 from spkm.model import Term, View
 from spkm.sources import PairTable
 
@@ -129,9 +131,7 @@ def _views_of(estimator: Any, side: str, table: Any, width: int, offset: int) ->
         found = named_columns(asked, table, f"{side}_views")
         columns = {name: everything if places is None else places for name, places in found.items()}
         by_name = one_for_each(argument, kernel, list(columns))
-    return [
-        View(resolved_kernel(by_name[name], argument), places + offset, name=name) for name, places in columns.items()
-    ]
+    return [View(KERNELS.part(by_name[name], argument), places + offset, name=name) for name, places in columns.items()]
 
 
 def publish_pairs(estimator: Any, given: PairInput, outcome: Outcome, **more: Any) -> Any:

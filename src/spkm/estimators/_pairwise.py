@@ -10,6 +10,7 @@ from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from spkm._checks import n_threads
 from spkm.estimators._callbacks import CallbackSupportMixin, Progress, with_callbacks
 from spkm.estimators._class_targets import encode_classes
 from spkm.estimators._classifier import has_probabilities
@@ -18,7 +19,6 @@ from spkm.estimators._multiclass import decision, log_probabilities, probabiliti
 from spkm.estimators._pair_tables import pair_terms, publish_pairs, read_pairs
 from spkm.estimators._regressor import real_targets, standardizing
 from spkm.estimators._request import Request
-from spkm.sources import n_threads
 
 BOTH = {"left": True, "right": True}
 
@@ -160,8 +160,8 @@ class PairwiseSPKMClassifier(PredictsPairs, ClassifierMixin, CallbackSupportMixi
         """
         given = read_pairs(self, pairs, y, left, right, sample_weight)
         terms = pair_terms(self, given, left, right)
-        request = Request.of(self.get_params(deep=False), None, "classification", terms=terms, of_pairs=True)
-        request = request.with_loss(request.loss.for_labels(given.y.ndim == 2))
+        params = self.get_params(deep=False)
+        request = Request.of(params, None, "classification", several_labels=given.y.ndim == 2, terms=terms)
         target, Y, weight = encode_classes(given.y, given.weight, self.class_weight)
         progress = Progress(self)
         progress.begin(given.table.pairs, given.y)
@@ -336,7 +336,7 @@ class PairwiseSPKMRegressor(PredictsPairs, RegressorMixin, CallbackSupportMixin,
         """
         given = read_pairs(self, pairs, y, left, right, sample_weight)
         terms = pair_terms(self, given, left, right)
-        request = Request.of(self.get_params(deep=False), None, "regression", terms=terms, of_pairs=True)
+        request = Request.of(self.get_params(deep=False), None, "regression", terms=terms)
         Y = real_targets(given.y)
         request.loss.check_target(Y)
         progress = Progress(self)

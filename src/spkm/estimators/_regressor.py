@@ -149,7 +149,8 @@ class SPKMRegressor(PredictsNumbers, RegressorMixin, CallbackSupportMixin, BaseE
         """
         request, table, Y, finish = real_samples(self, X, y, sample_weight)
         previous = getattr(self, "model_", None) if self.warm_start else None
-        check_same_columns(self, table, previous)
+        if previous is not None:
+            check_same_columns(self, table)
         progress = Progress(self)
         progress.begin(table.X, table.y)
         samples = prepared(request, table.X, Y, table.weight, finish)
@@ -169,8 +170,9 @@ def real_samples(
     estimator: Any, X: Any, y: Any, sample_weight: Any, params: dict[str, Any] | None = None
 ) -> tuple[Request, Table, np.ndarray, Finish]:
     """Return the request of a regressor, its table, the targets (n, m), and how they are standardised."""
-    request = Request.of(estimator.get_params(deep=False) if params is None else params, X, "regression")
     table = read_table(estimator, X, y, sample_weight, multi_output=True)
+    params = estimator.get_params(deep=False) if params is None else params
+    request = Request.of(params, X, "regression", tables=table.attributes["_tables"])
     Y = real_targets(table.y)
     request.loss.check_target(Y)
     return request, table, Y, standardizing(request, table.y.ndim == 2)

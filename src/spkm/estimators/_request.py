@@ -2,26 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
+from scipy import sparse
 
-from spkm._checks import check_choice, check_integer, check_real
+from spkm._checks import check_choice, check_integer, check_real, n_threads
 from spkm.estimators._views import asked_terms, basis_penalties
 from spkm.estimators._warm_start import same_settings, same_views
 from spkm.fitted import FittedModel
 from spkm.kernels import Kernel
 from spkm.losses import LOSSES, Loss
-from spkm.model import PreimageModel, Term, View
+from spkm.model import Term, View
 from spkm.objective import as_list
 from spkm.penalties import WEIGHT_PENALTIES, Evidence, Penalty, RKHSNorm
 from spkm.problem import Problem
-from spkm.solvers import SOLVERS, Solver, choose_solver
-from spkm.sources import Scaling, Source, fit_scaling, n_threads
-from spkm.starts import STARTS, KMeans, Sample, Start, draw_sample
+from spkm.solvers import SOLVERS
+from spkm.sources import Scaling, Source, fit_scaling
+from spkm.starts import Sample, draw_sample
 
 BANDWIDTH_PRIOR = (
     3.0  # over the total weight: a weak pull of log bandwidths to their start; flat from 1 to 10, measured
@@ -75,25 +75,59 @@ class Request:
     basis_penalties: list[Penalty]
     of_pairs: bool = False
 
+    def __post_init__(self) -> None:
+        own = {"terms", "loss"}
+        self.__dict__.update({name: value for name, value in self.params.items() if name not in own})
+        self.__dict__.update(
+            #: Whether features are selected.
+            selects=self.params["selection"] is not None,
+            #: Whether numbers of basis vectors are to be found.
+            is_automatic=any(isinstance(term.n_basis, str) for term in self.terms),
+            #: Whether a kernel looks at counts, which are never negative.
+            of_counts=any(view.kernel.nonnegative for term in self.terms for view in term.views),
+        )
+
     @staticmethod
     def of(
-        params: Mapping[str, Any], X: Any, task: str, *, terms: tuple[Term, ...] | None = None, of_pairs: bool = False
+        params: Mapping[str, Any],
+        X: Any,
+        task: str,
+        *,
+        several_labels: bool = False,
+        tables: Mapping[str, Any] | None = None,
+        terms: tuple[Term, ...] | None = None,
     ) -> Request:
-        """Return the request of an estimator's parameters, checked; X tells where columns go by name."""
+        """Return the request of an estimator's parameters, checked.
+
+        Parameters
+        ----------
+        params : Mapping
+            The parameters of the estimator.
+        X : object
+            What the user gave, which tells where columns go by name.
+        task : {"classification", "regression"}
+            As in :class:`Request`.
+        several_labels : bool, default=False
+            Whether a sample may have any number of labels.
+        tables : Mapping, default=None
+            Names and layouts of the tables, where X is a dict of them.
+        terms : tuple of Term, default=None
+            Those of pairs, which have parameters of their own.
+        """
         params = {**ABSENT, **params}
         _check_settings(params)
+        params["threads"] = n_threads(params["n_jobs"])
+        of_pairs = terms is not None
         if terms is None:
-            terms = asked_terms(params, X)
+            terms = asked_terms(params, X, tables)
+        asked = params["loss"]
+        if isinstance(asked, str) and asked == "auto":
+            asked = "log" if task == "classification" else "squared"
+        loss = LOSSES.part(asked, "loss").for_labels(several_labels)
+        _check_task(loss, asked, task)
         _check_selection(params, terms)
         common = None if isinstance(params["basis_penalty"], Mapping) else params["basis_penalty"]
-        loss = _resolved_loss(params["loss"], task)
-        return Request(params, task, terms, loss, basis_penalties(common), of_pairs)
-
-    def __getattr__(self, name: str) -> Any:
-        try:
-            return self.__dict__["params"][name]
-        except KeyError:
-            raise AttributeError(name) from None
+        return Request(params, task, terms, loss, [] if common is None else basis_penalties(common), of_pairs)
 
     def with_params(self, **params: Any) -> Request:
         """Return the same request with other values of simple parameters."""
@@ -104,24 +138,9 @@ class Request:
         return replace(self, loss=loss)
 
     @property
-    def selects(self) -> bool:
-        """Whether features are selected."""
-        return self.selection is not None
-
-    @property
-    def is_automatic(self) -> bool:
-        """Whether numbers of basis vectors are to be found."""
-        return any(isinstance(term.n_basis, str) for term in self.terms)
-
-    @property
     def has_free_strength(self) -> bool:
         """Whether the penalty on the weights is left to us."""
         return isinstance(self.weight_penalty, str) and self.weight_penalty == "auto"
-
-    @property
-    def threads(self) -> int:
-        """The number of threads."""
-        return n_threads(self.n_jobs)
 
     def rng(self) -> np.random.Generator:
         """Return the generator of all randomness."""
@@ -142,6 +161,8 @@ class Request:
         m = source.n_outputs
         here = terms if columns is None else [term.on(columns) for term in terms]
         asked = [view for term in terms for view in term.views]
+        evidence, on_weights = self._weight_penalties(asked, source.total_weight, m)
+        metrics = [self._metric(view, evidence is not None) for view in asked]
         if previous is not None and same_views(previous.asked, terms):
             # Bandwidths as they were before any of them was learned.
             kernels = [view.kernel for _, view in previous.model.views]
@@ -149,10 +170,9 @@ class Request:
             some = draw_sample(source, KERNEL_SAMPLE, self.rng())
             sharper = SHARPER_FOR_CLASSES if m > 1 and self.loss.target == "signs" else 1.0
             kernels = [_resolved_kernel(view, some, sharper) for term in here for view in term.views]
-        evidence, on_weights = self._weight_penalties(asked, source.total_weight, m)
         ready = (
-            replace(view, kernel=kernel, metric=self._metric(view, evidence is not None))
-            for view, kernel in zip(asked, kernels, strict=True)
+            replace(view, kernel=kernel, metric=metric)
+            for view, kernel, metric in zip(asked, kernels, metrics, strict=True)
         )
         resolved = tuple(replace(term, views=tuple(next(ready) for _ in term.views)) for term in terms)
         prior = 0.0 if evidence is not None else BANDWIDTH_PRIOR / source.total_weight
@@ -233,46 +253,6 @@ class Request:
         """Return the scaling that ``scale`` asks for; None if features stay as they are, as those of counts do."""
         return scaling_for(self.terms, self.scale, X, weight)
 
-    def solver_for(self, objective: Any) -> Solver:
-        """Return the solver, by name with ``max_iter`` and ``tol``; an error if it cannot do the job."""
-        by_name = isinstance(self.solver, str)
-        if by_name and self.solver == "auto":
-            chosen = choose_solver(objective)
-        else:
-            chosen = SOLVERS.resolve(self.solver, "solver").check("solver")
-        if by_name:
-            known = chosen.get_params()
-            settings = {"max_iter": self.max_iter, "tol": self.tol}
-            chosen = clone(chosen).set_params(**{k: v for k, v in settings.items() if v is not None and k in known})
-        reason = chosen.refuses(objective)
-        if reason is not None:
-            raise ValueError(f"{type(chosen).__name__} cannot minimise this objective: {reason}")
-        return chosen
-
-    def start_for(self, model: PreimageModel, scaling: Scaling | None) -> Start | np.ndarray:
-        """Return the start rule, or points on the scale of the model where the user gives them."""
-        start = self.start
-        if isinstance(start, str) and start == "auto":
-            return KMeans()
-        if isinstance(start, str | Start | type):
-            return STARTS.resolve(start, "start").check("start")
-        try:
-            basis = np.array(start, dtype=np.float64)
-        except (TypeError, ValueError):
-            basis = np.zeros(())
-        wanted = (model.n_basis, model.n_features)
-        if basis.shape == wanted:
-            for rows, columns in _not_looked_at(model):
-                basis[rows, columns] = 0.0
-        if basis.shape != wanted or not np.all(np.isfinite(basis)):
-            got = f"one of shape {basis.shape}" if basis.ndim else repr(start)
-            got = "one with NaN or infinity" if basis.shape == wanted else got
-            raise ValueError(
-                f"start must be 'auto', {', '.join(map(repr, sorted(STARTS)))}, a Start object or an array of finite "
-                f"numbers of shape (n_basis, n_features) = {wanted}; got {got}."
-            )
-        return basis if scaling is None else scaling.forward_points(basis)
-
 
 def _check_settings(params: Mapping[str, Any]) -> None:
     check_choice("multi_class", params["multi_class"], MULTI_CLASS)
@@ -281,12 +261,15 @@ def _check_settings(params: Mapping[str, Any]) -> None:
     check_choice("warm_start", params["warm_start"], (True, False))
     check_choice("scale", params["scale"], (True, False, "common"))
     check_choice("selection", params["selection"], (None, "strict"))
+    if not isinstance(params["learn_bandwidth"], Mapping):
+        check_choice("learn_bandwidth", params["learn_bandwidth"], ("auto", True, False, "columns"))
+    if not isinstance(params["n_basis"], Mapping) and params["n_basis"] != "auto":
+        check_integer("n_basis", params["n_basis"], 1)
     for name in ("max_iter", "max_features", "max_basis"):
         if params[name] is not None:
             check_integer(name, params[name], 1)
     if params["tol"] is not None:
         check_real("tol", params["tol"])
-    n_threads(params["n_jobs"])
 
 
 def _check_selection(params: Mapping[str, Any], terms: tuple[Term, ...]) -> None:
@@ -314,19 +297,15 @@ def _check_selection(params: Mapping[str, Any], terms: tuple[Term, ...]) -> None
         raise ValueError(f"{what} finds its own start; got start={params['start']!r}. Set start='auto'.")
 
 
-def _resolved_loss(loss: Any, task: str) -> Loss:
-    """Return the loss; "auto" is "log" for classes and "squared" for real targets."""
-    if isinstance(loss, str) and loss == "auto":
-        loss = "log" if task == "classification" else "squared"
-    resolved = LOSSES.resolve(loss, "loss").check("loss")
-    if task == "regression" and resolved.target == "signs" and not resolved.scale_free:
+def _check_task(loss: Loss, asked: Any, task: str) -> None:
+    """Raise ValueError if the loss is not one for the task."""
+    if task == "regression" and loss.target == "signs" and not loss.scale_free:
         raise ValueError(
-            f"loss={loss!r} is for classes. "
+            f"loss={asked!r} is for classes. "
             "Use 'squared', 'huber', 'quantile', 'poisson' or another one for real targets."
         )
-    if task == "classification" and not resolved.for_classes:
-        raise ValueError(f"loss={loss!r} is for real targets. Use 'log', 'squared_hinge' or another one for classes.")
-    return clone(resolved)
+    if task == "classification" and not loss.for_classes:
+        raise ValueError(f"loss={asked!r} is for real targets. Use 'log', 'squared_hinge' or another one for classes.")
 
 
 def _resolved_kernel(view: View, some: Sample, sharper: float) -> Kernel:
@@ -338,21 +317,13 @@ def _resolved_kernel(view: View, some: Sample, sharper: float) -> Kernel:
 
 
 def _weight_penalty(value: Any) -> Any:
-    penalty = WEIGHT_PENALTIES.resolve(value, "weight_penalty").check("weight_penalty")
+    penalty = WEIGHT_PENALTIES.part(value, "weight_penalty")
     if "weights" not in penalty.on:
         raise ValueError(
             f"weight_penalty cannot be {penalty!r}: it acts on the {penalty.on[0]}. "
             f"Known names: {', '.join(sorted(WEIGHT_PENALTIES))}."
         )
     return penalty
-
-
-def _not_looked_at(model: PreimageModel) -> Iterator[tuple[slice, np.ndarray]]:
-    """Yield the rows of each term among all basis vectors, and the columns that none of its views looks at."""
-    row = 0
-    for term in model.terms:
-        yield slice(row, row + term.n_basis), np.setdiff1d(np.arange(model.n_features), term.columns(model.n_features))
-        row += term.n_basis
 
 
 def scaling_for(terms: tuple[Term, ...], scale: Any, X: Any, weight: np.ndarray) -> Scaling | None:
@@ -368,10 +339,26 @@ def scaling_for(terms: tuple[Term, ...], scale: Any, X: Any, weight: np.ndarray)
     return scaling.leaving(counts) if len(counts) else scaling
 
 
-def columns_of_counts(terms: tuple[Term, ...] | list[Term], n_features: int) -> np.ndarray:
+def columns_of_counts(terms: Sequence[Term], n_features: int) -> np.ndarray:
     """Return the columns that kernels of counts look at."""
     views = tuple(view for term in terms for view in term.views if view.kernel.nonnegative)
     return Term(1, views).columns(n_features) if views else np.zeros(0, dtype=int)
+
+
+def check_domain(terms: Sequence[Term], X: Any) -> None:
+    """Raise ValueError where a kernel wants features without numbers below zero and X has some."""
+    columns = columns_of_counts(terms, X.shape[1])
+    if len(columns) == 0:
+        return
+    low = (X if len(columns) == X.shape[1] else X[:, columns]).min(axis=0)
+    low = np.asarray(low.toarray() if sparse.issparse(low) else low).ravel()
+    if low.min() < 0:
+        kernel = next(view.kernel for term in terms for view in term.views if view.kernel.nonnegative)
+        j = int(np.argmin(low))
+        raise ValueError(
+            f"kernel={kernel!r} needs non-negative columns; column {columns[j]} of X has minimum {low[j]:g}. "
+            "Use fingerprints or counts as they are, or kernel='rbf'."
+        )
 
 
 def generator(random_state: Any) -> np.random.Generator:

@@ -24,6 +24,7 @@ from spkm.selection import (
     losses_without,
     only_kernel,
 )
+from spkm.solvers import resolve_solver
 from spkm.sources import ArraySource, Scaling, Source, merged_rows, one_blas_thread, pick_rows
 
 FOLDS = 5  # as everywhere in scikit-learn
@@ -70,7 +71,7 @@ def search_over(
         some = np.arange(min(10, X.shape[1]))
         narrow = folds[0].train.columns(some)
         objective = candidate.build(narrow, some, None).objective(narrow, some)
-        request.solver_for(objective)
+        resolve_solver(request.solver, request.max_iter, request.tol, objective)
     validation = Validation(folds, request.loss, scorer)
     chosen = max_features if request.selects else None
     return Search(validation, candidates, units, chosen, bool(request.fit_intercept), on_step)

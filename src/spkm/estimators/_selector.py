@@ -12,8 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from spkm.estimators._base import ReadsModel, publish
 from spkm.estimators._cv import SPKMClassifierCV, SPKMRegressorCV
-from spkm.estimators._tables import read_like
-from spkm.estimators._views import is_tables
+from spkm.estimators._tables import is_tables, read_like
 
 
 class SPKMSelector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from copy import copy
 from dataclasses import dataclass
 from datetime import date, time, timedelta
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
-from sklearn.utils.validation import _check_sample_weight, _get_feature_names, check_array, validate_data
-
-from spkm.estimators._request import columns_of_counts
-from spkm.estimators._views import is_tables
-from spkm.model import Term
+from sklearn.utils.validation import (
+    _check_sample_weight,
+    _get_feature_names,
+    check_array,
+    check_X_y,
+    validate_data,
+)
 
 DATES = ("date", "time", "duration", "period")  # beginnings of the names of pandas' and polars' types, in small letters
 EXACT = 2.0**53  # up to here floats hold all integers
@@ -51,14 +52,16 @@ class Table:
 
 
 def read_table(estimator: Any, X: Any, y: Any, sample_weight: Any, **options: Any) -> Table:
-    """Return the samples of a fit, checked; the estimator is not changed."""
+    """Return the samples of a fit, checked; the estimator is not changed. ``y="no_validation"`` leaves y out."""
     layouts = table_layouts(X) if is_tables(X) else None
-    shadow = copy(estimator)  # scikit-learn's check writes attributes
     rows = joined_table(X, layouts)
+    settings = {"accept_sparse": "csr", "dtype": [np.float64, np.float32], "estimator": estimator}
     with need_numbers("X"):
-        checked = validate_data(shadow, rows, y, accept_sparse="csr", dtype=[np.float64, np.float32], **options)
-    X, y = (checked, None) if y is None or isinstance(y, str) else checked
-    attributes = {"n_features_in_": shadow.n_features_in_, "_tables": layouts}
+        if isinstance(y, str):
+            X, y = check_array(rows, input_name="X", **settings), None
+        else:
+            X, y = check_X_y(rows, y, **settings, **options)
+    attributes = {"n_features_in_": X.shape[1], "_tables": layouts}
     names = _get_feature_names(rows)
     if names is not None:
         attributes["feature_names_in_"] = names
@@ -119,6 +122,11 @@ def joined_table(X: Any, layouts: dict[str, TableLayout] | None) -> Any:
     if any(sparse.issparse(table) for table in tables):
         return sparse.hstack(tables, format="csr")
     return np.hstack([np.asarray(table) for table in tables])
+
+
+def is_tables(X: Any) -> bool:
+    """Whether X is a dict of tables (a sparse matrix by keys is a mapping, too)."""
+    return isinstance(X, Mapping) and not sparse.issparse(X)
 
 
 def collected(X: Any) -> Any:
@@ -204,26 +212,10 @@ def normalized_weight(weight: np.ndarray, total: float) -> np.ndarray:
     return share * (total / share.sum())
 
 
-def check_domain(terms: Sequence[Term], X: Any) -> None:
-    """Raise ValueError where a kernel wants features without numbers below zero and X has some."""
-    columns = columns_of_counts(list(terms), X.shape[1])
-    if len(columns) == 0:
-        return
-    low = (X if len(columns) == X.shape[1] else X[:, columns]).min(axis=0)
-    low = np.asarray(low.toarray() if sparse.issparse(low) else low).ravel()
-    if low.min() < 0:
-        kernel = next(view.kernel for term in terms for view in term.views if view.kernel.nonnegative)
-        j = int(np.argmin(low))
-        raise ValueError(
-            f"kernel={kernel!r} needs non-negative columns; column {columns[j]} of X has minimum {low[j]:g}. "
-            "Use fingerprints or counts as they are, or kernel='rbf'."
-        )
-
-
-def check_same_columns(estimator: Any, table: Table, previous: Any) -> None:
+def check_same_columns(estimator: Any, table: Table) -> None:
     """Raise ValueError if a warm start has columns of other names than the last fit."""
     before, now = (getattr(estimator, "feature_names_in_", None), table.attributes.get("feature_names_in_"))
-    if previous is not None and before is not None and now is not None and not np.array_equal(before, now):
+    if before is not None and now is not None and not np.array_equal(before, now):
         raise ValueError(
             f"warm_start=True needs the columns of the last fit, {before.tolist()}; got {now.tolist()}. "
             "Set warm_start=False to fit anew."

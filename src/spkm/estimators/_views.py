@@ -8,12 +8,10 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy import sparse
-from sklearn.base import clone
 from sklearn.utils._indexing import _get_column_indices
 
 from spkm._checks import check_choice, check_integer
-from spkm.kernels import KERNELS, Kernel
+from spkm.kernels import KERNELS
 from spkm.model import PreimageModel, Term, View
 from spkm.objective import as_list
 from spkm.penalties import BASIS_PENALTIES, Penalty
@@ -50,42 +48,31 @@ class ViewUsage(NamedTuple):
         return self._replace(columns=np.flatnonzero(np.isin(columns, self.columns)))
 
 
-def asked_terms(params: Mapping[str, Any], X: Any) -> tuple[Term, ...]:
+def asked_terms(params: Mapping[str, Any], X: Any, tables: Mapping[str, Any] | None = None) -> tuple[Term, ...]:
     """Return the terms that the parameters of an estimator ask for; kernels may still wait for data.
 
-    ``X`` is what the user gave: columns may be told by its names, or by a function of it.
+    ``X`` is what the user gave: columns may be told by its names, or by a function of it. Where it is a dict of tables,
+    ``tables`` has their layouts.
     """
     if params["views"] is not None and params["terms"] is not None:
         raise ValueError("Pass either views or terms, not both.")
-    if not isinstance(params["learn_bandwidth"], Mapping):
-        check_learns(params["learn_bandwidth"])
     if params["terms"] is not None:
         return _given_terms(params["terms"], X)
     by_view = [name for name in PER_VIEW if isinstance(params[name], Mapping)]
-    if params["views"] is None and not is_tables(X):
+    if params["views"] is None and tables is None:
         if by_view:
             got = params[by_view[0]]
             raise ValueError(f"{by_view[0]} can be a dict only with views; got {got!r} and views=None.")
-        return (Term(check_vectors(params["n_basis"]), (View(resolved_kernel(params["kernel"])),)),)
-    views = named_columns(params["views"], X)
+        return (Term(params["n_basis"], (View(KERNELS.part(params["kernel"])),)),)
+    views = _columns_of_tables(params["views"], tables) if tables else named_columns(params["views"], X)
     settings = {name: one_for_each(name, params[name], list(views)) for name in PER_VIEW}
     terms = []
     for name, columns in views.items():
         learns = check_learns(settings["learn_bandwidth"][name]) if "learn_bandwidth" in by_view else None
         penalties = basis_penalties(settings["basis_penalty"][name]) if "basis_penalty" in by_view else None
-        view = View(resolved_kernel(settings["kernel"][name]), columns, learns, penalties, name)
+        view = View(KERNELS.part(settings["kernel"][name]), columns, learns, penalties, name)
         terms.append(Term(check_vectors(settings["n_basis"][name]), (view,)))
     return tuple(terms)
-
-
-def resolved_kernel(kernel: Any, argument: str = "kernel") -> Kernel:
-    """Return a copy of the kernel, from a name or as it is, with its numbers checked."""
-    return clone(KERNELS.resolve(kernel, argument).check(argument))
-
-
-def is_tables(X: Any) -> bool:
-    """Whether X is a dict of tables (a sparse matrix by keys is a mapping, too)."""
-    return isinstance(X, Mapping) and not sparse.issparse(X)
 
 
 def view_usage(
@@ -132,7 +119,7 @@ def _given_terms(terms: Any, X: Any) -> tuple[Term, ...]:
             check_choice(f"metric of terms[{i}]", view.metric, (None, *filter(None, METRICS.values())))
             columns = None if view.columns is None else _columns(f"columns of terms[{i}]", view.columns, X)
             penalties = None if view.basis_penalty is None else basis_penalties(view.basis_penalty)
-            kernel = resolved_kernel(view.kernel)
+            kernel = KERNELS.part(view.kernel)
             name = view.name or (f"term {i}" if len(views) == 1 else f"term {i} view {j}")
             checked.append(replace(view, kernel=kernel, columns=columns, basis_penalty=penalties, name=name))
         if len(checked) > 1:
@@ -155,14 +142,15 @@ def _check_apart(i: int, views: list[View]) -> None:
         seen |= set(view.columns.tolist())
 
 
+def _columns_of_tables(views: Any, tables: Mapping[str, Any]) -> dict[str, np.ndarray]:
+    if views is not None:
+        raise ValueError("X is a dict of views by itself; set views=None, or give one table.")
+    cuts = np.cumsum([0, *(layout.width for layout in tables.values())])
+    return {name: np.arange(a, b) for name, (a, b) in zip(tables, pairwise(cuts), strict=True)}
+
+
 def named_columns(views: Any, X: Any, argument: str = "views") -> dict[str, np.ndarray | None]:
     """Return the columns of each view, by name; None where they are all columns."""
-    if is_tables(X):
-        if views is not None:
-            raise ValueError("X is a dict of views by itself; set views=None, or give one table.")
-        widths = [np.shape(table)[1] if np.ndim(table) == 2 or sparse.issparse(table) else 1 for table in X.values()]
-        cuts = np.cumsum([0, *widths])
-        return {name: np.arange(a, b) for name, (a, b) in zip(X, pairwise(cuts), strict=True)}
     if not isinstance(views, Mapping) or not views or not all(isinstance(name, str) for name in views):
         raise ValueError(f"{argument} must be a dict from names to columns; got {views!r}.")
     return {name: _columns(f"{argument}[{name!r}]", columns, X) for name, columns in views.items()}
@@ -209,7 +197,7 @@ def check_learns(learn: Any) -> str | None:
 
 def basis_penalties(value: Any) -> list[Penalty]:
     """Return penalties on basis vectors, from a name or an object, or several, with their numbers checked."""
-    penalties = [BASIS_PENALTIES.resolve(one, "basis_penalty").check("basis_penalty") for one in as_list(value)]
+    penalties = [BASIS_PENALTIES.part(one, "basis_penalty") for one in as_list(value)]
     for penalty in penalties:
         if "basis" not in penalty.on:
             raise ValueError(

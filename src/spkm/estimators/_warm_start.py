@@ -16,10 +16,9 @@ def check_continues(previous: FittedModel, terms: tuple[Term, ...], n_features: 
     """Raise ValueError if a fit of these sizes cannot go on from the last one."""
     model = previous.model
     if not same_meaning(previous.target, target):
-        before, now = (_outputs(t) for t in (previous.target, target))
+        (what, before), (_, now) = (_outputs(t) for t in (previous.target, target))
         raise ValueError(
-            f"warm_start=True needs the classes or outputs of the last fit, {before}; got {now}. "
-            "Set warm_start=False to fit anew."
+            f"warm_start=True needs the {what} of the last fit, {before}; got {now}. Set warm_start=False to fit anew."
         )
     views = [len(term.views) for term in model.terms], [len(term.views) for term in terms]
     for what, (before, now) in {"columns": (model.n_features, n_features), "views": views}.items():
@@ -38,9 +37,9 @@ def check_continues(previous: FittedModel, terms: tuple[Term, ...], n_features: 
             raise ValueError("warm_start=True needs the views of the last fit. Set warm_start=False to fit anew.")
 
 
-def _outputs(target: Any) -> Any:
+def _outputs(target: Any) -> tuple[str, Any]:
     labels = getattr(target, "labels", None)
-    return int(target.learned.sum()) if labels is None else labels.tolist()
+    return ("outputs", int(target.learned.sum())) if labels is None else ("classes", labels.tolist())
 
 
 def same_views(a: tuple[Term, ...], b: tuple[Term, ...]) -> bool:
@@ -63,7 +62,7 @@ def same_settings(a: Any, b: Any) -> bool:
 
 
 def continued_theta(
-    previous: FittedModel, model: PreimageModel, scaling: Scaling | None, fresh: np.ndarray, target: Target
+    previous: FittedModel, model: PreimageModel, scaling: Scaling | None, target: Target, fresh: np.ndarray
 ) -> np.ndarray:
     """Return the parameters of the last fit on the scales of this one.
 

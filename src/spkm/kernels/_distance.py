@@ -49,14 +49,11 @@ class Matern(DistanceKernel):
         As in :class:`RBF`.
     """
 
+    choices = {"nu": (1.5, 2.5)}
+
     def __init__(self, nu: float = 2.5, gamma: Any = "mean") -> None:
         self.nu = nu
         self.gamma = gamma
-
-    def check(self, argument: str) -> Any:
-        if self.nu not in (1.5, 2.5):
-            raise ValueError(f"nu of {argument} must be 1.5 or 2.5; got {self.nu!r}.")
-        return super().check(argument)
 
     def profile(self, s: np.ndarray) -> np.ndarray:
         root = np.sqrt(4 * self.nu * s)

@@ -15,7 +15,6 @@ from spkm._parts import Part
 
 FAR = 3.0  # deviations beyond which a robust loss clips targets for its first guess: the usual three-sigma rule
 FORMULAS = ("totals", "value", "directions", "mix", "pointwise", "slope")
-TARGETS = ("real", "signs")
 
 
 class Loss(Part):
@@ -30,6 +29,7 @@ class Loss(Part):
         "is_likelihood": (FORMULAS, False),
         "coupled": (("totals", "value", "directions", "mix"), True),
     }
+    choices = {"target": ("real", "signs")}
     #: Whether the loss is the squared error (f - y)^2, so that the best weights for a basis have a closed form.
     is_quadratic = False
     #: Whether the loss of a sample is minus the logarithm of its probability.
@@ -84,11 +84,6 @@ class Loss(Part):
     def for_labels(self, several: bool) -> Loss:
         """Return the loss for targets where a sample has one class (False) or any number of labels (True)."""
         return self
-
-    def check(self, argument: str) -> Any:
-        if self.target not in TARGETS:
-            raise ValueError(f"target of {type(self).__name__} must be 'real' or 'signs'; got {self.target!r}.")
-        return super().check(argument)
 
 
 class SumLoss(Loss):

@@ -4,13 +4,10 @@ elsewhere; one column for two classes.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from scipy.special import expit, log_expit
 from sklearn.base import clone
 
-from spkm._checks import check_choice
 from spkm._parts import POSITIVE
 from spkm.losses._base import Loss, SumLoss
 
@@ -27,6 +24,7 @@ class Log(SumLoss):
 
     target = "signs"
     is_likelihood = True
+    choices = {**Loss.choices, "columns": ("classes", "labels")}
     rkhs_strength = (0.03, 0.03)
 
     def __init__(self, columns: str = "classes") -> None:
@@ -34,10 +32,6 @@ class Log(SumLoss):
 
     def for_labels(self, several: bool) -> Loss:
         return clone(self).set_params(columns="labels" if several else "classes")
-
-    def check(self, argument: str) -> Any:
-        check_choice(f"columns of {argument}", self.columns, ("classes", "labels"))
-        return super().check(argument)
 
     def pointwise(self, Y: np.ndarray, F: np.ndarray) -> np.ndarray:
         if self._apart(F):

@@ -1,15 +1,12 @@
 """Solvers and their names."""
 
-from spkm._registry import Registry
 from spkm.solvers._adam import Adam
 from spkm.solvers._alternating import Alternating
-from spkm.solvers._auto import choose_solver
+from spkm.solvers._auto import SOLVERS, choose_solver, resolve_solver
 from spkm.solvers._base import Result, Solver
 from spkm.solvers._lbfgs import LBFGS, VarPro
 from spkm.solvers._proximal import Proximal, proximal_descent
-
-SOLVERS = Registry("solver", Solver)
-SOLVERS.update(lbfgs=LBFGS, varpro=VarPro, proximal=Proximal, adam=Adam, alternating=Alternating)
+from spkm.solvers._restarts import best_of_restarts
 
 __all__ = [
     "LBFGS",
@@ -20,6 +17,8 @@ __all__ = [
     "Result",
     "Solver",
     "VarPro",
+    "best_of_restarts",
     "choose_solver",
     "proximal_descent",
+    "resolve_solver",
 ]

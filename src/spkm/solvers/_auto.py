@@ -4,10 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
+from spkm._registry import Registry
 from spkm.solvers._adam import Adam
+from spkm.solvers._alternating import Alternating
 from spkm.solvers._base import Solver
 from spkm.solvers._lbfgs import LBFGS, VarPro
 from spkm.solvers._proximal import Proximal
+
+SOLVERS = Registry("solver", Solver)
+SOLVERS.update(lbfgs=LBFGS, varpro=VarPro, proximal=Proximal, adam=Adam, alternating=Alternating)
 
 # All from `python -m benchmarks crossover`: seconds to the same objective of each solver by samples, features, vectors.
 ADAM_FROM = 50_000  # samples
@@ -32,3 +37,18 @@ def choose_solver(objective: Any) -> Solver:
     if n >= ADAM_FROM or (many_classes and (n >= ADAM_FROM_CLASSES or model.n_features > ADAM_FROM_FEATURES)):
         return Adam()
     return LBFGS() if objective.is_smooth else Proximal()
+
+
+def resolve_solver(solver: Any, max_iter: int | None, tol: float | None, objective: Any) -> Solver:
+    """Return a solver, by name with ``max_iter`` and ``tol`` where they are given; an error if it cannot do the job."""
+    by_name = isinstance(solver, str)
+    automatic = by_name and solver == "auto"
+    chosen = choose_solver(objective) if automatic else SOLVERS.part(solver, "solver")
+    if by_name:
+        settings = {"max_iter": max_iter, "tol": tol}
+        known = chosen.get_params()
+        chosen.set_params(**{name: v for name, v in settings.items() if v is not None and name in known})
+    reason = None if automatic else chosen.refuses(objective)
+    if reason is not None:
+        raise ValueError(f"{type(chosen).__name__} cannot minimise this objective: {reason}")
+    return chosen

@@ -5,7 +5,7 @@ from spkm.sources._base import Block, Source
 from spkm.sources._pairs import PairSource, PairTable
 from spkm.sources._rows import distinct_rows, merged_rows, pick_rows
 from spkm.sources._scaling import Scaling, fit_scaling
-from spkm.sources._threads import n_threads, one_blas_thread
+from spkm.sources._threads import one_blas_thread
 
 __all__ = [
     "MANY_ROWS",
@@ -18,7 +18,6 @@ __all__ = [
     "distinct_rows",
     "fit_scaling",
     "merged_rows",
-    "n_threads",
     "one_blas_thread",
     "pick_rows",
 ]

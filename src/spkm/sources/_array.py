@@ -66,11 +66,13 @@ class ArraySource(Source):
         X = rows if self.scaling is None else self.scaling(rows)
         return Block(X, self.Y[start:stop], self.w[start:stop], self._caches.setdefault(piece, {}))
 
+    def sample(self, n_rows: int, rng: np.random.Generator) -> ArraySource:
+        if n_rows >= self.n_rows:
+            return self
+        return self.subset(np.sort(rng.choice(self.n_rows, size=n_rows, replace=False)))
+
     def samples(self, sizes: Sequence[int], rng: np.random.Generator) -> Iterator[ArraySource]:
-        if sizes[0] >= self.n_rows:
-            yield from (self for _ in sizes)
-            return
-        order = rng.permutation(self.n_rows) if len(sizes) > 1 else rng.choice(self.n_rows, sizes[0], replace=False)
+        order = rng.permutation(self.n_rows) if sizes[0] < self.n_rows else np.arange(0)
         for size in sizes:
             yield self if size >= self.n_rows else self.subset(np.sort(order[:size]))
 

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
 from threading import Lock
 from typing import Any
 
-import joblib
 import numpy as np
 from threadpoolctl import ThreadpoolController
 
@@ -48,18 +46,6 @@ def one_blas_thread() -> Iterator[None]:
         yield
     finally:
         _limit.leave()
-
-
-def n_threads(n_jobs: Any) -> int:
-    """Return the number of threads that ``n_jobs`` asks for."""
-    if n_jobs is not None and (isinstance(n_jobs, bool) or not isinstance(n_jobs, int | np.integer) or n_jobs == 0):
-        raise ValueError(f"n_jobs must be None (all cores), a positive integer, or -1; got {n_jobs!r}.")
-    if n_jobs is not None:
-        return joblib.effective_n_jobs(int(n_jobs))
-    # joblib's workers are told their share of the cores by this variable. A list is for nested levels of threads.
-    asked = os.environ.get("OMP_NUM_THREADS", "").split(",")[0].strip()
-    cores = joblib.cpu_count()
-    return min(cores, max(1, int(asked))) if asked.isdigit() else cores
 
 
 def _hold_on_to_memory() -> None:

@@ -1,0 +1,53 @@
+"""Several starts of one solver, of which the best objective wins."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+
+from spkm.solvers._base import OnIteration, Result, Solver
+from spkm.starts import Start, first_theta
+
+
+def best_of_restarts(
+    objective: Any,
+    solver: Solver,
+    start: Start | np.ndarray,
+    rngs: Iterable[np.random.Generator],
+    on_iteration: OnIteration | None = None,
+    continued: Callable[[np.ndarray], np.ndarray] | None = None,
+) -> Result:
+    """Return the best result over the generators, each of which makes one start.
+
+    Parameters
+    ----------
+    objective, solver, start
+        What is minimised, by whom, from where.
+    rngs : iterable of Generator
+        One for each start.
+    on_iteration : callable, default=None
+        As for :meth:`Solver.minimize`.
+    continued : callable, default=None
+        From the first theta of the first start to the one to go on from, for a warm start.
+    """
+    best: Result | None = None
+    for k, rng in enumerate(rngs):
+        try:
+            theta = first_theta(objective, start, solver.first_weights, rng)
+            if continued is not None and k == 0:
+                theta = continued(theta)
+            result = solver.minimize(objective, theta, rng, on_iteration)
+        except KeyboardInterrupt:
+            if best is None:
+                raise
+            best.interrupted = best.by_signal = True
+            break
+        if best is None or result.value < best.value:
+            best = result
+        if result.interrupted:
+            best.interrupted, best.by_signal = True, result.by_signal
+            break
+    assert best is not None
+    return best
