@@ -31,6 +31,10 @@ def squared_norms(X: Array, metric: Any = 1.0) -> np.ndarray:
     return np.asarray(squares @ np.full(X.shape[1], metric, dtype=X.dtype))
 
 
+def no_largest_diagonal(kernel: Kernel, squared_radius: float = np.inf) -> None:
+    """Return None: nothing is known of k(x, x). A class that writes the formula of a known kernel anew gets this."""
+
+
 class Kernel(Part):
     """A similarity k(x, u) that can be differentiated in u and in the relevances of the columns."""
 
@@ -98,6 +102,17 @@ class Kernel(Part):
     def rkhs(self) -> Kernel:
         """Return the positive semi-definite kernel whose RKHS norm regularises the weights (itself, but for 2k-1)."""
         return self
+
+    def affine_parts(self) -> tuple[float, float, Kernel]:
+        """Return (scale, shift, core) with k = scale * core + shift; (1, 0, k) of a kernel that is not of this form."""
+        return 1.0, 0.0, self
+
+    def largest_diagonal(self, squared_radius: float = np.inf) -> float | None:
+        """Return the largest k(x, x) over |x|^2 <= ``squared_radius``; inf if k is not bounded, None if it is unknown.
+
+        As k is positive semi-definite, |k(x, u)| is not larger either.
+        """
+        return 1.0 if self.stationary else None
 
     def with_bandwidth(self, factor: Any) -> Kernel:
         """Return the same kernel with its metric multiplied by ``factor``, a number or (d,)."""
@@ -167,6 +182,7 @@ class InvariantKernel(Kernel):
 class DotKernel(InvariantKernel):
     """A kernel of gamma * x.u alone: a subclass defines ``value(dot)`` and ``slope(dot, value)``."""
 
+    claims = {**Kernel.claims, "largest_diagonal": (("vjp", "_invariants", "_value"), no_largest_diagonal)}
     uses_norms = False
     reads_zero_features = False
 
@@ -183,6 +199,12 @@ class DotKernel(InvariantKernel):
 
     def slopes(self, dot: np.ndarray, xx: Any, uu: Any, value: np.ndarray) -> tuple[Any, Any, Any]:
         return self.slope(dot, value), None, None
+
+    def largest_diagonal(self, squared_radius: float = np.inf) -> float | None:
+        if squared_radius == np.inf:
+            return np.inf
+        # k(x, x) never falls as x grows: k is a power series in x.u without negative coefficients (Schoenberg 1942).
+        return float(self.value(np.full((1, 1), _number(self) * squared_radius))[0, 0])
 
 
 class DistanceKernel(InvariantKernel):
@@ -222,6 +244,9 @@ class DistanceKernel(InvariantKernel):
     def diagonal(self, X: Array) -> np.ndarray:
         return np.ones(X.shape[0])
 
+    def largest_diagonal(self, squared_radius: float = np.inf) -> float | None:
+        return float(self.profile(np.zeros((1, 1)))[0, 0]) if self.stationary else None
+
     def resolved(self, X: Array, weight: np.ndarray) -> Kernel:
         if not isinstance(self.gamma, str):
             _number(self)
@@ -234,7 +259,11 @@ class DistanceKernel(InvariantKernel):
 class WrappedKernel(Kernel):
     """A kernel made of one other, its ``kernel``."""
 
-    claims: dict = {}  # those of the other kernel, whatever formula wraps it
+    #: All others are those of the other kernel, whatever formula wraps it.
+    claims = {
+        "affine_parts": (("vjp",), Kernel.affine_parts),
+        "largest_diagonal": (("vjp",), no_largest_diagonal),
+    }
     kernel: Kernel
 
     @property
@@ -305,6 +334,14 @@ class Rescaled(WrappedKernel):
 
     def rkhs(self) -> Kernel:
         return Rescaled(self.kernel.rkhs(), self.factor)
+
+    def affine_parts(self) -> tuple[float, float, Kernel]:
+        scale, shift, core = self.kernel.affine_parts()
+        return scale, shift, Rescaled(core, self.factor)
+
+    def largest_diagonal(self, squared_radius: float = np.inf) -> float | None:
+        most = float(np.max(self.factor))
+        return self.kernel.largest_diagonal(squared_radius * most if most > 0 else 0.0)
 
 
 def gamma_from_rows(X: Array, weight: np.ndarray, rule: str) -> float:
