@@ -240,6 +240,8 @@ def test_a_kernel_with_values_of_its_own_does_not_inherit_their_bound(kernel):
 
     doubled = clone(kernel)
     doubled.__class__ = Doubled
+    np.testing.assert_allclose(doubled.resolved(X, np.ones(len(X)))(X, U), 2 * kernel(X, U))
+    np.testing.assert_allclose(doubled.with_bandwidth(0.5)(X, U), 2 * kernel(X, U, 0.5))
     assert doubled.largest_diagonal(1.0) is None
     assert doubled.affine_parts() == (1.0, 0.0, doubled)
 

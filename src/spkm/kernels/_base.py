@@ -290,6 +290,13 @@ class WrappedKernel(Kernel):
         self.kernel.check(argument)
         return super().check(argument)
 
+    def around(self, kernel: Kernel) -> Kernel:
+        """Return the same, made of another kernel."""
+        return self.__class__(**{**self.get_params(deep=False), "kernel": kernel})
+
+    def resolved(self, X: Array, weight: np.ndarray) -> Kernel:
+        return self.around(self.kernel.resolved(X, weight))
+
 
 class Rescaled(WrappedKernel):
     """A kernel with a fixed factor on its metric: k(x, u) under w is the base kernel under factor * w.
@@ -329,15 +336,12 @@ class Rescaled(WrappedKernel):
         root = np.sqrt(np.broadcast_to(np.asarray(self.factor, dtype=float), X.shape[1:]))
         return self.kernel.diagonal(X.multiply(root).tocsr() if sparse.issparse(X) else X * root)
 
-    def resolved(self, X: Array, weight: np.ndarray) -> Kernel:
-        return Rescaled(self.kernel.resolved(X, weight), self.factor)
-
     def rkhs(self) -> Kernel:
-        return Rescaled(self.kernel.rkhs(), self.factor)
+        return self.around(self.kernel.rkhs())
 
     def affine_parts(self) -> tuple[float, float, Kernel]:
         scale, shift, core = self.kernel.affine_parts()
-        return scale, shift, Rescaled(core, self.factor)
+        return scale, shift, self.around(core)
 
     def largest_diagonal(self, squared_radius: float = np.inf) -> float | None:
         most = float(np.max(self.factor))

@@ -118,9 +118,6 @@ class Affine(WrappedKernel):
     def diagonal(self, X: Array) -> np.ndarray:
         return self.scale * self.kernel.diagonal(X) + self.shift
 
-    def resolved(self, X: Array, weight: np.ndarray) -> Kernel:
-        return Affine(self.kernel.resolved(X, weight), self.scale, self.shift)
-
     def rkhs(self) -> Kernel:
         return self.kernel.rkhs()
 
@@ -133,7 +130,7 @@ class Affine(WrappedKernel):
         return None if inner is None or not self.scale > 0 else self.scale * inner + self.shift
 
     def with_bandwidth(self, factor: Any) -> Kernel:
-        return Affine(self.kernel.with_bandwidth(factor), self.scale, self.shift)
+        return self.around(self.kernel.with_bandwidth(factor))
 
 
 def _added(a: tuple[np.ndarray, Any], b: tuple[np.ndarray, Any]) -> tuple[np.ndarray, Any]:
