@@ -209,6 +209,65 @@ def test_shift_is_known_and_left_out_of_the_rkhs():
     assert Sum(RBF(1.0), Tanimoto()).nonnegative
 
 
+@each_kernel
+@pytest.mark.parametrize("radius", [0.5, 3.0])
+def test_largest_diagonal_is_reached_and_never_passed(kernel, radius):
+    directions = np.random.default_rng(0).standard_normal((200, cases.N_FEATURES))
+    directions = np.vstack([np.eye(cases.N_FEATURES), directions])
+    lengths = np.concatenate([np.ones(len(directions)), np.linspace(0.05, 1, len(directions))])[:, None]
+    points = radius * lengths * np.tile(directions / np.linalg.norm(directions, axis=1, keepdims=True), (2, 1))
+    assert kernel.largest_diagonal(radius**2) == pytest.approx(kernel.diagonal(points).max())
+    if kernel.largest_diagonal() < np.inf:
+        assert kernel.largest_diagonal() == kernel.largest_diagonal(radius**2)
+    else:
+        assert kernel.diagonal(1e3 * points).max() > 1e3 * kernel.diagonal(points).max()
+
+
+@each_kernel
+def test_affine_parts_make_up_the_kernel(kernel):
+    for one in (kernel, Affine(kernel, 3.0, -2.0), Rescaled(Affine(Affine(kernel), 0.5, 1.0), cases.FACTORS)):
+        scale, shift, core = one.affine_parts()
+        np.testing.assert_allclose(scale * core(X, U) + shift, one(X, U), rtol=1e-12, atol=1e-12)
+        assert core.affine_parts()[:2] == (1.0, 0.0)
+
+
+@each_kernel
+def test_a_kernel_with_values_of_its_own_does_not_inherit_their_bound(kernel):
+    class Doubled(type(kernel)):
+        def vjp(self, *args, **kwargs):
+            K, pull = super().vjp(*args, **kwargs)
+            return 2 * K, lambda G: pull(2 * G)
+
+    doubled = clone(kernel)
+    doubled.__class__ = Doubled
+    np.testing.assert_allclose(doubled.resolved(X, np.ones(len(X)))(X, U), 2 * kernel(X, U))
+    np.testing.assert_allclose(doubled.with_bandwidth(0.5)(X, U), 2 * kernel(X, U, 0.5))
+    assert doubled.largest_diagonal(1.0) is None
+    assert doubled.affine_parts() == (1.0, 0.0, doubled)
+
+
+def test_a_bound_on_the_values_follows_the_formula_it_rests_on():
+    class Twice(RBF):
+        def profile(self, s):
+            return 2 * np.exp(-s)
+
+    class Cubed(Polynomial):
+        def value(self, dot):
+            return dot**3
+
+    class Longer(Tanimoto):
+        def value(self, dot, xx, uu):
+            return dot
+
+    assert Twice(0.3).largest_diagonal() == 2.0
+    assert Cubed(gamma=0.5).largest_diagonal(4.0) == 8.0
+    assert Longer().largest_diagonal() is None
+    assert Sum(RBF(1.0), Longer()).largest_diagonal() is None
+    assert Product(Longer(), RBF(1.0)).largest_diagonal(1.0) is None
+    assert Affine(Longer()).largest_diagonal() is None
+    assert Affine(RBF(1.0), -1.0, 0.0).largest_diagonal() is None
+
+
 def test_zero_vectors_under_tanimoto():
     zero = np.zeros((1, 3))
     other = np.ones((1, 3))
@@ -278,13 +337,16 @@ def test_kernels_can_be_cloned(kernel):
         (RationalQuadratic(1.0, [1.0]), r"gamma must be a positive number; got \[1\.0\]"),
         (RBF(), "gamma='mean' of RBF is chosen from data when a model is fitted; give a number"),
         (Linear(), "gamma='auto' of Linear is chosen from data"),
-        (Matern(0.5, 1.0), r"nu must be 1\.5 or 2\.5; got 0\.5"),
-        (RationalQuadratic(0.0, 1.0), r"alpha must be positive; got 0\.0"),
-        (Polynomial(0, 1.0, 1.0), "degree must be an integer of at least 1; got 0"),
-        (Polynomial(2.5, 1.0, 1.0), r"degree must be an integer of at least 1; got 2\.5"),
-        (NormalizedPolynomial(True, 1.0, 1.0), "degree must be an integer of at least 1; got True"),
-        (NormalizedPolynomial(2, 0.0, 1.0), "coef0 of NormalizedPolynomial must be positive"),
-        (Polynomial(2, -1.0, 1.0), r"coef0 must be a number of at least 0; got -1\.0"),
+        (Matern(0.5, 1.0), r"nu of Matern must be 1\.5 or 2\.5; got 0\.5"),
+        (RationalQuadratic(0.0, 1.0), r"alpha of RationalQuadratic must be a number above 0; got 0\.0"),
+        (Polynomial(0, 1.0, 1.0), "degree of Polynomial must be an integer of at least 1; got 0"),
+        (Polynomial(2.5, 1.0, 1.0), r"degree of Polynomial must be an integer of at least 1; got 2\.5"),
+        (
+            NormalizedPolynomial(True, 1.0, 1.0),
+            "degree of NormalizedPolynomial must be an integer of at least 1; got True",
+        ),
+        (NormalizedPolynomial(2, 0.0, 1.0), "coef0 of NormalizedPolynomial must be a number above 0"),
+        (Polynomial(2, -1.0, 1.0), r"coef0 of Polynomial must be a number of at least 0; got -1\.0"),
     ],
     ids=str,
 )

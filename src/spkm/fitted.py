@@ -93,6 +93,8 @@ class FittedModel:
         The ratio of noise to signal variance, where the evidence learned it.
     interrupted : bool
         Whether the fit was stopped before its end.
+    selected : bool
+        Whether the samples decided which features it holds, by a selection or by :meth:`restricted`.
     """
 
     target: Target
@@ -105,6 +107,7 @@ class FittedModel:
     asked: tuple[Term, ...] = field(default=(), repr=False)
     noise: float | None = None
     interrupted: bool = False
+    selected: bool = False
 
     def __post_init__(self) -> None:
         self.theta.setflags(write=False)
@@ -265,6 +268,7 @@ class FittedModel:
             scaling=None if self.scaling is None else self.scaling.columns(places),
             n_features=len(features),
             features=np.searchsorted(features, read),
+            selected=self.selected or len(read) < self.n_features,
         )
 
     def of_rkhs(self) -> FittedModel:

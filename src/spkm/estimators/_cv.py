@@ -80,6 +80,8 @@ class SPKMClassifierCV(PredictsClasses, ClassifierMixin, CallbackSupportMixin, B
         Every model that held-out rows judged: kernel, stage of the search, factor on the strength of the penalty,
         number of features (mean over splits) and of vectors, held-out loss (minus the score with ``scoring``) and its
         error.
+    n_kernels_ : int
+        Number of kernels in the race.
     classes_, basis_vectors_, dual_coef_, intercept_, kernel_, selected_features_, relevances_, feature_importances_
         As in :class:`SPKMClassifier`, and all its methods.
 
@@ -196,7 +198,7 @@ class SPKMRegressorCV(PredictsNumbers, RegressorMixin, CallbackSupportMixin, Bas
 
     Attributes
     ----------
-    best_params_, cv_results_
+    best_params_, cv_results_, n_kernels_
         As in :class:`SPKMClassifierCV`.
     basis_vectors_, dual_coef_, intercept_, kernel_, selected_features_, relevances_, feature_importances_
         As in :class:`SPKMRegressor`, and all its methods.
@@ -393,4 +395,5 @@ def published(setup: SearchSetup, outcome: Outcome) -> dict[str, Any]:
         "n_features": len(attributes["selected_features_"]),
         "strength_factor": chosen["strength_factor"],
     }
-    return {**setup.table.attributes, **attributes, "best_params_": best}
+    n_kernels = 1 if setup.search is None else len(setup.search.candidates)
+    return {**setup.table.attributes, **attributes, "best_params_": best, "n_kernels_": n_kernels}

@@ -229,7 +229,9 @@ def fitted_model(
     features = np.arange(n_features) if columns is None else columns
     if columns is not None and scaling is not None:
         scaling = scaling.columns(columns)
-    return FittedModel(target, scaling, features, n_features, whole, theta, request.loss, request.terms)
+    selected = columns is not None
+    parts = (target, scaling, features, n_features, whole, theta)
+    return FittedModel(*parts, request.loss, request.terms, selected=selected)
 
 
 def restore_scale(objective: Any, result: Result) -> None:

@@ -16,6 +16,7 @@ import numpy as np
 from scipy import sparse
 
 from spkm._parts import Part
+from spkm.kernels._pullbacks import columns_first, contract, to_parameters
 
 Array = Any  # dense or CSR; spelled out in the docstrings
 Pullback = Callable[[np.ndarray], tuple[np.ndarray, Any]]
@@ -28,6 +29,10 @@ def squared_norms(X: Array, metric: Any = 1.0) -> np.ndarray:
         return np.asarray(squares @ metric)
     # A product with ones runs at the speed of BLAS; numpy's row sums do not when rows are short.
     return np.asarray(squares @ np.full(X.shape[1], metric, dtype=X.dtype))
+
+
+def no_largest_diagonal(kernel: Kernel, squared_radius: float = np.inf) -> None:
+    """Return None: nothing is known of k(x, x). A class that writes the formula of a known kernel anew gets this."""
 
 
 class Kernel(Part):
@@ -98,6 +103,17 @@ class Kernel(Part):
         """Return the positive semi-definite kernel whose RKHS norm regularises the weights (itself, but for 2k-1)."""
         return self
 
+    def affine_parts(self) -> tuple[float, float, Kernel]:
+        """Return (scale, shift, core) with k = scale * core + shift; (1, 0, k) of a kernel that is not of this form."""
+        return 1.0, 0.0, self
+
+    def largest_diagonal(self, squared_radius: float = np.inf) -> float | None:
+        """Return the largest k(x, x) over |x|^2 <= ``squared_radius``; inf if k is not bounded, None if it is unknown.
+
+        As k is positive semi-definite, |k(x, u)| is not larger either.
+        """
+        return 1.0 if self.stationary else None
+
     def with_bandwidth(self, factor: Any) -> Kernel:
         """Return the same kernel with its metric multiplied by ``factor``, a number or (d,)."""
         return Rescaled(self, factor)
@@ -129,7 +145,7 @@ class InvariantKernel(Kernel):
     ) -> tuple[Any, Any, Any]:
         w = np.asarray(metric * _number(self), dtype=U.dtype)
         V = U * w
-        dot = _columns_first(X, dot_factor * V)
+        dot = columns_first(X, dot_factor * V)
         if not self.uses_norms:
             return dot, None, None
         rows = squared_norms(X, w) if xx is None or w.ndim else xx * w
@@ -143,10 +159,10 @@ class InvariantKernel(Kernel):
 
         def pullback(G: np.ndarray) -> tuple[np.ndarray, Any]:
             d_dot, d_xx, d_uu = self.slopes(dot, xx_, uu, K)
-            T = _contract(G, d_uu, axis=0)
-            S = _contract(G, d_xx, axis=1) if learn_metric else None
+            T = contract(G, d_uu, axis=0)
+            S = contract(G, d_xx, axis=1) if learn_metric else None
             D = np.multiply(G, d_dot, out=G)
-            return _to_parameters(X, U, metric, _number(self), D, S, T, xx_, learn_metric)
+            return to_parameters(X, U, metric, _number(self), D, S, T, xx_, learn_metric)
 
         return K, pullback
 
@@ -166,6 +182,7 @@ class InvariantKernel(Kernel):
 class DotKernel(InvariantKernel):
     """A kernel of gamma * x.u alone: a subclass defines ``value(dot)`` and ``slope(dot, value)``."""
 
+    claims = {**Kernel.claims, "largest_diagonal": (("vjp", "_invariants", "_value"), no_largest_diagonal)}
     uses_norms = False
     reads_zero_features = False
 
@@ -182,6 +199,12 @@ class DotKernel(InvariantKernel):
 
     def slopes(self, dot: np.ndarray, xx: Any, uu: Any, value: np.ndarray) -> tuple[Any, Any, Any]:
         return self.slope(dot, value), None, None
+
+    def largest_diagonal(self, squared_radius: float = np.inf) -> float | None:
+        if squared_radius == np.inf:
+            return np.inf
+        # k(x, x) never falls as x grows: k is a power series in x.u without negative coefficients (Schoenberg 1942).
+        return float(self.value(np.full((1, 1), _number(self) * squared_radius))[0, 0])
 
 
 class DistanceKernel(InvariantKernel):
@@ -214,12 +237,15 @@ class DistanceKernel(InvariantKernel):
             E = np.multiply(G, self.slope(s, K), out=G)
             T = np.ones(len(E), E.dtype) @ E
             S = E @ np.ones(E.shape[1], E.dtype) if learn_metric else None
-            return _to_parameters(X, U, metric, _number(self), E, S, T, xx_, learn_metric, dot_factor=-2.0)
+            return to_parameters(X, U, metric, _number(self), E, S, T, xx_, learn_metric, dot_factor=-2.0)
 
         return K, pullback
 
     def diagonal(self, X: Array) -> np.ndarray:
         return np.ones(X.shape[0])
+
+    def largest_diagonal(self, squared_radius: float = np.inf) -> float | None:
+        return float(self.profile(np.zeros((1, 1)))[0, 0]) if self.stationary else None
 
     def resolved(self, X: Array, weight: np.ndarray) -> Kernel:
         if not isinstance(self.gamma, str):
@@ -233,7 +259,11 @@ class DistanceKernel(InvariantKernel):
 class WrappedKernel(Kernel):
     """A kernel made of one other, its ``kernel``."""
 
-    claims: dict = {}  # those of the other kernel, whatever formula wraps it
+    #: All others are those of the other kernel, whatever formula wraps it.
+    claims = {
+        "affine_parts": (("vjp",), Kernel.affine_parts),
+        "largest_diagonal": (("vjp",), no_largest_diagonal),
+    }
     kernel: Kernel
 
     @property
@@ -259,6 +289,13 @@ class WrappedKernel(Kernel):
     def check(self, argument: str) -> Any:
         self.kernel.check(argument)
         return super().check(argument)
+
+    def around(self, kernel: Kernel) -> Kernel:
+        """Return the same, made of another kernel."""
+        return self.__class__(**{**self.get_params(deep=False), "kernel": kernel})
+
+    def resolved(self, X: Array, weight: np.ndarray) -> Kernel:
+        return self.around(self.kernel.resolved(X, weight))
 
 
 class Rescaled(WrappedKernel):
@@ -299,11 +336,16 @@ class Rescaled(WrappedKernel):
         root = np.sqrt(np.broadcast_to(np.asarray(self.factor, dtype=float), X.shape[1:]))
         return self.kernel.diagonal(X.multiply(root).tocsr() if sparse.issparse(X) else X * root)
 
-    def resolved(self, X: Array, weight: np.ndarray) -> Kernel:
-        return Rescaled(self.kernel.resolved(X, weight), self.factor)
-
     def rkhs(self) -> Kernel:
-        return Rescaled(self.kernel.rkhs(), self.factor)
+        return self.around(self.kernel.rkhs())
+
+    def affine_parts(self) -> tuple[float, float, Kernel]:
+        scale, shift, core = self.kernel.affine_parts()
+        return scale, shift, self.around(core)
+
+    def largest_diagonal(self, squared_radius: float = np.inf) -> float | None:
+        most = float(np.max(self.factor))
+        return self.kernel.largest_diagonal(squared_radius * most if most > 0 else 0.0)
 
 
 def gamma_from_rows(X: Array, weight: np.ndarray, rule: str) -> float:
@@ -342,53 +384,3 @@ def _number(kernel: Any) -> float:
     if not isinstance(gamma, Real) or not 0 < float(gamma) < np.inf:
         raise ValueError(f"gamma must be a positive number; got {gamma!r}.")
     return float(gamma)
-
-
-def _columns_first(X: Array, V: np.ndarray) -> np.ndarray:
-    """Return X V' with whole columns side by side in memory.
-
-    Rows of values are short, columns long: sums and products with a number per row or per basis vector, as all kernels
-    need them, run two to eight times faster along the columns.
-    """
-    return np.asfortranarray(X @ V.T) if sparse.issparse(X) else (V @ X.T).T
-
-
-def _contract(G: np.ndarray, slope: Any, axis: int) -> np.ndarray | None:
-    """Return the sum over ``axis`` of G * slope, for a slope that broadcasts to G or is None (zero)."""
-    if slope is None:
-        return None
-    slope = np.broadcast_to(np.asarray(slope, dtype=G.dtype), G.shape)
-    return np.einsum("ir,ir->r" if axis == 0 else "ir,ir->i", G, slope)
-
-
-def _to_parameters(
-    X: Array,
-    U: np.ndarray,
-    metric: Any,
-    gamma: float,
-    D: np.ndarray,
-    S: np.ndarray | None,
-    T: np.ndarray | None,
-    xx: np.ndarray | None,
-    learn_metric: bool,
-    dot_factor: float = 1.0,
-) -> tuple[np.ndarray, Any]:
-    """Turn cotangents of x.u (``dot_factor`` * D), |x|^2 (S) and |u|^2 (T) into those of U and the metric."""
-    P = np.asarray((X.T @ D).T if sparse.issparse(X) else D.T @ X)
-    P *= dot_factor * gamma
-    dU = P * metric
-    if T is not None:
-        dU += (2.0 * gamma) * T[:, None] * (U * metric)
-    if not learn_metric:
-        return dU, None
-    d_metric = np.einsum("rj,rj->j", U, P)
-    if T is not None:
-        d_metric += gamma * (T @ (U * U))
-    if np.ndim(metric) == 0:
-        d_scale = d_metric.sum()
-        # xx holds gamma * metric * |x|^2 already: no second product with X is needed for one common scale.
-        return dU, d_scale if S is None else d_scale + S @ xx[:, 0] / metric  # type: ignore[index]
-    if S is not None:
-        squares = X.multiply(X) if sparse.issparse(X) else X * X
-        d_metric += gamma * np.asarray(squares.T @ S).ravel()
-    return dU, d_metric

@@ -6,13 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from spkm.kernels._base import Array, Kernel, Pullback, WrappedKernel
+from spkm.kernels._base import Array, Kernel, Pullback, WrappedKernel, no_largest_diagonal
 
 
 class _Pair(Kernel):
     """Two kernels of the same columns, under one metric."""
 
-    claims: dict = {}  # those of the two kernels, whatever formula joins them
+    #: All others are those of the two kernels, whatever formula joins them.
+    claims = {"largest_diagonal": (("vjp",), no_largest_diagonal)}
 
     def __init__(self, left: Kernel, right: Kernel) -> None:
         self.left = left
@@ -63,6 +64,10 @@ class Sum(_Pair):
     def diagonal(self, X: Array) -> np.ndarray:
         return self.left.diagonal(X) + self.right.diagonal(X)
 
+    def largest_diagonal(self, squared_radius: float = np.inf) -> float | None:
+        a, b = self.left.largest_diagonal(squared_radius), self.right.largest_diagonal(squared_radius)
+        return None if a is None or b is None else a + b
+
 
 class Product(_Pair):
     """k(x, u) = left(x, u) * right(x, u)."""
@@ -76,6 +81,10 @@ class Product(_Pair):
 
     def diagonal(self, X: Array) -> np.ndarray:
         return self.left.diagonal(X) * self.right.diagonal(X)
+
+    def largest_diagonal(self, squared_radius: float = np.inf) -> float | None:
+        a, b = self.left.largest_diagonal(squared_radius), self.right.largest_diagonal(squared_radius)
+        return None if a is None or b is None else a * b
 
 
 class Affine(WrappedKernel):
@@ -109,14 +118,19 @@ class Affine(WrappedKernel):
     def diagonal(self, X: Array) -> np.ndarray:
         return self.scale * self.kernel.diagonal(X) + self.shift
 
-    def resolved(self, X: Array, weight: np.ndarray) -> Kernel:
-        return Affine(self.kernel.resolved(X, weight), self.scale, self.shift)
-
     def rkhs(self) -> Kernel:
         return self.kernel.rkhs()
 
+    def affine_parts(self) -> tuple[float, float, Kernel]:
+        scale, shift, core = self.kernel.affine_parts()
+        return float(self.scale * scale), float(self.scale * shift + self.shift), core
+
+    def largest_diagonal(self, squared_radius: float = np.inf) -> float | None:
+        inner = self.kernel.largest_diagonal(squared_radius)
+        return None if inner is None or not self.scale > 0 else self.scale * inner + self.shift
+
     def with_bandwidth(self, factor: Any) -> Kernel:
-        return Affine(self.kernel.with_bandwidth(factor), self.scale, self.shift)
+        return self.around(self.kernel.with_bandwidth(factor))
 
 
 def _added(a: tuple[np.ndarray, Any], b: tuple[np.ndarray, Any]) -> tuple[np.ndarray, Any]:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from spkm._parts import COUNT, POSITIVE, Number
-from spkm.kernels._base import Array, DotKernel, InvariantKernel, Kernel
+from spkm.kernels._base import Array, DotKernel, InvariantKernel, Kernel, no_largest_diagonal
 
 
 class _PerColumn:
@@ -84,6 +84,7 @@ class NormalizedPolynomial(_PerColumn, InvariantKernel):
         Factor on all three products, as in :class:`Linear`.
     """
 
+    claims = {**Kernel.claims, "largest_diagonal": (("vjp", "value"), no_largest_diagonal)}
     numbers = {"degree": COUNT, "coef0": POSITIVE}  # with 0 a sample of zeros has no direction
 
     def __init__(self, degree: int = 2, coef0: float = 1.0, gamma: Any = "auto") -> None:
@@ -93,6 +94,9 @@ class NormalizedPolynomial(_PerColumn, InvariantKernel):
 
     def value(self, dot: np.ndarray, xx: np.ndarray, uu: np.ndarray) -> np.ndarray:
         return ((dot + self.coef0) / np.sqrt((xx + self.coef0) * (uu + self.coef0))) ** self.degree
+
+    def largest_diagonal(self, squared_radius: float = np.inf) -> float | None:
+        return 1.0
 
     def slopes(self, dot: np.ndarray, xx: np.ndarray, uu: np.ndarray, value: np.ndarray) -> tuple[Any, Any, Any]:
         norm = np.sqrt((xx + self.coef0) * (uu + self.coef0))
@@ -113,10 +117,14 @@ class Tanimoto(InvariantKernel):
     array([[0.3333]])
     """
 
+    claims = {**Kernel.claims, "largest_diagonal": (("vjp", "value", "_union"), no_largest_diagonal)}
     nonnegative = True
 
     def value(self, dot: np.ndarray, xx: np.ndarray, uu: np.ndarray) -> np.ndarray:
         return dot / self._union(dot, xx, uu)
+
+    def largest_diagonal(self, squared_radius: float = np.inf) -> float | None:
+        return 1.0  # of every x but zero
 
     def slopes(self, dot: np.ndarray, xx: np.ndarray, uu: np.ndarray, value: np.ndarray) -> tuple[Any, Any, Any]:
         union = self._union(dot, xx, uu)

@@ -1,0 +1,60 @@
+"""The matrix products of kernels of invariants, and their pullbacks; shapes are those of ``_base.py``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+Array = Any  # dense or CSR
+
+
+def columns_first(X: Array, V: np.ndarray) -> np.ndarray:
+    """Return X V' with whole columns side by side in memory.
+
+    Rows of values are short, columns long: sums and products with a number per row or per basis vector, as all kernels
+    need them, run two to eight times faster along the columns.
+    """
+    return np.asfortranarray(X @ V.T) if sparse.issparse(X) else (V @ X.T).T
+
+
+def contract(G: np.ndarray, slope: Any, axis: int) -> np.ndarray | None:
+    """Return the sum over ``axis`` of G * slope, for a slope that broadcasts to G or is None (zero)."""
+    if slope is None:
+        return None
+    slope = np.broadcast_to(np.asarray(slope, dtype=G.dtype), G.shape)
+    return np.einsum("ir,ir->r" if axis == 0 else "ir,ir->i", G, slope)
+
+
+def to_parameters(
+    X: Array,
+    U: np.ndarray,
+    metric: Any,
+    gamma: float,
+    D: np.ndarray,
+    S: np.ndarray | None,
+    T: np.ndarray | None,
+    xx: np.ndarray | None,
+    learn_metric: bool,
+    dot_factor: float = 1.0,
+) -> tuple[np.ndarray, Any]:
+    """Turn cotangents of x.u (``dot_factor`` * D), |x|^2 (S) and |u|^2 (T) into those of U and the metric."""
+    P = np.asarray((X.T @ D).T if sparse.issparse(X) else D.T @ X)
+    P *= dot_factor * gamma
+    dU = P * metric
+    if T is not None:
+        dU += (2.0 * gamma) * T[:, None] * (U * metric)
+    if not learn_metric:
+        return dU, None
+    d_metric = np.einsum("rj,rj->j", U, P)
+    if T is not None:
+        d_metric += gamma * (T @ (U * U))
+    if np.ndim(metric) == 0:
+        d_scale = d_metric.sum()
+        # xx holds gamma * metric * |x|^2 already: no second product with X is needed for one common scale.
+        return dU, d_scale if S is None else d_scale + S @ xx[:, 0] / metric  # type: ignore[index]
+    if S is not None:
+        squares = X.multiply(X) if sparse.issparse(X) else X * X
+        d_metric += gamma * np.asarray(squares.T @ S).ravel()
+    return dU, d_metric
