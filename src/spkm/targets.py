@@ -176,9 +176,8 @@ class Labels(Target):
 
 def same_meaning(a: Any, b: Any) -> bool:
     """Whether two targets have the same outputs, of which the same are learned."""
-    return np.array_equal(getattr(a, "labels", None), getattr(b, "labels", None)) and np.array_equal(
-        a.learned, b.learned
-    )
+    mine, other = (np.asarray(getattr(target, "labels", ())) for target in (a, b))
+    return np.array_equal(mine, other) and np.array_equal(a.learned, b.learned)
 
 
 def _weighted_median(Y: np.ndarray, share: np.ndarray) -> np.ndarray:
