@@ -11,10 +11,10 @@ from sklearn.base import clone
 from spkm.kernels import RBF, Linear, Polynomial
 from spkm.losses import Cosine, Log, Squared
 from spkm.penalties import Evidence, RKHSNorm
-from spkm.selection import FeatureGroups, Problem, Submodel, _eliminate, fit_submodel, losses_without
+from spkm.selection import FeatureGroups, Problem, Submodel, _elimination, fit_submodel, losses_without
 from spkm.selection._elimination import COARSE, FINE, eliminate, eliminate_together, entering_scores, next_count, shrunk
 from spkm.sources import ArraySource
-from spkm.sources import _base as source_module
+from spkm.sources import _array as source_module
 from tests import cases
 
 N_COLUMNS = 6  # of the table
@@ -129,7 +129,7 @@ def test_rows_that_no_fit_sees_decide_as_well():
 def test_the_least_relevant_leaves_first_where_the_evidence_has_learned_relevances(groups):
     source = table(Squared(), n=40)
     everything = np.arange(N_COLUMNS)
-    current = submodel(RBF(0.3), Squared(), "relevances", columns=everything, weight_penalties=[Evidence()])
+    current = submodel(RBF(0.3), Squared(), "relevances", columns=everything, evidence=Evidence())
     first = fit_submodel(current.problem, source, everything, current.theta, 10, np.random.default_rng(0))
     units = FeatureGroups(N_COLUMNS, groups)
     models = eliminate(first, source, units, 1, N_COLUMNS, np.random.default_rng(0))
@@ -143,7 +143,7 @@ def test_the_least_relevant_leaves_first_where_the_evidence_has_learned_relevanc
 def test_models_that_lose_columns_together_lose_the_one_of_the_lowest_mean_log_relevance():
     halves = [table(Squared(), n=40), table(Squared(), n=25)]
     everything = np.arange(N_COLUMNS)
-    current = submodel(RBF(0.3), Squared(), "relevances", columns=everything, weight_penalties=[Evidence()])
+    current = submodel(RBF(0.3), Squared(), "relevances", columns=everything, evidence=Evidence())
     rngs = [np.random.default_rng(0), np.random.default_rng(1)]
     firsts = [
         fit_submodel(current.problem, half, everything, current.theta, 10, rng)
@@ -158,7 +158,7 @@ def test_models_that_lose_columns_together_lose_the_one_of_the_lowest_mean_log_r
 
 
 def test_groups_leave_together_and_several_at_a_time_while_there_are_many(monkeypatch):
-    monkeypatch.setattr(_eliminate, "NEXT_ITERATIONS", 2)
+    monkeypatch.setattr(_elimination, "NEXT_ITERATIONS", 2)
     groups = np.arange(12) // 2
     rng = np.random.default_rng(0)
     X = cases.frozen(rng.standard_normal((30, 12)))
@@ -167,7 +167,7 @@ def test_groups_leave_together_and_several_at_a_time_while_there_are_many(monkey
     start, params = problem.objective(source).model.zeros()
     params.weights[...] = 1.0
     first = fit_submodel(problem, source, np.arange(12), start, 20, rng)
-    monkeypatch.setattr(_eliminate, "next_count", lambda count, ratio: count - 2 if count > 2 else count - 1)
+    monkeypatch.setattr(_elimination, "next_count", lambda count, ratio: count - 2 if count > 2 else count - 1)
     models = eliminate(first, source, FeatureGroups(12, groups), 1, 12, rng)
     assert [len(model.columns) for model in models] == [12, 8, 4, 2]
     for model in models:
@@ -179,7 +179,7 @@ def test_groups_leave_together_and_several_at_a_time_while_there_are_many(monkey
 
 
 def test_no_fewer_are_kept_than_asked_for(monkeypatch):
-    monkeypatch.setattr(_eliminate, "next_count", lambda count, ratio: 1)
+    monkeypatch.setattr(_elimination, "next_count", lambda count, ratio: 1)
     source = table(Squared())
     first = submodel(Linear(1.0), Squared(), n_basis=1, weight_penalties=[RKHSNorm(1e-2)])
     models = eliminate(first, source, FeatureGroups(N_COLUMNS), 3, N_COLUMNS, np.random.default_rng(0))
@@ -187,7 +187,7 @@ def test_no_fewer_are_kept_than_asked_for(monkeypatch):
 
 
 def test_a_budget_between_two_numbers_is_one_of_them(monkeypatch):
-    monkeypatch.setattr(_eliminate, "next_count", lambda count, ratio: count - 2)
+    monkeypatch.setattr(_elimination, "next_count", lambda count, ratio: count - 2)
     source = table(Squared())
     first = submodel(Linear(1.0), Squared(), columns=np.arange(N_COLUMNS), n_basis=1, weight_penalties=[RKHSNorm(1e-2)])
     models = eliminate(first, source, FeatureGroups(N_COLUMNS), 1, 5, np.random.default_rng(0))
@@ -218,12 +218,12 @@ def test_a_fit_does_not_end_above_its_start():
 
 def test_the_noise_of_the_evidence_goes_with_the_model():
     source = table(Squared(), n=40)
-    current = submodel(RBF(0.3), Squared(), "relevances", weight_penalties=[Evidence()])
+    current = submodel(RBF(0.3), Squared(), "relevances", evidence=Evidence())
     fitted = fit_submodel(current.problem, source, INSIDE, current.theta, 10, np.random.default_rng(0))
-    assert fitted.problem.weight_penalties[0].noise == fitted.noise != current.problem.weight_penalties[0].noise
+    assert fitted.problem.evidence.noise == fitted.noise != current.problem.evidence.noise
     smaller = shrunk(fitted, source, np.array([0, 2]), np.random.default_rng(0))
     assert smaller.columns.tolist() == [0, 3] and smaller.noise is not None
-    assert current.problem.weight_penalties[0].noise == Evidence().noise
+    assert current.problem.evidence.noise == Evidence().noise
 
 
 @pytest.mark.parametrize("size", [1.0, 1e3, 1e6])
@@ -232,7 +232,7 @@ def test_more_vectors_than_columns_and_next_to_no_noise(noise, size):
     # k(U, U) has no full rank, and the noise that a larger model learned does not make up for it.
     X = cases.rows(30, 3)
     source = ArraySource(X, np.asarray(X[:, [0, 1, 2]]))
-    problem = Problem(cases.one_view(Linear(1.0), 3, "fixed"), Squared(), [], [Evidence()]).with_noise(noise)
+    problem = Problem(cases.one_view(Linear(1.0), 3, "fixed"), Squared(), evidence=Evidence()).with_noise(noise)
     theta, params = problem.objective(source.columns(np.array([1]))).model.zeros()
     params.basis[0][...] = size * np.array([[-0.4], [0.9], [0.7]])
     fitted = fit_submodel(problem, source, np.array([1]), theta, 10, np.random.default_rng(0))

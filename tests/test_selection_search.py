@@ -18,10 +18,10 @@ from spkm.selection import (
     Problem,
     Search,
     Validation,
-    _eliminate,
-    _path,
-    _race,
+    _elimination,
+    _initial_supports,
     _search,
+    _sparse_path,
     fit_submodel,
 )
 from spkm.selection._choice import Start
@@ -37,11 +37,13 @@ pytestmark = pytest.mark.usefixtures("careful")
 
 def machine_of(source, kernel, n_basis, loss, evidence=False):
     """Return a problem with numbers that depend on the rows alone."""
-    kernel = kernel.resolved(source.dense(np.arange(source.n_rows)), source.w[:, 0])
+    kernel = kernel.resolved(source.dense(), source.w[:, 0])
     metric = "relevances" if evidence else "scale" if kernel.stationary else "fixed"
-    penalty = Evidence() if evidence else RKHSNorm(0.1 / source.total_weight)
-    prior = 0.0 if evidence else 3.0 / source.total_weight
-    return Problem(cases.one_view(kernel, n_basis, metric), loss, [], [penalty], prior)
+    terms = cases.one_view(kernel, n_basis, metric)
+    if evidence:
+        return Problem(terms, loss, evidence=Evidence())
+    n = source.total_weight
+    return Problem(terms, loss, [], [RKHSNorm(0.1 / n)], metric_prior=3.0 / n)
 
 
 def candidate(kernel, loss, n_basis=1, evidence=False, **settings):
@@ -88,7 +90,7 @@ def search_of(
 
 def fit_for(monkeypatch, iterations):
     """Let every fit of a search but those of an elimination have as many iterations."""
-    for module in (_search, _race, _eliminate):
+    for module in (_search, _initial_supports, _elimination):
         monkeypatch.setattr(module, "FIRST_ITERATIONS", iterations)
 
 
@@ -172,11 +174,11 @@ def test_columns_in_threes_bring_their_groups_and_keep_the_budget(monkeypatch):
 
 def test_no_columns_in_threes_where_there_are_none_or_too_many_columns(monkeypatch):
     product = candidate(Polynomial(3, 1.0, 1.0), Log(), 2)
-    assert search_of(parity_rows(), Log(), [product])[0].race._tells_in_threes
-    assert not search_of(linear_rows(300, 20), Log(), [product])[0].race._tells_in_threes
-    assert not search_of(parity_rows(), Log(), [product], max_features=None)[0].race._tells_in_threes
-    monkeypatch.setattr(_race, "MOST_SEEN", 19)
-    assert not search_of(parity_rows(), Log(), [product])[0].race._tells_in_threes
+    assert search_of(parity_rows(), Log(), [product])[0].supports._tells_in_threes
+    assert not search_of(linear_rows(300, 20), Log(), [product])[0].supports._tells_in_threes
+    assert not search_of(parity_rows(), Log(), [product], max_features=None)[0].supports._tells_in_threes
+    monkeypatch.setattr(_initial_supports, "MOST_SEEN", 19)
+    assert not search_of(parity_rows(), Log(), [product])[0].supports._tells_in_threes
 
 
 def test_the_kernel_that_fits_wins_the_race(monkeypatch):
@@ -489,7 +491,7 @@ def squares_rows(n=300, d=8, seed=0):
 
 
 def test_a_kernel_with_a_path_grows_where_its_vectors_have_no_room_for_all_columns(monkeypatch):
-    monkeypatch.setattr(_path, "VECTORS_PER_OUTPUT", 1)
+    monkeypatch.setattr(_sparse_path, "VECTORS_PER_OUTPUT", 1)
     fit_for(monkeypatch, 60)
     problem = candidate(Polynomial(2, 1.0, 1.0), Log(), 1, sizes=(4, 8))
     search, everything = search_of(squares_rows(), Log(), [problem])
@@ -505,7 +507,7 @@ def test_a_kernel_with_a_path_grows_where_its_vectors_have_no_room_for_all_colum
 
 
 def test_the_most_vectors_of_a_kernel_with_a_path_are_told(monkeypatch):
-    monkeypatch.setattr(_path, "VECTORS_PER_OUTPUT", 1)
+    monkeypatch.setattr(_sparse_path, "VECTORS_PER_OUTPUT", 1)
     fit_for(monkeypatch, 60)
     search, _ = search_of(squares_rows(), Log(), [candidate(Polynomial(2, 1.0, 1.0), Log(), 1, sizes=(4,))])
     choice = search.run()
@@ -632,11 +634,11 @@ def test_a_fit_from_a_path_begins_with_the_paths_own_predictions(monkeypatch, ga
         starts.append((problem, columns, theta))
         return fit_submodel(problem, source, columns, theta, max_iter, rng)
 
-    monkeypatch.setattr(_race, "fit_submodel", keep_start)
+    monkeypatch.setattr(_initial_supports, "fit_submodel", keep_start)
     search.race.first(search.candidates[0], everything, Start(kernel, point.step), paths, 1.0)
     problem, columns, theta = starts[0]
     model = problem.objective(everything.train.columns(columns)).model
-    F = model.predict(everything.train.columns(columns).block(0, 80), theta)
+    F = model.predict(everything.train.columns(columns).load((0, 80)), theta)
     np.testing.assert_allclose(F, point.predict(everything.train), rtol=1e-8, atol=1e-8)
 
 
