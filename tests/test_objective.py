@@ -11,7 +11,7 @@ from spkm.kernels import RBF, Linear, Polynomial
 from spkm.losses import Cosine, Log, Squared
 from spkm.model import PreimageModel, Term, View
 from spkm.objective import Objective, as_list, block_gradient
-from spkm.penalties import L1, ElasticNet, Evidence, GroupL2, L1Ball, RKHSNorm, RowL2, SquaredL2
+from spkm.penalties import L1, ElasticNet, GroupL2, L1Ball, RKHSNorm, RowL2, SquaredL2
 from spkm.profiled import JITTER
 from spkm.sources import ArraySource
 from spkm.sources import _array as array_module
@@ -178,14 +178,16 @@ def test_prox_acts_on_its_part_with_its_step():
 
 def test_what_an_objective_says_of_itself():
     kinds = {
-        (True, False, True): [(SquaredL2(), RKHSNorm(1.0)), (None, None), (None, Evidence())],
-        (False, True, True): [(None, L1()), ([SquaredL2()], [RowL2(), SquaredL2()])],
+        (True, False, True): [(SquaredL2(), RKHSNorm(1.0)), (None, None)],
+        (False, True, False): [(None, L1()), ([SquaredL2()], [RowL2(), SquaredL2()])],
         (False, False, False): [(L1Ball(), None), (GroupL2(), SquaredL2())],
     }
     for expected, pairs in kinds.items():
         for basis, weights in pairs:
             objective = cases.make_objective(RBF(0.3), Squared(), basis_penalty=basis, weight_penalty=weights)
-            assert (objective.is_smooth, objective.has_weight_prox, objective.is_profilable) == expected
+            offered = "elimination" in objective.offers
+            assert (objective.is_smooth, objective.has_weight_prox, offered) == expected
+            assert ("gradient" in objective.offers) == objective.is_smooth
     assert as_list(None) == []
     with pytest.raises(ValueError, match="basis_penalty may hold one penalty without a gradient"):
         cases.make_objective(RBF(0.3), Squared(), basis_penalty=[L1(), GroupL2()])

@@ -12,7 +12,7 @@ from spkm.losses import Squared
 from spkm.model import PreimageModel, Term, View
 from spkm.objective import Objective, as_list
 from spkm.penalties import Evidence, RKHSNorm, SquaredL2
-from spkm.profiled import JITTER, VariableProjection
+from spkm.profiled import JITTER
 from spkm.sources import ArraySource
 from tests import cases
 
@@ -208,9 +208,7 @@ def test_strength_of_the_trace_term():
     assert objective.trace == 0.05
     # Of itself it has a bound, and fades with the sum of the weights.
     objective, _ = make(STRUCTURES["rbf"], 1, Evidence())
-    few, many, more = (
-        objective.on(ArraySource(X, objective.source.Y, s * WEIGHT)).trace for s in (1e-3, 1e4, 2e4)
-    )
+    few, many, more = (objective.on(ArraySource(X, objective.source.Y, s * WEIGHT)).trace for s in (1e-3, 1e4, 2e4))
     assert 0 < more == pytest.approx(many / 2)
     assert many < few <= 1
 

@@ -1,5 +1,6 @@
 """Vectors that an l1 penalty takes to zero leave, and new ones come in; the others are fitted anew."""
 
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -108,11 +109,13 @@ def test_an_interrupt_is_passed_on(monkeypatch):
 
 def test_a_learned_evidence_amounts_to_a_ridge():
     model, source = fitted(penalties="evidence", metric="relevances")
-    ridge = _ridge(model.problem.weight_penalties[0], source.total_weight)
-    objective = replace(model.problem, weight_penalties=[ridge]).objective(source.columns(COLUMNS))
+    more = RowL2(0.0)
+    penalized = model.problem.penalized(source.total_weight, more)
+    assert penalized.evidence is None and penalized.weight_penalties[1] is more
+    ridge = replace(penalized, weight_penalties=penalized.weight_penalties[:1])
+    objective = ridge.objective(source.columns(COLUMNS))
     # The best weights under the one are those of the other.
     np.testing.assert_allclose(
-        VariableProjection(objective).complete(model.theta[model.model.basis_part]), model.theta, rtol=1e-6
+        objective.eliminated().complete(model.theta[model.model.basis_part]), model.theta, rtol=1e-6
     )
-    other = RKHSNorm(0.2)
-    assert _ridge(other, 60.0) is other
+    assert ridge.penalized(60.0, more).weight_penalties == [*ridge.weight_penalties, more]

@@ -168,15 +168,57 @@ def test_other_columns_have_no_influence(monkeypatch, kernel, kind):
         np.testing.assert_allclose(F, by_hand, rtol=1e-10, atol=1e-10)
 
 
-@pytest.mark.parametrize("kernel", [Linear(1.0), Polynomial(2, 1.0, 1.0)], ids=["linear", "polynomial"])
-def test_sparse_rows_have_the_path_of_dense_rows(monkeypatch, kernel):
-    monkeypatch.setattr(_sparse_path, "ITERATIONS", 8)  # before rounding has grown
+def with_intercept(point, d):
+    """Return the one basis vector of a linear model of all columns, with its sign, and the intercept."""
+    return np.append((point.weights.T @ on_all_columns(point, d)).ravel(), point.intercept)
+
+
+def distance_from_optimum(source, parameters, strength):
+    """Return the length of the shortest subgradient of log loss + strength * |u|_1 at (u, b)."""
+    A = np.column_stack([source.dense(), np.ones(source.n_rows)])
+    slope = A.T @ (source.w * Log().slope(source.Y, (A @ parameters)[:, None])).ravel()
+    u, g = parameters[:-1], slope[:-1]
+    shortest = np.where(u != 0, g + strength * np.sign(u), np.sign(g) * np.maximum(np.abs(g) - strength, 0.0))
+    return float(np.linalg.norm(np.append(shortest, slope[-1])))
+
+
+def least_curvature(source, a, b):
+    """Return a lower bound of the curvature of the log loss on the way from one (u, b) to another."""
+    A = np.column_stack([source.dense(), np.ones(source.n_rows)])
+    p = 1 / (1 + np.exp(np.maximum(np.abs(A @ a), np.abs(A @ b))))  # p (1 - p) falls with |f|, which is convex
+    return float(np.linalg.eigvalsh(A.T @ (source.w * (p * (1 - p))[:, None] * A))[0])
+
+
+def test_sparse_rows_have_the_linear_path_of_dense_rows(monkeypatch):
+    monkeypatch.setattr(_sparse_path, "ITERATIONS", 1000)
+    monkeypatch.setattr(_sparse_path, "TOLERANCE", 0.0)
     X, Y = cases.rows(40, 6), cases.targets(Log(), 40, 1)
+    source = ArraySource(X, Y)
+    strengths = _sparse_path._strengths(source, Log())
+    dense, other = (path_of(ArraySource(kind(X), Y), Log(), Linear(1.0)) for kind in (np.asarray, cases.csr))
+    assert [p.step for p in dense] == [p.step for p in other]
+    for point, again in zip(dense, other, strict=True):
+        a, b = with_intercept(point, 6), with_intercept(again, 6)
+        # The slopes of a function of curvature m differ by at least m times the distance of the points.
+        slopes = distance_from_optimum(source, a, strengths[point.step])
+        slopes += distance_from_optimum(source, b, strengths[point.step])
+        bound = slopes / least_curvature(source, a, b)
+        assert bound < 1e-4
+        assert np.linalg.norm(a - b) <= bound + 1e-12
+        large = np.abs(a[:-1]) > bound
+        assert set(np.flatnonzero(large)) <= set(again.columns)
+
+
+def test_sparse_rows_make_the_steps_of_dense_rows_where_a_path_is_not_convex(monkeypatch):
+    # One step at each strength: where steps follow their own curvature, rounding grows with their number.
+    monkeypatch.setattr(_sparse_path, "ITERATIONS", 1)
+    X, Y = cases.rows(40, 6), cases.targets(Log(), 40, 1)
+    kernel = Polynomial(2, 1.0, 1.0)
     dense, other = (path_of(ArraySource(kind(X), Y), Log(), kernel) for kind in (np.asarray, cases.csr))
     assert [p.step for p in dense] == [p.step for p in other]
     for a, b in zip(dense, other, strict=True):
-        np.testing.assert_array_equal(a.columns, b.columns)
-        np.testing.assert_allclose(a.basis, b.basis, rtol=1e-5, atol=1e-7)
+        np.testing.assert_allclose(on_all_columns(a, 6), on_all_columns(b, 6), rtol=1e-6, atol=1e-8)
+        np.testing.assert_allclose(a.intercept, b.intercept, rtol=1e-6, atol=1e-8)
 
 
 @pytest.mark.parametrize("m", [1, 2])

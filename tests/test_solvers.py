@@ -9,7 +9,6 @@ from sklearn.linear_model import Lasso, LogisticRegression, Ridge
 
 from spkm import SPKMRegressor
 from spkm.datasets import make_inverse_dynamics
-from spkm.evidence import EvidenceObjective
 from spkm.kernels import RBF, Linear, Polynomial
 from spkm.losses import Cosine, Huber, Log, Squared, SquaredHinge
 from spkm.model import PreimageModel, Term, View
