@@ -185,3 +185,13 @@ def test_sparse_rows_are_centred_where_dense_ones_were():
     np.testing.assert_allclose(SCALING(sparse.csr_array(X)).toarray(), SCALING(X))
     model = SPKMRegressor(n_basis=3, tol=1e-2, random_state=0).fit(X, X[:, 0])
     np.testing.assert_allclose(model.predict(sparse.csr_array(X)), model.predict(X), rtol=1e-10)
+
+
+def test_under_a_common_scale_far_zeros_are_clipped_as_in_dense_rows():
+    # One column has nearly all the variance: under the common scale its zeros are far from its mean.
+    table = np.zeros((40, 60))
+    table[:18, 0] = 1.0
+    dense, other = (fit_scaling(kind(table), np.ones(40), common=True) for kind in (np.asarray, cases.csr))
+    scaled = other(cases.csr(table))
+    assert sparse.issparse(scaled)
+    np.testing.assert_allclose(scaled.toarray() - other.middle, dense(table), atol=1e-12)
