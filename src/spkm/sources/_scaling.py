@@ -138,8 +138,8 @@ def fit_scaling(X: Any, weight: np.ndarray, common: bool) -> Scaling:
     # A constant feature leaves rounding only (of the square where it is sparse); it says nothing, and must not be
     # blown up to unit size.
     deviation[deviation < np.where(full, 1e-13, 1e-7)] = 1.0
-    # Under a common scale zero may lie beyond the clip. Such features have more than 25 times the mean variance: they are
-    # at most one in 25, and centred as well.
+    # Under a common scale zero may lie beyond the clip. Such features have more than 25 times the mean variance, so
+    # that they are at most one in 25, and are centred as well.
     full |= np.abs(mean) > CLIP * deviation
     tiny = np.finfo(X.dtype).tiny  # a scale below the smallest normal number would round to zero in X's dtype
     center = np.where(full, mean * size, 0.0)
