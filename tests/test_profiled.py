@@ -257,3 +257,49 @@ def test_a_failed_factorisation_is_infinite(penalty):
     value, gradient = target.value_and_gradient(phi)
     assert value == np.inf
     assert gradient.shape == phi.shape
+
+
+TWO_TERMS = {
+    "two kernels": STRUCTURES["two terms"],
+    "relevances": [Term(3, (View(RBF(0.3), None, "relevances"),)), Term(2, (View(Matern(1.5, 0.2), LEFT, "scale"),))],
+    "product and sum": [*STRUCTURES["product"], Term(2, (View(Polynomial(2, 1.0, 0.4)),))],
+}
+
+
+@pytest.mark.parametrize("terms", TWO_TERMS.values(), ids=TWO_TERMS)
+@pytest.mark.parametrize("m", [1, 2])
+@pytest.mark.parametrize("penalty", [RKHSNorm(0.05), Evidence(0.2, 0.4, 0.3), Evidence()], ids=str)
+def test_value_is_that_of_value_and_gradient(monkeypatch, terms, m, penalty):
+    objective, theta = make(terms, m, penalty, True, SquaredL2(0.1))
+    target = objective.eliminated()
+    phi = target.start(theta)
+    value, gradient = target.value_and_gradient(phi)
+    assert target.value(phi) == pytest.approx(value, rel=1e-12)
+    assert gradient.shape == phi.shape
+    monkeypatch.setattr(profiled, "KEPT", 0)
+    monkeypatch.setattr("spkm.sources._array.rows_per_block", lambda n_features, width: 7)
+    assert target.value(phi) == pytest.approx(target.value_and_gradient(phi)[0], rel=1e-12)
+
+
+@pytest.mark.parametrize("terms", TWO_TERMS.values(), ids=TWO_TERMS)
+@pytest.mark.parametrize("m", [1, 2])
+@each_intercept
+def test_gradient_of_the_evidence_of_two_terms_equals_differences(terms, m, fit_intercept):
+    objective, theta = make(terms, m, Evidence(0.2, 0.4, 0.3), fit_intercept, SquaredL2(0.1))
+    phi = objective.start(theta)
+    gradient = objective.value_and_gradient(phi)[1]
+    # The jitter makes K^-1 as large as 1e6 where vectors are close: digits go.
+    assert cases.slope_error(objective.value, gradient, phi) < 1e-5
+    # All parts move the value: basis vectors of both terms, metrics and noise.
+    parts = objective.model.unpack(np.append(gradient[:-1], np.zeros(objective.model.n_params)))
+    assert all(np.any(dU != 0) for dU in parts.basis) and gradient[-1] != 0
+    assert all(np.any(dp != 0) for dp in parts.log_metric if dp.size)
+
+
+def test_an_evidence_on_other_samples_has_their_weight_and_diagonal():
+    objective, theta = make(TWO_TERMS["two kernels"], 2, Evidence())
+    other = objective.on(ArraySource(2 * X, objective.source.Y, 3 * WEIGHT))
+    assert other.n == pytest.approx(3 * objective.n)
+    assert other.mean_diagonal > objective.mean_diagonal  # that of a linear kernel grows with the samples
+    assert other.eliminated() is other and other.noise(other.start(theta)) == pytest.approx(Evidence().noise)
+    assert other.totals(theta) == pytest.approx(objective.on(other.source).totals(theta))
