@@ -9,24 +9,14 @@ import pytest
 from spkm.kernels import RBF, Linear, Polynomial
 from spkm.losses import Log, Squared
 from spkm.objective import Objective
-from spkm.selection import (
-    Fold,
-    _initial_supports,
-    fit_submodel,
-)
-from spkm.selection._choice import Start
+from spkm.selection import Fold, Search, _initial_supports, fit_submodel
+from spkm.selection._choice import Start, StopSearch
 from spkm.selection._elimination import moved
 from spkm.selection._validation import scaled_losses
 from spkm.sources import ArraySource
 from tests import cases
 from tests.interrupting import interrupt_at
-from tests.small_searches import (
-    candidate,
-    fit_for,
-    linear_rows,
-    product_rows,
-    search_of,
-)
+from tests.small_searches import candidate, fit_for, linear_rows, product_rows, search_of
 
 pytestmark = pytest.mark.usefixtures("careful")
 
@@ -285,3 +275,47 @@ def test_a_target_of_nothing_is_no_error():
         search, everything = search_of((X, np.zeros_like(Y)), Squared(), [candidate(kernel, Squared(), 2)])
         model = search.refit(search.run(), everything)
         np.testing.assert_allclose(model.predict(everything.train), 0, atol=1e-3)
+
+
+def test_a_step_may_ask_to_stop_and_what_was_chosen_is_kept():
+    kernels = [candidate(Linear(1.0), Log()), candidate(RBF("mean"), Log(), 2)]
+    for asks_at in ("path", "elimination", "polish"):
+        told = []
+
+        def on_step(text, asks_at=asks_at, told=told):
+            told.append(text)
+            return text.startswith(asks_at)
+
+        search, everything = search_of(linear_rows(60), Log(), kernels, on_step=on_step)
+        choice = search.run()
+        assert isinstance(choice.stopped, StopSearch)
+        # All kernels are compared before a choice can be kept, and nothing is done after.
+        assert {"elimination with linear", "elimination with rbf"} <= set(told)
+        assert not any(text.startswith("size") for text in told)
+        model = search.refit(choice, everything)
+        assert np.all(np.isfinite(model.predict(everything.train)))
+        assert search.confirmed(choice, model, everything) == (choice, model)
+    assert search_of(linear_rows(60), Log(), kernels, on_step=lambda text: False)[0].run().stopped is None
+
+
+def test_a_step_of_the_last_look_may_ask_to_stop():
+    told = []
+    line = candidate(Linear(1.0), Log())
+    search, everything = search_of(linear_rows(200), Log(), [line], on_step=lambda text: told.append(text) or stop)
+    stop = False
+    choice = search.run()
+    assert choice.stopped is None
+    stop = True
+    model = search.refit(choice, everything)  # what was chosen is carried out
+    assert told[-1].startswith("path")
+    last, same = search.confirmed(choice, model, everything)
+    assert isinstance(last.stopped, StopSearch) and same is model
+    assert told[-1].startswith("confirmation")
+
+
+def test_an_interrupt_after_a_choice_keeps_it(monkeypatch):
+    search, everything = search_of(linear_rows(60), Log(), [candidate(Linear(1.0), Log())])
+    interrupt_at(monkeypatch, Search, "_polished", 1)
+    choice = search.run()
+    assert isinstance(choice.stopped, KeyboardInterrupt)
+    assert np.all(np.isfinite(search.refit(choice, everything).predict(everything.train)))

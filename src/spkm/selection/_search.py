@@ -126,6 +126,8 @@ class Search:
             return self._grown(choice) if has_path(choice.candidate.kernel) else self._sized(choice)
         except (KeyboardInterrupt, StopSearch) as stop:
             return replace(choice, stopped=stop)
+        finally:
+            self._may_stop = False  # what was chosen is carried out to its end
 
     def refit(self, choice: Choice, fold: Fold) -> Submodel:
         """Return the model of the choice on the training rows of ``fold``: the same steps, nothing left to decide."""
@@ -173,10 +175,13 @@ class Search:
             or self._has_budget(choice.candidate.kernel)
         ):
             return choice, model
+        self._may_stop = True
         try:
             return self._confirmed(choice, model, source, rng)
         except (KeyboardInterrupt, StopSearch) as stop:
             return replace(choice, stopped=stop), model
+        finally:
+            self._may_stop = False
 
     def _confirmed(
         self, choice: Choice, model: Submodel, source: Source, rng: np.random.Generator
