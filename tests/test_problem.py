@@ -3,8 +3,10 @@
 import numpy as np
 import pytest
 
+from spkm.evidence import EvidenceObjective
 from spkm.kernels import RBF, Linear
 from spkm.losses import Log, Squared
+from spkm.model import Term, View
 from spkm.penalties import L1, Evidence, GroupL2, RKHSNorm, SquaredL2
 from spkm.problem import LEAST_NOISE, Problem
 from spkm.selection._elimination import LEAST_ITERATIONS, refit_solver
@@ -86,3 +88,43 @@ def test_refits_take_the_solver_that_can(problem, solver):
     assert chosen.refuses(objective) is None
     theta = cases.random_theta(objective.model).copy()
     assert np.all(np.isfinite(chosen.minimize(objective, theta, np.random.default_rng(0)).theta))
+
+
+def test_a_problem_on_some_columns_is_that_of_its_terms_on_them():
+    terms = (
+        Term(2, (View(RBF(0.3), np.array([0, 2]), "scale"),)),
+        Term(3, (View(Linear(0.5), np.array([1, 3])), View(RBF(0.2), np.array([0])))),
+    )
+    problem = Problem(terms, Squared(), weight_penalties=[RKHSNorm(0.1)])
+    assert problem.n_basis == 5 and problem.on(None) == list(terms)
+    columns = np.array([0, 1, 3])
+    some = problem.objective(source(Squared()).columns(columns), columns)
+    assert [view.columns.tolist() for _, view in some.model.views] == [[0], [1, 2], [0]]
+    fewer = problem.with_vectors([0, 4])
+    assert fewer.n_basis == 4 and fewer.terms[0].views == terms[1].views
+    assert problem.n_basis == 5
+
+
+def test_more_penalties_on_the_weights_are_beside_those_of_the_problem():
+    plain = Problem(cases.one_view(RBF(0.3), 3, "fixed"), Squared(), weight_penalties=[RKHSNorm(0.1)])
+    more = L1(0.2)
+    assert plain.penalized(12.0, more).weight_penalties == [*plain.weight_penalties, more]
+    evidence = Problem(cases.one_view(RBF(0.3), 3, "relevances"), Squared(), evidence=Evidence(noise=0.4))
+    assert evidence.ranks_features and not plain.ranks_features
+    other = evidence.penalized(12.0, more)
+    assert other.evidence is None and not other.ranks_features
+    assert other.weight_penalties[0].strength == pytest.approx(2 * 0.4 / 12) and other.weight_penalties[1] is more
+    objective = other.objective(source(Squared()))
+    assert cases.gradient_error(objective, cases.random_theta(objective.model)) < 1e-6
+
+
+def test_an_evidence_makes_an_objective_of_its_own():
+    problem = Problem(cases.one_view(RBF(0.3), 3, "relevances"), Squared(), [SquaredL2(0.1)], evidence=Evidence())
+    objective = problem.objective(source(Squared(), 2))
+    assert isinstance(objective, EvidenceObjective) and objective.offers == ("elimination",)
+    assert objective.settings is problem.evidence and objective.basis_penalties is problem.basis_penalties
+    theta = cases.random_theta(objective.model)
+    phi = objective.start(theta)
+    bare = EvidenceObjective(objective.model, Squared(), objective.source, [], problem.evidence)
+    penalty = SquaredL2(0.1).value(objective.model.unpack(theta).basis[0])
+    assert objective.value(phi) == pytest.approx(bare.value(phi) + penalty, rel=1e-12)
