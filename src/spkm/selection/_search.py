@@ -177,6 +177,7 @@ class Search:
             or self._has_budget(choice.candidate.kernel)
         ):
             return choice, model
+        self._may_stop = True
         try:
             self._may_stop = True
             return self._confirmed(choice, model, source, rng)

@@ -123,6 +123,6 @@ def scaled_losses(model: Predictor, source: ArraySource, loss: Loss) -> np.ndarr
 
 def row_losses(loss: Loss, Y: np.ndarray, F: np.ndarray) -> np.ndarray:
     """Return the loss of every row, (n,); a loss that is no sum over rows is judged by squared errors."""
-    if hasattr(loss, "pointwise"):
+    if hasattr(loss, "pointwise") and not loss.coupled:
         return np.asarray(loss.pointwise(Y, F), dtype=np.float64).sum(axis=1)
     return np.square(Y - F, dtype=np.float64).sum(axis=1)
