@@ -39,7 +39,7 @@ WRONG = [
     (Huber(0), "delta of argument must be a number above 0; got 0"),
     (SmoothHinge(-0.5), r"width of argument must be a number above 0; got -0\.5"),
     (Quantile(0.5, 0.0), r"width of argument must be a number above 0; got 0\.0"),
-    (Log("rows"), "columns of argument must be one of 'classes', 'labels'; got 'rows'"),
+    (Log("rows"), "columns of argument must be 'classes' or 'labels'; got 'rows'"),
     (Polynomial(0), "degree of argument must be an integer of at least 1; got 0"),
     (Sum(RBF(), Matern(3.0)), r"nu of argument must be 1\.5 or 2\.5; got 3\.0"),
     (Product(Polynomial(1.5), RBF()), r"degree of argument must be an integer of at least 1; got 1\.5"),
@@ -69,7 +69,7 @@ def test_a_loss_of_other_targets_is_named():
     class Odd(Squared):
         target = "ranks"
 
-    with pytest.raises(ValueError, match="target of Odd must be 'real' or 'signs'; got 'ranks'"):
+    with pytest.raises(ValueError, match="target of loss must be 'real' or 'signs'; got 'ranks'"):
         Odd().check("loss")
 
 

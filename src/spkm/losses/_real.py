@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from spkm._checks import check_real
 from spkm._parts import POSITIVE, Number
 from spkm.losses._base import SumLoss
 
@@ -99,8 +98,7 @@ class Quantile(SumLoss):
         return -(self.quantile - 0.5) - 0.5 * np.clip((Y - F) / self.width, -1, 1)
 
     def check(self, argument: str) -> Any:
-        check_real(f"quantile of {argument}", self.quantile)
-        if not 0 < self.quantile < 1:
+        if not (isinstance(self.quantile, int | float) and 0 < self.quantile < 1):
             raise ValueError(f"quantile of {argument} must lie between 0 and 1; got {self.quantile!r}.")
         return super().check(argument)
 
