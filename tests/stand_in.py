@@ -86,7 +86,7 @@ class Model:
 def make_model(terms, n_features, n_outputs=1, seed=0, scaling=True, features=None):
     """Return a model with random basis vectors; a term is a list of (kernel, columns of the model)."""
     rng = np.random.default_rng(seed)
-    features = np.arange(n_features) if features is None else np.asarray(features)
+    features = np.arange(n_features) if features is None else np.asarray(features, dtype=int)
     d = len(features)
     made, weights, first = [], [], 0
     for n_basis, views in terms:

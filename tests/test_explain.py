@@ -7,7 +7,17 @@ from hypothesis import strategies as st
 from scipy import sparse
 from scipy.special import gammaln
 
-from spkm.explain import explain, familiarity, gradient, nearest
+from spkm.explain import (
+    _explanation,
+    _neighbours,
+    _shapley,
+    explain,
+    familiarity,
+    gradient,
+    nearest,
+    partial_dependence,
+    sobol_indices,
+)
 from spkm.explain._games import leave_one_out
 from spkm.explain._shapley import gauss_legendre
 from spkm.kernels import (
@@ -269,6 +279,38 @@ def test_shap_gets_its_own_object():
     np.testing.assert_allclose(explanation.base_values + explanation.values.sum(axis=1), model.scores(X)[:, 0])
     several = explain(make_model(TERMS["rbf"], 5, n_outputs=3), X)
     assert several.to_shap().values.shape == (3, 5, 3) and several.to_shap(2).values.shape == (3, 5)
+
+
+@pytest.mark.parametrize("name", ["matern 5/2", "polynomial", "product of views", "normalized polynomial"])
+def test_small_blocks_change_nothing(name, monkeypatch):
+    model = make_model(TERMS[name], 5, n_outputs=2)
+    X, B = make_rows(model, 6), make_rows(model, 9, seed=2)
+    whole = {
+        flag: explain(model, X, B, independent=flag)
+        for flag in (False, True)
+        if name != "normalized polynomial" or not flag
+    }
+    near, pairs = nearest(model, X, B), whole[False].interactions()
+    for module, names in ((_shapley, ("BLOCK", "STATES")), (_explanation, ("ROWS",)), (_neighbours, ("BLOCK",))):
+        for constant in names:
+            monkeypatch.setattr(module, constant, 20)
+    for flag, explanation in whole.items():
+        found = explain(model, X, B, independent=flag)
+        np.testing.assert_allclose(found.values, explanation.values, atol=1e-13)
+        np.testing.assert_allclose(found.basis_values(), explanation.basis_values(), atol=1e-13)
+    np.testing.assert_allclose(
+        found.interactions() if len(whole) == 1 else explain(model, X, B).interactions(), pairs, atol=1e-13
+    )
+    np.testing.assert_array_equal(nearest(model, X, B).index, near.index)
+
+
+def test_a_model_that_reads_nothing_is_explained_by_nothing():
+    model = make_model([(2, [(Matern(2.5, gamma=0.3), None)])], 3, features=[])
+    X = np.random.default_rng(0).normal(size=(300, 3))
+    explanation = explain(model, X)
+    assert (explanation.values == 0).all() and explanation.contributions.shape == (300, 2, 1)
+    assert partial_dependence(model, X) == [] and (sobol_indices(model, X).total == 0).all()
+    assert repr(explanation) == "Explanation of 300 samples by 2 basis vectors and 3 features, 1 outputs"
 
 
 @pytest.mark.parametrize(

@@ -1,11 +1,13 @@
 """Explanations of fitted estimators: every kind of model that a fit can leave behind."""
 
+import warnings
+
 import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
 
-from spkm import SPKMClassifier, SPKMRegressor
+from spkm import PairwiseSPKMRegressor, SPKMClassifier, SPKMRegressor
 from spkm.explain import (
     counterfactual,
     explain,
@@ -16,6 +18,7 @@ from spkm.explain import (
     partial_dependence,
     sobol_indices,
 )
+from spkm.sources import PairTable
 from tests.enumeration import enumerated_shapley
 
 IRIS = load_iris(return_X_y=True)
@@ -24,13 +27,11 @@ CANCER = load_breast_cancer(return_X_y=True)
 SHORT = {"max_iter": 30, "random_state": 0}
 
 
-def settled(estimator, X, y):
+def settled(estimator, X, y, **more):
     """Return the estimator fitted, whether it converged or not."""
-    import warnings
-
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return estimator.fit(X, y)
+        return estimator.fit(X, y, **more)
 
 
 def several_numbers():
@@ -125,14 +126,63 @@ def test_ensembles_have_no_counterfactuals_and_bad_targets_are_named(fits):
         counterfactual(several, numbers[0], [1.0])
 
 
-def test_strict_selection_leaves_other_features_at_zero(fits):
+def test_strict_selection_leaves_other_features_at_zero(hasty):
     rng = np.random.default_rng(0)
-    X = rng.normal(size=(120, 8))
-    y = (X[:, 1] * X[:, 4] > 0).astype(int)
-    small = settled(SPKMClassifier(4, **SHORT), X, y).model_
-    estimator = settled(SPKMClassifier(4, **SHORT), X[:, [1, 4]], y)
-    values = explain(estimator, X[:3, [1, 4]], X[:50, [1, 4]]).values
-    assert values.shape == (3, 2, 1) and small.n_features == 8
+    X = rng.normal(size=(150, 20))
+    y = (X[:, 3] - X[:, 11] + 0.3 * X[:, 3] * X[:, 11] > 0).astype(int)
+    estimator = settled(SPKMClassifier(2, selection="strict", max_features=4, random_state=0), X, y)
+    read = estimator.model_.features_read()
+    assert 0 < len(read) <= 4
+    values = explain(estimator, X[:3], X[:50]).values
+    assert (np.delete(values, read, axis=1) == 0).all()
+    truth = enumerated_shapley(estimator.model_.scores, X[0], X[:50], [[j] for j in read])
+    np.testing.assert_allclose(values[0, read], truth, atol=1e-10 * np.abs(estimator.model_.weights).sum())
+    found = counterfactual(estimator, X[0], 1 - y[0], ranges=X)
+    assert found.found and {int(name[1:]) for name in found.changes} <= set(read.tolist())
+
+
+def test_views_of_an_estimator():
+    X, y = CANCER
+    estimator = settled(SPKMClassifier(2, views={"a": slice(0, 3), "b": slice(3, 7)}, **SHORT), X[:, :7], y)
+    rows, background = X[:2, :7], X[::60, :7]
+    explanation = explain(estimator, rows, background)
+    truth = enumerated_shapley(estimator.model_.scores, rows[0], background, [[j] for j in range(7)])
+    np.testing.assert_allclose(explanation.values[0], truth, atol=1e-10 * np.abs(estimator.model_.weights).sum())
+
+
+def test_labels_of_several_outputs():
+    X, y = IRIS
+    Y = np.column_stack([y == 0, y > 0]).astype(int)
+    estimator = settled(SPKMClassifier(2, **SHORT), X, Y)
+    assert explain(estimator, X[:2], X[::20]).values.shape == (2, 4, 2)
+    found = counterfactual(estimator, X[0], [0, np.nan], ranges=X)
+    assert found.none_exists or estimator.predict(found.x[None])[0, 0] == 0
+    with pytest.raises(ValueError, match="target must be 2 entries of 0, 1 or NaN"):
+        counterfactual(estimator, X[0], [2, 0])
+    with pytest.raises(ValueError, match="target must ask for at least one label"):
+        counterfactual(estimator, X[0], [np.nan, np.nan])
+
+
+def test_pairs_are_explained_by_the_features_of_both_sides():
+    rng = np.random.default_rng(0)
+    left, right = rng.normal(size=(12, 3)), rng.normal(size=(10, 2))
+    pairs = np.array([(i, j) for i in range(12) for j in range(10)])
+    y = left[pairs[:, 0], 0] * right[pairs[:, 1], 1]
+    estimator = settled(PairwiseSPKMRegressor(4, **SHORT), pairs, y, left=left, right=right)
+    some, background = PairTable(left, right, pairs[:3]), PairTable(left, right, pairs[::7])
+    explanation = explain(estimator, some, background)
+    assert explanation.feature_names == ("left 0", "left 1", "left 2", "right 0", "right 1")
+    joined = PairTable(left, right, pairs).toarray()
+
+    def scores(rows):
+        pointing = np.column_stack([np.arange(len(rows)), np.arange(len(rows))])
+        return estimator.model_.scores(PairTable(rows[:, :3], rows[:, 3:], pointing))
+
+    truth = enumerated_shapley(scores, joined[0], joined[::7], [[j] for j in range(5)])
+    np.testing.assert_allclose(explanation.values[0], truth, atol=1e-10 * np.abs(estimator.model_.weights).sum())
+    (effect,) = partial_dependence(estimator, background, ["left 0"], n_points=5)
+    assert effect.values.shape == (5, 1)
+    assert nearest(estimator, some, PairTable(left, right, pairs), k=1).index[:, 0].tolist() == [0, 1, 2]
 
 
 def test_names_of_a_frame_reach_the_explanation():

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from spkm.explain import sobol_indices
-from spkm.kernels import RBF, Laplacian, Matern
+from spkm.explain import _effects, _sobol, h_statistics, partial_dependence, sobol_indices
+from spkm.kernels import RBF, Laplacian, Linear, Matern, Polynomial
 from tests.stand_in import make_model, make_rows
 from tests.test_explain import TERMS
 
@@ -28,6 +28,10 @@ def over_all_combinations(model, X):
         [(2, [(Matern(2.5, gamma=0.3), None)])],
         [(2, [(RBF(0.3), [0, 1]), (Laplacian(0.3), [2])]), (2, [(RBF(0.2), [1, 2])])],
         TERMS["linear"],
+        TERMS["polynomial"],
+        TERMS["bipolar"],
+        TERMS["sum of two kinds"],
+        [(2, [(RBF(0.3), [0, 1]), (Polynomial(degree=2, gamma=0.3), [2])]), (2, [(Polynomial(gamma=0.2), [0, 2])])],
     ],
 )
 def test_indices_equal_sums_over_all_combinations(terms):
@@ -41,9 +45,26 @@ def test_indices_equal_sums_over_all_combinations(terms):
     np.testing.assert_allclose(found.variance, variance, rtol=1e-8)
 
 
-@pytest.mark.parametrize("name", ["polynomial", "normalized polynomial", "sum of two kinds"])
-def test_estimates_are_told_and_near(name):
-    model = make_model(TERMS[name], 3)
+@pytest.mark.parametrize("name", ["matern 5/2", "polynomial"])
+def test_small_blocks_change_nothing(name, monkeypatch):
+    model = make_model(TERMS[name], 5)
+    X = make_rows(model, 12)
+    whole, effects, H = sobol_indices(model, X), partial_dependence(model, X), h_statistics(model, X)[1]
+    for module in (_sobol, _effects):
+        monkeypatch.setattr(module, "BLOCK", 100)
+    found = sobol_indices(model, X)
+    np.testing.assert_allclose(found.total, whole.total, atol=1e-12)
+    np.testing.assert_allclose(found.first, whole.first, atol=1e-12)
+    for before, after in zip(effects, partial_dependence(model, X), strict=True):
+        np.testing.assert_allclose(after.values, before.values, atol=1e-12)
+    np.testing.assert_allclose(h_statistics(model, X)[1], H, atol=1e-8)
+
+
+@pytest.mark.parametrize(
+    "terms", [TERMS["normalized polynomial"], [(2, [(Linear(0.5), [0, 1]), (Polynomial(degree=2, gamma=0.3), [2])])]]
+)
+def test_estimates_are_told_and_near(terms):
+    model = make_model(terms, 3)
     X = make_rows(model, 6)
     found = sobol_indices(model, X, n_samples=20_000)
     first, total, _ = over_all_combinations(model, X)

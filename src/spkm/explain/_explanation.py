@@ -16,6 +16,7 @@ from spkm.explain._shapley import basis_shapley, interactions
 from spkm.explain._structure import Structure, scaled_rows, structure_of
 from spkm.explain._table import dense_columns, frames, members_of, model_of, names_of, output_names, table_of
 
+MOST_BACKGROUND = 200  # samples that stand for all where no background is given
 ROWS = 2**22  # entries of the values by basis vector and feature that are held at once
 
 
@@ -77,6 +78,12 @@ class Explanation:
     _estimator: Any = field(repr=False)
     _X: Any = field(repr=False)
     _members: tuple[_Member, ...] = field(repr=False)
+
+    def __repr__(self) -> str:
+        n, d, m = self.values.shape
+        return (
+            f"Explanation of {n} samples by {self.contributions.shape[1]} basis vectors and {d} features, {m} outputs"
+        )
 
     def basis_values(self) -> np.ndarray:
         """Return Shapley values within every basis vector, (n, R, d): those of the similarity k(x, u_r).
@@ -182,8 +189,8 @@ def explain(
     X : table of shape (n, d)
         Samples to explain.
     background : table of shape (m, d) or "independent", default=None
-        What an absent feature is drawn from: some hundred training samples. None are the samples themselves;
-        "independent" are they, too, with ``independent=True``.
+        What an absent feature is drawn from: some hundred training samples. None are the samples themselves, at most
+        200 of them, evenly spaced; "independent" are all of them, with ``independent=True``.
     independent : bool, default=False
         Whether absent features are drawn independently of one another from the background, instead of together from
         one of its samples. The time then hardly depends on the background.
@@ -222,7 +229,11 @@ def explain(
         if background != "independent":
             raise ValueError(f"background must be a table, None or 'independent'; got {background!r}.")
         background, independent = None, True
-    B = X if background is None else table_of(background, estimator, model.n_features, "background")
+    B = (
+        _thinned(X, independent)
+        if background is None
+        else table_of(background, estimator, model.n_features, "background")
+    )
     names = names_of(estimator, model.n_features)
     members = tuple(_members(model, names, groups, B))
     scores, similarities = model.scores(X), model.similarities(X)
@@ -253,6 +264,12 @@ def explain(
         _X=X,
         _members=members,
     )
+
+
+def _thinned(X: Any, independent: bool) -> Any:
+    """Return at most MOST_BACKGROUND rows, evenly spaced; all, where their number does not matter."""
+    n = X.shape[0]
+    return X if independent or n <= MOST_BACKGROUND else X[np.linspace(0, n - 1, MOST_BACKGROUND).astype(int)]
 
 
 def _members(model: Any, names: tuple[str, ...], groups: Mapping[str, Any] | None, B: Any) -> Iterator[_Member]:

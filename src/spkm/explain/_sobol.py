@@ -5,21 +5,22 @@ products f = sum_v g_v prod_j h_vj(x_j), with means m_vj = E h_vj and M_vwj = E 
 
     variance of E[f | x_j]           = var of sum_v g_v h_vj(x_j) prod_{k != j} m_vk
     mean of var[f | all but x_j]     = sum_vw g_v g_w (M_vwj - m_vj m_wj) prod_{k != j} M_vwk
+
+A polynomial of s = sum_j y_j is of this form, too: s^l is l! times the coefficient of z^l in prod_j exp(z y_j), so h_vj
+becomes a power series in z, cut off at the degree, and products become products of power series.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import product
 from typing import Any
 
 import numpy as np
 
 from spkm._checks import check_integer
-from spkm.explain._effects import left_sides
-from spkm.explain._games import leave_one_out
-from spkm.explain._shapley import is_linear
-from spkm.explain._structure import DotPiece, Factor, ProductPiece, Structure, scaled_rows, structure_of
+from spkm.explain._structure import DotPiece, ProductPiece, Structure, scaled_rows, structure_of
 from spkm.explain._table import frames, members_of, model_of, names_of, output_names, table_of
 
 BLOCK = 2**22  # entries of the products of pairs of components held at once
@@ -73,8 +74,8 @@ def sobol_indices(
     groups : dict from a name to columns, default=None
         Columns that are one feature; they keep their joint distribution.
     n_samples, random_state : int, default=4096 and 0
-        Random samples (rows of X recombined) for models whose kernels have no closed form for this: polynomials of
-        degree 2 and more, mixed terms, and kernels without forms. All others are exact and draw nothing.
+        Random samples (rows of X recombined) for models that have no closed form for this: kernels without forms, and
+        products of two polynomials of different views. All others are exact and draw nothing.
 
     Examples
     --------
@@ -103,121 +104,175 @@ def _of_member(
     structure: Structure, Z: np.ndarray, count: int, rng: np.random.Generator
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, bool]:
     """Return first-order and total indices, (d, m), the variance, (m,), and whether they are exact."""
-    pieces = [piece for term in structure.terms for factor in term.factors for piece in factor.pieces]
-    exact = True
-    if all(isinstance(piece, ProductPiece) for piece in pieces):
-        first, total, variance = _of_products(structure, Z)
-    elif all(is_linear(term) for term in structure.terms):
-        first = total = _main_effects(structure, Z)
-        variance = first.sum(axis=0)
-    else:
+    if len(structure.read) == 0:
+        none = np.zeros((len(structure.names), structure.terms[0].weights.shape[1]))
+        return none, none, none[0], True
+    components = _components(structure)
+    if components is None:
         first, total, variance = _by_samples(structure, Z, count, rng)
-        exact = False
+    else:
+        first, total, variance = _of_products(components, Z)
     shares = []
     for part in (first, total):
         share = np.zeros((len(structure.names), len(variance)))
         share[structure.read] = np.divide(part, variance, out=np.zeros_like(part), where=variance > 0)
         shares.append(share)
-    return shares[0], shares[1], variance, exact
+    return shares[0], shares[1], variance, components is not None
 
 
-def _main_effects(structure: Structure, Z: np.ndarray) -> np.ndarray:
-    """Return var of E[f | x_j], (s, m), for models of which every factor splits."""
-    effects = np.zeros((len(structure.read), len(Z), structure.terms[0].weights.shape[1]))
-    for term in structure.terms:
-        means = [_independent_mean(factor, Z) for factor in term.factors]
-        for v, factor in enumerate(term.factors):
-            others = np.prod([mean for k, mean in enumerate(means) if k != v], axis=0)
-            for local, player in enumerate(factor.players):
-                left = left_sides(factor, np.array([local]), Z)
-                values = np.einsum("nrc,rc->nr", left, _independent_rest(factor, local, Z)) * others
-                effects[np.searchsorted(structure.read, player)] += values @ term.weights
-    return effects.var(axis=1)
+@dataclass(frozen=True)
+class _Components:
+    """A model as a sum of V products of power series, A coefficients each, one series for every player.
+
+    Attributes
+    ----------
+    read : ndarray of shape (s,)
+        The players.
+    choices : list of (slice, tuple of (piece, number))
+        Places of components, and the part of each factor that they are made of.
+    scales : ndarray of shape (V, A)
+        What the coefficients of the product are multiplied by and summed.
+    weights : ndarray of shape (V, m)
+        The weights g_v.
+    """
+
+    read: np.ndarray
+    choices: list[tuple[slice, tuple[tuple[Any, int], ...]]]
+    scales: np.ndarray
+    weights: np.ndarray
+
+    def tables(self, Z: np.ndarray) -> np.ndarray:
+        """Return the series at some samples, (s, n, V, A)."""
+        result = np.zeros((len(self.read), len(Z), *self.scales.shape))
+        result[..., 0] = 1.0
+        states: dict[int, np.ndarray] = {}
+        for rows, choice in self.choices:
+            for piece, q in choice:
+                if id(piece) not in states:
+                    states[id(piece)] = piece.state(Z)
+                places = np.searchsorted(self.read, piece.players)
+                if isinstance(piece, DotPiece):
+                    result[places, :, rows, : len(piece.coefficients)] = states[id(piece)]
+                else:
+                    result[places, :, rows, 0] = states[id(piece)][..., q]
+        return result
+
+    def blocks(self, Z: np.ndarray) -> Iterator[np.ndarray]:
+        """Yield the tables of some samples after others."""
+        step = max(1, BLOCK // max(1, len(self.read) * self.scales.size))
+        return (self.tables(Z[i : i + step]) for i in range(0, len(Z), step))
 
 
-def _independent_mean(factor: Factor, Z: np.ndarray) -> np.ndarray:
-    """Return the mean of a factor over independent players, (R,)."""
-    total = np.zeros(len(factor.views[0].basis))
-    for piece in factor.pieces:
-        state = piece.state(Z, mean=True)[:, 0]
-        if isinstance(piece, ProductPiece):
-            total = total + np.prod(state, axis=0) @ piece.amounts
-        else:
-            total = total + _moments(state) @ _scale(piece)
-    return total
-
-
-def _independent_rest(factor: Factor, local: int, Z: np.ndarray) -> np.ndarray:
-    """Return the means of the right sides over the other players, independent of one another, (R, c)."""
-    sides = []
-    for piece in factor.pieces:
-        state = np.delete(piece.state(Z, mean=True)[:, 0], local, axis=0)
-        if isinstance(piece, ProductPiece):
-            sides.append(np.prod(state, axis=0))
-            continue
-        moments = _moments(state)
-        count = len(piece.coefficients)
-        derivatives = [moments[:, : count - order] @ _scale(piece)[order:] for order in range(count)]
-        sides.append(np.stack(derivatives, axis=1))
-    return np.concatenate(sides, axis=1)
-
-
-def _moments(states: np.ndarray) -> np.ndarray:
-    """Return E s^l / l! of a sum of independent parts from those of the parts, (R, p + 1)."""
-    count = states.shape[-1]
-    total = np.zeros(states.shape[1:])
-    total[:, 0] = 1.0
-    for part in states:
-        longer = total[:, :1] * part
-        for order in range(1, count):
-            longer[:, order:] += total[:, order : order + 1] * part[:, : count - order]
-        total = longer
-    return total
-
-
-def _scale(piece: DotPiece) -> np.ndarray:
-    return piece.coefficients * np.cumprod(np.maximum(np.arange(len(piece.coefficients)), 1)).astype(float)
-
-
-def _of_products(structure: Structure, Z: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return first-order variances, total variances, (s, m), and the variance, (m,), of a sum of products."""
-    factors, weights = _components(structure, Z)
-    n, s, V = len(Z), len(factors), len(weights)
-    means = np.array([h.mean(axis=0) for h in factors]).reshape(s, V)
-    outside = leave_one_out(means)
-    first = np.array([(h @ (outside[j][:, None] * weights)).var(axis=0) for j, h in enumerate(factors)])
-    total = np.zeros((s, weights.shape[1]))
-    variance = np.zeros(weights.shape[1])
-    step = max(1, BLOCK // max(1, s * V))
+def _of_products(components: _Components, Z: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return first-order variances, total variances, (s, m), and the variance, (m,)."""
+    scales, weights = components.scales, components.weights
+    (V, A), n, s = scales.shape, len(Z), len(components.read)
+    means: Any = sum(tables.sum(axis=1) for tables in components.blocks(Z)) / n  # (s, V, A)
+    total, variance = np.zeros((s, weights.shape[1])), np.zeros(weights.shape[1])
+    step = max(1, BLOCK // max(1, s * V * A * A))
     for i in range(0, V, step):
         rows = slice(i, i + step)
-        pairs = np.array([h[:, rows].T @ h / n for h in factors])
-        squares = np.array([np.outer(mean[rows], mean) for mean in means])
-        parts = leave_one_out(pairs) * (pairs - squares)
-        total += np.einsum("vo,jvw,wo->jo", weights[rows], parts, weights, optimize=True)
-        spread = np.prod(pairs, axis=0) - np.prod(squares, axis=0)
-        variance += np.einsum("vo,vw,wo->o", weights[rows], spread, weights, optimize=True)
-    return first.reshape(s, -1), total, variance
+        both = scales[rows, None, :, None] * scales[None, :, None, :]
+
+        def summed(series: np.ndarray, both: np.ndarray = both, rows: slice = rows) -> np.ndarray:
+            return np.einsum("vo,vw,wo->o", weights[rows], (series * both).sum(axis=(2, 3)), weights, optimize=True)
+
+        pairs: Any = sum(np.array([_pair_sums(table, rows) for table in tables]) for tables in components.blocks(Z)) / n
+        squares = means[:, rows, None, :, None] * means[:, None, :, None, :]
+        for j, rest in enumerate(_without_each(pairs, 2)):
+            total[j] += summed(_times(rest, pairs[j] - squares[j], 2))
+        variance += summed(_product(pairs, 2)) - summed(_product(squares, 2))
+    return _main_variances(components, Z, means), total, variance
 
 
-def _components(structure: Structure, Z: np.ndarray) -> tuple[list[np.ndarray], np.ndarray]:
-    """Return h_vj at the samples, a list over players of (n, V), and the weights of the components, (V, m)."""
-    tables: list[list[np.ndarray]] = [[] for _ in structure.read]
-    weights = []
+def _main_variances(components: _Components, Z: np.ndarray, means: np.ndarray) -> np.ndarray:
+    """Return the variances of E[f | x_j], (s, m)."""
+    scales, weights = components.scales, components.weights
+    V, A = scales.shape
+    effects = []
+    for rest in _without_each(means, 1):
+        # sum_l scale_l (h rest)_l = sum_a h_a (sum_b scale_{a+b} rest_b)
+        after = np.stack([(scales[:, a:] * rest[:, : A - a]).sum(axis=1) for a in range(A)], axis=1)
+        effects.append((after[:, :, None] * weights[:, None, :]).reshape(V * A, -1))
+    middle = (_product(means, 1) * scales).sum(axis=1) @ weights
+    result = np.zeros((len(effects), weights.shape[1]))
+    for tables in components.blocks(Z):
+        for j, effect in enumerate(effects):
+            result[j] += ((tables[j].reshape(-1, V * A) @ effect - middle) ** 2).sum(axis=0)
+    return result / len(Z)
+
+
+def _pair_sums(table: np.ndarray, rows: slice) -> np.ndarray:
+    """Return the sums of h_v h_w over the samples, (rows, V, A, A)."""
+    n, V, A = table.shape
+    part = table[:, rows]
+    products = part.reshape(n, -1).T @ table.reshape(n, -1)
+    return products.reshape(part.shape[1], A, V, A).transpose(0, 2, 1, 3)
+
+
+def _times(x: np.ndarray, y: np.ndarray, variables: int) -> np.ndarray:
+    """Return the product of power series in one or two variables, along the last axes, cut off at their lengths."""
+    A = x.shape[-1]
+    if A == 1:
+        return x * y
+    result = np.zeros(np.broadcast_shapes(x.shape, y.shape))
+    if variables == 1:
+        for i in range(A):
+            result[..., i:] += x[..., i, None] * y[..., : A - i]
+        return result
+    for i in range(A):
+        for k in range(A):
+            result[..., i:, k:] += x[..., i, k, None, None] * y[..., : A - i, : A - k]
+    return result
+
+
+def _product(series: np.ndarray, variables: int) -> np.ndarray:
+    result = series[0]
+    for other in series[1:]:
+        result = _times(result, other, variables)
+    return result
+
+
+def _without_each(series: np.ndarray, variables: int) -> Iterator[np.ndarray]:
+    """Yield the product of all series but one, for each of them."""
+    one = np.zeros(series.shape[1:])
+    one.reshape(*one.shape[: one.ndim - variables], -1)[..., 0] = 1.0
+    after = [one]
+    for other in series[:0:-1]:
+        after.append(_times(after[-1], other, variables))
+    before = one
+    for own in series:
+        yield _times(before, after.pop(), variables)
+        before = _times(before, own, variables)
+
+
+def _components(structure: Structure) -> _Components | None:
+    """Return the model as a sum of products of power series; None if it is none.
+
+    A component takes one part of every factor of a term: a product of a mixture, or a polynomial, at most one in all.
+    """
+    choices, weights, polynomials = [], [], []
+    row = 0
     for term in structure.terms:
-        n_basis = len(term.weights)
-        counts = [sum(len(piece.amounts) for piece in factor.pieces) for factor in term.factors]
-        choice = np.indices(counts).reshape(len(counts), -1)
-        amounts = np.ones(choice.shape[1])
-        states = np.ones((len(structure.read), len(Z), n_basis, choice.shape[1]))
-        for factor, q in zip(term.factors, choice, strict=True):
-            amounts = amounts * np.concatenate([piece.amounts for piece in factor.pieces])[q]
-            places = np.searchsorted(structure.read, factor.players)
-            states[places] = np.concatenate([piece.state(Z) for piece in factor.pieces], axis=3)[..., q]
-        for j, table in enumerate(states):
-            tables[j].append(table.reshape(len(Z), -1))
-        weights.append((term.weights[:, None, :] * amounts[:, None]).reshape(-1, term.weights.shape[1]))
-    return [np.hstack(table) for table in tables], np.vstack(weights)
+        parts = [[(piece, q) for piece in f.pieces for q in _part_numbers(piece)] for f in term.factors]
+        for choice in product(*parts):
+            dots = [piece for piece, _ in choice if isinstance(piece, DotPiece)]
+            if len(dots) > 1 or not all(piece.exact_without_players for piece, _ in choice):
+                return None
+            amounts = [piece.amounts[q] for piece, q in choice if isinstance(piece, ProductPiece)]
+            choices.append((slice(row, row + len(term.weights)), choice))
+            weights.append(term.weights * np.prod(amounts))
+            polynomials += [dots[0].coefficients if dots else np.ones(1)] * len(term.weights)
+            row += len(term.weights)
+    scales = np.zeros((row, max(map(len, polynomials))))
+    for scale, coefficients in zip(scales, polynomials, strict=True):
+        count = len(coefficients)
+        scale[:count] = coefficients * np.cumprod(np.maximum(np.arange(count), 1))
+    return _Components(structure.read, choices, scales, np.vstack(weights))
+
+
+def _part_numbers(piece: Any) -> range:
+    return range(len(piece.amounts)) if isinstance(piece, ProductPiece) else range(1)
 
 
 def _by_samples(

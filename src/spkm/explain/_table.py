@@ -30,9 +30,15 @@ def members_of(model: Any) -> tuple[Any, ...]:
 
 
 def names_of(estimator: Any, n_features: int) -> tuple[str, ...]:
-    """Return the names of the columns: those seen by ``fit``, or x0, x1 and so on."""
+    """Return the names of the columns: those of the fit, or x0, x1 and so on; of pairs left 0, ..., right 0, ..."""
     names = getattr(estimator, "feature_names_in_", None)
-    return tuple(str(name) for name in names) if names is not None else tuple(f"x{i}" for i in range(n_features))
+    if names is not None:
+        return tuple(str(name) for name in names)
+    left = getattr(estimator, "basis_left_", None)
+    if left is None:
+        return tuple(f"x{i}" for i in range(n_features))
+    at = np.shape(left)[1]
+    return tuple(f"left {i}" if i < at else f"right {i - at}" for i in range(n_features))
 
 
 def output_names(model: Any) -> tuple[str, ...]:
