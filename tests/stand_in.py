@@ -98,7 +98,8 @@ def make_model(terms, n_features, n_outputs=1, seed=0, scaling=True, features=No
         made.append(Term(" × ".join(v.name for v in views), views, C, slice(first, first + n_basis)))
         weights.append(C)
         first += n_basis
-    scale = Scaling(rng.normal(size=d), np.exp(rng.normal(size=d)), np.full(d, 2.5)) if scaling else None
+    parts = (rng.normal(size=d), np.exp(rng.normal(size=d)), np.full(d, 2.5), 0.3 * rng.normal(size=d))
+    scale = Scaling(*parts) if scaling else None
     return Model(
         scale, features, n_features, tuple(made), np.vstack(weights), rng.normal(size=n_outputs), Score(n_outputs)
     )

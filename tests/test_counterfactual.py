@@ -24,7 +24,8 @@ def test_bounds_hold_within_boxes_and_are_sharp_at_points(name):
     structure = structure_of(model, [f"x{i}" for i in range(5)])
     rng = np.random.default_rng(0)
     z = scaled_rows(model, make_rows(model, 1))[0]
-    axes = [Axis(1, np.array([1]), clip=2.5), Axis(3, np.array([3]), clip=2.5)]
+    least, most = model.scaling.middle - 2.5, model.scaling.middle + 2.5
+    axes = [Axis(j, np.array([j]), least=least[j], most=most[j]) for j in (1, 3)]
     A = np.array([[1.0, 0.0], [-1.0, 2.0]])
     bounds = BoxBounds(structure.terms, z, axes, model.intercept, A)
     low = rng.uniform(-3, 2, size=(30, 2))
@@ -33,7 +34,7 @@ def test_bounds_hold_within_boxes_and_are_sharp_at_points(name):
 
     def at(points):
         rows = np.repeat(z[None], len(points), axis=0)
-        rows[:, [1, 3]] = np.clip(points, -2.5, 2.5)
+        rows[:, [1, 3]] = np.clip(points, least[[1, 3]], most[[1, 3]])
         return model.scores(model.scaling.inverse(rows)) @ A.T
 
     for share in rng.uniform(size=(40, 30, 2)):

@@ -219,7 +219,7 @@ def test_gradient_equals_differences_and_is_zero_beyond_the_clip(name):
         step[j] = 1e-6 * scale[j]
         slope = (model.scores(X + step) - model.scores(X - step)) / (2 * step[j])
         np.testing.assert_allclose(found[:, j] * scale[j], slope * scale[j], atol=1e-7)
-    outside = np.abs(model.scaling.forward_points(X)) > model.scaling.clip
+    outside = np.abs(model.scaling.forward_points(X) - model.scaling.middle) > model.scaling.clip
     assert outside.any() and (found[outside] == 0).all()
 
 

@@ -30,8 +30,8 @@ class Axis:
         Where the sample is, on the scale of the model before the clip (intervals only).
     low, high : float
         The interval, on the same scale.
-    clip : float
-        Bound on what the model sees.
+    least, most : float
+        Bounds on what the model sees: its clip.
     options, values : ndarray of shape (k, columns), (k, columns of the user) or None
         What the model sees for each option, and the option in the user's units.
     costs : ndarray of shape (k,) or None
@@ -43,7 +43,8 @@ class Axis:
     start: float = 0.0
     low: float = 0.0
     high: float = 0.0
-    clip: float = np.inf
+    least: float = -np.inf
+    most: float = np.inf
     options: np.ndarray | None = None
     values: np.ndarray | None = None
     costs: np.ndarray | None = None
@@ -53,7 +54,7 @@ class Axis:
         if self.options is not None:
             chosen = self.options[low.astype(int)]
             return chosen, chosen
-        low, high = (np.clip(edge, -self.clip, self.clip)[:, None] for edge in (low, high))
+        low, high = (np.clip(edge, self.least, self.most)[:, None] for edge in (low, high))
         return low, high
 
     def least_cost(self, low: np.ndarray, high: np.ndarray) -> np.ndarray:

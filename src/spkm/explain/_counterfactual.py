@@ -13,7 +13,7 @@ from spkm._checks import check_integer, check_real
 from spkm.explain._bounds import Axis, BoxBounds
 from spkm.explain._search import Found, nearest_feasible
 from spkm.explain._structure import ProductPiece, Structure, scaled_rows, structure_of
-from spkm.explain._table import columns_of, dense_columns, model_of, names_of, table_of
+from spkm.explain._table import clip_bounds, columns_of, dense_columns, model_of, names_of, table_of
 
 MOST_OPTIONS = 10_000  # values of an integer feature
 
@@ -235,13 +235,13 @@ def _axes(
 def _number_axis(
     model: Any, player: int, column: int, place: int, row: np.ndarray, limits: dict, whole: set, names: tuple[str, ...]
 ) -> Axis | None:
-    center, scale, clip = _scale_of(model, place)
-    low, high = limits.get(column, (center - clip * scale, center + clip * scale))
+    center, scale, least, most = _scale_of(model, place)
+    low, high = limits.get(column, (center + least * scale, center + most * scale))
     if not (np.isfinite(low) and np.isfinite(high)):
         raise ValueError(f"ranges must hold finite limits for {names[column]!r}, which the model does not clip.")
     start = (row[0, column] - center) / scale
     if column not in whole:
-        return Axis(player, np.array([place]), start, (low - center) / scale, (high - center) / scale, clip)
+        return Axis(player, np.array([place]), start, (low - center) / scale, (high - center) / scale, least, most)
     if np.floor(high) - np.ceil(low) >= MOST_OPTIONS:
         raise ValueError(f"integers: {names[column]!r} has more than {MOST_OPTIONS} values in its range; narrow it.")
     values = np.arange(np.ceil(low), np.floor(high) + 1)
@@ -252,7 +252,7 @@ def _number_axis(
     return Axis(
         player,
         np.array([place]),
-        options=np.clip(scaled, -clip, clip),
+        options=np.clip(scaled, least, most),
         values=values,
         costs=np.abs(scaled[:, 0] - start),
     )
@@ -264,16 +264,18 @@ def _category(model: Any, player: int, columns: np.ndarray, row: np.ndarray) -> 
     values = values[np.any(values != row[0, columns], axis=1)]
     held = np.isin(columns, model.features)
     places = np.searchsorted(model.features, columns[held])
-    center, scale, clip = (np.array(part) for part in zip(*(_scale_of(model, p) for p in places), strict=True))
+    center, scale, least, most = (np.array(part) for part in zip(*(_scale_of(model, p) for p in places), strict=True))
     scaled = (values[:, held] - center) / scale
     costs = np.sqrt(((scaled - (row[0, columns[held]] - center) / scale) ** 2).sum(axis=1))
-    return Axis(player, places, options=np.clip(scaled, -clip, clip), values=values, costs=costs)
+    return Axis(player, places, options=np.clip(scaled, least, most), values=values, costs=costs)
 
 
-def _scale_of(model: Any, place: int) -> tuple[float, float, float]:
+def _scale_of(model: Any, place: int) -> tuple[float, float, float, float]:
+    """Return center and scale of a feature, and the bounds of what the model sees of it."""
     if model.scaling is None:
-        return 0.0, 1.0, np.inf
-    return float(model.scaling.center[place]), float(model.scaling.scale[place]), float(model.scaling.clip[place])
+        return 0.0, 1.0, -np.inf, np.inf
+    least, most = clip_bounds(model.scaling)
+    return tuple(float(part[place]) for part in (model.scaling.center, model.scaling.scale, least, most))  # type: ignore[return-value]
 
 
 def _limits(ranges: Any, names: tuple[str, ...], model: Any) -> dict[int, tuple[float, float]]:
@@ -303,7 +305,7 @@ def _result(model: Any, structure: Structure, row: np.ndarray, best: Found, axes
         if axis.values is not None:
             new[columns] = axis.values[int(point)]
         elif point != axis.start:
-            center, scale, _ = _scale_of(model, int(axis.columns[0]))
+            center, scale, _, _ = _scale_of(model, int(axis.columns[0]))
             new[columns] = point * scale + center
         after = new[columns]
         if not np.array_equal(before, after):

@@ -16,6 +16,7 @@ import numpy as np
 from spkm._checks import check_integer
 from spkm.explain._structure import DotPiece, Factor, ProductPiece, Structure, TermParts, scaled_rows, structure_of
 from spkm.explain._table import (
+    clip_bounds,
     columns_of,
     dense_columns,
     frames,
@@ -335,7 +336,8 @@ def on_scale(model: Any, place: int, values: np.ndarray) -> np.ndarray:
     if model.scaling is None:
         return np.asarray(values, dtype=float)
     scaled = (values - model.scaling.center[place]) / model.scaling.scale[place]
-    return np.clip(scaled, -model.scaling.clip[place], model.scaling.clip[place])
+    least, most = clip_bounds(model.scaling)
+    return np.clip(scaled, least[place], most[place])
 
 
 def _centred(values: np.ndarray) -> np.ndarray:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from spkm.explain._structure import scaled_rows
-from spkm.explain._table import dense_columns, members_of, model_of, table_of
+from spkm.explain._table import clip_bounds, dense_columns, members_of, model_of, table_of
 
 
 def gradient(estimator: Any, X: Any) -> np.ndarray:
@@ -49,6 +49,7 @@ def _of_member(model: Any, X: Any) -> np.ndarray:
                 result[:, model.features[view.columns], o] += pulled[v][1](G)[0]
     if model.scaling is not None:
         raw = (dense_columns(X, model.features) - model.scaling.center) / model.scaling.scale
-        inside = np.abs(raw) <= model.scaling.clip
+        least, most = clip_bounds(model.scaling)
+        inside = (raw >= least) & (raw <= most)
         result[:, model.features] *= (inside / model.scaling.scale)[:, :, None]
     return result

@@ -116,7 +116,9 @@ def telling_features(model: Any) -> list[np.ndarray]:
         for term in member.terms:
             size = np.zeros((term.rows.stop - term.rows.start, model.n_features))
             for view in term.views:
-                own = view.basis**2 * _metric(view)
+                known = view.kernel.stationary and member.scaling is not None
+                centre = member.scaling.middle[view.columns] if known else 0.0
+                own = (view.basis - centre) ** 2 * _metric(view)
                 size[:, member.features[view.columns]] += own / max(own.max(initial=0.0), 1e-300)
             for row in size:
                 order = np.argsort(-row, kind="stable")

@@ -76,6 +76,11 @@ def dense_columns(X: Any, columns: np.ndarray | slice) -> np.ndarray:
     return np.asarray(part.toarray() if hasattr(part, "toarray") else part, dtype=np.float64)
 
 
+def clip_bounds(scaling: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Return the least and the largest value that a model sees of each feature, on its own scale."""
+    return scaling.middle - scaling.clip, scaling.middle + scaling.clip
+
+
 def columns_of(columns: Any, names: tuple[str, ...], argument: str) -> np.ndarray:
     """Return the indices of columns given by index or name, one or several."""
     listed = [columns] if isinstance(columns, str | int | np.integer) else list(columns)
