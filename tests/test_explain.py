@@ -19,7 +19,8 @@ from spkm.explain import (
     sobol_indices,
 )
 from spkm.explain._games import leave_one_out
-from spkm.explain._shapley import gauss_legendre
+from spkm.explain._quadrature import gauss_legendre, product_shapley
+from spkm.explain._structure import ProductPiece
 from spkm.kernels import (
     RBF,
     Affine,
@@ -189,6 +190,25 @@ def test_few_nodes_integrate_products_of_linear_functions(degree):
     N, k = degree - 1, np.arange(degree)[:, None]
     bernstein = np.exp(gammaln(N + 1) - gammaln(k + 1) - gammaln(N - k + 1) + k * np.log(t) + (N - k) * np.log1p(-t))
     assert np.abs(degree * (bernstein @ w) - 1).max() < 1e-10
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    s=st.integers(1, 40),
+    log_steepness=st.floats(-8, 4),
+    zeros=st.sampled_from([0.0, 0.1]),
+    seed=st.integers(0, 1000),
+)
+def test_products_get_as_many_nodes_as_they_need(s, log_steepness, zeros, seed):
+    rng = np.random.default_rng(seed)
+    exponents = np.exp(log_steepness) * rng.exponential(size=(2, s, 3, 2, 2))
+    p, q = np.exp(-exponents) * (rng.uniform(size=exponents.shape) >= zeros)
+    amounts = rng.normal(size=2)
+    piece = ProductPiece(np.arange(s), amounts, ())
+    t, w = gauss_legendre(s, False)
+    factors = q[:, None] + t[:, None, None, None] * (p - q)[:, None]
+    truth = ((p - q) * np.einsum("t,stnrq->snrq", w, leave_one_out(factors))) @ amounts
+    np.testing.assert_allclose(product_shapley(piece, p, q), truth, atol=1e-13)
 
 
 def test_parts_add_up_to_the_logarithm_or_the_inner_product():

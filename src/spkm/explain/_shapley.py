@@ -12,30 +12,17 @@ elementary symmetric polynomials.
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
-from spkm.explain._games import game_of
-from spkm.explain._structure import DotPiece, ProductPiece, Structure, TermParts
+from spkm.explain._games import game_of, game_of_piece
+from spkm.explain._quadrature import gauss_legendre, product_shapley
+from spkm.explain._structure import DotPiece, Factor, ProductPiece, Structure, TermParts
 
 BLOCK = 2**19  # entries of the largest array of a block: it should stay in the cache
+SMALLER = 4  # products choose their nodes, with more arrays of the size of their factors
 STATES = 2**22  # entries of the states kept at once
-
-
-@lru_cache(maxsize=64)
-def gauss_legendre(degree: int, bernstein: bool) -> tuple[np.ndarray, np.ndarray]:
-    """Return nodes and weights on [0, 1] for polynomials of ``degree`` - 1.
-
-    ceil(degree / 2) nodes are exact. Polynomials with non-negative Bernstein coefficients, as products of functions
-    that are linear and non-negative on [0, 1] are, need fewer: 4 sqrt(degree) + 10 leave a relative error below 1e-10.
-    """
-    count = max(1, -(-degree // 2))
-    if bernstein:
-        count = min(count, int(np.ceil(4 * np.sqrt(degree))) + 10)
-    x, w = np.polynomial.legendre.leggauss(count)
-    return (x + 1) / 2, w / 2
 
 
 def basis_shapley(structure: Structure, Z: np.ndarray, B: np.ndarray, independent: bool) -> np.ndarray:
@@ -110,15 +97,28 @@ def _against_marginals(structure: Structure, term: TermParts, Z: np.ndarray, B: 
 
 def _values(structure: Structure, term: TermParts, present: list, absent: list, row: int | None, part: slice) -> Any:
     """Yield for each factor the places of its players and their values, (s_v, N, R)."""
+    if len(term.factors) == 1:
+        yield from _alone(structure, term.factors[0], present[0], absent[0], row, part)
+        return
     games, weights, _ = _games(term, present, absent, row, part)
     column = weights[:, None, None]
-    if len(games) == 1:
-        yield _places(structure, term.factors[0]), games[0].pullback(column)
-        return
     values = [game.values() for game in games]
     for v, game in enumerate(games):
         W = column * np.prod([other for k, other in enumerate(values) if k != v], axis=0)
         yield _places(structure, term.factors[v]), game.pullback(W)
+
+
+def _alone(structure: Structure, factor: Factor, present: list, absent: list, row: int | None, part: slice) -> Any:
+    """Yield the places and values of the pieces of a factor that is multiplied by no other: they just add up."""
+    which = slice(None) if row is None else slice(row, row + 1)
+    for piece, p, a in zip(factor.pieces, present, absent, strict=True):
+        p, a = p[:, which], a[:, part]
+        if isinstance(piece, ProductPiece):
+            values = product_shapley(piece, p, a)
+        else:
+            nodes, weights = gauss_legendre(piece.degree, False)
+            values = game_of_piece(piece, p, a, nodes).pullback(weights[:, None, None])
+        yield _places(structure, factor), values
 
 
 def _one_block(
@@ -175,8 +175,10 @@ def _mean_states(term: TermParts, B: np.ndarray) -> list[list[np.ndarray]]:
 
 def _entries(term: TermParts) -> int:
     """Return how many numbers a pair of a sample and a background sample takes in the largest array."""
-    nodes = len(gauss_legendre(term.degree, False)[0])
-    return max(1, sum(_state_size(piece) for factor in term.factors for piece in factor.pieces) * nodes)
+    sizes = [_state_size(piece) for factor in term.factors for piece in factor.pieces]
+    if len(term.factors) == 1 and isinstance(term.factors[0].pieces[0], ProductPiece):
+        return SMALLER * max(sizes)  # these choose nodes and blocks for themselves
+    return max(1, sum(sizes) * len(gauss_legendre(term.degree, False)[0]))
 
 
 def _state_size(piece: Any) -> int:
