@@ -11,8 +11,8 @@ from spkm.explain._games import SAFE, leave_one_out
 from spkm.explain._structure import ProductPiece
 
 BLOCK = 2**18  # entries of the largest array: it should stay in the cache
-ERROR = 1e-16  # of the integral of one product, weighted by its amount
-FEW = np.array([2, 4, 7, 11, 16, 24, 32])  # numbers of nodes to choose from
+ERROR = 1e-15  # of the integral of one product, weighted by its amount
+FEW = np.array([2, 4, 6, 8, 10, 12, 16, 24, 32])  # numbers of nodes to choose from
 
 
 @lru_cache(maxsize=128)
@@ -43,9 +43,9 @@ def product_shapley(piece: ProductPiece, present: np.ndarray, absent: np.ndarray
 
     Notes
     -----
-    The derivative of order 2n of such a product is at most S^2n times its largest value, S = sum_k |p_k - q_k| /
-    min(p_k, q_k), and n nodes have an error of at most (n!)^4 / ((2n + 1) (2n)!^3) times that derivative. So every
-    product gets the nodes it needs, and those that are too small to matter none.
+    The derivative of order 2n of such a product is at most S^2n prod_k m_k with m_k = max(p_k, q_k) and S =
+    sum_k |p_k - q_k| / m_k, and n nodes have an error of at most (n!)^4 / ((2n + 1) (2n)!^3) times that derivative. So
+    every product gets the nodes it needs, and those that are too small to matter none.
 
     Parameters
     ----------
@@ -77,10 +77,7 @@ def _by_nodes(p: np.ndarray, q: np.ndarray, amounts: np.ndarray) -> list[tuple[n
     places = np.flatnonzero(size * len(p) > ERROR)
     if len(places) < len(size):
         p, q, most, size = p[:, places], q[:, places], most[:, places], size[places]
-    least = np.maximum(np.minimum(p, q), 1e-200)
-    most -= least
-    most /= least
-    steepness = np.log(np.maximum(np.add.reduce(most, axis=0), 1e-300))
+    steepness = np.log(np.maximum(np.add.reduce(np.abs(p - q) / most, axis=0), 1e-300))
     size = np.log(size)
     enough = np.zeros(len(size), dtype=int)  # 0: all of them
     for count in FEW[2 * FEW < len(p)][::-1]:
