@@ -44,6 +44,16 @@ def nearest(estimator: Any, X: Any, reference: Any, k: int = 5) -> Neighbours:
         Samples, and those to look among (the training samples, say).
     k : int, default=5
         How many, at most N.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from spkm import SPKMClassifier
+    >>> from spkm.explain import nearest
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = SPKMClassifier(n_basis=3, random_state=0).fit(X, y)
+    >>> nearest(model, X[7:8], X, k=3).index[0, 0]
+    np.int64(7)
     """
     model = model_of(estimator)
     X = table_of(X, estimator, model.n_features, "X")
@@ -86,6 +96,17 @@ def familiarity(estimator: Any, X: Any, background: Any) -> tuple[np.ndarray, np
     rank : ndarray of shape (n,)
         Share of background samples that are at most as similar to their nearest basis vector: near 0 is unlike
         anything seen, and under exchangeability at most p with probability p.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from spkm import SPKMClassifier
+    >>> from spkm.explain import familiarity
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = SPKMClassifier(n_basis=3, random_state=0).fit(X, y)
+    >>> similarity, rank = familiarity(model, [[50.0, 50.0, 50.0, 50.0]], X)
+    >>> bool(rank[0] < 0.05)
+    True
     """
     model = model_of(estimator)
     X = table_of(X, estimator, model.n_features, "X")

@@ -93,7 +93,23 @@ def formula(estimator: Any, digits: int = 4) -> str:
 
 
 def to_frame(estimator: Any) -> Any:
-    """Return the basis vectors as a pandas frame: weights, then the features that the model reads, in user's units."""
+    """Return the basis vectors as a pandas frame: weights, then the features that the model reads, in user's units.
+
+    Parameters
+    ----------
+    estimator : estimator or FittedModel
+        A fitted estimator, or its ``model_``.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from spkm import SPKMClassifier
+    >>> from spkm.explain import to_frame
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = SPKMClassifier(n_basis=3, random_state=0).fit(X, y)
+    >>> list(to_frame(model).columns)
+    ['weight 0', 'weight 1', 'weight 2', 'x0', 'x1', 'x2', 'x3']
+    """
     pandas = frames()
     model = model_of(estimator)
     names, read = names_of(estimator, model.n_features), model.features_read()
@@ -209,7 +225,8 @@ def _feature_table(estimator: Any, model: Any, names: tuple[str, ...], X: Any) -
         alone = float(indices.first[c] @ indices.variance / indices.variance.sum())
         directions = " ".join(_direction(effect.values[:, o]) for o in range(min(model.n_outputs, 10)))
         table.append([names[c], f"{share[c]:.0%}", f"{alone:.0%}", directions])
-    note = "variance: share that the feature has a part in, and that it explains alone; features taken as independent"
+    note = "variance: share with a part of the feature, and by it alone, if features were independent"
+    note += "" if indices.exact else " (estimated)"
     left = len(model.features_read()) - len(order)
     return [*_aligned(table), *([f"... and {left} more features"] if left > 0 else []), note]
 
