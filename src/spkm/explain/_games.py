@@ -80,8 +80,8 @@ class DotGame:
     def __init__(self, piece: DotPiece, present: np.ndarray, absent: np.ndarray, nodes: np.ndarray) -> None:
         orders = np.arange(len(piece.coefficients))
         scale = piece.coefficients * np.cumprod(np.maximum(orders, 1))
-        present, absent = (np.moveaxis(state, -1, 0) for state in (present, absent))  # (p + 1, s, N, R)
-        steps = present - absent
+        present, absent = (np.ascontiguousarray(np.moveaxis(state, -1, 0)) for state in (present, absent))
+        steps = present - absent  # (p + 1, s, N, R)
         t = nodes[:, None, None]
         parts = absent[:, :, None] + t * steps[:, :, None]  # (p + 1, s, T, N, R)
         total = _multiplied(parts)
