@@ -152,7 +152,8 @@ def test_two_classes_are_one_binary_model(kind):
     joint = SPKMClassifier(**QUICK).fit(X, y)
     model = SPKMClassifier(multi_class=kind, **QUICK).fit(X, y)
     assert_same_fit(model, joint, X)
-    assert not hasattr(model, "estimators_") and model.kernel_.gamma == joint.kernel_.gamma
+    assert not hasattr(model, "estimators_")
+    np.testing.assert_array_equal(model.relevances_, joint.relevances_)
     assert model.estimator_for(1, 0) is model
 
 
@@ -221,7 +222,9 @@ def test_frames_and_names(models, kind):
     model, X, y = models[0][kind], *models[1:]
     table = pd.DataFrame(X, columns=["a", "b", "c"])
     named = clone(model).fit(table, y)
-    np.testing.assert_array_equal(named.decision_function(table), model.decision_function(X))
+    # The same models, whose sums over features a frame's layout in memory may round in another order.
+    np.testing.assert_array_equal(named.dual_coef_, model.dual_coef_)
+    np.testing.assert_allclose(named.decision_function(table), model.decision_function(X), rtol=1e-10, atol=1e-10)
     assert named.get_feature_names_out().tolist() == ["a", "b", "c"]
     assert named.estimators_[0].predict(table).shape == (90,)  # a part knows the names, too
 

@@ -315,6 +315,21 @@ class FittedModel:
             selected=self.selected or len(read) < self.n_features,
         )
 
+    def without_linear_part(self) -> FittedModel:
+        """Return the model of the basis vectors alone."""
+        kept = [term for term in self.model.terms if not term.is_linear_part]
+        if len(kept) == len(self.model.terms):
+            return self
+        model = PreimageModel(kept, self.model.n_features, self.model.n_outputs, self.model.fit_intercept)
+        theta, params = model.zeros()
+        old = self.model.unpack(self.theta)
+        for k in range(len(params.basis)):  # the linear part comes last
+            params.basis[k][...] = old.basis[k]
+            params.log_metric[k][...] = old.log_metric[k]
+        params.weights[...] = old.weights[self.vector_rows]
+        params.intercept[...] = old.intercept
+        return replace(self, model=model, theta=theta)
+
     def of_rkhs(self) -> FittedModel:
         """Return the model whose similarities are the kernels of the RKHS themselves, where they are 2k - 1."""
         terms = [
