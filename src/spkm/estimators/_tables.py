@@ -19,6 +19,7 @@ from sklearn.utils.validation import (
 )
 
 DATES = ("date", "time", "duration", "period")  # beginnings of the names of pandas' and polars' types, in small letters
+DATE_TYPES = (date, time, timedelta, np.datetime64, np.timedelta64)
 EXACT = 2.0**53  # up to here floats hold all integers
 
 
@@ -136,17 +137,19 @@ def collected(X: Any) -> Any:
 
 def check_no_dates(X: Any, argument: str) -> None:
     """Raise ValueError if a column holds dates or times, which would be taken for numbers."""
-    if getattr(getattr(X, "dtype", None), "kind", " ") in "mM":
-        raise ValueError(f"{argument} must hold numbers; it holds dates ({X.dtype}). {_DATE_ADVICE}")
     if hasattr(X, "dtypes") and hasattr(X, "columns"):
         for name, kind in zip(X.columns, X.dtypes, strict=True):
             if str(kind).lower().startswith(DATES):
                 raise ValueError(f"{argument} must hold numbers; column {name!r} holds dates ({kind}). {_DATE_ADVICE}")
-    elif getattr(getattr(X, "dtype", None), "kind", "") == "O" and np.ndim(X) == 2:
-        for row in np.asarray(X)[:1]:
-            for j, value in enumerate(row):
-                if isinstance(value, date | time | timedelta | np.datetime64 | np.timedelta64):
-                    raise ValueError(f"{argument} must hold numbers; column {j} holds dates. {_DATE_ADVICE}")
+        return
+    X = np.asarray(X) if isinstance(X, list | tuple) else X
+    kind = getattr(getattr(X, "dtype", None), "kind", "")
+    if kind in ("m", "M"):
+        raise ValueError(f"{argument} must hold numbers; it holds dates ({X.dtype}). {_DATE_ADVICE}")
+    if kind == "O" and np.ndim(X) == 2:
+        for j, column in enumerate(np.asarray(X).T):
+            if any(issubclass(found, DATE_TYPES) for found in set(map(type, column))):
+                raise ValueError(f"{argument} must hold numbers; column {j} holds dates. {_DATE_ADVICE}")
 
 
 _DATE_ADVICE = "Turn dates into numbers first: days since a date, a month, a day of the week."
