@@ -101,6 +101,7 @@ def joined_table(X: Any, layouts: dict[str, TableLayout] | None) -> Any:
         X = collected(X)
         check_no_dates(X, "X")
         return X
+    X = {name: collected(table) for name, table in X.items()}
     assert layouts is not None
     if set(layouts) != set(X):
         raise ValueError(f"X must be a dict with a table for each view, {list(layouts)}; got {list(X)}.")
@@ -117,7 +118,7 @@ def joined_table(X: Any, layouts: dict[str, TableLayout] | None) -> Any:
     rows = {name: np.shape(X[name])[0] for name in layouts}
     if len(set(rows.values())) > 1:
         raise ValueError(f"The tables of X must have the same number of rows; got {rows}.")
-    tables = [collected(X[name]) for name in layouts]
+    tables = [X[name] for name in layouts]
     for name, table in zip(layouts, tables, strict=True):
         check_no_dates(table, f"X[{name!r}]")
     if any(sparse.issparse(table) for table in tables):
@@ -216,10 +217,22 @@ def normalized_weight(weight: np.ndarray, total: float) -> np.ndarray:
 
 
 def check_same_columns(estimator: Any, table: Table) -> None:
-    """Raise ValueError if a warm start has columns of other names than the last fit."""
-    before, now = (getattr(estimator, "feature_names_in_", None), table.attributes.get("feature_names_in_"))
-    if before is not None and now is not None and not np.array_equal(before, now):
-        raise ValueError(
-            f"warm_start=True needs the columns of the last fit, {before.tolist()}; got {now.tolist()}. "
-            "Set warm_start=False to fit anew."
-        )
+    """Raise ValueError if a warm start has tables or columns of other names than the last fit."""
+    tables = getattr(estimator, "_tables", None), table.attributes["_tables"]
+    if tables[0] is not None and tables[1] is not None:
+        pairs = {"tables": (list(tables[0]), list(tables[1]))}
+        for name in tables[0].keys() & tables[1].keys():
+            pairs[f"columns of X[{name!r}]"] = tuple(_names(of[name].names) for of in tables)
+    else:
+        names = getattr(estimator, "feature_names_in_", None), table.attributes.get("feature_names_in_")
+        pairs = {"columns": tuple(map(_names, names))}
+    for what, (before, now) in pairs.items():
+        if before is not None and now is not None and before != now:
+            raise ValueError(
+                f"warm_start=True needs the {what} of the last fit, {before}; got {now}. Set warm_start=False to fit "
+                "anew."
+            )
+
+
+def _names(names: np.ndarray | None) -> list[str] | None:
+    return None if names is None else names.tolist()
