@@ -114,13 +114,13 @@ def fit_once(request: Request, samples: Samples, previous: FittedModel | None, p
     source, scaling = samples.source(request)
     # A solver's wild step may overflow: it sees a value that is not finite and takes a shorter one.
     with np.errstate(all="ignore"), source.threads(request.threads):
+        rngs = request.rng().spawn(request.n_restarts)
         objective = request.problem(source, None, previous).objective(source)
         solver = resolve_solver(request.solver, request.max_iter, request.tol, objective)
         start = resolve_start(request.start, objective.model, scaling)
         continued = None
         if previous is not None:
             continued = partial(continued_theta, previous, objective.model, scaling, samples.target)
-        rngs = request.rng().spawn(request.n_restarts)
         best = best_of_restarts(objective, solver, start, rngs, progress.iteration, continued)
         tell_how_it_ended(type(solver).__name__, best)
         restore_scale(objective, best)

@@ -173,7 +173,10 @@ def checked_entities(table: Any, side: str) -> tuple[Any, TableLayout]:
     table = collected(table)
     check_no_dates(table, side)
     with need_numbers(side):
-        rows = check_array(table, accept_sparse="csr", dtype=[np.float64, np.float32], copy=True, input_name=side)
+        # Rows one after another: a frame's layout in memory must not show in the last bit.
+        rows = check_array(
+            table, accept_sparse="csr", dtype=[np.float64, np.float32], order="C", copy=True, input_name=side
+        )
     return canonical(rows), TableLayout(rows.shape[1], _get_feature_names(table))
 
 
