@@ -221,14 +221,15 @@ def normalized_weight(weight: np.ndarray, total: float) -> np.ndarray:
 
 def check_same_columns(estimator: Any, table: Table) -> None:
     """Raise ValueError if a warm start has tables or columns of other names than the last fit."""
-    tables = getattr(estimator, "_tables", None), table.attributes["_tables"]
-    if tables[0] is not None and tables[1] is not None:
-        pairs = {"tables": (list(tables[0]), list(tables[1]))}
-        for name in tables[0].keys() & tables[1].keys():
-            pairs[f"columns of X[{name!r}]"] = tuple(_names(of[name].names) for of in tables)
+    pairs: dict[str, tuple[Any, Any]]
+    last, given = getattr(estimator, "_tables", None), table.attributes["_tables"]
+    if last is not None and given is not None:
+        pairs = {"tables": (list(last), list(given))}
+        for name in last.keys() & given.keys():
+            pairs[f"columns of X[{name!r}]"] = _names(last[name].names), _names(given[name].names)
     else:
         names = getattr(estimator, "feature_names_in_", None), table.attributes.get("feature_names_in_")
-        pairs = {"columns": tuple(map(_names, names))}
+        pairs = {"columns": (_names(names[0]), _names(names[1]))}
     for what, (before, now) in pairs.items():
         if before is not None and now is not None and before != now:
             raise ValueError(

@@ -151,10 +151,10 @@ def within_budget(gain: np.ndarray, size: np.ndarray, most: int) -> np.ndarray:
         taken[unit, size[unit] :] = richer > best[size[unit] :]
         best[size[unit] :] = np.maximum(best[size[unit] :], richer)
     worth, room = np.zeros(len(size), dtype=bool), most
-    for unit in range(len(size) - 1, -1, -1):
-        if taken[unit, room]:
-            worth[unit] = True
-            room -= size[unit]
+    for k in reversed(range(len(size))):
+        if taken[k, room]:
+            worth[k] = True
+            room -= int(size[k])
     return worth
 
 
