@@ -92,8 +92,9 @@ def test_not_worse_than_logistic_regression_with_an_l1_penalty_on_a_wide_line(ca
     truth = (new[:, :3].sum(axis=1) > 0).astype(int)
     splits = list(StratifiedKFold(3).split(X, y))
     ours = SPKMClassifierCV(**{**LINE, "cv": splits, "max_iter": None}).fit(X, y)
+    is_old = "use_legacy_attributes" not in LogisticRegressionCV().get_params()  # scikit-learn before 1.8
+    lasso = {"penalty": "l1"} if is_old else {"l1_ratios": (1,), "use_legacy_attributes": False}
     theirs = LogisticRegressionCV(
-        l1_ratios=(1,),
         solver="saga",
         Cs=8,
         cv=splits,
@@ -101,7 +102,7 @@ def test_not_worse_than_logistic_regression_with_an_l1_penalty_on_a_wide_line(ca
         max_iter=300,
         tol=1e-2,
         random_state=0,
-        **({"use_legacy_attributes": False} if "use_legacy_attributes" in LogisticRegressionCV().get_params() else {}),
+        **lasso,
     ).fit(StandardScaler().fit_transform(X), y)
     score = theirs.score(StandardScaler().fit(X).transform(new), truth)
     assert ours.score(new, truth) >= score - 0.02
