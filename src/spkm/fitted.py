@@ -8,7 +8,7 @@ It knows nothing of scikit-learn or of how it was fitted. With ``Z = model.scale
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any
 
@@ -119,6 +119,10 @@ class FittedModel:
         self.theta.setflags(write=False)
         self.features.setflags(write=False)
 
+    def __reduce__(self) -> Any:
+        # Made anew from its fields: pickle would give arrays back that can be written to.
+        return type(self), tuple(getattr(self, part.name) for part in fields(self))
+
     # What it is made of
 
     @property
@@ -151,7 +155,8 @@ class FittedModel:
             rows = slice(row, row + term.n_basis)
             views = []
             for view in term.views:
-                columns = np.arange(self.model.n_features) if view.columns is None else view.columns
+                columns = np.arange(self.model.n_features) if view.columns is None else np.array(view.columns)
+                columns.setflags(write=False)
                 kernel = _learned_kernel(view, params.log_metric[k])
                 views.append(FittedView(view.name, kernel, columns, params.basis[k]))
                 k += 1

@@ -114,7 +114,8 @@ def fit_once(request: Request, samples: Samples, previous: FittedModel | None, p
     if previous is not None:
         check_continues(previous, request.terms, samples.X.shape[1], samples.target)
     _tell_of_many_vectors(request, samples)
-    if request.is_adaptive and not suits(*samples.X.shape, sum(term.n_basis for term in request.terms)):
+    n_rows, n_features = samples.X.shape
+    if request.is_adaptive and not suits(n_rows, n_features, sum(term.n_basis for term in request.terms)):
         request = request.with_params(adaptive=False)
     source, scaling = samples.source(request)
     # A solver's wild step may overflow: it sees a value that is not finite and takes a shorter one.
