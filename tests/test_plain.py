@@ -79,9 +79,7 @@ def test_plain_form_holds_plain_data_only(name, model):
 
 def test_labels_that_json_cannot_hold_are_refused():
     X = np.arange(8.0).reshape(4, 2)
-    model = SPKMClassifier(n_basis=2, tol=1e-2, random_state=0).fit(
-        X, np.array(["a", "b", "a", "b"], dtype=object)
-    )
+    model = SPKMClassifier(n_basis=2, tol=1e-2, random_state=0).fit(X, np.array(["a", "b", "a", "b"], dtype=object))
     assert plain_model(model.model_)["classes"] == ["a", "b"]
     model.model_.target.labels[0] = b"a"
     with pytest.raises(TypeError, match="Class labels must be strings or numbers"):

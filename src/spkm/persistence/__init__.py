@@ -1,1 +1,51 @@
-"""Fitted models as files and as code: without pickle, and without what they were fitted with."""
+"""Fitted models as files and as code: without pickle, and without what they were fitted with.
+
+``docs/deploy.md`` shows how. Names are imported when they are first used: predicting from a file needs NumPy alone.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from spkm.persistence._container import ModelFileError
+    from spkm.persistence._files import fingerprint, save
+    from spkm.persistence._load import describe, load
+    from spkm.persistence._objects import register
+    from spkm.persistence._plain import plain_model
+    from spkm.persistence._runtime import NumpyModel
+    from spkm.persistence._trusted import TRUSTED_TYPES
+
+__all__ = [
+    "TRUSTED_TYPES",
+    "ModelFileError",
+    "NumpyModel",
+    "describe",
+    "fingerprint",
+    "load",
+    "plain_model",
+    "register",
+    "save",
+]
+_WHERE = {
+    "TRUSTED_TYPES": "_trusted",
+    "ModelFileError": "_container",
+    "NumpyModel": "_runtime",
+    "describe": "_load",
+    "fingerprint": "_files",
+    "load": "_load",
+    "plain_model": "_plain",
+    "register": "_objects",
+    "save": "_files",
+}
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name):
+        if name not in _WHERE:
+            raise AttributeError(f"module 'spkm.persistence' has no attribute {name!r}")
+        value = getattr(import_module(f"spkm.persistence.{_WHERE[name]}"), name)
+        globals()[name] = value
+        return value
+
+    def __dir__():
+        return sorted({*globals(), *__all__})

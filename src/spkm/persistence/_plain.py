@@ -32,7 +32,7 @@ NODES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
 STEEPNESS = 6.0  # of the logistic function where a loss has no probabilities, as estimators have it
 
 
-def plain_model(model: Any, feature_names: Any = None) -> dict[str, Any]:
+def plain_model(model: Any, feature_names: Any = None, known_only: bool = True) -> dict[str, Any]:
     """Return a fitted model as plain data.
 
     Parameters
@@ -41,6 +41,8 @@ def plain_model(model: Any, feature_names: Any = None) -> dict[str, Any]:
         ``model_`` of an estimator.
     feature_names : sequence of str, default=None
         Names of the columns of the user's table.
+    known_only : bool, default=True
+        Whether to raise TypeError where a kernel or a loss has a formula without a name; else it is None.
 
     Returns
     -------
@@ -69,7 +71,7 @@ def plain_model(model: Any, feature_names: Any = None) -> dict[str, Any]:
     """
     several = hasattr(model, "members")
     target, loss = model.target, model.loss
-    if loss.link is None:
+    if loss.link is None and known_only:
         raise TypeError(
             f"The loss {type(loss).__name__} makes predictions of scores by a formula of its own, for which there is "
             "no plain form. Use a loss of spkm.losses, or set its class attribute link to the name of one."
@@ -92,7 +94,7 @@ def plain_model(model: Any, feature_names: Any = None) -> dict[str, Any]:
         "combine": combine,
         "steepness": 1.0 if loss.link == "logistic" else STEEPNESS,
         "constants": constants,
-        "members": [_plain_member(member) for member in (model.members if several else (model,))],
+        "members": [_plain_member(member, known_only) for member in (model.members if several else (model,))],
     }
 
 
@@ -106,7 +108,8 @@ def _probabilities_of(loss: Any, task: str, combine: str, n_outputs: int) -> str
     return "logistic" if n_outputs == 1 else "softmax"
 
 
-def _plain_member(model: Any) -> dict[str, Any]:
+def _plain_member(model: Any, known_only: bool) -> dict[str, Any]:
+    kernel = plain_kernel if known_only else _kernel_or_none
     scaling = None
     if model.scaling is not None:
         s = model.scaling
@@ -116,8 +119,7 @@ def _plain_member(model: Any) -> dict[str, Any]:
             "name": term.name,
             "weights": term.weights,
             "views": [
-                {"name": v.name, "columns": v.columns, "basis": v.basis, "kernel": plain_kernel(v.kernel)}
-                for v in term.views
+                {"name": v.name, "columns": v.columns, "basis": v.basis, "kernel": kernel(v.kernel)} for v in term.views
             ],
         }
         for term in model.terms
@@ -142,6 +144,13 @@ def plain_kernel(kernel: Any) -> dict[str, Any]:
             "saved after spkm.persistence.register(YourKernel), and loaded where the same is done."
         ) from error
     return _folded(tree, 1.0)
+
+
+def _kernel_or_none(kernel: Any) -> dict[str, Any] | None:
+    try:
+        return plain_kernel(kernel)
+    except TypeError:
+        return None
 
 
 def _folded(tree: dict[str, Any], metric: Any) -> dict[str, Any]:

@@ -1,0 +1,26 @@
+"""Methods that hand a fitted estimator on: to a file, to another language, to a service.
+
+They are functions, which estimators take as methods. What they do lies in a package above this one, so it is imported
+when they are called.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+def save(self: Any, path: Any, *, data: Any = None, metrics: Any = None) -> None:
+    """Write the fitted estimator to a model file, at once and without pickle; :func:`spkm.load` reads it.
+
+    Parameters
+    ----------
+    path : str or path
+        Where to; by custom its name ends with ".spkm".
+    data : array, DataFrame or sparse matrix, default=None
+        The samples of the fit: a fingerprint of them and the dtypes of their columns go into the file, not they.
+    metrics : dict of str to numbers or strings, default=None
+        What else the file should tell: scores on held-out samples, say.
+    """
+    from spkm.persistence import save as save_to
+
+    save_to(self, path, data=data, metrics=metrics)
