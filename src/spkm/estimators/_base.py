@@ -64,6 +64,7 @@ class ReadsModel:
     view_usage_: dict[str, ViewUsage]
 
     save = _shipping.save
+    export = _shipping.export
 
     def _scores(self, X: Any) -> np.ndarray:
         """Return the scores of the model for every sample, (n, m)."""

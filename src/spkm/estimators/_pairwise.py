@@ -30,6 +30,7 @@ class PredictsPairs:
     n_jobs: Any
     model_: Any
     save = _shipping.save
+    export = _shipping.export
     # Whoever passes tables through cross_val_score or a search means them for these methods.
     __metadata_request__fit = BOTH
     __metadata_request__predict = BOTH

@@ -24,3 +24,17 @@ def save(self: Any, path: Any, *, data: Any = None, metrics: Any = None) -> None
     from spkm.persistence import save as save_to
 
     save_to(self, path, data=data, metrics=metrics)
+
+
+def export(self: Any, path: Any) -> None:
+    """Write the fitted model as code that predicts without this library.
+
+    Parameters
+    ----------
+    path : str or path
+        Where to; its suffix says what: ".json" (the plain form), ".js" (JavaScript, for browsers and Node), ".py"
+        (Python without any package), ".c" or ".h" (a header of C99), ".sql" (a query) or ".onnx".
+    """
+    from spkm.persistence import export as export_to
+
+    export_to(self, path)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from spkm.persistence._container import ModelFileError
+    from spkm.persistence._export import export
     from spkm.persistence._files import fingerprint, save
     from spkm.persistence._load import describe, load
     from spkm.persistence._objects import register
@@ -20,6 +21,7 @@ __all__ = [
     "ModelFileError",
     "NumpyModel",
     "describe",
+    "export",
     "fingerprint",
     "load",
     "plain_model",
@@ -31,6 +33,7 @@ _WHERE = {
     "ModelFileError": "_container",
     "NumpyModel": "_runtime",
     "describe": "_load",
+    "export": "_export",
     "fingerprint": "_files",
     "load": "_load",
     "plain_model": "_plain",

@@ -163,8 +163,8 @@ def _folded(tree: dict[str, Any], metric: Any) -> dict[str, Any]:
         inside = {part: _folded(tree[part], metric) for part in kernels}
         return {"name": name, **inside, **{number: float(tree[number]) for number in numbers}}
     whole = metric * float(tree.get("gamma", 1.0))
-    numbers = {k: int(tree[k]) if k == "degree" else float(tree[k]) for k in LEAVES[name]}
-    return {"name": name, "metric": whole if np.ndim(whole) else float(whole), **numbers}
+    own = {k: int(tree[k]) if k == "degree" else float(tree[k]) for k in LEAVES[name]}
+    return {"name": name, "metric": whole if np.ndim(whole) else float(whole), **own}
 
 
 def _label(value: Any) -> Any:
