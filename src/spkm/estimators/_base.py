@@ -65,6 +65,8 @@ class ReadsModel:
 
     save = _shipping.save
     export = _shipping.export
+    compiled = _shipping.compiled
+    monitor = _shipping.monitor
 
     def _scores(self, X: Any) -> np.ndarray:
         """Return the scores of the model for every sample, (n, m)."""

@@ -17,7 +17,8 @@ def save(self: Any, path: Any, *, data: Any = None, metrics: Any = None) -> None
     path : str or path
         Where to; by custom its name ends with ".spkm".
     data : array, DataFrame or sparse matrix, default=None
-        The samples of the fit: a fingerprint of them and the dtypes of their columns go into the file, not they.
+        The samples of the fit: a fingerprint of them, the dtypes of their columns and a summary for ``monitor`` go into
+        the file, not they.
     metrics : dict of str to numbers or strings, default=None
         What else the file should tell: scores on held-out samples, say.
     """
@@ -38,3 +39,42 @@ def export(self: Any, path: Any) -> None:
     from spkm.persistence import export as export_to
 
     export_to(self, path)
+
+
+def compiled(self: Any, method: str = "predict") -> Any:
+    """Return the model as a function of one sample, for services: quick, immutable, without checks.
+
+    Parameters
+    ----------
+    method : {"predict", "predict_proba", "decision_function", "similarities", "contributions"}, default="predict"
+        What the function returns.
+
+    Returns
+    -------
+    function : CompiledModel
+        ``function(sample)``, a sequence of finite numbers, returns a number, a label or an array. Threads may share it.
+    """
+    from spkm.persistence import compiled as compile_for
+
+    return compile_for(self, method)
+
+
+def monitor(self: Any, X: Any, reference: Any = None) -> Any:
+    """Compare new samples with those of the fit, as the model sees them.
+
+    Parameters
+    ----------
+    X : array-like, DataFrame or CSR of shape (n_samples, n_features)
+        New samples.
+    reference : samples or dict, default=None
+        The samples of the fit, or their :func:`spkm.persistence.summarize`. None is what ``save(path, data=samples)``
+        left in the file that the estimator was loaded from.
+
+    Returns
+    -------
+    drift : Drift
+        Shares of samples that are unlike all that was seen, or out of range.
+    """
+    from spkm.persistence import monitor as monitor_with
+
+    return monitor_with(self, X, reference)

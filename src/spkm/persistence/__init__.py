@@ -7,10 +7,12 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from spkm.persistence._compiled import CompiledModel
     from spkm.persistence._container import ModelFileError
-    from spkm.persistence._export import export
+    from spkm.persistence._export import compiled, export
     from spkm.persistence._files import fingerprint, save
     from spkm.persistence._load import describe, load
+    from spkm.persistence._monitor import Drift, monitor, summarize
     from spkm.persistence._objects import register
     from spkm.persistence._plain import plain_model
     from spkm.persistence._runtime import NumpyModel
@@ -18,27 +20,37 @@ if TYPE_CHECKING:
 
 __all__ = [
     "TRUSTED_TYPES",
+    "CompiledModel",
+    "Drift",
     "ModelFileError",
     "NumpyModel",
+    "compiled",
     "describe",
     "export",
     "fingerprint",
     "load",
+    "monitor",
     "plain_model",
     "register",
     "save",
+    "summarize",
 ]
 _WHERE = {
     "TRUSTED_TYPES": "_trusted",
+    "CompiledModel": "_compiled",
+    "Drift": "_monitor",
     "ModelFileError": "_container",
     "NumpyModel": "_runtime",
+    "compiled": "_export",
     "describe": "_load",
     "export": "_export",
     "fingerprint": "_files",
     "load": "_load",
+    "monitor": "_monitor",
     "plain_model": "_plain",
     "register": "_objects",
     "save": "_files",
+    "summarize": "_monitor",
 }
 
 if not TYPE_CHECKING:

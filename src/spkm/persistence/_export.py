@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from spkm.persistence._compiled import CompiledModel
 from spkm.persistence._container import write_bytes
 from spkm.persistence._plain import jsonable, plain_model
 
@@ -73,6 +74,24 @@ def plain_of(estimator: Any) -> dict[str, Any]:
         own = [(side, range(t.width) if t.names is None else t.names) for side, t in sides]
         names = [f"{side} {name}" for side, inside in own for name in inside]
     return plain_model(estimator.model_, names)
+
+
+def compiled(estimator: Any, method: str = "predict") -> CompiledModel:
+    """Return a fitted model as a function of one sample; see :class:`CompiledModel`.
+
+    Parameters
+    ----------
+    estimator : fitted SPKM estimator
+        A classifier or a regressor.
+    method : {"predict", "predict_proba", "decision_function", "similarities", "contributions"}, default="predict"
+        What the function returns.
+
+    Returns
+    -------
+    function : CompiledModel
+        The function.
+    """
+    return CompiledModel(plain_of(estimator), method)
 
 
 def json_text(plain: dict[str, Any]) -> str:

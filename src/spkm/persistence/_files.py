@@ -6,6 +6,7 @@ import hashlib
 import re
 import sys
 import warnings
+from copy import copy
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from spkm.estimators._base import PRIVATE, model_attributes, publish
 from spkm.estimators._pair_tables import Entities
 from spkm.persistence._container import need, packed, write_bytes
 from spkm.persistence._load import FILE_SCHEMA
+from spkm.persistence._monitor import summarize
 from spkm.persistence._objects import READERS, growth, read_model, same, write_model, write_object
 from spkm.persistence._plain import plain_model
 from spkm.persistence._values import Reader, Unsavable, Writer
@@ -45,7 +47,8 @@ def save(estimator: Any, path: Any, *, data: Any = None, metrics: Any = None) ->
     path : str or path
         Where to; by custom its name ends with ".spkm".
     data : array, DataFrame or sparse matrix, default=None
-        The samples of the fit: a fingerprint of them and the dtypes of their columns go into the file, not they.
+        The samples of the fit: a fingerprint of them, the dtypes of their columns and a summary for ``monitor`` go into
+        the file, not they.
     metrics : dict of str to numbers or strings, default=None
         What else the file should tell: scores on held-out samples, say. :func:`describe` reads it.
 
@@ -66,6 +69,9 @@ def to_bytes(estimator: Any, *, data: Any = None, metrics: Any = None) -> bytes:
     """Return what :func:`save` writes."""
     check_is_fitted(estimator)
     writer = Writer(_special)
+    if data is not None and hasattr(estimator, "monitor"):
+        estimator = copy(estimator)
+        estimator.training_summary_ = summarize(estimator, data)
     names = getattr(estimator, "feature_names_in_", None)
     found = {name: getattr(estimator, name) for name in ("n_iter_", "objective_") if hasattr(estimator, name)}
     try:
