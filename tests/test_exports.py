@@ -9,18 +9,17 @@ import sys
 import numpy as np
 import pytest
 
-from spkm import SPKMNystroem
+from spkm import SPKMNystroem, losses
 from spkm.persistence import export
 from spkm.persistence._export import writer_of
 from spkm.persistence._plain import plain_model
 from tests.fitted_cases import fitted, samples
-from tests.plain_cases import all_models, assert_agrees, expected, mixed_rows
+from tests.plain_cases import all_models, assert_agrees, ensemble, expected, mixed_rows, near
 from tests.small_data import two_classes
 
 MODELS = all_models()
 ROWS = mixed_rows()
 GCC = shutil.which("gcc") or shutil.which("cc")
-PAIRS = [name for name in MODELS if name.startswith("one against one")]
 
 
 def content(name, suffix, names=None):
@@ -140,7 +139,9 @@ def answers_of(columns, name):
         return np.array([columns[f"{prefix}_{k}"] for k in range(n)]).T
 
     found = {"scores": stacked("spkm_score", count)}
-    if hasattr(model, "members"):  # a label that is constant has a score, too
+    if "spkm_pair_score_0" in columns:
+        found["scores"] = stacked("spkm_pair_score", len(model.members))
+    elif hasattr(model, "members"):  # a label that is constant has a score, too
         found["scores"] = found["scores"][:, model.target.learned]
     keys = [key for key in columns if key.startswith("spkm_similarity")]
     found["similarities"] = np.array([columns[key] for key in keys]).T
@@ -165,7 +166,7 @@ def sqlite_of(names, rows):
 NAMES = ["a", "b c", 'd"e', "f'g", "h;i", "j"]
 
 
-@pytest.mark.parametrize("name", sorted(set(MODELS) - set(PAIRS)))
+@pytest.mark.parametrize("name", sorted(MODELS))
 def test_sql_agrees_in_sqlite(name):
     connection = sqlite_of(NAMES, ROWS)
     cursor = connection.execute(content(name, ".sql", NAMES))
@@ -173,7 +174,7 @@ def test_sql_agrees_in_sqlite(name):
     assert_agrees(MODELS[name], ROWS, answers_of(columns, name), 1e-12)
 
 
-@pytest.mark.parametrize("name", sorted(set(MODELS) - set(PAIRS)))
+@pytest.mark.parametrize("name", sorted(MODELS))
 def test_sql_agrees_in_duckdb(name):
     duckdb = pytest.importorskip("duckdb", reason="duckdb is not installed")
     connection = duckdb.connect()
@@ -188,7 +189,7 @@ def test_sql_agrees_in_duckdb(name):
 # ONNX
 
 
-@pytest.mark.parametrize("name", sorted(set(MODELS) - set(PAIRS)))
+@pytest.mark.parametrize("name", sorted(MODELS))
 def test_onnx_agrees(name):
     pytest.importorskip("onnx", reason="onnx is not installed")
     runtime = pytest.importorskip("onnxruntime", reason="onnxruntime is not installed")
@@ -198,6 +199,9 @@ def test_onnx_agrees(name):
     model = MODELS[name]
     answers = {"similarities": found["similarities"], "contributions": found["contributions"]}
     answers["scores"] = found["score"][:, model.target.learned] if hasattr(model, "members") else found["score"]
+    if "pair_score" in found:
+        answers["scores"] = found["pair_score"]
+        near(found["score"], expected(model, ROWS)["decision"], 1e-9)
     if "probability" in found:
         answers["probabilities"] = found["probability"]
     answers["predict"] = found["prediction"] if "prediction" in found else found["label"]
@@ -207,10 +211,10 @@ def test_onnx_agrees(name):
 # All of them
 
 
-@pytest.mark.parametrize("suffix", [".sql", ".onnx"])
-def test_what_a_format_cannot_express_is_refused(suffix):
-    with pytest.raises(ValueError, match=r"one against one.*Fit with"):
-        content(PAIRS[0], suffix)
+def test_models_too_large_for_a_database_are_refused():
+    many = ensemble(list(range(14)), losses.Log(), True)
+    with pytest.raises(ValueError, match="too large for SQL"):
+        writer_of(".sql")(plain_model(many))
 
 
 def test_onnx_says_what_to_install(monkeypatch):

@@ -1,7 +1,8 @@
 """An ONNX graph of standard operators, in double precision.
 
 Input ``X`` (n, n_features); outputs ``score``, ``similarities`` (n, R), ``contributions`` (n, R, m) and ``prediction``
-of a regression, or ``label`` and, where the model has them, ``probability`` of classes and labels.
+of a regression, or ``label`` and, where the model has them, ``probability`` of classes and labels. The ``score`` of one
+against one are its votes; ``pair_score`` has those of the pairs, which contributions add up to.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from spkm.persistence._coupling import class_probabilities, votes_of
 from spkm.persistence._export import joint_weights, with_constants
 
 OPSET = 13  # the oldest that knows all of it: squeeze, unsqueeze and sums with axes as inputs
@@ -18,11 +20,6 @@ IR_VERSION = 8
 
 def content(plain: dict[str, Any]) -> bytes:
     """Return the bytes of the graph of a plain model."""
-    if plain["combine"] == "pairs":
-        raise ValueError(
-            "ONNX has no standard operator that solves a linear system, as the probabilities of one against one need. "
-            "Fit with multi_class='ovr' or 'joint', or export to another format."
-        )
     try:
         import onnx
     except ImportError as error:
@@ -36,6 +33,9 @@ def content(plain: dict[str, Any]) -> bytes:
     graph.output("contributions", graph.node("Mul", each, graph.constant(weights)), onnx.TensorProto.DOUBLE, 3)
     whole, start = with_constants(plain, weights, intercept)
     F = graph.node("Add", graph.node("MatMul", K, graph.constant(whole)), graph.constant(start))
+    if plain["combine"] == "pairs":
+        graph.output("pair_score", F, onnx.TensorProto.DOUBLE, 2)
+        F = _pairs(graph, plain, F)
     graph.output("score", F, onnx.TensorProto.DOUBLE, 2)
     _answers(graph, plain, F)
     return graph.bytes(plain)
@@ -165,6 +165,30 @@ def _profile(graph: _Graph, kernel: Any, s: str) -> str:
     return graph.node("Mul", polynomial, graph.node("Exp", graph.node("Neg", root)))
 
 
+class _Columns:
+    """Arithmetic with columns of the graph, for :mod:`spkm.persistence._coupling`."""
+
+    def __init__(self, graph: _Graph) -> None:
+        self.graph = graph
+
+    def number(self, value: float) -> str:
+        return self.graph.constant(np.array([[value]]))
+
+    def apply(self, operation: str, a: str, b: str) -> str:
+        return self.graph.node(operation.capitalize(), a, b)
+
+
+def _pairs(graph: _Graph, plain: dict[str, Any], F: str) -> str:
+    """Return the votes of one against one from the scores of its pairs; probabilities become an output."""
+    do, n = _Columns(graph), len(plain["classes"])
+    P = graph.node("Sigmoid", graph.node("Mul", F, graph.constant(plain["steepness"])))
+    shares = [graph.node("Gather", P, graph.constant(np.array([k])), axis=1) for k in range(n * (n - 1) // 2)]
+    p = class_probabilities(shares, n, do)
+    if plain["probabilities"] is not None:
+        graph.output("probability", graph.node("Concat", *p, axis=1), graph.onnx.TensorProto.DOUBLE, 2)
+    return graph.node("Concat", *votes_of(shares, p, do), axis=1)
+
+
 def _answers(graph: _Graph, plain: dict[str, Any], F: str) -> None:
     proto, kind = graph.onnx.TensorProto, plain["probabilities"]
     if plain["task"] == "regression":
@@ -176,7 +200,7 @@ def _answers(graph: _Graph, plain: dict[str, Any], F: str) -> None:
         graph.output("probability", graph.node("Sigmoid", both), proto.DOUBLE, 2)
     elif kind == "softmax":
         graph.output("probability", graph.node("Softmax", F, axis=1), proto.DOUBLE, 2)
-    elif kind is not None:
+    elif kind in ("each", "normalized"):
         shares = graph.node("Sigmoid", F)
         if kind == "normalized":
             shares = graph.node("Max", shares, graph.constant(np.finfo(float).tiny))

@@ -11,20 +11,18 @@ from typing import Any
 
 import numpy as np
 
+from spkm.persistence._coupling import class_probabilities, votes_of
 from spkm.persistence._export import feature_names, joint_weights, with_constants
 
 TABLE = "samples"
 PREFIX = "spkm_"
+MOST_COLUMNS = 2000  # of SQLite, as it is usually built
+ANSWERS = 10**6  # the last step
 LARGEST = 700.0  # of an exponent: exp(700) is still a number
 
 
 def content(plain: dict[str, Any]) -> str:
     """Return the query of a plain model."""
-    if plain["combine"] == "pairs":
-        raise ValueError(
-            "SQL has no expression for one against one, whose probabilities solve a linear system. Fit with "
-            "multi_class='ovr' or 'joint', or export to another format."
-        )
     names = feature_names(plain)
     for name in names:
         if "\0" in name or name.lower().startswith(PREFIX) or not _is_unicode(name):
@@ -34,11 +32,19 @@ def content(plain: dict[str, Any]) -> str:
     for k, member in enumerate(plain["members"]):
         ks.extend(_member(query, k, member, names))
     weights, intercept = with_constants(plain, *joint_weights(plain))
-    scores = []
+    scores, in_pairs = [], plain["combine"] == "pairs"
     for m, b in enumerate(intercept):
         parts = [f"{number(c)} * {value}" for c, value in zip(weights[:, m], ks, strict=True) if c != 0]
-        scores.append(query.add(f"score_{m}", 4, added([*parts, number(b)])))
+        scores.append(query.add(f"pair_score_{m}" if in_pairs else f"score_{m}", 4, added([*parts, number(b)])))
+    if in_pairs:
+        scores = _pairs(query, plain, scores)
     _answers(query, plain, scores)
+    count = len(names) + sum(map(len, query.steps.values()))
+    if count > MOST_COLUMNS:
+        raise ValueError(
+            f"The model is too large for SQL: its query needs {count} columns, and databases have {MOST_COLUMNS}. Fit it "
+            "with fewer features (selection='strict'), basis vectors or classes, or export to another format."
+        )
     return query.text()
 
 
@@ -65,7 +71,10 @@ class _Query:
         for step in steps:
             columns = ",\n".join(f"    {expression} AS {name}" for name, expression in self.steps[step])
             own = identifier(f"{PREFIX}step_{step}")
-            lines.append(f"{own} AS (\n  SELECT *,\n{columns}\n  FROM {source}\n)" + ("," if step != steps[-1] else ""))
+            lines.append(
+                f"{own} AS MATERIALIZED (\n  SELECT *,\n{columns}\n  FROM {source}\n)"
+                + ("," if step != steps[-1] else "")
+            )
             source = own
         return "\n".join(lines) + f"\nSELECT * FROM {source};\n"
 
@@ -148,38 +157,70 @@ def _profile(kernel: Any, s: str) -> str:
     return f"((1e0 + sqrt({q}){more}) * exp(-sqrt({q})))"
 
 
+class _Columns:
+    """Arithmetic with columns of the query, for :mod:`spkm.persistence._coupling`: each stands after what it needs."""
+
+    def __init__(self, query: _Query, step: int) -> None:
+        self.query = query
+        self.first = step
+        self.step_of: dict[str, int] = {}
+
+    def number(self, value: float) -> str:
+        return number(value)
+
+    def apply(self, operation: str, a: str, b: str) -> str:
+        step = 1 + max(self.step_of.get(a, self.first), self.step_of.get(b, self.first))
+        sign = {"add": "+", "sub": "-", "mul": "*", "div": "/", "min": "<", "max": ">"}[operation]
+        text = f"CASE WHEN {a} {sign} {b} THEN {a} ELSE {b} END" if operation in ("min", "max") else f"{a} {sign} {b}"
+        name = self.query.add(f"t_{len(self.step_of)}", step, text)
+        self.step_of[name] = step
+        return name
+
+
+def _pairs(query: _Query, plain: dict[str, Any], scores: list[str]) -> list[str]:
+    """Return the votes of one against one from the scores of its pairs, and add its probabilities."""
+    factor = number(plain["steepness"])
+    shares = [query.add(f"share_{k}", 5, _logistic(f"{factor} * {score}")) for k, score in enumerate(scores)]
+    do = _Columns(query, 5)
+    p = class_probabilities(shares, len(plain["classes"]), do)
+    if plain["probabilities"] is not None:
+        for k, value in enumerate(p):
+            query.add(f"probability_{k}", ANSWERS, value)
+    return [query.add(f"score_{k}", ANSWERS - 1, vote) for k, vote in enumerate(votes_of(shares, p, do))]
+
+
 def _answers(query: _Query, plain: dict[str, Any], scores: list[str]) -> None:
     kind = plain["probabilities"]
     if plain["task"] == "regression":
         for m, score in enumerate(scores):
             value = f"exp(CASE WHEN {score} > 30e0 THEN 30e0 ELSE {score} END)" if plain["link"] == "exp" else score
-            query.add(f"prediction_{m}" if plain["two_dimensional"] else "prediction", 6, value)
+            query.add(f"prediction_{m}" if plain["two_dimensional"] else "prediction", ANSWERS, value)
         return
     if kind == "logistic":
-        query.add("probability_0", 6, _logistic(f"-{scores[0]}"))
-        query.add("probability_1", 6, _logistic(scores[0]))
+        query.add("probability_0", ANSWERS, _logistic(f"-{scores[0]}"))
+        query.add("probability_1", ANSWERS, _logistic(scores[0]))
     elif kind == "softmax":
         for k, score in enumerate(scores):
             shares = [_exponential(f"{other} - {score}") for other in scores]
-            query.add(f"probability_{k}", 6, f"1e0 / ({added(shares)})")
-    elif kind is not None:
+            query.add(f"probability_{k}", ANSWERS, f"1e0 / ({added(shares)})")
+    elif kind in ("each", "normalized"):
         shares = [query.add(f"share_{k}", 5, _logistic(score)) for k, score in enumerate(scores)]
         total = f"({added(shares)})"
         for k, share in enumerate(shares):
-            query.add(f"probability_{k}", 6, share if kind == "each" else f"{share} / {total}")
+            query.add(f"probability_{k}", ANSWERS, share if kind == "each" else f"{share} / {total}")
     if plain["task"] == "labels":
         for k, score in enumerate(scores):
-            query.add(f"prediction_{k}", 6, f"CASE WHEN {score} > 0e0 THEN 1 ELSE 0 END")
+            query.add(f"prediction_{k}", ANSWERS, f"CASE WHEN {score} > 0e0 THEN 1 ELSE 0 END")
         return
     labels = [literal(label) for label in plain["classes"]]
     if not plain["two_dimensional"]:
-        query.add("prediction", 6, f"CASE WHEN {scores[0]} > 0e0 THEN {labels[1]} ELSE {labels[0]} END")
+        query.add("prediction", ANSWERS, f"CASE WHEN {scores[0]} > 0e0 THEN {labels[1]} ELSE {labels[0]} END")
         return
     cases = []
     for k, score in enumerate(scores[:-1]):
         largest = " AND ".join(f"{score} >= {other}" for other in scores if other != score)
         cases.append(f"WHEN {largest} THEN {labels[k]}")
-    query.add("prediction", 6, f"CASE {' '.join(cases)} ELSE {labels[-1]} END")
+    query.add("prediction", ANSWERS, f"CASE {' '.join(cases)} ELSE {labels[-1]} END")
 
 
 def added(parts: list[str]) -> str:
