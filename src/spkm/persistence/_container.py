@@ -14,7 +14,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import tempfile
+import secrets
 from math import prod
 from pathlib import Path
 from typing import Any
@@ -132,20 +132,14 @@ def read_bytes(path: Any) -> bytes:
 def write_bytes(path: Any, whole: bytes) -> None:
     """Write a file at once: whoever reads it sees the old one or the new one, whatever happens in between."""
     path = Path(path)
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
+    name = path.with_name(f".{path.name}.{secrets.token_hex(8)}.part")
+    handle = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666)
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(whole)
             file.flush()
             os.fsync(file.fileno())
-        os.chmod(name, 0o666 & ~_umask())  # mkstemp lets nobody else read
         os.replace(name, path)
     except BaseException:
         os.unlink(name)
         raise
-
-
-def _umask() -> int:
-    mask = os.umask(0o077)
-    os.umask(mask)
-    return mask

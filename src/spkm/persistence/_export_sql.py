@@ -42,8 +42,8 @@ def content(plain: dict[str, Any]) -> str:
     count = len(names) + sum(map(len, query.steps.values()))
     if count > MOST_COLUMNS:
         raise ValueError(
-            f"The model is too large for SQL: its query needs {count} columns, and databases have {MOST_COLUMNS}. Fit it "
-            "with fewer features (selection='strict'), basis vectors or classes, or export to another format."
+            f"The model is too large for SQL: its query needs {count} columns, and databases have {MOST_COLUMNS}. Fit "
+            "it with fewer features (selection='strict'), basis vectors or classes, or export to another format."
         )
     return query.text()
 
