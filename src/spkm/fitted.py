@@ -418,6 +418,11 @@ class ModelEnsemble:
         """The basis vectors of all members, (n_basis, n_features)."""
         return np.concatenate([member.basis_vectors for member in self.members])
 
+    @property
+    def vector_rows(self) -> np.ndarray:
+        """Which rows of basis and weights are basis vectors, and not coefficients of a linear part."""
+        return np.concatenate([member.vector_rows for member in self.members])
+
     def features_read(self) -> np.ndarray:
         """Return the columns of the user's table that can change a score."""
         return np.unique(np.concatenate([member.features_read() for member in self.members]))

@@ -20,6 +20,7 @@ class Linear(DotKernel):
         Factor on the product; "auto" is one over the number of columns.
     """
 
+    formula = "linear"
     is_linear = True
 
     def __init__(self, gamma: Any = "auto") -> None:
@@ -48,6 +49,7 @@ class Polynomial(DotKernel):
         As in :class:`Linear`.
     """
 
+    formula = "polynomial"
     numbers = {"degree": COUNT, "coef0": Number()}
 
     def __init__(self, degree: int = 3, coef0: float = 1.0, gamma: Any = "auto") -> None:
@@ -81,6 +83,7 @@ class NormalizedPolynomial(PerColumn, InvariantKernel):
         Factor on all three products, as in :class:`Linear`.
     """
 
+    formula = "normalized_polynomial"
     claims = {**Kernel.claims, "largest_diagonal": (("vjp", "value"), no_largest_diagonal)}
     numbers = {"degree": COUNT, "coef0": POSITIVE}  # with 0 a sample of zeros has no direction
 
@@ -114,6 +117,7 @@ class Tanimoto(InvariantKernel):
     array([[0.3333]])
     """
 
+    formula = "tanimoto"
     claims = {**Kernel.claims, "largest_diagonal": (("vjp", "value", "_union"), no_largest_diagonal)}
     nonnegative = True
 
