@@ -35,6 +35,7 @@ if TYPE_CHECKING:
         SPKMRegressor,
         SPKMRegressorCV,
         SPKMSelector,
+        TableEncoder,
         sparsity_path,
         stability_selection,
     )
@@ -50,6 +51,7 @@ __all__ = [
     "SPKMRegressor",
     "SPKMRegressorCV",
     "SPKMSelector",
+    "TableEncoder",
     "Term",
     "View",
     "sparsity_path",
