@@ -69,7 +69,7 @@ class View:
 class Term:
     """``n_basis`` vectors whose kernel is the product of the kernels of the views."""
 
-    n_basis: int
+    n_basis: Any
     views: tuple[View, ...]
 
     @property

@@ -49,7 +49,11 @@ class ReadsModel:
     """An estimator whose predictions come from ``model_``, for samples of one table."""
 
     n_jobs: Any
+    selection: Any
+    basis_penalty: Any
+    multi_class: Any
     model_: Any
+    estimators_: list[Any]
     n_features_in_: int
     feature_names_in_: np.ndarray
     selected_features_: np.ndarray

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import sparse
@@ -55,7 +55,7 @@ class Request:
     Parameters
     ----------
     params : Mapping
-        The parameters of the estimator, and :data:`ABSENT` for those it does not have.
+        The parameters of the estimator, and :data:`ABSENT` for those it does not have; they are attributes, too.
     task : {"classification", "regression"}
         Whether targets are classes or labels, or real numbers.
     terms : tuple of Term
@@ -74,6 +74,10 @@ class Request:
     loss: Loss
     basis_penalties: list[Penalty]
     of_pairs: bool = False
+
+    if TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any: ...
 
     def __post_init__(self) -> None:
         own = {"terms", "loss"}

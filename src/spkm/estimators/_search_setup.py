@@ -102,7 +102,7 @@ def candidate_for(request: Request, n_outputs: int) -> Candidate:
     n_first = 20 if loss.target == "real" else 10 * (n_outputs // 2 + 1)
     counts = [min(n_first, most) if automatic else term.n_basis for term in terms]
     sizes = (*(size for size in SIZES if size < most), most) if automatic else ()
-    if has_path(kernel) and isinstance(kernel.gamma, str):  # type: ignore[attr-defined]
+    if has_path(kernel) and isinstance(kernel.gamma, str):
         kernel = kernel.with_gamma(1.0)  # not one over the columns: few are left at the end
         terms = (replace(terms[0], views=(replace(terms[0].views[0], kernel=kernel),)),)
     linear = kernel is not None and kernel.is_linear
@@ -144,7 +144,7 @@ def dealt_folds(Y: np.ndarray, loss: Loss, rng: np.random.Generator) -> list[tup
     return [(np.flatnonzero(fold != k), np.flatnonzero(fold == k)) for k in range(n_folds)]
 
 
-def importances(model: Submodel, source: Source) -> np.ndarray:
+def importances(model: Submodel, source: ArraySource) -> np.ndarray:
     """Return by how much the mean training loss rises when a column leaves the kernel, all else as it is, (d,)."""
     result = np.zeros(source.n_features)
     inside = FeatureGroups(len(model.columns))
