@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import os
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from spkm.cli._command import MODEL_FILE, CommandError
-from spkm.cli._output import replacing
+from spkm.cli._output import notes, replacing
+
+ENCODER = "table_encoder"  # where a model file keeps the encoder
 
 
 def persistence() -> Any:
@@ -24,11 +27,15 @@ def persistence() -> Any:
         ) from None
 
 
-def write_model(model: Any, path: str) -> None:
-    """Write a fitted estimator, or a pipeline of a TableEncoder and one, to a file."""
+def write_model(pipeline: Any, path: str) -> None:
+    """Write a fitted pipeline of a TableEncoder and an estimator to a file.
+
+    The file is that of the estimator; the encoder stands beside it, as JSON among what a file tells of its model.
+    """
     save = persistence().save
-    with replacing(path) as temporary:
-        save(model, temporary)
+    text = json.dumps(encoder_of(pipeline).to_plain())
+    with replacing(path) as temporary, notes():
+        save(estimator_of(pipeline), temporary, metrics={ENCODER: text})
 
 
 def read_model(path: str) -> Any:
@@ -38,6 +45,9 @@ def read_model(path: str) -> Any:
         raise CommandError(f"there is no model file {path!r}.", exit_code=MODEL_FILE)
     try:
         model = module.load(path)
+        text = (module.describe(path).get("metrics") or {}).get(ENCODER)
+        if text is not None:
+            model = _pipeline(json.loads(text), model)
     except (MemoryError, KeyboardInterrupt):
         raise
     except Exception as error:  # whatever a damaged file leads to
@@ -45,6 +55,17 @@ def read_model(path: str) -> Any:
     if not hasattr(estimator_of(model), "model_"):
         raise CommandError(f"{path} holds no fitted model of one table.", exit_code=MODEL_FILE)
     return model
+
+
+def _pipeline(plain: dict[str, Any], estimator: Any) -> Any:
+    from sklearn.pipeline import Pipeline
+
+    from spkm.estimators import TableEncoder
+
+    encoder = TableEncoder.from_plain(plain)
+    if not encoder.is_sparse_:
+        encoder.set_output(transform="pandas")
+    return Pipeline([("encoder", encoder), ("model", estimator)])
 
 
 def estimator_of(model: Any) -> Any:

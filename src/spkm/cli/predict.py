@@ -158,7 +158,8 @@ class _Parquet:
     """Writes frames one below the other as Parquet."""
 
     def __init__(self, path: Path) -> None:
-        self.path, self.file = path, None
+        self.path = path
+        self.file: Any = None
 
     def __call__(self, frame: Any) -> None:
         pa = needed("pyarrow")
