@@ -9,16 +9,18 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.linear_model import LogisticRegression, RidgeCV
+from sklearn.metrics import log_loss
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from spkm.cli._output import fit_progress, notes, say
 from spkm.cli._quality import Quality, quality_of_classes, quality_of_numbers
 from spkm.cli._reading import data_error
-from spkm.cli._samples import Samples
+from spkm.cli._samples import Samples, split
 from spkm.estimators import SPKMClassifier, SPKMRegressor, TableEncoder
 
 OURS = "spkm"  # the name of the model in tables
+INNER_SHARE, PERMUTATIONS = 0.25, 3  # of the samples to learn from that order columns; how often each is permuted
 
 
 def new_model(task: str, n_classes: int, seed: int, n_basis: int | None = None, **params: Any) -> Any:
@@ -69,10 +71,11 @@ def _dropped(encoder: TableEncoder) -> list[str]:
 
 
 def select_columns(samples: Samples, encoder: TableEncoder, Z: Any, model: Any, n_features: int) -> list[str]:
-    """Return at most ``n_features`` columns of the table that a strict selection keeps.
+    """Return at most ``n_features`` columns of the table, first by a strict selection, then by held-out samples.
 
-    The budget of a selection is in encoded columns: it is what the n widest columns of the table have. Where more than
-    n are left, those stay whose encoded columns the model would miss most.
+    The budget of a strict selection is in encoded columns: it is what the n widest columns of the table have. Where
+    more than n are left, half of those too many leave at a time, by how much worse a model does on held-out samples
+    when the column is permuted there.
     """
     groups = encoder.column_groups()
     widths = sorted((len(places) for places in groups.values()), reverse=True)
@@ -81,22 +84,48 @@ def select_columns(samples: Samples, encoder: TableEncoder, Z: Any, model: Any, 
     )
     with fit_progress("selection"):
         selection.fit(Z, samples.y)
-    kept = set(encoder.groups_[selection.selected_features_])
-    importance = {
-        name: float(selection.feature_importances_[places].sum())
-        for name, places in groups.items()
-        if encoder.groups_[places[0]] in kept
-    }
-    best = sorted(importance, key=lambda name: -importance[name])[:n_features]
-    chosen = [name for name in groups if name in best]
+        kept = set(encoder.groups_[selection.selected_features_])
+        chosen = [name for name, places in groups.items() if encoder.groups_[places[0]] in kept]
+        inner, outer = split(samples, INNER_SHARE, seed=0)
+        values = Z.to_numpy() if hasattr(Z, "to_numpy") else Z
+        while len(chosen) > n_features:
+            leaving = (len(chosen) - n_features + 1) // 2
+            worse = _losses_without(model, values, samples, inner, outer, {name: groups[name] for name in chosen})
+            order = sorted(chosen, key=lambda name: worse[name])
+            chosen = [name for name in chosen if name not in order[:leaving]]
     say(f"selected {len(chosen)} of {len(groups)} columns: {', '.join(chosen)}.")
     return chosen
+
+
+def _losses_without(
+    model: Any, Z: Any, samples: Samples, inner: np.ndarray, outer: np.ndarray, groups: dict[str, np.ndarray]
+) -> dict[str, float]:
+    """Return the held-out loss of a model of some columns when each of them is permuted among held-out samples."""
+    places = np.sort(np.concatenate(list(groups.values())))
+    fitted = clone(model).fit(Z[inner][:, places], samples.y[inner])
+    held_out, rng = Z[outer][:, places], np.random.default_rng(0)
+    orders = [rng.permutation(len(outer)) for _ in range(PERMUTATIONS)]
+    losses = {}
+    for name, columns in groups.items():
+        where, total = np.searchsorted(places, columns), 0.0
+        for order in orders:
+            mixed = held_out.tolil(copy=True) if sparse.issparse(held_out) else held_out.copy()
+            mixed[:, where] = held_out[order][:, where]
+            total += _loss(fitted, mixed.tocsr() if sparse.issparse(mixed) else mixed, samples.y[outer])
+        losses[name] = total / PERMUTATIONS
+    return losses
+
+
+def _loss(model: Any, Z: Any, y: np.ndarray) -> float:
+    if hasattr(model, "classes_"):
+        return float(log_loss(y, model.predict_proba(Z), labels=model.classes_))
+    return float(np.mean((model.predict(Z) - y) ** 2))
 
 
 def compared(pipeline: Pipeline, train: Samples, test: Samples, seed: int) -> Quality:
     """Return the quality of the model, of a linear one and of a constant on held-out samples."""
     encoder, model = pipeline.steps[0][1], pipeline.steps[-1][1]
-    Z, Z_test = encoder.transform(train.X), encoder.transform(test.X)
+    Z, Z_test = (encoder.transform(part.X[encoder.columns_]) for part in (train, test))
     models = {OURS: model, **baselines(train.task, Z, train.y)}
     return measured(models, Z_test, test, seed)
 

@@ -88,6 +88,14 @@ def is_classes(model: Any) -> bool:
     return hasattr(estimator_of(model), "classes_")
 
 
+def kernel_name(kernel: Any) -> str:
+    """Return what a kernel is called, without the numbers that were learned."""
+    if isinstance(kernel, dict):
+        return ", ".join(f"{name}: {kernel_name(one)}" for name, one in kernel.items())
+    inner = getattr(kernel, "kernel", None)
+    return type(kernel).__name__ if inner is None else f"{type(kernel).__name__}({kernel_name(inner)})"
+
+
 def facts(model: Any, path: str | None = None) -> dict[str, Any]:
     """Return what can be said about a model without data, as plain data."""
     estimator, encoder = estimator_of(model), encoder_of(model)
@@ -101,7 +109,7 @@ def facts(model: Any, path: str | None = None) -> dict[str, Any]:
         "estimator": type(estimator).__name__,
         "task": "classes" if is_classes(model) else "numbers",
         "classes": list(estimator.classes_) if is_classes(model) else None,
-        "kernel": repr(getattr(estimator, "kernel_", None)),
+        "kernel": kernel_name(getattr(estimator, "kernel_", None)),
         "n_basis": fitted.n_basis,
         "n_outputs": fitted.n_outputs,
         "n_features": fitted.n_features,

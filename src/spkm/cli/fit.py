@@ -105,7 +105,9 @@ def _write(options: argparse.Namespace, pipeline: Any, test: Any) -> dict[str, s
     if options.output is not None:
         write_model(pipeline, options.output)
         written["model"] = options.output
-    if options.report is not None and write_report(pipeline, options.report, test.X, test.y):
+    if options.report is not None and write_report(
+        pipeline, options.report, test.X[pipeline.steps[0][1].columns_], test.y
+    ):
         written["report"] = options.report
     return written
 

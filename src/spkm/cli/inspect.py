@@ -48,7 +48,7 @@ def lines_of(found: dict[str, Any]) -> list[str]:
     return [
         f"{found['file']}: {found['estimator']}, {found['bytes']:,} bytes",
         f"predicts {what}",
-        f"{found['n_basis']} basis vectors, kernel {found['kernel'][:200]}",
+        f"{found['n_basis']} basis vectors, kernel {found['kernel']}",
         f"reads {len(found['features_read'])} of {found['n_features']} features{columns}",
     ]
 
