@@ -64,7 +64,7 @@ def read_frame(path: str, kind: str | None = None) -> Any:
     """Return all samples of a file as a frame."""
     pd = needed("pandas")
     chunks = list(read_chunks(path, kind, size=None))
-    if not chunks:
+    if sum(map(len, chunks)) == 0:
         raise data_error(f"{_called(path)} holds no samples.")
     return chunks[0] if len(chunks) == 1 else pd.concat(chunks, ignore_index=True)
 
@@ -167,8 +167,7 @@ def _csv(path: str, size: int | None, columns: list[str] | None, as_text: tuple[
         options = {
             "names": names,
             "header": None,
-            "index_col": False,
-            "usecols": wanted,
+            "index_col": False,  # and no usecols: with these, cells that are too many would be lost without a word
             "sep": separator,
             "na_values": MISSING,
             "skipinitialspace": True,

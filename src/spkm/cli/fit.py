@@ -42,8 +42,7 @@ def run(options: argparse.Namespace) -> int:
     started = time.perf_counter()
     _check(options)
     # Heavy modules are imported once it is clear that they are needed.
-    from spkm.cli._fitting import compared, fit_pipeline
-    from spkm.cli._models import facts, persistence
+    from spkm.cli._models import persistence
     from spkm.cli._reading import read_frame
     from spkm.cli._samples import samples_of, split
 
@@ -53,32 +52,44 @@ def run(options: argparse.Namespace) -> int:
     samples = samples_of(
         frame, options.target, [*options.id, *options.drop], options.group, options.task, options.drop_missing_target
     )
+    from spkm.cli._fitting import compared, fit_pipeline  # brings scikit-learn, which bad files need not wait for
+
     train_rows, test_rows = split(samples, options.test_size, options.seed)
     train, test = samples.at(train_rows), samples.at(test_rows)
     pipeline, told = fit_pipeline(train, options.categorical, options.features, options.vectors, options.seed)
     for note in told["encoder_notes"]:
         say(f"note: {note}")
     quality = compared(pipeline, train, test, options.seed)
-    model = pipeline.steps[-1][1]
+    left_out = [*options.id, *options.drop, *([options.group] if options.group else [])]
     result: dict[str, Any] = {
         "command": options.command_line,
         "data": {"file": options.data, "samples": len(frame), "columns": [str(name) for name in frame.columns]},
         "target": options.target,
         "task": samples.task,
         "why_this_task": samples.why,
-        "columns_left_out": [*options.id, *options.drop, *([options.group] if options.group else [])],
+        "columns_left_out": left_out,
         **told,
         "split": {"train": len(train.y), "test": len(test.y), "seed": options.seed, "by": options.group},
-        "features": list(pipeline.steps[0][1].get_feature_names_out()),
         "quality": quality.plain(),
-        "model": facts(pipeline),
-        "parameters": {name: repr(value) for name, value in model.get_params().items()},
-        "versions": _versions(),
+        **_about(pipeline),
+        "written": _write(options, pipeline, test),
+        "seconds": time.perf_counter() - started,
     }
-    result["written"] = _write(options, pipeline, test)
-    result["seconds"] = time.perf_counter() - started
     _tell(options, result, quality)
     return STOPPED if told["interrupted"] else 0
+
+
+def _about(pipeline: Any) -> dict[str, Any]:
+    """Return what is to be told of the fitted model itself."""
+    from spkm.cli._models import estimator_of, facts
+
+    parameters = estimator_of(pipeline).get_params()
+    return {
+        "features": list(pipeline.steps[0][1].get_feature_names_out()),
+        "model": facts(pipeline),
+        "parameters": {name: repr(value) for name, value in parameters.items()},
+        "versions": _versions(),
+    }
 
 
 def _check(options: argparse.Namespace) -> None:
@@ -90,10 +101,13 @@ def _check(options: argparse.Namespace) -> None:
             raise CommandError(f"--{name} must be at least 1; got {value}.")
     if options.seed < 0:
         raise CommandError(f"--seed must be at least 0; got {options.seed}.")
+    taken = {options.data} - {STDIO}
     for option in ("output", "report", "json"):
-        check_can_write(f"--{option}", getattr(options, option))
-        if option != "json" and getattr(options, option) == STDIO:
-            raise CommandError(f"--{option} must be a file; got '-'.")
+        path = getattr(options, option)
+        check_can_write(f"--{option}", path)
+        if path in taken or (option != "json" and path == STDIO):
+            raise CommandError(f"--{option} must be a file of its own; got {path!r}.")
+        taken |= {path} - {None}
 
 
 def _write(options: argparse.Namespace, pipeline: Any, test: Any) -> dict[str, str]:
@@ -105,9 +119,8 @@ def _write(options: argparse.Namespace, pipeline: Any, test: Any) -> dict[str, s
     if options.output is not None:
         write_model(pipeline, options.output)
         written["model"] = options.output
-    if options.report is not None and write_report(
-        pipeline, options.report, test.X[pipeline.steps[0][1].columns_], test.y
-    ):
+    columns = pipeline.steps[0][1].columns_
+    if options.report is not None and write_report(pipeline, options.report, test.X[columns], test.y):
         written["report"] = options.report
     return written
 
