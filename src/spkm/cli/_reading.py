@@ -15,8 +15,6 @@ from importlib import import_module
 from pathlib import Path
 from typing import IO, Any
 
-import numpy as np
-
 from spkm.cli._command import DATA, CommandError
 from spkm.cli._output import STDIO
 
@@ -226,6 +224,8 @@ def _arrow(path: str, size: int | None, columns: list[str] | None, as_text: tupl
 
 
 def _npz(path: str, size: int | None, columns: list[str] | None, as_text: tuple[str, ...]) -> Iterator[Any]:
+    import numpy as np
+
     pd = needed("pandas")
     with np.load(_bytes(path), allow_pickle=False) as archive:
         if "X" not in archive or archive["X"].ndim != 2:
