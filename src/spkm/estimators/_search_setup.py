@@ -129,7 +129,9 @@ def candidate_for(request: Request, n_outputs: int) -> Candidate:
     return Candidate(name, terms, build, factors, sizes)
 
 
-def dealt_folds(Y: np.ndarray, loss: Loss, rng: np.random.Generator) -> list[tuple[np.ndarray, np.ndarray]]:
+def dealt_folds(
+    Y: np.ndarray, loss: Loss, rng: np.random.Generator, n_folds: int | None = None
+) -> list[tuple[np.ndarray, np.ndarray]]:
     """Return rows to fit and to judge by: shuffled, and dealt class by class where targets are signs."""
     n = len(Y)
     if n < 2:
@@ -138,7 +140,7 @@ def dealt_folds(Y: np.ndarray, loss: Loss, rng: np.random.Generator) -> list[tup
     if loss.target == "signs" and np.all(np.abs(Y) == 1):
         code = sign_groups(Y)
         order = order[np.argsort(code[order], kind="stable")]
-    n_folds = min(FOLDS, n)
+    n_folds = min(n_folds or FOLDS, n)
     fold = np.empty(n, dtype=int)
     fold[order] = np.arange(n) % n_folds
     return [(np.flatnonzero(fold != k), np.flatnonzero(fold == k)) for k in range(n_folds)]
