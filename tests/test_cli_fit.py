@@ -11,7 +11,9 @@ from sklearn.metrics import accuracy_score, log_loss, mean_absolute_error, r2_sc
 from spkm.cli import main
 from spkm.cli._quality import quality_of_classes, quality_of_numbers
 from spkm.cli._samples import samples_of, split
+from spkm.objective import Objective
 from tests.cli_files import flowers, needs_model_files, read_json, spkm
+from tests.interrupting import interrupt_at
 
 pd = pytest.importorskip("pandas")
 pa = pytest.importorskip("pyarrow")
@@ -220,14 +222,19 @@ def test_differences_are_taken_on_the_same_resamples():
     assert quality.difference("a", "b", "MAE") == pytest.approx((-1, -1, -1))
 
 
-def test_ctrl_c_keeps_the_best_model_so_far(folder, tmp_path, monkeypatch, capsys):
-    from spkm.objective import Objective
-    from tests.interrupting import interrupt_at
-
-    interrupt_at(monkeypatch, Objective, "value_and_gradient", 8)
+def test_ctrl_c_keeps_the_best_model_so_far(folder, tmp_path, capsys):
     words = ["fit", str(folder / "flowers.csv"), "--target", "good", *QUICK, "--json", str(tmp_path / "r.json")]
-    assert main(words) == 130
+    with pytest.MonkeyPatch.context() as patch:
+        calls = interrupt_at(patch, Objective, "value_and_gradient", -1)  # never
+        assert main(words) == 0
+    with pytest.MonkeyPatch.context() as patch:
+        interrupt_at(patch, Objective, "value_and_gradient", len(calls) - 2)  # in the last descent
+        assert main(words) == 130
     assert read_json(tmp_path / "r.json")["interrupted"] and "best model so far" in capsys.readouterr().err
+    (tmp_path / "r.json").unlink()
+    with pytest.MonkeyPatch.context() as patch:
+        interrupt_at(patch, Objective, "value_and_gradient", 1)  # before there is anything to keep
+        assert main(words) == 130 or read_json(tmp_path / "r.json")["interrupted"]
 
 
 @needs_model_files

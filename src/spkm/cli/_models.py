@@ -97,9 +97,12 @@ def kernel_name(kernel: Any) -> str:
 
 
 def facts(model: Any, path: str | None = None) -> dict[str, Any]:
-    """Return what can be said about a model without data, as plain data."""
+    """Return what can be said about a model without data."""
+    from spkm.explain._table import basis_labels
+
     estimator, encoder = estimator_of(model), encoder_of(model)
     fitted = estimator.model_
+    labels = basis_labels(fitted)
     read = [int(j) for j in estimator.selected_features_]
     names = getattr(estimator, "feature_names_in_", None)
     columns = None if encoder is None else list(dict.fromkeys(encoder.feature_origin_[j].column for j in read))
@@ -110,11 +113,17 @@ def facts(model: Any, path: str | None = None) -> dict[str, Any]:
         "task": "classes" if is_classes(model) else "numbers",
         "classes": list(estimator.classes_) if is_classes(model) else None,
         "kernel": kernel_name(getattr(estimator, "kernel_", None)),
-        "n_basis": fitted.n_basis,
+        "n_basis": sum(label.startswith("u") for label in labels),
+        "linear_part": not all(label.startswith("u") for label in labels),
         "n_outputs": fitted.n_outputs,
         "n_features": fitted.n_features,
         "features_read": [str(names[j]) if names is not None else f"x{j}" for j in read],
         "columns_read": columns,
-        "weights": fitted.weights,
+        "weights": {label: weight for label, weight in zip(labels, fitted.weights, strict=True)},
         "intercept": fitted.intercept,
     }
+
+
+def vectors_of(found: dict[str, Any]) -> str:
+    """Return, from the facts, what a model is made of."""
+    return f"{found['n_basis']} basis vectors" + (" beside a linear part" if found["linear_part"] else "")

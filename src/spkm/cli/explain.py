@@ -54,6 +54,7 @@ def explained(model: Any, frame: Any, row: int, usual: Any, path: str) -> dict[s
 
     from spkm.cli._models import encoded, encoder_of, estimator_of, is_classes
     from spkm.cli.predict import features_of, predictions
+    from spkm.explain._table import basis_labels
 
     estimator = estimator_of(model)
     sample = frame.iloc[[row]]
@@ -72,14 +73,14 @@ def explained(model: Any, frame: Any, row: int, usual: Any, path: str) -> dict[s
     usual_parts = fitted.contributions(others).mean(axis=0)
     parts = fitted.contributions(rows)[0] - usual_parts
     score, base = fitted.scores(rows)[0], fitted.scores(others).mean(axis=0)
-    encoder = encoder_of(model)
+    encoder, labels = encoder_of(model), basis_labels(fitted)
     return {
         "prediction": prediction,
         "score": score[output],
         "usual_score": base[output],
         "contributions": {
-            f"u{r}": {"part": parts[r, output], "similarity": similarity}
-            for r, similarity in enumerate(fitted.similarities(rows)[0])
+            label: {"part": part, "similarity": similarity if label.startswith("u") else None}
+            for label, part, similarity in zip(labels, parts[:, output], fitted.similarities(rows)[0], strict=True)
         },
         "columns": _shapley(estimator, Z, background, encoder, output),
         "values": {str(name): value for name, value in sample.iloc[0].to_dict().items()},
@@ -92,11 +93,8 @@ def _values(Z: Any) -> Any:
 
 def _shapley(estimator: Any, Z: Any, background: Any, encoder: Any, output: int) -> dict[str, float] | None:
     """Return the exact Shapley value of every column of the table, or None where there is no way to them."""
-    try:
-        from spkm.explain import explain
-    except ModuleNotFoundError:
-        say("note: this version of spkm has no Shapley values (spkm.explain).")
-        return None
+    from spkm.explain import explain
+
     groups = None if encoder is None else encoder.column_groups()
     try:
         found = explain(estimator, Z, background, groups=groups)
@@ -117,7 +115,10 @@ def _show(result: dict[str, Any], top: int) -> None:
         print(table([["column", "value", "part"], *cells[:top]]))
         print(_rest(len(cells) - top, "columns"))
     ranked = sorted(result["contributions"].items(), key=lambda item: -abs(item[1]["part"]))
-    cells = [[name, f"{one['similarity']:.3f}", f"{one['part']:+.4f}"] for name, one in ranked]
+    cells = []
+    for name, one in ranked:
+        similarity = "" if one["similarity"] is None else f"{one['similarity']:.3f}"  # a linear part has none
+        cells.append([name, similarity, f"{one['part']:+.4f}"])
     print(table([["basis vector", "similarity", "part"], *cells[:top]]))
     print(_rest(len(cells) - top, "vectors"), end="")
 

@@ -130,11 +130,13 @@ def _tell(options: argparse.Namespace, result: dict[str, Any], quality: Any) -> 
         write_json(options.json, result)
     if options.json == STDIO:
         return
+    from spkm.cli._models import vectors_of
+
     print(f"Quality on {quality.n_samples:,} held-out samples, with 95 % intervals:")
     print(table(quality.rows()))
     model = result["model"]
     print(
-        f"The model has {model['n_basis']} basis vectors and reads {len(model['columns_read'])} columns of the table "
+        f"The model has {vectors_of(model)} and reads {len(model['columns_read'])} columns of the table "
         f"({len(model['features_read'])} features). It took {result['seconds']:.1f} s."
     )
     names = [*result["written"].values(), *([options.json] if options.json else [])]

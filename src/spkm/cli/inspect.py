@@ -35,20 +35,20 @@ def run(options: argparse.Namespace) -> int:
     if encoder is not None:
         rows = [[one["column"], one["kind"], one["detail"]] for one in found["inputs"]]
         print(table([["column", "kind", ""], *rows], right=False))
-    summary = _summary(estimator_of(model))
-    if summary:
-        print(f"\n{summary}")
+    print(f"\n{_summary(estimator_of(model))}")
     return 0
 
 
 def lines_of(found: dict[str, Any]) -> list[str]:
     """Return the facts about a model as lines."""
+    from spkm.cli._models import vectors_of
+
     what = f"classes {', '.join(map(str, found['classes']))}" if found["classes"] is not None else "numbers"
     columns = "" if found["columns_read"] is None else f" ({len(found['columns_read'])} columns of the table)"
     return [
         f"{found['file']}: {found['estimator']}, {found['bytes']:,} bytes",
         f"predicts {what}",
-        f"{found['n_basis']} basis vectors, kernel {found['kernel']}",
+        f"{vectors_of(found)}, kernel {found['kernel']}",
         f"reads {len(found['features_read'])} of {found['n_features']} features{columns}",
     ]
 
@@ -65,10 +65,8 @@ def _input(encoder: Any, place: int, name: str) -> dict[str, Any]:
 
 
 def _summary(estimator: Any) -> str:
-    """Return the summary of a model in words, where this version of spkm has one."""
-    try:
-        from spkm.explain import summary
-    except ImportError:
-        return ""
+    """Return the summary of a model in words."""
+    from spkm.explain import summary
+
     with notes():
         return summary(estimator)
