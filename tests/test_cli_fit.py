@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import accuracy_score, log_loss, mean_absolute_error, r2_score, roc_auc_score
 
+from spkm import SPKMClassifier
 from spkm.cli import main
 from spkm.cli._quality import quality_of_classes, quality_of_numbers
 from spkm.cli._samples import samples_of, split
@@ -155,7 +156,7 @@ def test_bad_files_end_with_a_message_and_nothing_written(name, content, words, 
         (["data.csv", "--target", "y", "--seed", "-1"], 2, "--seed"),
         (["data.csv", "--target", "y", "--json", "no/such/folder/out.json"], 2, "--json must be a file in a folder"),
         (["data.csv", "--target", "y", "--json", "data.csv"], 2, "--json must be a file of its own"),
-        (["data.csv", "--target", "y", "--report", "-"], 2, "--report must be a file"),
+        (["data.csv", "--target", "y", "--report", "page.txt"], 2, "--report must be a file whose name ends with"),
     ],
 )
 def test_bad_usage(words, code, says, capsys, monkeypatch, tmp_path):
@@ -245,12 +246,25 @@ def test_the_model_is_written_whole(folder, tmp_path, capsys):
 
 
 def test_a_missing_report_is_told(folder, tmp_path, capsys):
-    from spkm import SPKMClassifier
-
     words = ["fit", str(folder / "flowers.csv"), "--target", "good", *QUICK, "--report", str(tmp_path / "r.html")]
     assert main(words) == 0
     assert (tmp_path / "r.html").exists() == hasattr(SPKMClassifier, "report")
     assert ("has no report" in capsys.readouterr().err) != hasattr(SPKMClassifier, "report")
+
+
+def test_the_report_gets_what_it_needs(folder, tmp_path, monkeypatch, capsys):
+    asked = {}
+
+    def report(self, path, X, y, **options):
+        asked.update(rows=len(X), names=list(X.columns), y=len(y), **options)
+        path.write_text("page")
+
+    monkeypatch.setattr(SPKMClassifier, "report", report, raising=False)
+    words = ["fit", str(folder / "flowers.csv"), "--target", "good", *QUICK, "--title", "Flowers"]
+    assert main([*words, "--report", str(tmp_path / "r.html"), "--privacy", "aggregate"]) == 0
+    assert (tmp_path / "r.html").read_text() == "page"
+    assert asked["rows"] == asked["y"] == 24 and "soil = clay" in asked["names"]
+    assert asked["title"] == "Flowers" and asked["privacy"] == "aggregate" and len(asked["train"][1]) == 96
 
 
 def test_gz_that_is_none(tmp_path, capsys):

@@ -64,7 +64,7 @@ def test_bad_data_and_bad_models(verb, files, tmp_path, capsys):
     frame.drop(columns="soil").to_csv(tmp_path / "narrow.csv", index=False)
     frame.assign(water="wet").to_csv(tmp_path / "text.csv", index=False)
     (tmp_path / "bad.spkm").write_bytes(b"\x80\x04no model")
-    out = tmp_path / "out.csv"
+    out = tmp_path / ("out.html" if verb[0] == "report" else "out.csv")
     written = [] if verb[0] == "explain" else ["-o", str(out)]
     for model, data, code, says in [
         (files / "a.spkm", tmp_path / "narrow.csv", 3, "'soil'"),

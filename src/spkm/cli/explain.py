@@ -113,15 +113,15 @@ def _show(result: dict[str, Any], top: int) -> None:
         ranked = sorted(result["columns"].items(), key=lambda item: -abs(item[1]))
         cells = [[name, str(result["values"].get(name, "")), f"{part:+.4f}"] for name, part in ranked if part]
         print(table([["column", "value", "part"], *cells[:top]]))
-        print(_rest(len(cells) - top, "columns"))
+        print(_rest(len(cells) - top))
     ranked = sorted(result["contributions"].items(), key=lambda item: -abs(item[1]["part"]))
     cells = []
     for name, one in ranked:
         similarity = "" if one["similarity"] is None else f"{one['similarity']:.3f}"  # a linear part has none
         cells.append([name, similarity, f"{one['part']:+.4f}"])
     print(table([["basis vector", "similarity", "part"], *cells[:top]]))
-    print(_rest(len(cells) - top, "vectors"), end="")
+    print(_rest(len(cells) - top), end="")
 
 
-def _rest(count: int, what: str) -> str:
-    return f"and {count} more {what} (--top)\n" if count > 0 else ""
+def _rest(count: int) -> str:
+    return f"and {count} more (--top)\n" if count > 0 else ""

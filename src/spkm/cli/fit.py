@@ -9,6 +9,7 @@ from typing import Any
 from spkm.cli._command import STOPPED, CommandError, Subparsers
 from spkm.cli._output import STDIO, check_can_write, say, table, write_json
 from spkm.cli._reading import add_data_options
+from spkm.cli.report import add_report_options, check_report
 
 
 def add_parser(subparsers: Subparsers) -> None:
@@ -32,8 +33,9 @@ def add_parser(subparsers: Subparsers) -> None:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--drop-missing-target", action="store_true", help="leave samples without a target out")
     parser.add_argument("-o", "--output", metavar="FILE", help="the model")
-    parser.add_argument("--report", metavar="FILE", help="a page about the model, HTML")
+    parser.add_argument("--report", metavar="FILE", help="a page about the model: .html, .md or .json")
     parser.add_argument("--json", metavar="FILE", help="everything as JSON; - is stdout, instead of the table")
+    add_report_options(parser)
     add_data_options(parser)
 
 
@@ -72,7 +74,7 @@ def run(options: argparse.Namespace) -> int:
         "split": {"train": len(train.y), "test": len(test.y), "seed": options.seed, "by": options.group},
         "quality": quality.plain(),
         **_about(pipeline),
-        "written": _write(options, pipeline, test),
+        "written": _write(options, pipeline, train, test),
         "seconds": time.perf_counter() - started,
     }
     _tell(options, result, quality)
@@ -101,16 +103,17 @@ def _check(options: argparse.Namespace) -> None:
             raise CommandError(f"--{name} must be at least 1; got {value}.")
     if options.seed < 0:
         raise CommandError(f"--seed must be at least 0; got {options.seed}.")
+    check_report("--report", options.report)
     taken = {options.data} - {STDIO}
     for option in ("output", "report", "json"):
         path = getattr(options, option)
         check_can_write(f"--{option}", path)
-        if path in taken or (option != "json" and path == STDIO):
+        if path in taken or (option == "output" and path == STDIO):
             raise CommandError(f"--{option} must be a file of its own; got {path!r}.")
         taken |= {path} - {None}
 
 
-def _write(options: argparse.Namespace, pipeline: Any, test: Any) -> dict[str, str]:
+def _write(options: argparse.Namespace, pipeline: Any, train: Any, test: Any) -> dict[str, str]:
     """Write the model and the report, and return what was written."""
     from spkm.cli._models import write_model
     from spkm.cli.report import write_report
@@ -120,7 +123,9 @@ def _write(options: argparse.Namespace, pipeline: Any, test: Any) -> dict[str, s
         write_model(pipeline, options.output)
         written["model"] = options.output
     columns = pipeline.steps[0][1].columns_
-    if options.report is not None and write_report(pipeline, options.report, test.X[columns], test.y):
+    if options.report is not None and write_report(
+        pipeline, options, options.report, test.X[columns], test.y, (train.X[columns], train.y)
+    ):
         written["report"] = options.report
     return written
 
