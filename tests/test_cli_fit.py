@@ -271,3 +271,20 @@ def test_gz_that_is_none(tmp_path, capsys):
     (tmp_path / "a.csv.gz").write_bytes(gzip.compress(b"a,y\n" * 50)[:20])
     assert main(["fit", str(tmp_path / "a.csv.gz"), "--target", "y"]) == 3
     assert "cannot be read as CSV" in capsys.readouterr().err
+
+
+def test_many_levels_make_a_sparse_model(tmp_path, hasty, capsys):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({f"c{i}": rng.integers(0, 90, 1500).astype(str) for i in range(5)})
+    frame = frame.assign(x=rng.normal(size=1500))
+    frame["y"] = np.where(frame["x"] + (frame["c0"].str.len() > 1) > 0.5, "yes", "no")
+    frame.to_csv(tmp_path / "a.csv", index=False)
+    words = ["fit", str(tmp_path / "a.csv"), "--target", "y", "--vectors", "2", "--json", str(tmp_path / "r.json")]
+    for column in ("c0", "c1", "c2", "c3", "c4"):
+        words += ["--categorical", column]
+    for more in ([], ["--features", "1"]):
+        assert main([*words, *more]) == 0
+        result = read_json(tmp_path / "r.json")
+        assert result["quality"]["spkm"]["AUC"]["value"] > 0.7
+        assert result["features"][-1] == "x" and len(result["features"]) > 300 - 300 * bool(more)
+    assert result["model"]["columns_read"] == ["x"]

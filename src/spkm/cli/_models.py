@@ -104,7 +104,7 @@ def facts(model: Any, path: str | None = None) -> dict[str, Any]:
     fitted = estimator.model_
     labels = basis_labels(fitted)
     read = [int(j) for j in estimator.selected_features_]
-    names = getattr(estimator, "feature_names_in_", None)
+    names = getattr(estimator, "feature_names_in_", None) if encoder is None else encoder.get_feature_names_out()
     columns = None if encoder is None else list(dict.fromkeys(encoder.feature_origin_[j].column for j in read))
     return {
         "file": path,

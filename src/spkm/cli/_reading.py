@@ -58,10 +58,10 @@ def data_error(message: str) -> CommandError:
     return CommandError(message, exit_code=DATA)
 
 
-def read_frame(path: str, kind: str | None = None) -> Any:
-    """Return all samples of a file as a frame."""
+def read_frame(path: str, kind: str | None = None, as_text: tuple[str, ...] = ()) -> Any:
+    """Return all samples of a file as a frame; ``as_text`` as in :func:`read_chunks`."""
     pd = needed("pandas")
-    chunks = list(read_chunks(path, kind, size=None))
+    chunks = list(read_chunks(path, kind, size=None, as_text=as_text))
     if sum(map(len, chunks)) == 0:
         raise data_error(f"{_called(path)} holds no samples.")
     return chunks[0] if len(chunks) == 1 else pd.concat(chunks, ignore_index=True)

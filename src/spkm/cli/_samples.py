@@ -52,9 +52,9 @@ def samples_of(
     group: str | None = None,
     task: str = "auto",
     drop_missing_target: bool = False,
-    least: int = LEAST_ROWS,
+    to_learn: bool = True,
 ) -> Samples:
-    """Return the samples of a frame, or end with what is wrong with them."""
+    """Return the samples of a frame, or end with what is wrong with them; those to learn from must be enough for it."""
     names = [str(name) for name in frame.columns]
     for name in [target, *left_out, *([group] if group else [])]:
         if name not in names:
@@ -66,9 +66,14 @@ def samples_of(
             "leave such samples out by --drop-missing-target."
         )
     frame = frame[~absent]
+    least = LEAST_ROWS if to_learn else 1
     if len(frame) < least:
         raise data_error(f"at least {least} samples are needed; there are {len(frame)}.")
+    if to_learn:
+        _check_learnable(frame[target], target)
     y, task, why = _targets(frame[target], target, task)
+    if to_learn and task == "classes":
+        _check_classes(y, target)
     X = frame.drop(columns=list(dict.fromkeys([target, *left_out, *([group] if group else [])])))
     if X.shape[1] == 0:
         raise data_error("there is no column left to predict the target from.")
@@ -76,12 +81,28 @@ def samples_of(
     return Samples(X, y, task, why, groups)
 
 
+def _check_learnable(column: Any, target: str) -> None:
+    values = column.unique()
+    if len(values) < 2:
+        raise data_error(f"the target {target!r} is {values[0]!r} in all samples: there is nothing to learn.")
+
+
+def _check_classes(y: np.ndarray, target: str) -> None:
+    classes, counts = np.unique(y, return_counts=True)
+    if len(classes) > MOST_CLASSES:
+        raise data_error(f"the target {target!r} has {len(classes)} classes; at most {MOST_CLASSES} are possible.")
+    if counts.min() < 2:
+        alone = ", ".join(map(str, classes[counts < 2][:10]))
+        raise data_error(
+            f"the target {target!r} has classes with a single sample, which cannot be both learnt and checked: "
+            f"{alone}. Leave them out or merge them."
+        )
+
+
 def _targets(column: Any, target: str, task: str) -> tuple[np.ndarray, str, str]:
     """Return the targets, what they are, and why."""
     kind = getattr(column.dtype, "kind", "O")
     values = column.unique()
-    if len(values) < 2:
-        raise data_error(f"the target {target!r} is {values[0]!r} in all samples: there is nothing to learn.")
     numeric = kind in "iuf"
     whole = numeric and bool(np.all(np.asarray(values, dtype=float) % 1 == 0))
     if task == "auto":
@@ -97,15 +118,6 @@ def _targets(column: Any, target: str, task: str) -> tuple[np.ndarray, str, str]
             return column.to_numpy(dtype=np.float64), task, why
         except (TypeError, ValueError):
             raise data_error(f"--task numbers needs numbers in the target {target!r}; it holds text.") from None
-    if len(values) > MOST_CLASSES:
-        raise data_error(f"the target {target!r} has {len(values)} classes; at most {MOST_CLASSES} are possible.")
-    counts = column.value_counts()
-    if counts.min() < 2:
-        alone = [str(level) for level in counts.index[counts < 2]]
-        raise data_error(
-            f"the target {target!r} has classes with a single sample, which cannot be both learnt and checked: "
-            f"{', '.join(alone[:10])}. Leave them out or merge them."
-        )
     if whole:
         return column.to_numpy(dtype=np.int64), task, why
     if kind == "b":

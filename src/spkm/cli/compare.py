@@ -81,7 +81,7 @@ def _quality(models: dict[str, Any], options: argparse.Namespace) -> Any:
         raise CommandError("one model predicts classes and the other numbers: they have no measure in common.")
     frame = read_frame(options.data, options.format)
     task = "classes" if classes else "numbers"
-    samples = samples_of(frame, options.target, [], options.group, task, least=2)
+    samples = samples_of(frame, options.target, [], options.group, task, to_learn=False)
     with notes():
         seen = {name: encoded(model, features_of(model, samples.X, options.data)) for name, model in models.items()}
     estimators = {name: estimator_of(model) for name, model in models.items()}

@@ -50,7 +50,7 @@ def run(options: argparse.Namespace) -> int:
 
     if options.output is not None:
         persistence()  # before the work rather than after it
-    frame = read_frame(options.data, options.format)
+    frame = read_frame(options.data, options.format, as_text=tuple(options.categorical))
     samples = samples_of(
         frame, options.target, [*options.id, *options.drop], options.group, options.task, options.drop_missing_target
     )

@@ -36,7 +36,7 @@ def run(options: argparse.Namespace) -> int:
     model = read_model(options.model)
     frame = read_frame(options.data, options.format)
     task = "classes" if is_classes(model) else "numbers"
-    samples = samples_of(frame, options.target, [], task=task, least=2)
+    samples = samples_of(frame, options.target, [], task=task, to_learn=False)
     X = features_of(model, samples.X, options.data)
     if not write_report(model, options, options.output, X, samples.y):
         return FAILED
