@@ -8,7 +8,7 @@ It knows nothing of scikit-learn or of how it was fitted. With ``Z = model.scale
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any
 
@@ -119,6 +119,10 @@ class FittedModel:
         self.theta.setflags(write=False)
         self.features.setflags(write=False)
 
+    def __reduce__(self) -> Any:
+        # Made anew from its fields: pickle would give arrays back that can be written to.
+        return type(self), tuple(getattr(self, part.name) for part in fields(self))
+
     # What it is made of
 
     @property
@@ -151,7 +155,8 @@ class FittedModel:
             rows = slice(row, row + term.n_basis)
             views = []
             for view in term.views:
-                columns = np.arange(self.model.n_features) if view.columns is None else view.columns
+                columns = np.arange(self.model.n_features) if view.columns is None else np.array(view.columns)
+                columns.setflags(write=False)
                 kernel = _learned_kernel(view, params.log_metric[k])
                 views.append(FittedView(view.name, kernel, columns, params.basis[k]))
                 k += 1
@@ -314,6 +319,21 @@ class FittedModel:
             features=np.searchsorted(features, read),
             selected=self.selected or len(read) < self.n_features,
         )
+
+    def without_linear_part(self) -> FittedModel:
+        """Return the model of the basis vectors alone."""
+        kept = [term for term in self.model.terms if not term.is_linear_part]
+        if len(kept) == len(self.model.terms):
+            return self
+        model = PreimageModel(kept, self.model.n_features, self.model.n_outputs, self.model.fit_intercept)
+        theta, params = model.zeros()
+        old = self.model.unpack(self.theta)
+        for k in range(len(params.basis)):  # the linear part comes last
+            params.basis[k][...] = old.basis[k]
+            params.log_metric[k][...] = old.log_metric[k]
+        params.weights[...] = old.weights[self.vector_rows]
+        params.intercept[...] = old.intercept
+        return replace(self, model=model, theta=theta)
 
     def of_rkhs(self) -> FittedModel:
         """Return the model whose similarities are the kernels of the RKHS themselves, where they are 2k - 1."""

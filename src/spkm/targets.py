@@ -7,7 +7,7 @@ samples need no model: they are told by ``constant``, NaN for those that are lea
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -34,6 +34,15 @@ class Target:
     scale: np.ndarray
     #: Whether predictions and weights have a dimension for the outputs, though there may be one.
     two_dimensional: bool = False
+
+    def __post_init__(self) -> None:
+        for part in fields(self):
+            if isinstance(getattr(self, part.name), np.ndarray):
+                getattr(self, part.name).setflags(write=False)
+
+    def __reduce__(self) -> Any:
+        # Made anew from its fields: pickle would give arrays back that can be written to.
+        return type(self), tuple(getattr(self, part.name) for part in fields(self))
 
     @property
     def learned(self) -> np.ndarray:

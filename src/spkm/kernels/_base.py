@@ -188,7 +188,20 @@ class InvariantKernel(Kernel):
         return self.with_gamma(_number(self) * factor)
 
 
-class DotKernel(InvariantKernel):
+class PerColumn:
+    """gamma="auto": one over the number of columns, so that a product of standardised rows is of order one."""
+
+    gamma: Any
+
+    def resolved(self, X: Array, weight: np.ndarray) -> Kernel:
+        if not isinstance(self.gamma, str):
+            return self  # type: ignore[return-value]
+        if self.gamma != "auto":
+            raise ValueError(f"gamma must be a positive number or 'auto'; got {self.gamma!r}.")
+        return self.with_gamma(1.0 / max(X.shape[1], 1))  # type: ignore[attr-defined]
+
+
+class DotKernel(PerColumn, InvariantKernel):
     """A kernel of gamma * x.u alone: a subclass defines ``value(dot)`` and ``slope(dot, value)``."""
 
     claims = {**Kernel.claims, "largest_diagonal": (("vjp", "_invariants", "_value"), no_largest_diagonal)}
