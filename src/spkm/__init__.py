@@ -37,6 +37,7 @@ if TYPE_CHECKING:
         SPKMRegressor,
         SPKMRegressorCV,
         SPKMSelector,
+        TableEncoder,
         sparsity_path,
         stability_selection,
     )
@@ -53,6 +54,7 @@ __all__ = [
     "SPKMRegressor",
     "SPKMRegressorCV",
     "SPKMSelector",
+    "TableEncoder",
     "Term",
     "View",
     "load",
