@@ -10,8 +10,8 @@ from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
 from spkm._checks import n_threads
 from spkm.estimators import _shipping
+from spkm.estimators._domains import check_domain
 from spkm.estimators._fitting import Outcome
-from spkm.estimators._request import check_domain
 from spkm.estimators._tables import read_like
 from spkm.estimators._views import ViewUsage
 from spkm.fitted import FittedModel

@@ -10,6 +10,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils.multiclass import is_multilabel
 from sklearn.utils.validation import check_is_fitted
 
+from spkm.ensemble import ModelEnsemble
 from spkm.estimators._base import attributes_of, publish
 from spkm.estimators._callbacks import CallbackSupportMixin, Progress, with_callbacks
 from spkm.estimators._class_predictions import PredictsClasses
@@ -18,7 +19,6 @@ from spkm.estimators._fitting import Outcome, SearchSetup, fit_model, prepared, 
 from spkm.estimators._multiclass import fit_parts
 from spkm.estimators._request import Request
 from spkm.estimators._tables import Table, check_same_columns, read_table
-from spkm.fitted import ModelEnsemble
 
 
 class SPKMClassifier(PredictsClasses, ClassifierMixin, CallbackSupportMixin, BaseEstimator):

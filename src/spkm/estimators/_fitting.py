@@ -16,8 +16,9 @@ from sklearn.exceptions import ConvergenceWarning
 from spkm._checks import warn_user
 from spkm.estimators._adaptive import STRENGTHS, Path, choose_strength, last_solver, suits, with_strength
 from spkm.estimators._callbacks import Progress
+from spkm.estimators._domains import check_domain
 from spkm.estimators._interrupts import settle
-from spkm.estimators._request import Request, check_domain
+from spkm.estimators._request import Request
 from spkm.estimators._search_setup import candidate_for, dealt_folds, decided, importances, search_over, some_rows
 from spkm.estimators._tables import Table
 from spkm.estimators._views import view_usage

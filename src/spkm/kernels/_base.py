@@ -9,14 +9,13 @@ overwrite G.
 from __future__ import annotations
 
 from collections.abc import Callable
-from numbers import Real
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
 from spkm._parts import Part
-from spkm.kernels._bandwidth import gamma_from_rows
+from spkm.kernels._bandwidth import PerColumn, gamma_from_rows, number
 from spkm.kernels._forms import Forms, no_forms
 from spkm.kernels._pullbacks import columns_first, contract, to_parameters
 
@@ -174,7 +173,7 @@ class InvariantKernel(Kernel):
     def _invariants(
         self, X: Array, U: np.ndarray, metric: Any, xx: np.ndarray | None, dot_factor: float = 1.0
     ) -> tuple[Any, Any, Any]:
-        w = np.asarray(metric * _number(self), dtype=U.dtype)
+        w = np.asarray(metric * number(self), dtype=U.dtype)
         V = U * w
         dot = columns_first(X, dot_factor * V)
         if not self.uses_norms:
@@ -193,7 +192,7 @@ class InvariantKernel(Kernel):
             T = contract(G, d_uu, axis=0)
             S = contract(G, d_xx, axis=1) if learn_metric else None
             D = np.multiply(G, d_dot, out=G)
-            return to_parameters(X, U, metric, _number(self), D, S, T, xx_, learn_metric)
+            return to_parameters(X, U, metric, number(self), D, S, T, xx_, learn_metric)
 
         return K, pullback
 
@@ -201,26 +200,13 @@ class InvariantKernel(Kernel):
         return self.value(dot, xx, uu)
 
     def diagonal(self, X: Array) -> np.ndarray:
-        xx = squared_norms(X, _number(self))[:, None]
+        xx = squared_norms(X, number(self))[:, None]
         return np.asarray(self._value(xx.copy(), xx, xx)).ravel()
 
     def with_bandwidth(self, factor: Any) -> Kernel:
         if np.ndim(factor) or "gamma" not in self.get_params(deep=False):
             return super().with_bandwidth(factor)
-        return self.with_gamma(_number(self) * factor)
-
-
-class PerColumn:
-    """gamma="auto": one over the number of columns, so that a product of standardised rows is of order one."""
-
-    gamma: Any
-
-    def resolved(self, X: Array, weight: np.ndarray) -> Kernel:
-        if not isinstance(self.gamma, str):
-            return self  # type: ignore[return-value]
-        if self.gamma != "auto":
-            raise ValueError(f"gamma must be a positive number or 'auto'; got {self.gamma!r}.")
-        return self.with_gamma(1.0 / max(X.shape[1], 1))  # type: ignore[attr-defined]
+        return self.with_gamma(number(self) * factor)
 
 
 class DotKernel(PerColumn, InvariantKernel):
@@ -248,7 +234,7 @@ class DotKernel(PerColumn, InvariantKernel):
         if squared_radius == np.inf:
             return np.inf
         # k(x, x) never falls as x grows: k is a power series in x.u without negative coefficients (Schoenberg 1942).
-        return float(self.value(np.full((1, 1), _number(self) * squared_radius))[0, 0])
+        return float(self.value(np.full((1, 1), number(self) * squared_radius))[0, 0])
 
 
 class DistanceKernel(InvariantKernel):
@@ -281,7 +267,7 @@ class DistanceKernel(InvariantKernel):
             E = np.multiply(G, self.slope(s, K), out=G)
             T = np.ones(len(E), E.dtype) @ E
             S = E @ np.ones(E.shape[1], E.dtype) if learn_metric else None
-            return to_parameters(X, U, metric, _number(self), E, S, T, xx_, learn_metric, dot_factor=-2.0)
+            return to_parameters(X, U, metric, number(self), E, S, T, xx_, learn_metric, dot_factor=-2.0)
 
         return K, pullback
 
@@ -293,7 +279,7 @@ class DistanceKernel(InvariantKernel):
 
     def resolved(self, X: Array, weight: np.ndarray) -> Kernel:
         if not isinstance(self.gamma, str):
-            _number(self)
+            number(self)
             return self
         if self.gamma not in ("mean", "median"):
             raise ValueError(f"gamma must be a positive number, 'mean' or 'median'; got {self.gamma!r}.")
@@ -398,17 +384,3 @@ class Rescaled(WrappedKernel):
     def forms(self) -> Forms | None:
         forms = self.kernel.forms()
         return None if forms is None else tuple(form.rescaled(self.factor) for form in forms)
-
-
-def _number(kernel: Any) -> float:
-    gamma = kernel.gamma
-    if type(gamma) is float and 0 < gamma < np.inf:  # as nearly always, and asked for in every pass
-        return gamma
-    if isinstance(gamma, str):
-        raise ValueError(
-            f"gamma={gamma!r} of {type(kernel).__name__} is chosen from data when a model is fitted; "
-            "give a number to evaluate the kernel by itself."
-        )
-    if not isinstance(gamma, Real) or not 0 < float(gamma) < np.inf:
-        raise ValueError(f"gamma must be a positive number; got {gamma!r}.")
-    return float(gamma)

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from spkm._parts import COUNT, POSITIVE, Number
-from spkm.kernels._base import DotKernel, InvariantKernel, Kernel, PerColumn, _number, no_largest_diagonal
+from spkm.kernels._bandwidth import PerColumn, number
+from spkm.kernels._base import DotKernel, InvariantKernel, Kernel, no_largest_diagonal
 from spkm.kernels._forms import DotForm, Forms
 
 
@@ -33,7 +34,7 @@ class Linear(DotKernel):
         return 1.0
 
     def forms(self) -> Forms:
-        return (DotForm(np.array([0.0, 1.0]), _number(self)),)
+        return (DotForm(np.array([0.0, 1.0]), number(self)),)
 
 
 class Polynomial(DotKernel):
@@ -67,7 +68,7 @@ class Polynomial(DotKernel):
         coefficients = np.array([1.0])
         for _ in range(self.degree):
             coefficients = np.convolve(coefficients, [self.coef0, 1.0])
-        return (DotForm(coefficients, _number(self)),)
+        return (DotForm(coefficients, number(self)),)
 
 
 class NormalizedPolynomial(PerColumn, InvariantKernel):
