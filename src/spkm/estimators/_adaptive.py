@@ -2,14 +2,15 @@
 
 Strengths form a path. Three folds fit the model at the middle of it, then at weaker strengths while the held-out loss
 falls, each from where the one before ended, and at stronger ones only if weaker ones do not help. The model of all
-samples goes the same way. A path that began at its strong end would let relevances run away while the weights are
+samples goes the same way. At the middle, one bandwidth for each feature competes with one for all: few samples of many
+features want the latter. A path that began at its strong end would let relevances run away while the weights are
 small (measured).
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -34,10 +35,18 @@ def suits(n_rows: int, n_features: int, n_basis: int) -> bool:
     return min(n_rows, FOLD_ROWS) * n_features * n_basis <= MOST_WORK and n_rows >= 2 * FOLDS
 
 
+class Strength(NamedTuple):
+    """What folds chose: a problem, the place of its strength, and the best theta so far if Ctrl-C ended the choice."""
+
+    problem: Problem
+    place: int
+    stopped: np.ndarray | None = None
+
+
 def choose_strength(
-    request: Request, problem: Problem, source: ArraySource, rng: np.random.Generator
-) -> tuple[int, np.ndarray | None]:
-    """Return the place of the strength whose held-out loss is lowest.
+    request: Request, problems: list[Problem], source: ArraySource, rng: np.random.Generator
+) -> Strength:
+    """Return the problem and the strength whose held-out loss is lowest; problems are compared at the first strength.
 
     If Ctrl-C ends the choice and some fold has been fitted, its theta comes as well: the best model so far.
     """
@@ -45,47 +54,66 @@ def choose_strength(
     splits = dealt_folds(some.Y, request.loss, rng, FOLDS)
     folds = [(some.subset(train), some.subset(test)) for train, test in splits]
     n = source.total_weight
-    thetas: dict[int, list[np.ndarray]] = {}
-    losses: dict[int, float] = {}
-    latest: list[np.ndarray] = []
+    thetas: dict[tuple[int, int], list[np.ndarray]] = {}
+    losses: dict[tuple[int, int], float] = {}
+    latest: list[tuple[int, np.ndarray]] = []
 
-    def judged(place: int, before: int | None) -> float:
+    def judged(which: int, place: int, before: int | None) -> float:
         found, total = [], 0.0
         for k, (train, test) in enumerate(folds):
-            objective = with_strength(problem, STRENGTHS[place] / n).objective(train)
+            objective = with_strength(problems[which], STRENGTHS[place] / n).objective(train)
             if before is None:
                 start = resolve_start("auto", objective.model, None)
                 theta = objective.inside(first_theta(objective, start, "ridge", rng))
             else:
-                theta = thetas[before][k]
+                theta = thetas[which, before][k]
             result = _descended(objective, theta, FIRST_ITERATIONS if before is None else NEXT_ITERATIONS)
             theta = result.theta
-            latest[:] = [theta]
+            latest[:] = [(which, theta)]
             if result.by_signal:
                 raise KeyboardInterrupt
             found.append(theta)
             share = test.total_weight / some.total_weight
             total += share * objective.loss.value(objective.on(test).totals(theta))
-        thetas[place], losses[place] = found, total
+        thetas[which, place], losses[which, place] = found, total
         return total
+
+    def lowest() -> tuple[int, int]:
+        return min(losses, key=losses.__getitem__)
 
     first = STRENGTHS.index(FIRST_STRENGTH)
     try:
-        judged(first, None)
+        for which in range(len(problems)):
+            judged(which, first, None)
+        which, _ = lowest()
         for step in (1, -1):
             place = first
             while 0 <= place + step < len(STRENGTHS):
                 place += step
-                if not judged(place, place - step) < losses[place - step]:
+                if not judged(which, place, place - step) < losses[which, place - step]:
                     break
-            if min(losses, key=losses.__getitem__) > first:
+            if lowest()[1] > first:
                 break  # weaker is better: stronger need not be looked at
     except KeyboardInterrupt:
         if not latest:
             raise
-        best = min(losses, key=losses.__getitem__) if losses else first
-        return best, thetas[best][0] if losses else latest[0]
-    return min(losses, key=losses.__getitem__), None
+        if not losses:
+            return Strength(problems[latest[0][0]], first, latest[0][1])
+        which, place = lowest()
+        return Strength(problems[which], place, thetas[which, place][0])
+    which, place = lowest()
+    return Strength(problems[which], place)
+
+
+def with_one_bandwidth(problem: Problem) -> Problem:
+    """Return the problem with one bandwidth for all features where it learns one for each."""
+    terms = tuple(
+        replace(
+            term, views=tuple(replace(v, metric="scale" if v.metric == "relevances" else v.metric) for v in term.views)
+        )
+        for term in problem.terms
+    )
+    return replace(problem, terms=terms)
 
 
 def with_strength(problem: Problem, strength: float) -> Problem:

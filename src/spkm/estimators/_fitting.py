@@ -14,7 +14,15 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from spkm._checks import warn_user
-from spkm.estimators._adaptive import STRENGTHS, Path, choose_strength, last_solver, suits, with_strength
+from spkm.estimators._adaptive import (
+    STRENGTHS,
+    Path,
+    choose_strength,
+    last_solver,
+    suits,
+    with_one_bandwidth,
+    with_strength,
+)
 from spkm.estimators._callbacks import Progress
 from spkm.estimators._domains import check_domain
 from spkm.estimators._interrupts import settle
@@ -175,9 +183,11 @@ def _led(
     if not request.is_adaptive:
         return _Lead(problem, None, None, None)
     rng = request.rng()
-    place, stopped = choose_strength(request, problem, source, rng)
-    chosen = with_strength(problem, STRENGTHS[place] / source.total_weight)
-    return _Lead(chosen, STRENGTHS[place], Path(problem, place, source, rng), stopped)
+    # With a few samples for each feature, one bandwidth for all of them overfits less.
+    rivals = [problem, with_one_bandwidth(problem)] if request.learn_bandwidth == "auto" else [problem]
+    chosen, place, stopped = choose_strength(request, rivals, source, rng)
+    settled = with_strength(chosen, STRENGTHS[place] / source.total_weight)
+    return _Lead(settled, STRENGTHS[place], Path(chosen, place, source, rng), stopped)
 
 
 def fit_constant(request: Request, samples: Samples) -> Outcome:
