@@ -52,7 +52,7 @@ def _mutated(count: int) -> Iterator[Row]:
             refused += 1
         except Exception:  # whatever else it is, it is what is counted here
             crashes += 1
-        most = max(most, (tracemalloc.get_traced_memory()[1] - before) / len(changed))
+        most = max(most, (tracemalloc.get_traced_memory()[1] - before) / max(len(changed), 1))
     tracemalloc.stop()
     yield Row("files, half damaged, half forged with a true checksum", count, form="{:d}")
     yield Row("refused with ModelFileError", refused, form="{:d}")
