@@ -136,6 +136,14 @@ def test_a_plain_form_of_another_model_is_refused():
     refused("one against one", change, "plain form is that of another model")
 
 
+def test_numbers_that_overflow_are_refused():
+    def change(document, arrays):
+        arrays["huge"] = np.array([1e4])
+        document["estimator"]["model"]["rest"]["members"][0]["log_metrics"][0] = {"$": "array", "name": "huge"}
+
+    refused("two classes", change, "not a valid model file")
+
+
 def test_an_untouched_file_that_is_sealed_anew_is_the_model():
     loaded = from_bytes(resealed("three classes", lambda d, _: None))
     X = samples("three classes")
