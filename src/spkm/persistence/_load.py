@@ -46,6 +46,17 @@ def load(path: Any, runtime: str | None = None) -> Any:
     ------
     ModelFileError
         If the file is damaged, of an unknown version or none of ours; it is a ValueError.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from spkm import SPKMRegressor
+    >>> model = SPKMRegressor(n_basis=2, random_state=0).fit([[0.0], [1.0], [2.0], [3.0]], [0.0, 1.0, 4.0, 9.0])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     model.save(f"{folder}/model.spkm")
+    ...     again, light = load(f"{folder}/model.spkm"), load(f"{folder}/model.spkm", runtime="numpy")
+    >>> bool(again.predict([[1.5]]) == model.predict([[1.5]])), light.task, light.n_features
+    (True, 'regression', 1)
     """
     if runtime not in RUNTIMES:
         raise ValueError(f"runtime must be None or 'numpy'; got {runtime!r}.")
