@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from spkm import kernels, losses
+from spkm.ensemble import ModelEnsemble
 from spkm.estimators._multiclass import decision, probabilities
-from spkm.fitted import FittedModel, ModelEnsemble
+from spkm.fitted import FittedModel
 from spkm.model import PreimageModel, Term, View
 from spkm.sources import Scaling
 from spkm.targets import Classes, Labels, Real

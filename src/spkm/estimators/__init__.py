@@ -8,6 +8,7 @@ from spkm.estimators._pairwise import PairwiseSPKMClassifier, PairwiseSPKMRegres
 from spkm.estimators._regressor import SPKMRegressor
 from spkm.estimators._selector import SPKMSelector
 from spkm.estimators._stability import SparsityPath, StabilitySelection, sparsity_path, stability_selection
+from spkm.estimators._table_encoder import TableEncoder
 
 __all__ = [
     "PairKFold",
@@ -21,6 +22,7 @@ __all__ = [
     "SPKMSelector",
     "SparsityPath",
     "StabilitySelection",
+    "TableEncoder",
     "sparsity_path",
     "stability_selection",
 ]

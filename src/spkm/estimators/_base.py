@@ -10,8 +10,8 @@ from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
 from spkm._checks import n_threads
 from spkm.estimators import _shipping
+from spkm.estimators._domains import check_domain
 from spkm.estimators._fitting import Outcome
-from spkm.estimators._request import check_domain
 from spkm.estimators._tables import read_like
 from spkm.estimators._views import ViewUsage
 from spkm.fitted import FittedModel
@@ -29,13 +29,17 @@ def publish(estimator: Any, attributes: dict[str, Any]) -> Any:
 
 def model_attributes(model: Any, dtype: Any) -> dict[str, Any]:
     """Return the fitted attributes that tell no more than a model does, in the precision of the samples."""
-    known = {"basis_vectors_": model.basis_vectors.astype(dtype), "selected_features_": model.features_read()}
+    rows = model.vector_rows
+    known = {"basis_vectors_": model.basis_vectors[rows].astype(dtype), "selected_features_": model.features_read()}
     if hasattr(model, "members"):  # the others are those of each member by itself
         return known
     if model.n_outputs:
         flat = not model.target.two_dimensional
-        known["dual_coef_"] = (model.weights[:, 0] if flat else model.weights).astype(dtype)
+        weights, linear = model.weights[rows], model.linear_coef()
+        known["dual_coef_"] = (weights[:, 0] if flat else weights).astype(dtype)
         known["intercept_"] = dtype.type(model.intercept[0]) if flat else model.intercept.astype(dtype)
+        if linear is not None:
+            known["linear_coef_"] = (linear[:, 0] if flat else linear).astype(dtype)
     return {**known, "kernel_": model.kernel, "relevances_": model.relevances().astype(dtype)}
 
 
@@ -55,7 +59,11 @@ class ReadsModel:
     """An estimator whose predictions come from ``model_``, for samples of one table."""
 
     n_jobs: Any
+    selection: Any
+    basis_penalty: Any
+    multi_class: Any
     model_: Any
+    estimators_: list[Any]
     n_features_in_: int
     feature_names_in_: np.ndarray
     selected_features_: np.ndarray

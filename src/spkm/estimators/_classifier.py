@@ -7,87 +7,18 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import is_multilabel
 from sklearn.utils.validation import check_is_fitted
 
-from spkm.estimators._base import ReadsModel, attributes_of, publish
+from spkm.ensemble import ModelEnsemble
+from spkm.estimators._base import attributes_of, publish
 from spkm.estimators._callbacks import CallbackSupportMixin, Progress, with_callbacks
+from spkm.estimators._class_predictions import PredictsClasses
 from spkm.estimators._class_targets import encode_classes
 from spkm.estimators._fitting import Outcome, SearchSetup, fit_model, prepared, search_for
-from spkm.estimators._multiclass import decision, fit_parts, log_probabilities, probabilities
+from spkm.estimators._multiclass import fit_parts
 from spkm.estimators._request import Request
 from spkm.estimators._tables import Table, check_same_columns, read_table
-from spkm.fitted import ModelEnsemble
-
-
-def has_probabilities(estimator: Any) -> bool:
-    """Whether the loss of a classifier gives probabilities."""
-    if hasattr(estimator, "model_"):
-        return hasattr(estimator.model_.loss, "probabilities")
-    loss = estimator.loss
-    return (isinstance(loss, str) and loss in ("auto", "log")) or hasattr(loss, "probabilities")
-
-
-class PredictsClasses(ReadsModel):
-    """Predictions of classes or labels, from the scores of ``model_``."""
-
-    multi_class: Any = "joint"
-
-    def decision_function(self, X: Any) -> np.ndarray:
-        """Return the scores f(x).
-
-        Parameters
-        ----------
-        X : array-like, DataFrame or CSR of shape (n_samples, n_features)
-            Rows.
-
-        Returns
-        -------
-        scores : ndarray of shape (n_samples,), (n_samples, n_classes) or (n_samples, n_labels)
-            One score for two classes, positive for ``classes_[1]``; else one for each class. With ``multi_class="ovo"``
-            these are votes, at most ``n_classes - 1``: the probability of the class in each of its pairs, times that
-            of the pair. Losses without probabilities give 1 / (1 + exp(-6 f)) in their place. Of an indicator matrix
-            one for each label, positive if it is there.
-        """
-        check_is_fitted(self)
-        scores = decision(self.model_, self._scores(X))
-        return scores if self.model_.target.two_dimensional else scores[:, 0]
-
-    def predict(self, X: Any) -> np.ndarray:
-        """Return the most likely label of every sample of ``X``, or a matrix that indicates its labels."""
-        check_is_fitted(self)
-        return self.model_.target.decode(decision(self.model_, self._scores(X)))
-
-    @available_if(has_probabilities)
-    def predict_proba(self, X: Any) -> np.ndarray:
-        """Return the probability of every class, or label; only where the loss gives them ("log").
-
-        Parameters
-        ----------
-        X : array-like, DataFrame or CSR of shape (n_samples, n_features)
-            Rows.
-
-        Returns
-        -------
-        probabilities : ndarray of shape (n_samples, n_classes) or (n_samples, n_labels)
-            Those of classes sum to one. With ``multi_class="ovr"`` they are those of the binary problems over their
-            sum; with "ovo" those that agree best with the pairs (Wu, Lin and Weng 2004, second method), of which the
-            largest need not be the class with most votes where a row is in doubt.
-        """
-        check_is_fitted(self)
-        return probabilities(self.model_, self._scores(X))
-
-    @available_if(has_probabilities)
-    def predict_log_proba(self, X: Any) -> np.ndarray:
-        """Return the logarithm of :meth:`predict_proba`, finite also where a probability rounds to zero."""
-        check_is_fitted(self)
-        return log_probabilities(self.model_, self._scores(X))
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_label = self.multi_class != "ovo"
-        return tags
 
 
 class SPKMClassifier(PredictsClasses, ClassifierMixin, CallbackSupportMixin, BaseEstimator):
@@ -98,9 +29,9 @@ class SPKMClassifier(PredictsClasses, ClassifierMixin, CallbackSupportMixin, Bas
 
     Parameters
     ----------
-    n_basis : int or "auto", default=10
-        Number of basis vectors, shared by all classes. "auto" adds vectors while held-out rows gain by it, then prunes
-        them by an l1 penalty on the weights.
+    n_basis : int, "auto" or None, default=None
+        Number of basis vectors, shared by all classes; None is 10, or 4 for each class if that is more. "auto" adds
+        vectors while held-out samples gain by it, then prunes them by an l1 penalty on the weights.
     kernel : str, Kernel or dict, default="rbf"
         The kernel; with ``views`` it may be a dict, one for each of them by name. So may ``n_basis``,
         ``basis_penalty`` and ``learn_bandwidth``.
@@ -121,7 +52,8 @@ class SPKMClassifier(PredictsClasses, ClassifierMixin, CallbackSupportMixin, Bas
     basis_penalty : str, Penalty, list or None, default=None
         Penalty on the basis vectors, on the scale of the model.
     weight_penalty : str, Penalty, list or None, default="auto"
-        Penalty on the weights; "auto" is the RKHS norm of f, with a strength that needs no tuning.
+        Penalty on the weights; "auto" is a ridge whose strength three folds of the samples choose, along a path of warm
+        starts, and for views, dot-product kernels and searches the RKHS norm of f with a fixed strength.
     selection : {None, "strict"}, default=None
         "strict" finds the columns that the model needs, by held-out rows, and makes a model of those alone: no other
         column has any influence on a prediction.
@@ -133,8 +65,14 @@ class SPKMClassifier(PredictsClasses, ClassifierMixin, CallbackSupportMixin, Bas
     max_basis : int, default=None
         Most basis vectors with ``n_basis="auto"``; None is 50.
     learn_bandwidth : {"auto", True, False, "columns"}, default="auto"
-        Whether to learn the kernel's bandwidth with the basis; "auto" does for kernels of a distance, "columns" learns
-        one for each column.
+        Whether to learn the kernel's bandwidth with the basis; "columns" learns one for each feature, and so does
+        "auto" for a single stationary kernel; "auto" learns one for all features in views and searches.
+    linear_part : {"auto", True, False}, default="auto"
+        Whether the model has a linear part beside the basis vectors, f(x) = b + w.x + sum_r c_r k(x, u_r): a linear
+        score, and a few kinds of exception. "auto" does where the strength of the penalty is chosen by folds.
+    basis_bounds : {"data", None}, default="data"
+        "data" keeps basis vectors of stationary kernels, and of fingerprints, inside the range of the training samples,
+        feature by feature; None leaves them free. Vectors of dot-product kernels are directions, without a place.
     fit_intercept : bool, default=True
         Whether to learn b.
     scale : {True, False, "common"}, default=True
@@ -179,6 +117,11 @@ class SPKMClassifier(PredictsClasses, ClassifierMixin, CallbackSupportMixin, Bas
         Their weights c.
     intercept_ : float or ndarray of shape (n_classes,)
         The intercept b.
+    linear_coef_ : ndarray of shape (n_features_in_,) or (n_features_in_, n_classes)
+        With a linear part: the change of the score for a change of each feature by one unit.
+    cancellation_ : float
+        By how much contributions of basis vectors cancel on the training samples: the median of
+        sum_r |c_r (k_r - mean k_r)| over |f - mean f|. 1 is not at all; above 10 the parts cannot be read one by one.
     kernel_ : Kernel or dict
         The kernel with what was learned of it; it acts on scaled columns. With views it is a dict by name.
     view_usage_ : dict of ViewUsage
@@ -220,7 +163,7 @@ class SPKMClassifier(PredictsClasses, ClassifierMixin, CallbackSupportMixin, Bas
 
     def __init__(
         self,
-        n_basis: Any = 10,
+        n_basis: Any = None,
         *,
         kernel: Any = "rbf",
         views: Any = None,
@@ -234,6 +177,8 @@ class SPKMClassifier(PredictsClasses, ClassifierMixin, CallbackSupportMixin, Bas
         feature_groups: Any = None,
         max_basis: int | None = None,
         learn_bandwidth: Any = "auto",
+        linear_part: Any = "auto",
+        basis_bounds: Any = "data",
         fit_intercept: bool = True,
         scale: Any = True,
         solver: Any = "auto",
@@ -260,6 +205,8 @@ class SPKMClassifier(PredictsClasses, ClassifierMixin, CallbackSupportMixin, Bas
         self.feature_groups = feature_groups
         self.max_basis = max_basis
         self.learn_bandwidth = learn_bandwidth
+        self.linear_part = linear_part
+        self.basis_bounds = basis_bounds
         self.fit_intercept = fit_intercept
         self.scale = scale
         self.solver = solver
@@ -398,10 +345,17 @@ def class_samples(
     params = estimator.get_params(deep=False) if params is None else params
     several = is_multilabel(y)
     table = read_table(estimator, X, y, sample_weight, multi_output=several)
-    request = Request.of(params, X, "classification", several_labels=several, tables=table.attributes["_tables"])
+    target, Y, weight = encode_classes(table.y, table.weight, params.get("class_weight"))
+    request = Request.of(
+        params,
+        X,
+        "classification",
+        several_labels=several,
+        n_classes=len(target.labels),  # type: ignore[attr-defined]
+        tables=table.attributes["_tables"],
+    )
     if several and request.multi_class == "ovo":
         raise ValueError(
             "multi_class='ovo' needs one label for every sample; y is an indicator matrix. Use 'joint' or 'ovr'."
         )
-    target, Y, weight = encode_classes(table.y, table.weight, params.get("class_weight"))
     return request, table, target, Y, weight

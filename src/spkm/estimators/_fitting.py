@@ -14,21 +14,25 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from spkm._checks import warn_user
+from spkm.estimators._adaptive import STRENGTHS, Path, choose_strength, last_solver, suits, with_strength
 from spkm.estimators._callbacks import Progress
+from spkm.estimators._domains import check_domain
 from spkm.estimators._interrupts import settle
-from spkm.estimators._request import Request, check_domain
+from spkm.estimators._request import Request
 from spkm.estimators._search_setup import candidate_for, dealt_folds, decided, importances, search_over, some_rows
 from spkm.estimators._tables import Table
 from spkm.estimators._views import view_usage
 from spkm.estimators._warm_start import check_continues, continued_theta
 from spkm.fitted import FittedModel
 from spkm.model import Term
+from spkm.problem import Problem
 from spkm.selection import Choice, Search, Submodel
-from spkm.solvers import Result, best_of_restarts, resolve_solver
+from spkm.solvers import Result, best_of_restarts, resolve_solver, with_settings
 from spkm.sources import ArraySource, PairSource, Scaling, merged_rows
 from spkm.starts import first_theta, resolve_start
 from spkm.targets import Target
 
+CANCELLATION_ROWS = 1000  # samples, about, by which cancellation is measured
 TOLD_FROM = 20  # basis vectors, the larger default: more than that and more than there are samples is worth a word
 
 
@@ -111,21 +115,69 @@ def fit_once(request: Request, samples: Samples, previous: FittedModel | None, p
     if previous is not None:
         check_continues(previous, request.terms, samples.X.shape[1], samples.target)
     _tell_of_many_vectors(request, samples)
+    n_rows, n_features = samples.X.shape
+    if request.is_adaptive and not suits(n_rows, n_features, sum(term.n_basis for term in request.terms)):
+        request = request.with_params(adaptive=False)
     source, scaling = samples.source(request)
     # A solver's wild step may overflow: it sees a value that is not finite and takes a shorter one.
     with np.errstate(all="ignore"), source.threads(request.threads):
-        objective = request.problem(source, None, previous).objective(source)
-        solver = resolve_solver(request.solver, request.max_iter, request.tol, objective)
-        start = resolve_start(request.start, objective.model, scaling)
-        continued = None
-        if previous is not None:
-            continued = partial(continued_theta, previous, objective.model, scaling, samples.target)
-        rngs = request.rng().spawn(request.n_restarts)
-        best = best_of_restarts(objective, solver, start, rngs, progress.iteration, continued)
+        problem, strength, continued, stopped = _led(request, source, scaling, samples, previous)
+        objective = problem.objective(source)
+        if strength is not None and request.solver == "auto":
+            settings = {"max_iter": request.max_iter, "tol": request.tol}
+            solver = with_settings(last_solver(source), settings)
+        else:
+            solver = resolve_solver(request.solver, request.max_iter, request.tol, objective)
+        if stopped is not None:
+            best = Result(stopped, objective.value(stopped), 1, False, interrupted=True, by_signal=True)
+        else:
+            start = resolve_start(request.start, objective.model, scaling)
+            rngs = request.rng().spawn(request.n_restarts)
+            on_iteration = _also_stopping(progress, continued)
+            best = best_of_restarts(objective, solver, start, rngs, on_iteration, continued)
+            best.by_signal = best.by_signal or getattr(continued, "interrupted", False)
         tell_how_it_ended(type(solver).__name__, best)
         restore_scale(objective, best)
         usage = _view_usage(objective, best.theta, request.terms, None)
-    return outcome_of(request, samples, objective.model, best, scaling, None, usage)
+    outcome = outcome_of(request, samples, objective.model, best, scaling, None, usage)
+    return replace(outcome, model=replace(outcome.model, strength=strength))
+
+
+def _also_stopping(progress: Progress, continued: Any) -> Callable[[int, float], bool]:
+    """Return what a solver tells of its iterations; it stops after the first if the way to it was interrupted."""
+
+    def on_iteration(i: int, value: float) -> bool:
+        return progress.iteration(i, value) or getattr(continued, "interrupted", False)
+
+    return on_iteration
+
+
+class _Lead(NamedTuple):
+    """Where a fit begins: its problem, the strength that folds chose, the way there, and where an interrupt left it."""
+
+    problem: Problem
+    strength: float | None
+    continued: Callable[[np.ndarray], np.ndarray] | None
+    stopped: np.ndarray | None
+
+
+def _led(
+    request: Request, source: ArraySource, scaling: Scaling | None, samples: Samples, previous: FittedModel | None
+) -> _Lead:
+    problem = request.problem(source, None, previous)
+    if previous is not None:
+        if previous.strength is not None:
+            problem = with_strength(problem, previous.strength / source.total_weight)
+        model = problem.objective(source).model
+        return _Lead(
+            problem, previous.strength, partial(continued_theta, previous, model, scaling, samples.target), None
+        )
+    if not request.is_adaptive:
+        return _Lead(problem, None, None, None)
+    rng = request.rng()
+    place, stopped = choose_strength(request, problem, source, rng)
+    chosen = with_strength(problem, STRENGTHS[place] / source.total_weight)
+    return _Lead(chosen, STRENGTHS[place], Path(problem, place, source, rng), stopped)
 
 
 def fit_constant(request: Request, samples: Samples) -> Outcome:
@@ -212,6 +264,9 @@ def outcome_of(
         raise ValueError(
             f"The model has numbers beyond {dtype}, the type of X. Give X as float64, or y in larger units."
         )
+    some = slice(None, None, max(1, samples.X.shape[0] // CANCELLATION_ROWS))
+    with np.errstate(all="ignore"):
+        attributes = {**attributes, "cancellation_": fitted.cancellation(samples.X[some])}
     return Outcome(fitted, result.n_iter, result.value, np.asarray(result.trace), result.by_signal, attributes)
 
 

@@ -13,8 +13,8 @@ from sklearn.utils.validation import check_is_fitted
 from spkm._checks import n_threads
 from spkm.estimators import _shipping
 from spkm.estimators._callbacks import CallbackSupportMixin, Progress, with_callbacks
+from spkm.estimators._class_predictions import has_probabilities
 from spkm.estimators._class_targets import encode_classes
-from spkm.estimators._classifier import has_probabilities
 from spkm.estimators._fitting import fit_model, prepared
 from spkm.estimators._multiclass import decision, log_probabilities, probabilities
 from spkm.estimators._pair_tables import pair_terms, publish_pairs, read_pairs

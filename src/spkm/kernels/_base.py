@@ -9,14 +9,14 @@ overwrite G.
 from __future__ import annotations
 
 from collections.abc import Callable
-from numbers import Real
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
 from spkm._parts import Part
-from spkm.kernels._bandwidth import gamma_from_rows
+from spkm.kernels._bandwidth import PerColumn, gamma_from_rows, number
+from spkm.kernels._forms import Forms, no_forms
 from spkm.kernels._pullbacks import columns_first, contract, to_parameters
 
 Array = Any  # dense or CSR; spelled out in the docstrings
@@ -48,6 +48,7 @@ class Kernel(Part):
         "stationary": (("vjp",), False),
         "reads_zero_features": (("vjp", "slopes", "uses_norms"), True),
         "is_linear": (("vjp", "slopes", "uses_norms", "value", "slope"), False),
+        "forms": (("vjp", "value", "profile", "_value", "_invariants"), no_forms),
     }
     #: The name by which files and exports know the formula; None if they do not.
     formula: str | None = None
@@ -122,6 +123,13 @@ class Kernel(Part):
         """
         return 1.0 if self.stationary else None
 
+    def forms(self) -> Forms | None:
+        """Return closed forms over features that add up to k (``ProductForm``, ``DotForm``); None if there are none.
+
+        With them Shapley values, partial dependence and counterfactuals are exact for any number of features.
+        """
+        return None
+
     def with_bandwidth(self, factor: Any) -> Kernel:
         """Return the same kernel with its metric multiplied by ``factor``, a number or (d,)."""
         return Rescaled(self, factor)
@@ -165,7 +173,7 @@ class InvariantKernel(Kernel):
     def _invariants(
         self, X: Array, U: np.ndarray, metric: Any, xx: np.ndarray | None, dot_factor: float = 1.0
     ) -> tuple[Any, Any, Any]:
-        w = np.asarray(metric * _number(self), dtype=U.dtype)
+        w = np.asarray(metric * number(self), dtype=U.dtype)
         V = U * w
         dot = columns_first(X, dot_factor * V)
         if not self.uses_norms:
@@ -184,7 +192,7 @@ class InvariantKernel(Kernel):
             T = contract(G, d_uu, axis=0)
             S = contract(G, d_xx, axis=1) if learn_metric else None
             D = np.multiply(G, d_dot, out=G)
-            return to_parameters(X, U, metric, _number(self), D, S, T, xx_, learn_metric)
+            return to_parameters(X, U, metric, number(self), D, S, T, xx_, learn_metric)
 
         return K, pullback
 
@@ -192,16 +200,16 @@ class InvariantKernel(Kernel):
         return self.value(dot, xx, uu)
 
     def diagonal(self, X: Array) -> np.ndarray:
-        xx = squared_norms(X, _number(self))[:, None]
+        xx = squared_norms(X, number(self))[:, None]
         return np.asarray(self._value(xx.copy(), xx, xx)).ravel()
 
     def with_bandwidth(self, factor: Any) -> Kernel:
         if np.ndim(factor) or "gamma" not in self.get_params(deep=False):
             return super().with_bandwidth(factor)
-        return self.with_gamma(_number(self) * factor)
+        return self.with_gamma(number(self) * factor)
 
 
-class DotKernel(InvariantKernel):
+class DotKernel(PerColumn, InvariantKernel):
     """A kernel of gamma * x.u alone: a subclass defines ``value(dot)`` and ``slope(dot, value)``."""
 
     claims = {**Kernel.claims, "largest_diagonal": (("vjp", "_invariants", "_value"), no_largest_diagonal)}
@@ -226,7 +234,7 @@ class DotKernel(InvariantKernel):
         if squared_radius == np.inf:
             return np.inf
         # k(x, x) never falls as x grows: k is a power series in x.u without negative coefficients (Schoenberg 1942).
-        return float(self.value(np.full((1, 1), _number(self) * squared_radius))[0, 0])
+        return float(self.value(np.full((1, 1), number(self) * squared_radius))[0, 0])
 
 
 class DistanceKernel(InvariantKernel):
@@ -259,7 +267,7 @@ class DistanceKernel(InvariantKernel):
             E = np.multiply(G, self.slope(s, K), out=G)
             T = np.ones(len(E), E.dtype) @ E
             S = E @ np.ones(E.shape[1], E.dtype) if learn_metric else None
-            return to_parameters(X, U, metric, _number(self), E, S, T, xx_, learn_metric, dot_factor=-2.0)
+            return to_parameters(X, U, metric, number(self), E, S, T, xx_, learn_metric, dot_factor=-2.0)
 
         return K, pullback
 
@@ -271,7 +279,7 @@ class DistanceKernel(InvariantKernel):
 
     def resolved(self, X: Array, weight: np.ndarray) -> Kernel:
         if not isinstance(self.gamma, str):
-            _number(self)
+            number(self)
             return self
         if self.gamma not in ("mean", "median"):
             raise ValueError(f"gamma must be a positive number, 'mean' or 'median'; got {self.gamma!r}.")
@@ -286,6 +294,7 @@ class WrappedKernel(Kernel):
         "formula": (FORMULAS, None),
         "affine_parts": (("vjp",), Kernel.affine_parts),
         "largest_diagonal": (("vjp",), no_largest_diagonal),
+        "forms": (("vjp",), no_forms),
     }
     kernel: Kernel
 
@@ -372,16 +381,6 @@ class Rescaled(WrappedKernel):
         most = float(np.max(self.factor))
         return self.kernel.largest_diagonal(squared_radius * most if most > 0 else 0.0)
 
-
-def _number(kernel: Any) -> float:
-    gamma = kernel.gamma
-    if type(gamma) is float and 0 < gamma < np.inf:  # as nearly always, and asked for in every pass
-        return gamma
-    if isinstance(gamma, str):
-        raise ValueError(
-            f"gamma={gamma!r} of {type(kernel).__name__} is chosen from data when a model is fitted; "
-            "give a number to evaluate the kernel by itself."
-        )
-    if not isinstance(gamma, Real) or not 0 < float(gamma) < np.inf:
-        raise ValueError(f"gamma must be a positive number; got {gamma!r}.")
-    return float(gamma)
+    def forms(self) -> Forms | None:
+        forms = self.kernel.forms()
+        return None if forms is None else tuple(form.rescaled(self.factor) for form in forms)

@@ -8,8 +8,9 @@ import numpy as np
 from scipy import sparse
 
 from spkm._parts import POSITIVE
-from spkm.kernels._bandwidth import gamma_from_rows
-from spkm.kernels._base import Array, DistanceKernel, Kernel, Pullback, _number
+from spkm.kernels._bandwidth import gamma_from_rows, number
+from spkm.kernels._base import Array, DistanceKernel, Kernel, Pullback
+from spkm.kernels._forms import Forms, gamma_mixture, inverse_gamma_mixture, one_product
 
 
 class RBF(DistanceKernel):
@@ -36,6 +37,9 @@ class RBF(DistanceKernel):
 
     def slope(self, s: np.ndarray, value: np.ndarray) -> np.ndarray:
         return -value
+
+    def forms(self) -> Forms:
+        return one_product(squared=number(self))
 
 
 class Matern(DistanceKernel):
@@ -72,6 +76,9 @@ class Matern(DistanceKernel):
             return -3.0 * value / (1 + root)
         return -(5.0 / 3.0) * value * (1 + root) / (1 + root + root * root / 3)
 
+    def forms(self) -> Forms:
+        return inverse_gamma_mixture(self.nu, number(self))
+
 
 class RationalQuadratic(DistanceKernel):
     """Mixture of Gaussians of many widths, k(x, u) = (1 + gamma |x - u|^2 / alpha)^(-alpha).
@@ -97,6 +104,9 @@ class RationalQuadratic(DistanceKernel):
     def slope(self, s: np.ndarray, value: np.ndarray) -> np.ndarray:
         return -value / (1 + s / self.alpha)
 
+    def forms(self) -> Forms:
+        return gamma_mixture(self.alpha, number(self))
+
 
 class Laplacian(Kernel):
     """Laplacian kernel, k(x, u) = exp(-gamma sum_j |x_j - u_j|).
@@ -121,7 +131,7 @@ class Laplacian(Kernel):
     ) -> tuple[np.ndarray, Pullback]:
         X = X.toarray() if sparse.issparse(X) else np.asarray(X)
         U = np.asarray(U, dtype=X.dtype)
-        w = np.broadcast_to(np.asarray(metric * _number(self), dtype=X.dtype), X.shape[1:])
+        w = np.broadcast_to(np.asarray(metric * number(self), dtype=X.dtype), X.shape[1:])
         K = np.empty((len(U), len(X)), dtype=X.dtype).T
         for r, u in enumerate(U):
             K[:, r] = np.abs(X - u) @ w
@@ -139,7 +149,7 @@ class Laplacian(Kernel):
             dU *= w
             if not learn_metric:
                 return dU, None
-            d_metric *= _number(self)
+            d_metric *= number(self)
             return dU, d_metric if np.ndim(metric) else d_metric.sum()
 
         return K, pullback
@@ -153,7 +163,10 @@ class Laplacian(Kernel):
         euclidean = 1.0 / np.sqrt(2.0 * gamma_from_rows(X, weight, self.gamma))
         return self.with_gamma(1.0 / (np.sqrt(2.0 * X.shape[1] / np.pi) * euclidean))
 
+    def forms(self) -> Forms:
+        return one_product(absolute=number(self))
+
     def with_bandwidth(self, factor: Any) -> Kernel:
         if np.ndim(factor):
             return super().with_bandwidth(factor)
-        return self.with_gamma(_number(self) * factor)
+        return self.with_gamma(number(self) * factor)

@@ -7,23 +7,12 @@ from typing import Any
 import numpy as np
 
 from spkm._parts import COUNT, POSITIVE, Number
-from spkm.kernels._base import Array, DotKernel, InvariantKernel, Kernel, no_largest_diagonal
+from spkm.kernels._bandwidth import PerColumn, number
+from spkm.kernels._base import DotKernel, InvariantKernel, Kernel, no_largest_diagonal
+from spkm.kernels._forms import DotForm, Forms
 
 
-class _PerColumn:
-    """gamma="auto": one over the number of columns, so that a product of standardised rows is of order one."""
-
-    gamma: Any
-
-    def resolved(self, X: Array, weight: np.ndarray) -> Kernel:
-        if not isinstance(self.gamma, str):
-            return self  # type: ignore[return-value]
-        if self.gamma != "auto":
-            raise ValueError(f"gamma must be a positive number or 'auto'; got {self.gamma!r}.")
-        return self.with_gamma(1.0 / max(X.shape[1], 1))  # type: ignore[attr-defined]
-
-
-class Linear(_PerColumn, DotKernel):
+class Linear(DotKernel):
     """Linear kernel, k(x, u) = gamma x.u: the model is a linear one, of rank at most R over the outputs.
 
     Parameters
@@ -44,8 +33,11 @@ class Linear(_PerColumn, DotKernel):
     def slope(self, dot: np.ndarray, value: np.ndarray) -> float:
         return 1.0
 
+    def forms(self) -> Forms:
+        return (DotForm(np.array([0.0, 1.0]), number(self)),)
 
-class Polynomial(_PerColumn, DotKernel):
+
+class Polynomial(DotKernel):
     """Polynomial kernel, k(x, u) = (gamma x.u + coef0)^degree.
 
     Parameters
@@ -72,8 +64,14 @@ class Polynomial(_PerColumn, DotKernel):
     def slope(self, dot: np.ndarray, value: np.ndarray) -> np.ndarray:
         return self.degree * _power(dot + self.coef0, self.degree - 1)
 
+    def forms(self) -> Forms:
+        coefficients = np.array([1.0])
+        for _ in range(self.degree):
+            coefficients = np.convolve(coefficients, [self.coef0, 1.0])
+        return (DotForm(coefficients, number(self)),)
 
-class NormalizedPolynomial(_PerColumn, InvariantKernel):
+
+class NormalizedPolynomial(PerColumn, InvariantKernel):
     """Polynomial kernel on the unit sphere of its feature space, (x.u + q)^p / sqrt((x.x + q)^p (u.u + q)^p).
 
     Parameters

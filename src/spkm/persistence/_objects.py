@@ -14,9 +14,10 @@ from scipy import sparse
 
 from spkm import kernels, losses, penalties, solvers, starts
 from spkm._parts import Part
+from spkm.ensemble import ModelEnsemble
 from spkm.estimators._tables import TableLayout
 from spkm.estimators._views import ViewUsage
-from spkm.fitted import FittedModel, ModelEnsemble
+from spkm.fitted import FittedModel
 from spkm.model import PreimageModel, Term, View
 from spkm.persistence._container import ModelFileError, need
 from spkm.persistence._plain import plain_model

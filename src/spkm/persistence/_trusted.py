@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from scipy import sparse
 
+from spkm.ensemble import ModelEnsemble
 from spkm.estimators._pair_tables import Entities
-from spkm.fitted import FittedModel, FittedTerm, FittedView, ModelEnsemble
+from spkm.fitted import FittedModel, FittedTerm, FittedView
 from spkm.model import PreimageModel
 from spkm.persistence._files import ESTIMATORS
 from spkm.persistence._objects import CLASSES, RECORDS, TARGETS

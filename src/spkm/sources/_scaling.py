@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ CHUNK = 2**17  # entries of X looked at together while statistics are taken: 1 M
 FULL = 0.5  # share of entries not zero from which a sparse feature is centred: it costs at most twice the memory
 
 
+@dataclass(frozen=True, eq=False)
 class Scaling:
     """A feature-wise affine map with a clip: (x - center) / scale, at most ``clip`` away from ``middle``.
 
@@ -26,19 +28,21 @@ class Scaling:
         Where the mean of the feature comes out: 0, but for features of sparse samples that are not centred.
     """
 
-    def __init__(
-        self,
-        center: np.ndarray,
-        scale: np.ndarray,
-        clip: np.ndarray | None = None,
-        middle: np.ndarray | None = None,
-    ) -> None:
-        self.center = center
-        self.scale = scale
-        self.clip = np.full(len(scale), CLIP) if clip is None else clip
-        self.middle = np.zeros(len(scale)) if middle is None else middle
+    center: np.ndarray
+    scale: np.ndarray
+    clip: np.ndarray = None  # type: ignore[assignment]
+    middle: np.ndarray = None  # type: ignore[assignment]
+
+    def __post_init__(self) -> None:
+        d = len(self.scale)
+        object.__setattr__(self, "clip", np.full(d, CLIP) if self.clip is None else self.clip)
+        object.__setattr__(self, "middle", np.zeros(d) if self.middle is None else self.middle)
         for part in self._parts:
             part.setflags(write=False)
+
+    def __reduce__(self) -> Any:
+        # Made anew from its parts: pickle would give arrays back that can be written to.
+        return Scaling, self._parts
 
     @property
     def _parts(self) -> tuple[np.ndarray, ...]:
@@ -104,7 +108,7 @@ def fit_scaling(X: Any, weight: np.ndarray, common: bool) -> Scaling:
     """Return the scaling of weighted samples: one scale for each feature, or a common one.
 
     Sparse samples are centred only in features that are nowhere near sparse. Where they are not, zero is at most one
-    standard deviation away from the mean, so that the clip, around the mean, leaves zeros alone.
+    standard deviation of the feature away from the mean, so that the clip, around the mean, leaves zeros alone.
     Statistics are taken of x / max|x|, so that features of 1e-150 or 1e150 neither vanish nor overflow.
     """
     n, d = X.shape
@@ -138,6 +142,9 @@ def fit_scaling(X: Any, weight: np.ndarray, common: bool) -> Scaling:
     # A constant feature leaves rounding only (of the square where it is sparse); it says nothing, and must not be
     # blown up to unit size.
     deviation[deviation < np.where(full, 1e-13, 1e-7)] = 1.0
+    # Under a common scale zero may lie beyond the clip. Such features have more than 25 times the mean variance, so
+    # that they are at most one in 25, and are centred as well.
+    full |= np.abs(mean) > CLIP * deviation
     tiny = np.finfo(X.dtype).tiny  # a scale below the smallest normal number would round to zero in X's dtype
     center = np.where(full, mean * size, 0.0)
     return Scaling(center, np.maximum(deviation * size, tiny), middle=np.where(full, 0.0, mean / deviation))
