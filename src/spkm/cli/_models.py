@@ -27,15 +27,15 @@ def persistence() -> Any:
         ) from None
 
 
-def write_model(pipeline: Any, path: str) -> None:
-    """Write a fitted pipeline of a TableEncoder and an estimator to a file.
+def write_model(pipeline: Any, path: str, about: dict[str, Any]) -> None:
+    """Write a fitted pipeline of a TableEncoder and an estimator to a file, with numbers and texts about it.
 
     The file is that of the estimator; the encoder stands beside it, as JSON among what a file tells of its model.
     """
     save = persistence().save
     text = json.dumps(encoder_of(pipeline).to_plain())
     with replacing(path) as temporary, notes():
-        save(estimator_of(pipeline), temporary, metrics={ENCODER: text})
+        save(estimator_of(pipeline), temporary, metrics={**about, ENCODER: text})
 
 
 def read_model(path: str) -> Any:
@@ -55,6 +55,12 @@ def read_model(path: str) -> Any:
     if not hasattr(estimator_of(model), "model_"):
         raise CommandError(f"{path} holds no fitted model of one table.", exit_code=MODEL_FILE)
     return model
+
+
+def about_model(path: str) -> dict[str, Any]:
+    """Return the numbers and texts that a file holds about its model."""
+    told = persistence().describe(path).get("metrics") or {}
+    return {name: value for name, value in told.items() if name != ENCODER}
 
 
 def _pipeline(plain: dict[str, Any], estimator: Any) -> Any:

@@ -74,7 +74,7 @@ def run(options: argparse.Namespace) -> int:
         "split": {"train": len(train.y), "test": len(test.y), "seed": options.seed, "by": options.group},
         "quality": quality.plain(),
         **_about(pipeline),
-        "written": _write(options, pipeline, train, test),
+        "written": _write(options, pipeline, train, test, quality),
         "seconds": time.perf_counter() - started,
     }
     _tell(options, result, quality)
@@ -113,14 +113,15 @@ def _check(options: argparse.Namespace) -> None:
         taken |= {path} - {None}
 
 
-def _write(options: argparse.Namespace, pipeline: Any, train: Any, test: Any) -> dict[str, str]:
+def _write(options: argparse.Namespace, pipeline: Any, train: Any, test: Any, quality: Any) -> dict[str, str]:
     """Write the model and the report, and return what was written."""
     from spkm.cli._models import write_model
     from spkm.cli.report import write_report
 
     written = {}
     if options.output is not None:
-        write_model(pipeline, options.output)
+        held_out = {f"held-out {measure}": value for measure, value in quality.values["spkm"].items()}
+        write_model(pipeline, options.output, {"target": options.target, "samples": len(train.y), **held_out})
         written["model"] = options.output
     columns = pipeline.steps[0][1].columns_
     if options.report is not None and write_report(

@@ -18,11 +18,11 @@ def add_parser(subparsers: Subparsers) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Show the model and return the exit code."""
-    from spkm.cli._models import encoder_of, estimator_of, facts, read_model
+    from spkm.cli._models import about_model, encoder_of, estimator_of, facts, read_model
 
     check_can_write("--json", options.json)
     model = read_model(options.model)
-    found = facts(model, options.model)
+    found = {**facts(model, options.model), "about": about_model(options.model)}
     encoder = encoder_of(model)
     if encoder is not None:
         found["inputs"] = [_input(encoder, j, name) for j, name in enumerate(encoder.columns_)]
@@ -32,6 +32,8 @@ def run(options: argparse.Namespace) -> int:
     if options.json == STDIO:
         return 0
     print("\n".join(lines_of(found)))
+    for name, value in found["about"].items():
+        print(f"{name}: {value:.4g}" if isinstance(value, float) else f"{name}: {value}")
     if encoder is not None:
         rows = [[one["column"], one["kind"], one["detail"]] for one in found["inputs"]]
         print(table([["column", "kind", ""], *rows], right=False))
