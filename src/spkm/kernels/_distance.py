@@ -10,6 +10,12 @@ from scipy import sparse
 from spkm._parts import POSITIVE
 from spkm.kernels._base import Array, DistanceKernel, Kernel, Pullback, _number, gamma_from_rows
 
+# A class that writes one of the formulas anew gets the general way to evaluate it.
+IN_PLACE = {
+    "_evaluated": (("profile", "slope"), DistanceKernel._evaluated),
+    "_fall": (("profile", "slope"), DistanceKernel._fall),
+}
+
 
 class RBF(DistanceKernel):
     """Gaussian kernel, k(x, u) = exp(-gamma |x - u|^2).
@@ -25,6 +31,8 @@ class RBF(DistanceKernel):
     array([[0.6065]])
     """
 
+    claims = {**DistanceKernel.claims, **IN_PLACE}
+
     def __init__(self, gamma: Any = "mean") -> None:
         self.gamma = gamma
 
@@ -33,6 +41,12 @@ class RBF(DistanceKernel):
 
     def slope(self, s: np.ndarray, value: np.ndarray) -> np.ndarray:
         return -value
+
+    def _evaluated(self, t: np.ndarray) -> tuple[Any, np.ndarray]:
+        return None, np.exp(t, out=t)
+
+    def _fall(self, state: Any, value: np.ndarray) -> np.ndarray:
+        return value
 
 
 class Matern(DistanceKernel):
@@ -49,6 +63,7 @@ class Matern(DistanceKernel):
         As in :class:`RBF`.
     """
 
+    claims = {**DistanceKernel.claims, **IN_PLACE}
     choices = {"nu": (1.5, 2.5)}
 
     def __init__(self, nu: float = 2.5, gamma: Any = "mean") -> None:
@@ -67,6 +82,32 @@ class Matern(DistanceKernel):
         if self.nu == 1.5:
             return -3.0 * value / (1 + root)
         return -(5.0 / 3.0) * value * (1 + root) / (1 + root + root * root / 3)
+
+    def _evaluated(self, t: np.ndarray) -> tuple[Any, np.ndarray]:
+        t *= -4 * self.nu
+        root = np.sqrt(t, out=t)
+        value = np.negative(root)
+        np.exp(value, out=value)
+        value *= self._polynomial(root)
+        return root, value
+
+    def _fall(self, root: Any, value: np.ndarray) -> np.ndarray:
+        if self.nu == 1.5:
+            fall = 3.0 / self._polynomial(root)
+        else:
+            fall = root + 1.0
+            fall *= 5.0 / 3.0
+            fall /= self._polynomial(root)
+        return np.multiply(fall, value, out=fall)
+
+    def _polynomial(self, root: np.ndarray) -> np.ndarray:
+        if self.nu == 1.5:
+            return 1 + root
+        polynomial = root / 3
+        polynomial += 1
+        polynomial *= root
+        polynomial += 1
+        return polynomial
 
 
 class RationalQuadratic(DistanceKernel):

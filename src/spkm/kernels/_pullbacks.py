@@ -38,10 +38,16 @@ def to_parameters(
     xx: np.ndarray | None,
     learn_metric: bool,
     dot_factor: float = 1.0,
+    factor: Any = 1.0,
 ) -> tuple[np.ndarray, Any]:
-    """Turn cotangents of x.u (``dot_factor`` * D), |x|^2 (S) and |u|^2 (T) into those of U and the metric."""
+    """Turn cotangents of x.u (``dot_factor`` * D), |x|^2 (S) and |u|^2 (T) into those of U and the metric.
+
+    ``factor``, a number or (R, 1), multiplies D and T.
+    """
     P = np.asarray((X.T @ D).T if sparse.issparse(X) else D.T @ X)
-    P *= dot_factor * gamma
+    P *= dot_factor * gamma * factor
+    if T is not None and np.ndim(factor):
+        T = T * factor[:, 0]
     dU = P * metric
     if T is not None:
         dU += (2.0 * gamma) * T[:, None] * (U * metric)

@@ -136,7 +136,7 @@ def rows_per_block(n_features: int, width: int) -> int:
     entries = n_features + 3 * width  # of a sample and what is computed from it
     if entries > WIDE:
         return max(2**20 // entries, 4)  # several arrays of a block's size exist at a time
-    return min(16384, max(2**21 // entries, min(4096, 2**22 // entries), 64))
+    return min(16384, max(2**20 // entries, min(4096, 2**22 // entries), 64))
 
 
 def _windowed(pool: ThreadPoolExecutor, function: Callable[[Any], Any], items: Any, ahead: int) -> Iterator[Any]:
