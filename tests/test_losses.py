@@ -177,5 +177,5 @@ def test_targets_are_checked_and_brought_to_the_scale_of_scores():
 
 @pytest.mark.parametrize("bad", [0.0, 1.0, -0.2])
 def test_quantile_must_lie_inside(bad):
-    with pytest.raises(ValueError, match="quantile must lie between 0 and 1; got "):
-        Quantile(bad).totals(np.zeros((1, 1)), np.zeros((1, 1)), np.ones((1, 1)))
+    with pytest.raises(ValueError, match=f"quantile of loss must lie between 0 and 1; got {bad}"):
+        Quantile(bad).check("loss")

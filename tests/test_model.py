@@ -30,7 +30,7 @@ each_structure = pytest.mark.parametrize("terms", STRUCTURES.values(), ids=STRUC
 
 
 def block(storage=np.asarray):
-    return ArraySource(storage(X)).block(0, N)
+    return ArraySource(storage(X)).load((0, N))
 
 
 def slow_features(model, theta):
@@ -177,7 +177,7 @@ def test_models_of_different_columns_can_share_rows():
 def test_predictions_follow_the_order_of_rows(order):
     model = PreimageModel(STRUCTURES["mixed"], cases.N_FEATURES, 2)
     theta = cases.random_theta(model)
-    shuffled = ArraySource(X[order]).block(0, N)
+    shuffled = ArraySource(X[order]).load((0, N))
     np.testing.assert_allclose(model.predict(shuffled, theta), model.predict(block(), theta)[order], rtol=1e-12)
 
 
@@ -185,7 +185,7 @@ def test_predictions_follow_the_order_of_rows(order):
 def test_single_precision_rows_give_single_precision(terms):
     model = PreimageModel(terms, cases.N_FEATURES, 2)
     theta = cases.random_theta(model)
-    rows = ArraySource(X.astype(np.float32)).block(0, N)
+    rows = ArraySource(X.astype(np.float32)).load((0, N))
     F, pullback = model.vjp(rows, theta)
     assert F.dtype == np.float32
     assert pullback(np.ones_like(F)).dtype == np.float32

@@ -10,10 +10,11 @@ from hypothesis import strategies as st
 from spkm.kernels import RBF, Linear, Polynomial
 from spkm.losses import Cosine, Log, Squared
 from spkm.model import PreimageModel, Term, View
-from spkm.objective import JITTER, Objective, as_list, block_gradient
-from spkm.penalties import L1, ElasticNet, Evidence, GroupL2, L1Ball, RKHSNorm, RowL2, SquaredL2
+from spkm.objective import Objective, as_list, block_gradient
+from spkm.penalties import L1, ElasticNet, GroupL2, L1Ball, RKHSNorm, RowL2, SquaredL2
+from spkm.profiled import JITTER
 from spkm.sources import ArraySource
-from spkm.sources import _base as base_module
+from spkm.sources import _array as array_module
 from tests import cases
 
 each_loss = pytest.mark.parametrize("loss", cases.LOSSES.values(), ids=cases.LOSSES)
@@ -66,13 +67,13 @@ def test_value_is_the_smooth_part_and_the_rest(loss, name):
     theta = cases.random_theta(objective.model)
     smooth, gradient = objective.value_and_gradient(theta)
     assert objective.value(theta) == pytest.approx(smooth + objective.penalty(theta), rel=1e-12)
-    value, _ = objective.block_loss(objective.source.block(0, 12), theta)
+    value, _ = objective.block_loss(objective.source.load((0, 12)), theta)
     assert objective.value(theta) == pytest.approx(
         value + objective.smooth_penalty(theta)[0] + objective.penalty(theta)
     )
     block_only = Objective(objective.model, loss, objective.source)
     np.testing.assert_allclose(
-        block_only.block_loss(objective.source.block(0, 12), theta)[1], block_only.value_and_gradient(theta)[1]
+        block_only.block_loss(objective.source.load((0, 12)), theta)[1], block_only.value_and_gradient(theta)[1]
     )
     assert gradient.shape == theta.shape
 
@@ -98,7 +99,7 @@ def test_blocks_of_any_size_give_the_same(loss, m, size, storage, n_threads):
     whole = cases.make_objective(RBF(0.3), loss, n=50, m=m, **SETTINGS["smooth"])
     theta = cases.random_theta(whole.model)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(base_module, "rows_per_block", lambda n_features, width: size)
+        patch.setattr(array_module, "rows_per_block", lambda n_features, width: size)
         cut = cases.make_objective(RBF(0.3), loss, n=50, m=m, storage=storage, **SETTINGS["smooth"])
         with cut.source.threads(n_threads):
             value, gradient = cut.value_and_gradient(theta)
@@ -177,14 +178,16 @@ def test_prox_acts_on_its_part_with_its_step():
 
 def test_what_an_objective_says_of_itself():
     kinds = {
-        (True, False, True): [(SquaredL2(), RKHSNorm(1.0)), (None, None), (None, Evidence())],
-        (False, True, True): [(None, L1()), ([SquaredL2()], [RowL2(), SquaredL2()])],
+        (True, False, True): [(SquaredL2(), RKHSNorm(1.0)), (None, None)],
+        (False, True, False): [(None, L1()), ([SquaredL2()], [RowL2(), SquaredL2()])],
         (False, False, False): [(L1Ball(), None), (GroupL2(), SquaredL2())],
     }
     for expected, pairs in kinds.items():
         for basis, weights in pairs:
             objective = cases.make_objective(RBF(0.3), Squared(), basis_penalty=basis, weight_penalty=weights)
-            assert (objective.is_smooth, objective.has_weight_prox, objective.is_profilable) == expected
+            offered = "elimination" in objective.offers
+            assert (objective.is_smooth, objective.has_weight_prox, offered) == expected
+            assert ("gradient" in objective.offers) == objective.is_smooth
     assert as_list(None) == []
     with pytest.raises(ValueError, match="basis_penalty may hold one penalty without a gradient"):
         cases.make_objective(RBF(0.3), Squared(), basis_penalty=[L1(), GroupL2()])

@@ -6,12 +6,13 @@ from scipy.optimize import minimize
 from sklearn.linear_model import LinearRegression, Ridge
 
 from spkm import profiled
+from spkm.evidence import EvidenceObjective
 from spkm.kernels import RBF, Affine, Linear, Matern, Polynomial, Sum, Tanimoto
 from spkm.losses import Squared
 from spkm.model import PreimageModel, Term, View
-from spkm.objective import JITTER, Objective
+from spkm.objective import Objective, as_list
 from spkm.penalties import Evidence, RKHSNorm, SquaredL2
-from spkm.profiled import EvidenceObjective, VariableProjection
+from spkm.profiled import JITTER
 from spkm.sources import ArraySource
 from tests import cases
 
@@ -41,7 +42,10 @@ each_intercept = pytest.mark.parametrize("fit_intercept", [True, False])
 def make(terms, m, penalty, fit_intercept=True, basis_penalty=None, **settings):
     model = PreimageModel(terms, cases.N_FEATURES, m, fit_intercept)
     source = ArraySource(X, cases.targets(Squared(), N, m) + 0.5, WEIGHT)
-    objective = Objective(model, Squared(), source, basis_penalty, penalty, **settings)
+    if isinstance(penalty, Evidence):
+        objective = EvidenceObjective(model, Squared(), source, as_list(basis_penalty), penalty)
+    else:
+        objective = Objective(model, Squared(), source, basis_penalty, penalty, **settings)
     return objective, cases.random_theta(model)
 
 
@@ -51,7 +55,7 @@ def make(terms, m, penalty, fit_intercept=True, basis_penalty=None, **settings):
 @pytest.mark.parametrize("m", [1, 3])
 def test_value_is_the_minimum_over_the_weights(terms, penalty, fit_intercept, m):
     objective, theta = make(terms, m, penalty, fit_intercept, SquaredL2(0.1), metric_prior=0.2)
-    variable = VariableProjection(objective)
+    variable = objective.eliminated()
     phi = variable.start(theta)
     value, gradient = variable.value_and_gradient(phi)
     best = variable.complete(phi)
@@ -70,7 +74,7 @@ def test_value_is_the_minimum_over_the_weights(terms, penalty, fit_intercept, m)
 def test_weights_are_those_of_scikit_learn(fit_intercept, m, strength):
     objective, theta = make(STRUCTURES["rbf"], m, SquaredL2(strength), fit_intercept)
     Phi = RBF(0.3)(X, objective.model.unpack(theta).basis[0])
-    best = objective.model.unpack(VariableProjection(objective).complete(theta[objective.model.basis_part]))
+    best = objective.model.unpack(objective.eliminated().complete(theta[objective.model.basis_part]))
     # The loss is a mean of squares, the penalty strength / 2 |c|^2: beside a sum of squares it is n / 2 times that.
     alpha = strength * WEIGHT.sum() / 2
     reference = Ridge(alpha, fit_intercept=fit_intercept) if strength else LinearRegression(fit_intercept=fit_intercept)
@@ -88,7 +92,7 @@ def test_weights_of_the_rkhs_norm_are_those_of_a_general_minimiser():
         return value, gradient[part]
 
     found = minimize(of_weights, theta[part], jac=True, method="BFGS", options={"gtol": 1e-9})
-    best = VariableProjection(objective).complete(theta[objective.model.basis_part])
+    best = objective.eliminated().complete(theta[objective.model.basis_part])
     np.testing.assert_allclose(best[part], found.x, rtol=1e-4, atol=1e-6)
 
 
@@ -97,7 +101,7 @@ def test_weights_of_the_rkhs_norm_are_those_of_a_general_minimiser():
 @each_intercept
 def test_gradient_equals_differences(terms, penalty, fit_intercept):
     objective, theta = make(terms, 2, penalty, fit_intercept, SquaredL2(0.1), metric_prior=0.2)
-    variable = VariableProjection(objective)
+    variable = objective.eliminated()
     phi = variable.start(theta)
     # Without a penalty the best weights are large where features are nearly dependent, and differences rounder.
     allowed = 1e-5 if penalty is None else 1e-7
@@ -111,7 +115,7 @@ def test_equal_basis_vectors_are_survived():
     objective, theta = make(STRUCTURES["rbf"], 1, None)
     phi = theta[objective.model.basis_part].copy()
     phi[:4] = phi[4:8]
-    value, gradient = VariableProjection(objective).value_and_gradient(phi)
+    value, gradient = objective.eliminated().value_and_gradient(phi)
     assert np.isfinite(value)
     assert np.all(np.isfinite(gradient))
 
@@ -121,8 +125,8 @@ def test_bipolar_features_keep_the_rkhs_norm_of_the_kernel():
     bipolar, _ = make([Term(4, (View(Affine(RBF(0.3))),))], 1, RKHSNorm(0.2))
     phi = theta[plain.model.basis_part]
     # 2k - 1 with weights c is k with weights 2c and another intercept: the same model at four times the strength.
-    assert VariableProjection(bipolar).value_and_gradient(phi)[0] == pytest.approx(
-        VariableProjection(plain).value_and_gradient(phi)[0]
+    assert bipolar.eliminated().value_and_gradient(phi)[0] == pytest.approx(
+        plain.eliminated().value_and_gradient(phi)[0]
     )
 
 
@@ -132,7 +136,7 @@ def slow_evidence(objective, phi, trace, prior):
     theta = np.append(phi[:-1], np.zeros(model.n_params - model.basis_part.stop))
     noise = np.exp(phi[-1])
     w = source.w[:, 0]
-    Phi = model.features(source.block(0, N), theta)[0]
+    Phi = model.features(source.load((0, N)), theta)[0]
     R = Phi.shape[1]
     K, row = np.zeros((R, R)), 0
     for part, _ in model.gram(theta):
@@ -166,7 +170,7 @@ def slow_evidence(objective, phi, trace, prior):
 @pytest.mark.parametrize("m", [1, 3])
 def test_evidence_equals_the_formula_written_down_in_full(terms, fit_intercept, m):
     objective, theta = make(terms, m, Evidence(trace=0.2, prior=0.4, noise=0.3), fit_intercept, SquaredL2(0.1))
-    evidence = EvidenceObjective(objective)
+    evidence = objective.eliminated()
     phi = evidence.start(theta)
     assert phi[-1] == np.log(0.3)
     ridge = sum(SquaredL2(0.1).value(U) for U in objective.model.unpack(theta).basis)
@@ -180,13 +184,13 @@ def test_evidence_equals_the_formula_written_down_in_full(terms, fit_intercept, 
 @each_intercept
 def test_evidence_weights_are_those_of_a_ridge_regression(terms, fit_intercept):
     objective, theta = make(terms, 2, Evidence(noise=0.3), fit_intercept)
-    evidence = EvidenceObjective(objective)
+    evidence = objective.eliminated()
     best = evidence.complete(evidence.start(theta))
     # |y - Phi c|^2 / n + l / n c'Kc is the joint objective with strength 2 l / n.
     same = Objective(
         objective.model, Squared(), objective.source, None, RKHSNorm(2 * 0.3 / objective.source.total_weight)
     )
-    expected = VariableProjection(same).complete(theta[objective.model.basis_part])
+    expected = same.eliminated().complete(theta[objective.model.basis_part])
     np.testing.assert_allclose(best, expected, rtol=1e-6, atol=1e-9)
 
 
@@ -196,31 +200,29 @@ def test_mean_diagonal_is_that_of_the_sum_of_terms():
         objective, _ = make([Term(2, views), Term(1, (View(kernel),))], 1, Evidence())
         w = objective.source.w[:, 0]
         expected = w @ np.diag(kernel(X[:, LEFT], X[:, LEFT]) * Linear(0.5)(X, X) + kernel(X, X))
-        assert EvidenceObjective(objective).mean_diagonal == pytest.approx(expected)
+        assert objective.mean_diagonal == pytest.approx(expected)
 
 
 def test_strength_of_the_trace_term():
     objective, _ = make(STRUCTURES["rbf"], 1, Evidence(trace=0.05))
-    assert EvidenceObjective(objective).trace == 0.05
+    assert objective.trace == 0.05
     # Of itself it has a bound, and fades with the sum of the weights.
     objective, _ = make(STRUCTURES["rbf"], 1, Evidence())
-    few, many, more = (
-        EvidenceObjective(objective.on(ArraySource(X, None, s * WEIGHT))).trace for s in (1e-3, 1e4, 2e4)
-    )
+    few, many, more = (objective.on(ArraySource(X, objective.source.Y, s * WEIGHT)).trace for s in (1e-3, 1e4, 2e4))
     assert 0 < more == pytest.approx(many / 2)
     assert many < few <= 1
 
 
-@pytest.mark.parametrize("make_profile", [VariableProjection, EvidenceObjective])
+@pytest.mark.parametrize("penalty", [RKHSNorm(0.05), Evidence()], ids=str)
 @pytest.mark.parametrize("rows_in_block", [7, 1000])
-def test_kept_and_recomputed_features_agree(monkeypatch, make_profile, rows_in_block):
-    monkeypatch.setattr("spkm.sources._base.rows_per_block", lambda n_features, width: rows_in_block)
-    penalty = RKHSNorm(0.05) if make_profile is VariableProjection else Evidence()
+def test_kept_and_recomputed_features_agree(monkeypatch, penalty, rows_in_block):
+    monkeypatch.setattr("spkm.sources._array.rows_per_block", lambda n_features, width: rows_in_block)
     objective, theta = make(STRUCTURES["two terms"], 2, penalty)
+    target = objective.eliminated()
     with objective.source.threads(2):
-        kept = make_profile(objective).value_and_gradient(make_profile(objective).start(theta))
+        kept = target.value_and_gradient(target.start(theta))
         monkeypatch.setattr(profiled, "KEPT", 0)
-        again = make_profile(objective).value_and_gradient(make_profile(objective).start(theta))
+        again = target.value_and_gradient(target.start(theta))
     assert kept[0] == pytest.approx(again[0], rel=1e-12)
     np.testing.assert_allclose(kept[1], again[1], rtol=1e-9, atol=1e-13)
 
@@ -228,9 +230,8 @@ def test_kept_and_recomputed_features_agree(monkeypatch, make_profile, rows_in_b
 @pytest.mark.parametrize("penalty", [RKHSNorm(0.05), Evidence()], ids=str)
 def test_single_precision_rows_come_close(penalty):
     objective, theta = make(STRUCTURES["rbf"], 1, penalty)
-    make_profile = EvidenceObjective if isinstance(penalty, Evidence) else VariableProjection
-    single = make_profile(objective.on(ArraySource(X.astype(np.float32), objective.source.Y, WEIGHT)))
-    double = make_profile(objective)
+    single = objective.on(ArraySource(X.astype(np.float32), objective.source.Y, WEIGHT)).eliminated()
+    double = objective.eliminated()
     phi = double.start(theta)
     for a, b in zip(double.value_and_gradient(phi), single.value_and_gradient(phi), strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-3, atol=1e-5)
@@ -238,23 +239,67 @@ def test_single_precision_rows_come_close(penalty):
 
 def test_evidence_of_nearly_constant_features_survives_single_precision():
     objective, theta = make([Term(4, (View(RBF(1e-5)),))], 2, Evidence())
-    phi = EvidenceObjective(objective).start(theta)
+    phi = objective.start(theta)
     phi[-1] = -16.0
     for n in range(N - 10, N + 1):  # weights 1 / n round up for some n, down for others
         source = ArraySource(X[:n], objective.source.Y[:n])
         single = ArraySource(X[:n].astype(np.float32), objective.source.Y[:n])
-        values = [EvidenceObjective(objective.on(s)).value_and_gradient(phi)[0] for s in (source, single)]
+        values = [objective.on(s).value_and_gradient(phi)[0] for s in (source, single)]
         assert values[1] == pytest.approx(values[0], rel=1e-2)
 
 
-@pytest.mark.parametrize("make_profile", [VariableProjection, EvidenceObjective])
-def test_a_failed_factorisation_is_infinite(make_profile):
-    objective, theta = make(
-        STRUCTURES["polynomial"], 1, RKHSNorm(0.05) if make_profile is VariableProjection else Evidence()
-    )
-    target = make_profile(objective)
+@pytest.mark.parametrize("penalty", [RKHSNorm(0.05), Evidence()], ids=str)
+def test_a_failed_factorisation_is_infinite(penalty):
+    objective, theta = make(STRUCTURES["polynomial"], 1, penalty)
+    target = objective.eliminated()
     phi = target.start(theta)
     phi[0] = np.nan
     value, gradient = target.value_and_gradient(phi)
     assert value == np.inf
     assert gradient.shape == phi.shape
+
+
+TWO_TERMS = {
+    "two kernels": STRUCTURES["two terms"],
+    "relevances": [Term(3, (View(RBF(0.3), None, "relevances"),)), Term(2, (View(Matern(1.5, 0.2), LEFT, "scale"),))],
+    "product and sum": [*STRUCTURES["product"], Term(2, (View(Polynomial(2, 1.0, 0.4)),))],
+}
+
+
+@pytest.mark.parametrize("terms", TWO_TERMS.values(), ids=TWO_TERMS)
+@pytest.mark.parametrize("m", [1, 2])
+@pytest.mark.parametrize("penalty", [RKHSNorm(0.05), Evidence(0.2, 0.4, 0.3), Evidence()], ids=str)
+def test_value_is_that_of_value_and_gradient(monkeypatch, terms, m, penalty):
+    objective, theta = make(terms, m, penalty, True, SquaredL2(0.1))
+    target = objective.eliminated()
+    phi = target.start(theta)
+    value, gradient = target.value_and_gradient(phi)
+    assert target.value(phi) == pytest.approx(value, rel=1e-12)
+    assert gradient.shape == phi.shape
+    monkeypatch.setattr(profiled, "KEPT", 0)
+    monkeypatch.setattr("spkm.sources._array.rows_per_block", lambda n_features, width: 7)
+    assert target.value(phi) == pytest.approx(target.value_and_gradient(phi)[0], rel=1e-12)
+
+
+@pytest.mark.parametrize("terms", TWO_TERMS.values(), ids=TWO_TERMS)
+@pytest.mark.parametrize("m", [1, 2])
+@each_intercept
+def test_gradient_of_the_evidence_of_two_terms_equals_differences(terms, m, fit_intercept):
+    objective, theta = make(terms, m, Evidence(0.2, 0.4, 0.3), fit_intercept, SquaredL2(0.1))
+    phi = objective.start(theta)
+    gradient = objective.value_and_gradient(phi)[1]
+    # The jitter makes K^-1 as large as 1e6 where vectors are close: digits go.
+    assert cases.slope_error(objective.value, gradient, phi) < 1e-5
+    # All parts move the value: basis vectors of both terms, metrics and noise.
+    parts = objective.model.unpack(np.append(gradient[:-1], np.zeros(objective.model.n_params)))
+    assert all(np.any(dU != 0) for dU in parts.basis) and gradient[-1] != 0
+    assert all(np.any(dp != 0) for dp in parts.log_metric if dp.size)
+
+
+def test_an_evidence_on_other_samples_has_their_weight_and_diagonal():
+    objective, theta = make(TWO_TERMS["two kernels"], 2, Evidence())
+    other = objective.on(ArraySource(2 * X, objective.source.Y, 3 * WEIGHT))
+    assert other.n == pytest.approx(3 * objective.n)
+    assert other.mean_diagonal > objective.mean_diagonal  # that of a linear kernel grows with the samples
+    assert other.eliminated() is other and other.noise(other.start(theta)) == pytest.approx(Evidence().noise)
+    assert other.totals(theta) == pytest.approx(objective.on(other.source).totals(theta))

@@ -100,7 +100,10 @@ def test_the_choice_and_its_model_change_together():
     choice, model = search.confirmed(before, before.models[0], everything)
     assert model.columns.tolist() == choice.models[0].columns.tolist() == [1, 4, 7]
     assert choice.n_units == 3 and choice.losses.mean() < before.losses.mean()
-    assert search.judge.records[-1]["stage"] == "confirmation" and search.judge.records[-1]["mean_n_features"] == 3
+    assert (
+        search.validation.records[-1]["stage"] == "confirmation"
+        and search.validation.records[-1]["mean_n_features"] == 3
+    )
     # The model of the split is that of its own rows.
     again = model_on([1, 4, 7], search.folds[0].train)
     assert choice.models[0].objective == pytest.approx(again.objective, rel=0.01)
@@ -153,5 +156,8 @@ def test_an_interruption_keeps_what_was_there(monkeypatch):
         raise KeyboardInterrupt
 
     monkeypatch.setattr("spkm.selection._search.confirm", interrupted)
-    with pytest.warns(UserWarning, match="interrupted; its best choice so far is kept"):
-        assert search.confirmed(before, before.models[0], everything) == (before, before.models[0])
+    choice, model = search.confirmed(before, before.models[0], everything)
+    assert isinstance(choice.stopped, KeyboardInterrupt) and before.stopped is None
+    assert replace(choice, stopped=None) == before and model is before.models[0]
+    # A search that was stopped has no last look.
+    assert search.confirmed(choice, model, everything) == (choice, model)

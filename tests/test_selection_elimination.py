@@ -6,42 +6,25 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sklearn.base import clone
 
 from spkm.kernels import RBF, Linear, Polynomial
-from spkm.losses import Cosine, Log, Squared
+from spkm.losses import Log, Squared
 from spkm.penalties import Evidence, RKHSNorm
-from spkm.selection import FeatureGroups, Problem, Submodel, _eliminate, fit_submodel, losses_without
-from spkm.selection._elimination import COARSE, FINE, eliminate, eliminate_together, entering_scores, next_count, shrunk
+from spkm.selection import FeatureGroups, Problem, Submodel, _elimination, fit_submodel, losses_without
+from spkm.selection._elimination import COARSE, FINE, eliminate, eliminate_together, next_count, shrunk
 from spkm.sources import ArraySource
-from spkm.sources import _base as source_module
+from spkm.sources import _array as source_module
 from tests import cases
-
-N_COLUMNS = 6  # of the table
-INSIDE = cases.frozen(np.array([0, 2, 3, 5]))  # those of the model
-METRICS = ["fixed", "scale", "relevances"]
-each_kernel = pytest.mark.parametrize("name", cases.KERNELS)
-# A factor for each of the four columns says nothing of others.
-each_kernel_of_any_columns = pytest.mark.parametrize("name", [name for name in cases.KERNELS if name != "nest"])
-
-
-def table(loss, n=17, m=1, kind=np.asarray):
-    weight = np.random.default_rng(4).uniform(0.5, 2, n)
-    return ArraySource(kind(cases.rows(n, N_COLUMNS)), cases.targets(loss, n, m), weight)
-
-
-def submodel(kernel, loss, metric="fixed", m=1, columns=INSIDE, n_basis=3, **penalties):
-    """Return a model of some columns with random parameters."""
-    problem = Problem(cases.one_view(kernel, n_basis, metric), loss, **penalties)
-    model = problem.objective(table(loss, m=m).columns(columns)).model
-    return Submodel(problem, columns, model, cases.random_theta(model), 0.0)
-
-
-def on_fewer(kernel, kept):
-    """Return a kernel of some of its columns."""
-    if np.ndim(getattr(kernel, "factor", 0.0)):
-        return clone(kernel).set_params(factor=kernel.factor[kept])
-    return kernel
+from tests.small_submodels import (
+    INSIDE,
+    METRICS,
+    N_COLUMNS,
+    each_kernel,
+    each_kernel_of_any_columns,
+    on_fewer,
+    submodel,
+    table,
+)
 
 
 def loss_after_deletion(current, source, deleted):
@@ -129,7 +112,7 @@ def test_rows_that_no_fit_sees_decide_as_well():
 def test_the_least_relevant_leaves_first_where_the_evidence_has_learned_relevances(groups):
     source = table(Squared(), n=40)
     everything = np.arange(N_COLUMNS)
-    current = submodel(RBF(0.3), Squared(), "relevances", columns=everything, weight_penalties=[Evidence()])
+    current = submodel(RBF(0.3), Squared(), "relevances", columns=everything, evidence=Evidence())
     first = fit_submodel(current.problem, source, everything, current.theta, 10, np.random.default_rng(0))
     units = FeatureGroups(N_COLUMNS, groups)
     models = eliminate(first, source, units, 1, N_COLUMNS, np.random.default_rng(0))
@@ -143,7 +126,7 @@ def test_the_least_relevant_leaves_first_where_the_evidence_has_learned_relevanc
 def test_models_that_lose_columns_together_lose_the_one_of_the_lowest_mean_log_relevance():
     halves = [table(Squared(), n=40), table(Squared(), n=25)]
     everything = np.arange(N_COLUMNS)
-    current = submodel(RBF(0.3), Squared(), "relevances", columns=everything, weight_penalties=[Evidence()])
+    current = submodel(RBF(0.3), Squared(), "relevances", columns=everything, evidence=Evidence())
     rngs = [np.random.default_rng(0), np.random.default_rng(1)]
     firsts = [
         fit_submodel(current.problem, half, everything, current.theta, 10, rng)
@@ -158,7 +141,7 @@ def test_models_that_lose_columns_together_lose_the_one_of_the_lowest_mean_log_r
 
 
 def test_groups_leave_together_and_several_at_a_time_while_there_are_many(monkeypatch):
-    monkeypatch.setattr(_eliminate, "NEXT_ITERATIONS", 2)
+    monkeypatch.setattr(_elimination, "NEXT_ITERATIONS", 2)
     groups = np.arange(12) // 2
     rng = np.random.default_rng(0)
     X = cases.frozen(rng.standard_normal((30, 12)))
@@ -167,7 +150,7 @@ def test_groups_leave_together_and_several_at_a_time_while_there_are_many(monkey
     start, params = problem.objective(source).model.zeros()
     params.weights[...] = 1.0
     first = fit_submodel(problem, source, np.arange(12), start, 20, rng)
-    monkeypatch.setattr(_eliminate, "next_count", lambda count, ratio: count - 2 if count > 2 else count - 1)
+    monkeypatch.setattr(_elimination, "next_count", lambda count, ratio: count - 2 if count > 2 else count - 1)
     models = eliminate(first, source, FeatureGroups(12, groups), 1, 12, rng)
     assert [len(model.columns) for model in models] == [12, 8, 4, 2]
     for model in models:
@@ -179,7 +162,7 @@ def test_groups_leave_together_and_several_at_a_time_while_there_are_many(monkey
 
 
 def test_no_fewer_are_kept_than_asked_for(monkeypatch):
-    monkeypatch.setattr(_eliminate, "next_count", lambda count, ratio: 1)
+    monkeypatch.setattr(_elimination, "next_count", lambda count, ratio: 1)
     source = table(Squared())
     first = submodel(Linear(1.0), Squared(), n_basis=1, weight_penalties=[RKHSNorm(1e-2)])
     models = eliminate(first, source, FeatureGroups(N_COLUMNS), 3, N_COLUMNS, np.random.default_rng(0))
@@ -187,7 +170,7 @@ def test_no_fewer_are_kept_than_asked_for(monkeypatch):
 
 
 def test_a_budget_between_two_numbers_is_one_of_them(monkeypatch):
-    monkeypatch.setattr(_eliminate, "next_count", lambda count, ratio: count - 2)
+    monkeypatch.setattr(_elimination, "next_count", lambda count, ratio: count - 2)
     source = table(Squared())
     first = submodel(Linear(1.0), Squared(), columns=np.arange(N_COLUMNS), n_basis=1, weight_penalties=[RKHSNorm(1e-2)])
     models = eliminate(first, source, FeatureGroups(N_COLUMNS), 1, 5, np.random.default_rng(0))
@@ -218,12 +201,12 @@ def test_a_fit_does_not_end_above_its_start():
 
 def test_the_noise_of_the_evidence_goes_with_the_model():
     source = table(Squared(), n=40)
-    current = submodel(RBF(0.3), Squared(), "relevances", weight_penalties=[Evidence()])
+    current = submodel(RBF(0.3), Squared(), "relevances", evidence=Evidence())
     fitted = fit_submodel(current.problem, source, INSIDE, current.theta, 10, np.random.default_rng(0))
-    assert fitted.problem.weight_penalties[0].noise == fitted.noise != current.problem.weight_penalties[0].noise
+    assert fitted.problem.evidence.noise == fitted.noise != current.problem.evidence.noise
     smaller = shrunk(fitted, source, np.array([0, 2]), np.random.default_rng(0))
     assert smaller.columns.tolist() == [0, 3] and smaller.noise is not None
-    assert current.problem.weight_penalties[0].noise == Evidence().noise
+    assert current.problem.evidence.noise == Evidence().noise
 
 
 @pytest.mark.parametrize("size", [1.0, 1e3, 1e6])
@@ -232,7 +215,7 @@ def test_more_vectors_than_columns_and_next_to_no_noise(noise, size):
     # k(U, U) has no full rank, and the noise that a larger model learned does not make up for it.
     X = cases.rows(30, 3)
     source = ArraySource(X, np.asarray(X[:, [0, 1, 2]]))
-    problem = Problem(cases.one_view(Linear(1.0), 3, "fixed"), Squared(), [], [Evidence()]).with_noise(noise)
+    problem = Problem(cases.one_view(Linear(1.0), 3, "fixed"), Squared(), evidence=Evidence()).with_noise(noise)
     theta, params = problem.objective(source.columns(np.array([1]))).model.zeros()
     params.basis[0][...] = size * np.array([[-0.4], [0.9], [0.7]])
     fitted = fit_submodel(problem, source, np.array([1]), theta, 10, np.random.default_rng(0))
@@ -282,121 +265,3 @@ def test_new_columns_leave_a_kernel_of_a_dot_product_as_it_is(kernel, metric):
         log_metric, old = model.unpack(theta).log_metric[0], current.model.unpack(current.theta).log_metric[0]
         np.testing.assert_allclose(log_metric[[1, 4]], old.mean())
         np.testing.assert_array_equal(log_metric[INSIDE], old)
-
-
-def normalized(parts, units, outside):
-    """Return the largest of some gradients' norms by unit, each over its median; minus infinity inside."""
-    scores = np.zeros(len(units.size))
-    for part in parts:
-        norms = units.norms(np.where(outside, part, 0.0))
-        scores = np.maximum(scores, norms / max(np.median(norms), 1e-300))
-    scores[units.label[~outside]] = -np.inf
-    return scores
-
-
-def slopes_by_differences(current, source):
-    """Return the derivatives of the loss in every basis entry of all columns; those outside have relevance 1."""
-    old, view, loss = current.model.unpack(current.theta), current.model.terms[0].views[0], current.problem.loss
-    factors = np.ones(N_COLUMNS)
-    factors[current.columns] = view.factors(old.log_metric[0])
-    U = np.zeros((len(old.weights), N_COLUMNS))
-    U[:, current.columns] = old.basis[0]
-
-    def loss_of(V):
-        F = view.kernel(source.X, V, factors) @ old.weights + old.intercept
-        return loss.value(loss.totals(source.Y, F, source.w))
-
-    steps = 1e-5 * np.eye(U.size).reshape(-1, *U.shape)
-    return np.reshape([(loss_of(U + step) - loss_of(U - step)) / 2e-5 for step in steps], U.shape)
-
-
-def squares_asked_for(current, source):
-    """Return |covariance| of the rows' slopes with x or x^2, over the deviation of the latter: the largest, (1, d)."""
-    F, loss, share = current.predict(source), current.problem.loss, source.w[:, 0]
-    steps = 1e-6 * np.eye(F.size).reshape(-1, *F.shape)
-    slopes = [
-        loss.value(loss.totals(source.Y, F + s, source.w)) - loss.value(loss.totals(source.Y, F - s, source.w))
-        for s in steps
-    ]
-    slopes = np.reshape(slopes, F.shape) / 2e-6 / share[:, None]
-    slopes = slopes - share @ slopes
-    best = np.zeros(N_COLUMNS)
-    for A in (source.X, source.X**2):
-        A = A - share @ A
-        best = np.maximum(best, np.abs((share[:, None] * slopes).T @ A).max(axis=0) / np.sqrt(share @ A**2))
-    return best[None, :]
-
-
-@pytest.mark.parametrize("groups", [None, ("a", "b", "a", "c", "b", "d")])
-@pytest.mark.parametrize("metric", METRICS)
-@pytest.mark.parametrize(("loss", "m"), [(Log(), 1), (Log(), 3), (Cosine(), 2)])
-def test_scores_outside_are_slopes_of_basis_entries_and_of_squares_for_a_polynomial(loss, m, metric, groups):
-    current = submodel(Polynomial(3, 1.0, 0.4), loss, metric, m, columns=np.array([0, 2]))
-    source = table(loss, m=m)
-    outside = ~np.isin(np.arange(N_COLUMNS), current.columns)
-    units = FeatureGroups(N_COLUMNS, groups)
-    found = entering_scores(current, source, units)
-    expected = normalized([slopes_by_differences(current, source), squares_asked_for(current, source)], units, outside)
-    inside = np.isneginf(expected)
-    np.testing.assert_array_equal(np.isneginf(found), inside)
-    np.testing.assert_allclose(found[~inside], expected[~inside], rtol=1e-5)
-    assert inside.any() and np.all(found[~inside] > 0)
-
-
-@pytest.mark.parametrize("metric", METRICS)
-@each_kernel_of_any_columns
-def test_scores_outside_are_gradients_of_entries_and_relevances(name, metric):
-    kernel = cases.KERNELS[name]
-    current = submodel(kernel, Log(), metric, columns=np.array([0, 2]))
-    source = table(Log())
-    old = current.model.unpack(current.theta)
-    outside = ~np.isin(np.arange(N_COLUMNS), current.columns)
-
-    def loss_of(j, relevance, entry):
-        """Return the loss with column j, of a small relevance, at ``entry`` in the basis (R,)."""
-        columns = np.append(current.columns, j)
-        view = current.model.terms[0].views[0]
-        factors = np.append(np.broadcast_to(view.factors(old.log_metric[0]), 2), relevance)
-        K = kernel(source.X[:, columns], np.column_stack([old.basis[0], entry]), factors)
-        return Log().value(Log().totals(source.Y, K @ old.weights + old.intercept, source.w))
-
-    w, t, nothing = 1e-5, 1e-2, np.zeros(3)
-    of_entries, of_relevances = np.zeros((3, N_COLUMNS)), np.zeros((1, N_COLUMNS))
-    for j in np.flatnonzero(outside):
-        of_relevances[0, j] = (loss_of(j, w, nothing) - loss_of(j, -w, nothing)) / (2 * w)
-        for r, e in enumerate(t * np.eye(3)):
-            of_entries[r, j] = (loss_of(j, w, e) - loss_of(j, w, -e)) / (2 * t * w)
-    squares = [squares_asked_for(current, source)] if isinstance(kernel, Polynomial) else []
-    expected = normalized([of_entries, of_relevances, *squares], FeatureGroups(N_COLUMNS), outside)
-    found = entering_scores(current, source, FeatureGroups(N_COLUMNS))
-    np.testing.assert_array_equal(np.isneginf(found), ~outside)
-    np.testing.assert_allclose(found[outside], expected[outside], rtol=1e-3)
-
-
-@pytest.mark.parametrize("name", cases.LOSSES)
-def test_scores_do_not_depend_on_blocks_or_storage(monkeypatch, name):
-    # The slope of the cosine mixes sums over all rows: a block alone does not know them.
-    loss = cases.LOSSES[name]
-    current = submodel(RBF(0.3), loss, "scale", m=2, columns=np.array([0, 2]))
-    expected = entering_scores(current, table(loss, m=2), FeatureGroups(N_COLUMNS))
-    np.testing.assert_allclose(
-        entering_scores(current, table(loss, m=2, kind=cases.csr), FeatureGroups(N_COLUMNS)), expected
-    )
-    monkeypatch.setattr(source_module, "rows_per_block", lambda n_features, width: 5)
-    np.testing.assert_allclose(entering_scores(current, table(loss, m=2), FeatureGroups(N_COLUMNS)), expected)
-
-
-def test_nothing_is_outside_a_model_of_all_columns():
-    current = submodel(RBF(0.3), Log(), columns=np.arange(N_COLUMNS))
-    assert np.all(np.isneginf(entering_scores(current, table(Log()), FeatureGroups(N_COLUMNS))))
-
-
-def test_a_column_that_the_loss_asks_for_has_the_highest_score():
-    rng = np.random.default_rng(0)
-    X = cases.frozen(rng.standard_normal((60, N_COLUMNS)))
-    square = X[:, 4:5] ** 2 - 1
-    for target, kernel in ((X[:, 4:5], Linear(1.0)), (square, RBF(0.3)), (square, Polynomial(2, 1.0, 1.0))):
-        source = ArraySource(X, np.asarray(X[:, :1] + target))
-        current = submodel(kernel, Squared(), columns=np.array([0]), weight_penalties=[RKHSNorm(1e-3)])
-        fitted = fit_submodel(current.problem, source, current.columns, current.theta, 20, rng)
-        assert np.argmax(entering_scores(fitted, source, FeatureGroups(N_COLUMNS))) == 4

@@ -10,16 +10,15 @@ from spkm.kernels import RBF
 from spkm.losses import LOSSES, Squared
 from spkm.objective import Objective
 from spkm.penalties import Evidence, RKHSNorm, RowL2
-from spkm.profiled import VariableProjection
-from spkm.selection import Problem, Submodel, _vectors, fit_submodel
-from spkm.selection._resize_basis import _ridge, grow, prune
+from spkm.selection import Problem, Submodel, _resize_basis, fit_submodel
+from spkm.selection._resize_basis import grow, prune
 from spkm.sources import ArraySource
 from spkm.starts import KMeans, first_theta
 from tests import cases
 from tests.interrupting import interrupt_at
 
 COLUMNS = cases.frozen(np.array([0, 2, 3]))
-PENALTIES = {"rkhs": [RKHSNorm(1e-3)], "evidence": [Evidence()], "none": []}
+SETTINGS = {"rkhs": {"weight_penalties": [RKHSNorm(1e-3)]}, "evidence": {"evidence": Evidence()}, "none": {}}
 
 
 @cache
@@ -30,7 +29,7 @@ def fitted(loss="squared", penalties="rkhs", n_basis=6, m=1, metric="scale"):
     F = np.column_stack([np.exp(-(X[:, 0] ** 2)), X[:, 2]])[:, :m]
     Y = np.where(F > np.median(F), 1.0, -1.0) if loss.target == "signs" else F
     source = ArraySource(X, Y)
-    problem = Problem(cases.one_view(RBF(0.3), n_basis, metric), loss, [], PENALTIES[penalties])
+    problem = Problem(cases.one_view(RBF(0.3), n_basis, metric), loss, **SETTINGS[penalties])
     theta = first_theta(problem.objective(source.columns(COLUMNS)), KMeans(), "ridge", np.random.default_rng(0))
     return fit_submodel(problem, source, COLUMNS, theta, 15, np.random.default_rng(0)), source
 
@@ -92,7 +91,7 @@ def test_new_vectors_beside_the_old_ones_do_no_harm(monkeypatch, metric, m):
     assert larger.objective < model.objective
     # Before they are fitted they have no weight.
     starts = []
-    monkeypatch.setattr(_vectors, "fit_submodel", lambda *args: starts.append(args))
+    monkeypatch.setattr(_resize_basis, "fit_submodel", lambda *args: starts.append(args))
     grow(model, source, 5, np.random.default_rng(0))
     problem, _, columns, theta = starts[0][:4]
     start = Submodel(problem, columns, problem.objective(source.columns(columns)).model, theta, 0.0)
@@ -110,11 +109,13 @@ def test_an_interrupt_is_passed_on(monkeypatch):
 
 def test_a_learned_evidence_amounts_to_a_ridge():
     model, source = fitted(penalties="evidence", metric="relevances")
-    ridge = _ridge(model.problem.weight_penalties[0], source.total_weight)
-    objective = replace(model.problem, weight_penalties=[ridge]).objective(source.columns(COLUMNS))
+    more = RowL2(0.0)
+    penalized = model.problem.penalized(source.total_weight, more)
+    assert penalized.evidence is None and penalized.weight_penalties[1] is more
+    ridge = replace(penalized, weight_penalties=penalized.weight_penalties[:1])
+    objective = ridge.objective(source.columns(COLUMNS))
     # The best weights under the one are those of the other.
     np.testing.assert_allclose(
-        VariableProjection(objective).complete(model.theta[model.model.basis_part]), model.theta, rtol=1e-6
+        objective.eliminated().complete(model.theta[model.model.basis_part]), model.theta, rtol=1e-6
     )
-    other = RKHSNorm(0.2)
-    assert _ridge(other, 60.0) is other
+    assert ridge.penalized(60.0, more).weight_penalties == [*ridge.weight_penalties, more]

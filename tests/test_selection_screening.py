@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from spkm.selection import FeatureGroups, _screen
+from spkm.selection import FeatureGroups, _screening
 from spkm.selection._screening import correlations, screened, varies
 from spkm.sources import ArraySource, Scaling, fit_scaling
-from spkm.sources import _base as source_module
+from spkm.sources import _array as source_module
 from tests import cases
 
 KINDS = {"dense": np.asarray, "csr": cases.csr}
@@ -78,7 +78,7 @@ def wide(d, n=20, seed=0):
 
 @pytest.mark.parametrize("seen", [10, 25])
 def test_the_most_correlated_allowed_columns_are_seen(monkeypatch, seen):
-    monkeypatch.setattr(_screen, "SEEN", seen)
+    monkeypatch.setattr(_screening, "SEEN", seen)
     source = wide(60)
     allowed = np.setdiff1d(np.arange(60), [0, 3])
     found = screened(source, FeatureGroups(60), np.zeros(0, dtype=int), allowed)
@@ -88,7 +88,7 @@ def test_the_most_correlated_allowed_columns_are_seen(monkeypatch, seen):
 
 
 def test_columns_that_are_known_are_always_seen(monkeypatch):
-    monkeypatch.setattr(_screen, "SEEN", 10)
+    monkeypatch.setattr(_screening, "SEEN", 10)
     source = wide(60)
     least = np.sort(np.argsort(correlations(source))[:6])
     found = screened(source, FeatureGroups(60), least, np.arange(60))
@@ -100,17 +100,17 @@ def test_columns_that_are_known_are_always_seen(monkeypatch):
 
 
 def test_groups_are_seen_as_a_whole(monkeypatch):
-    monkeypatch.setattr(_screen, "SEEN", 10)
+    monkeypatch.setattr(_screening, "SEEN", 10)
     units = FeatureGroups(60, np.arange(60) // 3)
     found = screened(wide(60), units, np.array([30]), np.arange(60))
     assert len(found) == 9 and {0, 1, 2, 6, 7, 8, 30, 31, 32} == set(found)
-    monkeypatch.setattr(_screen, "SEEN", 2)
+    monkeypatch.setattr(_screening, "SEEN", 2)
     assert len(screened(wide(60), units, np.zeros(0, dtype=int), np.arange(60))) == 3  # never none
 
 
 def test_at_most_500_columns_are_seen_and_all_of_a_narrow_table():
     none = np.zeros(0, dtype=int)
     found = screened(wide(700), FeatureGroups(700), none, np.arange(700))
-    assert len(found) == _screen.SEEN == 500 and {0, 7} <= set(found)
+    assert len(found) == _screening.SEEN == 500 and {0, 7} <= set(found)
     allowed = np.arange(0, 700, 2)
     np.testing.assert_array_equal(screened(wide(700), FeatureGroups(700), none, allowed), allowed)

@@ -12,7 +12,7 @@ from spkm.losses import Huber, Log, Squared, SquaredHinge
 from spkm.model import PreimageModel, Term, View
 from spkm.objective import Objective
 from spkm.penalties import GroupL2
-from spkm.selection import FeatureGroups, _path, has_path
+from spkm.selection import FeatureGroups, _sparse_path, has_path
 from spkm.selection._sparse_path import sparse_path
 from spkm.sources import ArraySource
 from tests import cases
@@ -80,7 +80,7 @@ def test_a_linear_path_obeys_the_conditions_of_a_minimum_in_every_column(name):
     loss, _, groups = CASES[name]
     source, points = linear_path(name)
     X, Y = source.X, source.Y
-    strengths = _path._strengths(source, loss)
+    strengths = _sparse_path._strengths(source, loss)
     units = FeatureGroups(16, groups)
     assert len(points) > 5
     for point in points:
@@ -99,7 +99,7 @@ def test_a_linear_path_obeys_the_conditions_of_a_minimum_in_every_column(name):
 
 def test_the_linear_path_of_squared_loss_is_the_lasso():
     source, points = linear_path("real")
-    strengths = _path._strengths(source, Squared())
+    strengths = _sparse_path._strengths(source, Squared())
     for point in points:
         lasso = Lasso(alpha=strengths[point.step] / 2, tol=1e-8)
         lasso.fit(source.X, source.Y[:, 0], sample_weight=source.w[:, 0])
@@ -111,7 +111,7 @@ def test_the_linear_path_of_two_classes_is_logistic_regression_with_an_l1_penalt
     source, points = linear_path("two classes")
     X, Y, weight = source.X, source.Y, source.w[:, 0] * source.total_weight
     for point in points[::3]:
-        strength = _path._strengths(source, Log())[point.step]
+        strength = _sparse_path._strengths(source, Log())[point.step]
         # C multiplies the sum of weighted losses, here a mean.
         C = 1 / (strength * source.total_weight)
         other = LogisticRegression(l1_ratio=1, C=C, solver="saga", tol=1e-6, max_iter=5000, random_state=0)
@@ -124,9 +124,9 @@ def test_the_linear_path_of_two_classes_is_logistic_regression_with_an_l1_penalt
 @pytest.mark.parametrize("groups", [None, np.arange(16) // 2])
 def test_it_does_not_matter_which_columns_a_linear_path_starts_with(monkeypatch, groups):
     source, known = linear_path("two classes" if groups is None else "two classes, groups")
-    strengths = _path._strengths(source, Log())
+    strengths = _sparse_path._strengths(source, Log())
     expected = [objective_at(p, source, Log(), strengths[p.step], groups) for p in known]
-    monkeypatch.setattr(_path, "FIRST_ACTIVE", 1 if groups is None else 1000)
+    monkeypatch.setattr(_sparse_path, "FIRST_ACTIVE", 1 if groups is None else 1000)
     points = path_of(source, Log(), Linear(1.0), groups)
     values = [objective_at(p, source, Log(), strengths[p.step], groups) for p in points]
     np.testing.assert_allclose(values, expected, rtol=1e-3)
@@ -155,7 +155,7 @@ def test_few_columns_are_those_that_matter():
 @pytest.mark.parametrize("kernel", [Linear(1.0), Polynomial(3, 1.0, 1.0)], ids=["linear", "polynomial"])
 @pytest.mark.parametrize("kind", [np.asarray, cases.csr])
 def test_other_columns_have_no_influence(monkeypatch, kernel, kind):
-    monkeypatch.setattr(_path, "ITERATIONS", 20)
+    monkeypatch.setattr(_sparse_path, "ITERATIONS", 20)
     X, Y = product_problem()
     points = path_of(ArraySource(kind(X), Y), Log(), kernel)
     assert min(len(point.columns) for point in points) < 8
@@ -168,15 +168,57 @@ def test_other_columns_have_no_influence(monkeypatch, kernel, kind):
         np.testing.assert_allclose(F, by_hand, rtol=1e-10, atol=1e-10)
 
 
-@pytest.mark.parametrize("kernel", [Linear(1.0), Polynomial(2, 1.0, 1.0)], ids=["linear", "polynomial"])
-def test_sparse_rows_have_the_path_of_dense_rows(monkeypatch, kernel):
-    monkeypatch.setattr(_path, "ITERATIONS", 8)  # before rounding has grown
+def with_intercept(point, d):
+    """Return the one basis vector of a linear model of all columns, with its sign, and the intercept."""
+    return np.append((point.weights.T @ on_all_columns(point, d)).ravel(), point.intercept)
+
+
+def distance_from_optimum(source, parameters, strength):
+    """Return the length of the shortest subgradient of log loss + strength * |u|_1 at (u, b)."""
+    A = np.column_stack([source.dense(), np.ones(source.n_rows)])
+    slope = A.T @ (source.w * Log().slope(source.Y, (A @ parameters)[:, None])).ravel()
+    u, g = parameters[:-1], slope[:-1]
+    shortest = np.where(u != 0, g + strength * np.sign(u), np.sign(g) * np.maximum(np.abs(g) - strength, 0.0))
+    return float(np.linalg.norm(np.append(shortest, slope[-1])))
+
+
+def least_curvature(source, a, b):
+    """Return a lower bound of the curvature of the log loss on the way from one (u, b) to another."""
+    A = np.column_stack([source.dense(), np.ones(source.n_rows)])
+    p = 1 / (1 + np.exp(np.maximum(np.abs(A @ a), np.abs(A @ b))))  # p (1 - p) falls with |f|, which is convex
+    return float(np.linalg.eigvalsh(A.T @ (source.w * (p * (1 - p))[:, None] * A))[0])
+
+
+def test_sparse_rows_have_the_linear_path_of_dense_rows(monkeypatch):
+    monkeypatch.setattr(_sparse_path, "ITERATIONS", 1000)
+    monkeypatch.setattr(_sparse_path, "TOLERANCE", 0.0)
     X, Y = cases.rows(40, 6), cases.targets(Log(), 40, 1)
+    source = ArraySource(X, Y)
+    strengths = _sparse_path._strengths(source, Log())
+    dense, other = (path_of(ArraySource(kind(X), Y), Log(), Linear(1.0)) for kind in (np.asarray, cases.csr))
+    assert [p.step for p in dense] == [p.step for p in other]
+    for point, again in zip(dense, other, strict=True):
+        a, b = with_intercept(point, 6), with_intercept(again, 6)
+        # The slopes of a function of curvature m differ by at least m times the distance of the points.
+        slopes = distance_from_optimum(source, a, strengths[point.step])
+        slopes += distance_from_optimum(source, b, strengths[point.step])
+        bound = slopes / least_curvature(source, a, b)
+        assert bound < 1e-4
+        assert np.linalg.norm(a - b) <= bound + 1e-12
+        large = np.abs(a[:-1]) > bound
+        assert set(np.flatnonzero(large)) <= set(again.columns)
+
+
+def test_sparse_rows_make_the_steps_of_dense_rows_where_a_path_is_not_convex(monkeypatch):
+    # One step at each strength: where steps follow their own curvature, rounding grows with their number.
+    monkeypatch.setattr(_sparse_path, "ITERATIONS", 1)
+    X, Y = cases.rows(40, 6), cases.targets(Log(), 40, 1)
+    kernel = Polynomial(2, 1.0, 1.0)
     dense, other = (path_of(ArraySource(kind(X), Y), Log(), kernel) for kind in (np.asarray, cases.csr))
     assert [p.step for p in dense] == [p.step for p in other]
     for a, b in zip(dense, other, strict=True):
-        np.testing.assert_array_equal(a.columns, b.columns)
-        np.testing.assert_allclose(a.basis, b.basis, rtol=1e-5, atol=1e-7)
+        np.testing.assert_allclose(on_all_columns(a, 6), on_all_columns(b, 6), rtol=1e-6, atol=1e-8)
+        np.testing.assert_allclose(a.intercept, b.intercept, rtol=1e-6, atol=1e-8)
 
 
 @pytest.mark.parametrize("m", [1, 2])
@@ -185,9 +227,9 @@ def test_each_strength_goes_on_from_the_one_before(m):
     X = cases.frozen(rng.standard_normal((50, 6)))
     Y = cases.frozen(np.column_stack([X[:, 0] * X[:, 1], X[:, 2] ** 2 - 1])[:, :m])
     source = ArraySource(X, Y)
-    strengths = _path._strengths(source, Squared())
+    strengths = _sparse_path._strengths(source, Squared())
     points = path_of(source, Squared(), Polynomial(2, 1.0, 1.0))
-    assert points[0].step == _path.SKIPPED
+    assert points[0].step == _sparse_path.SKIPPED
     for before, point in pairwise(points):
         strength = strengths[point.step]
         assert objective_at(point, source, Squared(), strength) <= objective_at(before, source, Squared(), strength)
@@ -196,10 +238,10 @@ def test_each_strength_goes_on_from_the_one_before(m):
 
 @pytest.mark.parametrize(("m", "n_basis"), [(1, 1), (1, 7), (3, 2)])
 def test_signs_are_fixed_and_each_output_has_its_own_vectors(monkeypatch, m, n_basis):
-    monkeypatch.setattr(_path, "ITERATIONS", 3)
+    monkeypatch.setattr(_sparse_path, "ITERATIONS", 3)
     X, Y, _ = linear_problem(Log(), m)
     point = path_of(ArraySource(X, Y), Log(), Polynomial(2, 1.0, 1.0), n_basis=n_basis)[0]
-    assert len(point.basis) == max(n_basis, _path.VECTORS_PER_OUTPUT * m)
+    assert len(point.basis) == max(n_basis, _sparse_path.VECTORS_PER_OUTPUT * m)
     np.testing.assert_array_equal(np.abs(point.weights).sum(axis=1), 1)
     for column in point.weights.T:
         assert {-1.0, 1.0} <= set(column)
@@ -210,13 +252,13 @@ def test_signs_are_fixed_and_each_output_has_its_own_vectors(monkeypatch, m, n_b
 def test_strengths_are_those_of_weighted_rows():
     X, Y, _ = linear_problem(Log())
     weight = np.random.default_rng(0).integers(1, 4, len(X))
-    weighted = _path._strengths(ArraySource(X, Y, weight), Log())
-    repeated = _path._strengths(ArraySource(np.repeat(X, weight, axis=0), np.repeat(Y, weight, axis=0)), Log())
+    weighted = _sparse_path._strengths(ArraySource(X, Y, weight), Log())
+    repeated = _sparse_path._strengths(ArraySource(np.repeat(X, weight, axis=0), np.repeat(Y, weight, axis=0)), Log())
     np.testing.assert_allclose(weighted, repeated)
-    assert len(weighted) == _path.N_STEPS
-    np.testing.assert_allclose(weighted[1:] / weighted[:-1], _path.RATIO)
+    assert len(weighted) == _sparse_path.N_STEPS
+    np.testing.assert_allclose(weighted[1:] / weighted[:-1], _sparse_path.RATIO)
     # Without a column the slope of the log loss is a half everywhere.
-    assert weighted[0] == pytest.approx(_path.LOWEST * 0.5 / np.sqrt(weight.sum()))
+    assert weighted[0] == pytest.approx(_sparse_path.LOWEST * 0.5 / np.sqrt(weight.sum()))
 
 
 def test_a_point_keeps_nothing_of_the_other_columns():
@@ -227,7 +269,7 @@ def test_a_point_keeps_nothing_of_the_other_columns():
 
 
 def test_without_an_intercept_there_is_none(monkeypatch):
-    monkeypatch.setattr(_path, "ITERATIONS", 20)
+    monkeypatch.setattr(_sparse_path, "ITERATIONS", 20)
     X, Y, _ = linear_problem(Log())
     for kernel in (Linear(1.0), Polynomial(3, 1.0, 1.0)):
         for point in path_of(ArraySource(X, Y + 0.0), Log(), kernel, fit_intercept=False):
@@ -236,7 +278,7 @@ def test_without_an_intercept_there_is_none(monkeypatch):
 
 @pytest.mark.parametrize("kernel", [Linear(1.0), Polynomial(3, 1.0, 1.0)], ids=["linear", "polynomial"])
 def test_a_target_of_nothing_has_no_columns(monkeypatch, kernel):
-    monkeypatch.setattr(_path, "ITERATIONS", 20)
+    monkeypatch.setattr(_sparse_path, "ITERATIONS", 20)
     X = cases.rows(20, 5)
     for point in path_of(ArraySource(X, np.zeros((20, 1))), Squared(), kernel):
         np.testing.assert_allclose(point.predict(ArraySource(X, np.zeros((20, 1)))), 0, atol=0.1)

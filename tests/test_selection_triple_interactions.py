@@ -5,7 +5,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from spkm.selection import _threes
+from spkm.selection import _triple_interactions
 from spkm.selection._triple_interactions import bounded, residual, triple_interactions, triple_scores
 from tests import cases
 
@@ -29,8 +29,8 @@ def test_columns_are_cut_and_residuals_are_those_of_least_squares():
     weight = rng.integers(1, 4, 40).astype(float)
     Z = bounded(X, weight)
     np.testing.assert_allclose(weight @ Z, 0, atol=1e-10)
-    assert np.ptp(Z, axis=0) == pytest.approx(2 * _threes.FAR)
-    inside = np.all(np.abs(Z - Z.min(axis=0) - _threes.FAR) < 0.99 * _threes.FAR, axis=1)
+    assert np.ptp(Z, axis=0) == pytest.approx(2 * _triple_interactions.FAR)
+    inside = np.all(np.abs(Z - Z.min(axis=0) - _triple_interactions.FAR) < 0.99 * _triple_interactions.FAR, axis=1)
     np.testing.assert_allclose(np.corrcoef(Z[inside].T, X[inside].T)[[0, 1, 2], [3, 4, 5]], 1)
     R = residual(Z, T, weight)
     np.testing.assert_allclose(Z.T @ (weight[:, None] * R), 0, atol=1e-10)
@@ -80,7 +80,7 @@ def test_several_products_up_to_a_number_of_columns(monkeypatch):
     X, product = product_of_three(2000, 20, 0)
     both = product + X[:, [2]] * X[:, [4]] * X[:, [9]]
     assert triple_interactions(X, both, np.ones(2000))[0].tolist() == [1, 2, 4, 7, 9]
-    monkeypatch.setattr(_threes, "MOST_TAKEN", 4)
+    monkeypatch.setattr(_triple_interactions, "MOST_TAKEN", 4)
     assert len(triple_interactions(X, both, np.ones(2000))[0]) == 3
 
 

@@ -1,62 +1,19 @@
-"""Solvers: monotone, optimal where that can be known, stoppable, and clear about what they cannot do."""
-
-import itertools
+"""Solvers: monotone, optimal where that can be known, and stoppable."""
 
 import numpy as np
 import pytest
 from sklearn.linear_model import Lasso, LogisticRegression, Ridge
 
-from spkm import SPKMRegressor
-from spkm.datasets import make_inverse_dynamics
-from spkm.kernels import RBF, Linear, Polynomial
+from spkm.kernels import RBF, Linear
 from spkm.losses import Cosine, Huber, Log, Squared, SquaredHinge
-from spkm.model import PreimageModel, Term, View
 from spkm.objective import Objective
-from spkm.penalties import L1, ElasticNet, Evidence, GroupL2, L1Ball, RKHSNorm, RowL2, SquaredL2
-from spkm.solvers import LBFGS, Adam, Alternating, Proximal, VarPro, choose_solver
+from spkm.penalties import L1, ElasticNet, GroupL2, L1Ball, RKHSNorm, RowL2, SquaredL2
+from spkm.solvers import LBFGS, Adam, Alternating, Proximal, VarPro
 from spkm.solvers._base import Monitor, Stop
-from spkm.solvers._lbfgs import descend, profile, stages
+from spkm.solvers._lbfgs import descend
 from spkm.solvers._proximal import proximal_descent
-from spkm.sources import ArraySource
 from tests import cases
-
-N, D = 80, 4
-RNG = np.random.default_rng(0)
-X = cases.frozen(RNG.standard_normal((N, D)))
-REAL = cases.frozen((np.sin(X[:, 0]) + X[:, 1] * X[:, 2] + 0.1 * RNG.standard_normal(N))[:, None])
-SIGNS = cases.frozen(np.where(REAL > 0.1, 1.0, -1.0))
-FULL_BATCH = {name: s for name, s in cases.SOLVERS.items() if name != "adam"}
-
-
-def make(loss=None, kernel=None, n_basis=3, cls=Objective, Y=None, metric="fixed", fit_intercept=True, **penalties):
-    loss = loss or Squared()
-    Y = (REAL if loss.target == "real" else SIGNS) if Y is None else Y
-    model = PreimageModel([Term(n_basis, (View(kernel or RBF(0.3), None, metric),))], D, Y.shape[1], fit_intercept)
-    theta, params = model.zeros()
-    params.basis[0][...] = X[:n_basis]
-    params.weights[...] = np.where(np.arange(n_basis) % 2, -0.5, 0.5)[:, None]
-    return cls(model, loss, ArraySource(X, Y), **penalties), cases.frozen(theta)
-
-
-def run(solver, objective, theta, on_iteration=None):
-    return solver.minimize(objective, theta, np.random.default_rng(0), on_iteration)
-
-
-class FixedBasis(Objective):
-    """An objective whose basis does not move: what is left is convex in the weights."""
-
-    def on(self, source):
-        return FixedBasis(self.model, self.loss, source, self.basis_penalties, self.weight_penalties, self.metric_prior)
-
-    def value_and_gradient(self, theta):
-        value, gradient = super().value_and_gradient(theta)
-        gradient[self.model.basis_part] = 0.0
-        return value, gradient
-
-    def block_loss(self, block, theta):
-        value, gradient = super().block_loss(block, theta)
-        gradient[self.model.basis_part] = 0.0
-        return value, gradient
+from tests.solver_problems import FULL_BATCH, REAL, SIGNS, D, FixedBasis, N, X, make, run
 
 
 def problem(loss, rough):
@@ -308,7 +265,7 @@ def test_adam_comes_near_the_optimum_of_a_convex_problem():
 
 def test_adam_halves_of_a_batch_are_the_batch(monkeypatch):
     objective, theta = make(Log())
-    block = objective.source.take(np.arange(30))
+    block = next(objective.source.batches(30, 1, np.random.default_rng(0), np.float32))
     whole = Adam._loss(objective, block, theta.astype(np.float32))
     monkeypatch.setattr("spkm.solvers._adam.SPLIT_FROM", 0)
     with objective.source.threads(2):
@@ -324,94 +281,3 @@ def test_adam_makes_a_sensible_number_of_steps(n):
     assert steps >= 2000
     assert steps <= max(5000, n // batch)
     assert Adam(max_iter=3, batch_size=10).schedule(100) == (10, 30)
-
-
-def test_stages_grow_tenfold_to_all_rows():
-    source = ArraySource(cases.rows(2500), np.arange(2500.0)[:, None])
-    parts = list(stages(source, 10, np.random.default_rng(0)))
-    assert [p.n_rows for p in parts] == [10, 100, 1000, 2500]
-    assert parts[-1] is source
-    for small, large in itertools.pairwise(parts):
-        assert set(small.Y[:, 0]) < set(large.Y[:, 0])
-    for first_rows in (None, 2500, 9999):
-        assert list(stages(source, first_rows, np.random.default_rng(0))) == [source]
-
-
-def test_stages_end_as_low_as_all_rows_at_once():
-    objective, theta = make(weight_penalty=RKHSNorm(0.01))
-    staged = run(LBFGS(first_rows=20), objective, theta)
-    assert staged.value == pytest.approx(objective.value(staged.theta), rel=1e-9)
-    assert staged.value < 1.2 * run(LBFGS(), objective, theta).value
-
-
-def test_stages_under_the_evidence_find_what_all_rows_at_once_miss():
-    X, y = make_inverse_dynamics(7000, random_state=0)
-    train, test = slice(0, 5000), slice(5000, None)
-    errors = []
-    for solver in ("auto", VarPro(basis_rows=20_000)):
-        model = SPKMRegressor(20, solver=solver, random_state=0).fit(X[train], y[train])
-        errors.append(np.mean(np.square(model.predict(X[test]) - y[test])) / y[test].var())
-    assert errors[0] < 0.8 * errors[1]
-
-
-def test_a_first_stage_of_all_rows_changes_nothing():
-    objective, theta = make(weight_penalty=Evidence())
-    rows = objective.source.n_rows
-    staged, direct = (run(VarPro(first_rows=first), objective, theta) for first in (rows, None))
-    np.testing.assert_array_equal(staged.theta, direct.theta)
-
-
-def test_a_basis_of_some_rows_gets_the_best_weights_of_all():
-    objective, theta = make(weight_penalty=RKHSNorm(0.01))
-    result = run(VarPro(basis_rows=20), objective, theta)
-    assert result.value == pytest.approx(objective.value(result.theta), rel=1e-9)
-    assert result.value < objective.value(theta)
-    slope = objective.value_and_gradient(result.theta)[1]
-    assert np.abs(slope[objective.model.weights_part]).max() < 1e-8
-
-
-@pytest.mark.parametrize("kernel", [RBF(0.3), Polynomial(2, 1.0, 0.3), Linear(0.5)], ids=str)
-def test_evidence_is_bounded_and_its_weights_are_the_best(kernel):
-    objective, theta = make(
-        kernel=kernel, metric="relevances" if kernel.stationary else "fixed", weight_penalty=Evidence()
-    )
-    result = run(VarPro(), objective, theta)
-    assert -5 < result.value < profile(objective).value_and_gradient(profile(objective).start(theta))[0]
-    assert np.all(np.isfinite(result.theta))
-    assert np.mean((objective.model.predict(objective.source.block(0, N), result.theta) - REAL) ** 2) < 0.9 * np.var(
-        REAL
-    )
-
-
-def test_refusals_say_what_to_do():
-    rough, _ = make(basis_penalty=L1())
-    log, _ = make(Log())
-    evidence, _ = make(weight_penalty=Evidence())
-    moving, _ = make(kernel=Linear(1.0), metric="scale", weight_penalty=Evidence())
-    weights, _ = make(weight_penalty=L1())
-    assert "Use solver='proximal'" in LBFGS().refuses(rough)
-    assert "Use solver='proximal'" in VarPro().refuses(rough)
-    assert "Use solver='proximal'" in VarPro().refuses(weights)
-    assert "Use solver='lbfgs', or loss='squared'" in VarPro().refuses(log)
-    assert "stationary" in VarPro().refuses(moving)
-    for solver in (LBFGS(), Proximal(), Adam(), Alternating()):
-        assert "solver='varpro'" in solver.refuses(evidence)
-    assert VarPro().refuses(evidence) is None
-    for objective in (rough, log, weights):
-        for solver in (Proximal(), Adam(), Alternating()):
-            assert solver.refuses(objective) is None
-
-
-def test_the_choice_of_a_solver(monkeypatch):
-    settings = {
-        VarPro: [make(weight_penalty=RKHSNorm(0.1)), make(), make(weight_penalty=Evidence())],
-        LBFGS: [make(Log(), weight_penalty=RKHSNorm(0.1)), make(Huber())],
-        Proximal: [make(basis_penalty=L1()), make(Log(), weight_penalty=RowL2())],
-    }
-    for solver, objectives in settings.items():
-        for objective, _ in objectives:
-            assert type(choose_solver(objective)) is solver
-            assert choose_solver(objective).refuses(objective) is None
-    monkeypatch.setattr("spkm.solvers._auto.ADAM_FROM", N)
-    assert type(choose_solver(make(Log())[0])) is Adam
-    assert type(choose_solver(make(weight_penalty=Evidence())[0])) is VarPro

@@ -1,19 +1,20 @@
-"""Rows in blocks: the same sums for any cut and any number of threads; scaling and merging by values only."""
+"""Rows in blocks: the same sums for any cut and any number of threads; merging by values only."""
+
+import time
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier, Event
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
-from sklearn.preprocessing import StandardScaler
 from threadpoolctl import ThreadpoolController
 
-from spkm import SPKMRegressor
-from spkm.sources import ArraySource, Scaling, distinct_rows, fit_scaling, merged_rows, pick_rows
+from spkm.sources import ArraySource, Scaling, distinct_rows, fit_scaling, merged_rows, one_blas_thread, pick_rows
 from spkm.sources import _array as array_module
 from spkm.sources import _base as base_module
 from spkm.sources import _rows as rows_module
-from spkm.sources import _scaling as scaling_module
 from tests import cases
 
 N = 157
@@ -36,7 +37,7 @@ def identity(block):
 
 @pytest.fixture
 def blocks_of(monkeypatch):
-    return lambda size: monkeypatch.setattr(base_module, "rows_per_block", lambda n_features, width: size)
+    return lambda size: monkeypatch.setattr(array_module, "rows_per_block", lambda n_features, width: size)
 
 
 @pytest.mark.parametrize("size", [1, 2, 7, 50, N - 1, N, 1000])
@@ -86,6 +87,77 @@ def test_blas_is_held_to_one_thread_and_let_go_again(n_threads):
     np.testing.assert_allclose(source.reduce(sums, width=3)[1], 1.0)
 
 
+@pytest.fixture
+def two_blas_threads():
+    """Let BLAS have two threads whatever the environment says, without a thread that keeps the right to change it."""
+
+    def in_a_thread_that_ends(function):
+        with ThreadPoolExecutor(1) as pool:
+            return pool.submit(function).result()
+
+    limiter = in_a_thread_that_ends(lambda: ThreadpoolController().limit(limits=2, user_api="blas"))
+    yield
+    in_a_thread_that_ends(limiter.restore_original_limits)
+
+
+def test_whoever_leaves_last_lets_blas_go(two_blas_threads):
+    before = ThreadpoolController().info()
+    first_left, second_in = Event(), Event()
+
+    def second():
+        with one_blas_thread():
+            second_in.set()
+            first_left.wait(60)
+            return blas_threads()
+
+    with ThreadPoolExecutor(1) as pool:
+        with one_blas_thread():
+            future = pool.submit(second)
+            second_in.wait(60)
+        first_left.set()
+        assert set(future.result()) == {1}
+        assert ThreadpoolController().info() == before
+        with one_blas_thread():
+            assert set(blas_threads()) == {1}
+    assert ThreadpoolController().info() == before
+
+
+def test_threads_that_hold_blas_at_once_leave_it_as_it_was(two_blas_threads):
+    n_workers = 6
+    before = ThreadpoolController().info()
+    everyone = Barrier(n_workers)
+
+    def hold(i):
+        seen = []
+        for turn in range(10):
+            everyone.wait(60)  # all begin together, and leave in any order
+            with one_blas_thread():
+                time.sleep(1e-3 * ((i + turn) % 3))
+                with one_blas_thread():
+                    seen += [library["num_threads"] for library in ThreadpoolController().info()]
+        return seen
+
+    with ThreadPoolExecutor(n_workers) as pool:
+        results = list(pool.map(hold, range(n_workers)))
+        assert ThreadpoolController().info() == before
+    # OpenMP has a limit for each thread, and every thread has its own.
+    assert {number for seen in results for number in seen} == {1}
+
+
+def test_sources_in_threads_of_the_users_leave_blas_as_it_was(two_blas_threads):
+    def fit(i):
+        source = ArraySource(X, Y, WEIGHT)
+        with source.threads(1 + i % 2):
+            return source.reduce(sums, width=3)[0]
+
+    before = ThreadpoolController().info()
+    with ThreadPoolExecutor(4) as pool:
+        results = list(pool.map(fit, range(12)))
+    assert ThreadpoolController().info() == before
+    for result in results:
+        np.testing.assert_allclose(result, results[0], rtol=1e-12)
+
+
 def test_an_error_in_a_block_comes_out(blocks_of):
     blocks_of(10)
     source = ArraySource(X, Y)
@@ -102,7 +174,7 @@ def test_memory_map(tmp_path, blocks_of):
     np.save(tmp_path / "X.npy", X)
     mapped = np.load(tmp_path / "X.npy", mmap_mode="r")
     source = ArraySource(mapped, Y, WEIGHT)
-    assert isinstance(source.block(0, 5).X, np.memmap)
+    assert isinstance(source.load((0, 5)).X, np.memmap)
     np.testing.assert_array_equal(source.reduce(sums, width=3)[0], ArraySource(X, Y, WEIGHT).reduce(sums, width=3)[0])
 
 
@@ -115,24 +187,24 @@ def test_scaled_rows_everywhere(monkeypatch, storage, small):
     source = ArraySource(storage(X), Y, WEIGHT, scaling)
     expected = scaling(X)
     picked = np.array([3, 0, 11])
-    np.testing.assert_array_equal(identity(source.block(2, 9)), expected[2:9])
-    np.testing.assert_array_equal(identity(source.take(picked)), expected[picked])
-    np.testing.assert_array_equal(source.dense(picked), expected[picked])
+    np.testing.assert_array_equal(identity(source.load((2, 9))), expected[2:9])
+    np.testing.assert_array_equal(source.dense(), expected)
+    np.testing.assert_array_equal(source.subset(picked).dense(), expected[picked])
     part = source.subset(picked)
-    np.testing.assert_array_equal(identity(part.block(0, 3)), expected[picked])
+    np.testing.assert_array_equal(identity(part.load((0, 3))), expected[picked])
     np.testing.assert_array_equal(part.Y, Y[picked])
     assert part.total_weight == pytest.approx(WEIGHT[picked].sum())
-    np.testing.assert_allclose(source.take(picked).w[:, 0], WEIGHT[picked] / WEIGHT[picked].sum())
+    np.testing.assert_allclose(part.w[:, 0], WEIGHT[picked] / WEIGHT[picked].sum())
     doubled = source.encoded(lambda t: 2 * t)
-    np.testing.assert_array_equal(doubled.block(0, 5).Y, 2 * Y[:5])
-    np.testing.assert_array_equal(source.block(0, 5).Y, Y[:5])
+    np.testing.assert_array_equal(doubled.load((0, 5)).Y, 2 * Y[:5])
+    np.testing.assert_array_equal(source.load((0, 5)).Y, Y[:5])
     np.testing.assert_array_equal(X, before)
 
 
 @pytest.mark.parametrize("storage", [np.asarray, cases.csr], ids=["dense", "csr"])
 def test_single_precision_stays_single(storage):
     source = ArraySource(storage(X.astype(np.float32)), Y, WEIGHT, SCALING)
-    block = source.block(0, 9)
+    block = source.load((0, 9))
     assert block.X.dtype == block.Y.dtype == block.w.dtype == np.float32
     assert source.reduce(sums, width=3)[0].dtype == np.float64
 
@@ -144,7 +216,7 @@ def test_some_columns_are_those_of_the_rows_in_the_order_asked_for(storage, scal
     columns = np.array([3, 0, 2])
     part = source.columns(columns)
     assert (part.n_rows, part.n_features, part.n_outputs) == (N, 3, 2)
-    np.testing.assert_array_equal(identity(part.block(0, N)), identity(source.block(0, N))[:, columns])
+    np.testing.assert_array_equal(identity(part.load((0, N))), identity(source.load((0, N)))[:, columns])
     np.testing.assert_array_equal(part.Y, Y)
     np.testing.assert_allclose(part.w, source.w, rtol=1e-14)
     assert part.total_weight == pytest.approx(source.total_weight)
@@ -161,79 +233,8 @@ def test_blocks_have_a_budget():
             assert 4 <= rows <= 16384
 
 
-@pytest.mark.parametrize("chunk", [1, 64, 2**17])
-def test_scaling_equals_that_of_scikit_learn(monkeypatch, chunk):
-    monkeypatch.setattr(scaling_module, "CHUNK", chunk)
-    scaling = fit_scaling(X, WEIGHT, common=False)
-    reference = StandardScaler().fit(X, sample_weight=WEIGHT)
-    np.testing.assert_allclose(scaling.center, reference.mean_)
-    np.testing.assert_allclose(scaling.scale, reference.scale_)
-    np.testing.assert_allclose(scaling(X), reference.transform(X).clip(-5, 5), atol=1e-12)
-    np.testing.assert_allclose(scaling.inverse(scaling.forward_points(X)), X, atol=1e-12)
-
-
-def test_sparse_rows_are_scaled_but_not_centred():
-    scaling = fit_scaling(cases.csr(X), WEIGHT, common=False)
-    np.testing.assert_array_equal(scaling.center, 0.0)
-    np.testing.assert_allclose(scaling.scale, StandardScaler().fit(X, sample_weight=WEIGHT).scale_)
-    scaled = scaling(cases.csr(X))
-    assert sparse.issparse(scaled)
-    assert scaled.nnz == np.count_nonzero(X)
-    np.testing.assert_allclose(scaled.toarray(), (X / scaling.scale).clip(-5, 5))
-
-
-@pytest.mark.parametrize("storage", [np.asarray, cases.csr], ids=["dense", "csr"])
-@pytest.mark.parametrize("common", [False, True])
-def test_weights_are_repeats(storage, common):
-    repeats = np.random.default_rng(3).integers(1, 4, size=N)
-    weighted = fit_scaling(storage(X), repeats.astype(float), common)
-    repeated = fit_scaling(storage(np.repeat(X, repeats, axis=0)), np.ones(repeats.sum()), common)
-    np.testing.assert_allclose(weighted.center, repeated.center, atol=1e-14)
-    np.testing.assert_allclose(weighted.scale, repeated.scale)
-    if common:
-        assert np.ptp(weighted.scale) == 0
-        deviations = StandardScaler().fit(X, sample_weight=repeats).scale_
-        np.testing.assert_allclose(weighted.scale, np.sqrt(np.mean(deviations**2)))
-
-
-@pytest.mark.parametrize("storage", [np.asarray, cases.csr], ids=["dense", "csr"])
-@pytest.mark.parametrize("constant", [1.0, 0.1, -7e5, 3e-8, 0.0])
-@pytest.mark.parametrize("dtype", [np.float64, np.float32])
-def test_a_constant_column_is_not_blown_up(storage, constant, dtype):
-    rows = X.astype(dtype)
-    rows[:, 1] = constant
-    scaling = fit_scaling(storage(rows), WEIGHT, common=False)
-    scaled = scaling(storage(rows))
-    column = (scaled if storage is np.asarray else scaled.toarray())[:, 1]
-    assert np.ptp(column) == 0
-    assert np.all(np.abs(column) <= (1e-6 if storage is np.asarray else 1.0))
-    others = [0, 2, 3]
-    np.testing.assert_allclose(
-        scaling.scale[others], StandardScaler().fit(X, sample_weight=WEIGHT).scale_[others], rtol=1e-5
-    )
-
-
-@pytest.mark.parametrize("storage", [np.asarray, cases.csr], ids=["dense", "csr"])
-@pytest.mark.parametrize("size", [1e-150, 1e150, 1e-300, 1e300])
-def test_columns_of_extreme_size(storage, size):
-    rows = np.array(X)
-    rows[:, 2] *= size
-    scaled = fit_scaling(storage(rows), WEIGHT, common=False)(storage(rows))
-    expected = fit_scaling(storage(X), WEIGHT, common=False)(storage(X))
-    np.testing.assert_allclose(identity_of(scaled), identity_of(expected), rtol=1e-9, atol=1e-12)
-
-
 def identity_of(rows):
     return rows.toarray() if sparse.issparse(rows) else rows
-
-
-@pytest.mark.parametrize("storage", [np.asarray, cases.csr], ids=["dense", "csr"])
-def test_far_rows_are_clipped(storage):
-    rows = np.vstack([X, np.full(cases.N_FEATURES, 1e4), np.full(cases.N_FEATURES, -1e4)])
-    scaled = identity_of(fit_scaling(storage(X), WEIGHT, common=False)(storage(rows)))
-    assert np.all(scaled[-2] == 5.0)
-    assert np.all(scaled[-1] == -5.0)
-    assert np.all(np.abs(scaled) <= 5.0)
 
 
 def assert_same_bits(a, b):
@@ -347,11 +348,4 @@ def test_rows_in_place_make_the_same_source_as_a_copy(monkeypatch, blocks_of):
     ):
         for left, right in zip(one.reduce(sums, width=3), other.reduce(sums, width=3), strict=True):
             np.testing.assert_allclose(left, right, rtol=1e-13)
-        np.testing.assert_array_equal(one.dense(np.arange(10)), other.dense(np.arange(10)))
-
-
-def test_sparse_rows_are_centred_where_dense_ones_were():
-    X = np.where(np.random.default_rng(0).random((30, 4)) < 0.5, 0.0, 1.5)
-    np.testing.assert_allclose(SCALING(sparse.csr_array(X)), SCALING(X))
-    model = SPKMRegressor(n_basis=3, tol=1e-2, random_state=0).fit(X, X[:, 0])
-    np.testing.assert_allclose(model.predict(sparse.csr_array(X)), model.predict(X), rtol=1e-10)
+        np.testing.assert_array_equal(one.dense(), other.dense())

@@ -51,9 +51,12 @@ class Part(BaseEstimator):
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
-        own = vars(cls)
+
+        def place(name: str) -> int:  # of the class that defines it, a mixin maybe
+            return next((i for i, base in enumerate(cls.__mro__) if name in vars(base)), len(cls.__mro__))
+
         for claim, (formulas, safe) in cls.claims.items():
-            if claim not in own and any(name in own for name in formulas):
+            if any(place(name) < place(claim) for name in formulas):
                 setattr(cls, claim, safe)
 
     def check(self, argument: str) -> Any:

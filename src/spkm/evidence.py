@@ -35,6 +35,8 @@ class EvidenceObjective(ProfiledObjective):
         Smooth penalties on the basis vectors.
     settings : Evidence
         Trace term, prior of the relevances and first noise.
+    box : tuple of two ndarray, default=None
+        As in :class:`spkm.objective.Objective`.
     """
 
     #: What a solver may ask of it.
@@ -42,7 +44,13 @@ class EvidenceObjective(ProfiledObjective):
     is_smooth = True
 
     def __init__(
-        self, model: PreimageModel, loss: Loss, source: Source, basis_penalties: list[Penalty], settings: Evidence
+        self,
+        model: PreimageModel,
+        loss: Loss,
+        source: Source,
+        basis_penalties: list[Penalty],
+        settings: Evidence,
+        box: tuple[np.ndarray, np.ndarray] | None = None,
     ) -> None:
         if any(view.learns_metric and not view.kernel.stationary for _, view in model.views):
             raise ValueError(
@@ -51,6 +59,7 @@ class EvidenceObjective(ProfiledObjective):
         self.regularization = Regularization(model, basis_penalties, [])
         super().__init__(model, source, self.regularization.smooth)
         self.loss = loss
+        self.box = box
         self.basis_penalties = basis_penalties
         self.settings = settings
         self.n = source.total_weight
@@ -62,7 +71,11 @@ class EvidenceObjective(ProfiledObjective):
 
     def on(self, source: Source) -> EvidenceObjective:
         """Return the same objective on other samples."""
-        return EvidenceObjective(self.model, self.loss, source, self.basis_penalties, self.settings)
+        return EvidenceObjective(self.model, self.loss, source, self.basis_penalties, self.settings, self.box)
+
+    def inside(self, theta: np.ndarray) -> np.ndarray:
+        """Return the point of the box that is nearest to ``theta``."""
+        return theta if self.box is None else np.clip(theta, *self.box)
 
     def why_not(self, need: str) -> str:
         """Return why a solver's ``need`` is not offered, and what to do."""

@@ -60,12 +60,15 @@ class FittedTerm:
         The weights of the vectors, in the units of the scores.
     rows : slice
         Where the vectors are among those of all terms.
+    is_linear_part : bool
+        Whether the vectors are the coefficients of a linear part, one vector for each output.
     """
 
     name: str
     views: tuple[FittedView, ...]
     weights: np.ndarray
     rows: slice
+    is_linear_part: bool = False
 
 
 @dataclass(frozen=True)
@@ -92,6 +95,8 @@ class FittedModel:
         The terms as they were asked for, for a warm start.
     noise : float or None
         The ratio of noise to signal variance, where the evidence learned it.
+    strength : float or None
+        The strength of the penalty on the weights, times the total weight, where it was chosen by held-out samples.
     interrupted : bool
         Whether the fit was stopped before its end.
     selected : bool
@@ -107,6 +112,7 @@ class FittedModel:
     loss: Loss
     asked: tuple[Term, ...] = field(default=(), repr=False)
     noise: float | None = None
+    strength: float | None = None
     interrupted: bool = False
     selected: bool = False
 
@@ -150,23 +156,29 @@ class FittedModel:
                 kernel = _learned_kernel(view, params.log_metric[k])
                 views.append(FittedView(view.name, kernel, columns, params.basis[k]))
                 k += 1
-            terms.append(FittedTerm(term.name, tuple(views), params.weights[rows], rows))
+            terms.append(FittedTerm(term.name, tuple(views), params.weights[rows], rows, term.is_linear_part))
             row = rows.stop
         return tuple(terms)
 
     @property
     def kernel(self) -> Any:
         """The kernel with what was learned of it; of several views a dict by name."""
-        kernels = {view.name: view.kernel for term in self.terms for view in term.views}
+        kernels = {v.name: v.kernel for term in self.terms if not term.is_linear_part for v in term.views}
         return kernels[""] if list(kernels) == [""] else kernels
 
     @cached_property
     def basis_vectors(self) -> np.ndarray:
-        """The basis vectors in the user's units, (n_basis, n_features); NaN where a vector's view does not look."""
+        """The basis vectors in the user's units, (n_basis, n_features); NaN where a vector's view does not look.
+
+        Those of a linear part are changes of the score for a change of the feature by one unit.
+        """
         everywhere = np.full((self.n_basis, self.n_features), np.nan)
         for term in self.terms:
             for view in term.views:
-                units = view.basis if self.scaling is None else self.scaling.columns(view.columns).inverse(view.basis)
+                units = view.basis
+                if self.scaling is not None:
+                    scaling = self.scaling.columns(view.columns)
+                    units = units / scaling.scale if term.is_linear_part else scaling.inverse(units)
                 everywhere[term.rows, self.features[view.columns]] = units
         everywhere.setflags(write=False)
         return everywhere
@@ -195,7 +207,10 @@ class FittedModel:
         """
         factors = np.zeros(self.n_features)
         log_metrics = self.model.unpack(self.theta).log_metric
-        for (_, view), log_metric in zip(self.model.views, log_metrics, strict=True):
+        linear = [term.is_linear_part for term in self.model.terms for _ in term.views]
+        for (_, view), log_metric, skipped in zip(self.model.views, log_metrics, linear, strict=True):
+            if skipped:
+                continue
             columns = np.arange(self.model.n_features) if view.columns is None else view.columns
             places = self.features[columns]
             factors[places] = np.maximum(factors[places], view.factors(log_metric))
@@ -203,6 +218,34 @@ class FittedModel:
         unread[self.features_read()] = False
         factors[unread] = 0.0
         return factors
+
+    @property
+    def vector_rows(self) -> np.ndarray:
+        """Which rows of basis and weights are basis vectors, and not coefficients of a linear part."""
+        rows = np.ones(self.n_basis, dtype=bool)
+        for term in self.terms:
+            rows[term.rows] = not term.is_linear_part
+        return rows
+
+    def linear_coef(self) -> np.ndarray | None:
+        """Return the coefficients of the linear part in the user's units, (n_features, n_outputs); None without one."""
+        for term in self.terms:
+            if term.is_linear_part:
+                return (np.nan_to_num(self.basis_vectors[term.rows]).T) @ term.weights
+        return None
+
+    def cancellation(self, X: Any) -> float:
+        """Return by how much contributions cancel: the median of sum_r |c_r (k_r - mean k_r)| over |f - mean f|.
+
+        1 is a model whose contributions all point the same way. The linear part is one contribution.
+        """
+        parts = self.contributions(X)
+        rows = self.vector_rows
+        parts = np.concatenate([parts[:, rows], parts[:, ~rows].sum(axis=1, keepdims=True)], axis=1)
+        parts = parts - parts.mean(axis=0)
+        total = np.abs(parts.sum(axis=1))
+        ratio = np.abs(parts).sum(axis=1) / np.maximum(total, np.finfo(float).tiny)
+        return float(np.median(ratio[total > 0])) if np.any(total > 0) else 1.0
 
     def n_nonzero(self) -> int:
         """Return how many entries of the basis vectors are not zero, on the scale of the model."""

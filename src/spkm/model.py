@@ -16,6 +16,8 @@ import numpy as np
 from spkm.kernels import Pullback, squared_norms
 from spkm.sources import Block
 
+LINEAR_PART = "linear part"  # the name of the view that a linear part is
+
 
 @dataclass(frozen=True)
 class View:
@@ -36,6 +38,8 @@ class View:
         Of the basis vectors of this view; None is that of the objective.
     name : str, default=""
         What reports call the view.
+    bounded : bool, default=False
+        Whether its basis vectors stay inside the range of the data. An estimator sets it by ``basis_bounds``.
     """
 
     kernel: Any
@@ -43,6 +47,7 @@ class View:
     metric: str | None = None
     basis_penalty: Any = None
     name: str = ""
+    bounded: bool = False
 
     def width(self, n_features: int) -> int:
         """Return the number of columns looked at."""
@@ -69,8 +74,10 @@ class View:
 class Term:
     """``n_basis`` vectors whose kernel is the product of the kernels of the views."""
 
-    n_basis: int
+    n_basis: Any
     views: tuple[View, ...]
+    #: Whether it is a linear part: one vector of coefficients for each output, whose weights stay the identity.
+    is_linear_part: bool = False
 
     @property
     def name(self) -> str:
@@ -144,6 +151,31 @@ class PreimageModel:
     def weights_part(self) -> slice:
         """Where theta holds weights and intercept."""
         return slice(self._weights_at, self.n_params)
+
+    def box(self, ranges: Callable[[], tuple[np.ndarray, np.ndarray]]) -> tuple[np.ndarray, np.ndarray] | None:
+        """Return the least and the largest theta, or None where nothing is bounded.
+
+        ``ranges`` returns the range of each column of the data, inside which vectors of bounded views stay. The weights
+        of a linear part are fixed.
+        """
+        bounded = [view.bounded for _, view in self.views]
+        if not any(bounded) and not any(term.is_linear_part for term in self.terms):
+            return None
+        lower, upper = np.full(self.n_params, -np.inf), np.full(self.n_params, np.inf)
+        low, high = ranges() if any(bounded) else (np.zeros(0), np.zeros(0))
+        for (basis, _), (top, _), (_, view) in zip(
+            self.unpack_basis(lower), self.unpack_basis(upper), self.views, strict=True
+        ):
+            if view.bounded:
+                columns = slice(None) if view.columns is None else view.columns
+                basis[...], top[...] = low[columns], high[columns]
+        row = 0
+        for term in self.terms:
+            if term.is_linear_part:
+                for part in (lower, upper):
+                    self.unpack(part).weights[row : row + term.n_basis] = np.eye(term.n_basis)
+            row += term.n_basis
+        return lower, upper
 
     def unpack(self, theta: np.ndarray) -> Params:
         """Return the parts of ``theta``, as views on it."""

@@ -34,15 +34,24 @@ class Regularization:
         Added to the loss; of several on the same parameters at most one may be without a gradient. A view that has a
         basis penalty of its own keeps to that.
     metric_prior : float, default=0.0
-        Strength a of a / 2 * |log metric|^2, which holds a learned bandwidth near its start.
+        Strength a of a / 2 * (log factor)^2, which holds a learned bandwidth near its start.
+    relevance_prior : float, default=0.0
+        Strength a of a / 2 * sum_j max(log w_j, 0)^2, which keeps relevances from growing. Nothing keeps them from
+        falling: features that say nothing may leave.
     """
 
     def __init__(
-        self, model: PreimageModel, basis_penalties: list, weight_penalties: list, metric_prior: float = 0.0
+        self,
+        model: PreimageModel,
+        basis_penalties: list,
+        weight_penalties: list,
+        metric_prior: float = 0.0,
+        relevance_prior: float = 0.0,
     ) -> None:
         self.model = model
         self.weight_penalties = weight_penalties
         self.metric_prior = metric_prior
+        self.relevance_prior = relevance_prior
         by_view = [view.basis_penalty for _, view in model.views]
         #: Penalties on the basis vectors of each view.
         self.view_penalties = [basis_penalties if own is None else as_list(own) for own in by_view]
@@ -51,7 +60,7 @@ class Regularization:
 
     def of_basis(self) -> Regularization:
         """Return the penalties on basis and metric alone."""
-        other = Regularization(self.model, [], [], self.metric_prior)
+        other = Regularization(self.model, [], [], self.metric_prior, self.relevance_prior)
         other.view_penalties, other.basis_rough = self.view_penalties, self.basis_rough
         return other
 
@@ -100,10 +109,13 @@ class Regularization:
             elif penalty.is_smooth:
                 value += penalty.value(params.weights)
                 parts.weights += penalty.gradient(params.weights)
-        if self.metric_prior:
-            for p, dp in zip(params.log_metric, parts.log_metric, strict=True):
-                value += 0.5 * self.metric_prior * float(p @ p)
-                dp += self.metric_prior * p
+        for (_, view), p, dp in zip(self.model.views, params.log_metric, parts.log_metric, strict=True):
+            if view.metric == "relevances":
+                strength, pulled = self.relevance_prior, np.maximum(p, 0.0)
+            else:
+                strength, pulled = self.metric_prior, p
+            value += 0.5 * strength * float(pulled @ pulled)
+            dp += strength * pulled
         return value, gradient
 
     def _of_gram(
@@ -135,8 +147,10 @@ class Objective:
     source : Source
         The samples.
     basis_penalty, weight_penalty : Penalty, sequence of Penalty or None
-    metric_prior : float, default=0.0
+    metric_prior, relevance_prior : float, default=0.0
         As in :class:`Regularization`.
+    box : tuple of two ndarray, default=None
+        The least and the largest theta; None is no bound.
     """
 
     def __init__(
@@ -147,16 +161,21 @@ class Objective:
         basis_penalty: Penalty | Sequence[Penalty] | None = None,
         weight_penalty: Penalty | Sequence[Penalty] | None = None,
         metric_prior: float = 0.0,
+        relevance_prior: float = 0.0,
+        box: tuple[np.ndarray, np.ndarray] | None = None,
     ) -> None:
         self.model = model
         self.loss = loss
         self.source = source
-        self.regularization = Regularization(model, as_list(basis_penalty), as_list(weight_penalty), metric_prior)
+        self.box = box
+        penalties = as_list(basis_penalty), as_list(weight_penalty)
+        self.regularization = Regularization(model, *penalties, metric_prior, relevance_prior)
         basis_smooth = all(rough is None for rough in self.regularization.basis_rough)
         self.has_weight_prox = self.regularization.weight_rough is not None
         self.is_smooth = basis_smooth and not self.has_weight_prox
         #: Whether the best weights for a basis are those of a ridge regression.
-        self.can_eliminate = loss.is_quadratic and self.regularization.quadratic() is not None
+        fixed = any(term.is_linear_part for term in model.terms)
+        self.can_eliminate = loss.is_quadratic and self.regularization.quadratic() is not None and not fixed
         self.offers = (
             "prox",
             "batches",
@@ -222,8 +241,12 @@ class Objective:
         return self.regularization.rough_value(theta)
 
     def prox(self, theta: np.ndarray, step: Any) -> np.ndarray:
-        """Return the prox of those penalties at ``theta``."""
-        return self.regularization.prox(theta, step)
+        """Return the prox of those penalties at ``theta``, inside the box."""
+        return self.inside(self.regularization.prox(theta, step))
+
+    def inside(self, theta: np.ndarray) -> np.ndarray:
+        """Return the point of the box that is nearest to ``theta``."""
+        return theta if self.box is None else np.clip(theta, *self.box).astype(theta.dtype, copy=False)
 
 
 def block_totals(block: Block, model: PreimageModel, loss: Loss, theta: np.ndarray) -> tuple[np.ndarray]:

@@ -32,7 +32,7 @@ class Problem:
         With numbers for their strengths.
     evidence : Evidence, default=None
         If given, the objective is the evidence, which has no penalties on the weights.
-    metric_prior : float
+    metric_prior, relevance_prior : float
         As in :class:`spkm.objective.Regularization`.
     fit_intercept : bool
         Whether b is learned.
@@ -44,14 +44,17 @@ class Problem:
     weight_penalties: list[Penalty] = field(default_factory=list)
     evidence: Evidence | None = None
     metric_prior: float = 0.0
+    relevance_prior: float = 0.0
     fit_intercept: bool = True
 
     def objective(self, source: Source, columns: np.ndarray | None = None) -> Any:
         """Return the objective on the samples of ``source``, which holds some columns of the whole table, or all."""
         model = PreimageModel(self.on(columns), source.n_features, source.n_outputs, self.fit_intercept)
+        box = model.box(source.ranges)
         if self.evidence is not None:
-            return EvidenceObjective(model, self.loss, source, self.basis_penalties, self.evidence)
-        return Objective(model, self.loss, source, self.basis_penalties, self.weight_penalties, self.metric_prior)
+            return EvidenceObjective(model, self.loss, source, self.basis_penalties, self.evidence, box)
+        priors = self.metric_prior, self.relevance_prior
+        return Objective(model, self.loss, source, self.basis_penalties, self.weight_penalties, *priors, box)
 
     def on(self, columns: np.ndarray | None) -> list[Term]:
         """Return the terms for a table of the given columns alone."""

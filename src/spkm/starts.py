@@ -10,12 +10,15 @@ from sklearn.cluster import KMeans as SklearnKMeans
 from spkm._parts import COUNT, Part
 from spkm._registry import Registry
 from spkm.losses import Squared, sign_groups
-from spkm.model import PreimageModel, Term
+from spkm.model import LINEAR_PART, PreimageModel, Term
 from spkm.objective import Objective
 from spkm.penalties import RKHSNorm
-from spkm.sources import Scaling, Source
+from spkm.sources import Block, Scaling, Source
 
 MOST_ROWS = 10_000  # in a sample that start points are taken from: k-means on more takes longer than a small fit
+
+
+MOST_COEFFICIENTS = 1000  # of a linear part that a first guess solves for; more begin at zero
 
 
 class Sample(NamedTuple):
@@ -156,11 +159,14 @@ def first_theta(objective: Any, start: Start | np.ndarray, first_weights: str, r
     k = row = 0
     for term in model.terms:
         columns = term.columns(model.n_features)
-        if isinstance(start, Start):
+        label: Any = None
+        if term.is_linear_part:
+            points, label = np.zeros((term.n_basis, len(columns))), np.eye(term.n_basis)
+        elif isinstance(start, Start):
             seen = sample._replace(X=sample.X if len(columns) == model.n_features else sample.X[:, columns])
             points, label = start.points(seen, term.on(columns), rng)
         else:
-            points, label = start[row : row + term.n_basis, columns], None
+            points = start[row : row + term.n_basis, columns]
         for view in term.views:
             params.basis[k][...] = points if view.columns is None else points[:, np.isin(columns, view.columns)]
             k += 1
@@ -180,10 +186,43 @@ def draw_sample(source: Source, n_rows: int, rng: np.random.Generator) -> Sample
 
 
 def _with_ridge_weights(objective: Any, theta: np.ndarray, n_rows: int, rng: np.random.Generator) -> np.ndarray:
+    model = objective.model
     source = objective.source.sample(n_rows, rng).encoded(objective.loss.working_target)
     strength = Squared.rkhs_strength[0] / source.total_weight
-    ridge = Objective(objective.model, Squared(), source, None, RKHSNorm(strength))
-    return ridge.eliminated().complete(theta[objective.model.basis_part])
+    if any(term.is_linear_part for term in model.terms):
+        return _with_linear_part(model, source, theta, strength)
+    ridge = Objective(model, Squared(), source, None, RKHSNorm(strength))
+    return ridge.eliminated().complete(theta[model.basis_part])
+
+
+def _with_linear_part(model: PreimageModel, source: Any, theta: np.ndarray, strength: float) -> np.ndarray:
+    """Return first weights of kernels and coefficients of a linear part together, by ridge regression."""
+    theta = theta.copy()
+    params = model.unpack(theta)
+    of_linear, row = np.zeros(model.n_basis, dtype=bool), 0
+    for term in model.terms:
+        of_linear[row : row + term.n_basis] = term.is_linear_part
+        row += term.n_basis
+    params.weights[of_linear] = np.eye(int(of_linear.sum()), model.n_outputs)
+    Phi = np.concatenate(list(source.map(_block_features, model, theta, width=model.n_basis)))[:, ~of_linear]
+    X, w = source.dense().astype(np.float64), source.w[:, 0].astype(np.float64)
+    A = np.hstack([Phi, X]) if X.shape[1] <= MOST_COEFFICIENTS else Phi
+    mean, mean_y = w @ A, w @ source.Y
+    A = A - mean
+    gram = (A * w[:, None]).T @ A
+    size = np.where(np.arange(A.shape[1]) < Phi.shape[1], 0.5 * strength, strength * X.shape[1])
+    gram[range(len(gram)), range(len(gram))] += size + 1e-10 * np.trace(gram) / len(gram)
+    C = np.linalg.solve(gram, (A * w[:, None]).T @ (source.Y - mean_y))
+    params.weights[~of_linear] = C[: Phi.shape[1]]
+    if A.shape[1] > Phi.shape[1]:
+        place = next(k for k, (_, view) in enumerate(model.views) if view.name == LINEAR_PART)
+        params.basis[place][...] = C[Phi.shape[1] :].T
+    params.intercept[...] = mean_y - mean @ C if model.fit_intercept else 0.0
+    return theta
+
+
+def _block_features(block: Block, model: PreimageModel, theta: np.ndarray) -> np.ndarray:
+    return model.features(block, theta)[0]
 
 
 def _alternating_signs(n_basis: int, n_outputs: int) -> np.ndarray:

@@ -30,10 +30,13 @@ def attributes_of(outcome: Outcome, dtype: Any) -> dict[str, Any]:
     """Return the fitted attributes of an estimator of one model."""
     model = outcome.model
     flat = not model.target.two_dimensional
+    rows = model.vector_rows
+    linear = model.linear_coef()
     return {
         "model_": model,
-        "basis_vectors_": model.basis_vectors.astype(dtype),
-        "dual_coef_": (model.weights[:, 0] if flat else model.weights).astype(dtype),
+        "basis_vectors_": model.basis_vectors[rows].astype(dtype),
+        "dual_coef_": (model.weights[rows, 0] if flat else model.weights[rows]).astype(dtype),
+        **({} if linear is None else {"linear_coef_": (linear[:, 0] if flat else linear).astype(dtype)}),
         "intercept_": dtype.type(model.intercept[0]) if flat else model.intercept.astype(dtype),
         "kernel_": model.kernel,
         "selected_features_": model.features_read(),
@@ -49,7 +52,11 @@ class ReadsModel:
     """An estimator whose predictions come from ``model_``, for samples of one table."""
 
     n_jobs: Any
+    selection: Any
+    basis_penalty: Any
+    multi_class: Any
     model_: Any
+    estimators_: list[Any]
     n_features_in_: int
     feature_names_in_: np.ndarray
     selected_features_: np.ndarray

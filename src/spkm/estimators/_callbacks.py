@@ -13,7 +13,7 @@ except ImportError:  # scikit-learn before 1.9
     class CallbackSupportMixin:  # type: ignore[no-redef]
         """Stands for scikit-learn's mixin where it has none."""
 
-    def with_callbacks(fit: Callable) -> Callable:  # type: ignore[no-redef]
+    def with_callbacks(fit: Callable) -> Callable:
         """Return ``fit`` as it is."""
         return fit
 

@@ -98,9 +98,9 @@ class SPKMClassifier(PredictsClasses, ClassifierMixin, CallbackSupportMixin, Bas
 
     Parameters
     ----------
-    n_basis : int or "auto", default=10
-        Number of basis vectors, shared by all classes. "auto" adds vectors while held-out rows gain by it, then prunes
-        them by an l1 penalty on the weights.
+    n_basis : int, "auto" or None, default=None
+        Number of basis vectors, shared by all classes; None is 10, or 4 for each class if that is more. "auto" adds
+        vectors while held-out samples gain by it, then prunes them by an l1 penalty on the weights.
     kernel : str, Kernel or dict, default="rbf"
         The kernel; with ``views`` it may be a dict, one for each of them by name. So may ``n_basis``,
         ``basis_penalty`` and ``learn_bandwidth``.
@@ -121,7 +121,8 @@ class SPKMClassifier(PredictsClasses, ClassifierMixin, CallbackSupportMixin, Bas
     basis_penalty : str, Penalty, list or None, default=None
         Penalty on the basis vectors, on the scale of the model.
     weight_penalty : str, Penalty, list or None, default="auto"
-        Penalty on the weights; "auto" is the RKHS norm of f, with a strength that needs no tuning.
+        Penalty on the weights; "auto" is a ridge whose strength three folds of the samples choose, along a path of warm
+        starts, and for views, dot-product kernels and searches the RKHS norm of f with a fixed strength.
     selection : {None, "strict"}, default=None
         "strict" finds the columns that the model needs, by held-out rows, and makes a model of those alone: no other
         column has any influence on a prediction.
@@ -133,8 +134,14 @@ class SPKMClassifier(PredictsClasses, ClassifierMixin, CallbackSupportMixin, Bas
     max_basis : int, default=None
         Most basis vectors with ``n_basis="auto"``; None is 50.
     learn_bandwidth : {"auto", True, False, "columns"}, default="auto"
-        Whether to learn the kernel's bandwidth with the basis; "auto" does for kernels of a distance, "columns" learns
-        one for each column.
+        Whether to learn the kernel's bandwidth with the basis; "columns" learns one for each feature, and so does
+        "auto" for a single stationary kernel; "auto" learns one for all features in views and searches.
+    linear_part : {"auto", True, False}, default="auto"
+        Whether the model has a linear part beside the basis vectors, f(x) = b + w.x + sum_r c_r k(x, u_r): a linear
+        score, and a few kinds of exception. "auto" does where the strength of the penalty is chosen by folds.
+    basis_bounds : {"data", None}, default="data"
+        "data" keeps basis vectors of stationary kernels, and of fingerprints, inside the range of the training samples,
+        feature by feature; None leaves them free. Vectors of dot-product kernels are directions, without a place.
     fit_intercept : bool, default=True
         Whether to learn b.
     scale : {True, False, "common"}, default=True
@@ -179,6 +186,11 @@ class SPKMClassifier(PredictsClasses, ClassifierMixin, CallbackSupportMixin, Bas
         Their weights c.
     intercept_ : float or ndarray of shape (n_classes,)
         The intercept b.
+    linear_coef_ : ndarray of shape (n_features_in_,) or (n_features_in_, n_classes)
+        With a linear part: the change of the score for a change of each feature by one unit.
+    cancellation_ : float
+        By how much contributions of basis vectors cancel on the training samples: the median of
+        sum_r |c_r (k_r - mean k_r)| over |f - mean f|. 1 is not at all; above 10 the parts cannot be read one by one.
     kernel_ : Kernel or dict
         The kernel with what was learned of it; it acts on scaled columns. With views it is a dict by name.
     view_usage_ : dict of ViewUsage
@@ -220,7 +232,7 @@ class SPKMClassifier(PredictsClasses, ClassifierMixin, CallbackSupportMixin, Bas
 
     def __init__(
         self,
-        n_basis: Any = 10,
+        n_basis: Any = None,
         *,
         kernel: Any = "rbf",
         views: Any = None,
@@ -234,6 +246,8 @@ class SPKMClassifier(PredictsClasses, ClassifierMixin, CallbackSupportMixin, Bas
         feature_groups: Any = None,
         max_basis: int | None = None,
         learn_bandwidth: Any = "auto",
+        linear_part: Any = "auto",
+        basis_bounds: Any = "data",
         fit_intercept: bool = True,
         scale: Any = True,
         solver: Any = "auto",
@@ -260,6 +274,8 @@ class SPKMClassifier(PredictsClasses, ClassifierMixin, CallbackSupportMixin, Bas
         self.feature_groups = feature_groups
         self.max_basis = max_basis
         self.learn_bandwidth = learn_bandwidth
+        self.linear_part = linear_part
+        self.basis_bounds = basis_bounds
         self.fit_intercept = fit_intercept
         self.scale = scale
         self.solver = solver
@@ -398,10 +414,17 @@ def class_samples(
     params = estimator.get_params(deep=False) if params is None else params
     several = is_multilabel(y)
     table = read_table(estimator, X, y, sample_weight, multi_output=several)
-    request = Request.of(params, X, "classification", several_labels=several, tables=table.attributes["_tables"])
+    target, Y, weight = encode_classes(table.y, table.weight, params.get("class_weight"))
+    request = Request.of(
+        params,
+        X,
+        "classification",
+        several_labels=several,
+        n_classes=len(target.labels),  # type: ignore[attr-defined]
+        tables=table.attributes["_tables"],
+    )
     if several and request.multi_class == "ovo":
         raise ValueError(
             "multi_class='ovo' needs one label for every sample; y is an indicator matrix. Use 'joint' or 'ovr'."
         )
-    target, Y, weight = encode_classes(table.y, table.weight, params.get("class_weight"))
     return request, table, target, Y, weight

@@ -14,6 +14,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from spkm._checks import warn_user
+from spkm.estimators._adaptive import STRENGTHS, choose_strength, last_solver, path_to, suits, with_strength
 from spkm.estimators._callbacks import Progress
 from spkm.estimators._interrupts import settle
 from spkm.estimators._request import Request, check_domain
@@ -23,12 +24,14 @@ from spkm.estimators._views import view_usage
 from spkm.estimators._warm_start import check_continues, continued_theta
 from spkm.fitted import FittedModel
 from spkm.model import Term
+from spkm.problem import Problem
 from spkm.selection import Choice, Search, Submodel
-from spkm.solvers import Result, best_of_restarts, resolve_solver
+from spkm.solvers import Result, best_of_restarts, resolve_solver, with_settings
 from spkm.sources import ArraySource, PairSource, Scaling, merged_rows
 from spkm.starts import first_theta, resolve_start
 from spkm.targets import Target
 
+CANCELLATION_ROWS = 1000  # samples, about, by which cancellation is measured
 TOLD_FROM = 20  # basis vectors, the larger default: more than that and more than there are samples is worth a word
 
 
@@ -111,21 +114,57 @@ def fit_once(request: Request, samples: Samples, previous: FittedModel | None, p
     if previous is not None:
         check_continues(previous, request.terms, samples.X.shape[1], samples.target)
     _tell_of_many_vectors(request, samples)
+    if request.is_adaptive and not suits(*samples.X.shape, sum(term.n_basis for term in request.terms)):
+        request = request.with_params(adaptive=False)
     source, scaling = samples.source(request)
     # A solver's wild step may overflow: it sees a value that is not finite and takes a shorter one.
     with np.errstate(all="ignore"), source.threads(request.threads):
-        objective = request.problem(source, None, previous).objective(source)
-        solver = resolve_solver(request.solver, request.max_iter, request.tol, objective)
-        start = resolve_start(request.start, objective.model, scaling)
-        continued = None
-        if previous is not None:
-            continued = partial(continued_theta, previous, objective.model, scaling, samples.target)
-        rngs = request.rng().spawn(request.n_restarts)
-        best = best_of_restarts(objective, solver, start, rngs, progress.iteration, continued)
+        problem, strength, continued, stopped = _led(request, source, scaling, samples, previous)
+        objective = problem.objective(source)
+        if strength is not None and request.solver == "auto":
+            settings = {"max_iter": request.max_iter, "tol": request.tol}
+            solver = with_settings(last_solver(source), settings)
+        else:
+            solver = resolve_solver(request.solver, request.max_iter, request.tol, objective)
+        if stopped is not None:
+            best = Result(stopped, objective.value(stopped), 1, False, interrupted=True, by_signal=True)
+        else:
+            start = resolve_start(request.start, objective.model, scaling)
+            rngs = request.rng().spawn(request.n_restarts)
+            best = best_of_restarts(objective, solver, start, rngs, progress.iteration, continued)
         tell_how_it_ended(type(solver).__name__, best)
         restore_scale(objective, best)
         usage = _view_usage(objective, best.theta, request.terms, None)
-    return outcome_of(request, samples, objective.model, best, scaling, None, usage)
+    outcome = outcome_of(request, samples, objective.model, best, scaling, None, usage)
+    return replace(outcome, model=replace(outcome.model, strength=strength))
+
+
+class _Lead(NamedTuple):
+    """Where a fit begins: its problem, the strength that folds chose, the way there, and where an interrupt left it."""
+
+    problem: Problem
+    strength: float | None
+    continued: Callable[[np.ndarray], np.ndarray] | None
+    stopped: np.ndarray | None
+
+
+def _led(
+    request: Request, source: ArraySource, scaling: Scaling | None, samples: Samples, previous: FittedModel | None
+) -> _Lead:
+    problem = request.problem(source, None, previous)
+    if previous is not None:
+        if previous.strength is not None:
+            problem = with_strength(problem, previous.strength / source.total_weight)
+        model = problem.objective(source).model
+        return _Lead(
+            problem, previous.strength, partial(continued_theta, previous, model, scaling, samples.target), None
+        )
+    if not request.is_adaptive:
+        return _Lead(problem, None, None, None)
+    rng = request.rng()
+    place, stopped = choose_strength(request, problem, source, rng)
+    chosen = with_strength(problem, STRENGTHS[place] / source.total_weight)
+    return _Lead(chosen, STRENGTHS[place], path_to(problem, place, source, rng), stopped)
 
 
 def fit_constant(request: Request, samples: Samples) -> Outcome:
@@ -207,6 +246,8 @@ def outcome_of(
     """Return the outcome of a result on the given columns, or on all."""
     fitted = fitted_model(request, samples.target, model, result.theta, scaling, samples.X.shape[1], columns)
     fitted = replace(fitted, noise=result.noise, interrupted=result.interrupted)
+    some = slice(None, None, max(1, samples.X.shape[0] // CANCELLATION_ROWS))
+    attributes = {**attributes, "cancellation_": fitted.cancellation(samples.X[some])}
     dtype = samples.X.dtype
     if np.abs(fitted.theta).max() > np.finfo(dtype).max:
         raise ValueError(

@@ -243,7 +243,8 @@ class SPKMNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         settings = {name: getattr(self, name) for name in ("n_components", "kernel", "scale", "n_jobs", "random_state")}
         if isinstance(template, str):
             labels = type_of_target(y, input_name="y") in ("binary", "multiclass")
-            template = SPKMClassifier() if labels else SPKMRegressor()
+            # A linear part would leave the landmarks what is not linear.
+            template = SPKMClassifier(linear_part=False) if labels else SPKMRegressor()
             settings.update({name: self._setting(name) for name in DEFAULTS})
         if settings["n_components"] is not None:
             distinct, _ = distinct_rows(rows, np.zeros((rows.shape[0], 0)), weight)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from functools import partial
 from itertools import combinations
 from typing import Any, NamedTuple
 
@@ -20,6 +21,10 @@ from spkm.targets import Classes, Target
 SMALLEST_SHARE = 1e-7  # of a pair; with shares of 0 and 1 the equations of the coupling may have no one solution
 STEEPNESS = 6.0  # of the logistic function that stands for probabilities; measured, 4 to 12 do as well
 ENTRIES = 2**22  # of the matrices of a coupling that are solved at once: 32 MB
+
+
+def _with_target(target: Target, signs: np.ndarray, weight: np.ndarray) -> tuple[Target, np.ndarray]:
+    return target, signs
 
 
 class BinaryProblem(NamedTuple):
@@ -86,7 +91,7 @@ def fit_parts(
         of_binary = Classes.of(labels)
         cut = slice(None) if rows is None else rows
         own = request.with_params(random_state=seed)
-        samples: Samples = prepared(own, X[cut], signs[:, None], weight[cut], lambda S, w, t=of_binary: (t, S))
+        samples: Samples = prepared(own, X[cut], signs[:, None], weight[cut], partial(_with_target, of_binary))
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             last = None if previous is None else previous.members[k]

@@ -51,7 +51,7 @@ class SPKMRegressor(PredictsNumbers, RegressorMixin, CallbackSupportMixin, BaseE
         each column, and the RKHS norm of f for the others.
     selection, max_features, feature_groups, max_basis
         As in :class:`SPKMClassifier`.
-    learn_bandwidth, fit_intercept, scale, solver, start, n_restarts
+    learn_bandwidth, basis_bounds, fit_intercept, scale, solver, start, n_restarts
         As in :class:`SPKMClassifier`.
     max_iter, tol, warm_start, n_jobs, random_state, verbose
         As in :class:`SPKMClassifier`.
@@ -93,6 +93,7 @@ class SPKMRegressor(PredictsNumbers, RegressorMixin, CallbackSupportMixin, BaseE
         feature_groups: Any = None,
         max_basis: int | None = None,
         learn_bandwidth: Any = "auto",
+        basis_bounds: Any = "data",
         fit_intercept: bool = True,
         scale: Any = True,
         solver: Any = "auto",
@@ -117,6 +118,7 @@ class SPKMRegressor(PredictsNumbers, RegressorMixin, CallbackSupportMixin, BaseE
         self.feature_groups = feature_groups
         self.max_basis = max_basis
         self.learn_bandwidth = learn_bandwidth
+        self.basis_bounds = basis_bounds
         self.fit_intercept = fit_intercept
         self.scale = scale
         self.solver = solver

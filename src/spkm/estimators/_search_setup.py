@@ -102,7 +102,7 @@ def candidate_for(request: Request, n_outputs: int) -> Candidate:
     n_first = 20 if loss.target == "real" else 10 * (n_outputs // 2 + 1)
     counts = [min(n_first, most) if automatic else term.n_basis for term in terms]
     sizes = (*(size for size in SIZES if size < most), most) if automatic else ()
-    if has_path(kernel) and isinstance(kernel.gamma, str):  # type: ignore[attr-defined]
+    if has_path(kernel) and isinstance(kernel.gamma, str):
         kernel = kernel.with_gamma(1.0)  # not one over the columns: few are left at the end
         terms = (replace(terms[0], views=(replace(terms[0].views[0], kernel=kernel),)),)
     linear = kernel is not None and kernel.is_linear
@@ -129,7 +129,9 @@ def candidate_for(request: Request, n_outputs: int) -> Candidate:
     return Candidate(name, terms, build, factors, sizes)
 
 
-def dealt_folds(Y: np.ndarray, loss: Loss, rng: np.random.Generator) -> list[tuple[np.ndarray, np.ndarray]]:
+def dealt_folds(
+    Y: np.ndarray, loss: Loss, rng: np.random.Generator, n_folds: int | None = None
+) -> list[tuple[np.ndarray, np.ndarray]]:
     """Return rows to fit and to judge by: shuffled, and dealt class by class where targets are signs."""
     n = len(Y)
     if n < 2:
@@ -138,13 +140,13 @@ def dealt_folds(Y: np.ndarray, loss: Loss, rng: np.random.Generator) -> list[tup
     if loss.target == "signs" and np.all(np.abs(Y) == 1):
         code = sign_groups(Y)
         order = order[np.argsort(code[order], kind="stable")]
-    n_folds = min(FOLDS, n)
+    n_folds = min(n_folds or FOLDS, n)
     fold = np.empty(n, dtype=int)
     fold[order] = np.arange(n) % n_folds
     return [(np.flatnonzero(fold != k), np.flatnonzero(fold == k)) for k in range(n_folds)]
 
 
-def importances(model: Submodel, source: Source) -> np.ndarray:
+def importances(model: Submodel, source: ArraySource) -> np.ndarray:
     """Return by how much the mean training loss rises when a column leaves the kernel, all else as it is, (d,)."""
     result = np.zeros(source.n_features)
     inside = FeatureGroups(len(model.columns))

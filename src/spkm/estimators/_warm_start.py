@@ -15,19 +15,20 @@ from spkm.targets import Target, same_meaning
 def check_continues(previous: FittedModel, terms: tuple[Term, ...], n_features: int, target: Target) -> None:
     """Raise ValueError if a fit of these sizes cannot go on from the last one."""
     model = previous.model
+    kept = [term for term in model.terms if not term.is_linear_part]
     if not same_meaning(previous.target, target):
         (what, before), (_, now) = (_outputs(t) for t in (previous.target, target))
         raise ValueError(
             f"warm_start=True needs the {what} of the last fit, {before}; got {now}. Set warm_start=False to fit anew."
         )
-    views = [len(term.views) for term in model.terms], [len(term.views) for term in terms]
+    views = [len(term.views) for term in kept], [len(term.views) for term in terms]
     for what, (before, now) in {"columns": (model.n_features, n_features), "views": views}.items():
         if before != now:
             raise ValueError(
                 f"warm_start=True needs the {what} of the last fit, {before}; got {now}. "
                 "Set warm_start=False to fit anew."
             )
-    for old, new in zip(model.terms, terms, strict=True):
+    for old, new in zip(kept, terms, strict=True):
         if new.n_basis < old.n_basis:
             raise ValueError(
                 f"n_basis must be at least that of the last fit, {old.n_basis}, with warm_start=True; "
@@ -69,6 +70,8 @@ def continued_theta(
     Basis vectors of a term beyond those of the last fit are the last ones of ``fresh``, a theta of this model, with
     weights of zero: the function, and so the objective, is that of the last fit.
     """
+    if [term.is_linear_part for term in model.terms] != [term.is_linear_part for term in previous.model.terms]:
+        raise ValueError("warm_start=True needs the linear_part of the last fit. Set warm_start=False to fit anew.")
     theta = fresh.copy()
     params, old = model.unpack(theta), previous.model.unpack(previous.theta)
     learned = target.learned
@@ -79,14 +82,29 @@ def continued_theta(
         rows, old_rows = slice(row, row + was.n_basis), slice(old_row, old_row + was.n_basis)
         for view in now.views:
             columns = np.arange(model.n_features) if view.columns is None else view.columns
-            basis = before[old_rows, columns]
-            params.basis[k][: was.n_basis] = (
-                basis if scaling is None else scaling.columns(columns).forward_points(basis)
-            )
+            units = None if scaling is None else scaling.columns(columns)
+            if now.is_linear_part:
+                coefficients: Any = previous.linear_coef()
+                basis = (coefficients[:, learned] / target.scale).T * (1.0 if units is None else units.scale)
+            else:
+                basis = before[old_rows, columns]
+                basis = basis if units is None else units.forward_points(basis)
+            params.basis[k][: was.n_basis] = basis
             if params.log_metric[k].shape == old.log_metric[k].shape:
                 params.log_metric[k][...] = old.log_metric[k]
             k += 1
-        params.weights[rows] = old.weights[old_rows][:, learned] / target.scale
+        weights = old.weights[old_rows][:, learned] / target.scale
+        params.weights[rows] = np.eye(now.n_basis) if now.is_linear_part else weights
         row, old_row = row + now.n_basis, old_row + was.n_basis
-    params.intercept[...] = (old.intercept[learned] - target.mean) / target.scale
+    intercept = old.intercept[learned] + _moved_centre(previous, scaling)[learned]
+    params.intercept[...] = (intercept - target.mean) / target.scale
     return theta
+
+
+def _moved_centre(previous: FittedModel, scaling: Scaling | None) -> np.ndarray:
+    """Return what a linear part adds to the intercept where features are centred elsewhere than in the last fit."""
+    coefficients = previous.linear_coef()
+    if coefficients is None:
+        return np.zeros(previous.n_outputs)
+    before, now = (0.0 if s is None else s.center for s in (previous.scaling, scaling))
+    return (np.zeros(previous.n_features) + now - before) @ coefficients

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -99,7 +98,7 @@ class Quantile(SumLoss):
         return -(self.quantile - 0.5) - 0.5 * np.clip((Y - F) / self.width, -1, 1)
 
     def check(self, argument: str) -> Any:
-        if not isinstance(self.quantile, Real) or not 0 < self.quantile < 1:
+        if not (isinstance(self.quantile, int | float) and 0 < self.quantile < 1):
             raise ValueError(f"quantile of {argument} must lie between 0 and 1; got {self.quantile!r}.")
         return super().check(argument)
 

@@ -12,7 +12,7 @@ from spkm.kernels import Kernel
 from spkm.model import Term
 from spkm.problem import Problem
 from spkm.selection._elimination import Submodel
-from spkm.sources import Source
+from spkm.sources import ArraySource
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class Candidate:
 
     name: str
     terms: tuple[Term, ...]
-    build: Callable[[Source, np.ndarray, int | None], Problem]
+    build: Callable[[ArraySource, np.ndarray, int | None], Problem]
     factors: tuple[float, ...] = (1.0,)
     sizes: tuple[int, ...] = ()
 

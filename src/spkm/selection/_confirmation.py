@@ -12,7 +12,7 @@ from scipy.stats import chi2
 
 from spkm.selection._elimination import Submodel, shrunk, uses, with_more
 from spkm.selection._feature_groups import FeatureGroups
-from spkm.sources import Source
+from spkm.sources import ArraySource
 
 ENTERS = 0.05  # chance that any of the columns outside comes in, if all of them mean nothing
 STAYS = 0.01  # chance that a column inside stays, if it means nothing
@@ -22,7 +22,7 @@ ROUNDS = 3
 
 
 def confirm(
-    model: Submodel, source: Source, units: FeatureGroups, allowed: np.ndarray, rng: np.random.Generator
+    model: Submodel, source: ArraySource, units: FeatureGroups, allowed: np.ndarray, rng: np.random.Generator
 ) -> Submodel:
     """Return the model after columns came in and left by the likelihood of the rows of ``source``."""
     first = model.columns
@@ -37,7 +37,12 @@ def confirm(
 
 
 def _proven(
-    model: Submodel, source: Source, units: FeatureGroups, first: np.ndarray, n_outside: int, rng: np.random.Generator
+    model: Submodel,
+    source: ArraySource,
+    units: FeatureGroups,
+    first: np.ndarray,
+    n_outside: int,
+    rng: np.random.Generator,
 ) -> Submodel:
     """Return the model without units that may be there by chance; those not there at ``first`` must prove more."""
     while True:

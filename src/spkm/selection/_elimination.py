@@ -14,7 +14,7 @@ from spkm.problem import Problem
 from spkm.selection._feature_groups import FeatureGroups
 from spkm.selection._screening import correlations
 from spkm.solvers import LBFGS, Proximal, Solver, VarPro
-from spkm.sources import Block, Source
+from spkm.sources import ArraySource, Block
 
 ONE_BY_ONE = 20  # units from which on they leave singly
 COARSE, FINE = 1.25, 1.07  # ratios of the numbers of units above: to find about how many count, and how many
@@ -40,7 +40,7 @@ class Submodel:
     objective: float
     noise: float | None = None
 
-    def predict(self, source: Source) -> np.ndarray:
+    def predict(self, source: ArraySource) -> np.ndarray:
         """Return the scores (n, m) of a source of all columns."""
         part = source.columns(self.columns)
         blocks = part.map(lambda block: self.model.predict(block, self.theta), width=self.model.n_basis)
@@ -48,7 +48,12 @@ class Submodel:
 
 
 def fit_submodel(
-    problem: Problem, source: Source, columns: np.ndarray, theta: np.ndarray, max_iter: int, rng: np.random.Generator
+    problem: Problem,
+    source: ArraySource,
+    columns: np.ndarray,
+    theta: np.ndarray,
+    max_iter: int,
+    rng: np.random.Generator,
 ) -> Submodel:
     """Return the problem fitted on some columns from a first theta."""
     objective = problem.objective(source.columns(columns), columns)
@@ -83,13 +88,13 @@ def refit_solver(objective: Any, max_iter: int) -> Solver:
 
 def eliminate(
     first: Submodel,
-    source: Source,
+    source: ArraySource,
     units: FeatureGroups,
     least: int,
     most: int,
     rng: np.random.Generator,
     ratio: float = COARSE,
-    unseen: Source | None = None,
+    unseen: ArraySource | None = None,
 ) -> list[Submodel]:
     """Return models of fewer and fewer columns, from ``first`` down to ``least`` units, with one of ``most``.
 
@@ -100,13 +105,13 @@ def eliminate(
 
 def eliminate_together(
     firsts: list[Submodel],
-    sources: list[Source],
+    sources: list[ArraySource],
     units: FeatureGroups,
     least: int,
     most: int,
     rngs: list[np.random.Generator],
     ratio: float = COARSE,
-    unseen: Source | None = None,
+    unseen: ArraySource | None = None,
 ) -> list[list[Submodel]]:
     """Return the eliminations of models of the same columns; all lose the same ones, those of the lowest mean use.
 
@@ -130,7 +135,7 @@ def eliminate_together(
             sequence.append(shrunk(sequence[-1], source, kept, rng))
 
 
-def uses(current: Submodel, source: Source, units: FeatureGroups) -> np.ndarray:
+def uses(current: Submodel, source: ArraySource, units: FeatureGroups) -> np.ndarray:
     """Return what to order units by: the loss without them, or the log relevance that the evidence has learned.
 
     A model with the evidence may have many columns of noise at first. Its training loss rises without any of them, but
@@ -153,7 +158,7 @@ def next_count(count: int, ratio: float) -> int:
     return size
 
 
-def shrunk(current: Submodel, source: Source, kept: np.ndarray, rng: np.random.Generator) -> Submodel:
+def shrunk(current: Submodel, source: ArraySource, kept: np.ndarray, rng: np.random.Generator) -> Submodel:
     """Return the model refitted on some of its columns, from where it stands."""
     columns = current.columns[kept]
     lost_little = len(columns) < ONE_BY_ONE or len(columns) > (1 - LITTLE) * len(current.columns)
@@ -163,7 +168,7 @@ def shrunk(current: Submodel, source: Source, kept: np.ndarray, rng: np.random.G
 
 
 def moved(
-    model: Submodel, source: Source, columns: np.ndarray, rng: np.random.Generator, factor: float = 1.0
+    model: Submodel, source: ArraySource, columns: np.ndarray, rng: np.random.Generator, factor: float = 1.0
 ) -> Submodel:
     """Return the model refitted on other columns or rows, with ``factor`` on its strength, from where it stands."""
     places = np.where(np.isin(columns, model.columns), np.searchsorted(model.columns, columns), -1)
@@ -173,7 +178,7 @@ def moved(
 
 
 def with_more(
-    model: Submodel, source: Source, units: FeatureGroups, allowed: np.ndarray, rng: np.random.Generator
+    model: Submodel, source: ArraySource, units: FeatureGroups, allowed: np.ndarray, rng: np.random.Generator
 ) -> Submodel:
     """Return the model refitted with the allowed columns outside it that its gradient asks for most."""
     scores = entering_scores(model, source, units)
@@ -185,7 +190,7 @@ def with_more(
     return moved(model, source, np.union1d(model.columns, units.columns(extra[np.isfinite(scores[extra])])), rng)
 
 
-def losses_without(current: Submodel, source: Source, units: FeatureGroups) -> np.ndarray:
+def losses_without(current: Submodel, source: ArraySource, units: FeatureGroups) -> np.ndarray:
     """Return the training loss with each unit of columns left out of the kernel, all else as it is, one per unit."""
     part = source.columns(current.columns)
     loss = current.problem.loss
@@ -206,7 +211,7 @@ def _block_without(
     return (np.array(totals),)
 
 
-def entering_scores(current: Submodel, source: Source, units: FeatureGroups) -> np.ndarray:
+def entering_scores(current: Submodel, source: ArraySource, units: FeatureGroups) -> np.ndarray:
     """Return how much the loss's gradient asks for each unit outside the model; minus infinity for those inside.
 
     Columns outside get a relevance of next to nothing and basis entries of zero, which leaves the model as it is. The
@@ -233,7 +238,7 @@ def entering_scores(current: Submodel, source: Source, units: FeatureGroups) -> 
     return scores
 
 
-def _with_slopes(current: Submodel, source: Source) -> Source:
+def _with_slopes(current: Submodel, source: ArraySource) -> ArraySource:
     """Return the rows with the slopes of their losses in the scores as targets."""
     part = source.columns(current.columns)
     loss = current.problem.loss

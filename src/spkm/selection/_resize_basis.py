@@ -8,12 +8,12 @@ from spkm.penalties import RowL2
 from spkm.selection._elimination import FIRST_ITERATIONS, Submodel, fit_submodel
 from spkm.selection._sparse_path import FIRST_SIZE
 from spkm.solvers import proximal_descent
-from spkm.sources import Source
+from spkm.sources import ArraySource
 
 ITERATIONS = 200
 
 
-def prune(model: Submodel, source: Source, strength: float, rng: np.random.Generator) -> Submodel:
+def prune(model: Submodel, source: ArraySource, strength: float, rng: np.random.Generator) -> Submodel:
     """Return the model without the vectors whose weights an l1 penalty (of their norms over outputs) takes to zero."""
     problem = model.problem
     penalized = problem.penalized(source.total_weight, RowL2(strength))
@@ -39,7 +39,7 @@ def prune(model: Submodel, source: Source, strength: float, rng: np.random.Gener
     return fit_submodel(smaller, source, model.columns, shrunk, FIRST_ITERATIONS, rng)
 
 
-def grow(model: Submodel, source: Source, n_basis: int, rng: np.random.Generator) -> Submodel:
+def grow(model: Submodel, source: ArraySource, n_basis: int, rng: np.random.Generator) -> Submodel:
     """Return the model of one term with ``n_basis`` vectors, refitted: those that it has, and new ones of no weight."""
     problem = model.problem.with_vectors([n_basis])
     columns = model.columns

@@ -8,12 +8,12 @@ import numpy as np
 from scipy import sparse
 
 from spkm.selection._feature_groups import FeatureGroups
-from spkm.sources import Block, Source
+from spkm.sources import ArraySource, Block
 
 SEEN = 500  # columns
 
 
-def screened(source: Source, units: FeatureGroups, always: np.ndarray, allowed: np.ndarray) -> np.ndarray:
+def screened(source: ArraySource, units: FeatureGroups, always: np.ndarray, allowed: np.ndarray) -> np.ndarray:
     """Return at most about 500 allowed columns: those of ``always``, and those that go with the targets."""
     if len(allowed) <= SEEN:
         return allowed
@@ -29,7 +29,7 @@ def screened(source: Source, units: FeatureGroups, always: np.ndarray, allowed: 
     return units.columns(order[within])
 
 
-def correlations(source: Source) -> np.ndarray:
+def correlations(source: ArraySource) -> np.ndarray:
     """Return for each column the largest |covariance| of a target with x or x^2, over the deviation of x or x^2."""
     mean = source.reduce(_block_mean, width=1)[0]
     sums = source.encoded(lambda Y: Y - mean.astype(Y.dtype)).reduce(_block_sums, width=1)[0]
@@ -42,7 +42,7 @@ def correlations(source: Source) -> np.ndarray:
     return best
 
 
-def varies(source: Source) -> np.ndarray:
+def varies(source: ArraySource) -> np.ndarray:
     """Return which columns are not constant, (d,): a kernel of a distance would carry a constant one along."""
     mean, squares = source.reduce(_block_moments, width=1)[0]
     return squares - mean**2 > 1e-12 * squares

@@ -44,7 +44,7 @@ from spkm.selection._resize_basis import grow, prune
 from spkm.selection._screening import varies
 from spkm.selection._sparse_path import has_path
 from spkm.selection._validation import Fold, Validation
-from spkm.sources import Source
+from spkm.sources import ArraySource
 from spkm.starts import KMeans, first_theta
 
 POLISHES = 2  # rounds at most
@@ -177,6 +177,7 @@ class Search:
             or self._has_budget(choice.candidate.kernel)
         ):
             return choice, model
+        self._may_stop = True
         try:
             self._may_stop = True
             return self._confirmed(choice, model, source, rng)
@@ -186,7 +187,7 @@ class Search:
             self._may_stop = False
 
     def _confirmed(
-        self, choice: Choice, model: Submodel, source: Source, rng: np.random.Generator
+        self, choice: Choice, model: Submodel, source: ArraySource, rng: np.random.Generator
     ) -> tuple[Choice, Submodel]:
         weaker = min(1.0, WEAK / choice.factor)
         found = confirm(moved(model, source, model.columns, rng, weaker), source, self.units, self.allowed, rng)

@@ -20,7 +20,7 @@ from spkm.objective import Objective, cotangent
 from spkm.penalties import GroupL2
 from spkm.selection._feature_groups import FeatureGroups
 from spkm.solvers import proximal_descent
-from spkm.sources import Block, Source
+from spkm.sources import ArraySource, Block
 
 N_STEPS = 14  # strengths of a path
 SKIPPED = 4  # of them, the weakest, where the kernel is not linear: there it would learn the rows by heart
@@ -44,7 +44,7 @@ class PathPoint:
     weights: np.ndarray
     intercept: np.ndarray
 
-    def predict(self, source: Source) -> np.ndarray:
+    def predict(self, source: ArraySource) -> np.ndarray:
         """Return the scores (n, m) of a source of all columns."""
         return np.concatenate(list(source.columns(self.columns).map(self._block_scores, width=len(self.basis))))
 
@@ -58,7 +58,7 @@ def has_path(kernel: Kernel | None) -> TypeGuard[Kernel]:
 
 
 def sparse_path(
-    source: Source,
+    source: ArraySource,
     loss: Loss,
     kernel: Kernel,
     n_basis: int,
@@ -95,7 +95,7 @@ def sparse_path(
 
 
 def _solve(
-    source: Source,
+    source: ArraySource,
     loss: Loss,
     model: PreimageModel,
     theta: np.ndarray,
@@ -131,7 +131,7 @@ def _solve(
         active = active | outside
 
 
-def _basis_slope(source: Source, loss: Loss, model: PreimageModel, theta: np.ndarray) -> np.ndarray:
+def _basis_slope(source: ArraySource, loss: Loss, model: PreimageModel, theta: np.ndarray) -> np.ndarray:
     return model.unpack(Objective(model, loss, source).value_and_gradient(theta)[1]).basis[0]
 
 
@@ -149,7 +149,7 @@ def _signs(n_basis: int, n_outputs: int) -> np.ndarray:
     return signs[:, None] * (r[:, None] % n_outputs == np.arange(n_outputs))
 
 
-def _strengths(source: Source, loss: Loss) -> np.ndarray:
+def _strengths(source: ArraySource, loss: Loss) -> np.ndarray:
     size = source.reduce(_block_slope, loss, width=1)[0]
     lowest = LOWEST * float(size) / np.sqrt(source.total_weight)
     return lowest * RATIO ** np.arange(N_STEPS)

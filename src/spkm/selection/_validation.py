@@ -10,7 +10,7 @@ import numpy as np
 
 from spkm.losses import Loss
 from spkm.selection._one_standard_error import OTHERWISE, mean_and_error, simplest_as_good
-from spkm.sources import Scaling, Source
+from spkm.sources import ArraySource, Scaling
 
 FACTORS = 2.0 ** np.arange(-3, 5.5, 0.5)  # tried on the scores before they are judged
 
@@ -18,7 +18,7 @@ FACTORS = 2.0 ** np.arange(-3, 5.5, 0.5)  # tried on the scores before they are 
 class Predictor(Protocol):
     """Anything with scores for the rows of a source."""
 
-    def predict(self, source: Source) -> np.ndarray:
+    def predict(self, source: ArraySource) -> np.ndarray:
         """Return the scores (n, m)."""
 
 
@@ -30,8 +30,8 @@ class Fold:
     the weights.
     """
 
-    train: Source
-    test: Source | None
+    train: ArraySource
+    test: ArraySource | None
     rng: np.random.Generator
     scaling: Scaling | None = None
     test_rows: np.ndarray | None = None
@@ -108,7 +108,7 @@ class Validation:
         return self._known[id(model)][1]
 
 
-def scaled_losses(model: Predictor, source: Source, loss: Loss) -> np.ndarray:
+def scaled_losses(model: Predictor, source: ArraySource, loss: Loss) -> np.ndarray:
     """Return the rows' losses after the best of a few factors on the scores.
 
     Of a squared loss it is the absolute errors: a few far rows would make the choice a matter of chance.
@@ -123,6 +123,6 @@ def scaled_losses(model: Predictor, source: Source, loss: Loss) -> np.ndarray:
 
 def row_losses(loss: Loss, Y: np.ndarray, F: np.ndarray) -> np.ndarray:
     """Return the loss of every row, (n,); a loss that is no sum over rows is judged by squared errors."""
-    if hasattr(loss, "pointwise"):
+    if hasattr(loss, "pointwise") and not loss.coupled:
         return np.asarray(loss.pointwise(Y, F), dtype=np.float64).sum(axis=1)
     return np.square(Y - F, dtype=np.float64).sum(axis=1)

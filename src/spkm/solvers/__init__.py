@@ -2,7 +2,7 @@
 
 from spkm.solvers._adam import Adam
 from spkm.solvers._alternating import Alternating
-from spkm.solvers._auto import SOLVERS, choose_solver, resolve_solver
+from spkm.solvers._auto import SOLVERS, choose_solver, resolve_solver, with_settings
 from spkm.solvers._base import Result, Solver
 from spkm.solvers._lbfgs import LBFGS, VarPro
 from spkm.solvers._proximal import Proximal, proximal_descent
@@ -21,4 +21,5 @@ __all__ = [
     "choose_solver",
     "proximal_descent",
     "resolve_solver",
+    "with_settings",
 ]

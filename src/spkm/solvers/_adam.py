@@ -96,8 +96,7 @@ class Adam(Solver):
                 height = np.float32(_height(step / n_steps))
                 lengths = height / np.float32(1 - BETA_1**step) * rates
                 theta -= lengths * slow / (np.sqrt(fast / np.float32(1 - BETA_2**step)) + EPSILON)
-                if not objective.is_smooth:
-                    theta = objective.prox(theta, height * rates)
+                theta = objective.inside(theta) if objective.is_smooth else objective.prox(theta, height * rates)
                 running += (value + penalty - running) * max(1 / step, 0.02)
                 if step % max(1, n_steps // REPORTS) == 0:
                     trace.append(running)
@@ -117,6 +116,7 @@ class Adam(Solver):
     ) -> Result:
         if objective.can_eliminate:
             theta = objective.eliminated().complete(theta[objective.model.basis_part])
+        theta = objective.inside(theta)  # single precision rounds across the bounds
         if not objective.is_smooth and not interrupted:
             # Noise keeps small entries from settling at zero; steps on all rows let them.
             polished = proximal_descent(objective, theta, POLISH, 0.0)

@@ -68,7 +68,8 @@ class Alternating(Solver):
                 value, gradient = objective.value_and_gradient(joined)
                 return value, gradient[part]
 
-            weights = _unless_interrupted(descend(of_weights, theta[part], self.weight_steps, self.tol, None))
+            box = None if objective.box is None else (objective.box[0][part], objective.box[1][part])
+            weights = _unless_interrupted(descend(of_weights, theta[part], self.weight_steps, self.tol, None, box))
             solved = np.concatenate([theta[: part.start], weights])
         else:
             solved = _unless_interrupted(proximal_descent(objective, theta, self.weight_steps, self.tol, mask=~mask))

@@ -45,10 +45,14 @@ def resolve_solver(solver: Any, max_iter: int | None, tol: float | None, objecti
     automatic = by_name and solver == "auto"
     chosen = choose_solver(objective) if automatic else SOLVERS.part(solver, "solver")
     if by_name:
-        settings = {"max_iter": max_iter, "tol": tol}
-        known = chosen.get_params()
-        chosen.set_params(**{name: v for name, v in settings.items() if v is not None and name in known})
+        with_settings(chosen, {"max_iter": max_iter, "tol": tol})
     reason = None if automatic else chosen.refuses(objective)
     if reason is not None:
         raise ValueError(f"{type(chosen).__name__} cannot minimise this objective: {reason}")
     return chosen
+
+
+def with_settings(solver: Solver, settings: dict[str, Any]) -> Solver:
+    """Return the solver with those of the settings that are given and that it has."""
+    known = solver.get_params()
+    return solver.set_params(**{name: v for name, v in settings.items() if v is not None and name in known})

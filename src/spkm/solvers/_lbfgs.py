@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
-from scipy.optimize import minimize
+from scipy.optimize import Bounds, minimize
 
 from spkm._parts import COUNT, OPTIONAL_COUNT, Number
 from spkm.objective import Objective
@@ -42,7 +42,8 @@ class LBFGS(Solver):
         self, objective: Objective, theta: np.ndarray, rng: np.random.Generator, on_iteration: OnIteration | None = None
     ) -> Result:
         for source in stages(objective.source, self.first_rows, rng):
-            result = descend(objective.on(source).value_and_gradient, theta, self.max_iter, self.tol, on_iteration)
+            function = objective.on(source).value_and_gradient
+            result = descend(function, theta, self.max_iter, self.tol, on_iteration, objective.box)
             theta = result.theta
             if result.interrupted:
                 result.value = objective.value(theta)  # not that of a subsample
@@ -103,10 +104,11 @@ class VarPro(Solver):
             source = source.sample(self.basis_rows, rng)
         whole = objective.eliminated()
         phi = whole.start(theta)
+        box = _extended(objective.box, objective.model.basis_part.stop, len(phi))
         for stage in stages(source, self.first_rows, rng):
             profiled = objective.on(stage).eliminated()
             tol = self.tol if stage is source else min(self.tol, FINE)
-            result = descend(profiled.value_and_gradient, phi, self.max_iter, tol, on_iteration)
+            result = descend(profiled.value_and_gradient, phi, self.max_iter, tol, on_iteration, box)
             phi = result.theta
             if result.interrupted:
                 break
@@ -119,10 +121,18 @@ class VarPro(Solver):
             return result
         if not self.polish or result.interrupted:
             return result
-        polished = descend(objective.value_and_gradient, result.theta, self.polish, self.tol, None)
+        polished = descend(objective.value_and_gradient, result.theta, self.polish, self.tol, None, objective.box)
         polished.trace = result.trace + polished.trace[1:]
         polished.n_iter, polished.converged = result.n_iter, result.converged
         return polished
+
+
+def _extended(box: Any, n_basis_params: int, size: int) -> tuple[np.ndarray, np.ndarray] | None:
+    """Return the part of a box that bounds basis and metric, with room for what is learned beside them."""
+    if box is None:
+        return None
+    extra = np.full(size - n_basis_params, np.inf)
+    return np.append(box[0][:n_basis_params], -extra), np.append(box[1][:n_basis_params], extra)
 
 
 def stages(source: Source, first_rows: int | None, rng: np.random.Generator) -> Iterator[Source]:
@@ -139,8 +149,11 @@ def descend(
     max_iter: int,
     tol: float,
     on_iteration: OnIteration | None,
+    box: tuple[np.ndarray, np.ndarray] | None = None,
 ) -> Result:
-    """Minimise a smooth function by SciPy's L-BFGS-B; Ctrl-C and callbacks leave with the best point so far."""
+    """Minimise a smooth function in a box by SciPy's L-BFGS-B; Ctrl-C and callbacks leave with the best so far."""
+    if box is not None:
+        x = np.clip(x, *box)
     first, gradient = function(x)
     if not np.isfinite(first):
         raise FloatingPointError(
@@ -170,7 +183,8 @@ def descend(
         "maxls": 30,
     }
     try:
-        outcome = minimize(guarded, x, jac=True, method="L-BFGS-B", callback=after, options=options)
+        bounds = None if box is None else Bounds(*box)
+        outcome = minimize(guarded, x, jac=True, method="L-BFGS-B", bounds=bounds, callback=after, options=options)
         # SciPy ends by itself at a point where no step lowers the objective any more: that is convergence too.
         monitor.converged = monitor.converged or outcome.nit < max_iter
     except Stop:

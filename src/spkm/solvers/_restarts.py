@@ -38,7 +38,7 @@ def best_of_restarts(
             theta = first_theta(objective, start, solver.first_weights, rng)
             if continued is not None and k == 0:
                 theta = continued(theta)
-            result = solver.minimize(objective, theta, rng, on_iteration)
+            result = solver.minimize(objective, objective.inside(theta), rng, on_iteration)
         except KeyboardInterrupt:
             if best is None:
                 raise

@@ -55,6 +55,7 @@ class ArraySource(Source):
         self.total_weight = float(weight.sum())
         self.w = (weight / self.total_weight).astype(self.dtype)[:, None]
         self._caches: dict[tuple[int, int], dict] = {}
+        self._ranges: tuple[np.ndarray, np.ndarray] | None = None
 
     def pieces(self, width: int) -> Sequence[tuple[int, int]]:
         size = rows_per_block(self.n_features, width)
@@ -65,6 +66,12 @@ class ArraySource(Source):
         rows = self.X[start:stop]
         X = rows if self.scaling is None else self.scaling(rows)
         return Block(X, self.Y[start:stop], self.w[start:stop], self._caches.setdefault(piece, {}))
+
+    def ranges(self) -> tuple[np.ndarray, np.ndarray]:
+        if self._ranges is None:
+            lows, highs = zip(*self.map(_block_ranges, width=1), strict=True)
+            self._ranges = np.min(lows, axis=0), np.max(highs, axis=0)
+        return self._ranges
 
     def sample(self, n_rows: int, rng: np.random.Generator) -> ArraySource:
         if n_rows >= self.n_rows:
@@ -114,7 +121,10 @@ class ArraySource(Source):
 
     def columns(self, columns: np.ndarray) -> ArraySource:
         scaling = None if self.scaling is None else self.scaling.columns(columns)
-        return self._like(self.X[:, columns], self.Y, self.w[:, 0] * self.total_weight, scaling)
+        part = self._like(self.X[:, columns], self.Y, self.w[:, 0] * self.total_weight, scaling)
+        if self._ranges is not None:
+            part._ranges = self._ranges[0][columns], self._ranges[1][columns]
+        return part
 
     def _like(self, X: Any, Y: np.ndarray, weight: np.ndarray, scaling: Scaling | None) -> ArraySource:
         part = type(self)(X, Y, weight, scaling)
@@ -131,3 +141,9 @@ class ArraySource(Source):
         rows = self.X[:]
         X = rows if self.scaling is None else self.scaling(rows)
         return X.toarray() if hasattr(X, "toarray") else np.asarray(X)
+
+
+def _block_ranges(block: Block) -> tuple[np.ndarray, np.ndarray]:
+    bounds = (block.X.min(axis=0), block.X.max(axis=0))
+    low, high = (np.asarray(b.toarray() if hasattr(b, "toarray") else b, dtype=np.float64).ravel() for b in bounds)
+    return low, high

@@ -88,6 +88,10 @@ class Source:
         """Return the same samples with ``function`` applied to their targets."""
         raise NotImplementedError
 
+    def ranges(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return the least and the largest value of each column, (d,), on the scale of the blocks."""
+        raise NotImplementedError
+
     def reduce(self, function: Callable[..., tuple], *args: Any, width: int) -> tuple:
         """Return the sums over blocks of the arrays that ``function(block, *args)`` returns, added in a fixed order."""
         pieces = self.pieces(width)

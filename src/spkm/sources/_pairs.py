@@ -82,7 +82,14 @@ class PairTable:
 
     def min(self, axis: int) -> np.ndarray:
         """Return the least value of each column (``axis`` 0) over all entities."""
-        parts = [table.min(axis=axis) for table in (self.left, self.right) if table.shape[1]]
+        return self._extremes("min", axis)
+
+    def max(self, axis: int) -> np.ndarray:
+        """Return the largest value of each column (``axis`` 0) over all entities."""
+        return self._extremes("max", axis)
+
+    def _extremes(self, name: str, axis: int) -> np.ndarray:
+        parts = [getattr(table, name)(axis=axis) for table in (self.left, self.right) if table.shape[1]]
         return np.concatenate([part.toarray().ravel() if sparse.issparse(part) else part for part in parts])
 
     def astype(self, dtype: Any, copy: bool = True) -> PairTable:

@@ -104,7 +104,7 @@ def fit_scaling(X: Any, weight: np.ndarray, common: bool) -> Scaling:
     """Return the scaling of weighted samples: one scale for each feature, or a common one.
 
     Sparse samples are centred only in features that are nowhere near sparse. Where they are not, zero is at most one
-    standard deviation away from the mean, so that the clip, around the mean, leaves zeros alone.
+    standard deviation of the feature away from the mean, so that the clip, around the mean, leaves zeros alone.
     Statistics are taken of x / max|x|, so that features of 1e-150 or 1e150 neither vanish nor overflow.
     """
     n, d = X.shape
@@ -138,6 +138,9 @@ def fit_scaling(X: Any, weight: np.ndarray, common: bool) -> Scaling:
     # A constant feature leaves rounding only (of the square where it is sparse); it says nothing, and must not be
     # blown up to unit size.
     deviation[deviation < np.where(full, 1e-13, 1e-7)] = 1.0
+    # Under a common scale zero may lie beyond the clip. Such features have more than 25 times the mean variance, so
+    # that they are at most one in 25, and are centred as well.
+    full |= np.abs(mean) > CLIP * deviation
     tiny = np.finfo(X.dtype).tiny  # a scale below the smallest normal number would round to zero in X's dtype
     center = np.where(full, mean * size, 0.0)
     return Scaling(center, np.maximum(deviation * size, tiny), middle=np.where(full, 0.0, mean / deviation))

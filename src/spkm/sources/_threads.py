@@ -9,11 +9,11 @@ from threading import Lock
 from typing import Any
 
 import numpy as np
-from threadpoolctl import ThreadpoolController
+from threadpoolctl import OpenBLASController, ThreadpoolController
 
 
-class _Limit:
-    """A limit that several threads may ask for at once: the first sets it, the last takes it back."""
+class _BlasLimit:
+    """A limit of the whole process that several threads may ask for: the first sets it, the last takes it back."""
 
     def __init__(self) -> None:
         self.lock = Lock()
@@ -23,29 +23,42 @@ class _Limit:
     def enter(self) -> None:
         with self.lock:
             if self.count == 0:
-                self.limiter = _controller().limit(limits=1)
-                self.limiter.__enter__()
+                self.limiter = _controller("blas").limit(limits=1)
+                _give_up_control()
             self.count += 1
 
     def leave(self) -> None:
         with self.lock:
             self.count -= 1
             if self.count == 0:
-                self.limiter.__exit__(None, None, None)
+                with self.limiter:  # leaving it restores what was set before, in whichever thread that is
+                    pass
 
 
-_limit = _Limit()
+_blas_limit = _BlasLimit()
 
 
 @contextmanager
 def one_blas_thread() -> Iterator[None]:
-    """Hold BLAS to one thread: on small products its own threads cost more than they bring."""
+    """Hold BLAS and OpenMP to one thread: on small products their own threads cost more than they bring."""
     _hold_on_to_memory()
-    _limit.enter()
-    try:
-        yield
-    finally:
-        _limit.leave()
+    # The limit of OpenMP is one of each thread, that of BLAS one of the process.
+    with _controller("openmp").limit(limits=1):
+        _blas_limit.enter()
+        try:
+            yield
+        finally:
+            _blas_limit.leave()
+
+
+def _give_up_control() -> None:
+    """Let other threads set BLAS's number of threads, too: the last one to leave need not be the first that came.
+
+    threadpoolctl 3.8 and later let the thread alone do so that was the first.
+    """
+    give_up = getattr(OpenBLASController, "clear_controlling_thread", None)
+    if give_up is not None:
+        give_up()
 
 
 def _hold_on_to_memory() -> None:
@@ -59,5 +72,6 @@ def _hold_on_to_memory() -> None:
 
 
 @cache
-def _controller() -> ThreadpoolController:
-    return ThreadpoolController()  # looking the libraries up takes milliseconds: once is enough
+def _controller(user_api: str) -> ThreadpoolController:
+    # Looking the libraries up takes milliseconds: once is enough. A limiter restores all libraries of its controller.
+    return ThreadpoolController().select(user_api=user_api)

@@ -1,0 +1,122 @@
+"""A fit whose penalty on the weights is as strong as held-out samples want it.
+
+Strengths form a path. Three folds fit the model at the middle of it, then at weaker strengths while the held-out loss
+falls, each from where the one before ended, and at stronger ones only if weaker ones do not help. The model of all
+samples goes the same way. A path that began at its strong end would let relevances run away while the weights are
+small (measured).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from spkm.estimators._request import FIRST_STRENGTH, Request
+from spkm.estimators._search_setup import dealt_folds
+from spkm.penalties import SquaredL2
+from spkm.problem import Problem
+from spkm.solvers import LBFGS, Adam, Result, Solver
+from spkm.sources import ArraySource
+from spkm.starts import first_theta, resolve_start
+
+FOLDS = 3  # five gained nothing beyond the noise, and take longer (panel, half A)
+STRENGTHS = (30.0, 10.0, 3.0, 1.0, FIRST_STRENGTH, 0.1, 0.03, 0.01, 0.003)  # over the total weight, from strong to weak
+FIRST_ITERATIONS, NEXT_ITERATIONS = 40, 20  # of a fit at the first strength, and of one that goes on from its neighbour
+FOLD_ROWS = 5_000  # samples that folds share
+STAGE_ROWS = 20_000  # samples of a fit that a stochastic solver goes on from
+MOST_WORK = 1e8  # multiplications of a pass over FOLD_ROWS samples up to which folds are worth their time
+
+
+def suits(n_rows: int, n_features: int, n_basis: int) -> bool:
+    """Whether folds are worth their time, and possible."""
+    return min(n_rows, FOLD_ROWS) * n_features * n_basis <= MOST_WORK and n_rows >= 2 * FOLDS
+
+
+def choose_strength(
+    request: Request, problem: Problem, source: ArraySource, rng: np.random.Generator
+) -> tuple[int, np.ndarray | None]:
+    """Return the place of the strength whose held-out loss is lowest.
+
+    If Ctrl-C ends the choice and some fold has been fitted, its theta comes as well: the best model so far.
+    """
+    some = source.sample(FOLD_ROWS, rng)
+    splits = dealt_folds(some.Y, request.loss, rng, FOLDS)
+    folds = [(some.subset(train), some.subset(test)) for train, test in splits]
+    n = source.total_weight
+    thetas: dict[int, list[np.ndarray]] = {}
+    losses: dict[int, float] = {}
+
+    def judged(place: int, before: int | None) -> float:
+        found, total = [], 0.0
+        for k, (train, test) in enumerate(folds):
+            objective = with_strength(problem, STRENGTHS[place] / n).objective(train)
+            if before is None:
+                start = resolve_start("auto", objective.model, None)
+                theta = objective.inside(first_theta(objective, start, "ridge", rng))
+            else:
+                theta = thetas[before][k]
+            theta = _descended(objective, theta, FIRST_ITERATIONS if before is None else NEXT_ITERATIONS)
+            found.append(theta)
+            share = test.total_weight / some.total_weight
+            total += share * objective.loss.value(objective.on(test).totals(theta))
+        thetas[place], losses[place] = found, total
+        return total
+
+    first = STRENGTHS.index(FIRST_STRENGTH)
+    try:
+        judged(first, None)
+        for step in (1, -1):
+            place = first
+            while 0 <= place + step < len(STRENGTHS):
+                place += step
+                if not judged(place, place - step) < losses[place - step]:
+                    break
+            if min(losses, key=losses.__getitem__) > first:
+                break  # weaker is better: stronger need not be looked at
+    except KeyboardInterrupt:
+        if not losses:
+            raise
+        best = min(losses, key=losses.__getitem__)
+        return best, thetas[best][0]
+    return min(losses, key=losses.__getitem__), None
+
+
+def with_strength(problem: Problem, strength: float) -> Problem:
+    """Return the problem with a ridge of the given strength on its weights."""
+    return replace(problem, weight_penalties=[SquaredL2(strength)])
+
+
+def path_to(
+    problem: Problem, place: int, source: ArraySource, rng: np.random.Generator
+) -> Callable[[np.ndarray], np.ndarray]:
+    """Return what leads a first theta along the path, on a sample of many samples, to the strength of ``place``."""
+
+    def led(theta: np.ndarray) -> np.ndarray:
+        some = source.sample(STAGE_ROWS, rng)
+        first = STRENGTHS.index(FIRST_STRENGTH)
+        places = range(first, place, 1 if place > first else -1)
+        objective = None
+        for i in places:
+            objective = with_strength(problem, STRENGTHS[i] / source.total_weight).objective(some)
+            theta = _descended(objective, objective.inside(theta), FIRST_ITERATIONS if i == first else NEXT_ITERATIONS)
+        if some is not source:
+            objective = with_strength(problem, STRENGTHS[place] / source.total_weight).objective(some)
+            theta = LBFGS().minimize(objective, objective.inside(theta), rng).theta
+        return theta
+
+    return led
+
+
+def last_solver(source: ArraySource) -> Solver:
+    """Return the solver that goes on from the end of a path: on all samples, or for many of them in one pass."""
+    return LBFGS() if source.n_rows <= STAGE_ROWS else Adam(max_iter=1)
+
+
+def _descended(objective: Any, theta: np.ndarray, max_iter: int) -> np.ndarray:
+    result: Result = LBFGS(max_iter=max_iter).minimize(objective, theta, np.random.default_rng(0))
+    if result.by_signal:
+        raise KeyboardInterrupt
+    return result.theta

@@ -1,0 +1,139 @@
+"""Stages and the evidence; what solvers need, what objectives offer, and which solver is chosen."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+from spkm import SPKMRegressor
+from spkm.datasets import make_inverse_dynamics
+from spkm.kernels import RBF, Linear, Polynomial
+from spkm.losses import Huber, Log
+from spkm.penalties import L1, Evidence, RKHSNorm, RowL2
+from spkm.solvers import LBFGS, Adam, Proximal, Solver, VarPro, choose_solver
+from spkm.solvers._lbfgs import stages
+from spkm.sources import ArraySource
+from tests import cases
+from tests.solver_problems import REAL, N, make, run
+
+
+def test_stages_grow_tenfold_to_all_rows():
+    source = ArraySource(cases.rows(2500), np.arange(2500.0)[:, None])
+    parts = list(stages(source, 10, np.random.default_rng(0)))
+    assert [p.n_rows for p in parts] == [10, 100, 1000, 2500]
+    assert parts[-1] is source
+    for small, large in itertools.pairwise(parts):
+        assert set(small.Y[:, 0]) < set(large.Y[:, 0])
+    for first_rows in (None, 2500, 9999):
+        assert list(stages(source, first_rows, np.random.default_rng(0))) == [source]
+
+
+def test_stages_end_as_low_as_all_rows_at_once():
+    objective, theta = make(weight_penalty=RKHSNorm(0.01))
+    staged = run(LBFGS(first_rows=20), objective, theta)
+    assert staged.value == pytest.approx(objective.value(staged.theta), rel=1e-9)
+    assert staged.value < 1.2 * run(LBFGS(), objective, theta).value
+
+
+def test_stages_under_the_evidence_find_what_all_rows_at_once_miss():
+    X, y = make_inverse_dynamics(7000, random_state=0)
+    train, test = slice(0, 5000), slice(5000, None)
+    errors = []
+    for solver in ("auto", VarPro(basis_rows=20_000)):
+        model = SPKMRegressor(20, solver=solver, random_state=0).fit(X[train], y[train])
+        errors.append(np.mean(np.square(model.predict(X[test]) - y[test])) / y[test].var())
+    assert errors[0] < 0.8 * errors[1]
+
+
+def test_a_first_stage_of_all_rows_changes_nothing():
+    objective, theta = make(evidence=Evidence())
+    rows = objective.source.n_rows
+    staged, direct = (run(VarPro(first_rows=first), objective, theta) for first in (rows, None))
+    np.testing.assert_array_equal(staged.theta, direct.theta)
+
+
+def test_a_basis_of_some_rows_gets_the_best_weights_of_all():
+    objective, theta = make(weight_penalty=RKHSNorm(0.01))
+    result = run(VarPro(basis_rows=20), objective, theta)
+    assert result.value == pytest.approx(objective.value(result.theta), rel=1e-9)
+    assert result.value < objective.value(theta)
+    slope = objective.value_and_gradient(result.theta)[1]
+    assert np.abs(slope[objective.model.weights_part]).max() < 1e-8
+
+
+@pytest.mark.parametrize("kernel", [RBF(0.3), Polynomial(2, 1.0, 0.3), Linear(0.5)], ids=str)
+def test_evidence_is_bounded_and_its_weights_are_the_best(kernel):
+    objective, theta = make(kernel=kernel, metric="relevances" if kernel.stationary else "fixed", evidence=Evidence())
+    result = run(VarPro(), objective, theta)
+    assert -5 < result.value < objective.value(objective.start(theta))
+    assert np.all(np.isfinite(result.theta))
+    assert np.mean((objective.model.predict(objective.source.load((0, N)), result.theta) - REAL) ** 2) < 0.9 * np.var(
+        REAL
+    )
+
+
+def table_of_refusals():
+    """Return objectives, what they offer, and what each solver says that cannot minimise them."""
+    smooth = "it needs penalties with a gradient. Use solver='proximal'."
+    quadratic = "it eliminates the weights of a squared loss only. Use solver='lbfgs', or loss='squared'."
+    form = "it needs weight_penalty 'rkhs', 'l2', 'evidence' or None and a smooth basis_penalty. Use solver='proximal'."
+    evidence = "weight_penalty='evidence' needs squared loss and solver='varpro' (or 'auto')."
+    beside = "weight_penalty='evidence' needs squared loss, a smooth basis_penalty and solver='varpro' (or 'auto')."
+    always = {"prox", "batches"}
+    return {
+        "ridge": (make(weight_penalty=RKHSNorm(0.1)), always | {"gradient", "elimination"}, {}),
+        "no penalty": (make(), always | {"gradient", "elimination"}, {}),
+        "log loss": (make(Log(), weight_penalty=RKHSNorm(0.1)), always | {"gradient"}, {"varpro": quadratic}),
+        "rough basis": (make(basis_penalty=L1()), always, {"lbfgs": smooth, "varpro": form}),
+        "rough weights": (make(weight_penalty=L1()), always, {"lbfgs": smooth, "varpro": form}),
+        "rough, log": (make(Log(), basis_penalty=L1()), always, {"lbfgs": smooth, "varpro": quadratic}),
+        "evidence": (
+            make(evidence=Evidence()),
+            {"elimination"},
+            {"lbfgs": evidence, "adam": evidence, "proximal": beside, "alternating": beside},
+        ),
+    }
+
+
+@pytest.mark.parametrize("name", table_of_refusals())
+@pytest.mark.parametrize("solver", cases.SOLVERS.values(), ids=cases.SOLVERS)
+def test_refusals_compare_needs_with_offers_and_say_what_to_do(name, solver):
+    (objective, theta), offers, refusals = table_of_refusals()[name]
+    assert set(objective.offers) == offers
+    kind = next(key for key, other in cases.SOLVERS.items() if type(other) is type(solver))
+    assert solver.refuses(objective) == refusals.get(kind)
+    assert (solver.refuses(objective) is None) == (set(solver.needs) <= offers)
+    if kind not in refusals:  # what is not refused is done
+        short = solver.__class__(max_iter=3)
+        assert np.all(np.isfinite(run(short, objective, theta).theta))
+
+
+def test_a_solver_of_ones_own_is_refused_by_what_it_needs():
+    class Newton(Solver):
+        needs = ("gradient", "elimination")
+
+    for (objective, _), offers, _ in table_of_refusals().values():
+        refusal = Newton().refuses(objective)
+        assert (refusal is None) == ({"gradient", "elimination"} <= offers)
+        assert refusal is None or "solver='" in refusal
+
+
+def test_the_evidence_learns_bandwidths_of_stationary_kernels_only():
+    with pytest.raises(ValueError, match=r"bandwidths of stationary kernels only\. Use learn_bandwidth=False"):
+        make(kernel=Linear(1.0), metric="scale", evidence=Evidence())
+    make(kernel=Linear(1.0), metric="fixed", evidence=Evidence())
+
+
+def test_the_choice_of_a_solver(monkeypatch):
+    settings = {
+        VarPro: [make(weight_penalty=RKHSNorm(0.1)), make(), make(evidence=Evidence())],
+        LBFGS: [make(Log(), weight_penalty=RKHSNorm(0.1)), make(Huber())],
+        Proximal: [make(basis_penalty=L1()), make(Log(), weight_penalty=RowL2())],
+    }
+    for solver, objectives in settings.items():
+        for objective, _ in objectives:
+            assert type(choose_solver(objective)) is solver
+            assert choose_solver(objective).refuses(objective) is None
+    monkeypatch.setattr("spkm.solvers._auto.ADAM_FROM", N)
+    assert type(choose_solver(make(Log())[0])) is Adam
+    assert type(choose_solver(make(evidence=Evidence())[0])) is VarPro
