@@ -27,6 +27,7 @@ if TYPE_CHECKING:
         theory,
     )
     from spkm.estimators import (
+        FileTable,
         PairKFold,
         PairwiseSPKMClassifier,
         PairwiseSPKMRegressor,
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
     from spkm.model import Term, View
 
 __all__ = [
+    "FileTable",
     "PairKFold",
     "PairwiseSPKMClassifier",
     "PairwiseSPKMRegressor",

@@ -8,8 +8,10 @@ from spkm.estimators._pairwise import PairwiseSPKMClassifier, PairwiseSPKMRegres
 from spkm.estimators._regressor import SPKMRegressor
 from spkm.estimators._selector import SPKMSelector
 from spkm.estimators._stability import SparsityPath, StabilitySelection, sparsity_path, stability_selection
+from spkm.estimators._streams import FileTable
 
 __all__ = [
+    "FileTable",
     "PairKFold",
     "PairwiseSPKMClassifier",
     "PairwiseSPKMRegressor",

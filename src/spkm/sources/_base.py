@@ -96,13 +96,13 @@ class Source:
         """Return the sums over blocks of the arrays that ``function(block, *args)`` returns, added in a fixed order."""
         pieces = self.pieces(width)
         if len(pieces) == 1:  # small fits make thousands of passes, and notice what is done around the one block
-            return tuple(_sum([function(self.load(pieces[0]), *args)]))
+            return tuple(add_up([function(self.load(pieces[0]), *args)]))
         runs = np.array_split(np.arange(len(pieces)), min(len(pieces), MAX_TASKS))
 
         def add_run(run: np.ndarray) -> list:
-            return _sum(function(self.load(pieces[i]), *args) for i in run)
+            return add_up(function(self.load(pieces[i]), *args) for i in run)
 
-        return tuple(_sum(self.each(add_run, runs)))
+        return tuple(add_up(self.each(add_run, runs)))
 
     def map(self, function: Callable[..., Any], *args: Any, width: int) -> Iterator[Any]:
         """Yield ``function(block, *args)`` for every block, in the order of samples."""
@@ -154,7 +154,8 @@ def _windowed(pool: ThreadPoolExecutor, function: Callable[[Any], Any], items: A
         yield future.result()
 
 
-def _sum(results: Any) -> list:
+def add_up(results: Any) -> list:
+    """Return the sums of the arrays of all results, in float64 and in order."""
     total: list = []
     for result in results:
         if not total:

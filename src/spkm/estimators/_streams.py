@@ -1,0 +1,275 @@
+"""Samples that are read in chunks, at the border: what X is, what y names, and the source that a fit sees."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from spkm._checks import n_threads
+from spkm.estimators._callbacks import Progress
+from spkm.estimators._fitting import Outcome, fit_once
+from spkm.estimators._request import Request, check_domain, columns_of_counts, generator
+from spkm.sources import ArraySource, ChunkSource, IterableReader, Recipe, Scaling, Summary, kept_source, summarized
+from spkm.targets import SPREAD, Classes, Real, Target
+
+CONSTANT = 1e-13  # deviation of a feature over its size below which it is constant, but for rounding
+
+
+class FileTable:
+    """A table in files, with some of its columns as features.
+
+    Parameters
+    ----------
+    table : str, Path, sequence of them or pyarrow.dataset.Dataset
+        A file, a folder, a pattern with ``*``, several files, or what pyarrow opened.
+    features : sequence of str, default=None
+        The columns of X; None is all but those of y and of the weights.
+
+    Examples
+    --------
+    >>> FileTable("measurements/*.parquet", features=["height", "weight"])
+    FileTable('measurements/*.parquet', features=['height', 'weight'])
+    """
+
+    def __init__(self, table: Any, features: Any = None) -> None:
+        self.table = table
+        self.features = features
+
+    def __repr__(self) -> str:
+        return f"FileTable({self.table!r}, features={self.features!r})"
+
+
+def opened_stream(X: Any, y: Any = None, sample_weight: Any = None) -> Any:
+    """Return a reader of X if it is one of the things that are read in chunks, else None.
+
+    Of files and frames ``y`` and ``sample_weight`` are names of columns; chunks hold their own.
+    """
+    kind = type(X).__module__.split(".")[0]
+    features = None
+    if kind == "dask":
+        from spkm.sources._dask import DaskReader
+
+        return DaskReader(X, y, sample_weight)
+    if isinstance(X, FileTable):
+        X, features = X.table, X.features
+        kind = type(X).__module__.split(".")[0]
+        if not isinstance(X, str | Path | list | tuple) and kind != "pyarrow":
+            raise TypeError(f"FileTable takes paths or a pyarrow dataset; got {type(X).__name__}.")
+    elif not (isinstance(X, str | Path) or kind == "pyarrow" and hasattr(X, "get_fragments")):
+        if kind == "polars" and hasattr(X, "collect_schema") and hasattr(X, "collect") and _names_columns(y):
+            from spkm.sources._parquet import LazyFrameReader
+
+            return LazyFrameReader(X, y, sample_weight)
+        return IterableReader(X) if y is None and sample_weight is None and _holds_chunks(X) else None
+    if not (y is None or _names_columns(y)) or not (sample_weight is None or isinstance(sample_weight, str)):
+        raise TypeError(
+            "y and sample_weight must be names of columns where X is a table in files; got "
+            f"{type(y).__name__} and {type(sample_weight).__name__}."
+        )
+    from spkm.sources._parquet import TableReader
+
+    return TableReader(X, y, sample_weight, features)
+
+
+def _names_columns(y: Any) -> bool:
+    return isinstance(y, str) or (isinstance(y, list) and bool(y) and all(isinstance(name, str) for name in y))
+
+
+def _holds_chunks(X: Any) -> bool:
+    if callable(X) and not hasattr(X, "__array__"):
+        return True
+    if any(hasattr(X, name) for name in ("shape", "__array__", "__dataframe__", "columns", "keys")):
+        return False
+    if hasattr(X, "__next__"):
+        raise TypeError(
+            "X can be read only once, but a fit reads it several times. Give a function that returns a new iterator of "
+            "chunks, or an object whose __iter__ does."
+        )
+    if isinstance(X, list | tuple):
+        return bool(X) and all(isinstance(item, tuple) and len(item) in (2, 3) and np.ndim(item[0]) == 2 for item in X)
+    return hasattr(X, "__iter__")
+
+
+class Kept(NamedTuple):
+    """What stands for X of a stream where a fit asks for its shape, or for some of its rows."""
+
+    rows: np.ndarray
+    shape: tuple[int, int]
+    dtype: np.dtype
+
+    def __getitem__(self, key: Any) -> Any:  # type: ignore[override]
+        return self.rows[:1000]
+
+
+class StreamSamples(NamedTuple):
+    """Samples of a stream, with the interface of those in memory that a plain fit uses."""
+
+    X: Any
+    Y: np.ndarray
+    target: Target
+    reader: Any
+    summary: Summary
+    recipe: Recipe
+    total_weight: float
+
+    def source(self, request: Request) -> tuple[Any, Scaling | None]:
+        """Return them as a source, and the scaling that it applies."""
+        scaling = self.recipe.scaling
+        if self.summary.n_rows == len(self.summary.kept_X):  # all of them are in memory
+            return kept_source(self.summary, self.recipe), scaling
+        kind = getattr(self.reader, "source_kind", ChunkSource)
+        return kind(self.reader, self.summary, self.recipe, self.total_weight), scaling
+
+
+class StreamFit(NamedTuple):
+    """The outcome of a fit of a stream, its dtype, what the estimator remembers of the stream, and its target."""
+
+    outcome: Outcome
+    dtype: np.dtype
+    attributes: dict[str, Any]
+    target: Target
+
+
+def fit_stream(estimator: Any, reader: Any, task: str, progress: Progress) -> StreamFit:
+    """Return a model of what a reader yields, joint for all classes and of all features."""
+    params = estimator.get_params(deep=False)
+    of_classes = task == "classification"
+    seed = int(generator(params["random_state"]).integers(2**31))
+    scout = ArraySource(np.zeros((1, 1)))
+    with scout.threads(n_threads(params["n_jobs"])):
+        summary = summarized(reader, seed, of_classes, scout)
+    if summary.n_rows == 0:
+        raise ValueError("sample_weight must be positive for some samples; all are zero.")
+    total = summary.total if summary.whole else float(summary.n_rows)
+    class_weights = None
+    if of_classes:
+        target: Target = _classes(summary)
+        class_weights, weighed = _class_weights(params.get("class_weight"), summary)
+        whole = summary.whole and (class_weights is None or bool(np.all(class_weights[1] == np.rint(class_weights[1]))))
+        factor, total = 1.0 / weighed, weighed if whole else total
+    request = _request(params, summary.kept_X[:1000], task, len(summary.labels))
+    _check_plain(request, of_classes and len(summary.labels) > 2)
+    if not of_classes:
+        request.loss.check_target(np.stack([summary.y_low, summary.y_high]))
+        target = _real(request, summary)
+        factor = 1.0 / summary.total
+    if request.of_counts:
+        check_domain(request.terms, summary.low[None])
+    scaling = _scaling(request, summary)
+    recipe = Recipe(target.encode, scaling, summary.dtype, factor, class_weights)
+    shape = (summary.n_rows, len(summary.low))
+    kept = Kept(summary.kept_X, shape, summary.dtype)
+    Y = np.zeros((0, int(target.learned.sum())))
+    samples = StreamSamples(kept, Y, target, reader, summary, recipe, total)
+    outcome = fit_once(request, samples, None, progress)  # type: ignore[arg-type]
+    attributes: dict[str, Any] = {"n_features_in_": shape[1], "_tables": None}
+    if reader.names is not None:
+        attributes["feature_names_in_"] = np.array(reader.names, dtype=object)
+    return StreamFit(outcome, summary.dtype, attributes, target)
+
+
+def predicted_chunks(estimator: Any, method: str, X: Any) -> Iterator[np.ndarray]:
+    """Yield what a method of a fitted estimator returns for each chunk of X."""
+    names = getattr(estimator, "feature_names_in_", None)
+    if isinstance(X, str | Path) or type(X).__module__.startswith("pyarrow"):
+        X = FileTable(X, None if names is None else list(names))
+    elif type(X).__module__.startswith("polars") and names is not None and hasattr(X, "collect_schema"):
+        X = X.select(list(names))
+        from spkm.sources._parquet import LazyFrameReader
+
+        reader: Any = LazyFrameReader(X)
+        X = None
+    if X is not None:
+        reader = opened_stream(X)
+    if reader is None:
+        raise TypeError(f"X must be files, a frame or chunks; got {type(X).__name__}. Use {method}(X) itself.")
+    for chunk in reader.chunks():
+        rows = chunk.X
+        if names is not None:
+            import pandas as pd
+
+            rows = pd.DataFrame(rows, columns=names)
+        yield getattr(estimator, method)(rows)
+
+
+def _request(params: dict[str, Any], X: Any, task: str, n_classes: int) -> Request:
+    return Request.of(params, X, task, **({"n_classes": n_classes} if task == "classification" else {}))
+
+
+def _check_plain(request: Request, many: bool) -> None:
+    for asked, name in (
+        (request.selects, "selection='strict'"),
+        (request.is_automatic, "n_basis='auto'"),
+        (request.params["warm_start"], "warm_start=True"),
+        (many and request.params["multi_class"] != "joint", f"multi_class={request.params['multi_class']!r}"),
+    ):
+        if asked:
+            raise ValueError(
+                f"{name} needs samples in memory. Find features or numbers of vectors on a sample of them, then fit "
+                "all samples without it."
+            )
+
+
+def _classes(summary: Summary) -> Classes:
+    if len(summary.labels) < 2:
+        raise ValueError(
+            "y must hold at least two classes in samples of positive weight; got "
+            f"{'one class, ' + repr(summary.labels.tolist()[0]) if len(summary.labels) else 'none'}."
+        )
+    return Classes.of(summary.labels)
+
+
+def _class_weights(class_weight: Any, summary: Summary) -> tuple[tuple[np.ndarray, np.ndarray] | None, float]:
+    """Return labels with their factors, or None, and the sum of all weights with them."""
+    labels, weights = summary.labels, summary.label_weights
+    if class_weight is None:
+        return None, summary.total
+    if isinstance(class_weight, str) and class_weight == "balanced":
+        factors = weights.sum() / (len(labels) * weights)
+    elif isinstance(class_weight, dict):
+        factors = np.array([float(class_weight.get(label, 1.0)) for label in labels.tolist()])
+    else:
+        raise ValueError(f"class_weight must be a dict, 'balanced' or None; got {class_weight!r}.")
+    if not np.all(factors > 0):
+        raise ValueError(f"class_weight must hold positive numbers; got {class_weight!r}.")
+    return (labels, factors), float(factors @ weights)
+
+
+def _real(request: Request, summary: Summary) -> Real:
+    if len(summary.y_mean) == 0:
+        raise ValueError("y must hold numbers. For labels use SPKMClassifier.")
+    m, loss = len(summary.y_mean), request.loss
+    y = summary.kept_y
+    if not loss.standardize_target or loss.robust:  # medians are those of the samples that are kept
+        return Real.of(
+            np.asarray(y, dtype=np.float64),
+            summary.kept_weight,
+            loss.standardize_target,
+            loss.robust,
+            bool(request.fit_intercept),
+        )
+    size = np.maximum(np.maximum(np.abs(summary.y_low), np.abs(summary.y_high)), 1e-300)
+    centre = summary.y_mean if request.fit_intercept else np.zeros(m)
+    deviation = np.sqrt(summary.y_second / summary.total + (summary.y_mean - centre) ** 2)
+    if np.any(deviation < SPREAD * size):
+        raise ValueError("y must not be the same in all samples where they are read in chunks.")
+    return Real(np.full(m, np.nan), centre, deviation, summary.several)
+
+
+def _scaling(request: Request, summary: Summary) -> Scaling | None:
+    d = len(summary.low)
+    counts = columns_of_counts(request.terms, d)
+    scale = request.params["scale"]
+    if len(counts) == d or not (isinstance(scale, str) or scale):
+        return None
+    variance = summary.second / summary.total
+    size = np.maximum(np.abs(summary.low), np.abs(summary.high))
+    if isinstance(scale, str):
+        variance, size = np.full(d, variance.mean()), np.full(d, size.max())
+    deviation = np.sqrt(variance)
+    deviation[deviation <= CONSTANT * size] = 1.0
+    scaling = Scaling(summary.mean.astype(np.float64), deviation.astype(np.float64))
+    return scaling.leaving(counts) if len(counts) else scaling
