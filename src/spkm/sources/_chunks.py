@@ -73,7 +73,7 @@ class IterableReader:
     def chunks(self, rng: np.random.Generator | None = None) -> Iterator[Chunk]:
         given = self.given() if callable(self.given) else self.given
         if rng is not None and hasattr(given, "__getitem__") and hasattr(given, "__len__"):
-            given = (given[int(i)] for i in rng.permutation(len(given)))
+            given = map(given.__getitem__, rng.permutation(len(given)).tolist())
         for item in given:
             parts = item if isinstance(item, tuple) else (item,)
             X = np.asarray(parts[0])
@@ -149,7 +149,7 @@ class Recipe:
         scaling = self.scaling
         if self.columns is not None:
             X, scaling = X[:, self.columns], None if scaling is None else scaling.columns(self.columns)
-        Y = np.zeros((len(X), 0)) if chunk.y is None else self.targets(chunk.y)
+        Y = np.zeros((len(X), 0)) if chunk.y is None or len(X) == 0 else self.targets(chunk.y)
         w = (weight * self.factor).astype(self.dtype)[:, None]
         return Block(X if scaling is None else scaling(X), Y.astype(self.dtype, copy=False), w, {})
 
@@ -258,6 +258,8 @@ class ChunkSource(Source):
         shuffle = partial(_shuffled, recipe=self.recipe, dtype=dtype)
         rest: list[np.ndarray] = []
         for parts in self.each(shuffle, self._groups(rng)):
+            if len(parts[2]) == 0:
+                continue
             X, Y, w = (np.concatenate(pair) for pair in zip(rest, parts, strict=True)) if rest else parts
             whole = len(w) - len(w) % size
             for start in range(0, whole, size):
@@ -310,7 +312,7 @@ def _shuffled(
     item: tuple[list[Chunk], np.random.Generator], recipe: Recipe, dtype: Any
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     chunks, rng = item
-    blocks = [recipe.block(chunk) for chunk in chunks]
+    blocks = [block for block in map(recipe.block, chunks) if len(block.w)] or [recipe.block(chunks[0])]
     order = rng.permutation(sum(len(block.w) for block in blocks))
     X = np.concatenate([np.ascontiguousarray(block.X, dtype=dtype) for block in blocks])
     Y, w = (np.concatenate([block[k] for block in blocks]).astype(dtype) for k in (1, 2))

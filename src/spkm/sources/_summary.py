@@ -79,7 +79,8 @@ def summary_of(chunk: Any, number: int, seed: int, of_classes: bool, n_kept: int
     if of_classes and y is not None:
         labels, label_weights = _labels(y, weight, number)
     elif y is not None and np.asarray(y).dtype.kind in "biuf":
-        Y = np.asarray(y, dtype=np.float64).reshape(len(X), -1)
+        Y = np.asarray(y, dtype=np.float64)
+        Y = Y if several else Y[:, None]
         _check_finite(Y, number, "y")
         _, *moments = _moments(Y, weight)
         m = Y.shape[1]
