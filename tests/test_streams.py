@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from itertools import pairwise
 
 import numpy as np
 import pandas as pd
@@ -28,7 +29,7 @@ FRAME = pd.DataFrame(X, columns=NAMES).assign(label=LABELS, y=Y_REAL, w=WEIGHT)
 
 
 def cut(*arrays, at=(0, 1, 1, 700, 2500, N)):
-    return [tuple(a[i:j] for a in arrays) for i, j in zip(at[:-1], at[1:], strict=True)]
+    return [tuple(a[i:j] for a in arrays) for i, j in pairwise(at)]
 
 
 def chunk_source(monkeypatch, kept=500, pieces=2**11):
@@ -38,10 +39,8 @@ def chunk_source(monkeypatch, kept=500, pieces=2**11):
     summary = summarized(reader, 0, False)
     used = WEIGHT > 0
     scaling = fit_scaling(X[used], WEIGHT[used], common=False)
-    recipe = Recipe(_column, scaling, np.float64, 1 / WEIGHT.sum())
-    return ChunkSource(reader, summary, recipe, WEIGHT.sum()), ArraySource(
-        X[used], Y_REAL[used, None], WEIGHT[used], scaling
-    )
+    recipe = Recipe(_column, scaling, np.float64, 1 / WEIGHT.sum(), WEIGHT.sum())
+    return ChunkSource(reader, summary, recipe), ArraySource(X[used], Y_REAL[used, None], WEIGHT[used], scaling)
 
 
 def _column(y):
@@ -211,7 +210,7 @@ def test_other_mistakes_are_told(tmp_path):
     with pytest.raises(ValueError, match="needs samples in memory"):
         SPKMClassifier(3, selection="strict").fit(cut(X, LABELS))
     folder = written(tmp_path, "parquet")
-    with pytest.raises(ValueError, match="'label' holds .*string"):
+    with pytest.raises(ValueError, match=r"'label' holds .*string"):
         SPKMRegressor(3).fit(folder, "y")
     with pytest.raises(ValueError, match="no column 'z'"):
         SPKMRegressor(3).fit(folder, "z")
@@ -226,7 +225,6 @@ def test_a_chunk_can_be_cut():
 
 
 MEMORY = """
-import resource, sys
 import numpy as np
 from spkm import {estimator}
 
@@ -236,20 +234,21 @@ def chunks():
         yield X, {y}
 
 {estimator}(5, random_state=0, n_jobs=2).fit(chunks)
-print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+# Not ru_maxrss, which a process inherits from the one that started it.
+print(next(line.split()[1] for line in open("/proc/self/status") if line.startswith("VmHWM")))
 """
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(sys.platform != "linux", reason="the unit of ru_maxrss differs")
+@pytest.mark.skipif(sys.platform != "linux", reason="there is no /proc")
 @pytest.mark.parametrize(
     ("estimator", "y"), [("SPKMClassifier", "X[:, 0] * X[:, 1] > 0"), ("SPKMRegressor", "X[:, 0] * X[:, 1] + X[:, 2]")]
 )
 def test_memory_is_flat(estimator, y):
     peaks = []
-    for n in (100_000, 800_000):
+    for n in (400_000, 1_600_000):
         code = MEMORY.format(estimator=estimator, n=n, y=y if estimator == "SPKMClassifier" else y + " * 0.1")
         done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
         peaks.append(int(done.stdout) / 1024)
-    # 56 MB more samples, of which less than a quarter may show.
-    assert peaks[1] - peaks[0] < 14
+    # 96 MB more samples, of which less than a third may show.
+    assert peaks[1] - peaks[0] < 30

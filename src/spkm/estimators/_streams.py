@@ -15,6 +15,7 @@ from spkm.estimators._request import Request, check_domain, columns_of_counts, g
 from spkm.sources import ArraySource, ChunkSource, IterableReader, Recipe, Scaling, Summary, kept_source, summarized
 from spkm.targets import SPREAD, Classes, Real, Target
 
+SOME = 1000  # samples by which cancellation is measured, and columns of views are found
 CONSTANT = 1e-13  # deviation of a feature over its size below which it is constant, but for rounding
 
 
@@ -58,7 +59,7 @@ def opened_stream(X: Any, y: Any = None, sample_weight: Any = None) -> Any:
         kind = type(X).__module__.split(".")[0]
         if not isinstance(X, str | Path | list | tuple) and kind != "pyarrow":
             raise TypeError(f"FileTable takes paths or a pyarrow dataset; got {type(X).__name__}.")
-    elif not (isinstance(X, str | Path) or kind == "pyarrow" and hasattr(X, "get_fragments")):
+    elif not (isinstance(X, str | Path) or (kind == "pyarrow" and hasattr(X, "get_fragments"))):
         if kind == "polars" and hasattr(X, "collect_schema") and hasattr(X, "collect") and _names_columns(y):
             from spkm.sources._parquet import LazyFrameReader
 
@@ -93,27 +94,26 @@ def _holds_chunks(X: Any) -> bool:
     return hasattr(X, "__iter__")
 
 
-class Kept(NamedTuple):
-    """What stands for X of a stream where a fit asks for its shape, or for some of its rows."""
+class KeptRows:
+    """What stands for X of a stream: it knows the shape of all samples, and any slice of it is some that are kept."""
 
-    rows: np.ndarray
-    shape: tuple[int, int]
-    dtype: np.dtype
+    def __init__(self, summary: Summary) -> None:
+        self.rows = summary.kept_X[:SOME]
+        self.shape = (summary.n_rows, len(summary.low))
+        self.dtype = summary.dtype
 
-    def __getitem__(self, key: Any) -> Any:  # type: ignore[override]
-        return self.rows[:1000]
+    def __getitem__(self, key: Any) -> np.ndarray:
+        return self.rows
 
 
 class StreamSamples(NamedTuple):
     """Samples of a stream, with the interface of those in memory that a plain fit uses."""
 
-    X: Any
-    Y: np.ndarray
-    target: Target
+    X: KeptRows
+    target: Any
     reader: Any
     summary: Summary
     recipe: Recipe
-    total_weight: float
 
     def source(self, request: Request) -> tuple[Any, Scaling | None]:
         """Return them as a source, and the scaling that it applies."""
@@ -121,7 +121,7 @@ class StreamSamples(NamedTuple):
         if self.summary.n_rows == len(self.summary.kept_X):  # all of them are in memory
             return kept_source(self.summary, self.recipe), scaling
         kind = getattr(self.reader, "source_kind", ChunkSource)
-        return kind(self.reader, self.summary, self.recipe, self.total_weight), scaling
+        return kind(self.reader, self.summary, self.recipe), scaling
 
 
 class StreamFit(NamedTuple):
@@ -143,32 +143,45 @@ def fit_stream(estimator: Any, reader: Any, task: str, progress: Progress) -> St
         summary = summarized(reader, seed, of_classes, scout)
     if summary.n_rows == 0:
         raise ValueError("sample_weight must be positive for some samples; all are zero.")
-    total = summary.total if summary.whole else float(summary.n_rows)
-    class_weights = None
-    if of_classes:
-        target: Target = _classes(summary)
-        class_weights, weighed = _class_weights(params.get("class_weight"), summary)
-        whole = summary.whole and (class_weights is None or bool(np.all(class_weights[1] == np.rint(class_weights[1]))))
-        factor, total = 1.0 / weighed, weighed if whole else total
-    request = _request(params, summary.kept_X[:1000], task, len(summary.labels))
-    _check_plain(request, of_classes and len(summary.labels) > 2)
-    if not of_classes:
-        request.loss.check_target(np.stack([summary.y_low, summary.y_high]))
-        target = _real(request, summary)
-        factor = 1.0 / summary.total
+    request = Request.of(params, summary.kept_X[:SOME], task, n_classes=len(summary.labels))
+    _check_plain(request, len(summary.labels) > 2)
     if request.of_counts:
         check_domain(request.terms, summary.low[None])
-    scaling = _scaling(request, summary)
-    recipe = Recipe(target.encode, scaling, summary.dtype, factor, class_weights)
-    shape = (summary.n_rows, len(summary.low))
-    kept = Kept(summary.kept_X, shape, summary.dtype)
-    Y = np.zeros((0, int(target.learned.sum())))
-    samples = StreamSamples(kept, Y, target, reader, summary, recipe, total)
+    progress.begin()
+    samples = _class_samples(request, reader, summary) if of_classes else _real_samples(request, reader, summary)
     outcome = fit_once(request, samples, None, progress)  # type: ignore[arg-type]
-    attributes: dict[str, Any] = {"n_features_in_": shape[1], "_tables": None}
+    progress.end()
+    attributes: dict[str, Any] = {"n_features_in_": len(summary.low), "_tables": None}
     if reader.names is not None:
         attributes["feature_names_in_"] = np.array(reader.names, dtype=object)
-    return StreamFit(outcome, summary.dtype, attributes, target)
+    return StreamFit(outcome, summary.dtype, attributes, samples.target)
+
+
+def _class_samples(request: Request, reader: Any, summary: Summary) -> StreamSamples:
+    if len(summary.labels) < 2:
+        raise ValueError(
+            "y must hold at least two classes in samples of positive weight; got one class, "
+            f"{summary.labels.tolist()[0]!r}."
+        )
+    target = Classes.of(summary.labels)
+    factors = _class_weights(request.params["class_weight"], summary)
+    by_class = None if factors is None else (summary.labels, factors)
+    total, whole = summary.total, summary.whole
+    if factors is not None:
+        total, whole = float(factors @ summary.label_weights), whole and bool(np.all(factors == np.rint(factors)))
+    n = total if whole else summary.total if summary.whole else float(summary.n_rows)
+    recipe = Recipe(target.encode, _scaling(request, summary), summary.dtype, 1.0 / total, n, by_class)
+    return StreamSamples(KeptRows(summary), target, reader, summary, recipe)
+
+
+def _real_samples(request: Request, reader: Any, summary: Summary) -> StreamSamples:
+    if len(summary.y_mean) == 0:
+        raise ValueError("y must hold numbers. For labels use SPKMClassifier.")
+    request.loss.check_target(np.stack([summary.y_low, summary.y_high]))
+    target = _real(request, summary)
+    n = summary.total if summary.whole else float(summary.n_rows)
+    recipe = Recipe(target.encode, _scaling(request, summary), summary.dtype, 1.0 / summary.total, n)
+    return StreamSamples(KeptRows(summary), target, reader, summary, recipe)
 
 
 def predicted_chunks(estimator: Any, method: str, X: Any) -> Iterator[np.ndarray]:
@@ -195,10 +208,6 @@ def predicted_chunks(estimator: Any, method: str, X: Any) -> Iterator[np.ndarray
         yield getattr(estimator, method)(rows)
 
 
-def _request(params: dict[str, Any], X: Any, task: str, n_classes: int) -> Request:
-    return Request.of(params, X, task, **({"n_classes": n_classes} if task == "classification" else {}))
-
-
 def _check_plain(request: Request, many: bool) -> None:
     for asked, name in (
         (request.selects, "selection='strict'"),
@@ -213,34 +222,21 @@ def _check_plain(request: Request, many: bool) -> None:
             )
 
 
-def _classes(summary: Summary) -> Classes:
-    if len(summary.labels) < 2:
-        raise ValueError(
-            "y must hold at least two classes in samples of positive weight; got "
-            f"{'one class, ' + repr(summary.labels.tolist()[0]) if len(summary.labels) else 'none'}."
-        )
-    return Classes.of(summary.labels)
-
-
-def _class_weights(class_weight: Any, summary: Summary) -> tuple[tuple[np.ndarray, np.ndarray] | None, float]:
-    """Return labels with their factors, or None, and the sum of all weights with them."""
-    labels, weights = summary.labels, summary.label_weights
+def _class_weights(class_weight: Any, summary: Summary) -> np.ndarray | None:
+    """Return a factor on the weights of each class, or None."""
     if class_weight is None:
-        return None, summary.total
+        return None
     if isinstance(class_weight, str) and class_weight == "balanced":
-        factors = weights.sum() / (len(labels) * weights)
-    elif isinstance(class_weight, dict):
-        factors = np.array([float(class_weight.get(label, 1.0)) for label in labels.tolist()])
-    else:
+        return summary.label_weights.sum() / (len(summary.labels) * summary.label_weights)
+    if not isinstance(class_weight, dict):
         raise ValueError(f"class_weight must be a dict, 'balanced' or None; got {class_weight!r}.")
+    factors = np.array([float(class_weight.get(label, 1.0)) for label in summary.labels.tolist()])
     if not np.all(factors > 0):
         raise ValueError(f"class_weight must hold positive numbers; got {class_weight!r}.")
-    return (labels, factors), float(factors @ weights)
+    return factors
 
 
 def _real(request: Request, summary: Summary) -> Real:
-    if len(summary.y_mean) == 0:
-        raise ValueError("y must hold numbers. For labels use SPKMClassifier.")
     m, loss = len(summary.y_mean), request.loss
     y = summary.kept_y
     if not loss.standardize_target or loss.robust:  # medians are those of the samples that are kept

@@ -57,6 +57,9 @@ class Source:
     #: Sum of the sample weights before they were made to sum to one: the n in strengths that shrink with more samples.
     total_weight: float
 
+    #: Whether what :meth:`map` yields stays in this process, so that it may hold functions.
+    keeps_features = True
+
     _pool: ThreadPoolExecutor | None = None
     _n_threads = 1
 

@@ -123,6 +123,8 @@ class Recipe:
         Of what comes out.
     factor : float
         On weights, so that those of all samples sum to one.
+    total : float
+        What penalties take for the number of samples.
     class_weights : tuple of two ndarray or None
         Labels, in rising order, and a factor on the weights of each.
     columns : ndarray or None
@@ -135,6 +137,7 @@ class Recipe:
     scaling: Scaling | None
     dtype: Any
     factor: float
+    total: float
     class_weights: tuple[np.ndarray, np.ndarray] | None = None
     columns: np.ndarray | None = None
     more: tuple[Callable[[np.ndarray], np.ndarray], ...] = ()
@@ -199,18 +202,16 @@ class ChunkSource(Source):
         Of all of them.
     recipe : Recipe
         What is made of a chunk.
-    total_weight : float
-        What penalties take for the number of samples.
     """
 
-    def __init__(self, reader: Any, summary: Summary, recipe: Recipe, total_weight: float) -> None:
+    def __init__(self, reader: Any, summary: Summary, recipe: Recipe) -> None:
         self.reader = reader
         self.summary = summary
         self.recipe = recipe
         self.n_rows = summary.n_rows
         self.n_features = len(summary.low)
         self.dtype = np.dtype(recipe.dtype)
-        self.total_weight = total_weight
+        self.total_weight = recipe.total
         self.kept = kept_source(summary, recipe)
         self.n_outputs = self.kept.n_outputs
 
@@ -233,12 +234,21 @@ class ChunkSource(Source):
             low, high = self.recipe.scaling(np.array([low, high]))
         return low[columns], high[columns]
 
+    def sample(self, n_rows: int, rng: np.random.Generator) -> ArraySource:
+        if n_rows < self.n_rows:
+            return next(self.samples([n_rows], rng))
+        return self._on_threads(kept_source(self._drawn(self.n_rows, 0), self.recipe))
+
+    def _on_threads(self, held: ArraySource) -> ArraySource:
+        held._pool, held._n_threads = self._pool, self._n_threads
+        return held
+
     def samples(self, sizes: Sequence[int], rng: np.random.Generator) -> Iterator[Any]:
         held = self.kept
         largest = max((size for size in sizes if size < self.n_rows), default=0)
         if largest > held.n_rows:
             held = kept_source(self._drawn(largest, int(rng.integers(2**31))), self.recipe)
-        held._pool, held._n_threads = self._pool, self._n_threads
+        self._on_threads(held)
         order = rng.permutation(held.n_rows)
         for size in sizes:
             yield self if size >= self.n_rows else held.subset(np.sort(order[:size]))
@@ -299,7 +309,7 @@ def kept_source(summary: Summary, recipe: Recipe) -> ArraySource:
     chunk = Chunk(summary.kept_X, summary.kept_y, summary.kept_weight)
     weight = recipe.weights(chunk)
     kept = np.flatnonzero(weight > 0)
-    chunk, weight = chunk.cut(kept), weight[kept]
+    chunk, weight = chunk.cut(kept), weight[kept] * (recipe.factor * recipe.total)
     X, scaling = np.ascontiguousarray(chunk.X, dtype=recipe.dtype), recipe.scaling
     if recipe.columns is not None:
         X, scaling = X[:, recipe.columns], None if scaling is None else scaling.columns(recipe.columns)

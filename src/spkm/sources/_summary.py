@@ -60,7 +60,7 @@ class Summary:
 def summary_of(chunk: Any, number: int, seed: int, of_classes: bool, n_kept: int) -> Summary:
     """Return the summary of the chunk of the given number; ``seed`` and number decide which samples are kept."""
     X, y, weight = chunk
-    n, d = X.shape
+    n = len(X)
     weight = np.ones(n) if weight is None else _checked_weight(weight, n, number)
     if y is not None and len(y) != n:
         raise ValueError(f"y must have an entry for each sample; chunk {number} has {n} samples and {len(y)} targets.")
@@ -71,9 +71,9 @@ def summary_of(chunk: Any, number: int, seed: int, of_classes: bool, n_kept: int
     _check_finite(X, number)
     dtype = X.dtype
     total, mean, second = _moments(X, weight)
-    low, high = (X.min(axis=0), X.max(axis=0)) if len(X) else (np.full(d, np.inf), np.full(d, -np.inf))
+    low, high = _range(X)
     empty = np.zeros(0)
-    of_y = [empty] * 4
+    y_mean = y_second = y_low = y_high = empty
     labels, label_weights = np.zeros(0, dtype=np.int64 if y is None else np.asarray(y).dtype), empty
     several = y is not None and np.ndim(y) == 2
     if of_classes and y is not None:
@@ -82,11 +82,8 @@ def summary_of(chunk: Any, number: int, seed: int, of_classes: bool, n_kept: int
         Y = np.asarray(y, dtype=np.float64)
         Y = Y if several else Y[:, None]
         _check_finite(Y, number, "y")
-        _, *moments = _moments(Y, weight)
-        m = Y.shape[1]
-        of_y = [*moments, *((Y.min(axis=0), Y.max(axis=0)) if len(Y) else (np.full(m, np.inf), np.full(m, -np.inf)))]
-    elif y is not None and n_kept <= 0:
-        raise ValueError("y must hold numbers.")
+        _, y_mean, y_second = _moments(Y, weight)
+        y_low, y_high = _range(Y)
     least = np.arange(len(key)) if len(key) <= n_kept else np.sort(np.argpartition(key, n_kept)[:n_kept])
     return Summary(
         len(X),
@@ -94,9 +91,12 @@ def summary_of(chunk: Any, number: int, seed: int, of_classes: bool, n_kept: int
         bool(np.all(weight == np.rint(weight))),
         mean,
         second,
-        low.astype(np.float64),
-        high.astype(np.float64),
-        *of_y,
+        low,
+        high,
+        y_mean,
+        y_second,
+        y_low,
+        y_high,
         labels,
         label_weights,
         several,
@@ -147,6 +147,12 @@ def merged(a: Summary, b: Summary, n_kept: int) -> Summary:
         np.concatenate([a.kept_weight, b.kept_weight])[least],
         np.result_type(a.dtype, b.dtype),
     )
+
+
+def _range(A: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    if len(A) == 0:
+        return np.full(A.shape[1], np.inf), np.full(A.shape[1], -np.inf)
+    return A.min(axis=0).astype(np.float64), A.max(axis=0).astype(np.float64)
 
 
 def _moments(A: np.ndarray, weight: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
