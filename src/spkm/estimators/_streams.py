@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from copy import copy
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -196,16 +197,13 @@ def predicted_chunks(estimator: Any, method: str, X: Any) -> Iterator[np.ndarray
         reader: Any = LazyFrameReader(X)
         X = None
     if X is not None:
-        reader = opened_stream(X)
+        reader = IterableReader(X) if isinstance(X, list) else opened_stream(X)
     if reader is None:
         raise TypeError(f"X must be files, a frame or chunks; got {type(X).__name__}. Use {method}(X) itself.")
+    plain = copy(estimator)
+    plain.__dict__.pop("feature_names_in_", None)  # columns were found by name; what comes now are arrays
     for chunk in reader.chunks():
-        rows = chunk.X
-        if names is not None:
-            import pandas as pd
-
-            rows = pd.DataFrame(rows, columns=names)
-        yield getattr(estimator, method)(rows)
+        yield getattr(plain, method)(chunk.X)
 
 
 def _check_plain(request: Request, many: bool) -> None:

@@ -25,7 +25,7 @@ from spkm.sources._scaling import Scaling
 from spkm.sources._summary import Summary, merged, summary_of
 
 KEPT_ROWS = 20_000  # samples that are kept: as many as learn bases, strengths and relevances
-CHUNK_ENTRIES = 2**20  # entries of X in a chunk: 8 MB, as a few of them exist at a time
+CHUNK_ENTRIES = 2**19  # entries of X in a chunk: 4 MB, as some of them exist at a time
 SHUFFLED_ENTRIES = 2**20  # entries of X that are shuffled together for batches
 
 
@@ -71,6 +71,7 @@ class IterableReader:
         self.given = chunks
 
     def chunks(self, rng: np.random.Generator | None = None) -> Iterator[Chunk]:
+        """Yield all chunks, in order or in the order that ``rng`` draws, cut where they are large."""
         given = self.given() if callable(self.given) else self.given
         if rng is not None and hasattr(given, "__getitem__") and hasattr(given, "__len__"):
             given = map(given.__getitem__, rng.permutation(len(given)).tolist())

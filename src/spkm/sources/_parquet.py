@@ -21,6 +21,7 @@ FORMATS = {
     ".csv": "csv",
 }
 OPEN_PARTS = 4  # parts of a table that are read in turn, in random order, so that neighbours in a batch are strangers
+READ_AT_ONCE = 2**20  # bytes of a file
 NUMERIC = ("int", "uint", "float", "double", "halffloat", "bool", "decimal")
 
 
@@ -82,14 +83,24 @@ class TableReader:
         return parts
 
     def _of_part(self, part: Any) -> Iterator[Chunk]:
-        rows = max(1024, CHUNK_ENTRIES // max(1, len(self.names)))
+        import pyarrow as pa
+        import pyarrow.dataset as ds
+
+        options: dict[str, Any] = {}
+        if hasattr(part, "row_groups"):  # of a Parquet file, whose groups are not to be read before they are wanted
+            options["fragment_scan_options"] = ds.ParquetFragmentScanOptions(
+                pre_buffer=False, use_buffered_stream=True, buffer_size=READ_AT_ONCE
+            )
         batches = part.to_batches(
             schema=self.dataset.schema,
             columns=self.columns,
-            batch_size=rows,
+            batch_size=max(1024, CHUNK_ENTRIES // max(1, len(self.names))),
             batch_readahead=1,
             fragment_readahead=0,
             use_threads=False,
+            # The allocator that NumPy has, too: what one of them frees the other can use.
+            memory_pool=pa.system_memory_pool(),
+            **options,
         )
         for batch in batches:
             if batch.num_rows:

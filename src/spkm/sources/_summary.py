@@ -84,7 +84,7 @@ def summary_of(chunk: Any, number: int, seed: int, of_classes: bool, n_kept: int
         _check_finite(Y, number, "y")
         _, y_mean, y_second = _moments(Y, weight)
         y_low, y_high = _range(Y)
-    least = np.arange(len(key)) if len(key) <= n_kept else np.sort(np.argpartition(key, n_kept)[:n_kept])
+    least = _least(key, n_kept)
     return Summary(
         len(X),
         total,
@@ -125,7 +125,9 @@ def merged(a: Summary, b: Summary, n_kept: int) -> Summary:
     if len(labels) > MOST_LABELS:
         raise ValueError(f"y must hold classes; it has more than {MOST_LABELS} different values.")
     key = np.concatenate([a.kept_key, b.kept_key])
-    least = np.arange(len(key)) if len(key) <= n_kept else np.sort(np.argpartition(key, n_kept)[:n_kept])
+    least = _least(key, n_kept)
+    from_a = least[least < len(a.kept_key)]
+    from_b = least[len(from_a) :] - len(a.kept_key)
     return Summary(
         a.n_rows + b.n_rows,
         a.total + b.total,
@@ -142,11 +144,16 @@ def merged(a: Summary, b: Summary, n_kept: int) -> Summary:
         np.bincount(place, np.concatenate([a.label_weights, b.label_weights]), len(labels)),
         a.several,
         key[least],
-        np.concatenate([a.kept_X, b.kept_X])[least],
-        None if a.kept_y is None else np.concatenate([a.kept_y, b.kept_y])[least],
-        np.concatenate([a.kept_weight, b.kept_weight])[least],
+        np.concatenate([a.kept_X[from_a], b.kept_X[from_b]]),
+        None if a.kept_y is None else np.concatenate([a.kept_y[from_a], b.kept_y[from_b]]),
+        np.concatenate([a.kept_weight[from_a], b.kept_weight[from_b]]),
         np.result_type(a.dtype, b.dtype),
     )
+
+
+def _least(key: np.ndarray, count: int) -> np.ndarray:
+    """Return where the least keys are, in rising order."""
+    return np.arange(len(key)) if len(key) <= count else np.sort(np.argpartition(key, count)[:count])
 
 
 def _range(A: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
