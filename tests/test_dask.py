@@ -81,7 +81,7 @@ def test_a_frame_with_names_of_columns():
         series = regressor().fit(table[["a", "b", "c"]], table["y"], table["w"])
         with pytest.raises(ValueError, match="no column 'z'"):
             regressor().fit(table, "z")
-        parts = list(model.predict_chunks(table[["a", "b", "c"]]))
+        parts = list(model.predict_chunks(table))
     assert model.feature_names_in_.tolist() == ["a", "b", "c"]
     np.testing.assert_array_equal(model.basis_vectors_, series.basis_vectors_)
     np.testing.assert_allclose(np.concatenate(parts), model.predict(frame[["a", "b", "c"]]), rtol=1e-9)

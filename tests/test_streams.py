@@ -220,6 +220,25 @@ def test_other_mistakes_are_told(tmp_path):
         SPKMRegressor(3).fit(str(tmp_path / "none*.parquet"), "y")
 
 
+def test_files_are_read_in_random_order(tmp_path):
+    from spkm.sources._parquet import TableReader
+
+    reader = TableReader(written(tmp_path, "parquet"), "y", "w", NAMES)
+    ordered = np.concatenate([chunk.y for chunk in reader.chunks()])
+    mixed = np.concatenate([chunk.y for chunk in reader.chunks(np.random.default_rng(0))])
+    np.testing.assert_array_equal(ordered, Y_REAL)
+    assert not np.array_equal(mixed, Y_REAL)
+    np.testing.assert_array_equal(np.sort(mixed), np.sort(Y_REAL))
+
+
+def test_predictions_of_a_list_of_arrays():
+    model = SPKMRegressor(3, random_state=0).fit(X[:500], Y_REAL[:500])
+    parts = list(model.predict_chunks([X[:10], X[10:30]]))
+    np.testing.assert_allclose(np.concatenate(parts), model.predict(X[:30]), rtol=1e-9)
+    with pytest.raises(TypeError, match=r"predict\(X\) itself"):
+        list(model.predict_chunks(X))
+
+
 def test_a_chunk_can_be_cut():
     assert Chunk(X, None, None).cut(slice(0, 2)).X.shape == (2, D)
 

@@ -83,7 +83,7 @@ def _names_columns(y: Any) -> bool:
 def _holds_chunks(X: Any) -> bool:
     if callable(X) and not hasattr(X, "__array__"):
         return True
-    if any(hasattr(X, name) for name in ("shape", "__array__", "__dataframe__", "columns", "keys")):
+    if any(hasattr(X, name) for name in ("shape", "__array__", "__dataframe__", "collect_schema", "keys")):
         return False
     if hasattr(X, "__next__"):
         raise TypeError(
@@ -190,13 +190,13 @@ def predicted_chunks(estimator: Any, method: str, X: Any) -> Iterator[np.ndarray
     names = getattr(estimator, "feature_names_in_", None)
     if isinstance(X, str | Path) or type(X).__module__.startswith("pyarrow"):
         X = FileTable(X, None if names is None else list(names))
-    elif type(X).__module__.startswith("polars") and names is not None and hasattr(X, "collect_schema"):
-        X = X.select(list(names))
+    elif names is not None and type(X).__module__.startswith("dask") and hasattr(X, "columns"):
+        X = X[list(names)]
+    if type(X).__module__.startswith("polars") and hasattr(X, "collect_schema"):
         from spkm.sources._parquet import LazyFrameReader
 
-        reader: Any = LazyFrameReader(X)
-        X = None
-    if X is not None:
+        reader: Any = LazyFrameReader(X, features=None if names is None else list(names))
+    else:
         reader = IterableReader(X) if isinstance(X, list) else opened_stream(X)
     if reader is None:
         raise TypeError(f"X must be files, a frame or chunks; got {type(X).__name__}. Use {method}(X) itself.")

@@ -8,7 +8,8 @@ import numpy as np
 from scipy import sparse
 
 from spkm._parts import POSITIVE
-from spkm.kernels._base import Array, DistanceKernel, Kernel, Pullback, _number, gamma_from_rows
+from spkm.kernels._bandwidth import gamma_from_rows
+from spkm.kernels._base import Array, DistanceKernel, Kernel, Pullback, _number
 from spkm.kernels._forms import Forms, gamma_mixture, inverse_gamma_mixture, one_product
 
 # A class that writes one of the formulas anew gets the general way to evaluate it.

@@ -64,7 +64,7 @@ class TableReader:
             for part in parts:
                 yield from self._of_part(part)
             return
-        waiting = (self._of_part(parts[i]) for i in rng.permutation(len(parts)))
+        waiting = (self._of_part(parts[i], OPEN_PARTS) for i in rng.permutation(len(parts)))
         running = list(islice(waiting, OPEN_PARTS))
         while running:
             for part in running.copy():
@@ -82,7 +82,7 @@ class TableReader:
             parts += fragment.split_by_row_group() if hasattr(fragment, "split_by_row_group") else [fragment]
         return parts
 
-    def _of_part(self, part: Any) -> Iterator[Chunk]:
+    def _of_part(self, part: Any, smaller: int = 1) -> Iterator[Chunk]:
         import pyarrow as pa
         import pyarrow.dataset as ds
 
@@ -94,7 +94,7 @@ class TableReader:
         batches = part.to_batches(
             schema=self.dataset.schema,
             columns=self.columns,
-            batch_size=max(1024, CHUNK_ENTRIES // max(1, len(self.names))),
+            batch_size=max(1024, CHUNK_ENTRIES // smaller // max(1, len(self.names))),
             batch_readahead=1,
             fragment_readahead=0,
             use_threads=False,
