@@ -19,19 +19,10 @@ from scipy import sparse
 from spkm._parts import Part
 from spkm.kernels._bandwidth import gamma_from_rows
 from spkm.kernels._forms import Forms, no_forms
-from spkm.kernels._pullbacks import columns_first, contract, to_parameters
+from spkm.kernels._pullbacks import columns_first, contract, squared_norms, to_parameters
 
 Array = Any  # dense or CSR; spelled out in the docstrings
 Pullback = Callable[[np.ndarray], tuple[np.ndarray, Any]]
-
-
-def squared_norms(X: Array, metric: Any = 1.0) -> np.ndarray:
-    """Return sum_j w_j x_ij^2 for every row i, as (n,)."""
-    squares = X.multiply(X) if sparse.issparse(X) else X * X
-    if np.ndim(metric):
-        return np.asarray(squares @ metric)
-    # A product with ones runs at the speed of BLAS; numpy's row sums do not when rows are short.
-    return np.asarray(squares @ np.full(X.shape[1], metric, dtype=X.dtype))
 
 
 def no_largest_diagonal(kernel: Kernel, squared_radius: float = np.inf) -> None:
@@ -152,14 +143,23 @@ class InvariantKernel(Kernel):
         raise NotImplementedError(f"{type(self).__name__} must define slopes(dot, xx, uu, value).")
 
     def _invariants(
-        self, X: Array, U: np.ndarray, metric: Any, xx: np.ndarray | None, dot_factor: float = 1.0
+        self,
+        X: Array,
+        U: np.ndarray,
+        metric: Any,
+        xx: np.ndarray | None,
+        dot_factor: float = 1.0,
+        squares: np.ndarray | None = None,
     ) -> tuple[Any, Any, Any]:
         w = np.asarray(metric * _number(self), dtype=U.dtype)
         V = U * w
         dot = columns_first(X, dot_factor * V)
         if not self.uses_norms:
             return dot, None, None
-        rows = squared_norms(X, w) if xx is None or w.ndim else xx * w
+        if squares is not None:
+            rows = squares @ w
+        else:
+            rows = squared_norms(X, w) if xx is None or w.ndim else xx * w
         return dot, rows[:, None], np.einsum("rj,rj->r", U, V)[None, :]
 
     def vjp(
@@ -249,7 +249,10 @@ class DistanceKernel(InvariantKernel):
     ) -> tuple[np.ndarray, Pullback]:
         # -s rather than s, and all of it in place: what is done to the n R values beside the two products with X
         # takes half of the time of a pass where samples have few features.
-        t, xx_, uu = self._invariants(X, U, metric, xx, dot_factor=2.0)
+        squares = None  # of X, which relevances need for norms and for their own gradient
+        if learn_metric and np.ndim(metric) and not sparse.issparse(X):
+            squares = X * X
+        t, xx_, uu = self._invariants(X, U, metric, xx, dot_factor=2.0, squares=squares)
         t -= xx_
         t -= uu
         np.minimum(t, 0.0, out=t)  # rounding can leave a distance just below zero
@@ -258,7 +261,7 @@ class DistanceKernel(InvariantKernel):
         def pulled(E: np.ndarray, weights: np.ndarray, factor: Any = 1.0) -> tuple[np.ndarray, Any]:
             T = -(np.ones(len(E), E.dtype) @ E)
             S = -(E @ weights) if learn_metric else None
-            return to_parameters(X, U, metric, _number(self), E, S, T, xx_, learn_metric, 2.0, factor)
+            return to_parameters(X, U, metric, _number(self), E, S, T, xx_, learn_metric, 2.0, factor, squares)
 
         def pullback(G: np.ndarray) -> tuple[np.ndarray, Any]:
             return pulled(np.multiply(G, self._fall(state, K), out=G), np.ones(G.shape[1], G.dtype))
