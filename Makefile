@@ -1,12 +1,16 @@
 # Everything runs in .venv, made on first use. `make help` lists the targets.
 .POSIX:
-.PHONY: help demo test lint bench reproduce clean
+.PHONY: help demo test test-oldest test-arithmetic lint bench reproduce clean
 
 BIN = .venv/bin
+# Tests whose numbers depend on the order in which sums are taken.
+NUMERICAL = $(wildcard tests/test_[ckloprstv]*.py tests/test_fit*.py tests/test_m*.py) paper/tests/test_competitors.py
 
 help:
 	@echo 'make demo    fit small data sets, print a table, draw the basis vectors (about a minute)'
 	@echo 'make test    lint, then all tests and docstring examples, of the library and of paper/'
+	@echo 'make test-oldest       the tests with the oldest versions that pyproject.toml names'
+	@echo 'make test-arithmetic   the numerical tests as other CPUs compute'
 	@echo 'make lint    ruff, import layers, types'
 	@echo 'make bench   the benchmarks (long)'
 	@echo 'make reproduce   the experiments of the paper into reproduction/ (hours; resumes)'
@@ -45,6 +49,29 @@ lint: .venv/stamp
 test: lint
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -q -n 2
 
+# An environment of its own, of the oldest versions that pyproject.toml names.
+.venv-oldest/stamp: pyproject.toml tests/oldest_versions.py
+	@py=python3.11; $$py -c '' 2>/dev/null || py=python3; $$py -m venv .venv-oldest && \
+	$$py tests/oldest_versions.py > .venv-oldest/oldest.txt
+	.venv-oldest/bin/python -m pip install --quiet --disable-pip-version-check -r .venv-oldest/oldest.txt
+	.venv-oldest/bin/python -m pip install --quiet --disable-pip-version-check --no-deps -e .
+	@touch $@
+
+test-oldest: .venv-oldest/stamp
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 .venv-oldest/bin/python -m pytest -q -n 2 tests src docs README.md
+
+# BLAS and NumPy choose their code by the CPU. The same tests with the code of others: what the library promises to the
+# bit (same machine, same samples, any threads, any order) must hold under each, all else within the tests' bounds.
+test-arithmetic: .venv/stamp
+	@cores='Nehalem Sandybridge Haswell Zen'; \
+	if grep -q avx512f /proc/cpuinfo 2>/dev/null; then cores="$$cores SkylakeX"; fi; \
+	for core in $$cores; do echo "OPENBLAS_CORETYPE=$$core"; \
+	OPENBLAS_CORETYPE=$$core OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -q -n 2 -m 'not slow' $(NUMERICAL) || exit 1; done
+	@for wide in 512,V4 ''; do \
+	off=$$($(BIN)/python -c "import numpy._core._multiarray_umath as m; print(*(n for n in m.__cpu_dispatch__ if m.__cpu_features__.get(n) and any(w in n for w in '$$wide'.split(','))))"); \
+	if [ -z "$$off" ]; then continue; fi; echo "NPY_DISABLE_CPU_FEATURES=$$off"; \
+	NPY_DISABLE_CPU_FEATURES="$$off" OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -q -n 2 -m 'not slow' $(NUMERICAL) || exit 1; done
+
 bench: .venv/stamp
 	$(BIN)/python -m benchmarks
 
@@ -52,5 +79,5 @@ reproduce: .venv/paper
 	$(BIN)/spkm-paper reproduce
 
 clean:
-	rm -rf .venv demo_output build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf .venv .venv-oldest demo_output build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

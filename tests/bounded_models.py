@@ -9,7 +9,7 @@ from spkm import SPKMClassifier
 from spkm.kernels import RBF
 from tests.small_data import two_classes
 
-FIXED = {"learn_bandwidth": False, "scale": False, "random_state": 0, "tol": 1e-3}
+FIXED = {"weight_penalty": "rkhs", "learn_bandwidth": False, "scale": False, "random_state": 0, "tol": 1e-3}
 
 
 def clouds(n, seed, gap=2.0, n_classes=2):

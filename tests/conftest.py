@@ -17,3 +17,9 @@ def careful():
     """Make every search a short one, with the steps it needs to choose well."""
     with quick_search():
         yield
+
+
+@pytest.fixture
+def callbacks():
+    """Return scikit-learn's callbacks; skip the test where there are none."""
+    return pytest.importorskip("sklearn.callback", reason="callbacks came with scikit-learn 1.9")

@@ -69,7 +69,7 @@ def test_rows_of_another_width_or_other_names():
     [
         (lambda X: X[:0], r"0 sample\(s\) \(shape=\(0, 2\)\) while a minimum of 1 is required"),
         (lambda X: X[:, :0], r"0 feature\(s\) \(shape=\(80, 0\)\) while a minimum of 1 is required"),
-        (lambda X: X[None], "Found array with dim 3, while dim <= 2 is required"),
+        (lambda X: X[None], "Found array with dim 3"),
         (lambda X: X[:, 0], "Expected 2D array, got 1D array instead"),
         (lambda X: 1j * X, "Complex data not supported"),
         (lambda X: X[:-1], r"inconsistent numbers of samples: \[79, 80\]"),
@@ -172,10 +172,10 @@ def test_counts_below_zero_and_counts_that_are_all_zero():
     ("weight", "message"),
     [
         (np.r_[-2.0, np.ones(79)], "sample_weight must not be negative; its minimum is -2. Drop such samples"),
-        (np.zeros(80), "Sample weights must contain at least one non-zero"),
+        (np.zeros(80), "(Sample weights must contain at least one non-zero|sample_weight must be positive for some)"),
         (np.full(80, np.nan), "Input sample_weight contains NaN"),
         (np.ones(79), r"sample_weight.shape == \(79,\), expected \(80,\)"),
-        (np.ones((80, 1)), "Sample weights must be 1D array or scalar, got 2D"),
+        (np.ones((80, 1)), "Sample weights must be 1D array or scalar"),
         (["a"] * 80, "sample_weight must hold numbers: .*'a'"),
         (np.arange(80) % 2, "at least two classes in samples of positive weight"),
     ],

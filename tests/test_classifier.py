@@ -45,7 +45,8 @@ def test_attributes_of_two_classes(two):
     assert isinstance(model.objective_, float) and model.objective_ == model.objective_path_.min()
     assert model.decision_function(X).shape == (80,)
     assert model.predict_proba(X).shape == (80, 2)
-    assert isinstance(model.kernel_, RBF)
+    assert model.linear_coef_.shape == (2,) and model.cancellation_ >= 1
+    assert isinstance(model.kernel_.kernel, RBF) and model.kernel_.factor.shape == (2,)  # a bandwidth for each feature
 
 
 def test_attributes_of_three_classes(three):
@@ -76,7 +77,8 @@ def test_scores_follow_from_the_attributes_on_scaled_columns(fixture, request):
     model, X, _ = request.getfixturevalue(fixture)
     new = np.vstack([X[:20], 30 * X[:5]])  # far rows are clipped
     U, new_scaled = scaled(model.basis_vectors_, X, clip=np.inf), scaled(new, X)
-    by_hand = model.intercept_ + model.kernel_(new_scaled, U) @ model.dual_coef_
+    linear = new_scaled @ (model.linear_coef_.T * model.model_.scaling.scale).T
+    by_hand = model.intercept_ + linear + model.kernel_(new_scaled, U) @ model.dual_coef_
     np.testing.assert_allclose(model.decision_function(new), by_hand, rtol=1e-9, atol=1e-9)
 
 
@@ -85,7 +87,7 @@ def test_scores_follow_from_the_attributes_on_scaled_columns(fixture, request):
 def test_scores_follow_from_the_attributes_without_scaling(data, learn):
     X, y = data()
     model = SPKMClassifier(scale=False, learn_bandwidth=learn, **QUICK).fit(X, y)
-    by_hand = model.intercept_ + model.kernel_(X, model.basis_vectors_) @ model.dual_coef_
+    by_hand = model.intercept_ + X @ model.linear_coef_ + model.kernel_(X, model.basis_vectors_) @ model.dual_coef_
     np.testing.assert_allclose(model.decision_function(X), by_hand, rtol=1e-10, atol=1e-10)
 
 
@@ -93,7 +95,7 @@ def test_a_gaussian_kernel_written_out():
     X, y = two_classes()
     model = SPKMClassifier(kernel=RBF(0.7), learn_bandwidth=False, scale=False, **QUICK).fit(X, y)
     distance = ((X[:, None, :] - model.basis_vectors_[None]) ** 2).sum(axis=2)
-    by_hand = model.intercept_ + np.exp(-0.7 * distance) @ model.dual_coef_
+    by_hand = model.intercept_ + X @ model.linear_coef_ + np.exp(-0.7 * distance) @ model.dual_coef_
     np.testing.assert_allclose(model.decision_function(X), by_hand, rtol=1e-10, atol=1e-10)
 
 

@@ -107,7 +107,7 @@ def test_the_command_of_the_papers_package_is_handed_everything(capsys):
     assert "needs breast_cancer_wisconsin" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("arguments", [["--help"], ["--version"], []])
+@pytest.mark.parametrize("arguments", [["--help"], ["--version"], [], ["fit", "--help"], ["predict", "--help"]])
 def test_help_needs_no_numbers(arguments):
     code = f"""
 import sys

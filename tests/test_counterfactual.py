@@ -7,7 +7,7 @@ from spkm.explain import counterfactual
 from spkm.explain._bounds import Axis, BoxBounds
 from spkm.explain._structure import scaled_rows, structure_of
 from spkm.kernels import RBF, Affine, Linear
-from tests.stand_in import make_model, make_rows
+from tests.made_models import make_model, make_rows
 from tests.test_explain import TERMS
 
 CLOSED = [name for name in TERMS if name not in ("normalized polynomial", "a view without forms")]

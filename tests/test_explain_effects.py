@@ -6,7 +6,7 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.inspection import partial_dependence as brute_force
 
 from spkm.explain import h_statistics, partial_dependence
-from tests.stand_in import make_model, make_rows
+from tests.made_models import make_model, make_rows
 from tests.test_explain import TERMS
 
 
@@ -54,7 +54,7 @@ def test_all_features_on_given_points_and_several_outputs():
     (unread,) = partial_dependence(model, X, [1])
     np.testing.assert_allclose(unread.values, np.tile(model.scores(X).mean(axis=0), (100, 1)), atol=1e-10)
     frame = effects[1].frame()
-    assert list(frame.columns) == ["x2", "f0", "f1", "f2"] and len(frame) == 3
+    assert list(frame.columns) == ["x2", "0", "1", "2"] and len(frame) == 3
 
 
 @pytest.mark.parametrize("name", ["matern 5/2", "polynomial", "product of views", "normalized polynomial"])

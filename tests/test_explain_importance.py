@@ -7,7 +7,7 @@ import pytest
 from sklearn.datasets import load_breast_cancer, load_iris
 
 from spkm import SPKMClassifier, SPKMRegressor
-from spkm.explain import formula, importances, summary, to_frame
+from spkm.explain import explain, formula, importances, nearest, summary, to_frame
 from spkm.kernels import Rescaled
 
 
@@ -28,7 +28,7 @@ def regression():
 @pytest.fixture(scope="module")
 def iris():
     X, y = load_iris(return_X_y=True)
-    return fitted(SPKMClassifier(3, max_iter=50, random_state=0), X, y), X, y
+    return fitted(SPKMClassifier(3, linear_part=False, max_iter=50, random_state=0), X, y), X, y
 
 
 def test_a_dropped_feature_has_no_part_in_the_kernel(regression):
@@ -124,7 +124,7 @@ def test_shares_of_variance_add_up(iris):
 def test_a_summary_of_many_vectors_and_features_stays_short():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(60, 40))
-    estimator = fitted(SPKMClassifier(25, max_iter=3, random_state=0), X, (X[:, 0] > 0).astype(int))
+    estimator = fitted(SPKMClassifier(25, linear_part=False, max_iter=3, random_state=0), X, (X[:, 0] > 0).astype(int))
     lines = summary(estimator, X).splitlines()
     assert "... and 5 more basis vectors" in lines and "... and 20 more features" in lines
     assert "a positive score is 1, else 0" in lines[0]
@@ -146,6 +146,27 @@ def test_formula_and_frame(regression, iris):
 
 def test_formulas_of_binary_problems_name_their_own_kernels():
     X, y = load_iris(return_X_y=True)
-    estimator = fitted(SPKMClassifier(1, multi_class="ovr", max_iter=10, random_state=0), X, y)
+    estimator = fitted(SPKMClassifier(1, multi_class="ovr", linear_part=False, max_iter=10, random_state=0), X, y)
     lines = formula(estimator).splitlines()
     assert "k3(x, u2)" in lines[2] and lines[5].startswith("k3: RBF")
+
+
+def test_a_linear_part_is_told_apart_from_basis_vectors():
+    X, y = load_iris(return_X_y=True)
+    estimator = fitted(SPKMClassifier(2, linear_part=True, max_iter=30, random_state=0), X, y)
+    text = summary(estimator, X, y)
+    assert text.startswith("2 basis vectors with the kernel RBF and a linear part on 4 of 4 features")
+    rows = [line.split()[0] for line in text.splitlines() if line.startswith(("u", "linear"))]
+    assert rows == ["u0", "u1", "linear", "linear", "linear"]
+    assert list(to_frame(estimator).index) == ["u0", "u1", "linear 0", "linear 1", "linear 2"]
+    first = formula(estimator).splitlines()[0]
+    assert first.endswith("+ w_0·x") and first.count("·x") == 1
+    explanation = explain(estimator, X[:3], X[::10])
+    assert list(explanation.contribution_frame().columns) == list(to_frame(estimator).index)
+    alone = explain(estimator.model_, X[:3], X[::10])
+    np.testing.assert_allclose(explanation.contributions, alone.contributions)
+    # Neighbours are those of the kernel of the basis vectors.
+    view = estimator.model_.terms[0].views[0]
+    Z = estimator.model_.scaled(X)
+    best = np.argsort(-view.kernel(Z[:3][:, view.columns], Z[:, view.columns]), axis=1, kind="stable")[:, 0]
+    np.testing.assert_array_equal(nearest(estimator, X[:3], X, k=1).index[:, 0], best)

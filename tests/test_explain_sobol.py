@@ -5,7 +5,7 @@ import pytest
 
 from spkm.explain import _effects, _sobol, h_statistics, partial_dependence, sobol_indices
 from spkm.kernels import RBF, Laplacian, Linear, Matern, Polynomial
-from tests.stand_in import make_model, make_rows
+from tests.made_models import make_model, make_rows
 from tests.test_explain import TERMS
 
 

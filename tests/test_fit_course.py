@@ -8,7 +8,6 @@ import warnings
 import numpy as np
 import pytest
 from sklearn.base import clone
-from sklearn.callback import ProgressBar
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
@@ -159,7 +158,7 @@ class Recorder:
         self.names.append("teardown")
 
 
-def test_callbacks_see_every_iteration_and_may_stop(case):
+def test_callbacks_see_every_iteration_and_may_stop(case, callbacks):
     model, X, y = case
     recorder = Recorder()
     clone(model).set_callbacks(recorder).fit(X, y)
@@ -170,11 +169,11 @@ def test_callbacks_see_every_iteration_and_may_stop(case):
     assert model.n_iter_ == 3
 
 
-def test_progress_bar_alone_and_in_a_grid_search(case, capsys):
+def test_progress_bar_alone_and_in_a_grid_search(case, capsys, callbacks):
     model, X, y = case
-    clone(model).set_callbacks(ProgressBar()).fit(X, y)
+    clone(model).set_callbacks(callbacks.ProgressBar()).fit(X, y)
     assert type(model).__name__ in capsys.readouterr().out
-    search = GridSearchCV(model, {"n_basis": [2, 3]}, cv=2).set_callbacks(ProgressBar())
+    search = GridSearchCV(model, {"n_basis": [2, 3]}, cv=2).set_callbacks(callbacks.ProgressBar())
     search.fit(X, y)
     assert "GridSearchCV" in capsys.readouterr().out
 

@@ -240,3 +240,10 @@ def test_samples_and_labels_are_checked():
         theory.generalization_bound(model, X, y[:-1])
     with pytest.raises(ValueError, match="n_samples must be an integer of at least 1; got 0"):
         theory.rademacher_complexity(model, 0)
+
+
+def test_a_linear_part_is_refused_with_the_reason():
+    X, y = two_classes(40)
+    model = SPKMClassifier(2, kernel=RBF(0.5), learn_bandwidth=False, scale=False, random_state=0).fit(X, y)
+    with pytest.raises(ValueError, match="a linear part has no bound of its own here: use linear_part=False"):
+        theory.generalization_bound(model, X, y)

@@ -8,6 +8,7 @@ if TYPE_CHECKING:
         checking,
         cli,
         datasets,
+        ensemble,
         estimators,
         evidence,
         explain,
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
         model,
         objective,
         penalties,
+        persistence,
         problem,
         profiled,
         selection,
@@ -37,10 +39,12 @@ if TYPE_CHECKING:
         SPKMRegressor,
         SPKMRegressorCV,
         SPKMSelector,
+        TableEncoder,
         sparsity_path,
         stability_selection,
     )
     from spkm.model import Term, View
+    from spkm.persistence import load
 
 __all__ = [
     "FileTable",
@@ -53,8 +57,10 @@ __all__ = [
     "SPKMRegressor",
     "SPKMRegressorCV",
     "SPKMSelector",
+    "TableEncoder",
     "Term",
     "View",
+    "load",
     "sparsity_path",
     "stability_selection",
 ]
@@ -63,11 +69,12 @@ __version__ = "0.2.0.dev0"
 
 # Names are imported when they are first used, so that `import spkm` and the command's help need neither NumPy nor
 # scikit-learn. The names of __all__ come from estimators, unless this says otherwise.
-_ELSEWHERE = {"Term": "model", "View": "model"}
+_ELSEWHERE = {"Term": "model", "View": "model", "load": "persistence"}
 _MODULES = (
     "checking",
     "cli",
     "datasets",
+    "ensemble",
     "estimators",
     "evidence",
     "explain",
@@ -77,6 +84,7 @@ _MODULES = (
     "model",
     "objective",
     "penalties",
+    "persistence",
     "problem",
     "profiled",
     "selection",

@@ -123,14 +123,16 @@ class EvidenceObjective(ProfiledObjective):
         V = np.maximum(0.5 * (yy - np.einsum("rk,rk->k", B, C)), LOWEST_VARIANCE * np.maximum(yy, 1e-300))
         K_inverse = cho_solve(K_factor, np.eye(R))
         A_inverse = cho_solve(A_factor, np.eye(R))
+        # Never below zero but by rounding, which a small noise would blow up without limit.
         unexplained = self.mean_diagonal - float(np.sum(K_inverse * S[:R, :R]))
+        trace = self.trace if unexplained > 0 else 0.0
         log_dets = R * np.log(n) + _log_det(A_factor) - _log_det(K_factor) - R * phi[-1]
-        value = 0.5 * float(np.mean(np.log(V))) + log_dets / (2 * n) + self.trace / (2 * noise) * unexplained
+        value = 0.5 * float(np.mean(np.log(V))) + log_dets / (2 * n) + trace / (2 * noise) * unexplained
 
         half = C / (2 * m * V)  # sum over outputs of dF/dV_k c_k, as columns
         dA = 0.5 * half @ C.T + A_inverse / (2 * n)
         dB = -half
-        tempered = self.trace / (2 * noise)
+        tempered = trace / (2 * noise)
         dS = np.zeros_like(S)
         dS[:R, :R] = dA - tempered * K_inverse
         dS[:R, R + 1 :] = dB

@@ -8,7 +8,7 @@ It knows nothing of scikit-learn or of how it was fitted. With ``Z = model.scale
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any
 
@@ -120,6 +120,10 @@ class FittedModel:
         self.theta.setflags(write=False)
         self.features.setflags(write=False)
 
+    def __reduce__(self) -> Any:
+        # Made anew from its fields: pickle would give arrays back that can be written to.
+        return type(self), tuple(getattr(self, part.name) for part in fields(self))
+
     # What it is made of
 
     @property
@@ -152,7 +156,8 @@ class FittedModel:
             rows = slice(row, row + term.n_basis)
             views = []
             for view in term.views:
-                columns = np.arange(self.model.n_features) if view.columns is None else view.columns
+                columns = np.arange(self.model.n_features) if view.columns is None else np.array(view.columns)
+                columns.setflags(write=False)
                 kernel = _learned_kernel(view, params.log_metric[k])
                 views.append(FittedView(view.name, kernel, columns, params.basis[k]))
                 k += 1
@@ -321,6 +326,21 @@ class FittedModel:
             selected=self.selected or len(read) < self.n_features,
         )
 
+    def without_linear_part(self) -> FittedModel:
+        """Return the model of the basis vectors alone."""
+        kept = [term for term in self.model.terms if not term.is_linear_part]
+        if len(kept) == len(self.model.terms):
+            return self
+        model = PreimageModel(kept, self.model.n_features, self.model.n_outputs, self.model.fit_intercept)
+        theta, params = model.zeros()
+        old = self.model.unpack(self.theta)
+        for k in range(len(params.basis)):  # the linear part comes last
+            params.basis[k][...] = old.basis[k]
+            params.log_metric[k][...] = old.log_metric[k]
+        params.weights[...] = old.weights[self.vector_rows]
+        params.intercept[...] = old.intercept
+        return replace(self, model=model, theta=theta)
+
     def of_rkhs(self) -> FittedModel:
         """Return the model whose similarities are the kernels of the RKHS themselves, where they are 2k - 1."""
         terms = [
@@ -329,100 +349,6 @@ class FittedModel:
         ]
         model = self.model
         return replace(self, model=PreimageModel(terms, model.n_features, model.n_outputs, model.fit_intercept))
-
-
-@dataclass(frozen=True)
-class ModelEnsemble:
-    """Models of several binary problems, one against one or one against the rest, with the methods of a single one.
-
-    Its scores are those of the members, side by side; its basis vectors those of the members, one after another.
-
-    Attributes
-    ----------
-    members : tuple of FittedModel
-        The models, each of one score.
-    names : tuple of str
-        What reports call their problems.
-    target : Target
-        What all of them together tell.
-    pairs : ndarray of shape (n_members, 2) or None
-        With one against one: the places of the two classes of each problem.
-    """
-
-    members: tuple[FittedModel, ...]
-    names: tuple[str, ...]
-    target: Target
-    pairs: np.ndarray | None = None
-
-    @property
-    def loss(self) -> Loss:
-        """The loss, which all members share."""
-        return self.members[0].loss
-
-    @property
-    def n_features(self) -> int:
-        """Number of columns of the user's table."""
-        return self.members[0].n_features
-
-    @property
-    def features(self) -> np.ndarray:
-        """The columns of the user's table that any member holds."""
-        return np.unique(np.concatenate([member.features for member in self.members]))
-
-    @property
-    def n_basis(self) -> int:
-        """Number of basis vectors of all members."""
-        return sum(member.n_basis for member in self.members)
-
-    @property
-    def n_outputs(self) -> int:
-        """Number of members, each of which has one score."""
-        return len(self.members)
-
-    @property
-    def interrupted(self) -> bool:
-        """Whether the fit of any member was stopped before its end."""
-        return any(member.interrupted for member in self.members)
-
-    @property
-    def weights(self) -> np.ndarray:
-        """The weights of all basis vectors, (n_basis, n_outputs): zero outside the vector's own problem."""
-        weights = np.zeros((self.n_basis, self.n_outputs))
-        row = 0
-        for k, member in enumerate(self.members):
-            weights[row : row + member.n_basis, k] = member.weights[:, 0]
-            row += member.n_basis
-        return weights
-
-    @property
-    def intercept(self) -> np.ndarray:
-        """The intercepts of the members, (n_outputs,)."""
-        return np.concatenate([member.intercept for member in self.members])
-
-    @property
-    def basis_vectors(self) -> np.ndarray:
-        """The basis vectors of all members, (n_basis, n_features)."""
-        return np.concatenate([member.basis_vectors for member in self.members])
-
-    def features_read(self) -> np.ndarray:
-        """Return the columns of the user's table that can change a score."""
-        return np.unique(np.concatenate([member.features_read() for member in self.members]))
-
-    def scores(self, X: Any, n_threads: int = 1) -> np.ndarray:
-        """Return the score of every member for every sample, (n, n_outputs)."""
-        return np.hstack([member.scores(X, n_threads) for member in self.members])
-
-    def similarities(self, X: Any, n_threads: int = 1) -> np.ndarray:
-        """Return the values k(x, u_r), (n, n_basis)."""
-        return np.hstack([member.similarities(X, n_threads) for member in self.members])
-
-    def contributions(self, X: Any, n_threads: int = 1) -> np.ndarray:
-        """Return what each basis vector adds to the scores, (n, n_basis, n_outputs)."""
-        return self.similarities(X, n_threads)[:, :, None] * self.weights
-
-    def restricted(self, features: np.ndarray) -> ModelEnsemble:
-        """Return the models of a table of the columns ``features`` alone."""
-        return replace(self, members=tuple(member.restricted(features) for member in self.members))
 
 
 def _learned_kernel(view: View, log_metric: np.ndarray) -> Kernel:

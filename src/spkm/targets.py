@@ -7,7 +7,7 @@ samples need no model: they are told by ``constant``, NaN for those that are lea
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -34,6 +34,17 @@ class Target:
     scale: np.ndarray
     #: Whether predictions and weights have a dimension for the outputs, though there may be one.
     two_dimensional: bool = False
+    #: What files and exports call the kind of the targets: "regression", "classes" or "labels".
+    task = "regression"
+
+    def __post_init__(self) -> None:
+        for part in fields(self):
+            if isinstance(getattr(self, part.name), np.ndarray):
+                getattr(self, part.name).setflags(write=False)
+
+    def __reduce__(self) -> Any:
+        # Made anew from its fields: pickle would give arrays back that can be written to.
+        return type(self), tuple(getattr(self, part.name) for part in fields(self))
 
     @property
     def learned(self) -> np.ndarray:
@@ -142,6 +153,7 @@ class Classes(Target):
     """One of two or more classes for each sample."""
 
     labels: np.ndarray = None  # type: ignore[assignment]
+    task = "classes"
 
     @staticmethod
     def of(labels: np.ndarray) -> Classes:
@@ -178,6 +190,8 @@ class Classes(Target):
 @dataclass(frozen=True)
 class Labels(Target):
     """Any number of labels for each sample: an indicator matrix of 0 and 1."""
+
+    task = "labels"
 
     @staticmethod
     def of(indicator: np.ndarray, weight: np.ndarray) -> Labels:

@@ -12,6 +12,13 @@ from spkm.cli._command import CommandError, Subparsers, Verb, run_command
 
 #: The verbs of ``spkm``, in the order of its help.
 VERBS = {
+    "fit": Verb("spkm.cli.fit", "fit a model to a file of samples, and say how good it is"),
+    "predict": Verb("spkm.cli.predict", "predict the samples of a file, however long"),
+    "explain": Verb("spkm.cli.explain", "say why a sample is predicted as it is"),
+    "report": Verb("spkm.cli.report", "write a page about a model and its quality on new samples"),
+    "inspect": Verb("spkm.cli.inspect", "say what is in a model file"),
+    "compare": Verb("spkm.cli.compare", "set two models side by side"),
+    "doctor": Verb("spkm.cli.doctor", "say what is installed, and what a file of samples holds"),
     "reproduce": Verb("spkm.cli.reproduce", "run the paper's experiments (needs the package spkm-paper)"),
 }
 
@@ -19,5 +26,5 @@ __all__ = ["VERBS", "CommandError", "Subparsers", "Verb", "main", "run_command"]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command and return its exit code: 0, 1 where something failed, 2 for bad usage, 130 after Ctrl-C."""
+    """Run the command and return its exit code: 0, 1 failed, 2 usage, 3 data, 4 model file, 130 Ctrl-C."""
     return run_command("spkm", "Sparse pre-image kernel machines.", spkm.__version__, VERBS, arguments)

@@ -17,6 +17,8 @@ from typing import Any, NamedTuple, TypeAlias
 #: What a verb adds its parser to.
 Subparsers: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 
+#: Exit codes.
+FAILED, USAGE, DATA, MODEL_FILE = 1, 2, 3, 4
 STOPPED = 130  # the exit code of a program that Ctrl-C ended, as shells have it
 
 
@@ -44,10 +46,11 @@ class CommandError(Exception):
     message : str
         Which argument, what it must be, what came, and what to do.
     exit_code : int, default=2
-        2 for what the user can mend by another command line, 1 where the work itself failed.
+        2 for what the user can mend by another command line, 1 where the work itself failed, 3 for data that cannot be
+        used, 4 for a file that is no model.
     """
 
-    def __init__(self, message: str, exit_code: int = 2) -> None:
+    def __init__(self, message: str, exit_code: int = USAGE) -> None:
         super().__init__(message)
         self.exit_code = exit_code
 
@@ -69,7 +72,7 @@ def run_command(
     Returns
     -------
     int
-        0, 1 where something failed, 2 for bad usage, 130 after Ctrl-C.
+        0, 1 where something failed, 2 for bad usage, 3 for bad data, 4 for a bad model file, 130 after Ctrl-C.
 
     Examples
     --------

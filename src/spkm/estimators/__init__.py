@@ -9,6 +9,7 @@ from spkm.estimators._regressor import SPKMRegressor
 from spkm.estimators._selector import SPKMSelector
 from spkm.estimators._stability import SparsityPath, StabilitySelection, sparsity_path, stability_selection
 from spkm.estimators._streams import FileTable
+from spkm.estimators._table_encoder import TableEncoder
 
 __all__ = [
     "FileTable",
@@ -23,6 +24,7 @@ __all__ = [
     "SPKMSelector",
     "SparsityPath",
     "StabilitySelection",
+    "TableEncoder",
     "sparsity_path",
     "stability_selection",
 ]

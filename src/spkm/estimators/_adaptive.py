@@ -8,7 +8,6 @@ small (measured).
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -48,6 +47,7 @@ def choose_strength(
     n = source.total_weight
     thetas: dict[int, list[np.ndarray]] = {}
     losses: dict[int, float] = {}
+    latest: list[np.ndarray] = []
 
     def judged(place: int, before: int | None) -> float:
         found, total = [], 0.0
@@ -58,7 +58,11 @@ def choose_strength(
                 theta = objective.inside(first_theta(objective, start, "ridge", rng))
             else:
                 theta = thetas[before][k]
-            theta = _descended(objective, theta, FIRST_ITERATIONS if before is None else NEXT_ITERATIONS)
+            result = _descended(objective, theta, FIRST_ITERATIONS if before is None else NEXT_ITERATIONS)
+            theta = result.theta
+            latest[:] = [theta]
+            if result.by_signal:
+                raise KeyboardInterrupt
             found.append(theta)
             share = test.total_weight / some.total_weight
             total += share * objective.loss.value(objective.on(test).totals(theta))
@@ -77,10 +81,10 @@ def choose_strength(
             if min(losses, key=losses.__getitem__) > first:
                 break  # weaker is better: stronger need not be looked at
     except KeyboardInterrupt:
-        if not losses:
+        if not latest:
             raise
-        best = min(losses, key=losses.__getitem__)
-        return best, thetas[best][0]
+        best = min(losses, key=losses.__getitem__) if losses else first
+        return best, thetas[best][0] if losses else latest[0]
     return min(losses, key=losses.__getitem__), None
 
 
@@ -89,25 +93,45 @@ def with_strength(problem: Problem, strength: float) -> Problem:
     return replace(problem, weight_penalties=[SquaredL2(strength)])
 
 
-def path_to(
-    problem: Problem, place: int, source: ArraySource, rng: np.random.Generator
-) -> Callable[[np.ndarray], np.ndarray]:
-    """Return what leads a first theta along the path, on a sample of many samples, to the strength of ``place``."""
+class Path:
+    """The way of a first theta to a strength: along the path, and for many samples on some of them.
 
-    def led(theta: np.ndarray) -> np.ndarray:
-        some = source.sample(STAGE_ROWS, rng)
-        first = STRENGTHS.index(FIRST_STRENGTH)
-        places = range(first, place, 1 if place > first else -1)
-        objective = None
-        for i in places:
-            objective = with_strength(problem, STRENGTHS[i] / source.total_weight).objective(some)
-            theta = _descended(objective, objective.inside(theta), FIRST_ITERATIONS if i == first else NEXT_ITERATIONS)
-        if some is not source:
-            objective = with_strength(problem, STRENGTHS[place] / source.total_weight).objective(some)
-            theta = LBFGS().minimize(objective, objective.inside(theta), rng).theta
+    Parameters
+    ----------
+    problem : Problem
+        The problem, whatever its strength.
+    place : int
+        The place of the strength.
+    source : ArraySource
+        All samples.
+    rng : Generator
+        Draws some of them.
+    """
+
+    def __init__(self, problem: Problem, place: int, source: ArraySource, rng: np.random.Generator) -> None:
+        self.problem = problem
+        self.place = place
+        self.source = source
+        self.rng = rng
+        #: Whether Ctrl-C ended the way before its end.
+        self.interrupted = False
+
+    def __call__(self, theta: np.ndarray) -> np.ndarray:
+        """Return the theta at the end of the way, or where it was interrupted."""
+        first, n = STRENGTHS.index(FIRST_STRENGTH), self.source.total_weight
+        some = self.source.sample(STAGE_ROWS, self.rng)
+        steps = [(i, NEXT_ITERATIONS) for i in range(first, self.place, 1 if self.place > first else -1)]
+        if steps:
+            steps[0] = first, FIRST_ITERATIONS
+        if some is not self.source:
+            steps.append((self.place, LBFGS().max_iter))
+        for place, max_iter in steps:
+            objective = with_strength(self.problem, STRENGTHS[place] / n).objective(some)
+            result = _descended(objective, objective.inside(theta), max_iter)
+            theta, self.interrupted = result.theta, result.by_signal
+            if self.interrupted:
+                break
         return theta
-
-    return led
 
 
 def last_solver(source: ArraySource) -> Solver:
@@ -115,8 +139,5 @@ def last_solver(source: ArraySource) -> Solver:
     return LBFGS() if source.n_rows <= STAGE_ROWS else Adam(max_iter=1)
 
 
-def _descended(objective: Any, theta: np.ndarray, max_iter: int) -> np.ndarray:
-    result: Result = LBFGS(max_iter=max_iter).minimize(objective, theta, np.random.default_rng(0))
-    if result.by_signal:
-        raise KeyboardInterrupt
-    return result.theta
+def _descended(objective: Any, theta: np.ndarray, max_iter: int) -> Result:
+    return LBFGS(max_iter=max_iter).minimize(objective, theta, np.random.default_rng(0))

@@ -48,7 +48,7 @@ def encode_classes(y: Any, weight: np.ndarray, class_weight: Any) -> tuple[Targe
     known = np.isin(y, classes)
     weight = np.where(known, weight, 0.0)
     if class_weight is not None:
-        by_class = compute_class_weight(class_weight, classes=classes, y=y, sample_weight=weight)
+        by_class = _weights_of_classes(class_weight, classes, y, weight)
         if not np.all(by_class > 0):
             raise ValueError(
                 f"class_weight must hold positive numbers; got {class_weight!r}. Leave a class out by sample_weight."
@@ -57,3 +57,11 @@ def encode_classes(y: Any, weight: np.ndarray, class_weight: Any) -> tuple[Targe
         weight = normalized_weight(weight * by_class[code], float(weight.sum()))
     target = Classes.of(classes)
     return target, target.encode(np.where(known, y, classes[0])), weight
+
+
+def _weights_of_classes(class_weight: Any, classes: np.ndarray, y: np.ndarray, weight: np.ndarray) -> np.ndarray:
+    if isinstance(class_weight, str) and class_weight == "balanced":
+        # scikit-learn before 1.7 does not count weights here.
+        total = np.array([weight[y == label].sum() for label in classes])
+        return weight.sum() / (len(classes) * total)
+    return compute_class_weight(class_weight, classes=classes, y=y)

@@ -14,7 +14,8 @@ from sklearn.model_selection import check_cv
 from spkm._checks import check_choice
 from spkm.estimators._base import attributes_of, publish
 from spkm.estimators._callbacks import CallbackSupportMixin, Progress, with_callbacks
-from spkm.estimators._classifier import PredictsClasses, SPKMClassifier, class_samples
+from spkm.estimators._class_predictions import PredictsClasses
+from spkm.estimators._classifier import SPKMClassifier, class_samples
 from spkm.estimators._fitting import (
     Outcome,
     Samples,

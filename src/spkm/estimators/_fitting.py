@@ -14,10 +14,11 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from spkm._checks import warn_user
-from spkm.estimators._adaptive import STRENGTHS, choose_strength, last_solver, path_to, suits, with_strength
+from spkm.estimators._adaptive import STRENGTHS, Path, choose_strength, last_solver, suits, with_strength
 from spkm.estimators._callbacks import Progress
+from spkm.estimators._domains import check_domain
 from spkm.estimators._interrupts import settle
-from spkm.estimators._request import Request, check_domain
+from spkm.estimators._request import Request
 from spkm.estimators._search_setup import candidate_for, dealt_folds, decided, importances, search_over, some_rows
 from spkm.estimators._tables import Table
 from spkm.estimators._views import view_usage
@@ -114,7 +115,8 @@ def fit_once(request: Request, samples: Samples, previous: FittedModel | None, p
     if previous is not None:
         check_continues(previous, request.terms, samples.X.shape[1], samples.target)
     _tell_of_many_vectors(request, samples)
-    if request.is_adaptive and not suits(*samples.X.shape, sum(term.n_basis for term in request.terms)):
+    n_rows, n_features = samples.X.shape
+    if request.is_adaptive and not suits(n_rows, n_features, sum(term.n_basis for term in request.terms)):
         request = request.with_params(adaptive=False)
     source, scaling = samples.source(request)
     # A solver's wild step may overflow: it sees a value that is not finite and takes a shorter one.
@@ -131,12 +133,23 @@ def fit_once(request: Request, samples: Samples, previous: FittedModel | None, p
         else:
             start = resolve_start(request.start, objective.model, scaling)
             rngs = request.rng().spawn(request.n_restarts)
-            best = best_of_restarts(objective, solver, start, rngs, progress.iteration, continued)
+            on_iteration = _also_stopping(progress, continued)
+            best = best_of_restarts(objective, solver, start, rngs, on_iteration, continued)
+            best.by_signal = best.by_signal or getattr(continued, "interrupted", False)
         tell_how_it_ended(type(solver).__name__, best)
         restore_scale(objective, best)
         usage = _view_usage(objective, best.theta, request.terms, None)
     outcome = outcome_of(request, samples, objective.model, best, scaling, None, usage)
     return replace(outcome, model=replace(outcome.model, strength=strength))
+
+
+def _also_stopping(progress: Progress, continued: Any) -> Callable[[int, float], bool]:
+    """Return what a solver tells of its iterations; it stops after the first if the way to it was interrupted."""
+
+    def on_iteration(i: int, value: float) -> bool:
+        return progress.iteration(i, value) or getattr(continued, "interrupted", False)
+
+    return on_iteration
 
 
 class _Lead(NamedTuple):
@@ -164,7 +177,7 @@ def _led(
     rng = request.rng()
     place, stopped = choose_strength(request, problem, source, rng)
     chosen = with_strength(problem, STRENGTHS[place] / source.total_weight)
-    return _Lead(chosen, STRENGTHS[place], path_to(problem, place, source, rng), stopped)
+    return _Lead(chosen, STRENGTHS[place], Path(problem, place, source, rng), stopped)
 
 
 def fit_constant(request: Request, samples: Samples) -> Outcome:
@@ -246,13 +259,14 @@ def outcome_of(
     """Return the outcome of a result on the given columns, or on all."""
     fitted = fitted_model(request, samples.target, model, result.theta, scaling, samples.X.shape[1], columns)
     fitted = replace(fitted, noise=result.noise, interrupted=result.interrupted)
-    some = slice(None, None, max(1, samples.X.shape[0] // CANCELLATION_ROWS))
-    attributes = {**attributes, "cancellation_": fitted.cancellation(samples.X[some])}
     dtype = samples.X.dtype
     if np.abs(fitted.theta).max() > np.finfo(dtype).max:
         raise ValueError(
             f"The model has numbers beyond {dtype}, the type of X. Give X as float64, or y in larger units."
         )
+    some = slice(None, None, max(1, samples.X.shape[0] // CANCELLATION_ROWS))
+    with np.errstate(all="ignore"):
+        attributes = {**attributes, "cancellation_": fitted.cancellation(samples.X[some])}
     return Outcome(fitted, result.n_iter, result.value, np.asarray(result.trace), result.by_signal, attributes)
 
 

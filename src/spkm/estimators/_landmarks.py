@@ -14,11 +14,13 @@ from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import check_is_fitted
 
 from spkm._checks import check_choice, check_integer, n_threads, warn_user
+from spkm.estimators import _shipping
 from spkm.estimators._base import ReadsModel, check_domain_of, publish
 from spkm.estimators._classifier import SPKMClassifier
+from spkm.estimators._domains import check_domain, generator, scaling_for
 from spkm.estimators._multiclass import check_joint
 from spkm.estimators._regressor import SPKMRegressor
-from spkm.estimators._request import KERNEL_SAMPLE, check_domain, generator, scaling_for
+from spkm.estimators._request import KERNEL_SAMPLE
 from spkm.estimators._tables import read_like, read_table
 from spkm.fitted import FittedModel
 from spkm.kernels import KERNELS
@@ -91,6 +93,8 @@ class SPKMNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
     ((569, 5), True)
     """
 
+    save = _shipping.save
+
     def __init__(
         self,
         n_components: int | None = None,
@@ -138,7 +142,7 @@ class SPKMNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
             model = estimator.model_
         else:
             model, indices = self._unsupervised(table.X, table.weight, asked == "random")
-        model = model.of_rkhs()
+        model = model.without_linear_part().of_rkhs()
         normalization = _normalization(model)
         components = model.basis_vectors.astype(table.X.dtype)
         if indices is not None:
@@ -206,7 +210,7 @@ class SPKMNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
 
     def _check_agrees(self, model: ReadsModel) -> None:
         """Raise ValueError where a setting asks for something else than the fitted model has."""
-        R = model.model_.n_basis
+        R = len(model.basis_vectors_)
         if self.n_components not in (None, R):
             raise ValueError(
                 f"n_components must be None or {R}, the number of vectors of the fitted estimator that landmarks is; "
@@ -243,8 +247,8 @@ class SPKMNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         settings = {name: getattr(self, name) for name in ("n_components", "kernel", "scale", "n_jobs", "random_state")}
         if isinstance(template, str):
             labels = type_of_target(y, input_name="y") in ("binary", "multiclass")
-            # A linear part would leave the landmarks what is not linear.
-            template = SPKMClassifier(linear_part=False) if labels else SPKMRegressor()
+            # The RKHS norm keeps vectors apart; a linear part would leave them what is not linear.
+            template = SPKMClassifier(weight_penalty="rkhs") if labels else SPKMRegressor()
             settings.update({name: self._setting(name) for name in DEFAULTS})
         if settings["n_components"] is not None:
             distinct, _ = distinct_rows(rows, np.zeros((rows.shape[0], 0)), weight)

@@ -11,10 +11,10 @@ import numpy as np
 from scipy.special import expit
 
 from spkm._checks import warn_user
+from spkm.ensemble import ModelEnsemble
 from spkm.estimators._callbacks import Progress
 from spkm.estimators._fitting import Outcome, Samples, fit_model, prepared
 from spkm.estimators._request import Request
-from spkm.fitted import ModelEnsemble
 from spkm.losses import Loss
 from spkm.targets import Classes, Target
 

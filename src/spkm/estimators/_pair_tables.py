@@ -12,9 +12,9 @@ from sklearn.utils.multiclass import is_multilabel
 from sklearn.utils.validation import _get_feature_names, validate_data
 
 from spkm.estimators._base import attributes_of, publish
+from spkm.estimators._domains import check_domain
 from spkm.estimators._fitting import Outcome
 from spkm.estimators._interrupts import is_cross_validated
-from spkm.estimators._request import check_domain
 from spkm.estimators._tables import TableLayout, checked_entities, checked_weight
 from spkm.estimators._views import check_learns, check_vectors, named_columns, one_for_each
 from spkm.kernels import KERNELS

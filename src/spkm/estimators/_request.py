@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy import sparse
 
 from spkm._checks import check_choice, check_integer, check_real, n_threads
+from spkm.estimators._domains import generator, scaling_for
 from spkm.estimators._views import asked_terms, basis_penalties
 from spkm.estimators._warm_start import same_settings, same_views
 from spkm.fitted import FittedModel
@@ -20,7 +20,7 @@ from spkm.objective import as_list
 from spkm.penalties import WEIGHT_PENALTIES, Evidence, Penalty, RKHSNorm, SquaredL2
 from spkm.problem import Problem
 from spkm.solvers import SOLVERS
-from spkm.sources import Scaling, Source, fit_scaling
+from spkm.sources import Scaling, Source
 from spkm.starts import Sample, draw_sample
 
 BANDWIDTH_PRIOR = (
@@ -383,54 +383,3 @@ def _weight_penalty(value: Any) -> Any:
             f"Known names: {', '.join(sorted(WEIGHT_PENALTIES))}."
         )
     return penalty
-
-
-def scaling_for(terms: tuple[Term, ...], scale: Any, X: Any, weight: np.ndarray) -> Scaling | None:
-    """Return the scaling that ``scale`` (True, False or "common") asks for; None if features stay as they are.
-
-    Features that a kernel of counts looks at do.
-    """
-    counts = columns_of_counts(terms, X.shape[1])
-    if len(counts) == X.shape[1] or not (isinstance(scale, str) or scale):
-        return None
-    common = isinstance(scale, str)
-    scaling = X.scaling(weight, common) if hasattr(X, "entities") else fit_scaling(X, weight, common)
-    return scaling.leaving(counts) if len(counts) else scaling
-
-
-def columns_of_counts(terms: Sequence[Term], n_features: int) -> np.ndarray:
-    """Return the columns that kernels of counts look at."""
-    views = tuple(view for term in terms for view in term.views if view.kernel.nonnegative)
-    return Term(1, views).columns(n_features) if views else np.zeros(0, dtype=int)
-
-
-def check_domain(terms: Sequence[Term], X: Any) -> None:
-    """Raise ValueError where a kernel wants features without numbers below zero and X has some."""
-    columns = columns_of_counts(terms, X.shape[1])
-    if len(columns) == 0:
-        return
-    low = (X if len(columns) == X.shape[1] else X[:, columns]).min(axis=0)
-    low = np.asarray(low.toarray() if sparse.issparse(low) else low).ravel()
-    if low.min() < 0:
-        kernel = next(view.kernel for term in terms for view in term.views if view.kernel.nonnegative)
-        j = int(np.argmin(low))
-        raise ValueError(
-            f"kernel={kernel!r} needs non-negative columns; column {columns[j]} of X has minimum {low[j]:g}. "
-            "Use fingerprints or counts as they are, or kernel='rbf'."
-        )
-
-
-def generator(random_state: Any) -> np.random.Generator:
-    """Return a Generator that can spawn others; global random state is never touched."""
-    if isinstance(random_state, np.random.RandomState):
-        return np.random.default_rng(random_state.randint(2**31, size=4))
-    is_seed = isinstance(random_state, int | np.integer) and random_state >= 0
-    known = np.random.Generator | np.random.BitGenerator | np.random.SeedSequence
-    if random_state is not None and not is_seed and not isinstance(random_state, known):
-        raise ValueError(
-            f"random_state must be None, an integer of at least 0, a RandomState or a Generator; got {random_state!r}."
-        )
-    rng = np.random.default_rng(random_state)
-    if not hasattr(rng.bit_generator.seed_seq, "spawn"):  # seeded in the way of RandomState
-        return np.random.default_rng(rng.integers(2**31, size=4))
-    return rng

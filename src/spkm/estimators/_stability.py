@@ -15,9 +15,10 @@ from sklearn.utils.validation import _get_feature_names
 
 from spkm._checks import check_integer, check_real
 from spkm.estimators._base import ReadsModel
+from spkm.estimators._domains import generator
 from spkm.estimators._fitting import Samples
 from spkm.estimators._multiclass import check_joint
-from spkm.estimators._request import Request, generator
+from spkm.estimators._request import Request
 from spkm.estimators._search_setup import decided, some_rows
 from spkm.penalties import BASIS_PENALTIES
 from spkm.selection import Choice, Fold, Search, Submodel

@@ -11,8 +11,9 @@ import numpy as np
 
 from spkm._checks import n_threads
 from spkm.estimators._callbacks import Progress
+from spkm.estimators._domains import check_domain, columns_of_counts, generator
 from spkm.estimators._fitting import Outcome, fit_once
-from spkm.estimators._request import Request, check_domain, columns_of_counts, generator
+from spkm.estimators._request import Request
 from spkm.sources import ArraySource, ChunkSource, IterableReader, Recipe, Scaling, Summary, kept_source, summarized
 from spkm.targets import SPREAD, Classes, Real, Target
 

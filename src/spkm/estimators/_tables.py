@@ -20,6 +20,7 @@ from sklearn.utils.validation import (
 
 DATES = ("date", "time", "duration", "period")  # beginnings of the names of pandas' and polars' types, in small letters
 PLAIN = 2_000  # entries of a small array
+DATE_TYPES = (date, time, timedelta, np.datetime64, np.timedelta64)
 EXACT = 2.0**53  # up to here floats hold all integers
 
 
@@ -115,6 +116,7 @@ def joined_table(X: Any, layouts: dict[str, TableLayout] | None) -> Any:
         X = collected(X)
         check_no_dates(X, "X")
         return X
+    X = {name: collected(table) for name, table in X.items()}
     assert layouts is not None
     if set(layouts) != set(X):
         raise ValueError(f"X must be a dict with a table for each view, {list(layouts)}; got {list(X)}.")
@@ -131,7 +133,7 @@ def joined_table(X: Any, layouts: dict[str, TableLayout] | None) -> Any:
     rows = {name: np.shape(X[name])[0] for name in layouts}
     if len(set(rows.values())) > 1:
         raise ValueError(f"The tables of X must have the same number of rows; got {rows}.")
-    tables = [collected(X[name]) for name in layouts]
+    tables = [X[name] for name in layouts]
     for name, table in zip(layouts, tables, strict=True):
         check_no_dates(table, f"X[{name!r}]")
     if any(sparse.issparse(table) for table in tables):
@@ -151,17 +153,19 @@ def collected(X: Any) -> Any:
 
 def check_no_dates(X: Any, argument: str) -> None:
     """Raise ValueError if a column holds dates or times, which would be taken for numbers."""
-    if getattr(getattr(X, "dtype", None), "kind", " ") in "mM":
-        raise ValueError(f"{argument} must hold numbers; it holds dates ({X.dtype}). {_DATE_ADVICE}")
     if hasattr(X, "dtypes") and hasattr(X, "columns"):
         for name, kind in zip(X.columns, X.dtypes, strict=True):
             if str(kind).lower().startswith(DATES):
                 raise ValueError(f"{argument} must hold numbers; column {name!r} holds dates ({kind}). {_DATE_ADVICE}")
-    elif getattr(getattr(X, "dtype", None), "kind", "") == "O" and np.ndim(X) == 2:
-        for row in np.asarray(X)[:1]:
-            for j, value in enumerate(row):
-                if isinstance(value, date | time | timedelta | np.datetime64 | np.timedelta64):
-                    raise ValueError(f"{argument} must hold numbers; column {j} holds dates. {_DATE_ADVICE}")
+        return
+    X = np.asarray(X) if isinstance(X, list | tuple) else X
+    kind = getattr(getattr(X, "dtype", None), "kind", "")
+    if kind in ("m", "M"):
+        raise ValueError(f"{argument} must hold numbers; it holds dates ({X.dtype}). {_DATE_ADVICE}")
+    if kind == "O" and np.ndim(X) == 2:
+        for j, column in enumerate(np.asarray(X).T):
+            if any(issubclass(found, DATE_TYPES) for found in set(map(type, column))):
+                raise ValueError(f"{argument} must hold numbers; column {j} holds dates. {_DATE_ADVICE}")
 
 
 _DATE_ADVICE = "Turn dates into numbers first: days since a date, a month, a day of the week."
@@ -184,7 +188,10 @@ def checked_entities(table: Any, side: str) -> tuple[Any, TableLayout]:
     table = collected(table)
     check_no_dates(table, side)
     with need_numbers(side):
-        rows = check_array(table, accept_sparse="csr", dtype=[np.float64, np.float32], copy=True, input_name=side)
+        # Rows one after another: a frame's layout in memory must not show in the last bit.
+        rows = check_array(
+            table, accept_sparse="csr", dtype=[np.float64, np.float32], order="C", copy=True, input_name=side
+        )
     return canonical(rows), TableLayout(rows.shape[1], _get_feature_names(table))
 
 
@@ -228,10 +235,23 @@ def normalized_weight(weight: np.ndarray, total: float) -> np.ndarray:
 
 
 def check_same_columns(estimator: Any, table: Table) -> None:
-    """Raise ValueError if a warm start has columns of other names than the last fit."""
-    before, now = (getattr(estimator, "feature_names_in_", None), table.attributes.get("feature_names_in_"))
-    if before is not None and now is not None and not np.array_equal(before, now):
-        raise ValueError(
-            f"warm_start=True needs the columns of the last fit, {before.tolist()}; got {now.tolist()}. "
-            "Set warm_start=False to fit anew."
-        )
+    """Raise ValueError if a warm start has tables or columns of other names than the last fit."""
+    pairs: dict[str, tuple[Any, Any]]
+    last, given = getattr(estimator, "_tables", None), table.attributes["_tables"]
+    if last is not None and given is not None:
+        pairs = {"tables": (list(last), list(given))}
+        for name in last.keys() & given.keys():
+            pairs[f"columns of X[{name!r}]"] = _names(last[name].names), _names(given[name].names)
+    else:
+        names = getattr(estimator, "feature_names_in_", None), table.attributes.get("feature_names_in_")
+        pairs = {"columns": (_names(names[0]), _names(names[1]))}
+    for what, (before, now) in pairs.items():
+        if before is not None and now is not None and before != now:
+            raise ValueError(
+                f"warm_start=True needs the {what} of the last fit, {before}; got {now}. Set warm_start=False to fit "
+                "anew."
+            )
+
+
+def _names(names: np.ndarray | None) -> list[str] | None:
+    return None if names is None else names.tolist()

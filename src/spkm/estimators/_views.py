@@ -163,7 +163,7 @@ def _columns(argument: str, columns: Any, X: Any) -> np.ndarray | None:
     if isinstance(key, slice) and key == slice(None):
         return None
     try:
-        indices = _get_column_indices(table, key)
+        indices = _get_column_indices(table, _by_place(table, key))
     except (KeyError, TypeError, ValueError, IndexError, NotImplementedError) as error:
         raise ValueError(f"{argument} must tell columns by index, mask, slice or name: {error}") from error
     found = np.array(indices, dtype=np.intp) % max(table.shape[1], 1)
@@ -171,6 +171,15 @@ def _columns(argument: str, columns: Any, X: Any) -> np.ndarray | None:
         what = "no column" if len(found) == 0 else "the same column twice"
         raise ValueError(f"{argument} must tell columns, each once; got {key!r}, which is {what}.")
     return None if len(found) == table.shape[1] else np.sort(found)
+
+
+def _by_place(table: Any, key: Any) -> Any:
+    """Return names of columns of a frame as indices, where scikit-learn before 1.8 knows only those of pandas."""
+    names = getattr(table, "columns", None)
+    wanted = [key] if isinstance(key, str) else key
+    if not isinstance(names, list) or not isinstance(wanted, list) or not all(isinstance(w, str) for w in wanted):
+        return key
+    return [names.index(name) for name in wanted]
 
 
 def one_for_each(argument: str, value: Any, names: list[str]) -> dict[str, Any]:

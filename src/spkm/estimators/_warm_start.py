@@ -55,11 +55,14 @@ def same_settings(a: Any, b: Any) -> bool:
         return False
     mine, other = a.get_params(deep=False), b.get_params(deep=False)
     return all(
-        same_settings(mine[name], other[name])
-        if hasattr(mine[name], "get_params")
-        else np.array_equal(mine[name], other[name])
+        same_settings(mine[name], other[name]) if hasattr(mine[name], "get_params") else _equal(mine[name], other[name])
         for name in mine
     )
+
+
+def _equal(a: Any, b: Any) -> bool:
+    # As objects: NumPy 2.0 does not compare a number with a word.
+    return np.array_equal(np.asarray(a, dtype=object), np.asarray(b, dtype=object))
 
 
 def continued_theta(

@@ -22,6 +22,8 @@ MOST_OPTIONS = 10_000  # values of an integer feature
 class Counterfactual:
     """The nearest sample that reaches a target. Made by :func:`counterfactual`.
 
+    If it was neither found nor proved not to exist, ``max_cells`` did not suffice.
+
     Attributes
     ----------
     found : bool

@@ -136,6 +136,17 @@ def h_statistics(estimator: Any, X: Any, features: Sequence[Any] | None = None) 
         The features.
     H : ndarray of shape (features, features, m)
         Symmetric, with zeros on the diagonal.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from spkm import SPKMClassifier
+    >>> from spkm.explain import h_statistics
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = SPKMClassifier(n_basis=3, random_state=0).fit(X, y)
+    >>> names, H = h_statistics(model, X)
+    >>> H.shape
+    (4, 4, 3)
     """
     model = model_of(estimator)
     X = table_of(X, estimator, model.n_features, "X")

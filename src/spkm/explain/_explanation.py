@@ -14,7 +14,16 @@ from spkm.explain._neighbours import Neighbours, familiarity, nearest
 from spkm.explain._parts import similarity_parts
 from spkm.explain._shapley import basis_shapley, interactions
 from spkm.explain._structure import Structure, scaled_rows, structure_of
-from spkm.explain._table import dense_columns, frames, members_of, model_of, names_of, output_names, table_of
+from spkm.explain._table import (
+    basis_labels,
+    dense_columns,
+    frames,
+    members_of,
+    model_of,
+    names_of,
+    output_names,
+    table_of,
+)
 
 MOST_BACKGROUND = 200  # samples that stand for all where no background is given
 ROWS = 2**22  # entries of the values by basis vector and feature that are held at once
@@ -138,7 +147,7 @@ class Explanation:
     def contribution_frame(self, output: int | str = 0) -> Any:
         """Return the contributions of basis vectors to one output as a pandas frame: a row per sample."""
         pandas = frames()
-        names = [f"u{r}" for r in range(self.contributions.shape[1])]
+        names = basis_labels(model_of(self._estimator))
         return pandas.DataFrame(self.contributions[:, :, self._output(output)], columns=names)
 
     def to_shap(self, output: int | str | None = None) -> Any:

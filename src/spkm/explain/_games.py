@@ -80,14 +80,11 @@ class DotGame:
     def __init__(self, piece: DotPiece, present: np.ndarray, absent: np.ndarray, nodes: np.ndarray) -> None:
         orders = np.arange(len(piece.coefficients))
         scale = piece.coefficients * np.cumprod(np.maximum(orders, 1))
-        present, absent = (np.moveaxis(state, -1, 0) for state in (present, absent))  # (p + 1, s, N, R)
-        steps = present - absent
+        present, absent = (np.ascontiguousarray(np.moveaxis(state, -1, 0)) for state in (present, absent))
+        steps = present - absent  # (p + 1, s, N, R)
         t = nodes[:, None, None]
         parts = absent[:, :, None] + t * steps[:, :, None]  # (p + 1, s, T, N, R)
-        total = np.zeros((len(orders), *parts.shape[2:]))
-        total[0] = 1.0
-        for j in range(parts.shape[1]):
-            total = _convolved(total, parts[:, j])
+        total = _multiplied(parts)
         # sum_l scale_l (M q)_l = sum_m after_m q_m for any power series q
         self.after = np.stack([np.tensordot(scale[m:], total[: len(orders) - m], axes=1) for m in orders])
         self.ratios = np.zeros_like(parts)  # S_j / M_j
@@ -223,6 +220,19 @@ def _components_that_matter(amounts: np.ndarray, present: np.ndarray, absent: np
         return slice(None)
     most = np.multiply.reduce(np.maximum(present, absent), axis=0).max(axis=(0, 1), initial=0.0)
     return np.abs(amounts) * most > NEGLIGIBLE
+
+
+def _multiplied(series: np.ndarray) -> np.ndarray:
+    """Return the product of power series along the second axis, of pairs, of pairs of pairs and so on."""
+    if series.shape[1] == 0:
+        one = np.zeros((len(series), *series.shape[2:]))
+        one[0] = 1.0
+        return one
+    while series.shape[1] > 1:
+        half = series.shape[1] // 2
+        rest = series[:, 2 * half :]
+        series = np.concatenate([_convolved(series[:, : 2 * half : 2], series[:, 1 : 2 * half : 2]), rest], axis=1)
+    return series[:, 0]
 
 
 def _convolved(a: np.ndarray, b: np.ndarray) -> np.ndarray:

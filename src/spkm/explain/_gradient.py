@@ -29,6 +29,16 @@ def gradient(estimator: Any, X: Any) -> np.ndarray:
     Notes
     -----
     Kernels are symmetric, so the derivative in x is the one in u with x and u exchanged: the pullback of the kernel.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from spkm import SPKMClassifier
+    >>> from spkm.explain import gradient
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = SPKMClassifier(n_basis=3, random_state=0).fit(X, y)
+    >>> gradient(model, X[:5]).shape
+    (5, 4, 3)
     """
     model = model_of(estimator)
     X = table_of(X, estimator, model.n_features, "X")

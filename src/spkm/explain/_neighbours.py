@@ -9,7 +9,7 @@ import numpy as np
 
 from spkm._checks import check_integer
 from spkm.explain._structure import scaled_rows
-from spkm.explain._table import members_of, model_of, table_of
+from spkm.explain._table import members_of, model_of, table_of, vector_terms
 
 BLOCK = 2**20  # entries of a block of similarities
 
@@ -23,7 +23,8 @@ class Neighbours:
     index : ndarray of shape (n, k)
         Rows of the reference table.
     similarity : ndarray of shape (n, k)
-        Kernel between the sample and the neighbour: the mean over the terms of the product of their views' kernels.
+        Kernel between the sample and the neighbour: the mean over the terms of the product of their views' kernels. A
+        linear part beside basis vectors has no say.
     distance : ndarray of shape (n, k)
         Distance in the feature space of the kernel, sqrt(k(x, x) + k(y, y) - 2 k(x, y)).
     """
@@ -44,6 +45,16 @@ def nearest(estimator: Any, X: Any, reference: Any, k: int = 5) -> Neighbours:
         Samples, and those to look among (the training samples, say).
     k : int, default=5
         How many, at most N.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from spkm import SPKMClassifier
+    >>> from spkm.explain import nearest
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = SPKMClassifier(n_basis=3, random_state=0).fit(X, y)
+    >>> nearest(model, X[7:8], X, k=3).index[0, 0]
+    np.int64(7)
     """
     model = model_of(estimator)
     X = table_of(X, estimator, model.n_features, "X")
@@ -51,7 +62,9 @@ def nearest(estimator: Any, X: Any, reference: Any, k: int = 5) -> Neighbours:
     n, count = X.shape[0], reference.shape[0]
     k = min(check_integer("k", k, 1), count)
     tables = [(member, scaled_rows(member, X), scaled_rows(member, reference)) for member in members_of(model)]
-    stationary = all(view.kernel.stationary for member, _, _ in tables for t in member.terms for view in t.views)
+    stationary = all(
+        view.kernel.stationary for member, _, _ in tables for t in vector_terms(member) for view in t.views
+    )
     index = np.empty((n, k), dtype=int)
     similarity, distance = np.empty((n, k)), np.empty((n, k))
     step = max(1, BLOCK // count)
@@ -86,6 +99,17 @@ def familiarity(estimator: Any, X: Any, background: Any) -> tuple[np.ndarray, np
     rank : ndarray of shape (n,)
         Share of background samples that are at most as similar to their nearest basis vector: near 0 is unlike
         anything seen, and under exchangeability at most p with probability p.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from spkm import SPKMClassifier
+    >>> from spkm.explain import familiarity
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = SPKMClassifier(n_basis=3, random_state=0).fit(X, y)
+    >>> similarity, rank = familiarity(model, [[50.0, 50.0, 50.0, 50.0]], X)
+    >>> bool(rank[0] < 0.05)
+    True
     """
     model = model_of(estimator)
     X = table_of(X, estimator, model.n_features, "X")
@@ -100,7 +124,7 @@ def familiarity(estimator: Any, X: Any, background: Any) -> tuple[np.ndarray, np
 
 def _largest_cosine(model: Any, Z: np.ndarray) -> np.ndarray:
     best = np.full(len(Z), -np.inf)
-    for term in model.terms:
+    for term in vector_terms(model):
         cosine: Any = 1.0
         for view in term.views:
             kernel, part = view.kernel.rkhs(), Z[:, view.columns]
@@ -121,17 +145,17 @@ def _pairs(model: Any, Z: np.ndarray, B: np.ndarray, rows: slice) -> tuple[np.nd
 def _between(model: Any, A: np.ndarray, B: np.ndarray) -> np.ndarray:
     """Return the mean over the terms of the product of their views' kernels, (n, N)."""
     total = np.zeros((len(A), len(B)))
-    for term in model.terms:
+    for term in vector_terms(model):
         product: Any = 1.0
         for view in term.views:
             product = product * view.kernel.rkhs()(A[:, view.columns], B[:, view.columns])
         total += product
-    return total / len(model.terms)
+    return total / len(vector_terms(model))
 
 
 def _diagonal(model: Any, Z: np.ndarray) -> np.ndarray:
     parts = [
         np.prod([view.kernel.rkhs().diagonal(Z[:, view.columns]) for view in term.views], axis=0)
-        for term in model.terms
+        for term in vector_terms(model)
     ]
     return np.mean(parts, axis=0)

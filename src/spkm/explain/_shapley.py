@@ -55,8 +55,7 @@ def interactions(structure: Structure, z: np.ndarray, B: np.ndarray, independent
     result = np.zeros((s, s, outputs))
     for term in structure.terms:
         marginal = independent or is_linear(term)
-        size = _entries(term)
-        for b in _blocks(len(B), len(B) if marginal else max(1, BLOCK // size)):
+        for b in _blocks(len(B), len(B) if marginal else max(1, BLOCK // _game_entries(term))):
             games = _games(term, _states(term, z), _states(term, B[b], marginal), 0, slice(None))
             share = (1 if marginal else len(B[b])) / (1 if marginal else len(B))
             result += share * _one_block(structure, term, *games, outputs)
@@ -175,9 +174,14 @@ def _mean_states(term: TermParts, B: np.ndarray) -> list[list[np.ndarray]]:
 
 def _entries(term: TermParts) -> int:
     """Return how many numbers a pair of a sample and a background sample takes in the largest array."""
+    if len(term.factors) == 1 and all(isinstance(piece, ProductPiece) for piece in term.factors[0].pieces):
+        return SMALLER * max(_state_size(piece) for piece in term.factors[0].pieces)
+    return _game_entries(term)
+
+
+def _game_entries(term: TermParts) -> int:
+    """Return how many numbers a pair takes in the largest array of the term's games."""
     sizes = [_state_size(piece) for factor in term.factors for piece in factor.pieces]
-    if len(term.factors) == 1 and isinstance(term.factors[0].pieces[0], ProductPiece):
-        return SMALLER * max(sizes)  # these choose nodes and blocks for themselves
     return max(1, sum(sizes) * len(gauss_legendre(term.degree, False)[0]))
 
 

@@ -9,7 +9,17 @@ import numpy as np
 from spkm._checks import check_integer
 from spkm.explain._effects import partial_dependence
 from spkm.explain._sobol import sobol_indices
-from spkm.explain._table import frames, members_of, model_of, names_of, output_names, table_of
+from spkm.explain._table import (
+    basis_labels,
+    frames,
+    members_of,
+    model_of,
+    names_of,
+    output_names,
+    table_of,
+    vector_rows,
+    vector_terms,
+)
 
 TELLING = 3  # features named for each basis vector
 MOST_ROWS = 20  # basis vectors and features listed
@@ -40,7 +50,7 @@ def summary(estimator: Any, X: Any = None, y: Any = None, *, width: int = 120) -
     >>> from spkm.explain import summary
     >>> X, y = load_iris(return_X_y=True)
     >>> print(summary(SPKMClassifier(n_basis=3, random_state=0).fit(X, y)).splitlines()[0])
-    3 basis vectors with the kernel RBF on 4 of 4 features; scores for 0, 1, 2.
+    3 basis vectors with the kernel RBF ... 4 of 4 features; scores for 0, 1, 2.
     """
     model = model_of(estimator)
     names = names_of(estimator, model.n_features)
@@ -72,28 +82,53 @@ def formula(estimator: Any, digits: int = 4) -> str:
     """
     model = model_of(estimator)
     members = members_of(model)
-    several = sum(len(member.terms) for member in members) > 1
+    several = sum(not term.is_linear_part for member in members for term in member.terms) > 1
     lines: list[str] = []
     kernels: list[str] = []
-    basis = 0
+    labels = iter(basis_labels(model))
     for member in members:
         parts: list[tuple[int, str]] = []
         for term in member.terms:
-            label = f"k{len(kernels) + 1}" if several else "k"
-            kernels.append(f"{label}: {' × '.join(_kernel_text(view, digits) for view in term.views)}")
-            parts += [(r, f"{label}(x, u{basis + r})") for r in range(term.rows.start, term.rows.stop)]
+            kernel = f"k{len(kernels) + 1}" if several else "k"
+            if not term.is_linear_part:
+                kernels.append(f"{kernel}: {' × '.join(_kernel_text(view, digits) for view in term.views)}")
+            for r in range(term.rows.start, term.rows.stop):
+                label = next(labels)
+                linear = f"w{label.removeprefix('linear').replace(' ', '_')}·x"
+                text = linear if term.is_linear_part else f"{kernel}(x, {label})"
+                parts.append((r, text))
         for o in range(member.n_outputs):
             name = "f" if model.n_outputs == 1 else f"f{len(lines)}"
-            terms = [f"{member.weights[r, o]:+.{digits}g} {text}" for r, text in parts]
+            weights = member.weights[:, o]
+            terms = [
+                f"+ {text}" if text.startswith("w") else f"{weights[r]:+.{digits}g} {text}"
+                for r, text in parts
+                if weights[r] != 0
+            ]
             lines.append(f"{name}(x) = {member.intercept[o]:.{digits}g} {' '.join(terms)}")
-        basis += member.n_basis
     scaled = any(member.scaling is not None for member in members)
     note = ["features are centred, scaled and clipped first (model_.scaling)"] if scaled else []
     return "\n".join([*lines, *kernels, *note])
 
 
 def to_frame(estimator: Any) -> Any:
-    """Return the basis vectors as a pandas frame: weights, then the features that the model reads, in user's units."""
+    """Return the basis vectors as a pandas frame: weights, then the features that the model reads, in user's units.
+
+    Parameters
+    ----------
+    estimator : estimator or FittedModel
+        A fitted estimator, or its ``model_``.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from spkm import SPKMClassifier
+    >>> from spkm.explain import to_frame
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = SPKMClassifier(n_basis=3, random_state=0).fit(X, y)
+    >>> list(to_frame(model).columns)
+    ['weight 0', 'weight 1', 'weight 2', 'x0', 'x1', 'x2', 'x3']
+    """
     pandas = frames()
     model = model_of(estimator)
     names, read = names_of(estimator, model.n_features), model.features_read()
@@ -102,7 +137,7 @@ def to_frame(estimator: Any) -> Any:
         "weight" if len(outputs) == 1 else f"weight {name}": model.weights[:, o] for o, name in enumerate(outputs)
     }
     features = {names[c]: model.basis_vectors[:, c] for c in read}
-    return pandas.DataFrame(weights | features, index=[f"u{r}" for r in range(model.n_basis)])
+    return pandas.DataFrame(weights | features, index=basis_labels(model))
 
 
 def telling_features(model: Any) -> list[np.ndarray]:
@@ -140,9 +175,13 @@ def _metric(view: Any) -> np.ndarray:
 
 def _sentence(model: Any) -> str:
     members = members_of(model)
-    kernels = list(dict.fromkeys(_kernel_name(view.kernel) for m in members for term in m.terms for view in term.views))
+    views = [view for member in members for term in vector_terms(member) for view in term.views]
+    kernels = list(dict.fromkeys(_kernel_name(view.kernel) for view in views))
     read, outputs = len(model.features_read()), output_names(model)
-    vectors = f"{model.n_basis} basis vector{'s' * (model.n_basis != 1)}"
+    is_vector = vector_rows(model)
+    count = int(is_vector.sum())
+    vectors = f"{count} basis vector{'s' * (count != 1)}"
+    linear = " and a linear part" if count < len(is_vector) else ""
     problems = f" in {len(members)} binary problems" if len(members) > 1 else ""
     kernel = f"the kernel {kernels[0]}" if len(kernels) == 1 else f"the kernels {', '.join(kernels)}"
     listed = ", ".join(outputs[:6]) + (f" and {len(outputs) - 6} more" if len(outputs) > 6 else "")
@@ -151,27 +190,29 @@ def _sentence(model: Any) -> str:
         scores = f"a positive score is {labels[1]}, else {labels[0]}"
     else:
         scores = f"score{'s' * (len(outputs) > 1)} for {'output ' * (labels is None)}{listed}"
-    return f"{vectors}{problems} with {kernel} on {read} of {model.n_features} features; {scores}."
+    return f"{vectors}{problems} with {kernel}{linear} on {read} of {model.n_features} features; {scores}."
 
 
 def _basis_table(estimator: Any, model: Any, names: tuple[str, ...], X: Any, y: Any) -> list[str]:
-    telling = telling_features(model)
+    telling, labels, is_vector = telling_features(model), basis_labels(model), vector_rows(model)
     header, rows = ["", "weight"], []
     facts = None if X is None else _activity(estimator, model, X, y)
     if facts is not None:
         header += ["variance", "samples"] + (["classes"] if facts["classes"] is not None else [])
     header.append("most telling features")
-    for r in range(min(model.n_basis, MOST_ROWS)):
+    for r in [*np.flatnonzero(is_vector)[:MOST_ROWS], *np.flatnonzero(~is_vector)[:MOST_ROWS]]:
         own = model.weights[r]
         largest = int(np.argmax(np.abs(own)))
         weight = f"{own[largest]:.3g}" + (f" ({output_names(model)[largest]})" if len(own) > 1 else "")
-        row = [f"u{r}", weight]
+        row = [labels[r], weight if is_vector[r] else ""]
         if facts is not None:
-            row += [f"{facts['share'][r]:.0%}", str(facts["count"][r])]
-            row += [facts["classes"][r]] if facts["classes"] is not None else []
-        entries = [f"{names[c]} = {model.basis_vectors[r, c]:.4g}" for c in telling[r][:TELLING]]
+            row += [f"{facts['share'][r]:.0%}", str(facts["count"][r]) if is_vector[r] else ""]
+            row += [facts["classes"][r] if is_vector[r] else ""] if facts["classes"] is not None else []
+        sign = "= {:.4g}" if is_vector[r] else "{:+.3g} a unit"
+        entries = [f"{names[c]} {sign.format(model.basis_vectors[r, c])}" for c in telling[r][:TELLING]]
         rows.append([*row, ", ".join(entries)])
-    more = [f"... and {model.n_basis - MOST_ROWS} more basis vectors"] if model.n_basis > MOST_ROWS else []
+    left = int(is_vector.sum()) - MOST_ROWS
+    more = [f"... and {left} more basis vectors"] if left > 0 else []
     return [*_aligned([header, *rows]), *more]
 
 
@@ -186,7 +227,8 @@ def _activity(estimator: Any, model: Any, X: Any, y: Any) -> dict[str, Any]:
     share = np.einsum("nrm,nm->r", contributions, scores) / variance if variance > 0 else np.zeros(model.n_basis)
     spread = similarities.std(axis=0)
     relative = (similarities - similarities.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
-    nearest = np.argmax(similarities if _stationary(model) else relative, axis=1)
+    likeness = np.where(vector_rows(model), similarities if _stationary(model) else relative, -np.inf)
+    nearest = np.argmax(likeness, axis=1)
     labels = getattr(model.target, "labels", None)
     classes = None
     if y is not None and labels is not None and np.ndim(y) == 1:
@@ -209,7 +251,8 @@ def _feature_table(estimator: Any, model: Any, names: tuple[str, ...], X: Any) -
         alone = float(indices.first[c] @ indices.variance / indices.variance.sum())
         directions = " ".join(_direction(effect.values[:, o]) for o in range(min(model.n_outputs, 10)))
         table.append([names[c], f"{share[c]:.0%}", f"{alone:.0%}", directions])
-    note = "variance: share that the feature has a part in, and that it explains alone; features taken as independent"
+    note = "variance: share with a part of the feature, and by it alone, if features were independent"
+    note += "" if indices.exact else " (estimated)"
     left = len(model.features_read()) - len(order)
     return [*_aligned(table), *([f"... and {left} more features"] if left > 0 else []), note]
 
@@ -226,7 +269,7 @@ def _direction(values: np.ndarray) -> str:
 
 
 def _stationary(model: Any) -> bool:
-    return all(view.kernel.stationary for m in members_of(model) for term in m.terms for view in term.views)
+    return all(view.kernel.stationary for m in members_of(model) for term in vector_terms(m) for view in term.views)
 
 
 def _kernel_name(kernel: Any) -> str:

@@ -47,6 +47,32 @@ def output_names(model: Any) -> tuple[str, ...]:
     return tuple(str(name) for name in names)
 
 
+def vector_terms(model: Any) -> tuple[Any, ...]:
+    """Return the terms of basis vectors, without a linear part unless there is nothing else."""
+    return tuple(term for term in model.terms if not term.is_linear_part) or tuple(model.terms)
+
+
+def basis_labels(model: Any) -> list[str]:
+    """Return a name for every row of basis and weights: u0, u1, ..., and linear for a linear part."""
+    names, labels = output_names(model), []
+    vectors = output = 0
+    for member in members_of(model):
+        for term in member.terms:
+            for k in range(term.rows.stop - term.rows.start):
+                if term.is_linear_part:
+                    labels.append("linear" if len(names) == 1 else f"linear {names[output + k]}")
+                else:
+                    labels.append(f"u{vectors}")
+                    vectors += 1
+        output += member.n_outputs
+    return labels
+
+
+def vector_rows(model: Any) -> np.ndarray:
+    """Return which rows of basis and weights are basis vectors, and not a linear part."""
+    return np.array([label.startswith("u") for label in basis_labels(model)])
+
+
 def table_of(X: Any, estimator: Any, n_features: int, argument: str) -> Any:
     """Return a table as a dense array or CSR, with columns in the order that ``fit`` saw."""
     columns = getattr(X, "columns", None)

@@ -1,7 +1,8 @@
-"""A bandwidth from the distances of samples."""
+"""Bandwidths from samples: how far from one another they are."""
 
 from __future__ import annotations
 
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -30,3 +31,31 @@ def gamma_from_rows(X: Any, weight: np.ndarray, rule: str) -> float:
     else:
         typical = float(distance @ pair_weight / total)
     return 1.0 / (2.0 * typical**2)
+
+
+def number(kernel: Any) -> float:
+    """Return the kernel's gamma, or raise ValueError if it is no positive number."""
+    gamma = kernel.gamma
+    if type(gamma) is float and 0 < gamma < np.inf:  # as nearly always, and asked for in every pass
+        return gamma
+    if isinstance(gamma, str):
+        raise ValueError(
+            f"gamma={gamma!r} of {type(kernel).__name__} is chosen from data when a model is fitted; "
+            "give a number to evaluate the kernel by itself."
+        )
+    if not isinstance(gamma, Real) or not 0 < float(gamma) < np.inf:
+        raise ValueError(f"gamma must be a positive number; got {gamma!r}.")
+    return float(gamma)
+
+
+class PerColumn:
+    """gamma="auto": one over the number of columns, so that a product of standardised rows is of order one."""
+
+    gamma: Any
+
+    def resolved(self, X: Any, weight: np.ndarray) -> Any:
+        if not isinstance(self.gamma, str):
+            return self
+        if self.gamma != "auto":
+            raise ValueError(f"gamma must be a positive number or 'auto'; got {self.gamma!r}.")
+        return self.with_gamma(1.0 / max(X.shape[1], 1))  # type: ignore[attr-defined]

@@ -10,14 +10,13 @@ the kernel's values, so that it must be the last that is asked of them; G itself
 from __future__ import annotations
 
 from collections.abc import Callable
-from numbers import Real
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
 from spkm._parts import Part
-from spkm.kernels._bandwidth import gamma_from_rows
+from spkm.kernels._bandwidth import PerColumn, gamma_from_rows, number
 from spkm.kernels._forms import Forms, no_forms
 from spkm.kernels._pullbacks import columns_first, contract, squared_norms, to_parameters
 
@@ -29,15 +28,22 @@ def no_largest_diagonal(kernel: Kernel, squared_radius: float = np.inf) -> None:
     """Return None: nothing is known of k(x, x). A class that writes the formula of a known kernel anew gets this."""
 
 
+#: Whoever writes one of these anew has a formula of one's own, which files and exports do not know by name.
+FORMULAS = ("vjp", "value", "profile", "_invariants", "_value", "_union")
+
+
 class Kernel(Part):
     """A similarity k(x, u) that can be differentiated in u and in the relevances of the columns."""
 
     claims = {
+        "formula": (FORMULAS, None),
         "stationary": (("vjp",), False),
         "reads_zero_features": (("vjp", "slopes", "uses_norms"), True),
         "is_linear": (("vjp", "slopes", "uses_norms", "value", "slope"), False),
         "forms": (("vjp", "value", "profile", "_value", "_invariants"), no_forms),
     }
+    #: The name by which files and exports know the formula; None if they do not.
+    formula: str | None = None
     #: Whether a feature that is zero in u still changes k(x, u), as it does in a distance but not in a dot product.
     reads_zero_features = True
     #: Whether k is linear in u: then no more vectors than outputs are of use, and a sparse path is convex.
@@ -120,6 +126,20 @@ class Kernel(Part):
         """Return the same kernel with its metric multiplied by ``factor``, a number or (d,)."""
         return Rescaled(self, factor)
 
+    def plain(self) -> dict[str, Any]:
+        """Return the kernel as plain data: the name of its formula and its parameters, kernels among them likewise.
+
+        Examples
+        --------
+        >>> from spkm.kernels import RBF, Affine
+        >>> Affine(RBF(0.5)).plain()
+        {'name': 'affine', 'kernel': {'name': 'rbf', 'gamma': 0.5}, 'scale': 2.0, 'shift': -1.0}
+        """
+        if self.formula is None:
+            raise TypeError(f"{type(self).__name__} has a formula of its own, which has no name in files and exports.")
+        parameters = self.get_params(deep=False).items()
+        return {"name": self.formula, **{k: v.plain() if isinstance(v, Kernel) else v for k, v in parameters}}
+
 
 class InvariantKernel(Kernel):
     """A kernel of the three invariants x.u, |x|^2 and |u|^2, each multiplied by ``gamma``.
@@ -143,23 +163,14 @@ class InvariantKernel(Kernel):
         raise NotImplementedError(f"{type(self).__name__} must define slopes(dot, xx, uu, value).")
 
     def _invariants(
-        self,
-        X: Array,
-        U: np.ndarray,
-        metric: Any,
-        xx: np.ndarray | None,
-        dot_factor: float = 1.0,
-        squares: np.ndarray | None = None,
+        self, X: Array, U: np.ndarray, metric: Any, xx: Any, dot_factor: float = 1.0, squares: Any = None
     ) -> tuple[Any, Any, Any]:
-        w = np.asarray(metric * _number(self), dtype=U.dtype)
+        w = np.asarray(metric * number(self), dtype=U.dtype)
         V = U * w
         dot = columns_first(X, dot_factor * V)
         if not self.uses_norms:
             return dot, None, None
-        if squares is not None:
-            rows = squares @ w
-        else:
-            rows = squared_norms(X, w) if xx is None or w.ndim else xx * w
+        rows = squared_norms(X, w, squares) if xx is None or w.ndim else xx * w
         return dot, rows[:, None], np.einsum("rj,rj->r", U, V)[None, :]
 
     def vjp(
@@ -173,7 +184,7 @@ class InvariantKernel(Kernel):
             T = contract(G, d_uu, axis=0)
             S = contract(G, d_xx, axis=1) if learn_metric else None
             D = np.multiply(G, d_dot, out=G)
-            return to_parameters(X, U, metric, _number(self), D, S, T, xx_, learn_metric)
+            return to_parameters(X, U, metric, number(self), D, S, T, xx_, learn_metric)
 
         return K, pullback
 
@@ -181,16 +192,16 @@ class InvariantKernel(Kernel):
         return self.value(dot, xx, uu)
 
     def diagonal(self, X: Array) -> np.ndarray:
-        xx = squared_norms(X, _number(self))[:, None]
+        xx = squared_norms(X, number(self))[:, None]
         return np.asarray(self._value(xx.copy(), xx, xx)).ravel()
 
     def with_bandwidth(self, factor: Any) -> Kernel:
         if np.ndim(factor) or "gamma" not in self.get_params(deep=False):
             return super().with_bandwidth(factor)
-        return self.with_gamma(_number(self) * factor)
+        return self.with_gamma(number(self) * factor)
 
 
-class DotKernel(InvariantKernel):
+class DotKernel(PerColumn, InvariantKernel):
     """A kernel of gamma * x.u alone: a subclass defines ``value(dot)`` and ``slope(dot, value)``."""
 
     claims = {**Kernel.claims, "largest_diagonal": (("vjp", "_invariants", "_value"), no_largest_diagonal)}
@@ -215,7 +226,7 @@ class DotKernel(InvariantKernel):
         if squared_radius == np.inf:
             return np.inf
         # k(x, x) never falls as x grows: k is a power series in x.u without negative coefficients (Schoenberg 1942).
-        return float(self.value(np.full((1, 1), _number(self) * squared_radius))[0, 0])
+        return float(self.value(np.full((1, 1), number(self) * squared_radius))[0, 0])
 
 
 class DistanceKernel(InvariantKernel):
@@ -261,7 +272,7 @@ class DistanceKernel(InvariantKernel):
         def pulled(E: np.ndarray, weights: np.ndarray, factor: Any = 1.0) -> tuple[np.ndarray, Any]:
             T = -(np.ones(len(E), E.dtype) @ E)
             S = -(E @ weights) if learn_metric else None
-            return to_parameters(X, U, metric, _number(self), E, S, T, xx_, learn_metric, 2.0, factor, squares)
+            return to_parameters(X, U, metric, number(self), E, S, T, xx_, learn_metric, 2.0, factor, squares)
 
         def pullback(G: np.ndarray) -> tuple[np.ndarray, Any]:
             return pulled(np.multiply(G, self._fall(state, K), out=G), np.ones(G.shape[1], G.dtype))
@@ -281,7 +292,7 @@ class DistanceKernel(InvariantKernel):
 
     def resolved(self, X: Array, weight: np.ndarray) -> Kernel:
         if not isinstance(self.gamma, str):
-            _number(self)
+            number(self)
             return self
         if self.gamma not in ("mean", "median"):
             raise ValueError(f"gamma must be a positive number, 'mean' or 'median'; got {self.gamma!r}.")
@@ -293,6 +304,7 @@ class WrappedKernel(Kernel):
 
     #: All others are those of the other kernel, whatever formula wraps it.
     claims = {
+        "formula": (FORMULAS, None),
         "affine_parts": (("vjp",), Kernel.affine_parts),
         "largest_diagonal": (("vjp",), no_largest_diagonal),
         "forms": (("vjp",), no_forms),
@@ -342,6 +354,8 @@ class Rescaled(WrappedKernel):
         What the metric is multiplied by: one number, or a relevance for each column.
     """
 
+    formula = "rescaled"
+
     def __init__(self, kernel: Kernel, factor: Any = 1.0) -> None:
         self.kernel = kernel
         self.factor = factor
@@ -383,17 +397,3 @@ class Rescaled(WrappedKernel):
     def forms(self) -> Forms | None:
         forms = self.kernel.forms()
         return None if forms is None else tuple(form.rescaled(self.factor) for form in forms)
-
-
-def _number(kernel: Any) -> float:
-    gamma = kernel.gamma
-    if type(gamma) is float and 0 < gamma < np.inf:  # as nearly always, and asked for in every pass
-        return gamma
-    if isinstance(gamma, str):
-        raise ValueError(
-            f"gamma={gamma!r} of {type(kernel).__name__} is chosen from data when a model is fitted; "
-            "give a number to evaluate the kernel by itself."
-        )
-    if not isinstance(gamma, Real) or not 0 < float(gamma) < np.inf:
-        raise ValueError(f"gamma must be a positive number; got {gamma!r}.")
-    return float(gamma)

@@ -8,8 +8,8 @@ import numpy as np
 from scipy import sparse
 
 from spkm._parts import POSITIVE
-from spkm.kernels._bandwidth import gamma_from_rows
-from spkm.kernels._base import Array, DistanceKernel, Kernel, Pullback, _number
+from spkm.kernels._bandwidth import gamma_from_rows, number
+from spkm.kernels._base import Array, DistanceKernel, Kernel, Pullback
 from spkm.kernels._forms import Forms, gamma_mixture, inverse_gamma_mixture, one_product
 
 # A class that writes one of the formulas anew gets the general way to evaluate it.
@@ -34,6 +34,7 @@ class RBF(DistanceKernel):
     """
 
     claims = {**DistanceKernel.claims, **IN_PLACE}
+    formula = "rbf"
 
     def __init__(self, gamma: Any = "mean") -> None:
         self.gamma = gamma
@@ -51,7 +52,7 @@ class RBF(DistanceKernel):
         return value
 
     def forms(self) -> Forms:
-        return one_product(squared=_number(self))
+        return one_product(squared=number(self))
 
 
 class Matern(DistanceKernel):
@@ -69,6 +70,7 @@ class Matern(DistanceKernel):
     """
 
     claims = {**DistanceKernel.claims, **IN_PLACE}
+    formula = "matern"
     choices = {"nu": (1.5, 2.5)}
 
     def __init__(self, nu: float = 2.5, gamma: Any = "mean") -> None:
@@ -115,7 +117,7 @@ class Matern(DistanceKernel):
         return polynomial
 
     def forms(self) -> Forms:
-        return inverse_gamma_mixture(self.nu, _number(self))
+        return inverse_gamma_mixture(self.nu, number(self))
 
 
 class RationalQuadratic(DistanceKernel):
@@ -129,6 +131,7 @@ class RationalQuadratic(DistanceKernel):
         As in :class:`RBF`.
     """
 
+    formula = "rational_quadratic"
     numbers = {"alpha": POSITIVE}
 
     def __init__(self, alpha: float = 1.0, gamma: Any = "mean") -> None:
@@ -142,7 +145,7 @@ class RationalQuadratic(DistanceKernel):
         return -value / (1 + s / self.alpha)
 
     def forms(self) -> Forms:
-        return gamma_mixture(self.alpha, _number(self))
+        return gamma_mixture(self.alpha, number(self))
 
 
 class Laplacian(Kernel):
@@ -157,6 +160,7 @@ class Laplacian(Kernel):
         A name sets it to t^-1 for a typical sum of absolute differences t (d times that of one column, to a constant).
     """
 
+    formula = "laplacian"
     stationary = True
 
     def __init__(self, gamma: Any = "mean") -> None:
@@ -167,7 +171,7 @@ class Laplacian(Kernel):
     ) -> tuple[np.ndarray, Pullback]:
         X = X.toarray() if sparse.issparse(X) else np.asarray(X)
         U = np.asarray(U, dtype=X.dtype)
-        w = np.broadcast_to(np.asarray(metric * _number(self), dtype=X.dtype), X.shape[1:])
+        w = np.broadcast_to(np.asarray(metric * number(self), dtype=X.dtype), X.shape[1:])
         K = np.empty((len(U), len(X)), dtype=X.dtype).T
         for r, u in enumerate(U):
             K[:, r] = np.abs(X - u) @ w
@@ -185,7 +189,7 @@ class Laplacian(Kernel):
             dU *= w
             if not learn_metric:
                 return dU, None
-            d_metric *= _number(self)
+            d_metric *= number(self)
             return dU, d_metric if np.ndim(metric) else d_metric.sum()
 
         return K, pullback
@@ -200,9 +204,9 @@ class Laplacian(Kernel):
         return self.with_gamma(1.0 / (np.sqrt(2.0 * X.shape[1] / np.pi) * euclidean))
 
     def forms(self) -> Forms:
-        return one_product(absolute=_number(self))
+        return one_product(absolute=number(self))
 
     def with_bandwidth(self, factor: Any) -> Kernel:
         if np.ndim(factor):
             return super().with_bandwidth(factor)
-        return self.with_gamma(_number(self) * factor)
+        return self.with_gamma(number(self) * factor)

@@ -7,24 +7,12 @@ from typing import Any
 import numpy as np
 
 from spkm._parts import COUNT, POSITIVE, Number
-from spkm.kernels._base import Array, DotKernel, InvariantKernel, Kernel, _number, no_largest_diagonal
+from spkm.kernels._bandwidth import PerColumn, number
+from spkm.kernels._base import DotKernel, InvariantKernel, Kernel, no_largest_diagonal
 from spkm.kernels._forms import DotForm, Forms
 
 
-class _PerColumn:
-    """gamma="auto": one over the number of columns, so that a product of standardised rows is of order one."""
-
-    gamma: Any
-
-    def resolved(self, X: Array, weight: np.ndarray) -> Kernel:
-        if not isinstance(self.gamma, str):
-            return self  # type: ignore[return-value]
-        if self.gamma != "auto":
-            raise ValueError(f"gamma must be a positive number or 'auto'; got {self.gamma!r}.")
-        return self.with_gamma(1.0 / max(X.shape[1], 1))  # type: ignore[attr-defined]
-
-
-class Linear(_PerColumn, DotKernel):
+class Linear(DotKernel):
     """Linear kernel, k(x, u) = gamma x.u: the model is a linear one, of rank at most R over the outputs.
 
     Parameters
@@ -33,6 +21,7 @@ class Linear(_PerColumn, DotKernel):
         Factor on the product; "auto" is one over the number of columns.
     """
 
+    formula = "linear"
     is_linear = True
 
     def __init__(self, gamma: Any = "auto") -> None:
@@ -45,10 +34,10 @@ class Linear(_PerColumn, DotKernel):
         return 1.0
 
     def forms(self) -> Forms:
-        return (DotForm(np.array([0.0, 1.0]), _number(self)),)
+        return (DotForm(np.array([0.0, 1.0]), number(self)),)
 
 
-class Polynomial(_PerColumn, DotKernel):
+class Polynomial(DotKernel):
     """Polynomial kernel, k(x, u) = (gamma x.u + coef0)^degree.
 
     Parameters
@@ -61,6 +50,7 @@ class Polynomial(_PerColumn, DotKernel):
         As in :class:`Linear`.
     """
 
+    formula = "polynomial"
     numbers = {"degree": COUNT, "coef0": Number()}
 
     def __init__(self, degree: int = 3, coef0: float = 1.0, gamma: Any = "auto") -> None:
@@ -78,10 +68,10 @@ class Polynomial(_PerColumn, DotKernel):
         coefficients = np.array([1.0])
         for _ in range(self.degree):
             coefficients = np.convolve(coefficients, [self.coef0, 1.0])
-        return (DotForm(coefficients, _number(self)),)
+        return (DotForm(coefficients, number(self)),)
 
 
-class NormalizedPolynomial(_PerColumn, InvariantKernel):
+class NormalizedPolynomial(PerColumn, InvariantKernel):
     """Polynomial kernel on the unit sphere of its feature space, (x.u + q)^p / sqrt((x.x + q)^p (u.u + q)^p).
 
     Parameters
@@ -94,6 +84,7 @@ class NormalizedPolynomial(_PerColumn, InvariantKernel):
         Factor on all three products, as in :class:`Linear`.
     """
 
+    formula = "normalized_polynomial"
     claims = {**Kernel.claims, "largest_diagonal": (("vjp", "value"), no_largest_diagonal)}
     numbers = {"degree": COUNT, "coef0": POSITIVE}  # with 0 a sample of zeros has no direction
 
@@ -127,6 +118,7 @@ class Tanimoto(InvariantKernel):
     array([[0.3333]])
     """
 
+    formula = "tanimoto"
     claims = {**Kernel.claims, "largest_diagonal": (("vjp", "value", "_union"), no_largest_diagonal)}
     nonnegative = True
 

@@ -10,9 +10,10 @@ from scipy import sparse
 Array = Any  # dense or CSR
 
 
-def squared_norms(X: Array, metric: Any = 1.0) -> np.ndarray:
-    """Return sum_j w_j x_ij^2 for every row i, as (n,)."""
-    squares = X.multiply(X) if sparse.issparse(X) else X * X
+def squared_norms(X: Array, metric: Any = 1.0, squares: np.ndarray | None = None) -> np.ndarray:
+    """Return sum_j w_j x_ij^2 for every row i, as (n,); ``squares`` are those of X, where the caller has them."""
+    if squares is None:
+        squares = X.multiply(X) if sparse.issparse(X) else X * X
     if np.ndim(metric):
         return np.asarray(squares @ metric)
     # A product with ones runs at the speed of BLAS; numpy's row sums do not when rows are short.

@@ -128,11 +128,45 @@ def eliminate_together(
         if wanted < most < count:  # a budget is to be spent
             wanted = most
         use = np.mean([uses(m, s, inside) for m, s in zip(current, sources, strict=True)], axis=0)
-        if unseen is not None and not current[0].problem.ranks_features:
+        seen = [] if current[0].problem.ranks_features else list(zip(current, sources, strict=True))
+        if unseen is not None and seen:
             use = use + np.mean([losses_without(model, unseen, inside) for model in current], axis=0)
-        kept = inside.columns(np.argsort(-use, kind="stable")[:wanted])
+            seen += [(model, unseen) for model in current]
+        order = np.argsort(-use, kind="stable")
+        if seen and inside.size.max() > 1 and inside.size.sum() > most:
+            gain = use - sum(map(_loss, seen)) / len(current)
+            worth = within_budget(gain, inside.size, most)
+            order = np.lexsort((-gain / inside.size, ~worth))
+            wanted = max(wanted, int(worth.sum()))
+        kept = inside.columns(order[:wanted])
         for sequence, source, rng in zip(sequences, sources, rngs, strict=True):
             sequence.append(shrunk(sequence[-1], source, kept, rng))
+
+
+def within_budget(gain: np.ndarray, size: np.ndarray, most: int) -> np.ndarray:
+    """Return which units bring most together, as a boolean array, if their columns are to be at most ``most``.
+
+    A group of many columns may bring more than any other unit and still less than the units its columns would pay for:
+    it is a knapsack, solved by dynamic programming, in which gains add up.
+    """
+    best = np.zeros(most + 1)  # by the number of columns that may be spent
+    taken = np.zeros((len(size), most + 1), dtype=bool)
+    for unit in np.flatnonzero((size <= most) & (gain > 0)):
+        richer = best[: most + 1 - size[unit]] + gain[unit]
+        taken[unit, size[unit] :] = richer > best[size[unit] :]
+        best[size[unit] :] = np.maximum(best[size[unit] :], richer)
+    worth, room = np.zeros(len(size), dtype=bool), most
+    for k in reversed(range(len(size))):
+        if taken[k, room]:
+            worth[k] = True
+            room -= int(size[k])
+    return worth
+
+
+def _loss(model_and_source: tuple[Submodel, ArraySource]) -> float:
+    current, source = model_and_source
+    loss, part = current.problem.loss, source.columns(current.columns)
+    return loss.value(Objective(current.model, loss, part).totals(current.theta))
 
 
 def uses(current: Submodel, source: ArraySource, units: FeatureGroups) -> np.ndarray:

@@ -58,7 +58,7 @@ class VarPro(Solver):
 
     Parameters
     ----------
-    max_iter : int, default=500
+    max_iter : int, default=1000
         Most iterations.
     tol : float, default=3e-4
         As for :class:`LBFGS`.
@@ -83,7 +83,7 @@ class VarPro(Solver):
 
     def __init__(
         self,
-        max_iter: int = 500,
+        max_iter: int = 1000,
         tol: float = 3e-4,
         basis_rows: int | None = None,
         polish: int = 10,

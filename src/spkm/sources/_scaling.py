@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ CHUNK = 2**17  # entries of X looked at together while statistics are taken: 1 M
 FULL = 0.5  # share of entries not zero from which a sparse feature is centred: it costs at most twice the memory
 
 
+@dataclass(frozen=True, eq=False)
 class Scaling:
     """A feature-wise affine map with a clip: (x - center) / scale, at most ``clip`` away from ``middle``.
 
@@ -26,19 +28,21 @@ class Scaling:
         Where the mean of the feature comes out: 0, but for features of sparse samples that are not centred.
     """
 
-    def __init__(
-        self,
-        center: np.ndarray,
-        scale: np.ndarray,
-        clip: np.ndarray | None = None,
-        middle: np.ndarray | None = None,
-    ) -> None:
-        self.center = center
-        self.scale = scale
-        self.clip = np.full(len(scale), CLIP) if clip is None else clip
-        self.middle = np.zeros(len(scale)) if middle is None else middle
+    center: np.ndarray
+    scale: np.ndarray
+    clip: np.ndarray = None  # type: ignore[assignment]
+    middle: np.ndarray = None  # type: ignore[assignment]
+
+    def __post_init__(self) -> None:
+        d = len(self.scale)
+        object.__setattr__(self, "clip", np.full(d, CLIP) if self.clip is None else self.clip)
+        object.__setattr__(self, "middle", np.zeros(d) if self.middle is None else self.middle)
         for part in self._parts:
             part.setflags(write=False)
+
+    def __reduce__(self) -> Any:
+        # Made anew from its parts: pickle would give arrays back that can be written to.
+        return Scaling, self._parts
 
     @property
     def _parts(self) -> tuple[np.ndarray, ...]:

@@ -31,6 +31,9 @@ def fixed_model(estimator: Any) -> FittedModel:
         reasons.append(
             "features were scaled by statistics of the samples: use scale=False, and scale by numbers known beforehand"
         )
+    if any(term.is_linear_part for term in model.terms):
+        reasons.append("a linear part has no bound of its own here: use linear_part=False, or weight_penalty='rkhs'")
+        model = model.without_linear_part()
     fitted = [view for _, view in model.model.views]
     asked = _asked_kernels(model)
     if len(asked) != len(fitted):

@@ -1,0 +1,146 @@
+"""From samples to a fitted pipeline, and the models that it is measured against."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.dummy import DummyClassifier, DummyRegressor
+from sklearn.linear_model import LogisticRegression, RidgeCV
+from sklearn.metrics import log_loss
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from spkm.cli._output import fit_progress, notes, say
+from spkm.cli._quality import Quality, quality_of_classes, quality_of_numbers
+from spkm.cli._reading import data_error
+from spkm.cli._samples import Samples, split
+from spkm.estimators import SPKMClassifier, SPKMRegressor, TableEncoder
+
+OURS = "spkm"  # the name of the model in tables
+INNER_SHARE, PERMUTATIONS = 0.25, 3  # of the samples to learn from that order columns; how often each is permuted
+
+
+def new_model(task: str, seed: int, n_basis: int | None = None) -> Any:
+    """Return the estimator that the command fits: the default one, unless it is told how many vectors to take."""
+    size: dict[str, Any] = {} if n_basis is None else {"n_basis": n_basis}
+    kind = SPKMClassifier if task == "classes" else SPKMRegressor
+    return kind(**size, random_state=seed, verbose=1)
+
+
+def fit_pipeline(
+    samples: Samples, categorical: list[str], n_features: int | None, n_basis: int | None, seed: int
+) -> tuple[Pipeline, dict[str, Any]]:
+    """Return the fitted pipeline of an encoder and a model, and what is to be told of the way there."""
+    model = new_model(samples.task, seed, n_basis)
+    encoder, Z = _encoded(samples.X, categorical)
+    told: dict[str, Any] = {"columns_dropped": _dropped(encoder), "encoder_notes": list(encoder.notes_)}
+    if n_features is not None and n_features < len(encoder.column_groups()):
+        chosen = select_columns(samples, encoder, Z, model, n_features)
+        told["columns_selected"] = chosen
+        encoder, Z = _encoded(samples.X[chosen], [name for name in categorical if name in chosen])
+        told["encoder_notes"] = list(encoder.notes_)
+    with fit_progress("fit"):
+        model.fit(Z, samples.y)
+    told["interrupted"] = bool(model.model_.interrupted)
+    model.set_params(verbose=0)
+    return Pipeline([("encoder", encoder), ("model", model)]), told
+
+
+def _encoded(X: Any, categorical: list[str]) -> tuple[TableEncoder, Any]:
+    try:
+        encoder = TableEncoder(categorical=categorical or None).fit(X)
+        if not encoder.is_sparse_:
+            encoder.set_output(transform="pandas")  # the model then knows the names of its features
+        return encoder, encoder.transform(X)
+    except (TypeError, ValueError) as error:
+        raise data_error(f"{error} Columns are left out by --drop.") from error
+
+
+def _dropped(encoder: TableEncoder) -> list[str]:
+    kept = encoder.column_groups()
+    return [name for name in encoder.columns_ if name not in kept]
+
+
+def select_columns(samples: Samples, encoder: TableEncoder, Z: Any, model: Any, n_features: int) -> list[str]:
+    """Return at most ``n_features`` columns of the table, first by a strict selection, then by held-out samples.
+
+    The budget of a strict selection is in encoded columns: it is what the n widest columns of the table have. Where
+    more than n are left, half of those too many leave at a time, by how much worse a model does on held-out samples
+    when the column is permuted there.
+    """
+    groups = encoder.column_groups()
+    widths = sorted((len(places) for places in groups.values()), reverse=True)
+    selection = clone(model).set_params(
+        selection="strict", feature_groups=encoder.groups_, max_features=sum(widths[:n_features])
+    )
+    with fit_progress("selection"):
+        selection.fit(Z, samples.y)
+        kept = set(encoder.groups_[selection.selected_features_])
+        chosen = [name for name, places in groups.items() if encoder.groups_[places[0]] in kept]
+        inner, outer = split(samples, INNER_SHARE, seed=0)
+        values = Z.to_numpy() if hasattr(Z, "to_numpy") else Z
+        while len(chosen) > n_features:
+            leaving = (len(chosen) - n_features + 1) // 2
+            worse = _losses_without(model, values, samples, inner, outer, {name: groups[name] for name in chosen})
+            order = sorted(chosen, key=lambda name: worse[name])
+            chosen = [name for name in chosen if name not in order[:leaving]]
+    say(f"selected {len(chosen)} of {len(groups)} columns: {', '.join(chosen)}.")
+    return chosen
+
+
+def _losses_without(
+    model: Any, Z: Any, samples: Samples, inner: np.ndarray, outer: np.ndarray, groups: dict[str, np.ndarray]
+) -> dict[str, float]:
+    """Return the held-out loss of a model of some columns when each of them is permuted among held-out samples."""
+    places = np.sort(np.concatenate(list(groups.values())))
+    fitted = clone(model).fit(Z[inner][:, places], samples.y[inner])
+    held_out, rng = Z[outer][:, places], np.random.default_rng(0)
+    orders = [rng.permutation(len(outer)) for _ in range(PERMUTATIONS)]
+    losses = {}
+    for name, columns in groups.items():
+        where, total = np.searchsorted(places, columns), 0.0
+        for order in orders:
+            mixed = held_out.tolil(copy=True) if sparse.issparse(held_out) else held_out.copy()
+            mixed[:, where] = held_out[order][:, where]
+            total += _loss(fitted, mixed.tocsr() if sparse.issparse(mixed) else mixed, samples.y[outer])
+        losses[name] = total / PERMUTATIONS
+    return losses
+
+
+def _loss(model: Any, Z: Any, y: np.ndarray) -> float:
+    if hasattr(model, "classes_"):
+        return float(log_loss(y, model.predict_proba(Z), labels=model.classes_))
+    return float(np.mean((model.predict(Z) - y) ** 2))
+
+
+def compared(pipeline: Pipeline, train: Samples, test: Samples, seed: int) -> Quality:
+    """Return the quality of the model, of a linear one and of a constant on held-out samples."""
+    encoder, model = pipeline.steps[0][1], pipeline.steps[-1][1]
+    Z, Z_test = (encoder.transform(part.X[encoder.columns_]) for part in (train, test))
+    models = {OURS: model, **baselines(train.task, Z, train.y)}
+    return measured(models, Z_test, test, seed)
+
+
+def measured(models: dict[str, Any], Z: Any, samples: Samples, seed: int) -> Quality:
+    """Return the quality of fitted estimators that see the same matrix."""
+    if samples.task == "classes":
+        first = next(iter(models.values()))
+        p = {name: model.predict_proba(Z) for name, model in models.items()}
+        return quality_of_classes(samples.y, first.classes_, p, samples.groups, seed)
+    p = {name: model.predict(Z) for name, model in models.items()}
+    return quality_of_numbers(samples.y, p, samples.groups, seed)
+
+
+def baselines(task: str, Z: Any, y: np.ndarray) -> dict[str, Any]:
+    """Return a fitted linear model, and one that says the same of every sample."""
+    scaler = StandardScaler(with_mean=not sparse.issparse(Z))
+    if task == "classes":
+        linear: Any = make_pipeline(scaler, LogisticRegression(max_iter=500))
+        constant: Any = DummyClassifier(strategy="prior")
+    else:
+        linear, constant = make_pipeline(scaler, RidgeCV(np.logspace(-3, 4, 15))), DummyRegressor()
+    with notes():
+        return {"linear": linear.fit(Z, y), "constant": constant.fit(Z, y)}

@@ -1,0 +1,129 @@
+"""Model files: the one place of the command that knows how models are written and read."""
+
+from __future__ import annotations
+
+import json
+import os
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from spkm.cli._command import MODEL_FILE, CommandError
+from spkm.cli._output import notes, replacing
+
+ENCODER = "table_encoder"  # where a model file keeps the encoder
+
+
+def persistence() -> Any:
+    """Return the module that writes and reads model files, or end with the reason why there is none."""
+    try:
+        return import_module("spkm.persistence")
+    except ModuleNotFoundError as error:
+        if error.name != "spkm.persistence":
+            raise
+        raise CommandError(
+            "this version of spkm has no model files (spkm.persistence). Leave out -o, or install a later version.",
+            exit_code=1,
+        ) from None
+
+
+def write_model(pipeline: Any, path: str) -> None:
+    """Write a fitted pipeline of a TableEncoder and an estimator to a file.
+
+    The file is that of the estimator; the encoder stands beside it, as JSON among what a file tells of its model.
+    """
+    save = persistence().save
+    text = json.dumps(encoder_of(pipeline).to_plain())
+    with replacing(path) as temporary, notes():
+        save(estimator_of(pipeline), temporary, metrics={ENCODER: text})
+
+
+def read_model(path: str) -> Any:
+    """Return the fitted estimator or pipeline of a file; a file that is none ends the command with exit code 4."""
+    module = persistence()
+    if not Path(path).is_file():
+        raise CommandError(f"there is no model file {path!r}.", exit_code=MODEL_FILE)
+    try:
+        model = module.load(path)
+        text = (module.describe(path).get("metrics") or {}).get(ENCODER)
+        if text is not None:
+            model = _pipeline(json.loads(text), model)
+    except (MemoryError, KeyboardInterrupt):
+        raise
+    except Exception as error:  # whatever a damaged file leads to
+        raise CommandError(f"{path} is no model file that can be read: {error}", exit_code=MODEL_FILE) from error
+    if not hasattr(estimator_of(model), "model_"):
+        raise CommandError(f"{path} holds no fitted model of one table.", exit_code=MODEL_FILE)
+    return model
+
+
+def _pipeline(plain: dict[str, Any], estimator: Any) -> Any:
+    from sklearn.pipeline import Pipeline
+
+    from spkm.estimators import TableEncoder
+
+    encoder = TableEncoder.from_plain(plain)
+    if not encoder.is_sparse_:
+        encoder.set_output(transform="pandas")
+    return Pipeline([("encoder", encoder), ("model", estimator)])
+
+
+def estimator_of(model: Any) -> Any:
+    """Return the estimator at the end of a pipeline, or the model itself."""
+    return model.steps[-1][1] if hasattr(model, "steps") else model
+
+
+def encoder_of(model: Any) -> Any:
+    """Return the TableEncoder of a pipeline, or None."""
+    return next((step for _, step in getattr(model, "steps", []) if hasattr(step, "column_groups")), None)
+
+
+def encoded(model: Any, frame: Any) -> Any:
+    """Return the samples as the estimator at the end sees them."""
+    return model[:-1].transform(frame) if hasattr(model, "steps") and len(model.steps) > 1 else frame
+
+
+def is_classes(model: Any) -> bool:
+    """Whether a model predicts classes."""
+    return hasattr(estimator_of(model), "classes_")
+
+
+def kernel_name(kernel: Any) -> str:
+    """Return what a kernel is called, without the numbers that were learned."""
+    if isinstance(kernel, dict):
+        return ", ".join(f"{name}: {kernel_name(one)}" for name, one in kernel.items())
+    inner = getattr(kernel, "kernel", None)
+    return type(kernel).__name__ if inner is None else f"{type(kernel).__name__}({kernel_name(inner)})"
+
+
+def facts(model: Any, path: str | None = None) -> dict[str, Any]:
+    """Return what can be said about a model without data."""
+    from spkm.explain._table import basis_labels
+
+    estimator, encoder = estimator_of(model), encoder_of(model)
+    fitted = estimator.model_
+    labels = basis_labels(fitted)
+    read = [int(j) for j in estimator.selected_features_]
+    names = getattr(estimator, "feature_names_in_", None) if encoder is None else encoder.get_feature_names_out()
+    columns = None if encoder is None else list(dict.fromkeys(encoder.feature_origin_[j].column for j in read))
+    return {
+        "file": path,
+        "bytes": os.path.getsize(path) if path else None,
+        "estimator": type(estimator).__name__,
+        "task": "classes" if is_classes(model) else "numbers",
+        "classes": list(estimator.classes_) if is_classes(model) else None,
+        "kernel": kernel_name(getattr(estimator, "kernel_", None)),
+        "n_basis": sum(label.startswith("u") for label in labels),
+        "linear_part": not all(label.startswith("u") for label in labels),
+        "n_outputs": fitted.n_outputs,
+        "n_features": fitted.n_features,
+        "features_read": [str(names[j]) if names is not None else f"x{j}" for j in read],
+        "columns_read": columns,
+        "weights": {label: weight for label, weight in zip(labels, fitted.weights, strict=True)},
+        "intercept": fitted.intercept,
+    }
+
+
+def vectors_of(found: dict[str, Any]) -> str:
+    """Return, from the facts, what a model is made of."""
+    return f"{found['n_basis']} basis vectors" + (" beside a linear part" if found["linear_part"] else "")

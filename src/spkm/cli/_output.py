@@ -1,0 +1,190 @@
+"""What the command says and writes: results on stdout, messages on stderr, files whole or not at all."""
+
+from __future__ import annotations
+
+import json
+import logging
+import math
+import os
+import sys
+import tempfile
+import time
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from spkm.cli._command import CommandError
+
+STDIO = "-"  # stands for stdin or stdout
+
+
+def say(message: str) -> None:
+    """Tell the user something that is no result."""
+    Progress.clear()
+    print(message, file=sys.stderr, flush=True)
+
+
+def bold(text: str) -> str:
+    """Return text that stands out on a terminal, unless NO_COLOR asks for none of that."""
+    if not sys.stdout.isatty() or os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
+        return text
+    return f"\x1b[1m{text}\x1b[0m"
+
+
+def table(rows: Sequence[Sequence[str]], right: bool = True) -> str:
+    """Return rows of cells as aligned lines, the first being the head.
+
+    Examples
+    --------
+    >>> print(table([["model", "R2"], ["linear", "0.5"]]))
+    model    R2
+    linear  0.5
+    """
+    widths = [max(len(row[j]) for row in rows) for j in range(len(rows[0]))]
+    lines = []
+    for i, row in enumerate(rows):
+        cells = [
+            cell.rjust(width) if right and j else cell.ljust(width)
+            for j, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ]
+        line = "  ".join(cells).rstrip()
+        lines.append(bold(line) if i == 0 else line)
+    return "\n".join(lines)
+
+
+class Progress:
+    """A line on stderr that is written over, on terminals alone; elsewhere a line now and then.
+
+    Parameters
+    ----------
+    what : str
+        What goes on.
+    """
+
+    SECONDS = {True: 0.1, False: 15.0}  # between two lines: on a terminal, and elsewhere
+    _shown = False
+
+    def __init__(self, what: str) -> None:
+        self.what = what
+        self.started = self.last = time.monotonic()
+
+    def tell(self, text: str) -> None:
+        """Show how far it is."""
+        now, terminal = time.monotonic(), sys.stderr.isatty()
+        if now - self.last < self.SECONDS[terminal]:
+            return
+        self.last = now
+        line = f"{self.what}: {text} ({now - self.started:.0f} s)"
+        if terminal:
+            Progress._shown = True
+            print(f"\r\x1b[K{line[:100]}", end="", file=sys.stderr, flush=True)
+        else:
+            print(line, file=sys.stderr, flush=True)
+
+    @classmethod
+    def clear(cls) -> None:
+        """Take the line away."""
+        if cls._shown:
+            print("\r\x1b[K", end="", file=sys.stderr, flush=True)
+            cls._shown = False
+
+
+class _ToProgress(logging.Handler):
+    """Hands the messages of a fit to a line of progress."""
+
+    def __init__(self, progress: Progress) -> None:
+        super().__init__()
+        self.progress = progress
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.progress.tell(record.getMessage().partition(" ")[2])
+
+
+@contextmanager
+def fit_progress(what: str) -> Iterator[None]:
+    """Show how far a fit with ``verbose=1`` is, and its warnings as messages."""
+    logger = logging.getLogger("spkm")
+    handler, level, above = _ToProgress(Progress(what)), logger.level, logger.propagate
+    logger.addHandler(handler)
+    logger.setLevel(logging.INFO)
+    logger.propagate = False
+    try:
+        with notes():
+            yield
+    finally:
+        logger.removeHandler(handler)
+        logger.setLevel(level)
+        logger.propagate = above
+        Progress.clear()
+
+
+@contextmanager
+def notes() -> Iterator[None]:
+    """Turn warnings into messages without the lines of code that they come from."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("default")
+        try:
+            yield
+        finally:
+            for text in dict.fromkeys(str(warning.message) for warning in caught):
+                say(f"note: {text}")
+
+
+def check_can_write(option: str, path: str | None) -> None:
+    """Raise CommandError where a file could not be written: before the work, not after it."""
+    if path is None or path == STDIO:
+        return
+    where = Path(path)
+    if where.is_dir() or not where.parent.is_dir() or not os.access(where.parent, os.W_OK):
+        raise CommandError(f"{option} must be a file in a folder that exists and can be written; got {path!r}.")
+
+
+@contextmanager
+def replacing(path: str) -> Iterator[Path]:
+    """Yield a temporary file beside ``path``, which takes its place at the end; after an error there is none."""
+    target = Path(path)
+    handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.stem}-", suffix=target.suffix)
+    os.close(handle)
+    temporary = Path(name)
+    try:
+        yield temporary
+        umask = os.umask(0)
+        os.umask(umask)
+        temporary.chmod(0o666 & ~umask)  # mkstemp's files are for their owner alone
+        os.replace(temporary, target)
+    except OSError as error:
+        raise CommandError(f"cannot write {path}: {error.strerror or error}.", exit_code=1) from error
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def write_json(path: str, result: Any) -> None:
+    """Write a result as JSON to a file, or to stdout."""
+    text = json.dumps(plain(result), indent=2, ensure_ascii=False) + "\n"
+    if path == STDIO:
+        sys.stdout.write(text)
+        return
+    with replacing(path) as temporary:
+        temporary.write_text(text, encoding="utf-8")
+
+
+def plain(value: Any) -> Any:
+    """Return a result as JSON knows it: NumPy's numbers and arrays as Python's, what is not finite as null.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> plain({"a": np.float64("nan"), "b": np.arange(2), 3: (1.5,)})
+    {'a': None, 'b': [0, 1], '3': [1.5]}
+    """
+    if isinstance(value, dict):
+        return {str(key): plain(entry) for key, entry in value.items()}
+    if hasattr(value, "tolist"):
+        value = value.tolist()
+    if isinstance(value, list | tuple):
+        return [plain(entry) for entry in value]
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    return value if value is None or isinstance(value, str | int | bool) else str(value)

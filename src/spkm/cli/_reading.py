@@ -1,0 +1,240 @@
+"""Files of samples: CSV, Parquet, Arrow and NPZ, whole or in chunks, as frames of pandas."""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import gzip
+import io
+import sys
+import warnings
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from importlib import import_module
+from pathlib import Path
+from typing import IO, Any
+
+from spkm.cli._command import DATA, CommandError
+from spkm.cli._output import STDIO
+
+FORMATS = {
+    ".csv": "csv",
+    ".tsv": "csv",
+    ".txt": "csv",
+    ".parquet": "parquet",
+    ".pq": "parquet",
+    ".arrow": "arrow",
+    ".ipc": "arrow",
+    ".feather": "arrow",
+    ".npz": "npz",
+}
+CHUNK = 50_000  # samples held at once where a file is read in chunks
+MISSING = ["?"]  # marks of missing cells beside those that pandas knows
+
+
+def add_data_options(parser: argparse.ArgumentParser) -> None:
+    """Add the option that every verb with a file of samples has."""
+    parser.add_argument(
+        "--format",
+        choices=("csv", "parquet", "arrow", "npz"),
+        help="of the file of samples; by its name, unless given (stdin: csv)",
+    )
+
+
+def needed(name: str) -> Any:
+    """Return an optional package, or end with the way to get it."""
+    try:
+        return import_module(name)
+    except ModuleNotFoundError:
+        package = name.split(".")[0]
+        raise CommandError(
+            f"files of samples need {package}, which is not installed: pip install 'spkm[cli]'.", exit_code=1
+        ) from None
+
+
+def data_error(message: str) -> CommandError:
+    """Return the error for samples that cannot be used."""
+    return CommandError(message, exit_code=DATA)
+
+
+def read_frame(path: str, kind: str | None = None, as_text: tuple[str, ...] = ()) -> Any:
+    """Return all samples of a file as a frame; ``as_text`` as in :func:`read_chunks`."""
+    pd = needed("pandas")
+    chunks = list(read_chunks(path, kind, size=None, as_text=as_text))
+    if sum(map(len, chunks)) == 0:
+        raise data_error(f"{_called(path)} holds no samples.")
+    return chunks[0] if len(chunks) == 1 else pd.concat(chunks, ignore_index=True)
+
+
+def read_chunks(
+    path: str,
+    kind: str | None = None,
+    size: int | None = CHUNK,
+    columns: list[str] | None = None,
+    as_text: tuple[str, ...] = (),
+) -> Iterator[Any]:
+    """Yield the samples of a file as frames.
+
+    Parameters
+    ----------
+    path : str
+        The file; "-" is stdin.
+    kind : str, default=None
+        "csv", "parquet", "arrow" or "npz"; None is what the name says.
+    size : int, default=50000
+        Samples of a chunk; None is all of them.
+    columns : list of str, default=None
+        The columns that are wanted, in this order; None are all. Others are not read.
+    as_text : tuple of str
+        Columns of a CSV file that are text even where they look like numbers.
+    """
+    kind = kind or _kind_of(path)
+    if path != STDIO and not Path(path).is_file():
+        raise data_error(f"there is no file {path!r}.")
+    readers = {"csv": _csv, "parquet": _parquet, "arrow": _arrow, "npz": _npz}
+    chunks = readers[kind](path, size, columns, as_text)
+    while True:
+        with _clear_errors(path, kind):  # around the reading alone, not around what is done with a chunk
+            chunk = next(chunks, None)
+        if chunk is None:
+            return
+        yield chunk
+
+
+def _kind_of(path: str) -> str:
+    name = path.lower().removesuffix(".gz")
+    if path == STDIO:
+        return "csv"
+    kind = FORMATS.get(Path(name).suffix)
+    if kind is None:
+        raise CommandError(
+            f"{path!r} has none of the names {', '.join(FORMATS)}, which say what is in it. Give --format csv, "
+            "parquet, arrow or npz."
+        )
+    return kind
+
+
+def _called(path: str) -> str:
+    return "stdin" if path == STDIO else path
+
+
+@contextmanager
+def _clear_errors(path: str, kind: str) -> Iterator[None]:
+    """Turn what readers raise on a damaged file into one message."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")  # readers warn where they lose something
+            yield
+    except (CommandError, MemoryError):
+        raise
+    except PermissionError as error:
+        raise data_error(f"cannot read {_called(path)}: {error.strerror}.") from error
+    except Exception as error:
+        reason = str(error).strip().split("\n")[0] or type(error).__name__
+        raise data_error(f"{_called(path)} cannot be read as {kind.upper()}: {reason}") from error
+
+
+def _wanted(names: list[str], columns: list[str] | None, path: str) -> list[str]:
+    """Return the columns to read, checked against those that are there."""
+    twice = [name for name, count in Counter(names).items() if count > 1]
+    if twice:
+        raise data_error(f"{_called(path)} has columns of the same name: {', '.join(map(repr, twice))}. Rename them.")
+    if columns is None:
+        return names
+    absent = [name for name in columns if name not in names]
+    if absent:
+        there = ", ".join(map(repr, names[:20])) + (" and others" if len(names) > 20 else "")
+        raise data_error(f"{_called(path)} has no column {', '.join(map(repr, absent))}; it has {there}.")
+    return columns
+
+
+def _csv(path: str, size: int | None, columns: list[str] | None, as_text: tuple[str, ...]) -> Iterator[Any]:
+    pd = needed("pandas")
+    with ExitStack() as stack:
+        stream = _text(path, stack)
+        # The header is read by itself: pandas would rename columns of the same name without a word.
+        line = stream.readline()
+        if not line.strip():
+            raise data_error(f"{_called(path)} is empty: its first line must name the columns.")
+        if "\x00" in line:
+            raise data_error(f"{_called(path)} is no text.")
+        separator = max(",;\t|", key=line.count)
+        names = [name.strip() for name in next(csv.reader([line], delimiter=separator))]
+        wanted = _wanted(names, columns, path)
+        options = {
+            "names": names,
+            "header": None,
+            "index_col": False,  # and no usecols: with these, cells that are too many would be lost without a word
+            "sep": separator,
+            "na_values": MISSING,
+            "skipinitialspace": True,
+            "dtype": {name: "str" for name in as_text if name in wanted},
+            "low_memory": False,
+        }
+        try:
+            if size is None:
+                yield pd.read_csv(stream, **options)[wanted]
+                return
+            for chunk in pd.read_csv(stream, chunksize=size, **options):
+                yield chunk[wanted]
+        except pd.errors.EmptyDataError:
+            raise data_error(f"{_called(path)} names columns and holds no samples.") from None
+
+
+def _text(path: str, stack: ExitStack) -> IO[str]:
+    if path == STDIO:
+        return io.TextIOWrapper(sys.stdin.buffer, encoding="utf-8-sig", newline="")
+    opened = gzip.open if path.lower().endswith(".gz") else open
+    return stack.enter_context(opened(path, "rt", encoding="utf-8-sig", newline=""))
+
+
+def _bytes(path: str) -> Any:
+    """Return a file that can be read in any order: stdin is held in memory."""
+    return io.BytesIO(sys.stdin.buffer.read()) if path == STDIO else path
+
+
+def _parquet(path: str, size: int | None, columns: list[str] | None, as_text: tuple[str, ...]) -> Iterator[Any]:
+    with needed("pyarrow.parquet").ParquetFile(_bytes(path)) as file:
+        wanted = _wanted(file.schema_arrow.names, columns, path)
+        if size is None:
+            yield file.read(columns=wanted).select(wanted).to_pandas(ignore_metadata=True)
+            return
+        for batch in file.iter_batches(batch_size=size, columns=wanted):
+            yield batch.select(wanted).to_pandas()
+
+
+def _arrow(path: str, size: int | None, columns: list[str] | None, as_text: tuple[str, ...]) -> Iterator[Any]:
+    pa = needed("pyarrow")
+    source = pa.BufferReader(sys.stdin.buffer.read()) if path == STDIO else pa.memory_map(path)
+    with source:
+        try:
+            reader = pa.ipc.open_file(source)
+            batches = (reader.get_batch(i) for i in range(reader.num_record_batches))
+        except pa.ArrowInvalid:  # the streaming form has no footer
+            source.seek(0)
+            reader = pa.ipc.open_stream(source)
+            batches = iter(reader)
+        wanted = _wanted(reader.schema.names, columns, path)
+        for batch in batches:
+            part = batch.select(wanted)
+            step = size or max(part.num_rows, 1)
+            for first in range(0, part.num_rows, step):
+                yield part.slice(first, step).to_pandas()
+
+
+def _npz(path: str, size: int | None, columns: list[str] | None, as_text: tuple[str, ...]) -> Iterator[Any]:
+    import numpy as np
+
+    pd = needed("pandas")
+    with np.load(_bytes(path), allow_pickle=False) as archive:
+        if "X" not in archive or archive["X"].ndim != 2:
+            raise data_error(f"{_called(path)} must hold a matrix X, and may hold a vector y; it has {archive.files}.")
+        X = archive["X"]
+        names = archive["names"].astype(str).tolist() if "names" in archive else [f"x{j}" for j in range(X.shape[1])]
+        frame = pd.DataFrame(X, columns=names)
+        if "y" in archive:
+            frame["y"] = archive["y"]
+    wanted = _wanted(list(frame.columns), columns, path)
+    for first in range(0, len(frame), size or max(len(frame), 1)):
+        yield frame[wanted].iloc[first : first + (size or len(frame))]

@@ -1,0 +1,107 @@
+"""``spkm compare``: two models side by side: their sizes, what they read and, on samples, how good they are."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from spkm.cli._command import CommandError, Subparsers
+from spkm.cli._output import STDIO, check_can_write, notes, table, write_json
+from spkm.cli._reading import add_data_options, data_error
+
+
+def add_parser(subparsers: Subparsers) -> None:
+    """Add the options."""
+    parser = subparsers.add_parser("compare", help="set two models side by side", description=__doc__)
+    parser.add_argument("a", help="a model file")
+    parser.add_argument("b", help="another")
+    parser.add_argument("--data", metavar="FILE", help="samples that neither has seen; - is stdin")
+    parser.add_argument("--target", metavar="COLUMN", help="the column with the true values")
+    parser.add_argument("--group", metavar="COLUMN", help="samples of one value are resampled together")
+    parser.add_argument("--seed", type=int, default=0, help="of the resamples behind the intervals")
+    parser.add_argument("--json", metavar="FILE", help="as JSON; - is stdout, instead of the tables")
+    add_data_options(parser)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Compare and return the exit code."""
+    from spkm.cli._models import facts, read_model
+
+    if (options.data is None) != (options.target is None):
+        raise CommandError("--data and --target go together: a file of samples and the column with the true values.")
+    check_can_write("--json", options.json)
+    models = {"a": read_model(options.a), "b": read_model(options.b)}
+    found = {name: facts(model, getattr(options, name)) for name, model in models.items()}
+    result: dict[str, Any] = {"models": found}
+    quality = None
+    if options.data is not None:
+        quality = _quality(models, options)
+        differences = {m: quality.difference("a", "b", m) for m in quality.values["a"]}
+        result["quality"] = quality.plain()
+        result["difference"] = {
+            m: {"value": d, "interval_95": [low, high]} for m, (d, low, high) in differences.items()
+        }
+    if options.json is not None:
+        write_json(options.json, result)
+    if options.json == STDIO:
+        return 0
+    print(table([["", "a", "b"], *_size_rows(found)]))
+    if quality is not None:
+        print(f"\nQuality on {quality.n_samples:,} samples, with 95 % intervals:")
+        rows = quality.rows()
+        less = [f"{d:+.4g} ({low:+.4g} to {high:+.4g})" for d, low, high in differences.values()]
+        print(table([*rows, ["a - b", *less]]))
+    return 0
+
+
+def _size_rows(found: dict[str, dict[str, Any]]) -> list[list[str]]:
+    a, b = found["a"], found["b"]
+    rows = [[label, str(a[key]), str(b[key])] for label, key in (("file", "file"), ("task", "task"))]
+    rows += [["bytes", f"{a['bytes']:,}", f"{b['bytes']:,}"], ["basis vectors", str(a["n_basis"]), str(b["n_basis"])]]
+    rows.append(["features read", *(str(len(one["features_read"])) for one in (a, b))])
+    for label, one, other in (("only a reads", a, b), ("only b reads", b, a)):
+        mine, theirs = (set(x["columns_read"] or x["features_read"]) for x in (one, other))
+        names = sorted(mine - theirs)
+        text = ", ".join(names[:5]) + (" ..." if len(names) > 5 else "")
+        rows.append([label, *((text, "") if one is a else ("", text))])
+    return rows
+
+
+def _quality(models: dict[str, Any], options: argparse.Namespace) -> Any:
+    import numpy as np
+
+    from spkm.cli._models import encoded, estimator_of, is_classes
+    from spkm.cli._quality import quality_of_classes, quality_of_numbers
+    from spkm.cli._reading import read_frame
+    from spkm.cli._samples import samples_of
+    from spkm.cli.predict import features_of
+
+    classes = is_classes(models["a"])
+    if classes != is_classes(models["b"]):
+        raise CommandError("one model predicts classes and the other numbers: they have no measure in common.")
+    frame = read_frame(options.data, options.format)
+    task = "classes" if classes else "numbers"
+    samples = samples_of(frame, options.target, [], options.group, task, to_learn=False)
+    with notes():
+        seen = {name: encoded(model, features_of(model, samples.X, options.data)) for name, model in models.items()}
+    estimators = {name: estimator_of(model) for name, model in models.items()}
+    if not classes:
+        p = {name: estimators[name].predict(Z) for name, Z in seen.items()}
+        return quality_of_numbers(samples.y, p, samples.groups, options.seed)
+    labels = estimators["a"].classes_
+    if not np.array_equal(labels, estimators["b"].classes_):
+        raise CommandError("the models know different classes: they have no measure in common.")
+    y = _as_labels(samples.y, labels)
+    p = {name: estimators[name].predict_proba(Z) for name, Z in seen.items()}
+    return quality_of_classes(y, labels, p, samples.groups, options.seed)
+
+
+def _as_labels(y: Any, labels: Any) -> Any:
+    """Return the targets as the models know them."""
+    import numpy as np
+
+    y = y.astype(labels.dtype) if y.dtype.kind != labels.dtype.kind else y
+    unknown = sorted(set(np.unique(y).tolist()) - set(labels.tolist()))
+    if unknown:
+        raise data_error(f"the models do not know the classes {', '.join(map(str, unknown[:10]))} of the target.")
+    return y

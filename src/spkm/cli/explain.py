@@ -1,0 +1,127 @@
+"""``spkm explain``: why a model predicts what it does for one sample of a file."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from spkm.cli._command import CommandError, Subparsers
+from spkm.cli._output import STDIO, bold, check_can_write, notes, say, table, write_json
+from spkm.cli._reading import add_data_options, data_error
+
+BACKGROUND = 100  # samples, evenly spaced, that say what is usual
+
+
+def add_parser(subparsers: Subparsers) -> None:
+    """Add the options."""
+    parser = subparsers.add_parser("explain", help="say why a sample is predicted as it is", description=__doc__)
+    parser.add_argument("model", help="the model file")
+    parser.add_argument("data", help="the file of the sample; - is stdin")
+    parser.add_argument("--row", type=int, required=True, metavar="I", help="which sample; the first is 0")
+    parser.add_argument(
+        "--background", metavar="FILE", help="samples that say what is usual; unless given, those of the file itself"
+    )
+    parser.add_argument("--top", type=int, default=10, metavar="N", help="most columns and vectors to show (10)")
+    parser.add_argument("--json", metavar="FILE", help="all numbers as JSON; - is stdout, instead of the tables")
+    add_data_options(parser)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Explain the sample and return the exit code."""
+    from spkm.cli._models import read_model
+    from spkm.cli._reading import read_frame
+
+    check_can_write("--json", options.json)
+    if options.row < 0 or options.top < 1:
+        raise CommandError(f"--row must be at least 0 and --top at least 1; got {options.row} and {options.top}.")
+    model = read_model(options.model)
+    frame = read_frame(options.data, options.format)
+    if options.row >= len(frame):
+        raise data_error(f"--row must be below the {len(frame)} samples of {options.data}; got {options.row}.")
+    usual = frame if options.background is None else read_frame(options.background)
+    with notes():
+        result = {"row": options.row, **explained(model, frame, options.row, usual, options.data)}
+    if options.json is not None:
+        write_json(options.json, result)
+    if options.json != STDIO:
+        _show(result, options.top)
+    return 0
+
+
+def explained(model: Any, frame: Any, row: int, usual: Any, path: str) -> dict[str, Any]:
+    """Return the explanation of one sample as plain data: by basis vectors and, where possible, by columns."""
+    import numpy as np
+
+    from spkm.cli._models import encoded, encoder_of, estimator_of, is_classes
+    from spkm.cli.predict import features_of, predictions
+    from spkm.explain._table import basis_labels
+
+    estimator = estimator_of(model)
+    sample = frame.iloc[[row]]
+    every = max(1, len(usual) // BACKGROUND)
+    X, B = features_of(model, sample, path), features_of(model, usual.iloc[::every][:BACKGROUND], path)
+    prediction = predictions(model, sample, [], path, row).iloc[0].to_dict()
+    try:
+        Z, background = encoded(model, X), encoded(model, B)
+    except (TypeError, ValueError) as error:
+        raise data_error(str(error)) from error
+    fitted = estimator.model_
+    output = 0
+    if is_classes(model) and fitted.n_outputs > 1:  # that of the class that is predicted
+        output = int(np.flatnonzero(estimator.classes_ == prediction["prediction"])[0])
+    rows, others = np.asarray(_values(Z)), np.asarray(_values(background))
+    usual_parts = fitted.contributions(others).mean(axis=0)
+    parts = fitted.contributions(rows)[0] - usual_parts
+    score, base = fitted.scores(rows)[0], fitted.scores(others).mean(axis=0)
+    encoder, labels = encoder_of(model), basis_labels(fitted)
+    return {
+        "prediction": prediction,
+        "score": score[output],
+        "usual_score": base[output],
+        "contributions": {
+            label: {"part": part, "similarity": similarity if label.startswith("u") else None}
+            for label, part, similarity in zip(labels, parts[:, output], fitted.similarities(rows)[0], strict=True)
+        },
+        "columns": _shapley(estimator, Z, background, encoder, output),
+        "values": {str(name): value for name, value in sample.iloc[0].to_dict().items()},
+    }
+
+
+def _values(Z: Any) -> Any:
+    return Z.toarray() if hasattr(Z, "toarray") else Z
+
+
+def _shapley(estimator: Any, Z: Any, background: Any, encoder: Any, output: int) -> dict[str, float] | None:
+    """Return the exact Shapley value of every column of the table, or None where there is no way to them."""
+    from spkm.explain import explain
+
+    groups = None if encoder is None else encoder.column_groups()
+    try:
+        found = explain(estimator, Z, background, groups=groups)
+    except ValueError as error:  # some kernels have no closed form
+        say(f"note: {error}")
+        return None
+    return dict(zip(found.feature_names, found.values[0, :, output].tolist(), strict=True))
+
+
+def _show(result: dict[str, Any], top: int) -> None:
+    print(bold(f"sample {result['row']}"))
+    for name, value in result["prediction"].items():
+        print(f"  {name}: {value if isinstance(value, str) else format(value, '.4g')}")
+    print(f"  score {result['score']:.4g}, where {result['usual_score']:.4g} is usual; the difference is made of")
+    if result["columns"] is not None:
+        ranked = sorted(result["columns"].items(), key=lambda item: -abs(item[1]))
+        cells = [[name, str(result["values"].get(name, "")), f"{part:+.4f}"] for name, part in ranked if part]
+        print(table([["column", "value", "part"], *cells[:top]]))
+        print(_rest(len(cells) - top))
+    ranked = sorted(result["contributions"].items(), key=lambda item: -abs(item[1]["part"]))
+    cells = []
+    for name, one in ranked:
+        similarity = "" if one["similarity"] is None else f"{one['similarity']:.3f}"  # a linear part has none
+        cells.append([name, similarity, f"{one['part']:+.4f}"])
+    print(table([["basis vector", "similarity", "part"], *cells[:top]]))
+    print(_rest(len(cells) - top), end="")
+
+
+def _rest(count: int) -> str:
+    return f"and {count} more (--top)\n" if count > 0 else ""

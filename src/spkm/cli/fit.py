@@ -1,0 +1,159 @@
+"""``spkm fit``: from a file of samples to a model, its quality on held-out samples, and a page about it."""
+
+from __future__ import annotations
+
+import argparse
+import time
+from typing import Any
+
+from spkm.cli._command import STOPPED, CommandError, Subparsers
+from spkm.cli._output import STDIO, check_can_write, say, table, write_json
+from spkm.cli._reading import add_data_options
+from spkm.cli.report import add_report_options, check_report
+
+
+def add_parser(subparsers: Subparsers) -> None:
+    """Add the options."""
+    parser = subparsers.add_parser(
+        "fit",
+        help="fit a model to a file of samples",
+        description="Fit a model to a CSV, Parquet, Arrow or NPZ file and say how good it is on samples held out, "
+        "beside a linear model and a constant.",
+    )
+    parser.add_argument("data", help="the file; - is stdin")
+    parser.add_argument("--target", required=True, metavar="COLUMN", help="what to predict")
+    parser.add_argument("--id", action="append", default=[], metavar="COLUMN", help="names samples; not a feature")
+    parser.add_argument("--drop", action="append", default=[], metavar="COLUMN", help="not a feature (repeatable)")
+    parser.add_argument("--categorical", action="append", default=[], metavar="COLUMN", help="of codes, not amounts")
+    parser.add_argument("--group", metavar="COLUMN", help="samples of one value are held out together, or not at all")
+    parser.add_argument("--features", type=int, metavar="N", help="keep at most N columns (strict selection)")
+    parser.add_argument("--vectors", type=int, metavar="R", help="number of basis vectors")
+    parser.add_argument("--task", choices=("auto", "classes", "numbers"), default="auto")
+    parser.add_argument("--test-size", type=float, default=0.2, metavar="SHARE", help="held out (0.2)")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--drop-missing-target", action="store_true", help="leave samples without a target out")
+    parser.add_argument("-o", "--output", metavar="FILE", help="the model")
+    parser.add_argument("--report", metavar="FILE", help="a page about the model: .html, .md or .json")
+    parser.add_argument("--json", metavar="FILE", help="everything as JSON; - is stdout, instead of the table")
+    add_report_options(parser)
+    add_data_options(parser)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Fit, measure and write; return the exit code."""
+    started = time.perf_counter()
+    _check(options)
+    # Heavy modules are imported once it is clear that they are needed.
+    from spkm.cli._models import persistence
+    from spkm.cli._reading import read_frame
+    from spkm.cli._samples import samples_of, split
+
+    if options.output is not None:
+        persistence()  # before the work rather than after it
+    frame = read_frame(options.data, options.format, as_text=tuple(options.categorical))
+    samples = samples_of(
+        frame, options.target, [*options.id, *options.drop], options.group, options.task, options.drop_missing_target
+    )
+    from spkm.cli._fitting import compared, fit_pipeline  # brings scikit-learn, which bad files need not wait for
+
+    train_rows, test_rows = split(samples, options.test_size, options.seed)
+    train, test = samples.at(train_rows), samples.at(test_rows)
+    pipeline, told = fit_pipeline(train, options.categorical, options.features, options.vectors, options.seed)
+    for note in told["encoder_notes"]:
+        say(f"note: {note}")
+    quality = compared(pipeline, train, test, options.seed)
+    left_out = [*options.id, *options.drop, *([options.group] if options.group else [])]
+    result: dict[str, Any] = {
+        "command": options.command_line,
+        "data": {"file": options.data, "samples": len(frame), "columns": [str(name) for name in frame.columns]},
+        "target": options.target,
+        "task": samples.task,
+        "why_this_task": samples.why,
+        "columns_left_out": left_out,
+        **told,
+        "split": {"train": len(train.y), "test": len(test.y), "seed": options.seed, "by": options.group},
+        "quality": quality.plain(),
+        **_about(pipeline),
+        "written": _write(options, pipeline, train, test),
+        "seconds": time.perf_counter() - started,
+    }
+    _tell(options, result, quality)
+    return STOPPED if told["interrupted"] else 0
+
+
+def _about(pipeline: Any) -> dict[str, Any]:
+    """Return what is to be told of the fitted model itself."""
+    from spkm.cli._models import estimator_of, facts
+
+    parameters = estimator_of(pipeline).get_params()
+    return {
+        "features": list(pipeline.steps[0][1].get_feature_names_out()),
+        "model": facts(pipeline),
+        "parameters": {name: repr(value) for name, value in parameters.items()},
+        "versions": _versions(),
+    }
+
+
+def _check(options: argparse.Namespace) -> None:
+    if not 0 < options.test_size < 1:
+        raise CommandError(f"--test-size must be a share between 0 and 1; got {options.test_size:g}.")
+    for name in ("features", "vectors"):
+        value = getattr(options, name)
+        if value is not None and value < 1:
+            raise CommandError(f"--{name} must be at least 1; got {value}.")
+    if options.seed < 0:
+        raise CommandError(f"--seed must be at least 0; got {options.seed}.")
+    check_report("--report", options.report)
+    taken = {options.data} - {STDIO}
+    for option in ("output", "report", "json"):
+        path = getattr(options, option)
+        check_can_write(f"--{option}", path)
+        if path in taken or (option == "output" and path == STDIO):
+            raise CommandError(f"--{option} must be a file of its own; got {path!r}.")
+        taken |= {path} - {None}
+
+
+def _write(options: argparse.Namespace, pipeline: Any, train: Any, test: Any) -> dict[str, str]:
+    """Write the model and the report, and return what was written."""
+    from spkm.cli._models import write_model
+    from spkm.cli.report import write_report
+
+    written = {}
+    if options.output is not None:
+        write_model(pipeline, options.output)
+        written["model"] = options.output
+    columns = pipeline.steps[0][1].columns_
+    if options.report is not None and write_report(
+        pipeline, options, options.report, test.X[columns], test.y, (train.X[columns], train.y)
+    ):
+        written["report"] = options.report
+    return written
+
+
+def _tell(options: argparse.Namespace, result: dict[str, Any], quality: Any) -> None:
+    if options.json is not None:
+        write_json(options.json, result)
+    if options.json == STDIO:
+        return
+    from spkm.cli._models import vectors_of
+
+    print(f"Quality on {quality.n_samples:,} held-out samples, with 95 % intervals:")
+    print(table(quality.rows()))
+    model = result["model"]
+    print(
+        f"The model has {vectors_of(model)} and reads {len(model['columns_read'])} columns of the table "
+        f"({len(model['features_read'])} features). It took {result['seconds']:.1f} s."
+    )
+    names = [*result["written"].values(), *([options.json] if options.json else [])]
+    if names:
+        print(f"Written: {', '.join(names)}")
+    if result["interrupted"]:
+        say("the fit was interrupted; this is its best model so far.")
+
+
+def _versions() -> dict[str, str]:
+    from importlib.metadata import version
+
+    import spkm
+
+    return {"spkm": spkm.__version__, **{name: version(name) for name in ("numpy", "scipy", "scikit-learn", "pandas")}}

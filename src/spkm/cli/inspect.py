@@ -1,0 +1,72 @@
+"""``spkm inspect``: what is in a model file."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from spkm.cli._command import Subparsers
+from spkm.cli._output import STDIO, check_can_write, notes, table, write_json
+
+
+def add_parser(subparsers: Subparsers) -> None:
+    """Add the options."""
+    parser = subparsers.add_parser("inspect", help="say what is in a model file", description=__doc__)
+    parser.add_argument("model", help="the model file")
+    parser.add_argument("--json", metavar="FILE", help="as JSON; - is stdout, instead of the text")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Show the model and return the exit code."""
+    from spkm.cli._models import encoder_of, estimator_of, facts, read_model
+
+    check_can_write("--json", options.json)
+    model = read_model(options.model)
+    found = facts(model, options.model)
+    encoder = encoder_of(model)
+    if encoder is not None:
+        found["inputs"] = [_input(encoder, j, name) for j, name in enumerate(encoder.columns_)]
+        found["encoder_notes"] = encoder.notes_
+    if options.json is not None:
+        write_json(options.json, found)
+    if options.json == STDIO:
+        return 0
+    print("\n".join(lines_of(found)))
+    if encoder is not None:
+        rows = [[one["column"], one["kind"], one["detail"]] for one in found["inputs"]]
+        print(table([["column", "kind", ""], *rows], right=False))
+    print(f"\n{_summary(estimator_of(model))}")
+    return 0
+
+
+def lines_of(found: dict[str, Any]) -> list[str]:
+    """Return the facts about a model as lines."""
+    from spkm.cli._models import vectors_of
+
+    what = f"classes {', '.join(map(str, found['classes']))}" if found["classes"] is not None else "numbers"
+    columns = "" if found["columns_read"] is None else f" ({len(found['columns_read'])} columns of the table)"
+    return [
+        f"{found['file']}: {found['estimator']}, {found['bytes']:,} bytes",
+        f"predicts {what}",
+        f"{vectors_of(found)}, kernel {found['kernel']}",
+        f"reads {len(found['features_read'])} of {found['n_features']} features{columns}",
+    ]
+
+
+def _input(encoder: Any, place: int, name: str) -> dict[str, Any]:
+    plan = encoder.plans_[place]
+    if plan is None:
+        return {"column": name, "kind": "dropped", "detail": ""}
+    if plan.kind == "category":
+        more = [text for text, there in (("(other)", plan.other), ("missing", plan.missing)) if there]
+        levels = [*plan.levels[:6], *(["..."] if len(plan.levels) > 6 else []), *more]
+        return {"column": name, "kind": plan.kind, "levels": list(plan.levels), "detail": ", ".join(levels)}
+    return {"column": name, "kind": plan.kind, "detail": f"missing becomes {plan.fill:g}" if plan.missing else ""}
+
+
+def _summary(estimator: Any) -> str:
+    """Return the summary of a model in words."""
+    from spkm.explain import summary
+
+    with notes():
+        return summary(estimator)

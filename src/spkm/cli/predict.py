@@ -1,0 +1,174 @@
+"""``spkm predict``: the predictions of a model for the samples of a file, in chunks, so that memory stays flat."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from spkm.cli._command import CommandError, Subparsers
+from spkm.cli._output import STDIO, Progress, check_can_write, replacing, say, write_json
+from spkm.cli._reading import CHUNK, add_data_options, data_error, needed, read_chunks
+
+
+def add_parser(subparsers: Subparsers) -> None:
+    """Add the options."""
+    parser = subparsers.add_parser("predict", help="predict the samples of a file", description=__doc__)
+    parser.add_argument("model", help="the model file")
+    parser.add_argument("data", help="the samples; - is stdin")
+    parser.add_argument(
+        "-o", "--output", default=STDIO, metavar="FILE", help="the predictions, .csv or .parquet; - is stdout (default)"
+    )
+    parser.add_argument("--id", action="append", default=[], metavar="COLUMN", help="copied beside the prediction")
+    parser.add_argument("--chunk", type=int, default=CHUNK, metavar="N", help=f"samples held at once ({CHUNK})")
+    parser.add_argument("--json", metavar="FILE", help="what was done, as JSON")
+    add_data_options(parser)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Predict and return the exit code."""
+    from spkm.cli._models import read_model
+
+    check_can_write("--output", options.output)
+    check_can_write("--json", options.json)
+    if options.chunk < 1:
+        raise CommandError(f"--chunk must be at least 1; got {options.chunk}.")
+    if options.json == STDIO and options.output == STDIO:
+        raise CommandError("--json - and the predictions cannot both go to stdout. Give -o a file.")
+    started = time.perf_counter()
+    model = read_model(options.model)
+    n_rows, progress = 0, Progress("predict")
+    with _writer(options.output) as write:
+        for frame in read_chunks(
+            options.data, options.format, options.chunk, _columns(model, options.id), _text_columns(model)
+        ):
+            write(predictions(model, frame, options.id, options.data, n_rows))
+            n_rows += len(frame)
+            progress.tell(f"{n_rows:,} samples")
+        if n_rows == 0:
+            raise data_error(f"{options.data} holds no samples.")
+    Progress.clear()
+    seconds = time.perf_counter() - started
+    say(f"predicted {n_rows:,} samples in {seconds:.1f} s.")
+    if options.json is not None:
+        result = {"model": options.model, "data": options.data, "samples": n_rows, "seconds": seconds}
+        write_json(options.json, {**result, "written": options.output})
+    return 0
+
+
+def predictions(model: Any, frame: Any, ids: list[str], path: str, first: int = 0) -> Any:
+    """Return a frame with the prediction of every sample, the probabilities of classes, and the identifiers."""
+    from spkm.cli._models import encoded, estimator_of, is_classes
+
+    pd = needed("pandas")
+    estimator = estimator_of(model)
+    X = features_of(model, frame, path, first)
+    try:
+        Z = encoded(model, X)
+        out = {name: frame[name].to_numpy() for name in ids}
+        out["prediction"] = estimator.predict(Z)
+        if is_classes(model) and hasattr(estimator, "predict_proba"):
+            for label, p in zip(estimator.classes_, estimator.predict_proba(Z).T, strict=True):
+                out[f"probability of {label}"] = p
+    except (TypeError, ValueError) as error:
+        raise data_error(f"samples {first} to {first + len(frame) - 1} of {path}: {error}") from error
+    return pd.DataFrame(out)
+
+
+def features_of(model: Any, frame: Any, path: str, first: int = 0) -> Any:
+    """Return the columns of a frame that a model was fitted on, in its order."""
+    names = getattr(model, "feature_names_in_", None)
+    if names is None:
+        if frame.shape[1] != model.n_features_in_:
+            raise data_error(
+                f"{path} must have the {model.n_features_in_} columns of the fit; it has {frame.shape[1]}."
+            )
+        return frame.to_numpy()
+    absent = [name for name in names if name not in frame.columns]
+    if absent:
+        raise data_error(f"{path} has no column {', '.join(map(repr, absent))}, which the model needs.")
+    return frame[list(names)]
+
+
+def _columns(model: Any, ids: list[str]) -> list[str] | None:
+    names = getattr(model, "feature_names_in_", None)
+    return None if names is None else list(dict.fromkeys([*ids, *map(str, names)]))
+
+
+def _text_columns(model: Any) -> tuple[str, ...]:
+    """Return the columns of categories, whose levels must not be taken for numbers in some chunks and not in others."""
+    from spkm.cli._models import encoder_of
+
+    encoder = encoder_of(model)
+    if encoder is None:
+        return ()
+    return tuple(plan.column for plan in encoder.plans_ if plan is not None and plan.kind == "category")
+
+
+@contextmanager
+def _writer(path: str) -> Iterator[Any]:
+    """Yield a function that takes one frame after another. The file is there at the end, whole.
+
+    After Ctrl-C the predictions so far are kept in a file of the name with ``.part`` at its end.
+    """
+    if path == STDIO:
+        yield _CSV(sys.stdout)
+        return
+    with replacing(path) as temporary:
+        write: Any = None
+        try:
+            if path.lower().endswith((".parquet", ".pq")):
+                write = _Parquet(temporary)
+            else:
+                write = _CSV(open(temporary, "w", encoding="utf-8", newline=""))
+            yield write
+            write.close()
+        except KeyboardInterrupt:
+            write.close()
+            part = Path(f"{path}.part")
+            os.replace(temporary, part)
+            say(f"the predictions so far are in {part}.")
+            raise
+        except BaseException:
+            if write is not None:
+                write.close()
+            raise
+
+
+class _CSV:
+    """Writes frames one below the other as CSV."""
+
+    def __init__(self, stream: Any) -> None:
+        self.stream, self.first = stream, True
+
+    def __call__(self, frame: Any) -> None:
+        frame.to_csv(self.stream, index=False, header=self.first, lineterminator="\n")
+        self.first = False
+
+    def close(self) -> None:
+        self.stream.close()
+
+
+class _Parquet:
+    """Writes frames one below the other as Parquet."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.file: Any = None
+
+    def __call__(self, frame: Any) -> None:
+        pa = needed("pyarrow")
+        schema = None if self.file is None else self.file.schema  # that of the first chunk, of all
+        batch = pa.Table.from_pandas(frame, schema=schema, preserve_index=False)
+        if self.file is None:
+            self.file = needed("pyarrow.parquet").ParquetWriter(self.path, batch.schema)
+        self.file.write_table(batch)
+
+    def close(self) -> None:
+        if self.file is not None:
+            self.file.close()

@@ -1,0 +1,90 @@
+"""``spkm report``: a page about a model and its quality on the samples of a file."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from spkm.cli._command import FAILED, CommandError, Subparsers
+from spkm.cli._output import STDIO, check_can_write, notes, replacing, say, write_json
+from spkm.cli._reading import add_data_options
+
+KINDS = (".html", ".htm", ".md", ".json")  # a page, a card, and the facts alone
+
+
+def add_parser(subparsers: Subparsers) -> None:
+    """Add the options."""
+    parser = subparsers.add_parser("report", help="write a page about a model", description=__doc__)
+    parser.add_argument("model", help="the model file")
+    parser.add_argument("data", help="samples that the model has not seen; - is stdin")
+    parser.add_argument("--target", required=True, metavar="COLUMN", help="the column with the true values")
+    parser.add_argument("-o", "--output", required=True, metavar="FILE", help="the page: .html, .md or .json")
+    parser.add_argument("--json", metavar="FILE", help="what was written, as JSON; - is stdout")
+    add_report_options(parser)
+    add_data_options(parser)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Write the page and return the exit code."""
+    from spkm.cli._models import is_classes, read_model
+    from spkm.cli._reading import read_frame
+    from spkm.cli._samples import samples_of
+    from spkm.cli.predict import features_of
+
+    check_report("--output", options.output)
+    check_can_write("--json", options.json)
+    model = read_model(options.model)
+    frame = read_frame(options.data, options.format)
+    task = "classes" if is_classes(model) else "numbers"
+    samples = samples_of(frame, options.target, [], task=task, to_learn=False)
+    X = features_of(model, samples.X, options.data)
+    if not write_report(model, options, options.output, X, samples.y):
+        return FAILED
+    if options.json is not None:
+        write_json(options.json, {"model": options.model, "samples": len(samples.y), "report": options.output})
+    if options.json != STDIO:
+        print(f"Written: {options.output}")
+    return 0
+
+
+def add_report_options(parser: argparse.ArgumentParser) -> None:
+    """Add what can be told about a page."""
+    parser.add_argument("--title", metavar="TEXT", help="of the page")
+    parser.add_argument(
+        "--privacy", choices=("rows", "aggregate"), default="rows", help="aggregate: no sample is in the page"
+    )
+
+
+def check_report(option: str, path: str | None) -> None:
+    """Raise CommandError where a page of that name could not be written."""
+    check_can_write(option, path)
+    if path is not None and not path.lower().endswith(KINDS):
+        raise CommandError(f"{option} must be a file whose name ends with {', '.join(KINDS)}; got {path!r}.")
+
+
+def write_report(model: Any, options: argparse.Namespace, path: str, X: Any, y: Any, train: Any = None) -> bool:
+    """Write the page about a model, where this version of spkm has one; return whether it did.
+
+    Parameters
+    ----------
+    model : pipeline or estimator
+        The model.
+    options : Namespace
+        With title and privacy.
+    path : str
+        Where to.
+    X, y : DataFrame and ndarray
+        Samples that the model has not seen.
+    train : tuple of DataFrame and ndarray, default=None
+        Those it was fitted on.
+    """
+    from spkm.cli._models import encoded, estimator_of
+
+    estimator = estimator_of(model)
+    if not hasattr(estimator, "report"):
+        say("note: this version of spkm has no report (spkm.inspection): none is written.")
+        return False
+    more = {} if train is None else {"train": (encoded(model, train[0]), train[1])}
+    with replacing(path) as temporary, notes():
+        estimator.report(temporary, encoded(model, X), y, title=options.title, privacy=options.privacy, **more)
+    return True

@@ -1,0 +1,297 @@
+"""How one column of a mixed table becomes columns of numbers. A plan is plain data: it can be written to a file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from datetime import date, time, timedelta
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+TRUTH = {"true": 1.0, "false": 0.0, "1": 1.0, "0": 0.0}  # texts of a boolean, in small letters
+MISSING_TYPES = ("NAType", "NaTType")  # pandas' own marks, told by name, as pandas need not be installed
+
+
+class FeatureOrigin(NamedTuple):
+    """Where a column of numbers comes from.
+
+    Attributes
+    ----------
+    column : str
+        Name of the column of the table.
+    kind : {"number", "boolean", "level", "other", "missing"}
+        The value itself; whether it is true; whether it is one level; whether it is one of the rare levels that were
+        pooled; whether it is missing.
+    level : str or None
+        The level, of the kind "level".
+    """
+
+    column: str
+    kind: str
+    level: str | None = None
+
+    @property
+    def name(self) -> str:
+        """What people read: ``age``, ``workclass = Private``, ``workclass is missing``."""
+        if self.kind == "number":
+            return self.column
+        if self.kind == "missing":
+            return f"{self.column} is missing"
+        return f"{self.column} = {{}}".format({"boolean": "True", "other": "(other)"}.get(self.kind, self.level))
+
+
+@dataclass(frozen=True)
+class NumberPlan:
+    """A column of numbers or booleans: its values, and whether they are missing.
+
+    Attributes
+    ----------
+    column : str
+        Its name.
+    fill : float
+        What missing values become: the median.
+    value, missing : bool
+        Whether the values, and the indicator of missing ones, are kept.
+    boolean : bool
+        Whether it holds truths.
+    """
+
+    column: str
+    fill: float
+    value: bool = True
+    missing: bool = False
+    boolean: bool = False
+
+    @property
+    def kind(self) -> str:
+        """What people call it."""
+        return "boolean" if self.boolean else "number"
+
+    def origins(self) -> list[FeatureOrigin]:
+        """Return where the columns of its output come from."""
+        found = [FeatureOrigin(self.column, self.kind)] if self.value else []
+        return found + [FeatureOrigin(self.column, "missing")] * self.missing
+
+    def write(self, values: np.ndarray, out: np.ndarray) -> None:
+        """Write the output for the values into an array of zeros, (n, number of origins)."""
+        numbers = to_numbers(values, self.column, self.boolean)
+        absent = np.isnan(numbers)
+        if self.value:
+            out[:, 0] = np.where(absent, self.fill, numbers)
+        if self.missing:
+            out[:, -1] = absent
+
+    def csr(self, values: np.ndarray) -> Any:
+        """Return the output for the values as a CSR matrix."""
+        out = np.zeros((len(values), len(self.origins())))
+        self.write(values, out)
+        return sparse.csr_array(out)
+
+
+@dataclass(frozen=True)
+class LevelPlan:
+    """A column of categories: one column for each frequent level.
+
+    Attributes
+    ----------
+    column : str
+        Its name.
+    levels : tuple of str
+        The frequent levels.
+    other, missing : bool
+        Whether there is a column for rare and unknown levels, and one for missing values. Where there is none, such
+        values are zeros in all columns.
+    """
+
+    column: str
+    levels: tuple[str, ...]
+    other: bool = False
+    missing: bool = False
+    kind = "category"
+
+    def origins(self) -> list[FeatureOrigin]:
+        """Return where the columns of its output come from."""
+        found = [FeatureOrigin(self.column, "level", level) for level in self.levels]
+        found += [FeatureOrigin(self.column, "other")] * self.other
+        return found + [FeatureOrigin(self.column, "missing")] * self.missing
+
+    def codes(self, values: np.ndarray) -> np.ndarray:
+        """Return which output column is one, for every value; -1 for none."""
+        places = {level: place for place, level in enumerate(self.levels)}
+        n_levels = len(places)
+        for_other = n_levels if self.other else -1
+        for_missing = n_levels + self.other if self.missing else -1
+        codes = np.empty(len(values), dtype=np.intp)
+        for i, value in enumerate(values.tolist()):
+            if is_missing(value):
+                codes[i] = for_missing
+            else:  # not by the value itself: False, 0 and 0.0 are one key of a dict
+                codes[i] = places.get(level_text(value), for_other)
+        return codes
+
+    def write(self, values: np.ndarray, out: np.ndarray) -> None:
+        """Write the output for the values into an array of zeros, (n, number of origins)."""
+        codes = self.codes(values)
+        rows = np.flatnonzero(codes >= 0)
+        out[rows, codes[rows]] = 1.0
+
+    def csr(self, values: np.ndarray) -> Any:
+        """Return the output for the values as a CSR matrix."""
+        codes = self.codes(values)
+        inside = codes >= 0
+        starts = np.concatenate([[0], np.cumsum(inside)])
+        return sparse.csr_array(
+            (np.ones(starts[-1]), codes[inside], starts),
+            shape=(len(values), len(self.levels) + self.other + self.missing),
+        )
+
+
+Plan = NumberPlan | LevelPlan
+
+
+def plan_of(column: str, values: np.ndarray, as_category: bool, least: int, most: int) -> tuple[Plan | None, str]:
+    """Return how a column is encoded, or None, and what is to be said about that.
+
+    Parameters
+    ----------
+    column : str
+        Its name.
+    values : ndarray of shape (n,)
+        Of numbers, booleans or objects.
+    as_category : bool
+        Whether numbers and booleans are levels, too.
+    least : int
+        Fewest samples of a level that has a column of its own.
+    most : int
+        Most levels with a column of their own.
+    """
+    kind = "category" if as_category else kind_of(column, values)
+    if kind == "category":
+        return _level_plan(column, values, least, most)
+    numbers = to_numbers(values, column, kind == "boolean")
+    absent = np.isnan(numbers)
+    if absent.all():
+        return None, f"column {column!r} is missing in all samples: dropped."
+    present = numbers[~absent]
+    varies = bool((present != present[0]).any())
+    if not varies and not absent.any():
+        return None, f"column {column!r} is {present[0]:g} in all samples: dropped."
+    fill = float(np.median(present))
+    note = f"column {column!r}: {absent.sum()} missing values became the median, {fill:g}, with a column that says so."
+    plan = NumberPlan(column, round(fill) if kind == "boolean" else fill, varies, bool(absent.any()), kind == "boolean")
+    return plan, note if absent.any() else ""
+
+
+def _level_plan(column: str, values: np.ndarray, least: int, most: int) -> tuple[Plan | None, str]:
+    counts: dict[str, int] = {}
+    absent = 0
+    for value in values.tolist():
+        if is_missing(value):
+            absent += 1
+        else:
+            text = level_text(value)
+            counts[text] = counts.get(text, 0) + 1
+    ranked = sorted(counts, key=lambda level: (-counts[level], level))  # ties by name: no matter the order of samples
+    frequent = [level for level in ranked if counts[level] >= least][:most]
+    n_rare = len(ranked) - len(frequent)
+    plan = LevelPlan(column, tuple(sorted(frequent)), n_rare > 0, absent > 0)
+    if len(plan.origins()) < 2:
+        if n_rare > 1:
+            return None, (
+                f"column {column!r} has {n_rare} levels, none of them in {least} samples or more, like an identifier "
+                "or free text: dropped."
+            )
+        return None, f"column {column!r} is the same in all samples: dropped."
+    said = [f"{n_rare} rare levels share a column, (other)"] if n_rare else []
+    said += [f"{absent} missing values have a column of their own"] if absent else []
+    return plan, f"column {column!r}: {'; '.join(said)}." if said else ""
+
+
+def kind_of(column: str, values: np.ndarray) -> str:
+    """Return "number", "boolean" or "category" for the values of a column; refuse what is none of them."""
+    if values.dtype.kind in "iuf":
+        return "number"
+    if values.dtype.kind == "b":
+        return "boolean"
+    types = {type(value) for value in values.tolist() if not is_missing(value)}
+    if any(issubclass(t, date | time | timedelta | np.datetime64 | np.timedelta64) for t in types):
+        raise ValueError(date_message(column))
+    if any(getattr(t, "__hash__", None) is None for t in types):
+        raise TypeError(
+            f"Column {column!r} must hold numbers, texts, categories or booleans; it holds "
+            f"{sorted(t.__name__ for t in types)}. Take such cells apart first."
+        )
+    if types and all(issubclass(t, bool | np.bool_) for t in types):
+        return "boolean"
+    if all(issubclass(t, int | float | np.number) or t.__name__ == "Decimal" for t in types):
+        return "number"
+    return "category"
+
+
+def date_message(column: str) -> str:
+    """Return what is said of a column of dates."""
+    return (
+        f"Column {column!r} holds dates or times, which are no features as they are. Turn them into numbers first "
+        "(days since a date, a month, a day of the week), or drop the column."
+    )
+
+
+def to_numbers(values: np.ndarray, column: str, boolean: bool = False) -> np.ndarray:
+    """Return a column as float64, missing values as NaN; raise ValueError, with the name, where there is none."""
+    if values.dtype.kind in "iufb":
+        numbers = values.astype(np.float64, copy=False)
+    else:
+        numbers = np.fromiter(_floats(values.tolist(), column, boolean), np.float64, len(values))
+    if np.isinf(numbers).any():
+        raise ValueError(
+            f"Column {column!r} holds infinity. Make such values missing, or replace them by the largest that occurs."
+        )
+    return numbers
+
+
+def _floats(objects: Iterable[Any], column: str, boolean: bool) -> Iterable[float]:
+    for value in objects:
+        if is_missing(value):
+            yield np.nan
+            continue
+        if boolean and isinstance(value, str) and value.strip().lower() in TRUTH:
+            yield TRUTH[value.strip().lower()]
+            continue
+        try:
+            yield float(value)
+        except (TypeError, ValueError):
+            what = "truths (True or False)" if boolean else "numbers"
+            raise ValueError(f"Column {column!r} must hold {what}, as in the fit; got {value!r}.") from None
+
+
+def is_missing(value: Any) -> bool:
+    """Whether a cell is empty: None, NaN or pandas' NA."""
+    if isinstance(value, str):
+        return False  # first, as it is the most frequent
+    return value is None or type(value).__name__ in MISSING_TYPES or (isinstance(value, float) and value != value)
+
+
+def level_text(value: Any) -> str:
+    """Return the name of a level; 3.0 is "3", as missing values turn columns of integers into floats."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, float | np.floating) and float(value).is_integer():
+        return str(int(value))
+    return str(value)
+
+
+def plain_plan(plan: Plan) -> dict[str, Any]:
+    """Return a plan as a dict of strings, numbers and lists."""
+    plain = asdict(plan)
+    if "levels" in plain:
+        plain["levels"] = list(plain["levels"])
+    return plain
+
+
+def plan_from(plain: dict[str, Any]) -> Plan:
+    """Return the plan that :func:`plain_plan` wrote."""
+    if "levels" in plain:
+        return LevelPlan(**{**plain, "levels": tuple(plain["levels"])})
+    return NumberPlan(**plain)

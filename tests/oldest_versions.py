@@ -1,0 +1,17 @@
+"""Print the oldest versions of all packages that the tests need, as pyproject.toml names them, for pip."""
+
+import tomllib
+from pathlib import Path
+
+TOOLS = ("import-linter", "mypy", "ruff", "spkm")  # of `make lint`, and the library itself
+
+
+def oldest_versions(path: Path) -> list[str]:
+    """Return a requirement "name==version" for every "name>=version" of the library and of its extras."""
+    project = tomllib.loads(path.read_text())["project"]
+    asked = [*project["dependencies"], *(one for extra in project["optional-dependencies"].values() for one in extra)]
+    return [one.replace(">=", "==") for one in asked if not one.startswith(TOOLS)]
+
+
+if __name__ == "__main__":
+    print("\n".join(oldest_versions(Path(__file__).parents[1] / "pyproject.toml")))

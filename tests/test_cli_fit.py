@@ -1,0 +1,290 @@
+"""``spkm fit`` on real files, good and bad, as a process of its own."""
+
+import gzip
+import io
+import sys
+
+import numpy as np
+import pytest
+from sklearn.metrics import accuracy_score, log_loss, mean_absolute_error, r2_score, roc_auc_score
+
+from spkm import SPKMClassifier
+from spkm.cli import main
+from spkm.cli._quality import quality_of_classes, quality_of_numbers
+from spkm.cli._samples import samples_of, split
+from spkm.objective import Objective
+from tests.cli_files import flowers, needs_model_files, read_json, spkm
+from tests.interrupting import interrupt_at
+
+pd = pytest.importorskip("pandas")
+pa = pytest.importorskip("pyarrow")
+
+QUICK = ["--vectors", "3", "--drop", "size", "--id", "plant"]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Return a folder with one table in every format."""
+    folder = tmp_path_factory.mktemp("files")
+    frame = flowers()
+    frame.to_csv(folder / "flowers.csv", index=False)
+    frame.to_csv(folder / "flowers.tsv", index=False, sep="\t")
+    frame.to_csv(folder / "semicolons.csv.gz", index=False, sep=";")
+    frame.to_parquet(folder / "flowers.parquet")
+    table = pa.Table.from_pandas(frame)
+    with pa.ipc.new_file(folder / "flowers.arrow", table.schema) as writer:
+        writer.write_table(table, max_chunksize=50)
+    with pa.ipc.new_stream(folder / "stream.arrow", table.schema) as writer:
+        writer.write_table(table)
+    return folder
+
+
+def test_a_file_becomes_a_table_of_quality_and_json(folder, tmp_path):
+    done = spkm("fit", folder / "flowers.csv", "--target", "good", *QUICK, "--json", tmp_path / "result.json")
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    assert [line.split()[0] for line in lines[2:5]] == ["spkm", "linear", "constant"]
+    assert "\x1b" not in done.stdout + done.stderr  # no terminal: no colours
+    assert "taken for classes" in done.stderr and "'light'" in done.stderr
+    result = read_json(tmp_path / "result.json")
+    assert result["task"] == "classes" and result["split"] == {"train": 96, "test": 24, "seed": 0, "by": None}
+    assert result["columns_left_out"] == ["plant", "size"] and "soil = clay" in result["features"]
+    assert set(result["quality"]) == {"spkm", "linear", "constant"}
+    assert result["quality"]["spkm"]["AUC"]["value"] > result["quality"]["linear"]["AUC"]["value"]
+    low, high = result["quality"]["spkm"]["log loss"]["interval_95"]
+    assert low <= result["quality"]["spkm"]["log loss"]["value"] <= high
+    assert result["model"]["n_basis"] == 3 and result["model"]["columns_read"] == ["soil", "water", "light", "bed"]
+    assert result["command"].startswith("spkm fit") and result["versions"]["spkm"]
+
+
+@pytest.mark.parametrize(
+    "name", ["flowers.tsv", "semicolons.csv.gz", "flowers.parquet", "flowers.arrow", "stream.arrow"]
+)
+def test_every_format_gives_the_same(folder, tmp_path, name, capsys):
+    results = []
+    for file in ("flowers.csv", name):
+        assert main(["fit", str(folder / file), "--target", "good", *QUICK, "--json", str(tmp_path / "r.json")]) == 0
+        results.append(read_json(tmp_path / "r.json"))
+    assert results[0]["quality"] == results[1]["quality"] and results[0]["features"] == results[1]["features"]
+
+
+def test_stdin_and_stdout(folder, capsys):
+    assert main(["fit", str(folder / "flowers.csv"), "--target", "good", *QUICK]) == 0
+    from_file = capsys.readouterr().out
+    for kind, name in (("csv", "flowers.csv"), ("arrow", "stream.arrow")):
+        text = (folder / name).read_bytes()
+        done = spkm("fit", "-", "--target", "good", *QUICK, "--format", kind, "--json", "-", stdin=text)
+        result = pd.read_json(io.StringIO(done.stdout), typ="series")  # nothing but JSON is on stdout
+        assert f"{result['quality']['spkm']['AUC']['value']:.4g}" in from_file
+
+
+def test_npz(tmp_path, capsys):
+    frame = flowers()
+    np.savez(tmp_path / "a.npz", X=frame[["water", "bed"]].to_numpy(float), y=frame["size"].to_numpy())
+    assert main(["fit", str(tmp_path / "a.npz"), "--target", "y", "--json", str(tmp_path / "r.json")]) == 0
+    result = read_json(tmp_path / "r.json")
+    assert result["task"] == "numbers" and result["quality"]["spkm"]["R2"]["value"] > 0.8
+    assert result["features"] == ["x0", "x1"]
+
+
+def test_at_most_so_many_columns_of_the_table(folder, tmp_path, hasty, capsys):
+    words = ["fit", str(folder / "flowers.csv"), "--target", "good", *QUICK, "--features", "2"]
+    assert main([*words, "--json", str(tmp_path / "r.json")]) == 0
+    result = read_json(tmp_path / "r.json")
+    assert len(result["model"]["columns_read"]) <= 2 and result["columns_selected"] == result["model"]["columns_read"]
+    assert "selected" in capsys.readouterr().err
+
+
+def text(frame):
+    return frame.to_csv(index=False).encode()
+
+
+def bad_files():
+    """Yield a name, bytes, the words of the command, and what is said."""
+    frame = flowers(40)
+    buffer = io.BytesIO()
+    frame.to_parquet(buffer)
+    parquet = buffer.getvalue()
+    good = ["--target", "good"]
+    yield "no_target.csv", text(frame), ["--target", "goood"], "no column 'goood'"
+    yield "one_class.csv", text(frame.assign(good="yes")), good, "'yes' in all samples"
+    yield "truncated.parquet", parquet[: len(parquet) // 2], good, "cannot be read as PARQUET"
+    yield "garbage.parquet", bytes(range(256)) * 20, good, "cannot be read as PARQUET"
+    yield "garbage.csv", bytes(range(256)) * 20, good, ""
+    yield "garbage.arrow", b"\x00\xff" * 300, good, "cannot be read as ARROW"
+    yield "garbage.npz", b"\x00\xff" * 300, good, "cannot be read as NPZ"
+    yield "empty.csv", b"", good, "is empty"
+    yield "header.csv", b"soil,good\n", good, "holds no samples"
+    yield "one_row.csv", text(frame[:1]), good, "at least 10 samples"
+    yield "twice.csv", b"a,a,good\n" + b"1,2,x\n" * 20, good, "columns of the same name: 'a'"
+    yield "gaps.csv", text(frame.assign(good=[None, "a", "b", "c"] * 10)), good, "--drop-missing-target"
+    yield "alone.csv", text(frame.assign(good=["a"] * 39 + ["b"])), good, "a single sample"
+    yield "ragged.csv", b"a,good\n" + b"1,x\n" * 10 + b"1,x,3\n", good, "cannot be read as CSV"
+    yield "wider.csv", b"a,good\n" + b"1,x,3\n" * 10, good, "cannot be read as CSV"
+    yield "dates.parquet", None, good, "'day' holds dates"
+    yield "constant.csv", b"a,good\n" + b"1,x\n1,y\n" * 10, good, "not the same in all samples"
+    yield "target_only.csv", b"good\n" + b"x\ny\n" * 10, good, "no column left"
+    yield "text.csv", text(frame), [*good, "--task", "numbers"], "needs numbers in the target"
+    yield "id.csv", text(frame), [*good, "--id", "nobody"], "no column 'nobody'"
+
+
+BAD_FILES = list(bad_files())
+
+
+@pytest.mark.parametrize(("name", "content", "words", "says"), BAD_FILES, ids=[case[0] for case in BAD_FILES])
+def test_bad_files_end_with_a_message_and_nothing_written(name, content, words, says, tmp_path):
+    file = tmp_path / name
+    if content is None:
+        flowers(40).assign(day=pd.Timestamp("2020-01-01")).to_parquet(file)
+    else:
+        file.write_bytes(content)
+    done = spkm("fit", file, *words, "--json", tmp_path / "out.json", "--report", tmp_path / "out.html")
+    assert done.returncode == 3, done.stderr
+    assert done.stdout == "" and "Traceback" not in done.stderr
+    last = done.stderr.splitlines()[-1]
+    assert last.startswith("spkm fit: ") and says in last
+    assert [path.name for path in tmp_path.iterdir()] == [name]
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "says"),
+    [
+        (["no_such_file.csv", "--target", "y"], 3, "there is no file 'no_such_file.csv'"),
+        (["data.xyz", "--target", "y"], 2, "--format"),
+        (["data.csv", "--target", "y", "--test-size", "1"], 2, "--test-size must be a share between 0 and 1"),
+        (["data.csv", "--target", "y", "--features", "0"], 2, "--features must be at least 1"),
+        (["data.csv", "--target", "y", "--seed", "-1"], 2, "--seed"),
+        (["data.csv", "--target", "y", "--json", "no/such/folder/out.json"], 2, "--json must be a file in a folder"),
+        (["data.csv", "--target", "y", "--json", "data.csv"], 2, "--json must be a file of its own"),
+        (["data.csv", "--target", "y", "--report", "page.txt"], 2, "--report must be a file whose name ends with"),
+    ],
+)
+def test_bad_usage(words, code, says, capsys, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    assert main(["fit", *words]) == code
+    assert says in capsys.readouterr().err
+
+
+def test_without_pandas_the_extra_is_named(monkeypatch, capsys, folder):
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    assert main(["fit", str(folder / "flowers.csv"), "--target", "good"]) == 1
+    assert "pip install 'spkm[cli]'" in capsys.readouterr().err
+
+
+def test_the_task_is_recognised_and_can_be_told(capsys):
+    frame = pd.DataFrame({"x": np.arange(60.0), "y": np.arange(60) % 5, "z": np.arange(60) / 7})
+    assert samples_of(frame, "y", []).task == "classes"
+    assert "--task numbers overrides that" in capsys.readouterr().err
+    assert samples_of(frame, "y", [], task="numbers").y.dtype == np.float64
+    assert samples_of(frame, "x", []).task == "numbers"  # 60 different values
+    assert samples_of(frame, "z", []).task == "numbers"
+    assert samples_of(frame.assign(y=frame.y > 2), "y", []).y.dtype == bool
+
+
+def test_samples_without_a_target_can_be_left_out():
+    frame = pd.DataFrame({"x": np.arange(40.0), "y": [None, "a", "b", "a"] * 10})
+    samples = samples_of(frame, "y", [], drop_missing_target=True)
+    assert len(samples.y) == len(samples.X) == 30
+
+
+def test_groups_and_classes_are_split_as_they_should_be(capsys):
+    frame = flowers(200)
+    by_group = samples_of(frame, "good", [], group="bed")
+    train, test = split(by_group, 0.25, 0)
+    assert not set(by_group.groups[train]) & set(by_group.groups[test]) and "bed" not in by_group.X
+    plain = samples_of(frame, "good", [])
+    train, test = split(plain, 0.25, 0)
+    assert sorted([*train, *test]) == list(range(200)) and len(test) == 50
+    shares = [np.mean(plain.y[rows] == "yes") for rows in (train, test)]
+    assert abs(shares[0] - shares[1]) < 0.02
+
+
+def test_quality_is_that_of_scikit_learn():
+    rng = np.random.default_rng(0)
+    classes = np.array(["a", "b", "c"])
+    y = rng.choice(classes, 150)
+    p = rng.dirichlet(np.ones(3), 150)
+    quality = quality_of_classes(y, classes, {"m": p}, None, 0)
+    found = quality.values["m"]
+    assert found["accuracy"] == accuracy_score(y, classes[p.argmax(axis=1)])
+    assert found["AUC"] == pytest.approx(roc_auc_score(y, p, multi_class="ovr"))
+    assert found["log loss"] == pytest.approx(log_loss(y, p, labels=classes))
+    two = quality_of_classes(y[y != "c"], classes[:2], {"m": (q := rng.dirichlet([1, 1], sum(y != "c")))}, None, 0)
+    assert two.values["m"]["AUC"] == pytest.approx(roc_auc_score(y[y != "c"], q[:, 1]))
+    numbers, guess = rng.normal(size=80), rng.normal(size=80)
+    found = quality_of_numbers(numbers, {"m": guess}, None, 0).values["m"]
+    assert found["R2"] == pytest.approx(r2_score(numbers, guess))
+    assert found["MAE"] == pytest.approx(mean_absolute_error(numbers, guess))
+
+
+def test_differences_are_taken_on_the_same_resamples():
+    y = np.random.default_rng(0).normal(size=60)
+    quality = quality_of_numbers(y, {"a": y + 1, "b": y + 2}, np.arange(60) // 5, 0)
+    assert quality.difference("a", "b", "MAE") == pytest.approx((-1, -1, -1))
+
+
+def test_ctrl_c_keeps_the_best_model_so_far(folder, tmp_path, capsys):
+    words = ["fit", str(folder / "flowers.csv"), "--target", "good", *QUICK, "--json", str(tmp_path / "r.json")]
+    with pytest.MonkeyPatch.context() as patch:
+        calls = interrupt_at(patch, Objective, "value_and_gradient", -1)  # never
+        assert main(words) == 0
+    with pytest.MonkeyPatch.context() as patch:
+        interrupt_at(patch, Objective, "value_and_gradient", len(calls) - 2)  # in the last descent
+        assert main(words) == 130
+    assert read_json(tmp_path / "r.json")["interrupted"] and "best model so far" in capsys.readouterr().err
+    (tmp_path / "r.json").unlink()
+    with pytest.MonkeyPatch.context() as patch:
+        interrupt_at(patch, Objective, "value_and_gradient", 1)  # before there is anything to keep
+        assert main(words) == 130 or read_json(tmp_path / "r.json")["interrupted"]
+
+
+@needs_model_files
+def test_the_model_is_written_whole(folder, tmp_path, capsys):
+    words = ["fit", str(folder / "flowers.csv"), "--target", "good", *QUICK, "-o", str(tmp_path / "m.spkm")]
+    assert main(words) == 0
+    assert [path.name for path in tmp_path.iterdir()] == ["m.spkm"] and "Written" in capsys.readouterr().out
+
+
+def test_a_missing_report_is_told(folder, tmp_path, capsys):
+    words = ["fit", str(folder / "flowers.csv"), "--target", "good", *QUICK, "--report", str(tmp_path / "r.html")]
+    assert main(words) == 0
+    assert (tmp_path / "r.html").exists() == hasattr(SPKMClassifier, "report")
+    assert ("has no report" in capsys.readouterr().err) != hasattr(SPKMClassifier, "report")
+
+
+def test_the_report_gets_what_it_needs(folder, tmp_path, monkeypatch, capsys):
+    asked = {}
+
+    def report(self, path, X, y, **options):
+        asked.update(rows=len(X), names=list(X.columns), y=len(y), **options)
+        path.write_text("page")
+
+    monkeypatch.setattr(SPKMClassifier, "report", report, raising=False)
+    words = ["fit", str(folder / "flowers.csv"), "--target", "good", *QUICK, "--title", "Flowers"]
+    assert main([*words, "--report", str(tmp_path / "r.html"), "--privacy", "aggregate"]) == 0
+    assert (tmp_path / "r.html").read_text() == "page"
+    assert asked["rows"] == asked["y"] == 24 and "soil = clay" in asked["names"]
+    assert asked["title"] == "Flowers" and asked["privacy"] == "aggregate" and len(asked["train"][1]) == 96
+
+
+def test_gz_that_is_none(tmp_path, capsys):
+    (tmp_path / "a.csv.gz").write_bytes(gzip.compress(b"a,y\n" * 50)[:20])
+    assert main(["fit", str(tmp_path / "a.csv.gz"), "--target", "y"]) == 3
+    assert "cannot be read as CSV" in capsys.readouterr().err
+
+
+def test_many_levels_make_a_sparse_model(tmp_path, hasty, capsys):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({f"c{i}": rng.integers(0, 90, 1500).astype(str) for i in range(5)})
+    frame = frame.assign(x=rng.normal(size=1500))
+    frame["y"] = np.where(frame["x"] + (frame["c0"].str.len() > 1) > 0.5, "yes", "no")
+    frame.to_csv(tmp_path / "a.csv", index=False)
+    words = ["fit", str(tmp_path / "a.csv"), "--target", "y", "--vectors", "2", "--json", str(tmp_path / "r.json")]
+    for column in ("c0", "c1", "c2", "c3", "c4"):
+        words += ["--categorical", column]
+    for more in ([], ["--features", "1"]):
+        assert main([*words, *more]) == 0
+        result = read_json(tmp_path / "r.json")
+        assert result["quality"]["spkm"]["AUC"]["value"] > 0.7
+        assert result["features"][-1] == "x" and len(result["features"]) > 300 - 300 * bool(more)
+    assert result["model"]["columns_read"] == ["x"]

@@ -1,0 +1,150 @@
+"""The verbs that read a model file, and ``spkm doctor``."""
+
+import io
+import json
+
+import numpy as np
+import pytest
+
+from spkm.cli import main
+from spkm.cli import predict as predict_verb
+from tests.cli_files import flowers, needs_model_files, read_json, spkm
+
+pd = pytest.importorskip("pandas")
+pytest.importorskip("pyarrow")
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    """Return a folder with samples and two models of classes, and one of numbers."""
+    folder = tmp_path_factory.mktemp("models")
+    frame = flowers(160)
+    frame.to_csv(folder / "data.csv", index=False)
+    frame.to_parquet(folder / "data.parquet")
+    words = ["fit", str(folder / "data.csv"), "--id", "plant", "--vectors"]
+    assert main([*words, "3", "--target", "good", "--drop", "size", "-o", str(folder / "a.spkm")]) == 0
+    drops = ["--drop", "size", "--drop", "light"]
+    assert main([*words, "2", "--target", "good", *drops, "-o", str(folder / "b.spkm")]) == 0
+    assert main([*words, "4", "--target", "size", "--drop", "good", "-o", str(folder / "n.spkm")]) == 0
+    return folder
+
+
+@needs_model_files
+def test_predictions_are_those_of_the_model_whatever_the_chunks(files, tmp_path):
+    done = spkm("predict", files / "a.spkm", files / "data.csv", "--id", "plant")
+    assert done.returncode == 0, done.stderr
+    whole = pd.read_csv(io.StringIO(done.stdout))
+    assert list(whole.columns) == ["plant", "prediction", "probability of no", "probability of yes"]
+    assert len(whole) == 160 and "predicted 160 samples" in done.stderr
+    np.testing.assert_allclose(whole["probability of no"] + whole["probability of yes"], 1, rtol=1e-12)
+    words = ["predict", str(files / "a.spkm"), "--id", "plant", "--chunk", "7"]
+    assert main([*words, str(files / "data.parquet"), "-o", str(tmp_path / "p.csv")]) == 0
+    in_chunks = pd.read_csv(tmp_path / "p.csv")
+    pd.testing.assert_frame_equal(in_chunks, whole, rtol=1e-10)
+    assert main([*words, str(files / "data.csv"), "-o", str(tmp_path / "p.parquet")]) == 0
+    pd.testing.assert_frame_equal(pd.read_parquet(tmp_path / "p.parquet").astype(whole.dtypes), whole, rtol=1e-10)
+    assert (whole["prediction"] == flowers(160)["good"]).mean() > 0.7
+
+
+@needs_model_files
+def test_columns_may_come_in_any_order_and_with_others(files, tmp_path, capsys):
+    frame = pd.read_csv(files / "data.csv")
+    frame[sorted(frame.columns, reverse=True)].assign(more=1).to_csv(tmp_path / "other.csv", index=False)
+    outputs = []
+    for data in (files / "data.csv", tmp_path / "other.csv"):
+        assert main(["predict", str(files / "n.spkm"), str(data)]) == 0
+        outputs.append(capsys.readouterr().out)
+    assert outputs[0] == outputs[1] and outputs[0].startswith("prediction\n")
+
+
+@needs_model_files
+@pytest.mark.parametrize("verb", [["predict"], ["explain", "--row", "0"], ["report", "--target", "good"]])
+def test_bad_data_and_bad_models(verb, files, tmp_path, capsys):
+    frame = pd.read_csv(files / "data.csv")
+    frame.drop(columns="soil").to_csv(tmp_path / "narrow.csv", index=False)
+    frame.assign(water="wet").to_csv(tmp_path / "text.csv", index=False)
+    (tmp_path / "bad.spkm").write_bytes(b"\x80\x04no model")
+    out = tmp_path / ("out.html" if verb[0] == "report" else "out.csv")
+    written = [] if verb[0] == "explain" else ["-o", str(out)]
+    for model, data, code, says in [
+        (files / "a.spkm", tmp_path / "narrow.csv", 3, "'soil'"),
+        (files / "a.spkm", tmp_path / "nothing.csv", 3, "there is no file"),
+        (tmp_path / "bad.spkm", files / "data.csv", 4, "no model file that can be read"),
+        (tmp_path / "none.spkm", files / "data.csv", 4, "there is no model file"),
+    ]:
+        assert main([verb[0], str(model), str(data), *verb[1:], *written]) == code
+        assert says in capsys.readouterr().err and not out.exists()
+    if verb[0] == "predict":
+        assert main(["predict", str(files / "a.spkm"), str(tmp_path / "text.csv"), *written]) == 3
+        said = capsys.readouterr().err
+        assert "'water' must hold numbers" in said and "'wet'" in said and not out.exists()
+
+
+@needs_model_files
+def test_ctrl_c_in_a_prediction_keeps_what_there_is(files, tmp_path, monkeypatch, capsys):
+    chunks = predict_verb.read_chunks
+
+    def stopped(*args):
+        yield next(chunks(*args))
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(predict_verb, "read_chunks", stopped)
+    words = ["predict", str(files / "a.spkm"), str(files / "data.csv"), "--chunk", "10"]
+    assert main([*words, "-o", str(tmp_path / "p.csv")]) == 130
+    assert [path.name for path in tmp_path.iterdir()] == ["p.csv.part"]
+    assert len(pd.read_csv(tmp_path / "p.csv.part")) == 10
+
+
+@needs_model_files
+@pytest.mark.parametrize("name", ["a", "n"])
+def test_the_parts_of_an_explanation_add_up(files, name, capsys):
+    words = ["explain", str(files / f"{name}.spkm"), str(files / "data.csv"), "--row", "5"]
+    assert main([*words, "--json", "-"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    difference = found["score"] - found["usual_score"]
+    assert sum(one["part"] for one in found["contributions"].values()) == pytest.approx(difference, abs=1e-9)
+    if found["columns"] is not None:
+        assert set(found["columns"]) <= {"soil", "water", "light", "bed"}
+        assert sum(found["columns"].values()) == pytest.approx(difference, abs=1e-6)
+    assert main(words) == 0
+    assert "sample 5" in capsys.readouterr().out
+    assert main([*words[:-1], "160"]) == 3
+
+
+@needs_model_files
+def test_inspect(files, capsys):
+    done = spkm("inspect", files / "a.spkm")
+    assert done.returncode == 0 and "3 basis vectors" in done.stdout and "sand" in done.stdout
+    assert main(["inspect", str(files / "a.spkm"), "--json", "-"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["classes"] == ["no", "yes"] and found["n_basis"] == 3
+    assert [one["kind"] for one in found["inputs"]] == ["category", "number", "number", "number"]
+
+
+@needs_model_files
+def test_compare(files, tmp_path, capsys):
+    words = ["compare", str(files / "a.spkm"), str(files / "b.spkm")]
+    assert main(words) == 0
+    assert "only a reads" in capsys.readouterr().out
+    samples = ["--data", str(files / "data.csv"), "--target", "good"]
+    assert main([*words, *samples, "--json", str(tmp_path / "r.json")]) == 0
+    assert "a - b" in capsys.readouterr().out
+    result = read_json(tmp_path / "r.json")
+    values = {name: result["quality"][name]["log loss"]["value"] for name in "ab"}
+    assert result["difference"]["log loss"]["value"] == pytest.approx(values["a"] - values["b"])
+    same = ["compare", str(files / "a.spkm"), str(files / "a.spkm"), *samples, "--json", str(tmp_path / "s.json")]
+    assert main(same) == 0 and read_json(tmp_path / "s.json")["difference"]["AUC"]["interval_95"] == [0, 0]
+    assert main([*words, "--target", "good"]) == 2
+    assert main(["compare", str(files / "a.spkm"), str(files / "n.spkm"), *samples]) == 2
+
+
+def test_doctor(tmp_path, capsys):
+    flowers().drop(columns=["plant", "size"]).to_csv(tmp_path / "data.csv", index=False)
+    assert main(["doctor"]) == 0
+    assert "scikit-learn" in capsys.readouterr().out
+    assert main(["doctor", str(tmp_path / "data.csv"), "--target", "good", "--json", "-"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["data"]["samples"] == 120 and found["fit"]["task"] == "classes" and found["fit"]["minutes"] > 0
+    soil = next(one for one in found["data"]["columns"] if one["column"] == "soil")
+    assert soil["missing"] == flowers()["soil"].isna().sum() and soil["different"] == 3
+    assert main(["doctor", str(tmp_path / "data.csv"), "--target", "none"]) == 3

@@ -1,0 +1,78 @@
+"""What the command says and writes."""
+
+import io
+import sys
+
+import numpy as np
+import pytest
+
+from spkm.cli import CommandError
+from spkm.cli import _output as output
+
+
+class Terminal(io.StringIO):
+    """A stream that says it is a terminal."""
+
+    def isatty(self):
+        return True
+
+
+def test_colours_are_for_terminals_and_can_be_forbidden(monkeypatch):
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.setenv("TERM", "xterm")
+    assert output.bold("text") == "text"
+    monkeypatch.setattr(sys, "stdout", Terminal())
+    assert output.bold("text") == "\x1b[1mtext\x1b[0m"
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert output.bold("text") == "text"
+
+
+def test_progress_is_one_line_on_a_terminal_and_rare_lines_elsewhere(monkeypatch):
+    monkeypatch.setattr(output.Progress, "SECONDS", {True: 0.0, False: 0.0})
+    for stream, line in ((Terminal(), "\r\x1b[Kwork: half"), (io.StringIO(), "work: half")):
+        monkeypatch.setattr(sys, "stderr", stream)
+        output.Progress("work").tell("half")
+        assert stream.getvalue().startswith(line)
+        output.say("done")
+        assert stream.getvalue().endswith("done\n")
+    monkeypatch.undo()
+    quiet = io.StringIO()
+    monkeypatch.setattr(sys, "stderr", quiet)
+    output.Progress("work").tell("half")
+    assert quiet.getvalue() == ""
+
+
+def test_a_file_is_there_whole_or_as_it_was(tmp_path):
+    path = tmp_path / "out.json"
+    output.write_json(str(path), {"a": 1})
+    before = path.read_bytes()
+    with pytest.raises(RuntimeError), output.replacing(str(path)) as temporary:
+        temporary.write_text("half")
+        raise RuntimeError
+    assert path.read_bytes() == before and list(tmp_path.iterdir()) == [path]
+    with pytest.raises(CommandError, match="cannot write") as caught, output.replacing(str(path)):
+        raise OSError(28, "No space left on device")
+    assert caught.value.exit_code == 1 and path.read_bytes() == before
+
+
+def test_a_new_file_has_the_permissions_of_any_other(tmp_path):
+    (tmp_path / "plain").write_text("")
+    output.write_json(str(tmp_path / "out.json"), [])
+    assert (tmp_path / "out.json").stat().st_mode == (tmp_path / "plain").stat().st_mode
+
+
+def test_warnings_become_messages(capsys):
+    import warnings
+
+    with output.notes():
+        warnings.warn("too few", UserWarning, stacklevel=1)
+        warnings.warn("too few", UserWarning, stacklevel=1)
+    assert capsys.readouterr().err == "note: too few\n"
+
+
+def test_results_become_json():
+    assert output.plain([np.int64(3), np.array([np.inf, 1.0]), {"a": (True, None, "b")}]) == [
+        3,
+        [None, 1.0],
+        {"a": [True, None, "b"]},
+    ]

@@ -1,0 +1,60 @@
+"""Files are short, and a reader of a plain fit need not leave them often."""
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+import spkm
+from spkm import SPKMClassifier
+from tests.small_data import two_classes
+
+ROOT = Path(__file__).parents[1]
+FOLDERS = ("src", "paper/src", "paper/tests", "tests", "benchmarks", "examples")
+LONGEST = 400  # lines
+#: Files that are yet to be split. This list may only become shorter.
+WAITING = {
+    "src/spkm/selection/_search.py",
+    "tests/test_selection_elimination.py",
+    "tests/test_selection_search.py",
+    "tests/test_solvers.py",
+}
+SWITCHES = 40  # a plain fit went through 102 files before its solver started, one after another, when this was counted
+
+
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_no_file_is_long(folder):
+    files = sorted((ROOT / folder).rglob("*.py"))
+    assert files
+    lengths = {str(file.relative_to(ROOT)): len(file.read_text(encoding="utf-8").splitlines()) for file in files}
+    assert {name: length for name, length in lengths.items() if length > LONGEST and name not in WAITING} == {}
+
+
+class Started(BaseException):
+    """Ends a fit where its solver would start."""
+
+
+def test_a_plain_fit_enters_few_files_before_the_solver_starts():
+    root, files = os.path.dirname(spkm.__file__), []
+
+    def profile(frame, event, argument):
+        code = frame.f_code
+        if event != "call" or not code.co_filename.startswith(root):
+            return
+        if code.co_name in ("best_of_restarts", "minimize"):
+            sys.setprofile(None)
+            raise Started
+        if "<" not in code.co_name and files[-1:] != [code.co_filename]:
+            files.append(code.co_filename)
+
+    X, y = two_classes()
+    SPKMClassifier(n_jobs=1).fit(X, y)  # what is done once, such as imports, is done
+    before = sys.getprofile()
+    sys.setprofile(profile)
+    try:
+        with pytest.raises(Started):
+            SPKMClassifier(n_jobs=1).fit(X, y)
+    finally:
+        sys.setprofile(before)
+    assert len(files) < SWITCHES, "\n".join(os.path.relpath(name, root) for name in files)

@@ -1,0 +1,241 @@
+"""Mixed tables: scikit-learn's own encoders are the oracle."""
+
+import datetime
+import json
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.impute import SimpleImputer
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from spkm import SPKMClassifier, TableEncoder
+from spkm.estimators._column_plans import FeatureOrigin
+
+pd = pytest.importorskip("pandas")
+pl = pytest.importorskip("polars")
+
+
+def mixed(n=200, seed=0):
+    """Return a frame of every kind of column, with missing values."""
+    rng = np.random.default_rng(seed)
+    work = rng.choice(["private", "state", "self"], n, p=[0.6, 0.3, 0.1]).astype(object)
+    work[rng.random(n) < 0.1] = None
+    age = np.round(rng.normal(40, 10, n))
+    age[rng.random(n) < 0.1] = np.nan
+    return pd.DataFrame(
+        {
+            "age": age,
+            "work": work,
+            "hours": rng.integers(10, 60, n),
+            "member": rng.random(n) < 0.3,
+            "town": pd.Categorical(rng.choice([f"t{i}" for i in range(40)], n)),
+            "planet": "earth",
+            "nothing": np.nan,
+        }
+    )
+
+
+@parametrize_with_checks([TableEncoder(), TableEncoder(sparse=True)])
+def test_scikit_learn(estimator, check):
+    check(estimator)
+
+
+def test_numbers_without_gaps_pass_as_they_are():
+    X = np.random.default_rng(0).normal(size=(20, 3))
+    for dtype in (np.float64, np.float32):
+        encoded = TableEncoder().fit_transform(X.astype(dtype))
+        assert encoded.dtype == dtype
+        np.testing.assert_array_equal(encoded, X.astype(dtype))
+
+
+@pytest.mark.parametrize("as_sparse", [False, True])
+def test_it_does_what_scikit_learns_parts_do(as_sparse):
+    frame = mixed()
+    encoder = TableEncoder(min_frequency=8, sparse=as_sparse).fit(frame)
+    got = encoder.transform(frame)
+    assert sparse.issparse(got) == as_sparse
+    got = pd.DataFrame(got.toarray() if as_sparse else got, columns=encoder.get_feature_names_out())
+    imputed = SimpleImputer(strategy="median", add_indicator=True).fit_transform(frame[["age"]])
+    np.testing.assert_array_equal(got[["age", "age is missing"]], imputed)
+    np.testing.assert_array_equal(got["hours"], frame["hours"])
+    np.testing.assert_array_equal(got["member = True"], frame["member"])
+    theirs = OneHotEncoder(sparse_output=False).fit(frame[["work"]])
+    names = [f"work = {level}" for level in ("private", "self", "state")] + ["work is missing"]
+    np.testing.assert_array_equal(got[names], theirs.transform(frame[["work"]]))
+    pooling = OneHotEncoder(sparse_output=False, min_frequency=8).fit(frame[["town"]])
+    np.testing.assert_array_equal(got.filter(like="town = "), pooling.transform(frame[["town"]]))
+    assert not got.filter(like="planet").size and not got.filter(like="nothing").size
+
+
+def test_it_says_where_every_column_comes_from():
+    encoder = TableEncoder(min_frequency=8).fit(mixed())
+    names, origins = encoder.get_feature_names_out(), encoder.feature_origin_
+    assert len(names) == len(origins) == len(encoder.groups_) == len(set(names))
+    assert FeatureOrigin("work", "level", "private") in origins and FeatureOrigin("work", "missing") in origins
+    groups = encoder.column_groups()
+    assert list(groups) == ["age", "work", "hours", "member", "town"]
+    np.testing.assert_array_equal(np.concatenate(list(groups.values())), np.arange(len(names)))
+    for column, places in groups.items():
+        assert all(origins[place].column == column for place in places)
+    for said in ("'age'", "median", "'planet'", "dropped", "'town'", "(other)"):
+        assert any(said in note for note in encoder.notes_)
+
+
+def test_pandas_polars_and_arrays_of_objects_give_the_same():
+    frame = mixed().drop(columns=["nothing"])
+    expected = TableEncoder().fit_transform(frame)
+    objects = frame.astype(object).to_numpy()
+    np.testing.assert_array_equal(TableEncoder().fit_transform(objects), expected)
+    in_polars = pl.from_pandas(frame.astype({"town": str}))
+    for table in (in_polars, in_polars.lazy(), in_polars.with_columns(pl.col("town").cast(pl.Categorical))):
+        np.testing.assert_array_equal(TableEncoder().fit_transform(table), expected)
+    nullable = frame.convert_dtypes()
+    np.testing.assert_array_equal(TableEncoder().fit_transform(nullable), expected)
+
+
+def test_what_was_not_there_in_the_fit():
+    fit = pd.DataFrame({"a": ["x", "y"] * 10, "b": ["u", "v"] * 9 + ["w", "z"], "c": np.arange(20.0)})
+    encoder = TableEncoder(min_frequency=3).fit(fit)
+    assert list(encoder.get_feature_names_out()) == ["a = x", "a = y", "b = u", "b = v", "b = (other)", "c"]
+    new = pd.DataFrame({"a": ["new", None], "b": ["new", "w"], "c": [np.nan, 3.0]})
+    # An unknown level goes with the rare ones; where there were none it is zeros. So is a missing one.
+    np.testing.assert_array_equal(encoder.transform(new), [[0, 0, 0, 0, 1, 9.5], [0, 0, 0, 0, 1, 3]])
+
+
+def test_codes_can_be_categories_whatever_type_they_come_in():
+    frame = pd.DataFrame({"region": [1, 2, 3, 1, 2, 3], "x": np.arange(6.0)})
+    encoder = TableEncoder(categorical=["region"]).fit(frame)
+    assert list(encoder.get_feature_names_out()) == ["region = 1", "region = 2", "region = 3", "x"]
+    expected = encoder.transform(frame)
+    for region in (frame.region.astype(float), frame.region.astype(str), frame.region.astype("category")):
+        np.testing.assert_array_equal(encoder.transform(frame.assign(region=region)), expected)
+    by_place = TableEncoder(categorical=[0]).fit(frame)
+    np.testing.assert_array_equal(by_place.transform(frame), expected)
+    of_numbers = TableEncoder().fit(frame.assign(region=frame.region.astype("category")))
+    np.testing.assert_array_equal(of_numbers.transform(frame), expected)
+
+
+def test_booleans_may_be_text_where_they_were_booleans_in_the_fit():
+    encoder = TableEncoder().fit(pd.DataFrame({"m": [True, False, True, None]}))
+    new = pd.DataFrame({"m": ["true", "False", None, "1"]})
+    np.testing.assert_array_equal(encoder.transform(new), [[1, 0], [0, 0], [1, 1], [1, 0]])
+
+
+def test_many_levels_are_sparse():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({f"c{i}": rng.integers(0, 90, 3000).astype(str) for i in range(5)})
+    encoder = TableEncoder().fit(frame)
+    encoded = encoder.transform(frame)
+    assert sparse.issparse(encoded) and encoded.format == "csr" and encoded.shape[1] > 300
+    np.testing.assert_array_equal(encoded.toarray(), clone(encoder).set_params(sparse=False).fit_transform(frame))
+    few = TableEncoder(max_levels=3).fit(frame)
+    assert len(few.column_groups()["c0"]) == 4
+
+
+cells = st.one_of(st.none(), st.booleans(), st.text(max_size=3), st.integers(-3, 3), st.floats(-2, 2))
+
+
+@given(rows=st.lists(st.tuples(cells, cells), min_size=2, max_size=12))
+def test_any_cells_give_finite_numbers_and_survive_plain_data(rows):
+    table = np.empty((len(rows), 2), dtype=object)
+    for i, row in enumerate(rows):
+        table[i] = row
+    try:
+        encoder = TableEncoder().fit(table)
+    except ValueError as error:
+        assert "not the same in all samples" in str(error)
+        return
+    encoded = encoder.transform(table)
+    assert np.isfinite(encoded).all() and encoded.shape[1] == len(encoder.feature_origin_)
+    assert (encoded != encoded[0]).any(axis=0).all()  # nothing constant is left
+    again = TableEncoder.from_plain(json.loads(json.dumps(encoder.to_plain())))
+    np.testing.assert_array_equal(again.transform(table), encoded)
+
+
+def test_plain_data_keep_everything():
+    frame = mixed()
+    encoder = TableEncoder(categorical=["hours"], min_frequency=3).fit(frame)
+    again = TableEncoder.from_plain(json.loads(json.dumps(encoder.to_plain())))
+    np.testing.assert_array_equal(again.transform(frame), encoder.transform(frame))
+    assert again.get_params() == encoder.get_params() and again.notes_ == encoder.notes_
+    assert list(again.feature_names_in_) == list(frame.columns)
+    assert list(again.get_feature_names_out()) == list(encoder.get_feature_names_out())
+    with pytest.raises(ValueError, match="format must be 1; got 99"):
+        TableEncoder.from_plain({**encoder.to_plain(), "format": 99})
+
+
+def test_it_works_in_one_line_before_a_model():
+    frame = mixed(300)
+    y = np.where((frame["work"] == "state") ^ (frame["hours"] > 35), "yes", "no")
+    model = make_pipeline(TableEncoder(), SPKMClassifier(n_basis=4, random_state=0)).fit(frame, y)
+    assert model.score(frame, y) > 0.9
+    groups = model[0].groups_
+    few = SPKMClassifier(kernel="linear", selection="strict", feature_groups=groups, random_state=0)
+    few.fit(model[0].transform(frame), y)
+    kept = set(groups[few.selected_features_])
+    np.testing.assert_array_equal(few.selected_features_, np.flatnonzero(np.isin(groups, list(kept))))
+
+
+def test_set_output_names_the_columns():
+    frame = mixed()
+    named = TableEncoder().set_output(transform="pandas").fit_transform(frame)
+    assert "work = private" in named.columns
+
+
+@pytest.mark.parametrize(
+    ("frame", "says"),
+    [
+        (pd.DataFrame({"day": pd.to_datetime(["2020-01-01", "2020-01-02"])}), "'day' holds dates.*days since"),
+        (pd.DataFrame({"day": [datetime.date(2020, 1, 1), None]}), "'day' holds dates"),
+        (pl.DataFrame({"day": [datetime.date(2020, 1, 1), None]}), "'day' holds dates"),
+        (np.array(["2020-01-01", "2020-01-02"], dtype="M8[D]")[:, None], "'x0' holds dates"),
+        (pd.DataFrame([[1, 2], [3, 4]], columns=["a", "a"]), r"\['a'\] are there more than once"),
+        (pd.DataFrame({"a": [1.0, np.inf]}), "'a' holds infinity"),
+        (pd.DataFrame({"a": [1.0, 1.0]}), "not the same in all samples"),
+        (pd.DataFrame({"a": [1.0]}), "at least 2 samples"),
+    ],
+)
+def test_what_cannot_be_encoded_is_refused_with_advice(frame, says):
+    with pytest.raises(ValueError, match=says):
+        TableEncoder().fit(frame)
+
+
+def test_cells_of_lists_are_refused():
+    with pytest.raises(TypeError, match=r"'a' must hold numbers, texts.*list"):
+        TableEncoder().fit(pd.DataFrame({"a": [[1], [2]]}))
+
+
+@pytest.mark.parametrize(
+    ("params", "says"),
+    [
+        ({"categorical": "age"}, "categorical must be a list"),
+        ({"categorical": ["agee"]}, "categorical must name columns of X.*got 'agee'"),
+        ({"categorical": [9]}, "got 9"),
+        ({"min_frequency": 0}, "min_frequency"),
+        ({"max_levels": 0}, "max_levels"),
+        ({"sparse": "yes"}, "sparse"),
+    ],
+)
+def test_parameters_are_checked(params, says):
+    with pytest.raises((TypeError, ValueError), match=says):
+        TableEncoder(**params).fit(mixed())
+
+
+def test_text_in_a_column_of_numbers_is_named():
+    encoder = TableEncoder().fit(pd.DataFrame({"a": [1.0, 2.0]}))
+    with pytest.raises(ValueError, match="'a' must hold numbers, as in the fit; got 'two'"):
+        encoder.transform(pd.DataFrame({"a": ["two", "1"]}))
+
+
+def test_a_fit_that_fails_changes_nothing():
+    encoder = TableEncoder().fit(mixed())
+    before = encoder.to_plain()
+    with pytest.raises(ValueError):
+        encoder.fit(pd.DataFrame({"a": [1.0, 1.0]}))
+    assert encoder.to_plain() == before
