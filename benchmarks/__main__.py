@@ -16,7 +16,7 @@ ALWAYS = (
     "simulated wide_sets small_sets noise_columns lassonet_time exactness very_wide parity landmarks "
     "views pairs drug_target explain model_files"
 ).split()
-BY_NAME_ONLY = ["crossover"]
+BY_NAME_ONLY = ["crossover", "out_of_core"]
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -25,7 +25,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     )
     choices = ALWAYS + BY_NAME_ONLY
     parser.add_argument(
-        "names", nargs="*", metavar="name", help=f"what to run: {', '.join(choices)} (all but {BY_NAME_ONLY[0]})"
+        "names",
+        nargs="*",
+        metavar="name",
+        help=f"what to run: {', '.join(choices)} (all but {' and '.join(BY_NAME_ONLY)})",
     )
     parser.add_argument(
         "--data", type=Path, default=os.environ.get("SPKM_DATA"), help="folder of .npz files (or set SPKM_DATA)"

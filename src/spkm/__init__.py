@@ -29,6 +29,7 @@ if TYPE_CHECKING:
         theory,
     )
     from spkm.estimators import (
+        FileTable,
         PairKFold,
         PairwiseSPKMClassifier,
         PairwiseSPKMRegressor,
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
     from spkm.persistence import load
 
 __all__ = [
+    "FileTable",
     "PairKFold",
     "PairwiseSPKMClassifier",
     "PairwiseSPKMRegressor",

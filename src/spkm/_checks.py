@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import warnings
+from functools import cache
 from math import isfinite
 from numbers import Integral, Real
 from typing import Any
@@ -46,8 +47,13 @@ def n_threads(n_jobs: Any) -> int:
         return joblib.effective_n_jobs(int(n_jobs))
     # joblib's workers are told their share of the cores by this variable. A list is for nested levels of threads.
     asked = os.environ.get("OMP_NUM_THREADS", "").split(",")[0].strip()
-    cores = joblib.cpu_count()
+    cores = _cores()
     return min(cores, max(1, int(asked))) if asked.isdigit() else cores
+
+
+@cache
+def _cores() -> int:
+    return joblib.cpu_count()  # reads files of the system, which takes as long as the prediction of a few samples
 
 
 def warn_user(message: str, category: type[Warning]) -> None:

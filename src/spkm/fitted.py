@@ -20,6 +20,7 @@ from spkm.model import PreimageModel, Term, View
 from spkm.sources import ArraySource, Block, PairSource, Scaling
 from spkm.targets import Target
 
+FEW = 2_000  # entries of X; fewer are one block, and need none of the arrangements for many
 ON_THREADS = 10_000  # samples; fewer are done before threads have started
 
 
@@ -279,6 +280,11 @@ class FittedModel:
     def by_blocks(self, function: Callable[..., np.ndarray], X: Any, n_threads: int = 1) -> np.ndarray:
         """Return ``function(block, model, theta)``, (n, k), of all samples."""
         held = self._held(X)
+        if isinstance(held, np.ndarray) and 0 < held.size <= FEW:
+            Z = held if self.scaling is None else self.scaling(held)
+            none = np.empty((len(Z), 0), Z.dtype)
+            with np.errstate(under="ignore"):
+                return function(Block(Z, none, none, {}), self.model, self.theta)
         kind = PairSource if hasattr(held, "entities") else ArraySource
         source = kind(held, scaling=self.scaling)
         found, done = np.empty((0, self.n_outputs), dtype=source.dtype), 0

@@ -243,9 +243,12 @@ class PreimageModel:
     def features(self, block: Block, theta: np.ndarray) -> tuple[np.ndarray, Callable[[np.ndarray], np.ndarray]]:
         """Return the features k(x, u) of a block, (n, R), and the map from their cotangent to theta's basis part.
 
-        The pullback may overwrite the cotangent.
+        The pullback may overwrite the cotangent. It has an attribute ``of_outer`` where that of the only view's kernel
+        has one.
         """
-        params = self.unpack(theta.astype(block.X.dtype, copy=False))
+        return self._features(block, self.unpack(theta.astype(block.X.dtype, copy=False)))
+
+    def _features(self, block: Block, params: Params) -> tuple[np.ndarray, Callable[[np.ndarray], np.ndarray]]:
         values, pulls = [], []
         for k, (_, view) in enumerate(self.views):
             X, index = block.columns(view.columns)
@@ -272,6 +275,15 @@ class PreimageModel:
                 parts[k][1][...] = 0.0 if d_metric is None else d_metric * metric  # d/d log w = w d/dw
             return gradient
 
+        if len(pulls) == 1 and hasattr(pulls[0][0], "of_outer"):
+            pull, metric = pulls[0]
+
+            def of_outer(s: np.ndarray, c: np.ndarray) -> np.ndarray:
+                dU, d_metric = pull.of_outer(s, c)
+                d_log = np.zeros(0) if not self.views[0][1].learns_metric else np.atleast_1d(d_metric * metric)
+                return np.concatenate([dU.ravel(), d_log])
+
+            pullback.of_outer = of_outer  # type: ignore[attr-defined]
         return Phi, pullback
 
     def gram(self, theta: np.ndarray) -> list[tuple[np.ndarray, Callable[[np.ndarray], np.ndarray]]]:
@@ -311,18 +323,24 @@ class PreimageModel:
         """Return the predictions F of a block, (n, m)."""
         return self.vjp(block, theta)[0]
 
-    def vjp(self, block: Block, theta: np.ndarray) -> tuple[np.ndarray, Callable[[np.ndarray], np.ndarray]]:
-        """Return the predictions of a block and the map from dL/dF to dL/dtheta."""
-        Phi, pull = self.features(block, theta)
-        params = self.unpack(theta.astype(Phi.dtype, copy=False))
+    def vjp(self, block: Block, theta: np.ndarray) -> tuple[np.ndarray, Callable[..., np.ndarray]]:
+        """Return the predictions of a block and the map from dL/dF to dL/dtheta.
+
+        The map takes a second argument, ``last``: whether it will not be called again, and may overwrite what it knows.
+        """
+        params = self.unpack(theta.astype(block.X.dtype, copy=False))
+        Phi, pull = self._features(block, params)
         F = Phi @ params.weights
         F += params.intercept
 
-        def pullback(S: np.ndarray) -> np.ndarray:
+        def pullback(S: np.ndarray, last: bool = False) -> np.ndarray:
             gradient = np.zeros(self.n_params, dtype=Phi.dtype)
             gradient[self._weights_at : self._intercept_at] = (Phi.T @ S).ravel()
             if self.fit_intercept:
-                gradient[self._intercept_at :] = S.sum(axis=0)
+                gradient[self._intercept_at :] = np.ones(len(S), S.dtype) @ S
+            if last and self.n_outputs == 1 and hasattr(pull, "of_outer"):
+                gradient[: self._weights_at] = pull.of_outer(S, params.weights)
+                return gradient
             # In the memory layout of the kernels' values, columns first; one output needs no matrix product.
             spread = params.weights * S.T if self.n_outputs == 1 else params.weights @ S.T
             gradient[: self._weights_at] = pull(spread.T)

@@ -230,7 +230,7 @@ class Objective:
         """Return the loss and its gradient with one block standing for all samples, as a stochastic solver wants."""
         F, pullback = self.model.vjp(block, theta)
         totals = self.loss.totals(block.Y, F, block.w)
-        return self.loss.value(totals), pullback(cotangent(block, self.loss, F, totals))
+        return self.loss.value(totals), pullback(cotangent(block, self.loss, F, totals), last=True)
 
     def smooth_penalty(self, theta: np.ndarray) -> tuple[float, np.ndarray]:
         """Return the penalties that have a gradient, and their gradient."""
@@ -263,7 +263,8 @@ def block_gradient(
         directions = loss.directions(block.Y, F, block.w)
     else:
         directions = (cotangent(block, loss, F, totals),)
-    return loss.totals(block.Y, F, block.w), *(pullback(S) for S in directions)
+    only = len(directions) == 1
+    return loss.totals(block.Y, F, block.w), *(pullback(S, last=only) for S in directions)
 
 
 def cotangent(block: Block, loss: Loss, F: np.ndarray, totals: np.ndarray) -> np.ndarray:

@@ -79,7 +79,7 @@ class ProfiledObjective:
         model, source, width = self.model, self.source, self.model.n_basis
         theta = self._theta(phi)
         kept: Any = None
-        if source.n_rows * width <= KEPT:
+        if source.n_rows * width <= KEPT and source.keeps_features:
             kept = list(source.map(_kept_features, model, theta, width=width))
             S = sum(source.each(_moments_of, kept))
         else:

@@ -8,9 +8,11 @@ from spkm.estimators._pairwise import PairwiseSPKMClassifier, PairwiseSPKMRegres
 from spkm.estimators._regressor import SPKMRegressor
 from spkm.estimators._selector import SPKMSelector
 from spkm.estimators._stability import SparsityPath, StabilitySelection, sparsity_path, stability_selection
+from spkm.estimators._streams import FileTable
 from spkm.estimators._table_encoder import TableEncoder
 
 __all__ = [
+    "FileTable",
     "PairKFold",
     "PairwiseSPKMClassifier",
     "PairwiseSPKMRegressor",

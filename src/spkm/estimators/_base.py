@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from copy import copy
 from typing import Any
 
@@ -12,6 +13,7 @@ from spkm._checks import n_threads
 from spkm.estimators import _shipping
 from spkm.estimators._domains import check_domain
 from spkm.estimators._fitting import Outcome
+from spkm.estimators._streams import predicted_chunks
 from spkm.estimators._tables import read_like
 from spkm.estimators._views import ViewUsage
 from spkm.fitted import FittedModel
@@ -85,6 +87,33 @@ class ReadsModel:
         rows = read_like(self, X)
         check_domain_of(self.model_, rows)
         return rows
+
+    def predict_chunks(self, X: Any, method: str = "predict") -> Iterator[np.ndarray]:
+        """Yield predictions of samples that do not fit in memory, a chunk at a time and in order.
+
+        Parameters
+        ----------
+        X : path, dataset, lazy frame, iterable of chunks
+            What :meth:`fit` takes; columns are found by their names, and chunks may be of X alone.
+        method : str, default="predict"
+            The method that is called for each chunk; "predict_proba", say.
+
+        Yields
+        ------
+        predictions : ndarray
+            What the method returns for a chunk.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from spkm import SPKMRegressor
+        >>> X = np.linspace(-1, 1, 50)[:, None]
+        >>> model = SPKMRegressor(2, random_state=0).fit(X, X[:, 0] ** 2)
+        >>> [len(part) for part in model.predict_chunks(lambda: iter([X[:20], X[20:]]))]
+        [20, 30]
+        """
+        check_is_fitted(self)
+        return predicted_chunks(self, method, X)
 
     def get_support(self, indices: bool = False) -> np.ndarray:
         """Return which columns of X the model reads.

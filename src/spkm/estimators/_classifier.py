@@ -18,6 +18,7 @@ from spkm.estimators._class_targets import encode_classes
 from spkm.estimators._fitting import Outcome, SearchSetup, fit_model, prepared, search_for
 from spkm.estimators._multiclass import fit_parts
 from spkm.estimators._request import Request
+from spkm.estimators._streams import fit_stream, opened_stream
 from spkm.estimators._tables import Table, check_same_columns, read_table
 
 
@@ -221,25 +222,33 @@ class SPKMClassifier(PredictsClasses, ClassifierMixin, CallbackSupportMixin, Bas
         self.verbose = verbose
 
     @with_callbacks
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> SPKMClassifier:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> SPKMClassifier:
         """Fit the model.
 
         Parameters
         ----------
         X : array-like, DataFrame or CSR of shape (n_samples, n_features), or dict of them
             Samples. float32 stays float32, all else becomes float64; never changed. A dict holds a table for each view,
-            by name; they are put side by side.
+            by name; they are put side by side. Samples that do not fit in memory may be files (a path of Parquet,
+            Arrow or CSV files, a folder, a pattern, :class:`~spkm.FileTable`, a dataset of pyarrow), a lazy frame of
+            polars, Dask arrays and frames, or chunks: anything that yields (X, y) or (X, y, weight) each time it is
+            iterated over, or a function that returns such an iterator.
         y : array-like of shape (n_samples,) or (n_samples, n_labels)
-            Labels, or an indicator matrix.
+            Labels, or an indicator matrix. Of files and lazy frames the name of a column; chunks hold their own.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the samples. Integers are repeats: 2 is the sample given twice, 0 the sample left out. Of other
-            weights only the ratios count.
+            weights only the ratios count. Of files and lazy frames the name of a column.
 
         Returns
         -------
         self : object
             The fitted estimator. If anything goes wrong, it is as it was.
         """
+        reader = opened_stream(X, y, sample_weight)
+        if reader is not None:
+            outcome, dtype, attributes, target = fit_stream(self, reader, "classification", Progress(self))
+            attributes = {**attributes, **attributes_of(outcome, dtype)}
+            return publish(self, {**attributes, "classes_": target.labels})  # type: ignore[attr-defined]
         request, table, target, Y, weight = class_samples(self, X, y, sample_weight)
         previous = getattr(self, "model_", None) if self.warm_start else None
         if previous is not None:

@@ -12,6 +12,7 @@ from spkm.estimators._base import ReadsModel, attributes_of, publish
 from spkm.estimators._callbacks import CallbackSupportMixin, Progress, with_callbacks
 from spkm.estimators._fitting import Finish, SearchSetup, fit_model, prepared, search_for
 from spkm.estimators._request import Request
+from spkm.estimators._streams import fit_stream, opened_stream
 from spkm.estimators._tables import Table, check_same_columns, read_table
 from spkm.targets import Real
 
@@ -132,7 +133,7 @@ class SPKMRegressor(PredictsNumbers, RegressorMixin, CallbackSupportMixin, BaseE
         self.verbose = verbose
 
     @with_callbacks
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> SPKMRegressor:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> SPKMRegressor:
         """Fit the model.
 
         Parameters
@@ -140,7 +141,8 @@ class SPKMRegressor(PredictsNumbers, RegressorMixin, CallbackSupportMixin, BaseE
         X : array-like, DataFrame or CSR of shape (n_samples, n_features), or dict of them
             Samples, as in :class:`SPKMClassifier`.
         y : array-like of shape (n_samples,) or (n_samples, n_outputs)
-            Targets. One that is the same in all samples is predicted so.
+            Targets. One that is the same in all samples is predicted so. Of files and lazy frames the name of a
+            column, or a list of them; chunks hold their own.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the samples, as in :class:`SPKMClassifier`.
 
@@ -149,6 +151,10 @@ class SPKMRegressor(PredictsNumbers, RegressorMixin, CallbackSupportMixin, BaseE
         self : object
             The fitted estimator. If anything goes wrong, it is as it was.
         """
+        reader = opened_stream(X, y, sample_weight)
+        if reader is not None:
+            outcome, dtype, attributes, _ = fit_stream(self, reader, "regression", Progress(self))
+            return publish(self, {**attributes, **attributes_of(outcome, dtype)})
         request, table, Y, finish = real_samples(self, X, y, sample_weight)
         previous = getattr(self, "model_", None) if self.warm_start else None
         if previous is not None:

@@ -19,6 +19,7 @@ from sklearn.utils.validation import (
 )
 
 DATES = ("date", "time", "duration", "period")  # beginnings of the names of pandas' and polars' types, in small letters
+PLAIN = 2_000  # entries of a small array
 DATE_TYPES = (date, time, timedelta, np.datetime64, np.timedelta64)
 EXACT = 2.0**53  # up to here floats hold all integers
 
@@ -72,6 +73,8 @@ def read_table(estimator: Any, X: Any, y: Any, sample_weight: Any, **options: An
 
 def read_like(estimator: Any, X: Any) -> Any:
     """Return samples with the columns of the fit, checked."""
+    if _is_plain(estimator, X):
+        return X
     layouts = getattr(estimator, "_tables", None)
     if is_tables(X) and layouts is None:
         raise ValueError(f"X must be one table, as in the fit; got a dict of {list(X)}.")
@@ -80,6 +83,18 @@ def read_like(estimator: Any, X: Any) -> Any:
         return canonical(
             validate_data(estimator, rows, reset=False, accept_sparse="csr", dtype=[np.float64, np.float32])
         )
+
+
+def _is_plain(estimator: Any, X: Any) -> bool:
+    """Whether X is a small array in which there is nothing to check or to change: services ask for a row at a time."""
+    return (
+        type(X) is np.ndarray
+        and X.dtype in (np.float64, np.float32)
+        and 0 < X.size <= PLAIN
+        and X.shape[1:] == (estimator.n_features_in_,)
+        and not hasattr(estimator, "feature_names_in_")
+        and bool(np.isfinite(X).all())
+    )
 
 
 def table_layouts(X: Any) -> dict[str, TableLayout]:

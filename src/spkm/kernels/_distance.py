@@ -12,6 +12,12 @@ from spkm.kernels._bandwidth import gamma_from_rows, number
 from spkm.kernels._base import Array, DistanceKernel, Kernel, Pullback
 from spkm.kernels._forms import Forms, gamma_mixture, inverse_gamma_mixture, one_product
 
+# A class that writes one of the formulas anew gets the general way to evaluate it.
+IN_PLACE = {
+    "_evaluated": (("profile", "slope"), DistanceKernel._evaluated),
+    "_fall": (("profile", "slope"), DistanceKernel._fall),
+}
+
 
 class RBF(DistanceKernel):
     """Gaussian kernel, k(x, u) = exp(-gamma |x - u|^2).
@@ -27,6 +33,7 @@ class RBF(DistanceKernel):
     array([[0.6065]])
     """
 
+    claims = {**DistanceKernel.claims, **IN_PLACE}
     formula = "rbf"
 
     def __init__(self, gamma: Any = "mean") -> None:
@@ -37,6 +44,12 @@ class RBF(DistanceKernel):
 
     def slope(self, s: np.ndarray, value: np.ndarray) -> np.ndarray:
         return -value
+
+    def _evaluated(self, t: np.ndarray) -> tuple[Any, np.ndarray]:
+        return None, np.exp(t, out=t)
+
+    def _fall(self, state: Any, value: np.ndarray) -> np.ndarray:
+        return value
 
     def forms(self) -> Forms:
         return one_product(squared=number(self))
@@ -56,6 +69,7 @@ class Matern(DistanceKernel):
         As in :class:`RBF`.
     """
 
+    claims = {**DistanceKernel.claims, **IN_PLACE}
     formula = "matern"
     choices = {"nu": (1.5, 2.5)}
 
@@ -75,6 +89,32 @@ class Matern(DistanceKernel):
         if self.nu == 1.5:
             return -3.0 * value / (1 + root)
         return -(5.0 / 3.0) * value * (1 + root) / (1 + root + root * root / 3)
+
+    def _evaluated(self, t: np.ndarray) -> tuple[Any, np.ndarray]:
+        t *= -4 * self.nu
+        root = np.sqrt(t, out=t)
+        value = np.negative(root)
+        np.exp(value, out=value)
+        value *= self._polynomial(root)
+        return root, value
+
+    def _fall(self, root: Any, value: np.ndarray) -> np.ndarray:
+        if self.nu == 1.5:
+            fall = 3.0 / self._polynomial(root)
+        else:
+            fall = root + 1.0
+            fall *= 5.0 / 3.0
+            fall /= self._polynomial(root)
+        return np.multiply(fall, value, out=fall)
+
+    def _polynomial(self, root: np.ndarray) -> np.ndarray:
+        if self.nu == 1.5:
+            return 1 + root
+        polynomial = root / 3
+        polynomial += 1
+        polynomial *= root
+        polynomial += 1
+        return polynomial
 
     def forms(self) -> Forms:
         return inverse_gamma_mixture(self.nu, number(self))

@@ -10,6 +10,16 @@ from scipy import sparse
 Array = Any  # dense or CSR
 
 
+def squared_norms(X: Array, metric: Any = 1.0, squares: np.ndarray | None = None) -> np.ndarray:
+    """Return sum_j w_j x_ij^2 for every row i, as (n,); ``squares`` are those of X, where the caller has them."""
+    if squares is None:
+        squares = X.multiply(X) if sparse.issparse(X) else X * X
+    if np.ndim(metric):
+        return np.asarray(squares @ metric)
+    # A product with ones runs at the speed of BLAS; numpy's row sums do not when rows are short.
+    return np.asarray(squares @ np.full(X.shape[1], metric, dtype=X.dtype))
+
+
 def columns_first(X: Array, V: np.ndarray) -> np.ndarray:
     """Return X V' with whole columns side by side in memory.
 
@@ -38,10 +48,17 @@ def to_parameters(
     xx: np.ndarray | None,
     learn_metric: bool,
     dot_factor: float = 1.0,
+    factor: Any = 1.0,
+    squares: np.ndarray | None = None,
 ) -> tuple[np.ndarray, Any]:
-    """Turn cotangents of x.u (``dot_factor`` * D), |x|^2 (S) and |u|^2 (T) into those of U and the metric."""
+    """Turn cotangents of x.u (``dot_factor`` * D), |x|^2 (S) and |u|^2 (T) into those of U and the metric.
+
+    ``factor``, a number or (R, 1), multiplies D and T; ``squares`` are those of X, where the caller has them.
+    """
     P = np.asarray((X.T @ D).T if sparse.issparse(X) else D.T @ X)
-    P *= dot_factor * gamma
+    P *= dot_factor * gamma * factor
+    if T is not None and np.ndim(factor):
+        T = T * factor[:, 0]
     dU = P * metric
     if T is not None:
         dU += (2.0 * gamma) * T[:, None] * (U * metric)
@@ -55,6 +72,7 @@ def to_parameters(
         # xx holds gamma * metric * |x|^2 already: no second product with X is needed for one common scale.
         return dU, d_scale if S is None else d_scale + S @ xx[:, 0] / metric  # type: ignore[index]
     if S is not None:
-        squares = X.multiply(X) if sparse.issparse(X) else X * X
+        if squares is None:
+            squares = X.multiply(X) if sparse.issparse(X) else X * X
         d_metric += gamma * np.asarray(squares.T @ S).ravel()
     return dU, d_metric

@@ -36,14 +36,18 @@ class Log(SumLoss):
 
     def pointwise(self, Y: np.ndarray, F: np.ndarray) -> np.ndarray:
         if self._apart(F):
-            return np.logaddexp(0, -Y * F)
+            # log(1 + exp(t)) without overflow, of functions that NumPy has vector instructions for.
+            t = -Y * F
+            return np.log1p(np.exp(-np.abs(t))) + np.maximum(t, 0)
         top = F.max(axis=1, keepdims=True)
         scores = top + np.log(np.exp(F - top).sum(axis=1, keepdims=True))
         return scores - np.where(Y > 0, F, 0).sum(axis=1, keepdims=True)
 
     def slope(self, Y: np.ndarray, F: np.ndarray) -> np.ndarray:
         if self._apart(F):
-            return -Y * expit(-Y * F)
+            t = -Y * F
+            small = np.exp(-np.abs(t))
+            return -Y * np.where(t < 0, small, 1) / (1 + small)
         return _softmax(F) - (Y > 0)
 
     def probabilities(self, F: np.ndarray) -> np.ndarray:

@@ -2,22 +2,31 @@
 
 from spkm.sources._array import MANY_ROWS, ArraySource
 from spkm.sources._base import Block, Source
+from spkm.sources._chunks import Chunk, ChunkSource, IterableReader, Recipe, kept_source, summarized
 from spkm.sources._pairs import PairSource, PairTable
 from spkm.sources._rows import distinct_rows, merged_rows, pick_rows
 from spkm.sources._scaling import Scaling, fit_scaling
+from spkm.sources._summary import Summary
 from spkm.sources._threads import one_blas_thread
 
 __all__ = [
     "MANY_ROWS",
     "ArraySource",
     "Block",
+    "Chunk",
+    "ChunkSource",
+    "IterableReader",
     "PairSource",
     "PairTable",
+    "Recipe",
     "Scaling",
     "Source",
+    "Summary",
     "distinct_rows",
     "fit_scaling",
+    "kept_source",
     "merged_rows",
     "one_blas_thread",
     "pick_rows",
+    "summarized",
 ]

@@ -57,6 +57,9 @@ class Source:
     #: Sum of the sample weights before they were made to sum to one: the n in strengths that shrink with more samples.
     total_weight: float
 
+    #: Whether what :meth:`map` yields stays in this process, so that it may hold functions.
+    keeps_features = True
+
     _pool: ThreadPoolExecutor | None = None
     _n_threads = 1
 
@@ -96,13 +99,13 @@ class Source:
         """Return the sums over blocks of the arrays that ``function(block, *args)`` returns, added in a fixed order."""
         pieces = self.pieces(width)
         if len(pieces) == 1:  # small fits make thousands of passes, and notice what is done around the one block
-            return tuple(_sum([function(self.load(pieces[0]), *args)]))
+            return tuple(add_up([function(self.load(pieces[0]), *args)]))
         runs = np.array_split(np.arange(len(pieces)), min(len(pieces), MAX_TASKS))
 
         def add_run(run: np.ndarray) -> list:
-            return _sum(function(self.load(pieces[i]), *args) for i in run)
+            return add_up(function(self.load(pieces[i]), *args) for i in run)
 
-        return tuple(_sum(self.each(add_run, runs)))
+        return tuple(add_up(self.each(add_run, runs)))
 
     def map(self, function: Callable[..., Any], *args: Any, width: int) -> Iterator[Any]:
         """Yield ``function(block, *args)`` for every block, in the order of samples."""
@@ -140,7 +143,7 @@ def rows_per_block(n_features: int, width: int) -> int:
     entries = n_features + 3 * width  # of a sample and what is computed from it
     if entries > WIDE:
         return max(2**20 // entries, 4)  # several arrays of a block's size exist at a time
-    return min(16384, max(2**21 // entries, min(4096, 2**22 // entries), 64))
+    return min(16384, max(2**20 // entries, min(4096, 2**22 // entries), 64))
 
 
 def _windowed(pool: ThreadPoolExecutor, function: Callable[[Any], Any], items: Any, ahead: int) -> Iterator[Any]:
@@ -154,7 +157,8 @@ def _windowed(pool: ThreadPoolExecutor, function: Callable[[Any], Any], items: A
         yield future.result()
 
 
-def _sum(results: Any) -> list:
+def add_up(results: Any) -> list:
+    """Return the sums of the arrays of all results, in float64 and in order."""
     total: list = []
     for result in results:
         if not total:

@@ -1,0 +1,270 @@
+"""Samples that are read in chunks, at the border: what X is, what y names, and the source that a fit sees."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from copy import copy
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from spkm._checks import n_threads
+from spkm.estimators._callbacks import Progress
+from spkm.estimators._domains import check_domain, columns_of_counts, generator
+from spkm.estimators._fitting import Outcome, fit_once
+from spkm.estimators._request import Request
+from spkm.sources import ArraySource, ChunkSource, IterableReader, Recipe, Scaling, Summary, kept_source, summarized
+from spkm.targets import SPREAD, Classes, Real, Target
+
+SOME = 1000  # samples by which cancellation is measured, and columns of views are found
+CONSTANT = 1e-13  # deviation of a feature over its size below which it is constant, but for rounding
+
+
+class FileTable:
+    """A table in files, with some of its columns as features.
+
+    Parameters
+    ----------
+    table : str, Path, sequence of them or pyarrow.dataset.Dataset
+        A file, a folder, a pattern with ``*``, several files, or what pyarrow opened.
+    features : sequence of str, default=None
+        The columns of X; None is all but those of y and of the weights.
+
+    Examples
+    --------
+    >>> FileTable("measurements/*.parquet", features=["height", "weight"])
+    FileTable('measurements/*.parquet', features=['height', 'weight'])
+    """
+
+    def __init__(self, table: Any, features: Any = None) -> None:
+        self.table = table
+        self.features = features
+
+    def __repr__(self) -> str:
+        return f"FileTable({self.table!r}, features={self.features!r})"
+
+
+def opened_stream(X: Any, y: Any = None, sample_weight: Any = None) -> Any:
+    """Return a reader of X if it is one of the things that are read in chunks, else None.
+
+    Of files and frames ``y`` and ``sample_weight`` are names of columns; chunks hold their own.
+    """
+    kind = type(X).__module__.split(".")[0]
+    features = None
+    if kind == "dask":
+        from spkm.sources._dask import DaskReader
+
+        return DaskReader(X, y, sample_weight)
+    if isinstance(X, FileTable):
+        X, features = X.table, X.features
+        kind = type(X).__module__.split(".")[0]
+        if not isinstance(X, str | Path | list | tuple) and kind != "pyarrow":
+            raise TypeError(f"FileTable takes paths or a pyarrow dataset; got {type(X).__name__}.")
+    elif not (isinstance(X, str | Path) or (kind == "pyarrow" and hasattr(X, "get_fragments"))):
+        if kind == "polars" and hasattr(X, "collect_schema") and hasattr(X, "collect") and _names_columns(y):
+            from spkm.sources._parquet import LazyFrameReader
+
+            return LazyFrameReader(X, y, sample_weight)
+        return IterableReader(X) if y is None and sample_weight is None and _holds_chunks(X) else None
+    if not (y is None or _names_columns(y)) or not (sample_weight is None or isinstance(sample_weight, str)):
+        raise TypeError(
+            "y and sample_weight must be names of columns where X is a table in files; got "
+            f"{type(y).__name__} and {type(sample_weight).__name__}."
+        )
+    from spkm.sources._parquet import TableReader
+
+    return TableReader(X, y, sample_weight, features)
+
+
+def _names_columns(y: Any) -> bool:
+    return isinstance(y, str) or (isinstance(y, list) and bool(y) and all(isinstance(name, str) for name in y))
+
+
+def _holds_chunks(X: Any) -> bool:
+    if callable(X) and not hasattr(X, "__array__"):
+        return True
+    if any(hasattr(X, name) for name in ("shape", "__array__", "__dataframe__", "collect_schema", "keys")):
+        return False
+    if hasattr(X, "__next__"):
+        raise TypeError(
+            "X can be read only once, but a fit reads it several times. Give a function that returns a new iterator of "
+            "chunks, or an object whose __iter__ does."
+        )
+    if isinstance(X, list | tuple):
+        return bool(X) and all(isinstance(item, tuple) and len(item) in (2, 3) and np.ndim(item[0]) == 2 for item in X)
+    return hasattr(X, "__iter__")
+
+
+class KeptRows:
+    """What stands for X of a stream: it knows the shape of all samples, and any slice of it is some that are kept."""
+
+    def __init__(self, summary: Summary) -> None:
+        self.rows = summary.kept_X[:SOME]
+        self.shape = (summary.n_rows, len(summary.low))
+        self.dtype = summary.dtype
+
+    def __getitem__(self, key: Any) -> np.ndarray:
+        return self.rows
+
+
+class StreamSamples(NamedTuple):
+    """Samples of a stream, with the interface of those in memory that a plain fit uses."""
+
+    X: KeptRows
+    target: Any
+    reader: Any
+    summary: Summary
+    recipe: Recipe
+
+    def source(self, request: Request) -> tuple[Any, Scaling | None]:
+        """Return them as a source, and the scaling that it applies."""
+        scaling = self.recipe.scaling
+        if self.summary.n_rows == len(self.summary.kept_X):  # all of them are in memory
+            return kept_source(self.summary, self.recipe), scaling
+        kind = getattr(self.reader, "source_kind", ChunkSource)
+        return kind(self.reader, self.summary, self.recipe), scaling
+
+
+class StreamFit(NamedTuple):
+    """The outcome of a fit of a stream, its dtype, what the estimator remembers of the stream, and its target."""
+
+    outcome: Outcome
+    dtype: np.dtype
+    attributes: dict[str, Any]
+    target: Target
+
+
+def fit_stream(estimator: Any, reader: Any, task: str, progress: Progress) -> StreamFit:
+    """Return a model of what a reader yields, joint for all classes and of all features."""
+    params = estimator.get_params(deep=False)
+    of_classes = task == "classification"
+    seed = int(generator(params["random_state"]).integers(2**31))
+    scout = ArraySource(np.zeros((1, 1)))
+    with scout.threads(n_threads(params["n_jobs"])):
+        summary = summarized(reader, seed, of_classes, scout)
+    if summary.n_rows == 0:
+        raise ValueError("sample_weight must be positive for some samples; all are zero.")
+    request = Request.of(params, summary.kept_X[:SOME], task, n_classes=len(summary.labels))
+    _check_plain(request, len(summary.labels) > 2)
+    if request.of_counts:
+        check_domain(request.terms, summary.low[None])
+    progress.begin()
+    samples = _class_samples(request, reader, summary) if of_classes else _real_samples(request, reader, summary)
+    outcome = fit_once(request, samples, None, progress)  # type: ignore[arg-type]
+    progress.end()
+    attributes: dict[str, Any] = {"n_features_in_": len(summary.low), "_tables": None}
+    if reader.names is not None:
+        attributes["feature_names_in_"] = np.array(reader.names, dtype=object)
+    return StreamFit(outcome, summary.dtype, attributes, samples.target)
+
+
+def _class_samples(request: Request, reader: Any, summary: Summary) -> StreamSamples:
+    if len(summary.labels) < 2:
+        raise ValueError(
+            "y must hold at least two classes in samples of positive weight; got one class, "
+            f"{summary.labels.tolist()[0]!r}."
+        )
+    target = Classes.of(summary.labels)
+    factors = _class_weights(request.params["class_weight"], summary)
+    by_class = None if factors is None else (summary.labels, factors)
+    total, whole = summary.total, summary.whole
+    if factors is not None:
+        total, whole = float(factors @ summary.label_weights), whole and bool(np.all(factors == np.rint(factors)))
+    n = total if whole else summary.total if summary.whole else float(summary.n_rows)
+    recipe = Recipe(target.encode, _scaling(request, summary), summary.dtype, 1.0 / total, n, by_class)
+    return StreamSamples(KeptRows(summary), target, reader, summary, recipe)
+
+
+def _real_samples(request: Request, reader: Any, summary: Summary) -> StreamSamples:
+    if len(summary.y_mean) == 0:
+        raise ValueError("y must hold numbers. For labels use SPKMClassifier.")
+    request.loss.check_target(np.stack([summary.y_low, summary.y_high]))
+    target = _real(request, summary)
+    n = summary.total if summary.whole else float(summary.n_rows)
+    recipe = Recipe(target.encode, _scaling(request, summary), summary.dtype, 1.0 / summary.total, n)
+    return StreamSamples(KeptRows(summary), target, reader, summary, recipe)
+
+
+def predicted_chunks(estimator: Any, method: str, X: Any) -> Iterator[np.ndarray]:
+    """Yield what a method of a fitted estimator returns for each chunk of X."""
+    names = getattr(estimator, "feature_names_in_", None)
+    if isinstance(X, str | Path) or type(X).__module__.startswith("pyarrow"):
+        X = FileTable(X, None if names is None else list(names))
+    elif names is not None and type(X).__module__.startswith("dask") and hasattr(X, "columns"):
+        X = X[list(names)]
+    if type(X).__module__.startswith("polars") and hasattr(X, "collect_schema"):
+        from spkm.sources._parquet import LazyFrameReader
+
+        reader: Any = LazyFrameReader(X, features=None if names is None else list(names))
+    else:
+        reader = IterableReader(X) if isinstance(X, list) else opened_stream(X)
+    if reader is None:
+        raise TypeError(f"X must be files, a frame or chunks; got {type(X).__name__}. Use {method}(X) itself.")
+    plain = copy(estimator)
+    plain.__dict__.pop("feature_names_in_", None)  # columns were found by name; what comes now are arrays
+    for chunk in reader.chunks():
+        yield getattr(plain, method)(chunk.X)
+
+
+def _check_plain(request: Request, many: bool) -> None:
+    for asked, name in (
+        (request.selects, "selection='strict'"),
+        (request.is_automatic, "n_basis='auto'"),
+        (request.params["warm_start"], "warm_start=True"),
+        (many and request.params["multi_class"] != "joint", f"multi_class={request.params['multi_class']!r}"),
+    ):
+        if asked:
+            raise ValueError(
+                f"{name} needs samples in memory. Find features or numbers of vectors on a sample of them, then fit "
+                "all samples without it."
+            )
+
+
+def _class_weights(class_weight: Any, summary: Summary) -> np.ndarray | None:
+    """Return a factor on the weights of each class, or None."""
+    if class_weight is None:
+        return None
+    if isinstance(class_weight, str) and class_weight == "balanced":
+        return summary.label_weights.sum() / (len(summary.labels) * summary.label_weights)
+    if not isinstance(class_weight, dict):
+        raise ValueError(f"class_weight must be a dict, 'balanced' or None; got {class_weight!r}.")
+    factors = np.array([float(class_weight.get(label, 1.0)) for label in summary.labels.tolist()])
+    if not np.all(factors > 0):
+        raise ValueError(f"class_weight must hold positive numbers; got {class_weight!r}.")
+    return factors
+
+
+def _real(request: Request, summary: Summary) -> Real:
+    m, loss = len(summary.y_mean), request.loss
+    y = summary.kept_y
+    if not loss.standardize_target or loss.robust:  # medians are those of the samples that are kept
+        return Real.of(
+            np.asarray(y, dtype=np.float64),
+            summary.kept_weight,
+            loss.standardize_target,
+            loss.robust,
+            bool(request.fit_intercept),
+        )
+    size = np.maximum(np.maximum(np.abs(summary.y_low), np.abs(summary.y_high)), 1e-300)
+    centre = summary.y_mean if request.fit_intercept else np.zeros(m)
+    deviation = np.sqrt(summary.y_second / summary.total + (summary.y_mean - centre) ** 2)
+    if np.any(deviation < SPREAD * size):
+        raise ValueError("y must not be the same in all samples where they are read in chunks.")
+    return Real(np.full(m, np.nan), centre, deviation, summary.several)
+
+
+def _scaling(request: Request, summary: Summary) -> Scaling | None:
+    d = len(summary.low)
+    counts = columns_of_counts(request.terms, d)
+    scale = request.params["scale"]
+    if len(counts) == d or not (isinstance(scale, str) or scale):
+        return None
+    variance = summary.second / summary.total
+    size = np.maximum(np.abs(summary.low), np.abs(summary.high))
+    if isinstance(scale, str):
+        variance, size = np.full(d, variance.mean()), np.full(d, size.max())
+    deviation = np.sqrt(variance)
+    deviation[deviation <= CONSTANT * size] = 1.0
+    scaling = Scaling(summary.mean.astype(np.float64), deviation.astype(np.float64))
+    return scaling.leaving(counts) if len(counts) else scaling

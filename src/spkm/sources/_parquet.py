@@ -1,0 +1,206 @@
+"""Tables in files or in a lazy frame: Parquet, Arrow IPC and CSV by pyarrow, polars' own scans."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from glob import glob
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from spkm.sources._chunks import CHUNK_ENTRIES, Chunk
+
+FORMATS = {
+    ".parquet": "parquet",
+    ".pq": "parquet",
+    ".arrow": "ipc",
+    ".feather": "ipc",
+    ".ipc": "ipc",
+    ".csv": "csv",
+}
+OPEN_PARTS = 4  # parts of a table that are read in turn, in random order, so that neighbours in a batch are strangers
+READ_AT_ONCE = 2**20  # bytes of a file
+NUMERIC = ("int", "uint", "float", "double", "halffloat", "bool", "decimal")
+
+
+class TableReader:
+    """Chunks of a table in files.
+
+    Parameters
+    ----------
+    table : str, Path, sequence of them or pyarrow.dataset.Dataset
+        A file, a folder, a pattern with ``*``, several files, or what pyarrow opened.
+    target : str, list of str or None
+        The column, or the columns, of y; None for predictions.
+    weight : str or None
+        The column of sample weights.
+    features : sequence of str or None
+        The columns of X; None is all others. Only columns that are asked for are read.
+    """
+
+    def __init__(self, table: Any, target: Any = None, weight: str | None = None, features: Any = None) -> None:
+        self.dataset = opened(table)
+        schema = self.dataset.schema
+        self.target, self.weight = target, weight
+        targets = [] if target is None else [target] if isinstance(target, str) else list(target)
+        others = [*targets, *([] if weight is None else [weight])]
+        self.names = chosen_columns(schema.names, others, features)
+        self.columns = [*self.names, *others]
+        for name in self.names:
+            kind = str(schema.field(name).type)
+            if not kind.startswith(NUMERIC):
+                raise ValueError(
+                    f"X must hold numbers; column {name!r} holds {kind}. Encode it first, or leave it out by features."
+                )
+        single = all(str(schema.field(name).type) in ("float", "halffloat") for name in self.names)
+        self.dtype = np.dtype(np.float32 if single else np.float64)
+
+    def chunks(self, rng: np.random.Generator | None = None) -> Iterator[Chunk]:
+        """Yield all chunks, or those of random parts in turn."""
+        parts = self._parts()
+        if rng is None:
+            for part in parts:
+                yield from self._of_part(part)
+            return
+        waiting = (self._of_part(parts[i], OPEN_PARTS) for i in rng.permutation(len(parts)))
+        running = list(islice(waiting, OPEN_PARTS))
+        while running:
+            for part in running.copy():
+                chunk = next(part, None)
+                if chunk is not None:
+                    yield chunk
+                    continue
+                running.remove(part)
+                running += islice(waiting, 1)
+
+    def _parts(self) -> list[Any]:
+        """Return what can be read by itself: groups of rows of Parquet files, other files as a whole."""
+        parts: list[Any] = []
+        for fragment in self.dataset.get_fragments():
+            parts += fragment.split_by_row_group() if hasattr(fragment, "split_by_row_group") else [fragment]
+        return parts
+
+    def _of_part(self, part: Any, smaller: int = 1) -> Iterator[Chunk]:
+        import pyarrow as pa
+        import pyarrow.dataset as ds
+
+        options: dict[str, Any] = {}
+        if hasattr(part, "row_groups"):  # of a Parquet file, whose groups are not to be read before they are wanted
+            options["fragment_scan_options"] = ds.ParquetFragmentScanOptions(
+                pre_buffer=False, use_buffered_stream=True, buffer_size=READ_AT_ONCE
+            )
+        batches = part.to_batches(
+            schema=self.dataset.schema,
+            columns=self.columns,
+            batch_size=max(1024, CHUNK_ENTRIES // smaller // max(1, len(self.names))),
+            batch_readahead=1,
+            fragment_readahead=0,
+            use_threads=False,
+            # The allocator that NumPy has, too: what one of them frees the other can use.
+            memory_pool=pa.system_memory_pool(),
+            **options,
+        )
+        for batch in batches:
+            if batch.num_rows:
+                yield self._chunk(batch)
+
+    def _chunk(self, batch: Any) -> Chunk:
+        # Columns as rows of memory: they are copied whole, and products with them are as quick.
+        X = np.empty((len(self.names), batch.num_rows), dtype=self.dtype)
+        for row, name in zip(X, self.names, strict=True):
+            row[...] = batch.column(name).to_numpy(zero_copy_only=False)
+        y = None if self.target is None else _targets(lambda name: batch.column(name).to_numpy(False), self.target)
+        weight = None if self.weight is None else batch.column(self.weight).to_numpy(zero_copy_only=False)
+        return Chunk(X.T, y, weight)
+
+
+class LazyFrameReader:
+    """Chunks of a lazy frame of polars, which is run anew for each pass; parameters are those of TableReader."""
+
+    def __init__(self, frame: Any, target: Any = None, weight: str | None = None, features: Any = None) -> None:
+        self.target, self.weight = target, weight
+        targets = [] if target is None else [target] if isinstance(target, str) else list(target)
+        others = [*targets, *([] if weight is None else [weight])]
+        schema = frame.collect_schema()
+        self.names = chosen_columns(schema.names(), others, features)
+        for name in self.names:
+            if not (schema[name].is_numeric() or str(schema[name]) == "Boolean"):
+                raise ValueError(
+                    f"X must hold numbers; column {name!r} holds {schema[name]}. Encode it first, or leave it out."
+                )
+        self.frame = frame.select([*self.names, *others])
+
+    def chunks(self, rng: np.random.Generator | None = None) -> Iterator[Chunk]:
+        """Yield all chunks, in the order of the frame."""
+        rows = max(1024, CHUNK_ENTRIES // max(1, len(self.names)))
+        for part in self._frames(rows):
+            for i in range(0, part.height, rows):
+                piece = part.slice(i, rows)
+                X = piece.select(self.names).to_numpy()
+                X = X if X.dtype in (np.float32, np.float64) else X.astype(np.float64)
+                y = None if self.target is None else _targets(lambda name, p=piece: p[name].to_numpy(), self.target)
+                yield Chunk(X, y, None if self.weight is None else piece[self.weight].to_numpy())
+
+    def _frames(self, rows: int) -> Iterator[Any]:
+        if hasattr(self.frame, "collect_batches"):
+            yield from self.frame.collect_batches(chunk_size=rows)
+            return
+        at = 0  # before polars 1.34: slices, which scans of files read alone
+        while True:
+            part = self.frame.slice(at, rows).collect()
+            if part.height == 0:
+                return
+            yield part
+            at += rows
+
+
+def chosen_columns(names: Sequence[str], others: list[str], features: Any) -> list[str]:
+    """Return the names of the features, checked against those that there are."""
+    chosen = [name for name in names if name not in others] if features is None else list(features)
+    for name in [*others, *chosen]:
+        if name not in names:
+            raise ValueError(f"X has no column {name!r}; it has {', '.join(map(repr, list(names)[:20]))}.")
+    if not chosen:
+        raise ValueError(f"X must have at least one feature beside {others}.")
+    return chosen
+
+
+def opened(table: Any) -> Any:
+    """Return a table in files as pyarrow's dataset."""
+    try:
+        import pyarrow.dataset as ds
+    except ImportError as error:
+        raise ImportError("Tables in files need pyarrow: pip install 'spkm[parquet]'.") from error
+    if isinstance(table, ds.Dataset):
+        return table
+    paths = _files(table)
+    suffixes = {Path(path).suffix.lower() for path in paths}
+    kinds = {FORMATS.get(suffix) for suffix in suffixes}
+    if len(kinds) != 1 or None in kinds:
+        raise ValueError(
+            f"X must name files of one kind, {', '.join(FORMATS)}; got {', '.join(sorted(suffixes)) or 'no suffix'}."
+        )
+    return ds.dataset(paths, format=kinds.pop())
+
+
+def _files(table: Any) -> list[str]:
+    if not isinstance(table, str | Path):
+        return [str(path) for path in table]
+    path = Path(table)
+    if path.is_dir():
+        found = [str(p) for p in path.rglob("*") if p.suffix.lower() in FORMATS]
+    elif path.exists():
+        found = [str(path)]
+    else:
+        found = [p for p in glob(str(table), recursive=True) if Path(p).is_file()]
+    if not found:
+        raise FileNotFoundError(f"X names no file: {str(table)!r} is no file, no folder with tables, and fits none.")
+    return sorted(found)
+
+
+def _targets(column: Any, target: Any) -> np.ndarray:
+    if isinstance(target, str):
+        return np.asarray(column(target))
+    return np.stack([np.asarray(column(name)) for name in target], axis=1)
