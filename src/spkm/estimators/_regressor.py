@@ -53,6 +53,10 @@ class SPKMRegressor(PredictsNumbers, RegressorMixin, CallbackSupportMixin, BaseE
         As in :class:`SPKMClassifier`.
     learn_bandwidth, basis_bounds, fit_intercept, scale, solver, start, n_restarts
         As in :class:`SPKMClassifier`.
+    linear_part : {"auto", True, False}, default="auto"
+        Whether a linear function is added, f(x) = b + w'x + sum_r c_r k(x, u_r). "auto" adds it beside a single
+        stationary kernel under the evidence, which learns its strength, for at most 500 features: every iteration
+        solves for n_basis + n_features coefficients.
     max_iter, tol, warm_start, n_jobs, random_state, verbose
         As in :class:`SPKMClassifier`.
 
@@ -64,6 +68,8 @@ class SPKMRegressor(PredictsNumbers, RegressorMixin, CallbackSupportMixin, BaseE
         Their weights c, in the units of y.
     intercept_ : float or ndarray of shape (n_outputs,)
         The intercept b, in the units of y.
+    linear_coef_ : ndarray of shape (n_features_in_,) or (n_features_in_, n_outputs)
+        The coefficients w of a linear part, for a change of a feature by one unit; only where there is one.
     selected_features_, relevances_, feature_importances_, cv_results_, view_usage_
         As in :class:`SPKMClassifier`.
     kernel_, n_iter_, objective_, objective_path_, n_features_in_, feature_names_in_
@@ -93,6 +99,7 @@ class SPKMRegressor(PredictsNumbers, RegressorMixin, CallbackSupportMixin, BaseE
         feature_groups: Any = None,
         max_basis: int | None = None,
         learn_bandwidth: Any = "auto",
+        linear_part: Any = "auto",
         basis_bounds: Any = "data",
         fit_intercept: bool = True,
         scale: Any = True,
@@ -118,6 +125,7 @@ class SPKMRegressor(PredictsNumbers, RegressorMixin, CallbackSupportMixin, BaseE
         self.feature_groups = feature_groups
         self.max_basis = max_basis
         self.learn_bandwidth = learn_bandwidth
+        self.linear_part = linear_part
         self.basis_bounds = basis_bounds
         self.fit_intercept = fit_intercept
         self.scale = scale

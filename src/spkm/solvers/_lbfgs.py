@@ -14,6 +14,9 @@ from spkm.solvers._base import Monitor, OnIteration, Result, Solver, Stop
 from spkm.sources import Source
 
 FINE = 3e-4  # tolerance of a stage of few samples, which costs little: the default of VarPro
+FIRST_ITERATIONS = 50  # of a first stage that an objective wants
+LAST_ITERATIONS = 60  # of each of its last stages
+AS_GOOD = 0.03  # by which the value of a simpler model may exceed the lowest
 MEMORY = 20  # pairs of steps and gradients that L-BFGS remembers: SciPy's 10 took more iterations, 40 as many
 
 
@@ -104,14 +107,23 @@ class VarPro(Solver):
             source = source.sample(self.basis_rows, rng)
         whole = objective.eliminated()
         phi = whole.start(theta)
-        box = _extended(objective.box, objective.model.basis_part.stop, len(phi))
-        for stage in stages(source, self.first_rows, rng):
+        box = whole.bounds(objective.box)
+        for k, stage in enumerate(stages(source, self.first_rows, rng)):
             profiled = objective.on(stage).eliminated()
+            first = profiled.first_stage() if k == 0 else None
+            if first is not None:
+                most = min(self.max_iter, FIRST_ITERATIONS)
+                phi = descend(first.value_and_gradient, phi, most, self.tol, on_iteration, box).theta
             tol = self.tol if stage is source else min(self.tol, FINE)
             result = descend(profiled.value_and_gradient, phi, self.max_iter, tol, on_iteration, box)
             phi = result.theta
             if result.interrupted:
                 break
+        else:
+            result, profiled = self._simplified(profiled, result, on_iteration, box)
+        phi = result.theta
+        if "gradient" not in objective.offers:
+            whole = whole.with_ridge_of(profiled)
         result.theta = whole.complete(phi)
         if "gradient" not in objective.offers:  # the evidence has no joint form to polish, but its noise was learned
             result.noise = whole.noise(phi)
@@ -127,12 +139,23 @@ class VarPro(Solver):
         return polished
 
 
-def _extended(box: Any, n_basis_params: int, size: int) -> tuple[np.ndarray, np.ndarray] | None:
-    """Return the part of a box that bounds basis and metric, with room for what is learned beside them."""
-    if box is None:
-        return None
-    extra = np.full(size - n_basis_params, np.inf)
-    return np.append(box[0][:n_basis_params], -extra), np.append(box[1][:n_basis_params], extra)
+    def _simplified(
+        self, profiled: Any, result: Result, on_iteration: OnIteration | None, box: Any
+    ) -> tuple[Result, Any]:
+        """Return the result of the last of the objective's last stages whose value is as good as the lowest."""
+        lowest = result.value
+        for simpler in profiled.last_stages():
+            most = min(self.max_iter, LAST_ITERATIONS)
+            tried = descend(simpler.value_and_gradient, result.theta, most, self.tol, on_iteration, box)
+            if not tried.value <= lowest + AS_GOOD:
+                break
+            lowest = min(lowest, tried.value)
+            tried.trace = result.trace + tried.trace
+            tried.n_iter, tried.converged = result.n_iter + tried.n_iter, result.converged
+            result, profiled = tried, simpler
+            if result.interrupted:
+                break
+        return result, profiled
 
 
 def stages(source: Source, first_rows: int | None, rng: np.random.Generator) -> Iterator[Source]:
