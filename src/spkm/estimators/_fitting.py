@@ -18,7 +18,9 @@ from spkm.estimators._adaptive import STRENGTHS, choose_strength, last_solver, p
 from spkm.estimators._callbacks import Progress
 from spkm.estimators._interrupts import settle
 from spkm.estimators._request import Request, check_domain
+from spkm.estimators._robust import after_squared, begins_squared, keeping_metric, squared_first
 from spkm.estimators._search_setup import candidate_for, dealt_folds, decided, importances, search_over, some_rows
+from spkm.estimators._sizes import fit_size, suits_two_sizes
 from spkm.estimators._tables import Table
 from spkm.estimators._views import view_usage
 from spkm.estimators._warm_start import check_continues, continued_theta
@@ -97,6 +99,8 @@ def fit_model(request: Request, samples: Samples, previous: FittedModel | None, 
     """Return the outcome of what is asked for: a plain fit, or a search for features and number of vectors."""
     if samples.Y.shape[1] == 0:
         return fit_constant(request, samples)
+    if suits_two_sizes(request):
+        return fit_size(request, samples, lambda asked, some: fit_once(asked, some, None, progress))
     if request.selects or request.is_automatic:
         search = search_for(request, samples, progress.step)
         return fit_choice(request, search, decided(search), samples, progress)
@@ -119,8 +123,11 @@ def fit_once(request: Request, samples: Samples, previous: FittedModel | None, p
     source, scaling = samples.source(request)
     # A solver's wild step may overflow: it sees a value that is not finite and takes a shorter one.
     with np.errstate(all="ignore"), source.threads(request.threads):
-        problem, strength, continued, stopped = _led(request, source, scaling, samples, previous)
+        lead = _led(request, source, scaling, samples, previous)
+        problem, strength, continued, stopped = lead[:4]
         objective = problem.objective(source)
+        if lead.kept is not None:
+            keeping_metric(objective, lead.kept)
         if strength is not None and request.solver == "auto":
             settings = {"max_iter": request.max_iter, "tol": request.tol}
             solver = with_settings(last_solver(source), settings)
@@ -132,6 +139,8 @@ def fit_once(request: Request, samples: Samples, previous: FittedModel | None, p
             start = resolve_start(request.start, objective.model, scaling)
             rngs = request.rng().spawn(request.n_restarts)
             best = best_of_restarts(objective, solver, start, rngs, progress.iteration, continued)
+        if lead.noise is not None:
+            best.noise = lead.noise
         tell_how_it_ended(type(solver).__name__, best)
         restore_scale(objective, best)
         usage = _view_usage(objective, best.theta, request.terms, None)
@@ -140,12 +149,17 @@ def fit_once(request: Request, samples: Samples, previous: FittedModel | None, p
 
 
 class _Lead(NamedTuple):
-    """Where a fit begins: its problem, the strength that folds chose, the way there, and where an interrupt left it."""
+    """Where a fit begins: its problem, the strength that folds chose, the way there, and where an interrupt left it.
+
+    The metric of ``kept`` stays as it is, and ``noise`` is what a squared fit before it learned.
+    """
 
     problem: Problem
-    strength: float | None
-    continued: Callable[[np.ndarray], np.ndarray] | None
-    stopped: np.ndarray | None
+    strength: float | None = None
+    continued: Callable[[np.ndarray], np.ndarray] | None = None
+    stopped: np.ndarray | None = None
+    kept: np.ndarray | None = None
+    noise: float | None = None
 
 
 def _led(
@@ -155,12 +169,18 @@ def _led(
     if previous is not None:
         if previous.strength is not None:
             problem = with_strength(problem, previous.strength / source.total_weight)
+        known = previous.noise is not None and begins_squared(request)
+        if known:
+            problem = after_squared(problem, previous.noise, source)  # type: ignore[arg-type]
         model = problem.objective(source).model
-        return _Lead(
-            problem, previous.strength, partial(continued_theta, previous, model, scaling, samples.target), None
-        )
+        continued = partial(continued_theta, previous, model, scaling, samples.target)
+        kept = continued(model.zeros()[0]) if known else None
+        return _Lead(problem, previous.strength, continued, None, kept, previous.noise if known else None)
+    if begins_squared(request):
+        problem, theta, noise = squared_first(request, problem, source)
+        return _Lead(problem, continued=lambda _: theta, kept=theta, noise=noise)
     if not request.is_adaptive:
-        return _Lead(problem, None, None, None)
+        return _Lead(problem)
     rng = request.rng()
     place, stopped = choose_strength(request, problem, source, rng)
     chosen = with_strength(problem, STRENGTHS[place] / source.total_weight)

@@ -38,6 +38,8 @@ class Result:
         The objective after each iteration.
     noise : float or None
         The ratio of noise to signal variance, where it was learned.
+    ridge : float
+        What was added to the diagonal of k(U, U) beside it.
     """
 
     theta: np.ndarray
@@ -48,6 +50,7 @@ class Result:
     by_signal: bool = False
     trace: list[float] = field(default_factory=list)
     noise: float | None = None
+    ridge: float = 0.0
 
 
 class Solver(Part):

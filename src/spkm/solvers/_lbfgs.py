@@ -126,7 +126,7 @@ class VarPro(Solver):
             whole = whole.with_ridge_of(profiled)
         result.theta = whole.complete(phi)
         if "gradient" not in objective.offers:  # the evidence has no joint form to polish, but its noise was learned
-            result.noise = whole.noise(phi)
+            result.noise, result.ridge = whole.noise(phi), whole.diagonal
             return result
         if partial:
             result.value = objective.value(result.theta)  # not that of the subsample
@@ -142,7 +142,10 @@ class VarPro(Solver):
     def _simplified(
         self, profiled: Any, result: Result, on_iteration: OnIteration | None, box: Any
     ) -> tuple[Result, Any]:
-        """Return the result of the last of the objective's last stages whose value is as good as the lowest."""
+        """Return the result of the last of the objective's last stages whose value is as good as the lowest.
+
+        Its trace is that of the stage: values of several ridges are not comparable.
+        """
         lowest = result.value
         for simpler in profiled.last_stages():
             most = min(self.max_iter, LAST_ITERATIONS)
@@ -150,7 +153,6 @@ class VarPro(Solver):
             if not tried.value <= lowest + AS_GOOD:
                 break
             lowest = min(lowest, tried.value)
-            tried.trace = result.trace + tried.trace
             tried.n_iter, tried.converged = result.n_iter + tried.n_iter, result.converged
             result, profiled = tried, simpler
             if result.interrupted:

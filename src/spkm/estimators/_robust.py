@@ -1,0 +1,65 @@
+"""A robust fit that begins where a squared one ended.
+
+Huber's loss and its like see little of the basis at first: far samples pull with a constant force. The evidence of
+squared loss, on targets without their far ends, finds basis, relevances and the strength of the penalty; the robust loss
+then moves basis and weights, and keeps the relevances.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from spkm.estimators._request import Request
+from spkm.losses import Squared
+from spkm.penalties import RKHSNorm, SquaredL2
+from spkm.problem import LEAST_NOISE, Problem
+from spkm.solvers import best_of_restarts, choose_solver
+from spkm.sources import ArraySource
+from spkm.starts import resolve_start
+
+
+def begins_squared(request: Request) -> bool:
+    """Whether a squared fit comes first: the loss is one of residuals, and nothing but it was asked for."""
+    loss = request.loss
+    of_residuals = loss.target == "real" and loss.standardize_target and not loss.is_quadratic
+    untouched = request.has_free_strength and request.start == "auto" and request.learn_bandwidth == "auto"
+    by_gradient = request.solver in ("auto", "lbfgs")
+    plain = request.is_plain and request.linear_part in ("auto", False) and not request.basis_penalties
+    return bool(request.task == "regression" and of_residuals and untouched and by_gradient and plain)
+
+
+def squared_first(request: Request, problem: Problem, source: ArraySource) -> tuple[Problem, np.ndarray, float]:
+    """Return the problem with what the squared fit found of it, the theta to go on from, and the ratio of noise."""
+    squared = request.with_loss(Squared()).with_params(linear_part=False)
+    clipped = source.encoded(request.loss.working_target)
+    objective = squared.problem(clipped).objective(clipped)
+    start = resolve_start("auto", objective.model, None)
+    found = best_of_restarts(objective, choose_solver(objective), start, [request.rng()])
+    if found.by_signal:
+        raise KeyboardInterrupt
+    noise = max(float(found.noise or 0.0), LEAST_NOISE)
+    return after_squared(problem, noise, source, found.ridge), found.theta, noise
+
+
+def after_squared(problem: Problem, noise: float, source: ArraySource, ridge: float = 0.0) -> Problem:
+    """Return the problem of relevances that are known, with the strength that a ratio of noise amounts to."""
+    terms = tuple(
+        replace(term, views=tuple(replace(view, metric="relevances") for view in term.views)) for term in problem.terms
+    )
+    # |r|^2 / 2 with l / (2 n) c'Kc is what the evidence amounts to.
+    strength = noise / source.total_weight
+    penalties = [RKHSNorm(strength), SquaredL2(ridge * strength)]
+    return replace(problem, terms=terms, weight_penalties=penalties, relevance_prior=0.0)
+
+
+def keeping_metric(objective: Any, theta: np.ndarray) -> None:
+    """Bound the relevances of an objective to those of ``theta``."""
+    model = objective.model
+    low, high = objective.box or (np.full(model.n_params, -np.inf), np.full(model.n_params, np.inf))
+    objective.box = low, high
+    for part in objective.box:
+        for kept, log_metric in zip(model.unpack(part).log_metric, model.unpack(theta).log_metric, strict=True):
+            kept[...] = log_metric
