@@ -143,7 +143,10 @@ class EvidenceObjective(ProfiledObjective):
         return self.source.reduce(block_totals, self.model, self.loss, theta, width=self.model.n_basis)[0]
 
     def start(self, theta: np.ndarray) -> np.ndarray:
-        more = [np.log(self.settings.first_noise), *([-np.log(self.n_columns)] if self.has_linear_part else [])]
+        more = [np.log(self.settings.first_noise)]
+        if self.has_linear_part:
+            variance = self.settings.linear_variance
+            more.append(-np.log(self.n_columns) if isinstance(variance, str) else np.log(variance))
         return np.append(super().start(theta), more)
 
     def bounds(self, box: tuple[np.ndarray, np.ndarray] | None) -> tuple[np.ndarray, np.ndarray] | None:
@@ -157,8 +160,9 @@ class EvidenceObjective(ProfiledObjective):
         """Return the ratio of noise to signal variance."""
         return float(np.exp(np.clip(phi[self.kernels.basis_part.stop], -FARTHEST_LOG, FARTHEST_LOG)))
 
-    def _tau(self, phi: np.ndarray) -> float:
-        return float(np.exp(np.clip(phi[-1], *LOG_TAU))) if self.has_linear_part else 1.0
+    def linear_variance(self, phi: np.ndarray) -> float | None:
+        """Return the variance of the linear part's coefficients over that of the kernels; None without one."""
+        return float(np.exp(np.clip(phi[-1], *LOG_TAU))) if self.has_linear_part else None
 
     def _parts(self, S: np.ndarray, grams: list[np.ndarray], phi: np.ndarray) -> _Solved:
         R, m, d = self.kernels.n_basis, self.kernels.n_outputs, self.n_columns
@@ -168,7 +172,7 @@ class EvidenceObjective(ProfiledObjective):
         prior = np.zeros((R + d, R + d))
         for rows, part in zip(self.term_rows, grams, strict=True):
             prior[rows, rows] = part
-        prior[range(R, R + d), range(R, R + d)] = 1.0 / self._tau(phi)
+        prior[range(R, R + d), range(R, R + d)] = 1.0 / (self.linear_variance(phi) or 1.0)
         A = S[np.ix_(columns, columns)] - np.outer(mean, mean) + self.noise(phi) / self.n * prior
         A[range(R + d), range(R + d)] += SOLVABLE * np.trace(A) / (R + d)
         A_factor, K_factor = cho_factor(A), cho_factor(prior[:R, :R])
@@ -206,7 +210,8 @@ class EvidenceObjective(ProfiledObjective):
             unexplained = self.mean_diagonal - float(np.sum(K_inverse * S[:R, :R]))
             tempered = self.trace / (2 * noise)
             log_dets = _log_det(A_factor) - _log_det(K_factor) + (R + d) * (np.log(n) - np.log(noise))
-            value += (log_dets + d * np.log(self._tau(phi))) / (2 * n) + tempered * unexplained
+            log_dets += d * np.log(self.linear_variance(phi) or 1.0)
+            value += log_dets / (2 * n) + tempered * unexplained
             dA += cho_solve(A_factor, np.eye(R + d)) / (2 * n)
             dK += tempered * K_inverse @ S[:R, :R] @ K_inverse - K_inverse / (2 * n)
             dS[:R, :R] = -tempered * K_inverse

@@ -94,6 +94,10 @@ class FittedModel:
         The terms as they were asked for, for a warm start.
     noise : float or None
         The ratio of noise to signal variance, where the evidence learned it.
+    ridge : float
+        What the evidence added to the diagonal of k(U, U).
+    linear_variance : float or None
+        The variance of the coefficients of a linear part over that of the kernels, where the evidence learned it.
     strength : float or None
         The strength of the penalty on the weights, times the total weight, where it was chosen by held-out samples.
     interrupted : bool
@@ -111,6 +115,8 @@ class FittedModel:
     loss: Loss
     asked: tuple[Term, ...] = field(default=(), repr=False)
     noise: float | None = None
+    ridge: float = 0.0
+    linear_variance: float | None = None
     strength: float | None = None
     interrupted: bool = False
     selected: bool = False

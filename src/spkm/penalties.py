@@ -314,6 +314,9 @@ class Evidence(Penalty):
         Added to the diagonal of k(U, U) in the penalty, which keeps weights of near vectors from cancelling. "auto"
         raises it from 0.001 to 0.3 at most, while the objective stays within 0.03 of its lowest value: 3 % of the
         deviation of the noise. It is for a single stationary kernel, and 0 for others.
+    linear_variance : float or "auto", default="auto"
+        First variance of the coefficients of a linear part over that of the kernels; "auto" is one over the number of
+        features.
     """
 
     on = ("weights",)
@@ -322,15 +325,24 @@ class Evidence(Penalty):
         "prior": Number(),
         "noise": Number(strict=True, others=("auto",)),
         "ridge": Number(others=("auto",)),
+        "linear_variance": Number(strict=True, others=("auto",)),
     }
     is_evidence = True
     is_smooth = True
 
-    def __init__(self, trace: Any = "auto", prior: float = 2.0, noise: Any = "auto", ridge: Any = "auto") -> None:
+    def __init__(
+        self,
+        trace: Any = "auto",
+        prior: float = 2.0,
+        noise: Any = "auto",
+        ridge: Any = "auto",
+        linear_variance: Any = "auto",
+    ) -> None:
         self.trace = trace
         self.prior = prior
         self.noise = noise
         self.ridge = ridge
+        self.linear_variance = linear_variance
 
     @property
     def first_noise(self) -> float:

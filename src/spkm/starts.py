@@ -129,6 +129,7 @@ def resolve_start(start: Any, model: PreimageModel, scaling: Scaling | None) -> 
         basis = np.array(start, dtype=np.float64)
     except (TypeError, ValueError):
         basis = np.zeros(())
+    model = model.without_linear_part()
     wanted = (model.n_basis, model.n_features)
     if basis.shape == wanted:
         row = 0

@@ -18,7 +18,7 @@ from spkm.estimators._adaptive import STRENGTHS, choose_strength, last_solver, p
 from spkm.estimators._callbacks import Progress
 from spkm.estimators._interrupts import settle
 from spkm.estimators._request import Request, check_domain
-from spkm.estimators._robust import after_squared, begins_squared, keeping_metric, squared_first
+from spkm.estimators._robust import after_squared, begins_squared, keeping_metric, squared_first, trusts
 from spkm.estimators._search_setup import candidate_for, dealt_folds, decided, importances, search_over, some_rows
 from spkm.estimators._sizes import fit_size, suits_two_sizes
 from spkm.estimators._tables import Table
@@ -139,8 +139,8 @@ def fit_once(request: Request, samples: Samples, previous: FittedModel | None, p
             start = resolve_start(request.start, objective.model, scaling)
             rngs = request.rng().spawn(request.n_restarts)
             best = best_of_restarts(objective, solver, start, rngs, progress.iteration, continued)
-        if lead.noise is not None:
-            best.noise = lead.noise
+        if lead.squared is not None:
+            best.noise, best.ridge = lead.squared.noise, lead.squared.ridge
         tell_how_it_ended(type(solver).__name__, best)
         restore_scale(objective, best)
         usage = _view_usage(objective, best.theta, request.terms, None)
@@ -151,7 +151,7 @@ def fit_once(request: Request, samples: Samples, previous: FittedModel | None, p
 class _Lead(NamedTuple):
     """Where a fit begins: its problem, the strength that folds chose, the way there, and where an interrupt left it.
 
-    The metric of ``kept`` stays as it is, and ``noise`` is what a squared fit before it learned.
+    The metric of ``kept`` stays as it is, and ``squared`` has the noise and the ridge of a squared fit before it.
     """
 
     problem: Problem
@@ -159,7 +159,7 @@ class _Lead(NamedTuple):
     continued: Callable[[np.ndarray], np.ndarray] | None = None
     stopped: np.ndarray | None = None
     kept: np.ndarray | None = None
-    noise: float | None = None
+    squared: Any = None
 
 
 def _led(
@@ -171,14 +171,16 @@ def _led(
             problem = with_strength(problem, previous.strength / source.total_weight)
         known = previous.noise is not None and begins_squared(request)
         if known:
-            problem = after_squared(problem, previous.noise, source)  # type: ignore[arg-type]
+            problem = after_squared(problem, previous.noise, previous.ridge, source)  # type: ignore[arg-type]
         model = problem.objective(source).model
         continued = partial(continued_theta, previous, model, scaling, samples.target)
-        kept = continued(model.zeros()[0]) if known else None
-        return _Lead(problem, previous.strength, continued, None, kept, previous.noise if known else None)
+        kept = continued(model.zeros()[0]) if known and trusts(problem, previous.noise) else None  # type: ignore
+        return _Lead(problem, previous.strength, continued, None, kept, previous if known else None)
     if begins_squared(request):
-        problem, theta, noise = squared_first(request, problem, source)
-        return _Lead(problem, continued=lambda _: theta, kept=theta, noise=noise)
+        problem, found = squared_first(request, problem, source)
+        theta = found.theta
+        kept = theta if trusts(problem, found.noise) else None  # type: ignore[arg-type]
+        return _Lead(problem, None, lambda _: theta, theta if found.interrupted else None, kept, found)
     if not request.is_adaptive:
         return _Lead(problem)
     rng = request.rng()
@@ -265,7 +267,8 @@ def outcome_of(
 ) -> Outcome:
     """Return the outcome of a result on the given columns, or on all."""
     fitted = fitted_model(request, samples.target, model, result.theta, scaling, samples.X.shape[1], columns)
-    fitted = replace(fitted, noise=result.noise, interrupted=result.interrupted)
+    learned = {"noise": result.noise, "ridge": result.ridge, "linear_variance": result.linear_variance}
+    fitted = replace(fitted, **learned, interrupted=result.interrupted)
     some = slice(None, None, max(1, samples.X.shape[0] // CANCELLATION_ROWS))
     attributes = {**attributes, "cancellation_": fitted.cancellation(samples.X[some])}
     dtype = samples.X.dtype

@@ -236,7 +236,9 @@ class Request:
         priors = (0.0, 0.0) if evidence is not None else (BANDWIDTH_PRIOR / n, RELEVANCE_PRIOR / n)
         fit_intercept = bool(self.fit_intercept)
         problem = Problem(resolved, self.loss, self.basis_penalties, on_weights, evidence, *priors, fit_intercept)
-        return problem if previous is None else problem.with_noise(previous.noise)
+        if previous is None:
+            return problem
+        return problem.continued(previous.noise, previous.ridge, previous.linear_variance)
 
     def _is_bounded(self, kernel: Kernel) -> bool:
         """Whether basis vectors have a place among the data, and stay there; those of dot products are directions."""

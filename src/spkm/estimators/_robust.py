@@ -2,7 +2,7 @@
 
 Huber's loss and its like see little of the basis at first: far samples pull with a constant force. The evidence of
 squared loss, on targets without their far ends, finds basis, relevances and the strength of the penalty; the robust loss
-then moves basis and weights, and keeps the relevances.
+then moves basis and weights. It keeps the relevances, unless far samples may have led them astray.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from spkm.estimators._request import Request
 from spkm.losses import Squared
 from spkm.penalties import RKHSNorm, SquaredL2
 from spkm.problem import LEAST_NOISE, Problem
-from spkm.solvers import best_of_restarts, choose_solver
+from spkm.solvers import Result, best_of_restarts, choose_solver
 from spkm.sources import ArraySource
 from spkm.starts import resolve_start
 
@@ -31,28 +31,32 @@ def begins_squared(request: Request) -> bool:
     return bool(request.task == "regression" and of_residuals and untouched and by_gradient and plain)
 
 
-def squared_first(request: Request, problem: Problem, source: ArraySource) -> tuple[Problem, np.ndarray, float]:
-    """Return the problem with what the squared fit found of it, the theta to go on from, and the ratio of noise."""
+def squared_first(request: Request, problem: Problem, source: ArraySource) -> tuple[Problem, Result]:
+    """Return the problem with what the squared fit found of it, and that fit, from whose theta to go on."""
     squared = request.with_loss(Squared()).with_params(linear_part=False)
     clipped = source.encoded(request.loss.working_target)
     objective = squared.problem(clipped).objective(clipped)
     start = resolve_start("auto", objective.model, None)
-    found = best_of_restarts(objective, choose_solver(objective), start, [request.rng()])
-    if found.by_signal:
-        raise KeyboardInterrupt
-    noise = max(float(found.noise or 0.0), LEAST_NOISE)
-    return after_squared(problem, noise, source, found.ridge), found.theta, noise
+    found = best_of_restarts(objective, choose_solver(objective), start, request.rng().spawn(1))
+    found.noise = max(float(found.noise or 0.0), LEAST_NOISE)
+    return after_squared(problem, found.noise, found.ridge, source), found
 
 
-def after_squared(problem: Problem, noise: float, source: ArraySource, ridge: float = 0.0) -> Problem:
+def after_squared(problem: Problem, noise: float, ridge: float, source: ArraySource) -> Problem:
     """Return the problem of relevances that are known, with the strength that a ratio of noise amounts to."""
     terms = tuple(
         replace(term, views=tuple(replace(view, metric="relevances") for view in term.views)) for term in problem.terms
     )
     # |r|^2 / 2 with l / (2 n) c'Kc is what the evidence amounts to.
-    strength = noise / source.total_weight
+    # What looks like noise to squared loss may be far samples, which need no stronger penalty than usual.
+    strength = min(noise, problem.loss.rkhs_strength[0]) / source.total_weight
     penalties = [RKHSNorm(strength), SquaredL2(ridge * strength)]
-    return replace(problem, terms=terms, weight_penalties=penalties, relevance_prior=0.0)
+    return replace(problem, terms=terms, weight_penalties=penalties)
+
+
+def trusts(problem: Problem, noise: float) -> bool:
+    """Whether the relevances of the squared fit are kept: where it took little for noise."""
+    return noise <= problem.loss.rkhs_strength[0]
 
 
 def keeping_metric(objective: Any, theta: np.ndarray) -> None:

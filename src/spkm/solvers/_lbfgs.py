@@ -112,21 +112,25 @@ class VarPro(Solver):
             profiled = objective.on(stage).eliminated()
             first = profiled.first_stage() if k == 0 else None
             if first is not None:
-                most = min(self.max_iter, FIRST_ITERATIONS)
-                phi = descend(first.value_and_gradient, phi, most, self.tol, on_iteration, box).theta
+                result = descend(first.value_and_gradient, phi, FIRST_ITERATIONS, self.tol, None, box)
+                phi = result.theta
+                if result.interrupted:
+                    result.value = profiled.value(phi)
+                    break
             tol = self.tol if stage is source else min(self.tol, FINE)
             result = descend(profiled.value_and_gradient, phi, self.max_iter, tol, on_iteration, box)
             phi = result.theta
             if result.interrupted:
                 break
         else:
-            result, profiled = self._simplified(profiled, result, on_iteration, box)
+            result, profiled = self._simplified(profiled, result, box)
         phi = result.theta
         if "gradient" not in objective.offers:
             whole = whole.with_ridge_of(profiled)
         result.theta = whole.complete(phi)
         if "gradient" not in objective.offers:  # the evidence has no joint form to polish, but its noise was learned
             result.noise, result.ridge = whole.noise(phi), whole.diagonal
+            result.linear_variance = whole.linear_variance(phi)
             return result
         if partial:
             result.value = objective.value(result.theta)  # not that of the subsample
@@ -139,21 +143,19 @@ class VarPro(Solver):
         return polished
 
 
-    def _simplified(
-        self, profiled: Any, result: Result, on_iteration: OnIteration | None, box: Any
-    ) -> tuple[Result, Any]:
+    def _simplified(self, profiled: Any, result: Result, box: Any) -> tuple[Result, Any]:
         """Return the result of the last of the objective's last stages whose value is as good as the lowest.
 
-        Its trace is that of the stage: values of several ridges are not comparable.
+        Its trace is that of the stage: values of several ridges are not comparable. A descent that has not converged
+        is left where it is.
         """
         lowest = result.value
-        for simpler in profiled.last_stages():
-            most = min(self.max_iter, LAST_ITERATIONS)
-            tried = descend(simpler.value_and_gradient, result.theta, most, self.tol, on_iteration, box)
+        for simpler in profiled.last_stages() if result.converged else []:
+            tried = descend(simpler.value_and_gradient, result.theta, LAST_ITERATIONS, self.tol, None, box)
             if not tried.value <= lowest + AS_GOOD:
                 break
             lowest = min(lowest, tried.value)
-            tried.n_iter, tried.converged = result.n_iter + tried.n_iter, result.converged
+            tried.n_iter, tried.converged = result.n_iter, True
             result, profiled = tried, simpler
             if result.interrupted:
                 break
