@@ -92,7 +92,10 @@ def test_first_stage_keeps_the_noise_and_has_a_gradient():
     assert np.all(gradient[objective.kernels.basis_part.stop :] == 0)
     assert first.noise(phi) == pytest.approx(0.01)
     held = objective.kernels.basis_part
-    of_basis = lambda basis: first.value(np.append(basis, phi[held.stop :]))
+
+    def of_basis(basis):
+        return first.value(np.append(basis, phi[held.stop :]))
+
     assert cases.slope_error(of_basis, gradient[held], phi[held]) < 1e-6
     assert value != pytest.approx(objective.value(phi))
     assert beside_linear(1)[0].first_stage() is None  # a noise that is given is a place to go on from
@@ -124,7 +127,9 @@ def test_ridge_rises_while_the_evidence_hardly_does():
 def test_predictions_are_basis_vectors_and_a_linear_part():
     rows, y = smooth()
     model = SPKMRegressor(6, scale=False, random_state=0).fit(rows, np.column_stack([y, 5 - 2 * y]))
-    by_hand = model.intercept_ + rows @ model.linear_coef_ + model.kernel_(rows, model.basis_vectors_) @ model.dual_coef_
+    by_hand = (
+        model.intercept_ + rows @ model.linear_coef_ + model.kernel_(rows, model.basis_vectors_) @ model.dual_coef_
+    )
     np.testing.assert_allclose(model.predict(rows), by_hand, rtol=1e-8, atol=1e-8)
     assert not hasattr(SPKMRegressor(6, linear_part=False).fit(rows, y), "linear_coef_")
     assert not hasattr(SPKMRegressor(2, selection="strict", random_state=0).fit(rows, y), "linear_coef_")

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from spkm._parts import POSITIVE, Number, Part
+from spkm._parts import Number, Part
 from spkm._registry import Registry
 
 

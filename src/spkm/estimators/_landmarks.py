@@ -244,7 +244,7 @@ class SPKMNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         if isinstance(template, str):
             labels = type_of_target(y, input_name="y") in ("binary", "multiclass")
             # A linear part would leave the landmarks what is not linear.
-            template = SPKMClassifier(linear_part=False) if labels else SPKMRegressor()
+            template = SPKMClassifier(linear_part=False) if labels else SPKMRegressor(linear_part=False)
             settings.update({name: self._setting(name) for name in DEFAULTS})
         if settings["n_components"] is not None:
             distinct, _ = distinct_rows(rows, np.zeros((rows.shape[0], 0)), weight)

@@ -1,7 +1,7 @@
 """A robust fit that begins where a squared one ended.
 
 Huber's loss and its like see little of the basis at first: far samples pull with a constant force. The evidence of
-squared loss, on targets without their far ends, finds basis, relevances and the strength of the penalty; the robust loss
+squared loss, on samples without far targets, finds basis, relevances and the strength of the penalty; the robust loss
 then moves basis and weights. It keeps the relevances, unless far samples may have led them astray.
 """
 
@@ -20,6 +20,8 @@ from spkm.solvers import Result, best_of_restarts, choose_solver
 from spkm.sources import ArraySource
 from spkm.starts import resolve_start
 
+LEAST_NEAR = 0.8  # share of samples that a squared fit goes by
+
 
 def begins_squared(request: Request) -> bool:
     """Whether a squared fit comes first: the loss is one of residuals, and nothing but it was asked for."""
@@ -34,12 +36,19 @@ def begins_squared(request: Request) -> bool:
 def squared_first(request: Request, problem: Problem, source: ArraySource) -> tuple[Problem, Result]:
     """Return the problem with what the squared fit found of it, and that fit, from whose theta to go on."""
     squared = request.with_loss(Squared()).with_params(linear_part=False)
-    clipped = source.encoded(request.loss.working_target)
-    objective = squared.problem(clipped).objective(clipped)
+    near = _near_samples(request, source)
+    objective = squared.problem(near).objective(near)
     start = resolve_start("auto", objective.model, None)
     found = best_of_restarts(objective, choose_solver(objective), start, request.rng().spawn(1))
     found.noise = max(float(found.noise or 0.0), LEAST_NOISE)
     return after_squared(problem, found.noise, found.ridge, source), found
+
+
+def _near_samples(request: Request, source: ArraySource) -> ArraySource:
+    """Return the samples without those of far targets, which a vector might be spent on; clipped if they are many."""
+    clipped = source.encoded(request.loss.working_target)
+    near = np.flatnonzero(np.all(clipped.Y == source.Y, axis=1))
+    return clipped if len(near) < LEAST_NEAR * source.n_rows else clipped.subset(near)
 
 
 def after_squared(problem: Problem, noise: float, ridge: float, source: ArraySource) -> Problem:

@@ -142,7 +142,6 @@ class VarPro(Solver):
         polished.n_iter, polished.converged = result.n_iter, result.converged
         return polished
 
-
     def _simplified(self, profiled: Any, result: Result, box: Any) -> tuple[Result, Any]:
         """Return the result of the last of the objective's last stages whose value is as good as the lowest.
 
