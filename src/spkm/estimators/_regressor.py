@@ -37,7 +37,9 @@ class SPKMRegressor(PredictsNumbers, RegressorMixin, CallbackSupportMixin, BaseE
     Parameters
     ----------
     n_basis : int or "auto", default=20
-        Number of basis vectors, shared by all outputs; "auto" as in :class:`SPKMClassifier`.
+        Number of basis vectors, shared by all outputs. "auto" is 20 or 60, at most half the samples and at most
+        ``max_basis``, whichever has the lower loss on a held-out fifth of the samples; with a selection, pairs, views
+        or a linear kernel it is as in :class:`SPKMClassifier`.
     kernel : str or Kernel, default="matern"
         The kernel; the default, of smoothness 5/2, had lower errors than "rbf" in measurements.
     views, terms
@@ -48,7 +50,8 @@ class SPKMRegressor(PredictsNumbers, RegressorMixin, CallbackSupportMixin, BaseE
         Penalty on the basis vectors, on the scale of the model.
     weight_penalty : str, Penalty, list or None, default="auto"
         Penalty on the weights; "auto" is "evidence" for squared loss, which learns its strength and the relevance of
-        each column, and the RKHS norm of f for the others.
+        each column, and the RKHS norm of f for the others. "huber", "quantile" and "epsilon_insensitive" begin with
+        a squared fit, whose relevances and strength they keep.
     selection, max_features, feature_groups, max_basis
         As in :class:`SPKMClassifier`.
     learn_bandwidth, basis_bounds, fit_intercept, scale, solver, start, n_restarts
