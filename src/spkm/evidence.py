@@ -12,6 +12,7 @@ from spkm.losses import Loss
 from spkm.model import PreimageModel
 from spkm.objective import Regularization, block_totals
 from spkm.penalties import Evidence, Penalty
+from spkm.posterior import Posterior
 from spkm.profiled import SOLVABLE, ProfiledObjective
 from spkm.sources import Block, Source
 
@@ -190,14 +191,30 @@ class EvidenceObjective(ProfiledObjective):
         params.intercept[...] = solved.mean_y - solved.mean @ solved.C
         return whole
 
+    def posterior(self, phi: np.ndarray) -> Posterior:
+        """Return what the variance of predictions needs."""
+        R, m = self.kernels.n_basis, self.kernels.n_outputs
+        theta = self._theta(phi)
+        S = self._normalized(self._summed(theta))
+        solved = self._parts(S, [K for K, _ in self._grams(theta)], phi)
+        V = self._residual(S, solved)
+        A_inverse = cho_solve(solved.A_factor, np.eye(len(solved.mean))) / self.n
+        return Posterior(2 * V[:m], self.noise(phi), cho_solve(solved.K_factor, np.eye(R)), A_inverse, solved.mean)
+
+    def _residual(self, S: np.ndarray, solved: _Solved) -> np.ndarray:
+        """Return V of each output."""
+        R, m = self.kernels.n_basis, self.kernels.n_outputs
+        yy = np.diag(S[R + 1 : R + 1 + m, R + 1 : R + 1 + m]) - solved.mean_y**2
+        left = 0.5 * (yy - np.einsum("rk,rk->k", solved.B, solved.C))
+        return np.maximum(left, LOWEST_VARIANCE * np.maximum(yy, 1e-300))
+
     def outer(
         self, S: np.ndarray, grams: list[np.ndarray], phi: np.ndarray
     ) -> tuple[float, np.ndarray, list[np.ndarray], np.ndarray]:
         R, m, n, d = self.kernels.n_basis, self.kernels.n_outputs, self.n, self.n_columns
-        columns, prior, mean, mean_y, A_factor, K_factor, B, C = self._parts(S, grams, phi)
-        noise = self.noise(phi)
-        yy = np.diag(S[R + 1 : R + 1 + m, R + 1 : R + 1 + m]) - mean_y**2
-        V = np.maximum(0.5 * (yy - np.einsum("rk,rk->k", B, C)), LOWEST_VARIANCE * np.maximum(yy, 1e-300))
+        solved = self._parts(S, grams, phi)
+        columns, prior, mean, mean_y, A_factor, K_factor, _, C = solved
+        noise, V = self.noise(phi), self._residual(S, solved)
         value = 0.5 * float(np.mean(np.log(V)))
         half = C / (2 * m * V)  # sum over outputs of dF/dV_k c_k, as columns
         dA = 0.5 * half @ C.T

@@ -144,8 +144,12 @@ def fit_once(request: Request, samples: Samples, previous: FittedModel | None, p
         tell_how_it_ended(type(solver).__name__, best)
         restore_scale(objective, best)
         usage = _view_usage(objective, best.theta, request.terms, None)
+        posterior = None
+        if problem.evidence is not None and request.is_plain:
+            found = problem.continued(best.noise, best.ridge, best.linear_variance).objective(source)
+            posterior = found.posterior(found.start(best.theta))
     outcome = outcome_of(request, samples, objective.model, best, scaling, None, usage)
-    return replace(outcome, model=replace(outcome.model, strength=strength))
+    return replace(outcome, model=replace(outcome.model, strength=strength, posterior=posterior))
 
 
 class _Lead(NamedTuple):
@@ -267,8 +271,8 @@ def outcome_of(
 ) -> Outcome:
     """Return the outcome of a result on the given columns, or on all."""
     fitted = fitted_model(request, samples.target, model, result.theta, scaling, samples.X.shape[1], columns)
-    learned = {"noise": result.noise, "ridge": result.ridge, "linear_variance": result.linear_variance}
-    fitted = replace(fitted, **learned, interrupted=result.interrupted)
+    fitted = replace(fitted, noise=result.noise, ridge=result.ridge, interrupted=result.interrupted)
+    fitted = replace(fitted, linear_variance=result.linear_variance)
     some = slice(None, None, max(1, samples.X.shape[0] // CANCELLATION_ROWS))
     attributes = {**attributes, "cancellation_": fitted.cancellation(samples.X[some])}
     dtype = samples.X.dtype

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin
 
+from spkm._checks import n_threads
 from spkm.estimators._base import ReadsModel, attributes_of, publish
 from spkm.estimators._callbacks import CallbackSupportMixin, Progress, with_callbacks
 from spkm.estimators._fitting import Finish, SearchSetup, fit_model, prepared, search_for
@@ -19,10 +20,36 @@ from spkm.targets import Real
 class PredictsNumbers(ReadsModel):
     """Predictions of real targets, from the scores of ``model_``."""
 
-    def predict(self, X: Any) -> np.ndarray:
-        """Return the predicted targets of every sample of ``X``, (n_samples,) or (n_samples, n_outputs)."""
+    def predict(self, X: Any, return_std: bool = False) -> Any:
+        """Return the predicted targets of every sample.
+
+        Parameters
+        ----------
+        X : array-like, DataFrame or CSR of shape (n_samples, n_features), or dict of them
+            Samples.
+        return_std : bool, default=False
+            Whether to return the standard deviation of a new target as well, noise included: that of the sparse
+            Gaussian process whose mean the model is. It grows away from the data, and needs a fit with the evidence
+            and a single stationary kernel.
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,) or (n_samples, n_outputs)
+            The predictions.
+        std : ndarray of the same shape
+            Only with ``return_std=True``.
+        """
         F = self._scores(X)
-        return self.model_.target.decode(self.model_.loss.predict(F))
+        y = self.model_.target.decode(self.model_.loss.predict(F))
+        if not return_std:
+            return y
+        if self.model_.posterior is None:
+            raise ValueError(
+                "return_std=True needs a model fitted with loss='squared', weight_penalty='evidence' (or 'auto') and a "
+                "single stationary kernel, without a selection. Fit such a model, or use loss='quantile' for limits."
+            )
+        std = self.model_.deviations(self._rows(X), n_threads(self.n_jobs))
+        return y, std.reshape(y.shape)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
