@@ -199,7 +199,9 @@ class EvidenceObjective(ProfiledObjective):
         solved = self._parts(S, [K for K, _ in self._grams(theta)], phi)
         V = self._residual(S, solved)
         A_inverse = cho_solve(solved.A_factor, np.eye(len(solved.mean))) / self.n
-        return Posterior(2 * V[:m], self.noise(phi), cho_solve(solved.K_factor, np.eye(R)), A_inverse, solved.mean)
+        K_inverse = cho_solve(cho_factor(solved.prior[:R, :R] - self.diagonal * np.eye(R)), np.eye(R))
+        unexplained = max(0.0, self.mean_diagonal - float(np.sum(K_inverse * S[:R, :R])))
+        return Posterior(2 * V[:m], self.noise(phi), K_inverse, A_inverse, solved.mean, unexplained)
 
     def _residual(self, S: np.ndarray, solved: _Solved) -> np.ndarray:
         """Return V of each output."""

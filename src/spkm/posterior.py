@@ -12,12 +12,13 @@ import numpy as np
 class Posterior:
     """What the variance of a prediction needs beside the model.
 
-    With s the variance of the noise, l its ratio to that of the kernels, K = k(U, U) with its ridge, and a = [k_x, x]
-    with means taken off (x beside a linear part), the variance of a new target is
+    With s the variance of the noise, l its ratio to that of the kernels, K = k(U, U), and a = [k_x, x] with means taken
+    off (x beside a linear part), the variance of a new target is
 
-        s (1 + (k(x, x) - k_x' K^-1 k_x) / l + a' A^-1 a),   A = Phi_c'Phi_c + l K.
+        s (1 + max(q(x) - q, 0) / l + a' A^-1 a),   q(x) = k(x, x) - k_x' K^-1 k_x,   A = Phi_c'Phi_c + l (K + ridge I).
 
-    Far from the data k_x fades, and the kernels' part grows to its prior, s / l.
+    q is the mean of q(x) over the samples of the fit: what the vectors do not explain there is in s already. Far from
+    the data k_x fades, and the kernels' part grows to its prior, s / l.
 
     Attributes
     ----------
@@ -29,6 +30,8 @@ class Posterior:
         Inverses of K and A.
     mean : ndarray
         The means that were taken off.
+    unexplained : float
+        The mean q.
     """
 
     noise_variance: np.ndarray
@@ -36,6 +39,7 @@ class Posterior:
     K_inverse: np.ndarray
     A_inverse: np.ndarray
     mean: np.ndarray
+    unexplained: float
 
     def __post_init__(self) -> None:
         for array in (self.noise_variance, self.K_inverse, self.A_inverse, self.mean):
@@ -44,7 +48,7 @@ class Posterior:
     def variance(self, Phi: np.ndarray, X: Any, diagonal: np.ndarray) -> np.ndarray:
         """Return the variance of new targets, (n, n_outputs), from k(x, u), x and k(x, x)."""
         Phi = Phi.astype(np.float64, copy=False)
-        unexplained = diagonal - np.einsum("ir,ir->i", Phi @ self.K_inverse, Phi)
+        unexplained = diagonal - np.einsum("ir,ir->i", Phi @ self.K_inverse, Phi) - self.unexplained
         if len(self.mean) > Phi.shape[1]:
             Phi = np.hstack([Phi, X.toarray() if hasattr(X, "toarray") else X])
         centred = Phi - self.mean
