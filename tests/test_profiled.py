@@ -140,7 +140,7 @@ def slow_evidence(objective, phi, trace, prior):
     R = Phi.shape[1]
     K, row = np.zeros((R, R)), 0
     for part, _ in model.gram(theta):
-        K[row : row + len(part), row : row + len(part)] = part + JITTER * np.eye(len(part))
+        K[row : row + len(part), row : row + len(part)] = part + (JITTER + objective.diagonal) * np.eye(len(part))
         row += len(part)
     Phi_c, Y_c = (A - w @ A if model.fit_intercept else A for A in (Phi, source.Y))
     root = np.sqrt(n * w)[:, None]  # rows of weight n w
@@ -183,7 +183,7 @@ def test_evidence_equals_the_formula_written_down_in_full(terms, fit_intercept, 
 @each_structure
 @each_intercept
 def test_evidence_weights_are_those_of_a_ridge_regression(terms, fit_intercept):
-    objective, theta = make(terms, 2, Evidence(noise=0.3), fit_intercept)
+    objective, theta = make(terms, 2, Evidence(noise=0.3, ridge=0.0), fit_intercept)
     evidence = objective.eliminated()
     best = evidence.complete(evidence.start(theta))
     # |y - Phi c|^2 / n + l / n c'Kc is the joint objective with strength 2 l / n.
@@ -301,5 +301,5 @@ def test_an_evidence_on_other_samples_has_their_weight_and_diagonal():
     other = objective.on(ArraySource(2 * X, objective.source.Y, 3 * WEIGHT))
     assert other.n == pytest.approx(3 * objective.n)
     assert other.mean_diagonal > objective.mean_diagonal  # that of a linear kernel grows with the samples
-    assert other.eliminated() is other and other.noise(other.start(theta)) == pytest.approx(Evidence().noise)
+    assert other.eliminated() is other and other.noise(other.start(theta)) == pytest.approx(Evidence().first_noise)
     assert other.totals(theta) == pytest.approx(objective.on(other.source).totals(theta))

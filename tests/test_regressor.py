@@ -82,7 +82,8 @@ def test_predictions_follow_from_the_attributes_on_scaled_columns(fixture, reque
     model, X, _ = request.getfixturevalue(fixture)
     new = np.vstack([X[:20], 30 * X[:5]])  # far rows are clipped
     U, new_scaled = scaled(model.basis_vectors_, X, clip=np.inf), scaled(new, X)
-    by_hand = model.intercept_ + model.kernel_(new_scaled, U) @ model.dual_coef_
+    linear = (new_scaled * X.std(axis=0)) @ model.linear_coef_
+    by_hand = model.intercept_ + linear + model.kernel_(new_scaled, U) @ model.dual_coef_
     np.testing.assert_allclose(model.predict(new), by_hand, rtol=1e-7, atol=1e-7 * np.abs(by_hand).max())
 
 
@@ -91,7 +92,8 @@ def test_predictions_follow_from_the_attributes_on_scaled_columns(fixture, reque
 def test_predictions_follow_from_the_attributes_without_scaling(penalty, learn):
     X, y = curve()
     model = SPKMRegressor(scale=False, learn_bandwidth=learn, weight_penalty=penalty, **QUICK).fit(X, y)
-    by_hand = model.intercept_ + model.kernel_(X, model.basis_vectors_) @ model.dual_coef_
+    linear = X @ model.linear_coef_ if penalty == "evidence" else 0.0
+    by_hand = model.intercept_ + linear + model.kernel_(X, model.basis_vectors_) @ model.dual_coef_
     np.testing.assert_allclose(model.predict(X), by_hand, rtol=1e-7, atol=1e-7)
 
 
@@ -99,7 +101,7 @@ def test_a_gaussian_kernel_written_out():
     X, y = curve()
     model = SPKMRegressor(kernel=RBF(0.7), learn_bandwidth=False, scale=False, **QUICK).fit(X, y)
     distance = ((X[:, None, :] - model.basis_vectors_[None]) ** 2).sum(axis=2)
-    by_hand = model.intercept_ + np.exp(-0.7 * distance) @ model.dual_coef_
+    by_hand = model.intercept_ + X @ model.linear_coef_ + np.exp(-0.7 * distance) @ model.dual_coef_
     np.testing.assert_allclose(model.predict(X), by_hand, rtol=1e-7, atol=1e-7)
 
 
@@ -109,7 +111,7 @@ def test_common_scale_keeps_the_shape_of_the_columns():
     model = SPKMRegressor(scale="common", **QUICK).fit(X, y)
     deviation = np.sqrt(X.var(axis=0).mean())
     U, rows = (model.basis_vectors_ - X.mean(axis=0)) / deviation, (X - X.mean(axis=0)) / deviation
-    by_hand = model.intercept_ + model.kernel_(rows, U) @ model.dual_coef_
+    by_hand = model.intercept_ + rows * deviation @ model.linear_coef_ + model.kernel_(rows, U) @ model.dual_coef_
     np.testing.assert_allclose(model.predict(X), by_hand, rtol=1e-6, atol=1e-6)
 
 
@@ -120,6 +122,7 @@ def test_without_an_intercept_there_is_none(loss):
         model = SPKMRegressor(loss=loss, fit_intercept=False, scale=False, **QUICK).fit(X, y + shift)
         assert model.intercept_ == 0
         by_hand = model.kernel_(X, model.basis_vectors_) @ model.dual_coef_
+        by_hand = by_hand + X @ model.linear_coef_ if loss == "squared" else by_hand
         np.testing.assert_allclose(model.predict(X), by_hand, rtol=1e-6, atol=1e-6)
         assert np.abs(model.predict(X) - y - shift).mean() < 0.5
 

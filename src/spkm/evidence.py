@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from copy import copy
+from typing import Any, NamedTuple
+
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
@@ -9,22 +12,42 @@ from spkm.losses import Loss
 from spkm.model import PreimageModel
 from spkm.objective import Regularization, block_totals
 from spkm.penalties import Evidence, Penalty
+from spkm.posterior import Posterior
 from spkm.profiled import SOLVABLE, ProfiledObjective
 from spkm.sources import Block, Source
 
 LOWEST_VARIANCE = 1e-12  # of the noise, relative to the targets' variance: a perfect fit has a finite logarithm
 FARTHEST_LOG = 30.0  # bound on |log l|, so that exp cannot overflow
+LOG_TAU = (-14.0, 5.0)  # bounds of the logarithm of the variance of a linear part's coefficients
+# Added to the diagonal of k(U, U) one after another. From the strong end fits may end in a bad minimum, measured.
+RIDGES = (0.001, 0.01, 0.03, 0.1, 0.3)
+
+
+class _Solved(NamedTuple):
+    """The regression on features and columns: where they are among the moments, its prior, means, factors and C."""
+
+    columns: np.ndarray
+    prior: np.ndarray
+    mean: np.ndarray
+    mean_y: np.ndarray
+    A_factor: tuple[np.ndarray, bool]
+    K_factor: tuple[np.ndarray, bool]
+    B: np.ndarray
+    C: np.ndarray
 
 
 class EvidenceObjective(ProfiledObjective):
     """Negative log evidence, per sample and output, of the sparse Gaussian process whose mean is the model.
 
     With l the ratio of noise to signal variance (log l is the extra parameter), Phi_c the features with their means
-    taken off and K = k(U, U):
+    taken off and K = k(U, U) + ridge I:
 
         F = mean_k log(V_k) / 2 + (log|Phi_c'Phi_c + l K| - log|K| - R log l) / (2 n)
             + trace / (2 l) * mean_i (k(x_i, x_i) - k_i' K^-1 k_i) + prior / (2 n) * |log w - mean|^2
         V_k = min over c of |y_k - Phi_c c|^2 / (2 n) + l / (2 n) c'K c
+
+    Beside a linear part Phi_c has the d columns of X as well, K the block I / tau, and log tau, the logarithm of the
+    coefficients' variance over that of the kernels, is the last extra parameter. The trace term is of kernels alone.
 
     Parameters
     ----------
@@ -34,7 +57,7 @@ class EvidenceObjective(ProfiledObjective):
     basis_penalties : list of Penalty
         Smooth penalties on the basis vectors.
     settings : Evidence
-        Trace term, prior of the relevances and first noise.
+        Trace term, prior of the relevances, first noise and ridge.
     box : tuple of two ndarray, default=None
         As in :class:`spkm.objective.Objective`.
     """
@@ -42,6 +65,8 @@ class EvidenceObjective(ProfiledObjective):
     #: What a solver may ask of it.
     offers = ("elimination",)
     is_smooth = True
+    #: Whether the ratio of noise stays as it is: then the value is that of log(V) and of the priors alone.
+    keeps_noise = False
 
     def __init__(
         self,
@@ -56,22 +81,50 @@ class EvidenceObjective(ProfiledObjective):
             raise ValueError(
                 "weight_penalty='evidence' learns bandwidths of stationary kernels only. Use learn_bandwidth=False."
             )
-        self.regularization = Regularization(model, basis_penalties, [])
-        super().__init__(model, source, self.regularization.smooth)
+        super().__init__(model, source, Regularization(model.without_linear_part(), basis_penalties, []).smooth)
         self.loss = loss
         self.box = box
         self.basis_penalties = basis_penalties
         self.settings = settings
         self.n = source.total_weight
-        self.mean_diagonal = float(self.source.reduce(block_diagonal, model, width=model.n_basis)[0])
+        self.mean_diagonal = float(source.reduce(block_diagonal, self.kernels, width=self.kernels.n_basis)[0])
         # The weight of the trace term was chosen on exploration sets and confirmed on others: 0 overfits (1.6 to 2.1
         # times the error of kernel ridge regression), 1 is the variational bound (1.2 to 1.3 times); flat in between.
-        automatic = min(0.5, 0.8 * np.sqrt(model.n_basis) * model.n_features / self.n)
+        automatic = min(0.5, 0.8 * np.sqrt(self.kernels.n_basis) * model.n_features / self.n)
         self.trace = automatic if isinstance(settings.trace, str) else float(settings.trace)
+        views = self.kernels.views
+        raises = isinstance(settings.ridge, str) and len(views) == 1 and views[0][1].kernel.stationary
+        #: Ridges to come, each of which is kept if the value hardly rises.
+        self.ridges = RIDGES[1:] if raises else ()
+        self.diagonal = RIDGES[0] if raises else 0.0 if isinstance(settings.ridge, str) else float(settings.ridge)
+
+    @property
+    def n_columns(self) -> int:
+        """Number of columns beside the features: those of X under a linear part."""
+        return self.model.n_features if self.has_linear_part else 0
 
     def on(self, source: Source) -> EvidenceObjective:
         """Return the same objective on other samples."""
-        return EvidenceObjective(self.model, self.loss, source, self.basis_penalties, self.settings, self.box)
+        other = EvidenceObjective(self.model, self.loss, source, self.basis_penalties, self.settings, self.box)
+        other.diagonal, other.ridges, other.keeps_noise = self.diagonal, self.ridges, self.keeps_noise
+        return other
+
+    def with_ridge_of(self, other: EvidenceObjective) -> EvidenceObjective:
+        """Return the same objective with the ridge of another."""
+        return self._with(diagonal=other.diagonal, ridges=other.ridges)
+
+    def _with(self, **attributes: Any) -> EvidenceObjective:
+        other = copy(self)
+        other.__dict__.update(attributes)
+        return other
+
+    def first_stage(self) -> EvidenceObjective | None:
+        """Return the objective at a fixed noise; None if the first noise is given: it was learned, or is known."""
+        return self._with(keeps_noise=True) if isinstance(self.settings.noise, str) else None
+
+    def last_stages(self) -> list[EvidenceObjective]:
+        """Return the objectives of stronger and stronger ridges."""
+        return [self._with(diagonal=ridge, ridges=self.ridges[k + 1 :]) for k, ridge in enumerate(self.ridges)]
 
     def inside(self, theta: np.ndarray) -> np.ndarray:
         """Return the point of the box that is nearest to ``theta``."""
@@ -91,62 +144,112 @@ class EvidenceObjective(ProfiledObjective):
         return self.source.reduce(block_totals, self.model, self.loss, theta, width=self.model.n_basis)[0]
 
     def start(self, theta: np.ndarray) -> np.ndarray:
-        return np.append(super().start(theta), np.log(self.settings.noise))
+        more = [np.log(self.settings.first_noise)]
+        if self.has_linear_part:
+            variance = self.settings.linear_variance
+            more.append(-np.log(self.n_columns) if isinstance(variance, str) else np.log(variance))
+        return np.append(super().start(theta), more)
+
+    def bounds(self, box: tuple[np.ndarray, np.ndarray] | None) -> tuple[np.ndarray, np.ndarray] | None:
+        if box is None:
+            return None
+        more = [(-FARTHEST_LOG, FARTHEST_LOG), *([LOG_TAU] if self.has_linear_part else [])]
+        low, high = super().bounds(box)  # type: ignore[misc]
+        return np.append(low, [a for a, _ in more]), np.append(high, [b for _, b in more])
 
     def noise(self, phi: np.ndarray) -> float:
         """Return the ratio of noise to signal variance."""
-        return float(np.exp(np.clip(phi[-1], -FARTHEST_LOG, FARTHEST_LOG)))
+        return float(np.exp(np.clip(phi[self.kernels.basis_part.stop], -FARTHEST_LOG, FARTHEST_LOG)))
 
-    def _parts(self, S: np.ndarray, grams: list[np.ndarray], phi: np.ndarray) -> tuple:
-        R = self.model.n_basis
-        K = np.zeros((R, R))
+    def linear_variance(self, phi: np.ndarray) -> float | None:
+        """Return the variance of the linear part's coefficients over that of the kernels; None without one."""
+        return float(np.exp(np.clip(phi[-1], *LOG_TAU))) if self.has_linear_part else None
+
+    def _parts(self, S: np.ndarray, grams: list[np.ndarray], phi: np.ndarray) -> _Solved:
+        R, m, d = self.kernels.n_basis, self.kernels.n_outputs, self.n_columns
+        columns = np.append(np.arange(R), R + 1 + m + np.arange(d))
+        factor = float(self.model.fit_intercept)
+        mean, mean_y = factor * S[columns, R], factor * S[R, R + 1 : R + 1 + m]
+        prior = np.zeros((R + d, R + d))
         for rows, part in zip(self.term_rows, grams, strict=True):
-            K[rows, rows] = part
-        noise = self.noise(phi)
-        mean, mean_y = self._means(S)
-        A = S[:R, :R] - np.outer(mean, mean) + noise / self.n * K
-        A[range(R), range(R)] += SOLVABLE * np.trace(A) / R
-        A_factor, K_factor = cho_factor(A), cho_factor(K)
-        B = S[:R, R + 1 :] - np.outer(mean, mean_y)
-        return K, noise, mean, mean_y, A_factor, K_factor, B, cho_solve(A_factor, B)
+            prior[rows, rows] = part
+        prior[range(R, R + d), range(R, R + d)] = 1.0 / (self.linear_variance(phi) or 1.0)
+        A = S[np.ix_(columns, columns)] - np.outer(mean, mean) + self.noise(phi) / self.n * prior
+        A[range(R + d), range(R + d)] += SOLVABLE * np.trace(A) / (R + d)
+        A_factor, K_factor = cho_factor(A), cho_factor(prior[:R, :R])
+        B = S[columns, R + 1 : R + 1 + m] - np.outer(mean, mean_y)
+        return _Solved(columns, prior, mean, mean_y, A_factor, K_factor, B, cho_solve(A_factor, B))
 
-    def weights(self, S: np.ndarray, grams: list[np.ndarray], phi: np.ndarray) -> np.ndarray:
-        *_, mean, mean_y, _, _, _, C = self._parts(S, grams, phi)
-        return np.concatenate([C.ravel(), mean_y - mean @ C])
+    def _completed(self, theta: np.ndarray, S: np.ndarray, grams: list[np.ndarray], phi: np.ndarray) -> np.ndarray:
+        R, solved = self.kernels.n_basis, self._parts(S, grams, phi)
+        whole, params = self.model.zeros()
+        whole[self.kernels.basis_part] = theta[self.kernels.basis_part]
+        params.weights[:R] = solved.C[:R]
+        if self.has_linear_part:
+            params.basis[-1][...] = solved.C[R:].T
+            params.weights[R:] = np.eye(self.model.n_outputs)
+        params.intercept[...] = solved.mean_y - solved.mean @ solved.C
+        return whole
+
+    def posterior(self, phi: np.ndarray) -> Posterior:
+        """Return what the variance of predictions needs."""
+        R, m = self.kernels.n_basis, self.kernels.n_outputs
+        theta = self._theta(phi)
+        S = self._normalized(self._summed(theta))
+        solved = self._parts(S, [K for K, _ in self._grams(theta)], phi)
+        V = self._residual(S, solved)
+        A_inverse = cho_solve(solved.A_factor, np.eye(len(solved.mean))) / self.n
+        K_inverse = cho_solve(cho_factor(solved.prior[:R, :R] - self.diagonal * np.eye(R)), np.eye(R))
+        unexplained = max(0.0, self.mean_diagonal - float(np.sum(K_inverse * S[:R, :R])))
+        return Posterior(2 * V[:m], self.noise(phi), K_inverse, A_inverse, solved.mean, unexplained)
+
+    def _residual(self, S: np.ndarray, solved: _Solved) -> np.ndarray:
+        """Return V of each output."""
+        R, m = self.kernels.n_basis, self.kernels.n_outputs
+        yy = np.diag(S[R + 1 : R + 1 + m, R + 1 : R + 1 + m]) - solved.mean_y**2
+        left = 0.5 * (yy - np.einsum("rk,rk->k", solved.B, solved.C))
+        return np.maximum(left, LOWEST_VARIANCE * np.maximum(yy, 1e-300))
 
     def outer(
         self, S: np.ndarray, grams: list[np.ndarray], phi: np.ndarray
     ) -> tuple[float, np.ndarray, list[np.ndarray], np.ndarray]:
-        R, m, n = self.model.n_basis, self.model.n_outputs, self.n
-        K, noise, mean, mean_y, A_factor, K_factor, B, C = self._parts(S, grams, phi)
-        yy = np.diag(S[R + 1 :, R + 1 :]) - mean_y**2
-        V = np.maximum(0.5 * (yy - np.einsum("rk,rk->k", B, C)), LOWEST_VARIANCE * np.maximum(yy, 1e-300))
-        K_inverse = cho_solve(K_factor, np.eye(R))
-        A_inverse = cho_solve(A_factor, np.eye(R))
-        # Never below zero but by rounding, which a small noise would blow up without limit.
-        unexplained = self.mean_diagonal - float(np.sum(K_inverse * S[:R, :R]))
-        trace = self.trace if unexplained > 0 else 0.0
-        log_dets = R * np.log(n) + _log_det(A_factor) - _log_det(K_factor) - R * phi[-1]
-        value = 0.5 * float(np.mean(np.log(V))) + log_dets / (2 * n) + trace / (2 * noise) * unexplained
-
+        R, m, n, d = self.kernels.n_basis, self.kernels.n_outputs, self.n, self.n_columns
+        solved = self._parts(S, grams, phi)
+        columns, prior, mean, mean_y, A_factor, K_factor, _, C = solved
+        noise, V = self.noise(phi), self._residual(S, solved)
+        value = 0.5 * float(np.mean(np.log(V)))
         half = C / (2 * m * V)  # sum over outputs of dF/dV_k c_k, as columns
-        dA = 0.5 * half @ C.T + A_inverse / (2 * n)
+        dA = 0.5 * half @ C.T
         dB = -half
-        tempered = trace / (2 * noise)
+        dK = np.zeros((R, R))
         dS = np.zeros_like(S)
-        dS[:R, :R] = dA - tempered * K_inverse
-        dS[:R, R + 1 :] = dB
+        d_extra = np.zeros(len(phi) - self.kernels.basis_part.stop)
+        if not self.keeps_noise:
+            K_inverse = cho_solve(K_factor, np.eye(R))
+            # Never below zero but by rounding, which a small noise would blow up without limit.
+            unexplained = self.mean_diagonal - float(np.sum(K_inverse * S[:R, :R]))
+            tempered = self.trace / (2 * noise) if unexplained > 0 else 0.0
+            log_dets = _log_det(A_factor) - _log_det(K_factor) + (R + d) * (np.log(n) - np.log(noise))
+            log_dets += d * np.log(self.linear_variance(phi) or 1.0)
+            value += log_dets / (2 * n) + tempered * unexplained
+            dA += cho_solve(A_factor, np.eye(R + d)) / (2 * n)
+            dK += tempered * K_inverse @ S[:R, :R] @ K_inverse - K_inverse / (2 * n)
+            dS[:R, :R] = -tempered * K_inverse
+            d_extra[0] = float(np.sum(dA * prior)) / n * noise - (R + d) / (2 * n) - tempered * unexplained
+            if d:
+                d_extra[1] = d / (2 * n) - noise / n * float(np.trace((dA * prior)[R:, R:]))
+        dK += noise / n * dA[:R, :R]
+        dS[np.ix_(columns, columns)] += dA
+        # Other blocks of S stand once in dS (upper right): the pullback takes dS + dS', which halves none.
+        dS[columns, R + 1 : R + 1 + m] = dB
         if self.model.fit_intercept:
-            dS[:R, R] = -2 * dA @ mean - dB @ mean_y
-        dK = noise / n * dA - K_inverse / (2 * n) + tempered * K_inverse @ S[:R, :R] @ K_inverse
-        # Off-diagonal blocks of S stand once in dS (upper right): the pullback takes dS + dS', which halves none.
-        d_noise = float(np.sum(dA * K)) / n * noise - R / (2 * n) - tempered * unexplained
-        return value, dS, [dK[rows, rows] for rows in self.term_rows], np.array([d_noise])
+            dS[columns, R] = -2 * dA @ mean - dB @ mean_y
+        return value, dS, [dK[rows, rows] for rows in self.term_rows], d_extra
 
     def penalty(self, theta: np.ndarray) -> tuple[float, np.ndarray]:
         value, gradient = super().penalty(theta)
         strength = self.settings.prior / self.n
-        for p, dp in zip(self.model.unpack(theta).log_metric, self.model.unpack(gradient).log_metric, strict=True):
+        for p, dp in zip(self.kernels.unpack(theta).log_metric, self.kernels.unpack(gradient).log_metric, strict=True):
             if len(p) > 1:
                 centred = p - p.mean()
                 value += 0.5 * strength * float(centred @ centred)

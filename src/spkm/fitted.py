@@ -17,6 +17,7 @@ import numpy as np
 from spkm.kernels import Kernel
 from spkm.losses import Loss
 from spkm.model import PreimageModel, Term, View
+from spkm.posterior import Posterior
 from spkm.sources import ArraySource, Block, PairSource, Scaling
 from spkm.targets import Target
 
@@ -95,6 +96,12 @@ class FittedModel:
         The terms as they were asked for, for a warm start.
     noise : float or None
         The ratio of noise to signal variance, where the evidence learned it.
+    ridge : float
+        What the evidence added to the diagonal of k(U, U).
+    linear_variance : float or None
+        The variance of the coefficients of a linear part over that of the kernels, where the evidence learned it.
+    posterior : Posterior or None
+        What standard deviations of predictions need, where the evidence was the objective.
     strength : float or None
         The strength of the penalty on the weights, times the total weight, where it was chosen by held-out samples.
     interrupted : bool
@@ -112,6 +119,9 @@ class FittedModel:
     loss: Loss
     asked: tuple[Term, ...] = field(default=(), repr=False)
     noise: float | None = None
+    ridge: float = 0.0
+    linear_variance: float | None = None
+    posterior: Posterior | None = field(default=None, repr=False)
     strength: float | None = None
     interrupted: bool = False
     selected: bool = False
@@ -277,6 +287,22 @@ class FittedModel:
         """Return what each basis vector adds to the scores, (n, n_basis, n_outputs): f minus the intercept in sum."""
         return self.similarities(X, n_threads)[:, :, None] * self.weights
 
+    def deviations(self, X: Any, n_threads: int = 1) -> np.ndarray:
+        """Return the standard deviation of a new target of every sample, (n, n_outputs); zero for constant outputs.
+
+        It needs :attr:`posterior`.
+        """
+        assert self.posterior is not None
+        Z, term = self.scaled(X), self.terms[0]
+        diagonal = np.ones(Z.shape[0])
+        for view in term.views:
+            diagonal = diagonal * view.kernel.diagonal(Z[:, view.columns])
+        Phi = self.similarities(X, n_threads)[:, self.vector_rows]
+        learned = self.target.learned
+        found = np.zeros((Z.shape[0], self.n_outputs))
+        found[:, learned] = np.sqrt(self.posterior.variance(Phi, Z, diagonal)) * self.target.scale
+        return found
+
     def by_blocks(self, function: Callable[..., np.ndarray], X: Any, n_threads: int = 1) -> np.ndarray:
         """Return ``function(block, model, theta)``, (n, k), of all samples."""
         held = self._held(X)
@@ -324,6 +350,7 @@ class FittedModel:
             n_features=len(features),
             features=np.searchsorted(features, read),
             selected=self.selected or len(read) < self.n_features,
+            posterior=self.posterior if len(read) == len(self.features) else None,
         )
 
     def without_linear_part(self) -> FittedModel:

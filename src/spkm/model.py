@@ -142,6 +142,13 @@ class PreimageModel:
         #: Where the parts of theta begin and end: basis and metric of each view, weights, intercept.
         self.part_cuts = [*cuts, self._intercept_at, self.n_params]
 
+    def without_linear_part(self) -> PreimageModel:
+        """Return the model of the kernels alone; a linear part is the last term."""
+        kernels = [term for term in self.terms if not term.is_linear_part]
+        if len(kernels) == len(self.terms):
+            return self
+        return PreimageModel(kernels, self.n_features, self.n_outputs, self.fit_intercept)
+
     @property
     def basis_part(self) -> slice:
         """Where theta holds basis vectors and metrics."""

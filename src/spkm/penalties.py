@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from spkm._parts import POSITIVE, Number, Part
+from spkm._parts import Number, Part
 from spkm._registry import Registry
 
 
@@ -290,6 +290,10 @@ class RKHSNorm(Penalty):
         return 0.5 * self.strength * float(np.vdot(C, KC)), self.strength * KC, 0.5 * self.strength * (C @ C.T)
 
 
+FIRST_NOISE = 0.01  # ratio that the first stage of an evidence keeps; 0.1 and 1 find worse optima more often
+ORDINARY_NOISE = 0.1  # ratio where nothing is known
+
+
 class Evidence(Penalty):
     """Marginal likelihood of the sparse Gaussian process whose mean the model is, for squared loss.
 
@@ -303,23 +307,51 @@ class Evidence(Penalty):
         0 overfits.
     prior : float, default=2.0
         Strength of the pull of log relevances towards their mean, over the total weight of the samples.
-    noise : float, default=0.1
-        First ratio of noise to signal variance.
+    noise : float or "auto", default="auto"
+        First ratio of noise to signal variance. "auto" is 0.01, which a first stage of few iterations keeps: the
+        evidence by itself may end at the constant model from a rough start.
+    ridge : float or "auto", default="auto"
+        Added to the diagonal of k(U, U) in the penalty, which keeps weights of near vectors from cancelling. "auto"
+        raises it from 0.001 to 0.3 at most, while the objective stays within 0.03 of its lowest value: 3 % of the
+        deviation of the noise. It is for a single stationary kernel, and 0 for others.
+    linear_variance : float or "auto", default="auto"
+        First variance of the coefficients of a linear part over that of the kernels; "auto" is one over the number of
+        features.
     """
 
     on = ("weights",)
-    numbers = {"trace": Number(others=("auto",)), "prior": Number(), "noise": POSITIVE}
+    numbers = {
+        "trace": Number(others=("auto",)),
+        "prior": Number(),
+        "noise": Number(strict=True, others=("auto",)),
+        "ridge": Number(others=("auto",)),
+        "linear_variance": Number(strict=True, others=("auto",)),
+    }
     is_evidence = True
     is_smooth = True
 
-    def __init__(self, trace: Any = "auto", prior: float = 2.0, noise: float = 0.1) -> None:
+    def __init__(
+        self,
+        trace: Any = "auto",
+        prior: float = 2.0,
+        noise: Any = "auto",
+        ridge: Any = "auto",
+        linear_variance: Any = "auto",
+    ) -> None:
         self.trace = trace
         self.prior = prior
         self.noise = noise
+        self.ridge = ridge
+        self.linear_variance = linear_variance
+
+    @property
+    def first_noise(self) -> float:
+        """The first ratio of noise to signal variance."""
+        return FIRST_NOISE if isinstance(self.noise, str) else float(self.noise)
 
     def as_penalty(self, n: float) -> Penalty:
         """Return the RKHS norm that the evidence amounts to at its first noise, for a total weight of ``n``."""
-        return RKHSNorm(2.0 * self.noise / n)
+        return RKHSNorm(2.0 * (ORDINARY_NOISE if isinstance(self.noise, str) else self.noise) / n)
 
 
 def soft_threshold(A: np.ndarray, threshold: Any) -> np.ndarray:

@@ -93,6 +93,11 @@ class Problem:
         """Return the same problem with a first guess of the evidence's noise."""
         return self if noise is None else self._with_evidence(noise=max(noise, LEAST_NOISE))
 
+    def continued(self, noise: float | None, ridge: float, linear_variance: float | None) -> Problem:
+        """Return the same problem with what the evidence learned in an earlier fit, to go on from."""
+        more: dict[str, float] = {} if linear_variance is None else {"linear_variance": linear_variance}
+        return self if noise is None else self.with_noise(noise)._with_evidence(ridge=ridge, **more)
+
     def _with_evidence(self, **settings: float) -> Problem:
         if self.evidence is None:
             return self

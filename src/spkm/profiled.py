@@ -4,7 +4,7 @@ With squared loss the best weights and intercept for a basis are those of a ridg
 function of the basis (and of the metric), smoother and far quicker to minimise than the joint one. The functions built
 on this see the samples through the weighted moments
 
-    S = A' W A,   A = [Phi, 1, Y],
+    S = A' W A,   A = [Phi, 1, Y] and, beside a linear part, [Phi, 1, Y, X],
 
 so a pass adds up S, small algebra gives dS, and a second pass pulls 2 w A dS back through the kernels. While n R is
 small the features of the first pass are kept and the second costs the pullback only.
@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 from itertools import accumulate, pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
@@ -42,12 +42,23 @@ class ProfiledObjective:
         Returns the penalties on basis and metric of a theta, and their gradient.
     """
 
+    #: Added to the diagonal of k(U, U) beside the jitter.
+    diagonal = 0.0
+
     def __init__(self, model: PreimageModel, source: Source, basis_penalty: SmoothPenalty) -> None:
         self.model = model
         self.source = source
         self.basis_penalty = basis_penalty
+        #: The model without a linear part, whose coefficients are eliminated like the weights: its basis is learned.
+        self.kernels = model.without_linear_part()
         #: Where each term's vectors are among all of them.
-        self.term_rows = [slice(a, b) for a, b in pairwise(accumulate((t.n_basis for t in model.terms), initial=0))]
+        sizes = accumulate((t.n_basis for t in self.kernels.terms), initial=0)
+        self.term_rows = [slice(a, b) for a, b in pairwise(sizes)]
+        self.has_linear_part = self.kernels is not model
+        # Sums over X alone, which no parameter changes.
+        self._of_columns = (
+            source.reduce(block_squares, width=self.kernels.n_basis)[0] if self.has_linear_part else np.zeros((0, 0))
+        )
 
     def outer(
         self, S: np.ndarray, grams: list[np.ndarray], phi: np.ndarray
@@ -61,32 +72,58 @@ class ProfiledObjective:
 
     def start(self, theta: np.ndarray) -> np.ndarray:
         """Return the first phi of a first theta."""
-        return theta[self.model.basis_part].copy()
+        return theta[self.kernels.basis_part].copy()
+
+    def bounds(self, box: tuple[np.ndarray, np.ndarray] | None) -> tuple[np.ndarray, np.ndarray] | None:
+        """Return the least and the largest phi, from those of theta."""
+        stop = self.kernels.basis_part.stop
+        return None if box is None else (box[0][:stop], box[1][:stop])
+
+    def first_stage(self) -> ProfiledObjective | None:
+        """Return an objective of the same phi to begin with, for a few iterations; None where none is needed."""
+        return None
+
+    def last_stages(self) -> list[Any]:
+        """Return objectives of the same phi to go on with, one after another while they say nearly the same."""
+        return []
 
     def complete(self, phi: np.ndarray) -> np.ndarray:
         """Return the theta of ``phi`` with its best weights."""
         theta = self._theta(phi)
-        S = self.source.reduce(block_moments, self.model, theta, width=self.model.n_basis)[0]
+        S = self._summed(theta)
         if not np.all(np.isfinite(S)):
             raise FloatingPointError(
                 "The kernel is not finite on these samples. Scale X (scale=True), or lower the kernel's gamma."
             )
-        theta[self.model.weights_part] = self.weights(self._normalized(S), [K for K, _ in self._grams(theta)], phi)
+        return self._completed(theta, self._normalized(S), [K for K, _ in self._grams(theta)], phi)
+
+    def _completed(self, theta: np.ndarray, S: np.ndarray, grams: list[np.ndarray], phi: np.ndarray) -> np.ndarray:
+        theta[self.model.weights_part] = self.weights(S, grams, phi)
         return theta
+
+    def _summed(self, theta: np.ndarray) -> np.ndarray:
+        parts = self.kernels, theta, self.has_linear_part
+        return self._squared(self.source.reduce(block_moments, *parts, width=self.kernels.n_basis)[0])
+
+    def _squared(self, S: np.ndarray) -> np.ndarray:
+        """Return the moments of all columns from those of [Phi, 1, Y] with all: the rest does not change."""
+        if not self.has_linear_part:
+            return S
+        return np.vstack([S, np.hstack([S[:, len(S) :].T, self._of_columns])])
 
     def value_and_gradient(self, phi: np.ndarray) -> tuple[float, np.ndarray]:
         """Return the profiled objective and its gradient; not finite where a factorisation fails."""
-        model, source, width = self.model, self.source, self.model.n_basis
+        model, source, width = self.kernels, self.source, self.kernels.n_basis
         theta = self._theta(phi)
         kept: Any = None
         if source.n_rows * width <= KEPT and source.keeps_features:
-            kept = list(source.map(_kept_features, model, theta, width=width))
-            S = sum(source.each(_moments_of, kept))
+            kept = list(source.map(_kept_features, model, theta, self.has_linear_part, width=width))
+            S = self._squared(np.asarray(sum(source.each(_moments_of, kept))))
         else:
-            S = source.reduce(block_moments, model, theta, width=width)[0]
+            S = self._summed(theta)
         grams = self._grams(theta)
         try:
-            value, dS, dKs, d_extra = self.outer(self._normalized(np.asarray(S)), [K for K, _ in grams], phi)
+            value, dS, dKs, d_extra = self.outer(self._normalized(S), [K for K, _ in grams], phi)
         except (LinAlgError, ValueError):
             return np.inf, np.zeros_like(phi)
         if not np.isfinite(value):
@@ -94,7 +131,7 @@ class ProfiledObjective:
         if kept is not None:
             gradient: Any = sum(source.each(partial(_pull, dS=dS, width=width), kept))
         else:
-            gradient = source.reduce(_block_pull, model, theta, dS, width=width)[0]
+            gradient = source.reduce(_block_pull, model, theta, dS, self.has_linear_part, width=width)[0]
         for (_, pullback), dK in zip(grams, dKs, strict=True):
             gradient = gradient + pullback(0.5 * (dK + dK.T))
         penalty, d_penalty = self.penalty(theta)
@@ -103,9 +140,8 @@ class ProfiledObjective:
     def value(self, phi: np.ndarray) -> float:
         """Return the profiled objective; one pass."""
         theta = self._theta(phi)
-        S = self.source.reduce(block_moments, self.model, theta, width=self.model.n_basis)[0]
         try:
-            value = self.outer(self._normalized(S), [K for K, _ in self._grams(theta)], phi)[0]
+            value = self.outer(self._normalized(self._summed(theta)), [K for K, _ in self._grams(theta)], phi)[0]
         except (LinAlgError, ValueError):
             return np.inf
         return value + self.penalty(theta)[0]
@@ -115,24 +151,25 @@ class ProfiledObjective:
         return self.basis_penalty(theta)
 
     def _theta(self, phi: np.ndarray) -> np.ndarray:
-        theta = np.zeros(self.model.n_params)
-        part = self.model.basis_part
+        """Return a theta of the kernels alone, without weights."""
+        theta = np.zeros(self.kernels.n_params)
+        part = self.kernels.basis_part
         theta[part] = phi[: part.stop]
         return theta
 
     def _normalized(self, S: np.ndarray) -> np.ndarray:
         """Return the moments of weights that sum to one."""
         # In single precision they do only nearly, and S without the products of its means would not be definite.
-        return S / S[self.model.n_basis, self.model.n_basis]
+        return S / S[self.kernels.n_basis, self.kernels.n_basis]
 
     def _grams(self, theta: np.ndarray) -> list[tuple[np.ndarray, Callable]]:
-        return [(K + JITTER * np.eye(len(K)), pull) for K, pull in self.model.gram(theta)]
+        return [(K + (JITTER + self.diagonal) * np.eye(len(K)), pull) for K, pull in self.kernels.gram(theta)]
 
     def _means(self, S: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the means of features and targets, which a free intercept takes off; zeros without one."""
-        R = self.model.n_basis
+        R, m = self.kernels.n_basis, self.kernels.n_outputs
         factor = float(self.model.fit_intercept)
-        return factor * S[:R, R], factor * S[R, R + 1 :]
+        return factor * S[:R, R], factor * S[R, R + 1 : R + 1 + m]
 
 
 class VariableProjection(ProfiledObjective):
@@ -184,38 +221,58 @@ class VariableProjection(ProfiledObjective):
         return np.concatenate([C.ravel(), b])
 
 
-def block_moments(block: Block, model: PreimageModel, theta: np.ndarray) -> tuple[np.ndarray]:
-    """Return A'WA of a block, with A = [Phi, 1, Y]."""
-    Phi, _ = model.features(block, theta)
-    return (_moments(_joined(Phi, block), block.w),)
+def block_moments(block: Block, model: PreimageModel, theta: np.ndarray, linear: bool = False) -> tuple[np.ndarray]:
+    """Return A'WA of a block, with A = [Phi, 1, Y]; beside a linear part A'W[A, X]."""
+    return (_moments_of(_kept_features(block, model, theta, linear)),)
 
 
-def _moments(A: np.ndarray, w: np.ndarray) -> np.ndarray:
-    # In float64 always: what is left of y'y after the elimination is a small difference of these sums.
-    A = A.astype(np.float64, copy=False)
-    return (A * w).T @ A
+def block_squares(block: Block) -> tuple[np.ndarray]:
+    """Return X'WX of a block."""
+    X = _precise(block.X)
+    weighted = X.multiply(block.w) if hasattr(X, "multiply") else X * block.w
+    product = X.T @ weighted
+    return (product.toarray() if hasattr(product, "toarray") else product,)
 
 
-def _moments_of(state: tuple[np.ndarray, np.ndarray, Callable]) -> np.ndarray:
-    return _moments(*state[:2])
+class _Kept(NamedTuple):
+    """What the second pass needs of the first: A = [Phi, 1, Y], the weights, X beside a linear part, the pullback."""
+
+    A: np.ndarray
+    w: np.ndarray
+    X: Any
+    pullback: Callable
 
 
-def _joined(Phi: np.ndarray, block: Block) -> np.ndarray:
-    return np.hstack([Phi, np.ones((len(Phi), 1), Phi.dtype), block.Y])
-
-
-def _kept_features(block: Block, model: PreimageModel, theta: np.ndarray) -> tuple[np.ndarray, np.ndarray, Callable]:
+def _kept_features(block: Block, model: PreimageModel, theta: np.ndarray, linear: bool) -> _Kept:
     Phi, pullback = model.features(block, theta)
-    return _joined(Phi, block), block.w, pullback
+    A = np.hstack([Phi, np.ones((len(Phi), 1), Phi.dtype), block.Y])
+    return _Kept(A, block.w, block.X if linear else None, pullback)
 
 
-def _block_pull(block: Block, model: PreimageModel, theta: np.ndarray, dS: np.ndarray) -> tuple[np.ndarray]:
-    return (_pull(_kept_features(block, model, theta), dS, model.n_basis),)
+def _moments_of(kept: _Kept) -> np.ndarray:
+    # In float64 always: what is left of y'y after the elimination is a small difference of these sums.
+    A = _precise(kept.A)
+    weighted = A * kept.w
+    S = weighted.T @ A
+    return S if kept.X is None else np.hstack([S, (_precise(kept.X).T @ weighted).T])
 
 
-def _pull(state: tuple[np.ndarray, np.ndarray, Callable], dS: np.ndarray, width: int) -> np.ndarray:
+def _precise(A: Any) -> Any:
+    return A.astype(np.float64, copy=False)
+
+
+def _block_pull(
+    block: Block, model: PreimageModel, theta: np.ndarray, dS: np.ndarray, linear: bool
+) -> tuple[np.ndarray]:
+    return (_pull(_kept_features(block, model, theta, linear), dS, model.n_basis),)
+
+
+def _pull(kept: _Kept, dS: np.ndarray, width: int) -> np.ndarray:
     """Return the gradient in the basis part: S = A'WA, so dL/dA = w A (dS + dS'), of which the columns of Phi count."""
-    A, w, pullback = state
-    columns_first = (dS + dS.T)[:width].astype(A.dtype) @ A.T
-    columns_first *= w.T
-    return pullback(columns_first.T)
+    both = (dS + dS.T)[:width].astype(kept.A.dtype)
+    size = kept.A.shape[1]
+    columns_first = both[:, :size] @ kept.A.T
+    if kept.X is not None:
+        columns_first += (kept.X @ both[:, size:].T).T
+    columns_first *= kept.w.T
+    return kept.pullback(columns_first.T)

@@ -129,11 +129,11 @@ def resolve_start(start: Any, model: PreimageModel, scaling: Scaling | None) -> 
         basis = np.array(start, dtype=np.float64)
     except (TypeError, ValueError):
         basis = np.zeros(())
-    own = [term for term in model.terms if not term.is_linear_part]
-    wanted = (sum(term.n_basis for term in own), model.n_features)
+    model = model.without_linear_part()
+    wanted = (model.n_basis, model.n_features)
     if basis.shape == wanted:
         row = 0
-        for term in own:  # what no view looks at may be NaN
+        for term in model.terms:  # what no view looks at may be NaN
             unseen = np.setdiff1d(np.arange(model.n_features), term.columns(model.n_features))
             basis[row : row + term.n_basis, unseen] = 0.0
             row += term.n_basis

@@ -27,7 +27,9 @@ from spkm.estimators._callbacks import Progress
 from spkm.estimators._domains import check_domain
 from spkm.estimators._interrupts import settle
 from spkm.estimators._request import Request
+from spkm.estimators._robust import after_squared, begins_squared, keeping_metric, squared_first, trusts
 from spkm.estimators._search_setup import candidate_for, dealt_folds, decided, importances, search_over, some_rows
+from spkm.estimators._sizes import fit_size, suits_two_sizes
 from spkm.estimators._tables import Table
 from spkm.estimators._views import view_usage
 from spkm.estimators._warm_start import check_continues, continued_theta
@@ -106,6 +108,8 @@ def fit_model(request: Request, samples: Samples, previous: FittedModel | None, 
     """Return the outcome of what is asked for: a plain fit, or a search for features and number of vectors."""
     if samples.Y.shape[1] == 0:
         return fit_constant(request, samples)
+    if suits_two_sizes(request):
+        return fit_size(request, samples, lambda asked, some: fit_once(asked, some, None, progress))
     if request.selects or request.is_automatic:
         search = search_for(request, samples, progress.step)
         return fit_choice(request, search, decided(search), samples, progress)
@@ -129,8 +133,11 @@ def fit_once(request: Request, samples: Samples, previous: FittedModel | None, p
     source, scaling = samples.source(request)
     # A solver's wild step may overflow: it sees a value that is not finite and takes a shorter one.
     with np.errstate(all="ignore"), source.threads(request.threads):
-        problem, strength, continued, stopped = _led(request, source, scaling, samples, previous)
+        lead = _led(request, source, scaling, samples, previous)
+        problem, strength, continued, stopped = lead[:4]
         objective = problem.objective(source)
+        if lead.kept is not None:
+            keeping_metric(objective, lead.kept)
         if strength is not None and request.solver == "auto":
             settings = {"max_iter": request.max_iter, "tol": request.tol}
             solver = with_settings(last_solver(source), settings)
@@ -144,11 +151,17 @@ def fit_once(request: Request, samples: Samples, previous: FittedModel | None, p
             on_iteration = _also_stopping(progress, continued)
             best = best_of_restarts(objective, solver, start, rngs, on_iteration, continued)
             best.by_signal = best.by_signal or getattr(continued, "interrupted", False)
+        if lead.squared is not None:
+            best.noise, best.ridge = lead.squared.noise, lead.squared.ridge
         tell_how_it_ended(type(solver).__name__, best)
         restore_scale(objective, best)
         usage = _view_usage(objective, best.theta, request.terms, None)
+        posterior = None
+        if problem.evidence is not None and request.is_plain:
+            found = problem.continued(best.noise, best.ridge, best.linear_variance).objective(source)
+            posterior = found.posterior(found.start(best.theta))
     outcome = outcome_of(request, samples, objective.model, best, scaling, None, usage)
-    return replace(outcome, model=replace(outcome.model, strength=strength))
+    return replace(outcome, model=replace(outcome.model, strength=strength, posterior=posterior))
 
 
 def _also_stopping(progress: Progress, continued: Any) -> Callable[[int, float], bool]:
@@ -161,12 +174,17 @@ def _also_stopping(progress: Progress, continued: Any) -> Callable[[int, float],
 
 
 class _Lead(NamedTuple):
-    """Where a fit begins: its problem, the strength that folds chose, the way there, and where an interrupt left it."""
+    """Where a fit begins: its problem, the strength that folds chose, the way there, and where an interrupt left it.
+
+    The metric of ``kept`` stays as it is, and ``squared`` has the noise and the ridge of a squared fit before it.
+    """
 
     problem: Problem
-    strength: float | None
-    continued: Callable[[np.ndarray], np.ndarray] | None
-    stopped: np.ndarray | None
+    strength: float | None = None
+    continued: Callable[[np.ndarray], np.ndarray] | None = None
+    stopped: np.ndarray | None = None
+    kept: np.ndarray | None = None
+    squared: Any = None
 
 
 def _led(
@@ -176,12 +194,20 @@ def _led(
     if previous is not None:
         if previous.strength is not None:
             problem = with_strength(problem, previous.strength / source.total_weight)
+        known = previous.noise is not None and begins_squared(request)
+        if known:
+            problem = after_squared(problem, previous.noise, previous.ridge, source)  # type: ignore[arg-type]
         model = problem.objective(source).model
-        return _Lead(
-            problem, previous.strength, partial(continued_theta, previous, model, scaling, samples.target), None
-        )
+        continued = partial(continued_theta, previous, model, scaling, samples.target)
+        kept = continued(model.zeros()[0]) if known and trusts(problem, previous.noise) else None  # type: ignore
+        return _Lead(problem, previous.strength, continued, None, kept, previous if known else None)
+    if begins_squared(request):
+        problem, found = squared_first(request, problem, source)
+        theta = found.theta
+        kept = theta if trusts(problem, found.noise) else None  # type: ignore[arg-type]
+        return _Lead(problem, None, lambda _: theta, theta if found.interrupted else None, kept, found)
     if not request.is_adaptive:
-        return _Lead(problem, None, None, None)
+        return _Lead(problem)
     rng = request.rng()
     # With a few samples for each feature, one bandwidth for all of them overfits less.
     rivals = [problem, with_one_bandwidth(problem)] if request.learn_bandwidth == "auto" else [problem]
@@ -268,7 +294,8 @@ def outcome_of(
 ) -> Outcome:
     """Return the outcome of a result on the given columns, or on all."""
     fitted = fitted_model(request, samples.target, model, result.theta, scaling, samples.X.shape[1], columns)
-    fitted = replace(fitted, noise=result.noise, interrupted=result.interrupted)
+    fitted = replace(fitted, noise=result.noise, ridge=result.ridge, interrupted=result.interrupted)
+    fitted = replace(fitted, linear_variance=result.linear_variance)
     dtype = samples.X.dtype
     if np.abs(fitted.theta).max() > np.finfo(dtype).max:
         raise ValueError(

@@ -248,7 +248,7 @@ class SPKMNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         if isinstance(template, str):
             labels = type_of_target(y, input_name="y") in ("binary", "multiclass")
             # The RKHS norm keeps vectors apart; a linear part would leave them what is not linear.
-            template = SPKMClassifier(weight_penalty="rkhs") if labels else SPKMRegressor()
+            template = SPKMClassifier(weight_penalty="rkhs") if labels else SPKMRegressor(linear_part=False)
             settings.update({name: self._setting(name) for name in DEFAULTS})
         if settings["n_components"] is not None:
             distinct, _ = distinct_rows(rows, np.zeros((rows.shape[0], 0)), weight)

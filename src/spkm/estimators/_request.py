@@ -30,6 +30,7 @@ SHARPER_FOR_CLASSES = 4.0  # times the gamma of the mean distance, for more than
 # Chosen on one half of a panel of data sets and confirmed on the other, see docs/numbers.md.
 RELEVANCE_PRIOR = 10.0  # over the total weight, on relevances above their start: 3 and 10 gain, 30 loses
 LINEAR_STRENGTH = 0.25  # times features over the total weight: a linear score of about unit variance a priori
+MOST_BESIDE_EVIDENCE = 500  # features: an iteration solves for n_basis + n_features coefficients
 KERNEL_SAMPLE = 1000  # samples whose distances set a bandwidth: half a million pairs
 MULTI_CLASS = ("joint", "ovr", "ovo")
 LEAST_VECTORS, VECTORS_PER_CLASS = (
@@ -106,6 +107,16 @@ class Request:
             is_automatic=any(isinstance(term.n_basis, str) for term in self.terms),
             #: Whether a kernel looks at counts, which are never negative.
             of_counts=any(view.kernel.nonnegative for term in self.terms for view in term.views),
+        )
+        self.__dict__.update(
+            #: Whether features or numbers of vectors are sought among many models.
+            is_searched=self.selects or self.is_automatic,
+        )
+        self.__dict__.update(
+            #: Whether it is a single stationary kernel on one table, without a search.
+            is_plain=self._is_plain(),
+        )
+        self.__dict__.update(
             #: Whether the strength of the penalty is chosen by held-out samples.
             is_adaptive=self._is_adaptive(),
         )
@@ -157,13 +168,16 @@ class Request:
         common = None if isinstance(params["basis_penalty"], Mapping) else params["basis_penalty"]
         return Request(params, task, terms, loss, [] if common is None else basis_penalties(common), of_pairs)
 
-    def _is_adaptive(self) -> bool:
+    def _is_plain(self) -> bool:
         views = [view for term in self.terms for view in term.views]
+        return len(views) == 1 and views[0].kernel.stationary and not self.of_pairs and not self.is_searched
+
+    def _is_adaptive(self) -> bool:
         by_us = self.params["weight_penalty"] == "auto" and self.params["solver"] in ("auto", "lbfgs", "adam")
-        searched = self.params["selection"] is not None or isinstance(self.terms[0].n_basis, str)
-        plain = len(views) == 1 and views[0].kernel.stationary and not self.of_pairs and not searched
         suits = self.task == "classification" and not self.loss.coupled and not self.loss.is_quadratic
-        return bool(by_us and plain and suits and not self.basis_penalties and self.params.get("adaptive", True))
+        return bool(
+            by_us and self.is_plain and suits and not self.basis_penalties and self.params.get("adaptive", True)
+        )
 
     def with_params(self, **params: Any) -> Request:
         """Return the same request with other values of simple parameters."""
@@ -212,28 +226,34 @@ class Request:
         )
         resolved = tuple(replace(term, views=tuple(next(ready) for _ in term.views)) for term in terms)
         n = source.total_weight
-        if self._has_linear_part(evidence is not None):
-            penalty = SquaredL2(LINEAR_STRENGTH * source.n_features / n)
-            linear = View(Linear(gamma=1.0), None, "fixed", [penalty], LINEAR_PART)
+        if evidence is not None and self.is_searched:
+            evidence = evidence.set_params(ridge=0.0)  # of many models, whose weights nobody looks at
+        if self._has_linear_part(evidence is not None, source.n_features):
+            # The evidence learns the strength of a linear part.
+            penalties = [] if evidence is not None else [SquaredL2(LINEAR_STRENGTH * source.n_features / n)]
+            linear = View(Linear(gamma=1.0), None, "fixed", penalties, LINEAR_PART)
             resolved = (*resolved, Term(m, (linear,), is_linear_part=True))
         priors = (0.0, 0.0) if evidence is not None else (BANDWIDTH_PRIOR / n, RELEVANCE_PRIOR / n)
         fit_intercept = bool(self.fit_intercept)
         problem = Problem(resolved, self.loss, self.basis_penalties, on_weights, evidence, *priors, fit_intercept)
-        return problem if previous is None else problem.with_noise(previous.noise)
+        if previous is None:
+            return problem
+        return problem.continued(previous.noise, previous.ridge, previous.linear_variance)
 
     def _is_bounded(self, kernel: Kernel) -> bool:
         """Whether basis vectors have a place among the data, and stay there; those of dot products are directions."""
         return self.basis_bounds == "data" and (kernel.stationary or kernel.nonnegative)
 
-    def _has_linear_part(self, evidence: bool) -> bool:
+    def _has_linear_part(self, evidence: bool, n_features: int) -> bool:
         if self.linear_part != "auto":
-            if self.linear_part and (evidence or self.of_pairs or self.selects):
+            if self.linear_part and (self.of_pairs or self.is_searched):
                 raise ValueError(
-                    f"linear_part={self.linear_part!r} goes neither with weight_penalty='evidence' nor with a "
-                    "selection. Set linear_part=False."
+                    f"linear_part={self.linear_part!r} goes neither with pairs nor with a selection or a search for "
+                    "the number of vectors. Set linear_part=False."
                 )
             return bool(self.linear_part)
-        return self.is_adaptive
+        of_evidence = evidence and self.is_plain and n_features <= MOST_BESIDE_EVIDENCE
+        return self.is_adaptive or of_evidence
 
     def _metric(self, view: View, evidence: bool) -> str:
         """Return what is learned of a view's metric: what the view says, or else the estimator."""

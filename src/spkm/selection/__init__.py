@@ -4,9 +4,10 @@ from spkm.problem import Problem
 from spkm.selection._choice import Candidate, Choice, only_kernel
 from spkm.selection._elimination import Submodel, fit_submodel, losses_without
 from spkm.selection._feature_groups import FeatureGroups
+from spkm.selection._one_standard_error import mean_and_error
 from spkm.selection._search import Search
 from spkm.selection._sparse_path import VECTORS_PER_OUTPUT, has_path
-from spkm.selection._validation import Fold, Validation
+from spkm.selection._validation import Fold, Validation, row_losses
 
 __all__ = [
     "VECTORS_PER_OUTPUT",
@@ -21,5 +22,7 @@ __all__ = [
     "fit_submodel",
     "has_path",
     "losses_without",
+    "mean_and_error",
     "only_kernel",
+    "row_losses",
 ]

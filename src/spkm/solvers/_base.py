@@ -38,6 +38,10 @@ class Result:
         The objective after each iteration.
     noise : float or None
         The ratio of noise to signal variance, where it was learned.
+    ridge : float
+        What was added to the diagonal of k(U, U) beside it.
+    linear_variance : float or None
+        The variance of the coefficients of a linear part over that of the kernels, where it was learned.
     """
 
     theta: np.ndarray
@@ -48,6 +52,8 @@ class Result:
     by_signal: bool = False
     trace: list[float] = field(default_factory=list)
     noise: float | None = None
+    ridge: float = 0.0
+    linear_variance: float | None = None
 
 
 class Solver(Part):

@@ -14,6 +14,9 @@ from spkm.solvers._base import Monitor, OnIteration, Result, Solver, Stop
 from spkm.sources import Source
 
 FINE = 3e-4  # tolerance of a stage of few samples, which costs little: the default of VarPro
+FIRST_ITERATIONS = 50  # of a first stage that an objective wants
+LAST_ITERATIONS = 60  # of each of its last stages
+AS_GOOD = 0.03  # by which the value of a simpler model may exceed the lowest
 MEMORY = 20  # pairs of steps and gradients that L-BFGS remembers: SciPy's 10 took more iterations, 40 as many
 
 
@@ -104,17 +107,30 @@ class VarPro(Solver):
             source = source.sample(self.basis_rows, rng)
         whole = objective.eliminated()
         phi = whole.start(theta)
-        box = _extended(objective.box, objective.model.basis_part.stop, len(phi))
-        for stage in stages(source, self.first_rows, rng):
+        box = whole.bounds(objective.box)
+        for k, stage in enumerate(stages(source, self.first_rows, rng)):
             profiled = objective.on(stage).eliminated()
+            first = profiled.first_stage() if k == 0 else None
+            if first is not None:
+                result = descend(first.value_and_gradient, phi, FIRST_ITERATIONS, self.tol, None, box)
+                phi = result.theta
+                if result.interrupted:
+                    result.value = profiled.value(phi)
+                    break
             tol = self.tol if stage is source else min(self.tol, FINE)
             result = descend(profiled.value_and_gradient, phi, self.max_iter, tol, on_iteration, box)
             phi = result.theta
             if result.interrupted:
                 break
+        else:
+            result, profiled = self._simplified(profiled, result, box)
+        phi = result.theta
+        if "gradient" not in objective.offers:
+            whole = whole.with_ridge_of(profiled)
         result.theta = whole.complete(phi)
         if "gradient" not in objective.offers:  # the evidence has no joint form to polish, but its noise was learned
-            result.noise = whole.noise(phi)
+            result.noise, result.ridge = whole.noise(phi), whole.diagonal
+            result.linear_variance = whole.linear_variance(phi)
             return result
         if partial:
             result.value = objective.value(result.theta)  # not that of the subsample
@@ -126,13 +142,23 @@ class VarPro(Solver):
         polished.n_iter, polished.converged = result.n_iter, result.converged
         return polished
 
+    def _simplified(self, profiled: Any, result: Result, box: Any) -> tuple[Result, Any]:
+        """Return the result of the last of the objective's last stages whose value is as good as the lowest.
 
-def _extended(box: Any, n_basis_params: int, size: int) -> tuple[np.ndarray, np.ndarray] | None:
-    """Return the part of a box that bounds basis and metric, with room for what is learned beside them."""
-    if box is None:
-        return None
-    extra = np.full(size - n_basis_params, np.inf)
-    return np.append(box[0][:n_basis_params], -extra), np.append(box[1][:n_basis_params], extra)
+        Its trace is that of the stage: values of several ridges are not comparable. A descent that has not converged
+        is left where it is.
+        """
+        lowest = result.value
+        for simpler in profiled.last_stages() if result.converged else []:
+            tried = descend(simpler.value_and_gradient, result.theta, LAST_ITERATIONS, self.tol, None, box)
+            if not tried.value <= lowest + AS_GOOD:
+                break
+            lowest = min(lowest, tried.value)
+            tried.n_iter, tried.converged = result.n_iter, True
+            result, profiled = tried, simpler
+            if result.interrupted:
+                break
+        return result, profiled
 
 
 def stages(source: Source, first_rows: int | None, rng: np.random.Generator) -> Iterator[Source]:

@@ -1,0 +1,51 @@
+"""Standard deviations of predictions: a Gaussian process written down in full, their coverage, and far samples."""
+
+import numpy as np
+import pytest
+
+from spkm import SPKMRegressor
+
+
+def waves(n=300, seed=0, noise=0.2):
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(-3, 3, (n, 2))
+    return X, 10 * (np.sin(2 * X[:, 0]) + 0.5 * X[:, 1] + noise * rng.standard_normal(n))
+
+
+def test_variance_equals_that_of_weights_with_a_gaussian_prior():
+    X, y = waves(60)
+    model = SPKMRegressor(8, linear_part=False, scale=False, fit_intercept=False, random_state=0).fit(X, y)
+    fitted, new = model.model_, waves(20, seed=1)[0]
+    U, k = model.basis_vectors_, model.kernel_
+    K = k(U, U) + (1e-6 + fitted.ridge) * np.eye(8)
+    s = fitted.posterior.noise_variance[0]
+    # Weights of covariance s / l K^-1 seen through targets of noise s, and what the vectors do not explain.
+    posterior = np.linalg.inv(k(X, U).T @ k(X, U) / s + fitted.noise * K / s)
+    Phi = k(new, U)
+    without = np.linalg.inv(K - fitted.ridge * np.eye(8))
+    left, usual = (1 - np.einsum("ir,rs,is->i", A, without, A) for A in (Phi, k(X, U)))
+    left = left - usual.mean()
+    expected = s + s / fitted.noise * np.maximum(left, 0) + np.einsum("ir,rs,is->i", Phi, posterior, Phi)
+    mean, std = model.predict(new, return_std=True)
+    np.testing.assert_array_equal(mean, model.predict(new))
+    np.testing.assert_allclose(std, np.sqrt(expected) * fitted.target.scale[0], rtol=1e-5)
+
+
+def test_intervals_hold_and_grow_away_from_the_data():
+    X, y = waves()
+    model = SPKMRegressor(random_state=0).fit(X, y)
+    new, truth = waves(1000, seed=2)
+    mean, std = model.predict(new, return_std=True)
+    assert 0.8 < np.mean(np.abs(truth - mean) < 1.645 * std) < 0.98
+    assert model.predict([[30.0, -30.0]], return_std=True)[1][0] > 2 * np.median(std)
+
+
+def test_several_outputs_and_models_without():
+    X, y = waves(100)
+    model = SPKMRegressor(6, random_state=0).fit(X, np.column_stack([y, np.ones(100), 3 - 100 * y]))
+    mean, std = model.predict(X, return_std=True)
+    assert mean.shape == std.shape == (100, 3)
+    assert np.all(std[:, 1] == 0) and np.all(std[:, 0] > 0)
+    np.testing.assert_allclose(std[:, 2], 100 * std[:, 0], rtol=1e-2)
+    with pytest.raises(ValueError, match="return_std=True needs"):
+        SPKMRegressor(6, loss="huber", random_state=0).fit(X, y).predict(X, return_std=True)
