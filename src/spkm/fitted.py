@@ -342,6 +342,17 @@ class FittedModel:
             posterior=self.posterior if len(read) == len(self.features) else None,
         )
 
+    def of_kernels(self) -> FittedModel:
+        """Return the model without its linear part."""
+        kernels = self.model.without_linear_part()
+        if kernels is self.model:
+            return self
+        theta, params = kernels.zeros()
+        theta[kernels.basis_part] = self.theta[kernels.basis_part]
+        params.weights[...] = self.weights[self.vector_rows]
+        params.intercept[...] = self.intercept
+        return replace(self, model=kernels, theta=theta, posterior=None)
+
     def of_rkhs(self) -> FittedModel:
         """Return the model whose similarities are the kernels of the RKHS themselves, where they are 2k - 1."""
         terms = [

@@ -118,7 +118,8 @@ def fit_once(request: Request, samples: Samples, previous: FittedModel | None, p
     if previous is not None:
         check_continues(previous, request.terms, samples.X.shape[1], samples.target)
     _tell_of_many_vectors(request, samples)
-    if request.is_adaptive and not suits(*samples.X.shape, sum(term.n_basis for term in request.terms)):
+    n, d = samples.X.shape
+    if request.is_adaptive and not suits(n, d, sum(term.n_basis for term in request.terms)):
         request = request.with_params(adaptive=False)
     source, scaling = samples.source(request)
     # A solver's wild step may overflow: it sees a value that is not finite and takes a shorter one.
@@ -273,13 +274,13 @@ def outcome_of(
     fitted = fitted_model(request, samples.target, model, result.theta, scaling, samples.X.shape[1], columns)
     fitted = replace(fitted, noise=result.noise, ridge=result.ridge, interrupted=result.interrupted)
     fitted = replace(fitted, linear_variance=result.linear_variance)
-    some = slice(None, None, max(1, samples.X.shape[0] // CANCELLATION_ROWS))
-    attributes = {**attributes, "cancellation_": fitted.cancellation(samples.X[some])}
     dtype = samples.X.dtype
     if np.abs(fitted.theta).max() > np.finfo(dtype).max:
         raise ValueError(
             f"The model has numbers beyond {dtype}, the type of X. Give X as float64, or y in larger units."
         )
+    some = slice(None, None, max(1, samples.X.shape[0] // CANCELLATION_ROWS))
+    attributes = {**attributes, "cancellation_": fitted.cancellation(samples.X[some])}
     return Outcome(fitted, result.n_iter, result.value, np.asarray(result.trace), result.by_signal, attributes)
 
 
