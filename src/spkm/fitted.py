@@ -354,19 +354,15 @@ class FittedModel:
         )
 
     def without_linear_part(self) -> FittedModel:
-        """Return the model of the basis vectors alone."""
-        kept = [term for term in self.model.terms if not term.is_linear_part]
-        if len(kept) == len(self.model.terms):
+        """Return the model without its linear part."""
+        kernels = self.model.without_linear_part()
+        if kernels is self.model:
             return self
-        model = PreimageModel(kept, self.model.n_features, self.model.n_outputs, self.model.fit_intercept)
-        theta, params = model.zeros()
-        old = self.model.unpack(self.theta)
-        for k in range(len(params.basis)):  # the linear part comes last
-            params.basis[k][...] = old.basis[k]
-            params.log_metric[k][...] = old.log_metric[k]
-        params.weights[...] = old.weights[self.vector_rows]
-        params.intercept[...] = old.intercept
-        return replace(self, model=model, theta=theta)
+        theta, params = kernels.zeros()
+        theta[kernels.basis_part] = self.theta[kernels.basis_part]
+        params.weights[...] = self.weights[self.vector_rows]
+        params.intercept[...] = self.intercept
+        return replace(self, model=kernels, theta=theta, posterior=None)
 
     def of_rkhs(self) -> FittedModel:
         """Return the model whose similarities are the kernels of the RKHS themselves, where they are 2k - 1."""

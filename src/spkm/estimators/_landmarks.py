@@ -139,7 +139,7 @@ class SPKMNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         elif isinstance(asked, ReadsModel) or asked == "learned" or (asked == "auto" and y is not None):
             estimator = self._learned(asked, X, table.X, table.weight, y, sample_weight)
         if estimator is not None:
-            model = estimator.model_
+            model = estimator.model_.without_linear_part()
         else:
             model, indices = self._unsupervised(table.X, table.weight, asked == "random")
         model = model.without_linear_part().of_rkhs()

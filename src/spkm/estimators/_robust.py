@@ -27,8 +27,9 @@ def begins_squared(request: Request) -> bool:
     """Whether a squared fit comes first: the loss is one of residuals, and nothing but it was asked for."""
     loss = request.loss
     of_residuals = loss.target == "real" and loss.standardize_target and not loss.is_quadratic
-    untouched = request.has_free_strength and request.start == "auto" and request.learn_bandwidth == "auto"
-    by_gradient = request.solver in ("auto", "lbfgs")
+    automatic = all(isinstance(asked, str) and asked == "auto" for asked in (request.start, request.learn_bandwidth))
+    untouched = request.has_free_strength and automatic
+    by_gradient = isinstance(request.solver, str) and request.solver in ("auto", "lbfgs")
     plain = request.is_plain and request.linear_part in ("auto", False) and not request.basis_penalties
     return bool(request.task == "regression" and of_residuals and untouched and by_gradient and plain)
 
