@@ -5,6 +5,7 @@ from spkm.kernels._base import DistanceKernel, DotKernel, InvariantKernel, Kerne
 from spkm.kernels._combine import Affine, Product, Sum
 from spkm.kernels._distance import RBF, Laplacian, Matern, RationalQuadratic
 from spkm.kernels._dot import Linear, NormalizedPolynomial, Polynomial, Tanimoto
+from spkm.kernels._forms import DotForm, ProductForm
 
 KERNELS = Registry("kernel", Kernel)
 KERNELS.update(
@@ -23,6 +24,7 @@ __all__ = [
     "RBF",
     "Affine",
     "DistanceKernel",
+    "DotForm",
     "DotKernel",
     "InvariantKernel",
     "Kernel",
@@ -32,6 +34,7 @@ __all__ = [
     "NormalizedPolynomial",
     "Polynomial",
     "Product",
+    "ProductForm",
     "Pullback",
     "RationalQuadratic",
     "Rescaled",

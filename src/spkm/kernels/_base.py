@@ -16,6 +16,7 @@ import numpy as np
 from scipy import sparse
 
 from spkm._parts import Part
+from spkm.kernels._forms import Forms
 from spkm.kernels._pullbacks import columns_first, contract, to_parameters
 
 Array = Any  # dense or CSR; spelled out in the docstrings
@@ -113,6 +114,13 @@ class Kernel(Part):
         As k is positive semi-definite, |k(x, u)| is not larger either.
         """
         return 1.0 if self.stationary else None
+
+    def forms(self) -> Forms | None:
+        """Return closed forms over features that add up to k (``ProductForm``, ``DotForm``); None if there are none.
+
+        With them Shapley values, partial dependence and counterfactuals are exact for any number of features.
+        """
+        return None
 
     def with_bandwidth(self, factor: Any) -> Kernel:
         """Return the same kernel with its metric multiplied by ``factor``, a number or (d,)."""
@@ -346,6 +354,10 @@ class Rescaled(WrappedKernel):
     def largest_diagonal(self, squared_radius: float = np.inf) -> float | None:
         most = float(np.max(self.factor))
         return self.kernel.largest_diagonal(squared_radius * most if most > 0 else 0.0)
+
+    def forms(self) -> Forms | None:
+        forms = self.kernel.forms()
+        return None if forms is None else tuple(form.rescaled(self.factor) for form in forms)
 
 
 def gamma_from_rows(X: Array, weight: np.ndarray, rule: str) -> float:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from spkm.kernels._base import Array, Kernel, Pullback, WrappedKernel, no_largest_diagonal
+from spkm.kernels._forms import Forms, product_of, sum_of
 
 
 class _Pair(Kernel):
@@ -68,6 +69,9 @@ class Sum(_Pair):
         a, b = self.left.largest_diagonal(squared_radius), self.right.largest_diagonal(squared_radius)
         return None if a is None or b is None else a + b
 
+    def forms(self) -> Forms | None:
+        return sum_of(self.left.forms(), self.right.forms())
+
 
 class Product(_Pair):
     """k(x, u) = left(x, u) * right(x, u)."""
@@ -85,6 +89,9 @@ class Product(_Pair):
     def largest_diagonal(self, squared_radius: float = np.inf) -> float | None:
         a, b = self.left.largest_diagonal(squared_radius), self.right.largest_diagonal(squared_radius)
         return None if a is None or b is None else a * b
+
+    def forms(self) -> Forms | None:
+        return product_of(self.left.forms(), self.right.forms())
 
 
 class Affine(WrappedKernel):
@@ -128,6 +135,13 @@ class Affine(WrappedKernel):
     def largest_diagonal(self, squared_radius: float = np.inf) -> float | None:
         inner = self.kernel.largest_diagonal(squared_radius)
         return None if inner is None or not self.scale > 0 else self.scale * inner + self.shift
+
+    def forms(self) -> Forms | None:
+        forms = self.kernel.forms()
+        if forms is None:
+            return None
+        first, *others = (form.scaled(self.scale) for form in forms)
+        return (first.shifted(self.shift), *others)
 
     def with_bandwidth(self, factor: Any) -> Kernel:
         return self.around(self.kernel.with_bandwidth(factor))

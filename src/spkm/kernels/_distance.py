@@ -9,6 +9,7 @@ from scipy import sparse
 
 from spkm._parts import POSITIVE
 from spkm.kernels._base import Array, DistanceKernel, Kernel, Pullback, _number, gamma_from_rows
+from spkm.kernels._forms import Forms, gamma_mixture, inverse_gamma_mixture, one_product
 
 
 class RBF(DistanceKernel):
@@ -33,6 +34,9 @@ class RBF(DistanceKernel):
 
     def slope(self, s: np.ndarray, value: np.ndarray) -> np.ndarray:
         return -value
+
+    def forms(self) -> Forms:
+        return one_product(squared=_number(self))
 
 
 class Matern(DistanceKernel):
@@ -68,6 +72,9 @@ class Matern(DistanceKernel):
             return -3.0 * value / (1 + root)
         return -(5.0 / 3.0) * value * (1 + root) / (1 + root + root * root / 3)
 
+    def forms(self) -> Forms:
+        return inverse_gamma_mixture(self.nu, _number(self))
+
 
 class RationalQuadratic(DistanceKernel):
     """Mixture of Gaussians of many widths, k(x, u) = (1 + gamma |x - u|^2 / alpha)^(-alpha).
@@ -91,6 +98,9 @@ class RationalQuadratic(DistanceKernel):
 
     def slope(self, s: np.ndarray, value: np.ndarray) -> np.ndarray:
         return -value / (1 + s / self.alpha)
+
+    def forms(self) -> Forms:
+        return gamma_mixture(self.alpha, _number(self))
 
 
 class Laplacian(Kernel):
@@ -146,6 +156,9 @@ class Laplacian(Kernel):
         # A Gaussian row pair at Euclidean distance t has a city-block distance near sqrt(2 d / pi) t.
         euclidean = 1.0 / np.sqrt(2.0 * gamma_from_rows(X, weight, self.gamma))
         return self.with_gamma(1.0 / (np.sqrt(2.0 * X.shape[1] / np.pi) * euclidean))
+
+    def forms(self) -> Forms:
+        return one_product(absolute=_number(self))
 
     def with_bandwidth(self, factor: Any) -> Kernel:
         if np.ndim(factor):

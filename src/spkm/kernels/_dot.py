@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from spkm._parts import COUNT, POSITIVE, Number
-from spkm.kernels._base import Array, DotKernel, InvariantKernel, Kernel, no_largest_diagonal
+from spkm.kernels._base import Array, DotKernel, InvariantKernel, Kernel, _number, no_largest_diagonal
+from spkm.kernels._forms import DotForm, Forms
 
 
 class _PerColumn:
@@ -43,6 +44,9 @@ class Linear(_PerColumn, DotKernel):
     def slope(self, dot: np.ndarray, value: np.ndarray) -> float:
         return 1.0
 
+    def forms(self) -> Forms:
+        return (DotForm(np.array([0.0, 1.0]), _number(self)),)
+
 
 class Polynomial(_PerColumn, DotKernel):
     """Polynomial kernel, k(x, u) = (gamma x.u + coef0)^degree.
@@ -69,6 +73,12 @@ class Polynomial(_PerColumn, DotKernel):
 
     def slope(self, dot: np.ndarray, value: np.ndarray) -> np.ndarray:
         return self.degree * _power(dot + self.coef0, self.degree - 1)
+
+    def forms(self) -> Forms:
+        coefficients = np.array([1.0])
+        for _ in range(self.degree):
+            coefficients = np.convolve(coefficients, [self.coef0, 1.0])
+        return (DotForm(coefficients, _number(self)),)
 
 
 class NormalizedPolynomial(_PerColumn, InvariantKernel):
