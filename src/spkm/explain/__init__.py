@@ -1,0 +1,21 @@
+"""Exact explanations of fitted models: arrays and frames, no drawing."""
+
+from spkm.explain._effects import Effect, h_statistics, partial_dependence
+from spkm.explain._explanation import Explanation, explain
+from spkm.explain._gradient import gradient
+from spkm.explain._neighbours import Neighbours, familiarity, nearest
+from spkm.explain._sobol import SobolIndices, sobol_indices
+
+__all__ = [
+    "Effect",
+    "Explanation",
+    "Neighbours",
+    "SobolIndices",
+    "explain",
+    "familiarity",
+    "gradient",
+    "h_statistics",
+    "nearest",
+    "partial_dependence",
+    "sobol_indices",
+]

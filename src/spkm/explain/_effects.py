@@ -1,0 +1,324 @@
+"""Partial dependence, effects of two features and H-statistics in closed form.
+
+A factor f(z) splits into sum_c left_c(z_A) right_c(z_rest) for any set A of players: a mixture of products by
+its components, a polynomial of a sum by Taylor's formula. So the mean over samples of f with z_A held fixed needs the
+mean of the right sides only, once for all points at which it is asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from spkm._checks import check_integer
+from spkm.explain._structure import DotPiece, Factor, ProductPiece, Structure, TermParts, scaled_rows, structure_of
+from spkm.explain._table import dense_columns, frames, model_of, names_of, output_names, table_of
+
+BLOCK = 2**20  # entries of a block's exponents
+
+
+@dataclass(frozen=True)
+class Effect:
+    """The mean score over samples as a function of one or two features that are held fixed.
+
+    Attributes
+    ----------
+    feature_names, output_names : tuple of str
+        The one or two features; the outputs.
+    grid : tuple of ndarray
+        Points of each feature, in the user's units.
+    values : ndarray of shape (points, m) or (points of the first, points of the second, m)
+        The mean scores.
+    """
+
+    feature_names: tuple[str, ...]
+    output_names: tuple[str, ...]
+    grid: tuple[np.ndarray, ...]
+    values: np.ndarray
+
+    def frame(self) -> Any:
+        """Return a pandas frame: a row per point, columns for features and outputs."""
+        pandas = frames()
+        mesh = np.meshgrid(*self.grid, indexing="ij")
+        columns = {name: points.ravel() for name, points in zip(self.feature_names, mesh, strict=True)}
+        flat = self.values.reshape(-1, len(self.output_names))
+        return pandas.DataFrame(columns | {name: flat[:, o] for o, name in enumerate(self.output_names)})
+
+
+def partial_dependence(
+    estimator: Any, X: Any, features: Any = None, *, grid: Mapping[Any, Any] | None = None, n_points: int = 100
+) -> list[Effect]:
+    """Return the mean score over the samples as a function of one feature, or two, exactly.
+
+    Parameters
+    ----------
+    estimator : estimator or FittedModel
+        A fitted estimator, or its ``model_``.
+    X : table of shape (n, d)
+        Samples to average over.
+    features : list, default=None
+        Columns by name or index, and pairs of them for two-way effects; None are all that the model reads.
+    grid : dict from a feature to points, default=None
+        Where to evaluate; for features without an entry ``n_points`` equally spaced points over the range in X.
+    n_points : int, default=100
+        Number of points; 25 a side at most for pairs.
+
+    Returns
+    -------
+    list of Effect
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from spkm import SPKMRegressor
+    >>> from spkm.explain import partial_dependence
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> model = SPKMRegressor(n_basis=3, random_state=0).fit(X, y)
+    >>> one, two = partial_dependence(model, X, [2, (2, 8)])
+    >>> one.values.shape, two.values.shape
+    ((100, 1), (25, 25, 1))
+    """
+    model = model_of(estimator)
+    X = table_of(X, estimator, model.n_features, "X")
+    names = names_of(estimator, model.n_features)
+    structure = structure_of(model, names)
+    check_integer("n_points", n_points, 2)
+    wanted = [(int(j),) for j in structure.read] if features is None else [_tuple(f, names) for f in features]
+    Z = scaled_rows(model, X)
+    points = {_tuple(key, names)[0]: np.asarray(value, dtype=float) for key, value in (grid or {}).items()}
+    result = []
+    for columns, effect in zip(wanted, set_effects(structure, Z, wanted), strict=True):
+        count = n_points if len(columns) == 1 else min(n_points, 25)
+        axes = tuple(points[c] if c in points else _range(X, c, count) for c in columns)
+        mesh = np.stack([a.ravel() for a in np.meshgrid(*axes, indexing="ij")], axis=1)
+        values = model.intercept + effect.at(_rows_at(model, Z, columns, mesh))
+        titles = tuple(names[c] for c in columns)
+        result.append(Effect(titles, output_names(model), axes, values.reshape(*map(len, axes), -1)))
+    return result
+
+
+def h_statistics(estimator: Any, X: Any, features: Sequence[Any] | None = None) -> tuple[tuple[str, ...], np.ndarray]:
+    """Return Friedman's H of all pairs of features, exactly.
+
+    H^2 is the share of the variance of the two-way partial dependence, over the samples, that is not the sum of the
+    two one-way ones: 0 for features that do not interact.
+
+    Parameters
+    ----------
+    estimator : estimator or FittedModel
+        A fitted estimator, or its ``model_``.
+    X : table of shape (n, d)
+        Samples, both to average over and to evaluate at.
+    features : list, default=None
+        Columns by name or index; None are all that the model reads.
+
+    Returns
+    -------
+    names : tuple of str
+        The features.
+    H : ndarray of shape (features, features, m)
+        Symmetric, with zeros on the diagonal.
+    """
+    model = model_of(estimator)
+    X = table_of(X, estimator, model.n_features, "X")
+    names = names_of(estimator, model.n_features)
+    structure = structure_of(model, names)
+    columns = list(structure.read) if features is None else [_tuple(f, names)[0] for f in features]
+    Z = scaled_rows(model, X)
+    pairs = [(a, b) for a in range(len(columns)) for b in range(a)]
+    singles = [(int(c),) for c in columns]
+    alone = [_centred(effect.at(Z)) for effect in set_effects(structure, Z, singles)]
+    H = np.zeros((len(columns), len(columns), model.n_outputs))
+    both = set_effects(structure, Z, [(int(columns[a]), int(columns[b])) for a, b in pairs])
+    for (a, b), effect in zip(pairs, both, strict=True):
+        joint = _centred(effect.at(Z))
+        total = (joint**2).sum(axis=0)
+        left = ((joint - alone[a] - alone[b]) ** 2).sum(axis=0)
+        # Where the joint effect is but rounding, its parts are, too.
+        noise = 1e-20 * len(Z) * (1 + np.abs(model.weights).sum(axis=0)) ** 2
+        H[a, b] = H[b, a] = np.sqrt(np.where(total > noise, left / np.maximum(total, noise), 0.0))
+    return tuple(names[c] for c in columns), H
+
+
+@dataclass(frozen=True)
+class SetEffect:
+    """The mean over samples of all terms with a set of players held fixed, as a function of these players."""
+
+    parts: tuple[tuple[TermParts, tuple[tuple[Factor, np.ndarray], ...], np.ndarray | None], ...]
+    players: np.ndarray
+    Z: np.ndarray
+    columns: np.ndarray
+
+    def at(self, points: np.ndarray) -> np.ndarray:
+        """Return the mean of f - b, (g, m), at the players' columns of rows ``points`` on the scale of the model."""
+        total: Any = 0.0
+        for term, touched, means in self.parts:
+            if means is None:
+                values = self._one_by_one(term, points)
+            elif not touched:
+                values = np.broadcast_to(means, (len(points), len(means)))
+            else:
+                lefts = [left_sides(factor, local, points) for factor, local in touched]
+                values = np.einsum(
+                    "grc,rc->gr" if len(lefts) == 1 else "grc,grd,rcd->gr", *lefts, means, optimize=len(lefts) > 1
+                )
+            total = total + values @ term.weights
+        return total
+
+    def _one_by_one(self, term: TermParts, points: np.ndarray) -> np.ndarray:
+        values = np.empty((len(points), term.weights.shape[0]))
+        rows = self.Z.copy()
+        for g, point in enumerate(points):
+            rows[:, self.columns] = point[self.columns]
+            values[g] = np.prod([factor.values(rows) for factor in term.factors], axis=0).mean(axis=0)
+        return values
+
+
+def set_effects(structure: Structure, Z: np.ndarray, sets: Sequence[Sequence[int]]) -> Iterator[SetEffect]:
+    """Yield the effect of each set of players; samples are gone through once for all of them."""
+    held = [np.array(sorted(players), dtype=int) for players in sets]
+    found: list[list[Any]] = [[] for _ in held]
+    for term in structure.terms:
+        touched = [_touched(term, players) for players in held]
+        means = _term_means(term, touched, Z)
+        for k in range(len(held)):
+            found[k].append((term, touched[k] or (), means[k]))
+    owner = structure.z_players
+    for players, parts in zip(held, found, strict=True):
+        yield SetEffect(tuple(parts), players, Z, np.flatnonzero(np.isin(owner, players)))
+
+
+def _term_means(term: TermParts, touched: list[Any], Z: np.ndarray) -> list[np.ndarray | None]:
+    """Return for every set the mean right sides times the factors that it does not touch; None where it must do
+    without."""
+    sums: list[Any] = [0.0] * len(touched)
+    size = max(1, sum(_width(piece) for factor in term.factors for piece in factor.pieces))
+    step = max(1, BLOCK // size)
+    for i in range(0, len(Z), step):
+        rows = Z[i : i + step]
+        whole = {id(factor): factor.values(rows) for factor in term.factors}
+        sides = {id(factor): _RightSides(factor, rows) for factor in term.factors}
+        for k, parts in enumerate(touched):
+            if parts is None:
+                continue
+            inside = {id(factor) for factor, _ in parts}
+            others = [whole[id(factor)] for factor in term.factors if id(factor) not in inside]
+            rest = np.prod(others, axis=0) if others else None
+            rights = [sides[id(factor)].without(local) for factor, local in parts]
+            if rest is not None:
+                rights = [rest, *rights] if not rights else [rights[0] * rest[:, :, None], *rights[1:]]
+            letters = {1: "nr->r" if not parts else "nrc->rc", 2: "nrc,nrd->rcd"}[max(1, len(parts))]
+            sums[k] = sums[k] + np.einsum(letters, *rights) / len(Z)
+    return [None if parts is None else total for parts, total in zip(touched, sums, strict=True)]
+
+
+def _touched(term: TermParts, players: np.ndarray) -> tuple[tuple[Factor, np.ndarray], ...] | None:
+    """Return the factors that read some of the players, with these players' places; None if they do not split."""
+    found = []
+    for factor in term.factors:
+        local = np.flatnonzero(np.isin(factor.players, players))
+        if len(local):
+            if not all(piece.exact_without_players for piece in factor.pieces):
+                return None
+            found.append((factor, local))
+    return tuple(found) if len(found) <= 2 else None
+
+
+def left_sides(factor: Factor, local: np.ndarray, points: np.ndarray) -> np.ndarray:
+    """Return left_c at rows ``points``, (g, R, c)."""
+    sides = []
+    for piece in factor.pieces:
+        if isinstance(piece, ProductPiece):
+            sides.append(np.exp(-piece.exponents(points)[local].sum(axis=0)) * piece.amounts)
+        else:
+            y = piece.products(points)[local].sum(axis=0)
+            sides.append(_powers(y, len(piece.coefficients)))
+    return np.concatenate(sides, axis=2)
+
+
+class _RightSides:
+    """right_c of a factor at some rows, for any set of players."""
+
+    def __init__(self, factor: Factor, Z: np.ndarray) -> None:
+        self.pieces = factor.pieces
+        self.parts = [
+            piece.exponents(Z) if isinstance(piece, ProductPiece) else piece.products(Z)
+            for piece in factor.pieces
+            if piece.exact_without_players
+        ]
+        self.totals = [part.sum(axis=0) for part in self.parts]
+
+    def without(self, local: np.ndarray) -> np.ndarray:
+        """Return right_c for the players at ``local`` taken out, (n, R, c)."""
+        sides = []
+        for piece, part, total in zip(self.pieces, self.parts, self.totals, strict=True):
+            # A sum of few exponents is taken anew: the difference of two large ones has no digits left.
+            many = len(local) > 0.5 * len(part)
+            rest = np.delete(part, local, axis=0).sum(axis=0) if many else total - part[local].sum(axis=0)
+            if isinstance(piece, ProductPiece):
+                sides.append(np.exp(-np.maximum(rest, 0.0)))
+            else:
+                sides.append(taylor(piece, rest))
+        return np.concatenate(sides, axis=2)
+
+
+def taylor(piece: DotPiece, s: np.ndarray) -> np.ndarray:
+    """Return the derivatives of the polynomial at s, of order 0 to p, (..., p + 1)."""
+    result = np.empty((*s.shape, len(piece.coefficients)))
+    coefficients = piece.coefficients
+    for order in range(len(piece.coefficients)):
+        result[..., order] = np.polynomial.polynomial.polyval(s, coefficients)
+        coefficients = np.polynomial.polynomial.polyder(coefficients)
+    return result
+
+
+def _powers(y: np.ndarray, count: int) -> np.ndarray:
+    result = np.ones((*y.shape, count))
+    for order in range(1, count):
+        result[..., order] = result[..., order - 1] * y / order
+    return result
+
+
+def _width(piece: Any) -> int:
+    if isinstance(piece, ProductPiece):
+        return len(piece.players) * piece.parts[0][1].shape[0] * len(piece.amounts)
+    return len(piece.players) * (piece.loadings if isinstance(piece, DotPiece) else piece.views[0].basis).shape[0]
+
+
+def _tuple(feature: Any, names: tuple[str, ...]) -> tuple[int, ...]:
+    from spkm.explain._table import columns_of
+
+    columns = tuple(int(c) for c in columns_of(feature, names, "features"))
+    if len(columns) not in (1, 2) or len(set(columns)) < len(columns):
+        raise ValueError(f"features must hold single columns and pairs of different ones; got {feature!r}.")
+    return columns
+
+
+def _range(X: Any, column: int, count: int) -> np.ndarray:
+    values = dense_columns(X, np.array([column]))
+    return np.linspace(values.min(), values.max(), count)
+
+
+def _rows_at(model: Any, Z: np.ndarray, columns: Sequence[int], points: np.ndarray) -> np.ndarray:
+    """Return rows on the scale of the model with the user's columns at ``points``; the other columns mean nothing."""
+    rows = np.repeat(Z[:1], len(points), axis=0)
+    for k, column in enumerate(columns):
+        place = np.flatnonzero(np.asarray(model.features) == column)
+        if len(place):
+            rows[:, place[0]] = on_scale(model, int(place[0]), points[:, k])
+    return rows
+
+
+def on_scale(model: Any, place: int, values: np.ndarray) -> np.ndarray:
+    """Return values of the feature at ``place`` among the model's on its scale, clipped."""
+    if model.scaling is None:
+        return np.asarray(values, dtype=float)
+    scaled = (values - model.scaling.center[place]) / model.scaling.scale[place]
+    return np.clip(scaled, -model.scaling.clip[place], model.scaling.clip[place])
+
+
+def _centred(values: np.ndarray) -> np.ndarray:
+    return values - values.mean(axis=0)

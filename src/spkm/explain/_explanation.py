@@ -1,0 +1,264 @@
+"""Explanations of single predictions: by basis vectors, by features, by neighbours."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from spkm._checks import check_integer
+from spkm.explain._gradient import gradient
+from spkm.explain._neighbours import Neighbours, familiarity, nearest
+from spkm.explain._parts import similarity_parts
+from spkm.explain._shapley import basis_shapley, interactions
+from spkm.explain._structure import Structure, scaled_rows, structure_of
+from spkm.explain._table import dense_columns, frames, model_of, names_of, output_names, table_of
+
+ROWS = 2**22  # entries of the values by basis vector and feature that are held at once
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """What a model says of some samples, and why. Made by :func:`explain`.
+
+    Shapes: n samples, R basis vectors, d features (or groups of columns, where groups were given), m outputs. Scores
+    are those of ``decision_function`` or, in regression, predictions before the loss's inverse link.
+
+    Attributes
+    ----------
+    scores : ndarray of shape (n, m)
+        f(x).
+    base_values : ndarray of shape (m,)
+        The mean score over the background.
+    values : ndarray of shape (n, d, m)
+        Shapley values: they add up to ``scores - base_values``. Features that the model does not read have 0.
+    contributions : ndarray of shape (n, R, m)
+        c_r k(x, u_r) minus its mean over the background: they add up to ``scores - base_values``, too.
+    similarities : ndarray of shape (n, R)
+        k(x, u_r).
+    familiarity, familiarity_rank : ndarray of shape (n,)
+        Largest similarity to a basis vector, and the share of background samples with no larger one: near 0 is unlike
+        anything seen.
+    feature_names, output_names : tuple of str
+        Names along d and m.
+    data : ndarray of shape (n, d)
+        The samples, in the user's units; of a group NaN.
+    independent : bool
+        Whether absent features were taken as independent of one another.
+    """
+
+    scores: np.ndarray
+    base_values: np.ndarray
+    values: np.ndarray
+    contributions: np.ndarray
+    similarities: np.ndarray
+    familiarity: np.ndarray
+    familiarity_rank: np.ndarray
+    feature_names: tuple[str, ...]
+    output_names: tuple[str, ...]
+    data: np.ndarray
+    independent: bool
+    _estimator: Any = field(repr=False)
+    _X: Any = field(repr=False)
+    _background: np.ndarray = field(repr=False)
+    _structure: Structure = field(repr=False)
+
+    def basis_values(self) -> np.ndarray:
+        """Return Shapley values within every basis vector, (n, R, d): those of the similarity k(x, u_r).
+
+        Times the weight they add up, over features, to ``contributions`` and, over basis vectors, to ``values``.
+        """
+        structure = self._structure
+        result = np.zeros((len(self.scores), structure.n_basis, len(self.feature_names)))
+        result[:, :, structure.read] = basis_shapley(structure, self._rows(), self._background, self.independent)
+        return result
+
+    def parts(self) -> np.ndarray:
+        """Return every feature's part of every similarity, (n, R, d).
+
+        For stationary kernels parts of log k(x, u_r): they add up to it, in proportion to the weighted distances. For
+        dot-product kernels parts of the inner product. A product of views has the parts of each.
+        """
+        return similarity_parts(model_of(self._estimator), self._structure, self._rows())
+
+    def interactions(self) -> np.ndarray:
+        """Return Shapley interaction values, (n, d, d, m).
+
+        Half of the interaction index of two features stands at (j, k) and half at (k, j); on the diagonal what is left
+        of the Shapley value of j. So rows add up to ``values``, as in SHAP's ``shap_interaction_values``.
+        """
+        read, d, m = self._structure.read, len(self.feature_names), self.scores.shape[1]
+        result = np.zeros((len(self.scores), d, d, m))
+        for i, z in enumerate(self._rows()):
+            pairs = 0.5 * interactions(self._structure, z[None], self._background, self.independent, m)
+            pairs[np.arange(len(read)), np.arange(len(read))] = self.values[i, read] - pairs.sum(axis=1)
+            result[i][np.ix_(read, read)] = pairs
+        return result
+
+    def gradient(self) -> np.ndarray:
+        """Return df/dx in the user's units, (n, columns of X, m)."""
+        return gradient(self._estimator, self._X)
+
+    def nearest(self, reference: Any, k: int = 5) -> Neighbours:
+        """Return the nearest samples of a reference table in the model's own metric."""
+        return nearest(self._estimator, self._X, reference, k)
+
+    def frame(self, output: int | str = 0) -> Any:
+        """Return the Shapley values of one output as a pandas frame: a row per sample, a column per feature."""
+        pandas = frames()
+        return pandas.DataFrame(self.values[:, :, self._output(output)], columns=list(self.feature_names))
+
+    def contribution_frame(self, output: int | str = 0) -> Any:
+        """Return the contributions of basis vectors to one output as a pandas frame: a row per sample."""
+        pandas = frames()
+        names = [f"u{r}" for r in range(self.contributions.shape[1])]
+        return pandas.DataFrame(self.contributions[:, :, self._output(output)], columns=names)
+
+    def to_shap(self, output: int | str | None = None) -> Any:
+        """Return a ``shap.Explanation`` for SHAP's plots, of one output or, if there are several, of all."""
+        try:
+            import shap
+        except ImportError as missing:
+            raise ImportError("to_shap needs the shap package: pip install 'spkm[shap]'.") from missing
+        if output is None and self.scores.shape[1] == 1:
+            output = 0
+        base = np.tile(self.base_values, (len(self.scores), 1))
+        values = self.values
+        if output is not None:
+            o = self._output(output)
+            base, values = base[:, o], values[:, :, o]
+        return shap.Explanation(
+            values=values,
+            base_values=base,
+            data=self.data,
+            feature_names=list(self.feature_names),
+            output_names=list(self.output_names) if output is None else None,
+        )
+
+    def _output(self, output: int | str) -> int:
+        if isinstance(output, str):
+            if output not in self.output_names:
+                raise ValueError(f"output must be one of {', '.join(self.output_names)}; got {output!r}.")
+            return self.output_names.index(output)
+        if check_integer("output", output, 0) >= self.scores.shape[1]:
+            raise ValueError(f"output must be below {self.scores.shape[1]}; got {output!r}.")
+        return output
+
+    def _rows(self) -> np.ndarray:
+        return scaled_rows(model_of(self._estimator), self._X)
+
+
+def explain(
+    estimator: Any,
+    X: Any,
+    background: Any = None,
+    *,
+    independent: bool = False,
+    groups: Mapping[str, Any] | None = None,
+) -> Explanation:
+    """Explain predictions exactly: no sampling, no surrogate.
+
+    Parameters
+    ----------
+    estimator : estimator or FittedModel
+        A fitted estimator, or its ``model_``.
+    X : table of shape (n, d)
+        Samples to explain.
+    background : table of shape (m, d) or "independent", default=None
+        What an absent feature is drawn from: some hundred training samples. None are the samples themselves;
+        "independent" are they, too, with ``independent=True``.
+    independent : bool, default=False
+        Whether absent features are drawn independently of one another from the background, instead of together from
+        one of its samples. The time then hardly depends on the background.
+    groups : dict from a name to columns, default=None
+        Columns, by name or index, that are one feature (the dummies of a category): they are present or absent
+        together.
+
+    Returns
+    -------
+    Explanation
+
+    Notes
+    -----
+    The game is SHAP's interventional one: v(S) = mean over the background of f(x_S, b_rest). RBF and Laplacian kernels
+    are products over features, Matern and rational-quadratic kernels mixtures of such products to 1e-11; linear and
+    polynomial kernels are polynomials of a sum. All their Shapley values are integrals of polynomials, which a
+    Gauss-Legendre rule takes exactly. Other kernels are enumerated over the subsets of at most 12 features.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from spkm import SPKMClassifier
+    >>> from spkm.explain import explain
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = SPKMClassifier(n_basis=3, random_state=0).fit(X, y)
+    >>> explanation = explain(model, X[:5], background=X[::5])
+    >>> explanation.values.shape
+    (5, 4, 3)
+    >>> total = explanation.base_values + explanation.values.sum(axis=1)
+    >>> bool(abs(total - explanation.scores).max() < 1e-10)
+    True
+    """
+    model = model_of(estimator)
+    X = table_of(X, estimator, model.n_features, "X")
+    if isinstance(background, str):
+        if background != "independent":
+            raise ValueError(f"background must be a table, None or 'independent'; got {background!r}.")
+        background, independent = None, True
+    B = X if background is None else table_of(background, estimator, model.n_features, "background")
+    structure = structure_of(model, names_of(estimator, model.n_features), groups)
+    Z, ZB = scaled_rows(model, X), scaled_rows(model, B)
+    values, sums = _shapley_values(model, structure, Z, ZB, independent)
+    scores, similarities = model.scores(X), model.similarities(X)
+    if independent:
+        centred = sums
+        base = (scores - values.sum(axis=1)).mean(axis=0)
+    else:
+        usual = model.similarities(B).mean(axis=0)
+        centred = similarities - usual
+        base = model.intercept + usual @ model.weights
+    close, rank = familiarity(estimator, X, B)
+    return Explanation(
+        scores=scores,
+        base_values=base,
+        values=values,
+        contributions=centred[:, :, None] * model.weights,
+        similarities=similarities,
+        familiarity=close,
+        familiarity_rank=rank,
+        feature_names=structure.names,
+        output_names=output_names(model),
+        data=_player_data(X, structure),
+        independent=independent,
+        _estimator=estimator,
+        _X=X,
+        _background=ZB,
+        _structure=structure,
+    )
+
+
+def _shapley_values(
+    model: Any, structure: Structure, Z: np.ndarray, B: np.ndarray, independent: bool
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return Shapley values, (n, d, m), and their sums within every basis vector, (n, R)."""
+    values = np.zeros((len(Z), len(structure.names), model.n_outputs))
+    sums = np.empty((len(Z), model.n_basis))
+    step = max(1, ROWS // max(1, model.n_basis * len(structure.read)))
+    for i in range(0, len(Z), step):
+        rows = slice(i, i + step)
+        within = basis_shapley(structure, Z[rows], B, independent)
+        values[rows, structure.read] = np.einsum("nrs,rm->nsm", within, model.weights)
+        sums[rows] = within.sum(axis=2)
+    return values, sums
+
+
+def _player_data(X: Any, structure: Structure) -> np.ndarray:
+    """Return the samples by feature; a group of several columns has no number of its own."""
+    single = np.array([len(columns) == 1 for columns in structure.columns])
+    data = np.full((X.shape[0], len(structure.columns)), np.nan)
+    first = np.array([columns[0] for columns in structure.columns])
+    data[:, single] = dense_columns(X, first[single]) if sparse.issparse(X) else X[:, first[single]]
+    return data

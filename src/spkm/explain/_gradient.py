@@ -1,0 +1,50 @@
+"""Derivatives of the scores in the features, in the user's units."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from spkm.explain._structure import scaled_rows
+from spkm.explain._table import dense_columns, model_of, table_of
+
+
+def gradient(estimator: Any, X: Any) -> np.ndarray:
+    """Return df/dx, (n, d, m): how much a score changes for one unit of a feature.
+
+    A feature beyond the clip of the model's scaling has derivative 0, as the model sees no change there.
+
+    Parameters
+    ----------
+    estimator : estimator or FittedModel
+        A fitted estimator, or its ``model_``.
+    X : table of shape (n, d)
+        Samples.
+
+    Returns
+    -------
+    ndarray of shape (n, d, m)
+
+    Notes
+    -----
+    Kernels are symmetric, so the derivative in x is the one in u with x and u exchanged: the pullback of the kernel.
+    """
+    model = model_of(estimator)
+    X = table_of(X, estimator, model.n_features, "X")
+    Z = scaled_rows(model, X)
+    result = np.zeros((len(Z), model.n_features, model.n_outputs))
+    for term in model.terms:
+        pulled = [view.kernel.vjp(view.basis, np.ascontiguousarray(Z[:, view.columns])) for view in term.views]
+        for v, view in enumerate(term.views):
+            others = [values for k, (values, _) in enumerate(pulled) if k != v]
+            for o in range(model.n_outputs):
+                G = np.broadcast_to(model.weights[term.rows, o][:, None], pulled[v][0].shape).copy()
+                for other in others:
+                    G *= other
+                result[:, model.features[view.columns], o] += pulled[v][1](G)[0]
+    if model.scaling is not None:
+        raw = (dense_columns(X, model.features) - model.scaling.center) / model.scaling.scale
+        inside = np.abs(raw) <= model.scaling.clip
+        result[:, model.features] *= (inside / model.scaling.scale)[:, :, None]
+    return result

@@ -1,0 +1,125 @@
+"""Samples that a model takes for similar, and samples unlike anything it has seen."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from spkm._checks import check_integer
+from spkm.explain._structure import scaled_rows
+from spkm.explain._table import model_of, table_of
+
+BLOCK = 2**20  # entries of a block of similarities
+
+
+@dataclass(frozen=True)
+class Neighbours:
+    """The nearest samples of a reference table, best first.
+
+    Attributes
+    ----------
+    index : ndarray of shape (n, k)
+        Rows of the reference table.
+    similarity : ndarray of shape (n, k)
+        Kernel between the sample and the neighbour: the mean over the terms of the product of their views' kernels.
+    distance : ndarray of shape (n, k)
+        Distance in the feature space of the kernel, sqrt(k(x, x) + k(y, y) - 2 k(x, y)).
+    """
+
+    index: np.ndarray
+    similarity: np.ndarray
+    distance: np.ndarray
+
+
+def nearest(estimator: Any, X: Any, reference: Any, k: int = 5) -> Neighbours:
+    """Return the samples of ``reference`` that are nearest to each of ``X`` in the model's own metric.
+
+    Parameters
+    ----------
+    estimator : estimator or FittedModel
+        A fitted estimator, or its ``model_``.
+    X, reference : tables of shape (n, d), (N, d)
+        Samples, and those to look among (the training samples, say).
+    k : int, default=5
+        How many, at most N.
+    """
+    model = model_of(estimator)
+    Z = scaled_rows(model, table_of(X, estimator, model.n_features, "X"))
+    B = scaled_rows(model, table_of(reference, estimator, model.n_features, "reference"))
+    k = min(check_integer("k", k, 1), len(B))
+    stationary = all(view.kernel.stationary for term in model.terms for view in term.views)
+    own, others = _diagonal(model, Z), _diagonal(model, B)
+    index = np.empty((len(Z), k), dtype=int)
+    similarity, distance = np.empty((len(Z), k)), np.empty((len(Z), k))
+    step = max(1, BLOCK // len(B))
+    for i in range(0, len(Z), step):
+        rows = slice(i, i + step)
+        values = _between(model, Z[rows], B)
+        apart = np.sqrt(np.maximum(own[rows, None] + others - 2 * values, 0.0))
+        # The similarity of far samples tells them apart long after their distance has saturated.
+        score = -values if stationary else apart
+        squares = (Z[rows] ** 2).sum(axis=1)[:, None] + (B**2).sum(axis=1) - 2 * Z[rows] @ B.T
+        order = np.lexsort((squares, score), axis=1)[:, :k]
+        index[rows] = order
+        similarity[rows] = np.take_along_axis(values, order, axis=1)
+        distance[rows] = np.take_along_axis(apart, order, axis=1)
+    return Neighbours(index, similarity, distance)
+
+
+def familiarity(estimator: Any, X: Any, background: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Return the similarity of each sample to the basis vector most like it, and its rank among background samples.
+
+    Parameters
+    ----------
+    estimator : estimator or FittedModel
+        A fitted estimator, or its ``model_``.
+    X, background : tables of shape (n, d), (m, d)
+        Samples, and samples that are known to be ordinary (the training samples, say).
+
+    Returns
+    -------
+    similarity : ndarray of shape (n,)
+        The largest cosine k(x, u) / sqrt(k(x, x) k(u, u)); k(x, u) itself for stationary kernels.
+    rank : ndarray of shape (n,)
+        Share of background samples that are at most as similar to their nearest basis vector: near 0 is unlike
+        anything seen, and under exchangeability at most p with probability p.
+    """
+    model = model_of(estimator)
+    X = table_of(X, estimator, model.n_features, "X")
+    background = table_of(background, estimator, model.n_features, "background")
+    largest, usual = (_largest_cosine(model, scaled_rows(model, T)) for T in (X, background))
+    below = np.searchsorted(np.sort(usual), largest, side="right")
+    return largest, (1 + below) / (1 + len(usual))
+
+
+def _largest_cosine(model: Any, Z: np.ndarray) -> np.ndarray:
+    best = np.full(len(Z), -np.inf)
+    for term in model.terms:
+        cosine: Any = 1.0
+        for view in term.views:
+            kernel, part = view.kernel.rkhs(), Z[:, view.columns]
+            norms = np.sqrt(np.outer(kernel.diagonal(part), kernel.diagonal(view.basis)))
+            cosine = cosine * kernel(part, view.basis) / np.where(norms > 0, norms, 1.0)
+        best = np.maximum(best, cosine.max(axis=1))
+    return best
+
+
+def _between(model: Any, A: np.ndarray, B: np.ndarray) -> np.ndarray:
+    """Return the mean over the terms of the product of their views' kernels, (n, N)."""
+    total = np.zeros((len(A), len(B)))
+    for term in model.terms:
+        product: Any = 1.0
+        for view in term.views:
+            product = product * view.kernel.rkhs()(A[:, view.columns], B[:, view.columns])
+        total += product
+    return total / len(model.terms)
+
+
+def _diagonal(model: Any, Z: np.ndarray) -> np.ndarray:
+    parts = [
+        np.prod([view.kernel.rkhs().diagonal(Z[:, view.columns]) for view in term.views], axis=0)
+        for term in model.terms
+    ]
+    return np.mean(parts, axis=0)

@@ -1,0 +1,312 @@
+"""A fitted model taken apart for explanations: players, and for every term factors that share no player.
+
+A *player* is a feature, or a group of columns that count as one (the dummies of a category). A term of the model is a
+product of views; views that share a player are put together, so that a term is a product of *factors* over different
+players. A factor is a sum of *pieces*: mixtures of products, polynomials of an inner product, or a plain kernel of
+which nothing is known but its values. All work on Z, the columns of the model on its own scale.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from spkm.kernels import DotForm, ProductForm
+
+
+@dataclass(frozen=True)
+class ProductPiece:
+    """sum_q a_q prod_j f_qj(z_j): per view the columns, basis vectors and rates (Q, width) of the exponents."""
+
+    players: np.ndarray
+    amounts: np.ndarray
+    parts: tuple[tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray], ...]
+    exact_without_players = True
+
+    @property
+    def degree(self) -> int:
+        """The degree in t of the game's value when every player is present with probability t."""
+        return len(self.players)
+
+    def exponents(self, Z: np.ndarray) -> np.ndarray:
+        """Return -log of the factor of every player, (s, n, R, Q)."""
+        n_basis = self.parts[0][1].shape[0]
+        result = np.zeros((len(self.players), len(Z), n_basis, len(self.amounts)))
+        for columns, basis, squared, absolute, local in self.parts:
+            keep = local >= 0
+            apart = Z.T[columns[keep]][:, :, None] - basis.T[keep][:, None, :]
+            into = result if _in_order(local[keep], len(result)) else np.zeros((int(keep.sum()), *result.shape[1:]))
+            if squared.any():
+                into += (apart * apart)[..., None] * squared.T[keep][:, None, None, :]
+            if absolute.any():
+                into += np.abs(apart)[..., None] * absolute.T[keep][:, None, None, :]
+            if into is not result:
+                np.add.at(result, local[keep], into)
+        return result
+
+    def state(self, Z: np.ndarray, mean: bool = False) -> np.ndarray:
+        """Return the factors of every player, (s, n, R, Q), or their means over the rows, (s, 1, R, Q)."""
+        exponents = self.exponents(Z)
+        factors = np.exp(np.negative(exponents, out=exponents), out=exponents)
+        return factors.mean(axis=1, keepdims=True) if mean else factors
+
+    def values(self, Z: np.ndarray) -> np.ndarray:
+        """Return the values, (n, R)."""
+        return np.exp(-self.exponents(Z).sum(axis=0)) @ self.amounts
+
+
+@dataclass(frozen=True)
+class DotPiece:
+    """sum_i c_i s^i with s the sum of one number for every player."""
+
+    players: np.ndarray
+    coefficients: np.ndarray
+    columns: np.ndarray
+    loadings: np.ndarray
+    local: np.ndarray
+    exact_without_players = True
+
+    @property
+    def degree(self) -> int:
+        """The degree in t of the game's value when every player is present with probability t."""
+        return min(len(self.coefficients) - 1, len(self.players))
+
+    def products(self, Z: np.ndarray) -> np.ndarray:
+        """Return every player's part of the inner product, (s, n, R)."""
+        keep = self.local >= 0
+        parts = Z.T[self.columns[keep]][:, :, None] * self.loadings.T[keep][:, None, :]
+        if _in_order(self.local[keep], len(self.players)):
+            return parts
+        result = np.zeros((len(self.players), len(Z), self.loadings.shape[0]))
+        np.add.at(result, self.local[keep], parts)
+        return result
+
+    def state(self, Z: np.ndarray, mean: bool = False) -> np.ndarray:
+        """Return y^l / l! of every player's part y, (s, n, R, p + 1), or their means over the rows."""
+        y = self.products(Z)
+        powers = np.empty((*y.shape, len(self.coefficients)))
+        powers[..., 0] = 1.0
+        for order in range(1, len(self.coefficients)):
+            powers[..., order] = powers[..., order - 1] * y / order
+        return powers.mean(axis=1, keepdims=True) if mean else powers
+
+    def values(self, Z: np.ndarray) -> np.ndarray:
+        """Return the values, (n, R)."""
+        return np.polynomial.polynomial.polyval(self.products(Z).sum(axis=0), self.coefficients)
+
+
+@dataclass(frozen=True)
+class PlainPiece:
+    """A product of views of which only the values are known."""
+
+    players: np.ndarray
+    views: tuple[Any, ...]
+    member: np.ndarray  # the player of every column of Z, -1 for those of other factors
+    exact_without_players = False
+
+    @property
+    def degree(self) -> int:
+        """The degree in t of the game's value when every player is present with probability t."""
+        return len(self.players)
+
+    def state(self, Z: np.ndarray, mean: bool = False) -> np.ndarray:
+        """Return the rows themselves, (1, n, columns); a mean of rows is not what the kernel could be asked for."""
+        if mean:
+            raise ValueError(
+                f"independent=True needs a kernel with closed forms; {self.kernel_names} has none. "
+                "Pass independent=False."
+            )
+        return Z[None]
+
+    def values(self, Z: np.ndarray) -> np.ndarray:
+        """Return the values, (n, R)."""
+        return view_product(self.views, Z)
+
+    @property
+    def kernel_names(self) -> str:
+        """The kernels, for messages."""
+        return " × ".join(type(view.kernel).__name__ for view in self.views)
+
+
+@dataclass(frozen=True)
+class Factor:
+    """A sum of pieces over the same players; ``views`` are the kernels whose product it is."""
+
+    players: np.ndarray
+    pieces: tuple[Any, ...]
+    views: tuple[Any, ...]
+
+    @property
+    def degree(self) -> int:
+        """The largest degree of the pieces."""
+        return max(piece.degree for piece in self.pieces)
+
+    def values(self, Z: np.ndarray) -> np.ndarray:
+        """Return the product of the kernels, (n, R)."""
+        return view_product(self.views, Z)
+
+
+@dataclass(frozen=True)
+class TermParts:
+    """A term: where its basis vectors stand among all, their weights (R_t, m), and its factors."""
+
+    name: str
+    rows: slice
+    weights: np.ndarray
+    factors: tuple[Factor, ...]
+
+    @property
+    def degree(self) -> int:
+        """The degree in t of the value of the term's game."""
+        return sum(factor.degree for factor in self.factors)
+
+
+@dataclass(frozen=True)
+class Structure:
+    """Names and columns of all players, those that the model reads, the player of every column of Z, the terms."""
+
+    names: tuple[str, ...]
+    columns: tuple[np.ndarray, ...]
+    read: np.ndarray
+    z_players: np.ndarray
+    terms: tuple[TermParts, ...]
+    n_basis: int
+
+
+def structure_of(model: Any, names: Sequence[str], groups: Mapping[str, Any] | None = None) -> Structure:
+    """Take a fitted model apart.
+
+    Parameters
+    ----------
+    model : FittedModel
+        The model.
+    names : sequence of str
+        Names of the user's columns.
+    groups : dict from a name to columns, default=None
+        Columns, by index or name, that count as one player; the others are players by themselves.
+    """
+    titles, columns = players_of(names, groups)
+    owner = np.empty(len(names), dtype=int)
+    for player, members in enumerate(columns):
+        owner[members] = player
+    is_read = np.zeros(len(names), dtype=bool)
+    is_read[np.asarray(model.features_read(), dtype=int)] = True
+    held = np.asarray(model.features, dtype=int)
+    member = np.where(is_read[held], owner[held], -1)
+    terms = tuple(
+        TermParts(term.name, term.rows, np.asarray(model.weights[term.rows]), _factors(term, member))
+        for term in model.terms
+    )
+    return Structure(titles, columns, np.unique(owner[is_read]), member, terms, model.n_basis)
+
+
+def players_of(
+    names: Sequence[str], groups: Mapping[str, Any] | None
+) -> tuple[tuple[str, ...], tuple[np.ndarray, ...]]:
+    """Return names and columns of the players, in the order of their first columns."""
+    place = {name: i for i, name in enumerate(names)}
+    taken: dict[int, str] = {}
+    found: list[tuple[int, str, np.ndarray]] = []
+    for title, listed in (groups or {}).items():
+        members = np.array(sorted(column_index(c, place, len(names), "groups") for c in listed), dtype=int)
+        if len(members) == 0 or len(np.unique(members)) < len(members):
+            raise ValueError(f"groups[{title!r}] must list at least one column, each once; got {list(listed)!r}.")
+        for c in members:
+            if int(c) in taken:
+                raise ValueError(f"groups must not overlap; column {c} is in {taken[int(c)]!r} and in {title!r}.")
+            taken[int(c)] = str(title)
+        found.append((int(members[0]), str(title), members))
+    found += [(c, str(names[c]), np.array([c])) for c in range(len(names)) if c not in taken]
+    found.sort(key=lambda player: player[0])
+    return tuple(player[1] for player in found), tuple(player[2] for player in found)
+
+
+def column_index(column: Any, place: Mapping[str, int], n_features: int, argument: str) -> int:
+    """Return the index of a column given by index or name."""
+    if isinstance(column, str):
+        if column not in place:
+            raise ValueError(f"{argument} names a column that the table does not have: {column!r}.")
+        return place[column]
+    if isinstance(column, bool) or not isinstance(column, int | np.integer) or not 0 <= column < n_features:
+        raise ValueError(f"{argument} must hold names or indices from 0 to {n_features - 1}; got {column!r}.")
+    return int(column)
+
+
+def view_product(views: Sequence[Any], Z: np.ndarray) -> np.ndarray:
+    """Return the product of the views' kernels, (n, R)."""
+    values = views[0].kernel(Z[:, views[0].columns], views[0].basis)
+    for view in views[1:]:
+        values = values * view.kernel(Z[:, view.columns], view.basis)
+    return values
+
+
+def scaled_rows(model: Any, X: Any) -> np.ndarray:
+    """Return the rows as the model sees them, dense and in double precision."""
+    Z = model.scaled(X)
+    return np.asarray(Z.toarray() if sparse.issparse(Z) else Z, dtype=np.float64)
+
+
+def _factors(term: Any, member: np.ndarray) -> tuple[Factor, ...]:
+    """Return the factors of a term: its views, those that share a player put together."""
+    together: list[list[Any]] = []
+    players: list[set[int]] = []
+    for view in term.views:
+        own = {int(p) for p in member[view.columns] if p >= 0}
+        merged, rest, rest_players = [view], [], []
+        for others, known in zip(together, players, strict=True):
+            if own & known:
+                merged, own = others + merged, own | known
+            else:
+                rest.append(others)
+                rest_players.append(known)
+        together, players = [*rest, merged], [*rest_players, own]
+    return tuple(
+        Factor(np.array(sorted(own), dtype=int), _pieces(views, np.array(sorted(own), dtype=int), member), tuple(views))
+        for views, own in zip(together, players, strict=True)
+    )
+
+
+def _pieces(views: list[Any], players: np.ndarray, member: np.ndarray) -> tuple[Any, ...]:
+    forms = [view.kernel.forms() for view in views]
+    if any(form is None for form in forms):
+        return (PlainPiece(players, tuple(views), member),)
+    if len(views) == 1:
+        return tuple(_piece(form, views[0], players, member) for form in forms[0])
+    if all(len(form) == 1 and isinstance(form[0], ProductForm) for form in forms):
+        return (_merged([form[0] for form in forms], views, players, member),)
+    return (PlainPiece(players, tuple(views), member),)
+
+
+def _piece(form: Any, view: Any, players: np.ndarray, member: np.ndarray) -> Any:
+    if isinstance(form, ProductForm):
+        return _merged([form], [view], players, member)
+    assert isinstance(form, DotForm)
+    loadings = view.basis * form.rates
+    return DotPiece(players, form.coefficients, view.columns, loadings, _local(view, players, member))
+
+
+def _merged(forms: list[ProductForm], views: list[Any], players: np.ndarray, member: np.ndarray) -> ProductPiece:
+    """Return one mixture of products of several views: a component for every choice of one from each."""
+    counts = [len(form.amounts) for form in forms]
+    choice = np.indices(counts).reshape(len(counts), -1)
+    amounts = np.prod([form.amounts[q] for form, q in zip(forms, choice, strict=True)], axis=0)
+    parts = []
+    for form, view, q in zip(forms, views, choice, strict=True):
+        width = (len(q), len(view.columns))
+        squared, absolute = (np.broadcast_to(rates[q], width) for rates in (form.squared, form.absolute))
+        parts.append((view.columns, view.basis, squared, absolute, _local(view, players, member)))
+    return ProductPiece(players, amounts, tuple(parts))
+
+
+def _local(view: Any, players: np.ndarray, member: np.ndarray) -> np.ndarray:
+    """Return the position of every column's player among the factor's players, -1 where none reads it."""
+    owner = member[view.columns]
+    return np.where(owner >= 0, np.searchsorted(players, np.maximum(owner, 0)), -1)
+
+
+def _in_order(local: np.ndarray, count: int) -> bool:
+    return len(local) == count and bool((local == np.arange(count)).all())

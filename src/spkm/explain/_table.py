@@ -1,0 +1,82 @@
+"""What comes in: a fitted estimator or model, tables of samples, names."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from spkm.explain._structure import column_index
+
+
+def model_of(estimator: Any) -> Any:
+    """Return the fitted model of an estimator, or the model itself."""
+    model = getattr(estimator, "model_", estimator)
+    if not hasattr(model, "terms") or not hasattr(model, "scores"):
+        from sklearn.exceptions import NotFittedError
+
+        raise NotFittedError(
+            f"estimator must be a fitted estimator of this library or its model_; got {type(estimator).__name__}. "
+            "Call fit first."
+        )
+    return model
+
+
+def names_of(estimator: Any, n_features: int) -> tuple[str, ...]:
+    """Return the names of the columns: those seen by ``fit``, or x0, x1 and so on."""
+    names = getattr(estimator, "feature_names_in_", None)
+    return tuple(str(name) for name in names) if names is not None else tuple(f"x{i}" for i in range(n_features))
+
+
+def output_names(model: Any) -> tuple[str, ...]:
+    """Return a name for every output of the model."""
+    names = [str(name) for name in getattr(model.target, "names", ())]
+    if len(names) == 2 and model.n_outputs == 1:
+        return (names[1],)  # a positive score speaks for the second class
+    if len(names) == model.n_outputs:
+        return tuple(names)
+    return ("f",) if model.n_outputs == 1 else tuple(f"f{o}" for o in range(model.n_outputs))
+
+
+def table_of(X: Any, estimator: Any, n_features: int, argument: str) -> Any:
+    """Return a table as a dense array or CSR, with columns in the order that ``fit`` saw."""
+    columns = getattr(X, "columns", None)
+    if columns is not None:
+        known = getattr(estimator, "feature_names_in_", None)
+        if known is not None and [str(c) for c in columns] != [str(c) for c in known]:
+            raise ValueError(f"{argument} must have the columns that the model was fitted on, in the same order.")
+        X = X.to_numpy()
+    X = sparse.csr_array(X) if sparse.issparse(X) else np.asarray(X)
+    if X.ndim != 2 or X.shape[1] != n_features:
+        raise ValueError(f"{argument} must be a table of {n_features} columns; got shape {X.shape}.")
+    if X.shape[0] == 0:
+        raise ValueError(f"{argument} must have at least one row; got none.")
+    if X.dtype.kind != "f":
+        X = X.astype(np.float64)
+    if not np.isfinite(X.data if sparse.issparse(X) else X).all():
+        raise ValueError(f"{argument} must hold finite numbers; it holds NaN or infinity.")
+    return X
+
+
+def dense_columns(X: Any, columns: np.ndarray | slice) -> np.ndarray:
+    """Return some columns of a table as a dense array in double precision."""
+    part = X[:, columns]
+    return np.asarray(part.toarray() if sparse.issparse(part) else part, dtype=np.float64)
+
+
+def columns_of(columns: Any, names: tuple[str, ...], argument: str) -> np.ndarray:
+    """Return the indices of columns given by index or name, one or several."""
+    listed = [columns] if isinstance(columns, str | int | np.integer) else list(columns)
+    place: Mapping[str, int] = {name: i for i, name in enumerate(names)}
+    return np.array([column_index(c, place, len(names), argument) for c in listed], dtype=int)
+
+
+def frames() -> Any:
+    """Return the pandas module, or say how to get it."""
+    try:
+        import pandas
+    except ImportError as missing:
+        raise ImportError("Frames need pandas: pip install 'spkm[frames]'.") from missing
+    return pandas
