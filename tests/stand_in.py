@@ -27,6 +27,17 @@ class Term:
     rows: slice
 
 
+class Score:
+    """A target of real numbers, or of the sign of the score: just what counterfactuals ask."""
+
+    names = ("f",)
+
+    def region(self, value, scores):
+        low, high = value if isinstance(value, tuple) else (value, np.inf) if scores[0] < value else (-np.inf, value)
+        sides = [side for side in ((1.0, -low), (-1.0, high)) if np.isfinite(side[1])]
+        return np.array([[side] for side, _ in sides]), np.array([bound for _, bound in sides])
+
+
 @dataclass(frozen=True)
 class Model:
     scaling: Any
@@ -35,7 +46,7 @@ class Model:
     terms: tuple
     weights: np.ndarray
     intercept: np.ndarray
-    target: Any = None
+    target: Any = Score()  # noqa: RUF009
     loss: Any = None
 
     @property

@@ -1,5 +1,6 @@
 """Exact explanations of fitted models: arrays and frames, no drawing."""
 
+from spkm.explain._counterfactual import Counterfactual, counterfactual
 from spkm.explain._effects import Effect, h_statistics, partial_dependence
 from spkm.explain._explanation import Explanation, explain
 from spkm.explain._gradient import gradient
@@ -7,10 +8,12 @@ from spkm.explain._neighbours import Neighbours, familiarity, nearest
 from spkm.explain._sobol import SobolIndices, sobol_indices
 
 __all__ = [
+    "Counterfactual",
     "Effect",
     "Explanation",
     "Neighbours",
     "SobolIndices",
+    "counterfactual",
     "explain",
     "familiarity",
     "gradient",

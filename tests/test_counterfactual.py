@@ -1,0 +1,174 @@
+"""Counterfactuals: none nearer exists by brute force, and a proof holds at every sample that was drawn."""
+
+import numpy as np
+import pytest
+
+from spkm.explain import counterfactual
+from spkm.explain._bounds import Axis, BoxBounds
+from spkm.explain._structure import scaled_rows, structure_of
+from spkm.kernels import RBF, Affine, Linear
+from tests.stand_in import make_model, make_rows
+from tests.test_explain import TERMS
+
+CLOSED = [name for name in TERMS if name not in ("normalized polynomial", "a view without forms")]
+CLOSED.remove("other views that share a feature")
+
+
+def size(model, x, new):
+    return np.sqrt((((new - x) / model.scaling.scale) ** 2).sum(axis=-1))
+
+
+@pytest.mark.parametrize("name", CLOSED)
+def test_bounds_hold_within_boxes_and_are_sharp_at_points(name):
+    model = make_model(TERMS[name], 5, n_outputs=2)
+    structure = structure_of(model, [f"x{i}" for i in range(5)])
+    rng = np.random.default_rng(0)
+    z = scaled_rows(model, make_rows(model, 1))[0]
+    axes = [Axis(1, np.array([1]), clip=2.5), Axis(3, np.array([3]), clip=2.5)]
+    A = np.array([[1.0, 0.0], [-1.0, 2.0]])
+    bounds = BoxBounds(structure.terms, z, axes, model.intercept, A)
+    low = rng.uniform(-3, 2, size=(30, 2))
+    high = low + rng.uniform(0, 2, size=(30, 2))
+    lower, upper = bounds(low, high)
+
+    def at(points):
+        rows = np.repeat(z[None], len(points), axis=0)
+        rows[:, [1, 3]] = np.clip(points, -2.5, 2.5)
+        return model.scores(model.scaling.inverse(rows)) @ A.T
+
+    for share in rng.uniform(size=(40, 30, 2)):
+        values = at(low + share * (high - low))
+        assert (values >= lower - 1e-10).all() and (values <= upper + 1e-10).all()
+    np.testing.assert_allclose(bounds(low, low)[0], at(low), atol=1e-10)
+    np.testing.assert_allclose(bounds(low, low)[1], at(low), atol=1e-10)
+
+
+@pytest.mark.parametrize("name", ["rbf", "matern 5/2", "laplacian", "polynomial", "product of views", "bipolar"])
+@pytest.mark.parametrize("max_changes", [1, 2])
+def test_no_nearer_change_exists_on_a_fine_grid(name, max_changes):
+    model = make_model(TERMS[name], 5, seed=4)
+    X = make_rows(model, 60)
+    x, target = X[0], float(np.quantile(model.scores(X), 0.7))
+    found = counterfactual(model, x, target, ranges=X, max_changes=max_changes)
+    ranges = list(zip(X.min(axis=0), X.max(axis=0), strict=True))
+    steps = 200 if max_changes == 2 else 20_000
+    best = np.inf
+    sets = [(j,) for j in range(5)] if max_changes == 1 else [(j, k) for j in range(5) for k in range(j)]
+    for columns in sets:
+        mesh = np.stack(np.meshgrid(*(np.linspace(*ranges[j], steps) for j in columns)), axis=-1)
+        rows = np.tile(x, (mesh[..., 0].size, 1))
+        rows[:, list(columns)] = mesh.reshape(-1, len(columns))
+        F = model.scores(rows)[:, 0]
+        reached = F >= target if model.scores(x[None])[0, 0] < target else F <= target
+        best = min(best, size(model, x, rows[reached]).min(initial=np.inf))
+    assert found.found == np.isfinite(best)
+    if found.found:
+        assert len(found.changes) <= max_changes
+        assert found.size <= best * (1 + 1e-9)
+        assert found.size_bound <= found.size <= found.size_bound * 1.002
+        np.testing.assert_allclose(size(model, x, found.x), found.size, rtol=1e-6)
+        np.testing.assert_allclose(found.scores, target, atol=0.05)
+        started_below = model.scores(x[None])[0, 0] < target
+        assert found.scores[0] >= target if started_below else found.scores[0] <= target
+        for title, (before, after) in found.changes.items():
+            column = int(title[1:])
+            assert before == x[column] and after == found.x[column]
+            assert ranges[column][0] - 1e-9 <= after <= ranges[column][1] + 1e-9
+
+
+@pytest.mark.parametrize("name", ["rbf", "matern 3/2", "polynomial", "two terms"])
+def test_a_proof_that_none_exists_holds_at_random_points(name):
+    model = make_model(TERMS[name], 5, seed=1)
+    X = make_rows(model, 40)
+    low, high = X.min(axis=0), X.max(axis=0)
+    rng = np.random.default_rng(0)
+    rows = np.repeat(X[:1], 40_000, axis=0)
+    pairs = np.array([rng.choice(5, 2, replace=False) for _ in rows])
+    for k in range(2):
+        rows[np.arange(len(rows)), pairs[:, k]] = rng.uniform(low[pairs[:, k]], high[pairs[:, k]])
+    top = model.scores(rows).max()
+    for above, exists in ((0.2, False), (-0.02, True)):
+        target = float(top + above * abs(top))
+        found = counterfactual(model, X[0], (target, np.inf), ranges=X)
+        if exists:
+            assert found.found
+        if not found.found:
+            assert found.none_exists and found.reach < 0 and not found.changes
+            assert found.reach >= top - target - 1e-6 * abs(target)
+
+
+def test_frozen_integer_and_grouped_features_are_respected():
+    model = make_model([(4, [(RBF(0.1), None)])], 6, scaling=False, seed=2)
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.normal(size=(50, 2)), rng.integers(0, 4, size=50), np.eye(3)[rng.integers(3, size=50)]])
+    groups = {"colour": [3, 4, 5]}
+    target = float(np.quantile(model.scores(X), 0.8))
+    x = X[np.argmin(model.scores(X)[:, 0])]
+    arguments = {"ranges": X, "integers": ["x2"], "groups": groups}
+    options = []
+    for level in range(3):
+        for count in range(4):
+            row = x.copy()
+            row[2], row[3:] = count, np.eye(3)[level]
+            options.append(row)
+    options = np.array(options)
+    found = counterfactual(model, x, (target, np.inf), frozen=["x0", 1], **arguments)
+    reached = options[model.scores(options)[:, 0] >= target]
+    if len(reached):
+        best = np.sqrt(((reached - x) ** 2).sum(axis=1)).min()
+        np.testing.assert_allclose(found.size, best)
+        np.testing.assert_array_equal(found.x[:2], x[:2])
+        assert found.x[2] == int(found.x[2]) and sorted(found.x[3:]) == [0.0, 0.0, 1.0]
+    else:
+        assert found.none_exists
+    top = float(model.scores(options).max())
+    assert counterfactual(model, x, (top - 1e-6, np.inf), frozen=["x0", 1], **arguments).found
+    assert counterfactual(model, x, (top + 1e-6, np.inf), frozen=["x0", 1], **arguments).none_exists
+    still = counterfactual(model, x, (top - 1e-6, np.inf), frozen=["x0", 1, "colour"], **arguments)
+    assert still.none_exists or list(still.changes) == ["x2"]
+
+
+def test_a_linear_model_needs_the_distance_to_its_plane():
+    model = make_model([(1, [(Linear(1.0), None)])], 2, seed=3)
+    slope = model.terms[0].views[0].basis[0] * model.weights[0, 0]
+    x = model.scaling.center.copy()
+    found = counterfactual(model, x, float(model.intercept[0] + 0.5))
+    np.testing.assert_allclose(found.size, 0.5 / np.linalg.norm(slope), rtol=2e-3)
+    one = counterfactual(model, x, float(model.intercept[0] + 0.5), max_changes=1)
+    np.testing.assert_allclose(one.size, 0.5 / np.abs(slope).max(), rtol=1e-7)
+
+
+def test_a_sample_that_is_there_already_needs_no_change():
+    model = make_model(TERMS["rbf"], 5)
+    X = make_rows(model, 3)
+    found = counterfactual(model, X[0], (-100.0, 100.0))
+    assert found.found and found.size == 0.0 and found.changes == {} and not found.none_exists
+
+
+def test_features_may_go_to_the_clip_but_need_ranges_without_one():
+    model = make_model([(2, [(Affine(RBF(0.1)), None)])], 3, scaling=False)
+    with pytest.raises(ValueError, match="ranges must hold finite limits for 'x0'"):
+        counterfactual(model, np.zeros(3), 0.0)
+    assert counterfactual(make_model(TERMS["rbf"], 5), np.zeros(5), (-100.0, 100.0)).found
+
+
+@pytest.mark.parametrize(
+    "change, message",
+    [
+        ({"max_changes": 3}, "max_changes must be 1 or 2; got 3"),
+        ({"ranges": {"x0": (2.0, 1.0)}}, r"ranges\['x0'\] must be \(low, high\) with low <= high"),
+        ({"frozen": ["y"]}, "frozen names a column that the table does not have: 'y'"),
+        ({"integers": [9]}, "integers must hold names or indices from 0 to 4"),
+        ({"integers": [0], "ranges": {0: (0, 1e9)}}, "'x0' has more than 10000 values"),
+    ],
+)
+def test_bad_arguments_are_named(change, message):
+    model = make_model(TERMS["rbf"], 5)
+    with pytest.raises(ValueError, match=message):
+        counterfactual(model, np.zeros(5), 5.0, **change)
+
+
+def test_kernels_without_bounds_are_refused():
+    model = make_model(TERMS["normalized polynomial"], 5)
+    with pytest.raises(ValueError, match="NormalizedPolynomial has none"):
+        counterfactual(model, np.zeros(5), 5.0)
