@@ -114,7 +114,7 @@ class _FactorBounds:
 
     def bounds(self, seen: list[Interval]) -> Interval:
         found = [piece.bounds(seen) for piece in self.pieces]
-        return sum(low for low, _ in found), sum(high for _, high in found)  # type: ignore[return-value]
+        return sum(low for low, _ in found), sum(high for _, high in found)
 
 
 class _ProductBounds:
