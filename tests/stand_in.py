@@ -30,7 +30,8 @@ class Term:
 class Score:
     """A target of real numbers, or of the sign of the score: just what counterfactuals ask."""
 
-    names = ("f",)
+    def __init__(self, count=1):
+        self.names = ["f"] if count == 1 else [f"f{o}" for o in range(count)]
 
     def region(self, value, scores):
         low, high = value if isinstance(value, tuple) else (value, np.inf) if scores[0] < value else (-np.inf, value)
@@ -46,7 +47,7 @@ class Model:
     terms: tuple
     weights: np.ndarray
     intercept: np.ndarray
-    target: Any = Score()  # noqa: RUF009
+    target: Any
     loss: Any = None
 
     @property
@@ -98,7 +99,9 @@ def make_model(terms, n_features, n_outputs=1, seed=0, scaling=True, features=No
         weights.append(C)
         first += n_basis
     scale = Scaling(rng.normal(size=d), np.exp(rng.normal(size=d)), np.full(d, 2.5)) if scaling else None
-    return Model(scale, features, n_features, tuple(made), np.vstack(weights), rng.normal(size=n_outputs))
+    return Model(
+        scale, features, n_features, tuple(made), np.vstack(weights), rng.normal(size=n_outputs), Score(n_outputs)
+    )
 
 
 def make_rows(model, n, seed=1):

@@ -61,6 +61,13 @@ class Target:
         """Return predictions from scores (n, m), or from what the loss makes of them."""
         raise NotImplementedError
 
+    def region(self, wanted: Any, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return A (k, m) and a (k,) such that A f + a >= 0 are the scores f that mean ``wanted``.
+
+        ``scores`` (m,) are those of the sample as it is.
+        """
+        raise NotImplementedError
+
 
 @dataclass(frozen=True)
 class Real(Target):
@@ -109,6 +116,26 @@ class Real(Target):
     def decode(self, scores: np.ndarray) -> np.ndarray:
         return scores if self.two_dimensional else scores[:, 0]
 
+    def region(self, wanted: Any, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the half-spaces of a value to reach (of an interval to be in, as a pair), or of one for each output.
+
+        A value is reached from the side on which the score is now. NaN leaves an output free.
+        """
+        wanted = [wanted] if len(self.constant) == 1 else wanted
+        if len(wanted) != len(self.constant):
+            raise ValueError(f"target must have an entry for each of the {len(self.constant)} outputs; got {wanted!r}.")
+        sides, bounds = [], []
+        for output, (value, score) in enumerate(zip(wanted, scores, strict=True)):
+            interval = value if np.ndim(value) else (value, np.inf) if score < value else (-np.inf, value)
+            low, high = (float(v) for v in interval)
+            for sign, bound in ((1.0, -low), (-1.0, high)):
+                if np.isfinite(bound):
+                    sides.append(sign * (np.arange(len(scores)) == output))
+                    bounds.append(bound)
+        if not sides:
+            raise ValueError(f"target must bound at least one output; got {wanted!r}.")
+        return np.array(sides), np.array(bounds)
+
 
 @dataclass(frozen=True)
 class Classes(Target):
@@ -136,6 +163,16 @@ class Classes(Target):
     def decode(self, scores: np.ndarray) -> np.ndarray:
         code = np.argmax(scores, axis=1) if self.two_dimensional else (scores[:, 0] > 0).astype(int)
         return self.labels[code]
+
+    def region(self, wanted: Any, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the half-spaces of a class: its score is above those of all others, or has its sign."""
+        (code,) = np.nonzero(self.labels == wanted)
+        if len(code) != 1:
+            raise ValueError(f"target must be one of the classes {self.labels.tolist()}; got {wanted!r}.")
+        if not self.two_dimensional:
+            return np.array([[1.0 if code[0] == 1 else -1.0]]), np.zeros(1)
+        others = np.delete(np.eye(len(self.labels)), code[0], axis=0)
+        return np.eye(len(self.labels))[code[0]] - others, np.zeros(len(others))
 
 
 @dataclass(frozen=True)
@@ -172,6 +209,16 @@ class Labels(Target):
 
     def decode(self, scores: np.ndarray) -> np.ndarray:
         return (scores > 0).astype(int)
+
+    def region(self, wanted: Any, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the half-spaces of a list of 0 and 1, one for each label; NaN leaves a label free."""
+        wanted = np.asarray(wanted, dtype=float)
+        if wanted.shape != self.constant.shape or not np.isin(wanted[~np.isnan(wanted)], (0, 1)).all():
+            raise ValueError(f"target must be {len(self.constant)} entries of 0, 1 or NaN; got {wanted.tolist()!r}.")
+        asked = np.flatnonzero(~np.isnan(wanted))
+        if len(asked) == 0:
+            raise ValueError("target must ask for at least one label; all entries are NaN.")
+        return np.where(wanted == 1, 1.0, -1.0)[asked, None] * np.eye(len(wanted))[asked], np.zeros(len(asked))
 
 
 def same_meaning(a: Any, b: Any) -> bool:

@@ -120,6 +120,8 @@ def counterfactual(
     model = model_of(estimator)
     names = names_of(estimator, model.n_features)
     row = table_of(np.reshape(x, (1, -1)), estimator, model.n_features, "x").astype(np.float64)
+    if hasattr(model, "members"):
+        raise ValueError("counterfactual needs one model of all classes; fit with multi_class='joint'.")
     structure = structure_of(model, names, groups)
     check_integer("max_changes", max_changes, 1)
     if max_changes > 2:

@@ -15,7 +15,16 @@ import numpy as np
 
 from spkm._checks import check_integer
 from spkm.explain._structure import DotPiece, Factor, ProductPiece, Structure, TermParts, scaled_rows, structure_of
-from spkm.explain._table import dense_columns, frames, model_of, names_of, output_names, table_of
+from spkm.explain._table import (
+    columns_of,
+    dense_columns,
+    frames,
+    members_of,
+    model_of,
+    names_of,
+    output_names,
+    table_of,
+)
 
 BLOCK = 2**20  # entries of a block's exponents
 
@@ -84,17 +93,22 @@ def partial_dependence(
     model = model_of(estimator)
     X = table_of(X, estimator, model.n_features, "X")
     names = names_of(estimator, model.n_features)
-    structure = structure_of(model, names)
     check_integer("n_points", n_points, 2)
-    wanted = [(int(j),) for j in structure.read] if features is None else [_tuple(f, names) for f in features]
-    Z = scaled_rows(model, X)
+    wanted = [(int(j),) for j in model.features_read()] if features is None else [_tuple(f, names) for f in features]
     points = {_tuple(key, names)[0]: np.asarray(value, dtype=float) for key, value in (grid or {}).items()}
+    members = [(member, structure_of(member, names), scaled_rows(member, X)) for member in members_of(model)]
+    effects = [set_effects(structure, Z, wanted) for _, structure, Z in members]
     result = []
-    for columns, effect in zip(wanted, set_effects(structure, Z, wanted), strict=True):
+    for columns, *parts in zip(wanted, *effects, strict=True):
         count = n_points if len(columns) == 1 else min(n_points, 25)
         axes = tuple(points[c] if c in points else _range(X, c, count) for c in columns)
         mesh = np.stack([a.ravel() for a in np.meshgrid(*axes, indexing="ij")], axis=1)
-        values = model.intercept + effect.at(_rows_at(model, Z, columns, mesh))
+        values = model.intercept + np.hstack(
+            [
+                effect.at(_rows_at(member, Z, columns, mesh))
+                for effect, (member, _, Z) in zip(parts, members, strict=True)
+            ]
+        )
         titles = tuple(names[c] for c in columns)
         result.append(Effect(titles, output_names(model), axes, values.reshape(*map(len, axes), -1)))
     return result
@@ -125,9 +139,15 @@ def h_statistics(estimator: Any, X: Any, features: Sequence[Any] | None = None) 
     model = model_of(estimator)
     X = table_of(X, estimator, model.n_features, "X")
     names = names_of(estimator, model.n_features)
-    structure = structure_of(model, names)
-    columns = list(structure.read) if features is None else [_tuple(f, names)[0] for f in features]
-    Z = scaled_rows(model, X)
+    columns = list(model.features_read()) if features is None else [_tuple(f, names)[0] for f in features]
+    H = [
+        _h_of_member(member, structure_of(member, names), scaled_rows(member, X), columns)
+        for member in members_of(model)
+    ]
+    return tuple(names[c] for c in columns), np.concatenate(H, axis=2)
+
+
+def _h_of_member(model: Any, structure: Structure, Z: np.ndarray, columns: list) -> np.ndarray:
     pairs = [(a, b) for a in range(len(columns)) for b in range(a)]
     singles = [(int(c),) for c in columns]
     alone = [_centred(effect.at(Z)) for effect in set_effects(structure, Z, singles)]
@@ -140,7 +160,7 @@ def h_statistics(estimator: Any, X: Any, features: Sequence[Any] | None = None) 
         # Where the joint effect is but rounding, its parts are, too.
         noise = 1e-20 * len(Z) * (1 + np.abs(model.weights).sum(axis=0)) ** 2
         H[a, b] = H[b, a] = np.sqrt(np.where(total > noise, left / np.maximum(total, noise), 0.0))
-    return tuple(names[c] for c in columns), H
+    return H
 
 
 @dataclass(frozen=True)
@@ -289,8 +309,6 @@ def _width(piece: Any) -> int:
 
 
 def _tuple(feature: Any, names: tuple[str, ...]) -> tuple[int, ...]:
-    from spkm.explain._table import columns_of
-
     columns = tuple(int(c) for c in columns_of(feature, names, "features"))
     if len(columns) not in (1, 2) or len(set(columns)) < len(columns):
         raise ValueError(f"features must hold single columns and pairs of different ones; got {feature!r}.")

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
 from spkm._checks import check_integer
 from spkm.explain._gradient import gradient
@@ -15,9 +14,23 @@ from spkm.explain._neighbours import Neighbours, familiarity, nearest
 from spkm.explain._parts import similarity_parts
 from spkm.explain._shapley import basis_shapley, interactions
 from spkm.explain._structure import Structure, scaled_rows, structure_of
-from spkm.explain._table import dense_columns, frames, model_of, names_of, output_names, table_of
+from spkm.explain._table import dense_columns, frames, members_of, model_of, names_of, output_names, table_of
 
 ROWS = 2**22  # entries of the values by basis vector and feature that are held at once
+
+
+@dataclass(frozen=True)
+class _Member:
+    """One of the models behind an explanation: its structure, background, and place among basis vectors and outputs."""
+
+    model: Any
+    structure: Structure
+    background: np.ndarray
+    basis: slice
+    outputs: slice
+
+    def rows(self, X: Any) -> np.ndarray:
+        return scaled_rows(self.model, X)
 
 
 @dataclass(frozen=True)
@@ -63,17 +76,17 @@ class Explanation:
     independent: bool
     _estimator: Any = field(repr=False)
     _X: Any = field(repr=False)
-    _background: np.ndarray = field(repr=False)
-    _structure: Structure = field(repr=False)
+    _members: tuple[_Member, ...] = field(repr=False)
 
     def basis_values(self) -> np.ndarray:
         """Return Shapley values within every basis vector, (n, R, d): those of the similarity k(x, u_r).
 
         Times the weight they add up, over features, to ``contributions`` and, over basis vectors, to ``values``.
         """
-        structure = self._structure
-        result = np.zeros((len(self.scores), structure.n_basis, len(self.feature_names)))
-        result[:, :, structure.read] = basis_shapley(structure, self._rows(), self._background, self.independent)
+        result = np.zeros((len(self.scores), self.contributions.shape[1], len(self.feature_names)))
+        for member in self._members:
+            within = basis_shapley(member.structure, member.rows(self._X), member.background, self.independent)
+            result[:, member.basis][:, :, member.structure.read] = within
         return result
 
     def parts(self) -> np.ndarray:
@@ -82,7 +95,8 @@ class Explanation:
         For stationary kernels parts of log k(x, u_r): they add up to it, in proportion to the weighted distances. For
         dot-product kernels parts of the inner product. A product of views has the parts of each.
         """
-        return similarity_parts(model_of(self._estimator), self._structure, self._rows())
+        found = [similarity_parts(m.model, m.structure, m.rows(self._X)) for m in self._members]
+        return np.concatenate(found, axis=1)
 
     def interactions(self) -> np.ndarray:
         """Return Shapley interaction values, (n, d, d, m).
@@ -90,12 +104,15 @@ class Explanation:
         Half of the interaction index of two features stands at (j, k) and half at (k, j); on the diagonal what is left
         of the Shapley value of j. So rows add up to ``values``, as in SHAP's ``shap_interaction_values``.
         """
-        read, d, m = self._structure.read, len(self.feature_names), self.scores.shape[1]
-        result = np.zeros((len(self.scores), d, d, m))
-        for i, z in enumerate(self._rows()):
-            pairs = 0.5 * interactions(self._structure, z[None], self._background, self.independent, m)
-            pairs[np.arange(len(read)), np.arange(len(read))] = self.values[i, read] - pairs.sum(axis=1)
-            result[i][np.ix_(read, read)] = pairs
+        d = len(self.feature_names)
+        result = np.zeros((len(self.scores), d, d, self.scores.shape[1]))
+        for member in self._members:
+            read, count = member.structure.read, member.model.n_outputs
+            for i, z in enumerate(member.rows(self._X)):
+                pairs = 0.5 * interactions(member.structure, z[None], member.background, self.independent, count)
+                own = self.values[i, read, member.outputs] - pairs.sum(axis=1)
+                pairs[np.arange(len(read)), np.arange(len(read))] = own
+                result[i, read[:, None], read, member.outputs] = pairs
         return result
 
     def gradient(self) -> np.ndarray:
@@ -146,9 +163,6 @@ class Explanation:
         if check_integer("output", output, 0) >= self.scores.shape[1]:
             raise ValueError(f"output must be below {self.scores.shape[1]}; got {output!r}.")
         return output
-
-    def _rows(self) -> np.ndarray:
-        return scaled_rows(model_of(self._estimator), self._X)
 
 
 def explain(
@@ -209,12 +223,14 @@ def explain(
             raise ValueError(f"background must be a table, None or 'independent'; got {background!r}.")
         background, independent = None, True
     B = X if background is None else table_of(background, estimator, model.n_features, "background")
-    structure = structure_of(model, names_of(estimator, model.n_features), groups)
-    Z, ZB = scaled_rows(model, X), scaled_rows(model, B)
-    values, sums = _shapley_values(model, structure, Z, ZB, independent)
+    names = names_of(estimator, model.n_features)
+    members = tuple(_members(model, names, groups, B))
     scores, similarities = model.scores(X), model.similarities(X)
+    values = np.zeros((X.shape[0], len(members[0].structure.names), model.n_outputs))
+    centred = np.empty_like(similarities)
+    for member in members:
+        values[:, :, member.outputs], centred[:, member.basis] = _shapley_values(member, X, independent)
     if independent:
-        centred = sums
         base = (scores - values.sum(axis=1)).mean(axis=0)
     else:
         usual = model.similarities(B).mean(axis=0)
@@ -229,27 +245,34 @@ def explain(
         similarities=similarities,
         familiarity=close,
         familiarity_rank=rank,
-        feature_names=structure.names,
+        feature_names=members[0].structure.names,
         output_names=output_names(model),
-        data=_player_data(X, structure),
+        data=_player_data(X, members[0].structure),
         independent=independent,
         _estimator=estimator,
         _X=X,
-        _background=ZB,
-        _structure=structure,
+        _members=members,
     )
 
 
-def _shapley_values(
-    model: Any, structure: Structure, Z: np.ndarray, B: np.ndarray, independent: bool
-) -> tuple[np.ndarray, np.ndarray]:
+def _members(model: Any, names: tuple[str, ...], groups: Mapping[str, Any] | None, B: Any) -> Iterator[_Member]:
+    basis = output = 0
+    for member in members_of(model):
+        rows, outputs = slice(basis, basis + member.n_basis), slice(output, output + member.n_outputs)
+        yield _Member(member, structure_of(member, names, groups), scaled_rows(member, B), rows, outputs)
+        basis, output = rows.stop, outputs.stop
+
+
+def _shapley_values(member: _Member, X: Any, independent: bool) -> tuple[np.ndarray, np.ndarray]:
     """Return Shapley values, (n, d, m), and their sums within every basis vector, (n, R)."""
+    model, structure = member.model, member.structure
+    Z = member.rows(X)
     values = np.zeros((len(Z), len(structure.names), model.n_outputs))
     sums = np.empty((len(Z), model.n_basis))
     step = max(1, ROWS // max(1, model.n_basis * len(structure.read)))
     for i in range(0, len(Z), step):
         rows = slice(i, i + step)
-        within = basis_shapley(structure, Z[rows], B, independent)
+        within = basis_shapley(structure, Z[rows], member.background, independent)
         values[rows, structure.read] = np.einsum("nrs,rm->nsm", within, model.weights)
         sums[rows] = within.sum(axis=2)
     return values, sums
@@ -260,5 +283,5 @@ def _player_data(X: Any, structure: Structure) -> np.ndarray:
     single = np.array([len(columns) == 1 for columns in structure.columns])
     data = np.full((X.shape[0], len(structure.columns)), np.nan)
     first = np.array([columns[0] for columns in structure.columns])
-    data[:, single] = dense_columns(X, first[single]) if sparse.issparse(X) else X[:, first[single]]
+    data[:, single] = dense_columns(X, first[single])
     return data

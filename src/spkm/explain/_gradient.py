@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from spkm.explain._structure import scaled_rows
-from spkm.explain._table import dense_columns, model_of, table_of
+from spkm.explain._table import dense_columns, members_of, model_of, table_of
 
 
 def gradient(estimator: Any, X: Any) -> np.ndarray:
@@ -32,6 +32,10 @@ def gradient(estimator: Any, X: Any) -> np.ndarray:
     """
     model = model_of(estimator)
     X = table_of(X, estimator, model.n_features, "X")
+    return np.concatenate([_of_member(member, X) for member in members_of(model)], axis=2)
+
+
+def _of_member(model: Any, X: Any) -> np.ndarray:
     Z = scaled_rows(model, X)
     result = np.zeros((len(Z), model.n_features, model.n_outputs))
     for term in model.terms:

@@ -9,7 +9,7 @@ import numpy as np
 
 from spkm._checks import check_integer
 from spkm.explain._structure import scaled_rows
-from spkm.explain._table import model_of, table_of
+from spkm.explain._table import members_of, model_of, table_of
 
 BLOCK = 2**20  # entries of a block of similarities
 
@@ -46,22 +46,23 @@ def nearest(estimator: Any, X: Any, reference: Any, k: int = 5) -> Neighbours:
         How many, at most N.
     """
     model = model_of(estimator)
-    Z = scaled_rows(model, table_of(X, estimator, model.n_features, "X"))
-    B = scaled_rows(model, table_of(reference, estimator, model.n_features, "reference"))
-    k = min(check_integer("k", k, 1), len(B))
-    stationary = all(view.kernel.stationary for term in model.terms for view in term.views)
-    own, others = _diagonal(model, Z), _diagonal(model, B)
-    index = np.empty((len(Z), k), dtype=int)
-    similarity, distance = np.empty((len(Z), k)), np.empty((len(Z), k))
-    step = max(1, BLOCK // len(B))
-    for i in range(0, len(Z), step):
+    X = table_of(X, estimator, model.n_features, "X")
+    reference = table_of(reference, estimator, model.n_features, "reference")
+    n, count = X.shape[0], reference.shape[0]
+    k = min(check_integer("k", k, 1), count)
+    tables = [(member, scaled_rows(member, X), scaled_rows(member, reference)) for member in members_of(model)]
+    stationary = all(view.kernel.stationary for member, _, _ in tables for t in member.terms for view in t.views)
+    index = np.empty((n, k), dtype=int)
+    similarity, distance = np.empty((n, k)), np.empty((n, k))
+    step = max(1, BLOCK // count)
+    for i in range(0, n, step):
         rows = slice(i, i + step)
-        values = _between(model, Z[rows], B)
-        apart = np.sqrt(np.maximum(own[rows, None] + others - 2 * values, 0.0))
+        values, apart, squares = (
+            np.mean(part, axis=0) for part in zip(*(_pairs(*t, rows) for t in tables), strict=True)
+        )
+        apart = np.sqrt(apart)
         # The similarity of far samples tells them apart long after their distance has saturated.
-        score = -values if stationary else apart
-        squares = (Z[rows] ** 2).sum(axis=1)[:, None] + (B**2).sum(axis=1) - 2 * Z[rows] @ B.T
-        order = np.lexsort((squares, score), axis=1)[:, :k]
+        order = np.lexsort((squares, -values if stationary else apart), axis=1)[:, :k]
         index[rows] = order
         similarity[rows] = np.take_along_axis(values, order, axis=1)
         distance[rows] = np.take_along_axis(apart, order, axis=1)
@@ -89,7 +90,10 @@ def familiarity(estimator: Any, X: Any, background: Any) -> tuple[np.ndarray, np
     model = model_of(estimator)
     X = table_of(X, estimator, model.n_features, "X")
     background = table_of(background, estimator, model.n_features, "background")
-    largest, usual = (_largest_cosine(model, scaled_rows(model, T)) for T in (X, background))
+    largest, usual = (
+        np.max([_largest_cosine(member, scaled_rows(member, T)) for member in members_of(model)], axis=0)
+        for T in (X, background)
+    )
     below = np.searchsorted(np.sort(usual), largest, side="right")
     return largest, (1 + below) / (1 + len(usual))
 
@@ -104,6 +108,14 @@ def _largest_cosine(model: Any, Z: np.ndarray) -> np.ndarray:
             cosine = cosine * kernel(part, view.basis) / np.where(norms > 0, norms, 1.0)
         best = np.maximum(best, cosine.max(axis=1))
     return best
+
+
+def _pairs(model: Any, Z: np.ndarray, B: np.ndarray, rows: slice) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return kernels, squared distances in feature space and on the scale of the model, (n, N) each."""
+    Z = Z[rows]
+    values = _between(model, Z, B)
+    apart = np.maximum(_diagonal(model, Z)[:, None] + _diagonal(model, B) - 2 * values, 0.0)
+    return values, apart, (Z**2).sum(axis=1)[:, None] + (B**2).sum(axis=1) - 2 * Z @ B.T
 
 
 def _between(model: Any, A: np.ndarray, B: np.ndarray) -> np.ndarray:

@@ -20,7 +20,7 @@ from spkm.explain._effects import left_sides
 from spkm.explain._games import leave_one_out
 from spkm.explain._shapley import is_linear
 from spkm.explain._structure import DotPiece, Factor, ProductPiece, Structure, scaled_rows, structure_of
-from spkm.explain._table import frames, model_of, names_of, output_names, table_of
+from spkm.explain._table import frames, members_of, model_of, names_of, output_names, table_of
 
 BLOCK = 2**22  # entries of the products of pairs of components held at once
 
@@ -88,26 +88,37 @@ def sobol_indices(
     """
     model = model_of(estimator)
     X = table_of(X, estimator, model.n_features, "X")
-    structure = structure_of(model, names_of(estimator, model.n_features), groups)
-    Z = scaled_rows(model, X)
+    count = check_integer("n_samples", n_samples, 2)
+    found = []
+    for member in members_of(model):
+        structure = structure_of(member, names_of(estimator, model.n_features), groups)
+        found.append(_of_member(structure, scaled_rows(member, X), count, np.random.default_rng(random_state)))
+    first, total, variance, exact = zip(*found, strict=True)
+    return SobolIndices(
+        np.hstack(first), np.hstack(total), np.concatenate(variance), all(exact), structure.names, output_names(model)
+    )
+
+
+def _of_member(
+    structure: Structure, Z: np.ndarray, count: int, rng: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, bool]:
+    """Return first-order and total indices, (d, m), the variance, (m,), and whether they are exact."""
     pieces = [piece for term in structure.terms for factor in term.factors for piece in factor.pieces]
+    exact = True
     if all(isinstance(piece, ProductPiece) for piece in pieces):
         first, total, variance = _of_products(structure, Z)
-        exact = True
     elif all(is_linear(term) for term in structure.terms):
         first = total = _main_effects(structure, Z)
-        variance, exact = first.sum(axis=0), True
+        variance = first.sum(axis=0)
     else:
-        count = check_integer("n_samples", n_samples, 2)
-        first, total, variance = _by_samples(structure, Z, count, np.random.default_rng(random_state))
+        first, total, variance = _by_samples(structure, Z, count, rng)
         exact = False
-    shape = (len(structure.names), model.n_outputs)
     shares = []
     for part in (first, total):
-        share = np.zeros(shape)
+        share = np.zeros((len(structure.names), len(variance)))
         share[structure.read] = np.divide(part, variance, out=np.zeros_like(part), where=variance > 0)
         shares.append(share)
-    return SobolIndices(shares[0], shares[1], variance, exact, structure.names, output_names(model))
+    return shares[0], shares[1], variance, exact
 
 
 def _main_effects(structure: Structure, Z: np.ndarray) -> np.ndarray:

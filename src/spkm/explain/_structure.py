@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
 from spkm.kernels import DotForm, ProductForm
 
@@ -247,7 +246,7 @@ def view_product(views: Sequence[Any], Z: np.ndarray) -> np.ndarray:
 def scaled_rows(model: Any, X: Any) -> np.ndarray:
     """Return the rows as the model sees them, dense and in double precision."""
     Z = model.scaled(X)
-    return np.asarray(Z.toarray() if sparse.issparse(Z) else Z, dtype=np.float64)
+    return np.asarray(Z.toarray() if hasattr(Z, "toarray") else Z, dtype=np.float64)
 
 
 def _factors(term: Any, member: np.ndarray) -> tuple[Factor, ...]:

@@ -14,7 +14,7 @@ from spkm.explain._structure import column_index
 def model_of(estimator: Any) -> Any:
     """Return the fitted model of an estimator, or the model itself."""
     model = getattr(estimator, "model_", estimator)
-    if not hasattr(model, "terms") or not hasattr(model, "scores"):
+    if not hasattr(model, "features_read"):
         from sklearn.exceptions import NotFittedError
 
         raise NotFittedError(
@@ -24,6 +24,11 @@ def model_of(estimator: Any) -> Any:
     return model
 
 
+def members_of(model: Any) -> tuple[Any, ...]:
+    """Return the models that a model is made of: itself, or those of its binary problems, side by side."""
+    return getattr(model, "members", (model,))
+
+
 def names_of(estimator: Any, n_features: int) -> tuple[str, ...]:
     """Return the names of the columns: those seen by ``fit``, or x0, x1 and so on."""
     names = getattr(estimator, "feature_names_in_", None)
@@ -31,13 +36,9 @@ def names_of(estimator: Any, n_features: int) -> tuple[str, ...]:
 
 
 def output_names(model: Any) -> tuple[str, ...]:
-    """Return a name for every output of the model."""
-    names = [str(name) for name in getattr(model.target, "names", ())]
-    if len(names) == 2 and model.n_outputs == 1:
-        return (names[1],)  # a positive score speaks for the second class
-    if len(names) == model.n_outputs:
-        return tuple(names)
-    return ("f",) if model.n_outputs == 1 else tuple(f"f{o}" for o in range(model.n_outputs))
+    """Return a name for every output of the model; a positive score of two classes speaks for the second."""
+    names = model.names if hasattr(model, "members") else model.target.names
+    return tuple(str(name) for name in names)
 
 
 def table_of(X: Any, estimator: Any, n_features: int, argument: str) -> Any:
@@ -48,13 +49,16 @@ def table_of(X: Any, estimator: Any, n_features: int, argument: str) -> Any:
         if known is not None and [str(c) for c in columns] != [str(c) for c in known]:
             raise ValueError(f"{argument} must have the columns that the model was fitted on, in the same order.")
         X = X.to_numpy()
+    if hasattr(X, "entities"):  # pairs; their tables were checked when they were made
+        return X
     X = sparse.csr_array(X) if sparse.issparse(X) else np.asarray(X)
     if X.ndim != 2 or X.shape[1] != n_features:
         raise ValueError(f"{argument} must be a table of {n_features} columns; got shape {X.shape}.")
     if X.shape[0] == 0:
         raise ValueError(f"{argument} must have at least one row; got none.")
-    if X.dtype.kind != "f":
-        X = X.astype(np.float64)
+    if X.dtype.kind not in "fiub":
+        raise ValueError(f"{argument} must hold numbers; got {X.dtype}.")
+    X = X.astype(np.float64)
     if not np.isfinite(X.data if sparse.issparse(X) else X).all():
         raise ValueError(f"{argument} must hold finite numbers; it holds NaN or infinity.")
     return X
@@ -63,7 +67,7 @@ def table_of(X: Any, estimator: Any, n_features: int, argument: str) -> Any:
 def dense_columns(X: Any, columns: np.ndarray | slice) -> np.ndarray:
     """Return some columns of a table as a dense array in double precision."""
     part = X[:, columns]
-    return np.asarray(part.toarray() if sparse.issparse(part) else part, dtype=np.float64)
+    return np.asarray(part.toarray() if hasattr(part, "toarray") else part, dtype=np.float64)
 
 
 def columns_of(columns: Any, names: tuple[str, ...], argument: str) -> np.ndarray:
