@@ -4,21 +4,28 @@ from spkm.explain._counterfactual import Counterfactual, counterfactual
 from spkm.explain._effects import Effect, h_statistics, partial_dependence
 from spkm.explain._explanation import Explanation, explain
 from spkm.explain._gradient import gradient
+from spkm.explain._importance import Importances, importances
 from spkm.explain._neighbours import Neighbours, familiarity, nearest
 from spkm.explain._sobol import SobolIndices, sobol_indices
+from spkm.explain._summary import formula, summary, to_frame
 
 __all__ = [
     "Counterfactual",
     "Effect",
     "Explanation",
+    "Importances",
     "Neighbours",
     "SobolIndices",
     "counterfactual",
     "explain",
     "familiarity",
+    "formula",
     "gradient",
     "h_statistics",
+    "importances",
     "nearest",
     "partial_dependence",
     "sobol_indices",
+    "summary",
+    "to_frame",
 ]

@@ -1,0 +1,251 @@
+"""A model in words and in tables: summary, formula, frame."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from spkm._checks import check_integer
+from spkm.explain._effects import partial_dependence
+from spkm.explain._sobol import sobol_indices
+from spkm.explain._table import frames, members_of, model_of, names_of, output_names, table_of
+
+TELLING = 3  # features named for each basis vector
+MOST_ROWS = 20  # basis vectors and features listed
+BACKGROUND = 500  # samples that effects and indices are computed on
+
+
+def summary(estimator: Any, X: Any = None, y: Any = None, *, width: int = 120) -> str:
+    """Return a description of a fitted model that fits a terminal.
+
+    One sentence on the model; a row for each basis vector with its weights and the features that tell most about it, in
+    the user's units; with samples also its share of the variance of the scores, how many samples it is the most like,
+    the classes that activate it, and a row for each feature with its part in the variance and the direction of its
+    effect.
+
+    Parameters
+    ----------
+    estimator : estimator or FittedModel
+        A fitted estimator, or its ``model_``.
+    X, y : table of shape (n, d) and targets, default=None
+        Samples, for what cannot be read off the model alone.
+    width : int, default=120
+        Longer lines are cut off.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from spkm import SPKMClassifier
+    >>> from spkm.explain import summary
+    >>> X, y = load_iris(return_X_y=True)
+    >>> print(summary(SPKMClassifier(n_basis=3, random_state=0).fit(X, y)).splitlines()[0])
+    3 basis vectors with the kernel RBF on 4 of 4 features; scores for 0, 1, 2.
+    """
+    model = model_of(estimator)
+    names = names_of(estimator, model.n_features)
+    lines = [_sentence(model), "", *_basis_table(estimator, model, names, X, y)]
+    if X is not None:
+        lines += ["", *_feature_table(estimator, model, names, X)]
+    check_integer("width", width, 20)
+    return "\n".join(line.rstrip() if len(line) <= width else line[: width - 1] + "…" for line in lines)
+
+
+def formula(estimator: Any, digits: int = 4) -> str:
+    """Return the model as a formula, a line for each output, with its kernels below.
+
+    Parameters
+    ----------
+    estimator : estimator or FittedModel
+        A fitted estimator, or its ``model_``.
+    digits : int, default=4
+        Significant digits.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from spkm import SPKMRegressor
+    >>> from spkm.explain import formula
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> print(formula(SPKMRegressor(n_basis=2, random_state=0).fit(X, y), digits=1).splitlines()[0][:6])
+    f(x) =
+    """
+    model = model_of(estimator)
+    members = members_of(model)
+    several = sum(len(member.terms) for member in members) > 1
+    lines: list[str] = []
+    kernels: list[str] = []
+    basis = 0
+    for member in members:
+        parts: list[tuple[int, str]] = []
+        for term in member.terms:
+            label = f"k{len(kernels) + 1}" if several else "k"
+            kernels.append(f"{label}: {' × '.join(_kernel_text(view, digits) for view in term.views)}")
+            parts += [(r, f"{label}(x, u{basis + r})") for r in range(term.rows.start, term.rows.stop)]
+        for o in range(member.n_outputs):
+            name = "f" if model.n_outputs == 1 else f"f{len(lines)}"
+            terms = [f"{member.weights[r, o]:+.{digits}g} {text}" for r, text in parts]
+            lines.append(f"{name}(x) = {member.intercept[o]:.{digits}g} {' '.join(terms)}")
+        basis += member.n_basis
+    scaled = any(member.scaling is not None for member in members)
+    note = ["features are centred, scaled and clipped first (model_.scaling)"] if scaled else []
+    return "\n".join([*lines, *kernels, *note])
+
+
+def to_frame(estimator: Any) -> Any:
+    """Return the basis vectors as a pandas frame: weights, then the features that the model reads, in user's units."""
+    pandas = frames()
+    model = model_of(estimator)
+    names, read = names_of(estimator, model.n_features), model.features_read()
+    outputs = output_names(model)
+    weights = {
+        "weight" if len(outputs) == 1 else f"weight {name}": model.weights[:, o] for o, name in enumerate(outputs)
+    }
+    features = {names[c]: model.basis_vectors[:, c] for c in read}
+    return pandas.DataFrame(weights | features, index=[f"u{r}" for r in range(model.n_basis)])
+
+
+def telling_features(model: Any) -> list[np.ndarray]:
+    """Return for each basis vector the user's columns, those first that set it apart most.
+
+    For stationary kernels by the weighted squared distance from the centre of the samples, for others by the size of
+    the entry.
+    """
+    found = []
+    for member in members_of(model):
+        for term in member.terms:
+            size = np.zeros((term.rows.stop - term.rows.start, model.n_features))
+            for view in term.views:
+                own = view.basis**2 * _metric(view)
+                size[:, member.features[view.columns]] += own / max(own.max(initial=0.0), 1e-300)
+            for row in size:
+                order = np.argsort(-row, kind="stable")
+                found.append(order[row[order] > 0])
+    return found
+
+
+def _metric(view: Any) -> np.ndarray:
+    """Return the weight of each column in the kernel's metric, up to a factor."""
+    forms = view.kernel.rkhs().forms()
+    width = np.ones(len(view.columns))
+    if forms is None:
+        return width
+    (form, *_) = forms
+    if hasattr(form, "rates"):
+        return width * form.rates
+    return width * (np.abs(form.amounts) @ (form.squared + form.absolute))
+
+
+def _sentence(model: Any) -> str:
+    members = members_of(model)
+    kernels = list(dict.fromkeys(_kernel_name(view.kernel) for m in members for term in m.terms for view in term.views))
+    read, outputs = len(model.features_read()), output_names(model)
+    vectors = f"{model.n_basis} basis vector{'s' * (model.n_basis != 1)}"
+    problems = f" in {len(members)} binary problems" if len(members) > 1 else ""
+    kernel = f"the kernel {kernels[0]}" if len(kernels) == 1 else f"the kernels {', '.join(kernels)}"
+    listed = ", ".join(outputs[:6]) + (f" and {len(outputs) - 6} more" if len(outputs) > 6 else "")
+    labels = getattr(model.target, "labels", None)
+    if labels is not None and len(outputs) == 1:
+        scores = f"a positive score is {labels[1]}, else {labels[0]}"
+    else:
+        scores = f"score{'s' * (len(outputs) > 1)} for {'output ' * (labels is None)}{listed}"
+    return f"{vectors}{problems} with {kernel} on {read} of {model.n_features} features; {scores}."
+
+
+def _basis_table(estimator: Any, model: Any, names: tuple[str, ...], X: Any, y: Any) -> list[str]:
+    telling = telling_features(model)
+    header, rows = ["", "weight"], []
+    facts = None if X is None else _activity(estimator, model, X, y)
+    if facts is not None:
+        header += ["variance", "samples"] + (["classes"] if facts["classes"] is not None else [])
+    header.append("most telling features")
+    for r in range(min(model.n_basis, MOST_ROWS)):
+        own = model.weights[r]
+        largest = int(np.argmax(np.abs(own)))
+        weight = f"{own[largest]:.3g}" + (f" ({output_names(model)[largest]})" if len(own) > 1 else "")
+        row = [f"u{r}", weight]
+        if facts is not None:
+            row += [f"{facts['share'][r]:.0%}", str(facts["count"][r])]
+            row += [facts["classes"][r]] if facts["classes"] is not None else []
+        entries = [f"{names[c]} = {model.basis_vectors[r, c]:.4g}" for c in telling[r][:TELLING]]
+        rows.append([*row, ", ".join(entries)])
+    more = [f"... and {model.n_basis - MOST_ROWS} more basis vectors"] if model.n_basis > MOST_ROWS else []
+    return [*_aligned([header, *rows]), *more]
+
+
+def _activity(estimator: Any, model: Any, X: Any, y: Any) -> dict[str, Any]:
+    """Return each basis vector's share of the scores' variance, its samples, and its classes."""
+    X = table_of(X, estimator, model.n_features, "X")
+    similarities = model.similarities(X)
+    contributions = similarities[:, :, None] * model.weights
+    contributions = contributions - contributions.mean(axis=0)
+    scores = contributions.sum(axis=1)
+    variance = (scores**2).sum()
+    share = np.einsum("nrm,nm->r", contributions, scores) / variance if variance > 0 else np.zeros(model.n_basis)
+    spread = similarities.std(axis=0)
+    relative = (similarities - similarities.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
+    nearest = np.argmax(similarities if _stationary(model) else relative, axis=1)
+    labels = getattr(model.target, "labels", None)
+    classes = None
+    if y is not None and labels is not None and np.ndim(y) == 1:
+        present = [label for label in labels if np.any(np.asarray(y) == label)]
+        means = np.array([similarities[np.asarray(y) == label].mean(axis=0) for label in present])
+        active = means > 0.5 * (means.max(axis=0) + means.min(axis=0))
+        classes = [", ".join(str(present[k]) for k in np.flatnonzero(column)) for column in active.T]
+    return {"share": share, "count": np.bincount(nearest, minlength=model.n_basis), "classes": classes}
+
+
+def _feature_table(estimator: Any, model: Any, names: tuple[str, ...], X: Any) -> list[str]:
+    X = table_of(X, estimator, model.n_features, "X")
+    rows = X[:: max(1, X.shape[0] // BACKGROUND)]
+    indices = sobol_indices(estimator, rows)
+    share = indices.total @ indices.variance / max(indices.variance.sum(), 1e-300)
+    order = [c for c in np.argsort(-share, kind="stable") if share[c] > 0][:MOST_ROWS]
+    effects = partial_dependence(estimator, rows, [int(c) for c in order], n_points=30)
+    table = [["feature", "variance", "alone", "effect"]]
+    for c, effect in zip(order, effects, strict=True):
+        alone = float(indices.first[c] @ indices.variance / indices.variance.sum())
+        directions = " ".join(_direction(effect.values[:, o]) for o in range(min(model.n_outputs, 10)))
+        table.append([names[c], f"{share[c]:.0%}", f"{alone:.0%}", directions])
+    note = "variance: share that the feature has a part in, and that it explains alone; features taken as independent"
+    left = len(model.features_read()) - len(order)
+    return [*_aligned(table), *([f"... and {left} more features"] if left > 0 else []), note]
+
+
+def _direction(values: np.ndarray) -> str:
+    """Return the shape of an effect: rises, falls, peak, valley, mixed or none."""
+    spread = values.max() - values.min()
+    if spread <= 1e-9 * (1 + np.abs(values).max()):
+        return "none"
+    steps = np.diff(values)
+    steps = np.sign(steps[np.abs(steps) > 0.01 * spread])
+    runs = [int(s) for k, s in enumerate(steps) if k == 0 or s != steps[k - 1]]
+    return {(1,): "rises", (-1,): "falls", (1, -1): "peak", (-1, 1): "valley"}.get(tuple(runs), "mixed")
+
+
+def _stationary(model: Any) -> bool:
+    return all(view.kernel.stationary for m in members_of(model) for term in m.terms for view in term.views)
+
+
+def _kernel_name(kernel: Any) -> str:
+    while hasattr(kernel, "kernel"):  # what wraps it is learned relevances or 2k - 1
+        kernel = kernel.kernel
+    return type(kernel).__name__
+
+
+def _kernel_text(view: Any, digits: int) -> str:
+    kernel, inner = view.kernel, view.kernel
+    while hasattr(inner, "kernel"):
+        inner = inner.kernel
+    values = {k: v for k, v in inner.get_params(deep=False).items() if isinstance(v, int | float)}
+    text = f"{type(inner).__name__}({', '.join(f'{k}={v:.{digits}g}' for k, v in values.items())})"
+    if inner is not kernel and np.ndim(getattr(kernel, "factor", 0.0)):
+        text += " with a relevance for each feature"
+    if kernel.shifted:
+        text = f"2 {text} - 1"
+    return f"{text} on {view.name}" if view.name else text
+
+
+def _aligned(rows: list[list[str]]) -> list[str]:
+    widths = [max(len(row[k]) for row in rows) for k in range(len(rows[0]))]
+    return ["  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)) for row in rows]
