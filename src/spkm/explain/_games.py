@@ -17,6 +17,7 @@ import numpy as np
 from spkm.explain._structure import DotPiece, Factor, PlainPiece, ProductPiece
 
 MOST_PLAYERS = 12  # a kernel without closed forms is enumerated over all subsets of its players
+NEGLIGIBLE = 1e-14  # no subset of players can give a component that is left out more than this
 SAFE = 1e-90  # factors above this may be divided by: what underflows then is far below the rounding of the result
 
 
@@ -24,7 +25,8 @@ class ProductGame:
     """Factor j is q_j where player j is absent and p_j where it is present: q_j + t (p_j - q_j) on the diagonal."""
 
     def __init__(self, piece: ProductPiece, present: np.ndarray, absent: np.ndarray, nodes: np.ndarray) -> None:
-        self.amounts = piece.amounts
+        used = _components_that_matter(piece.amounts, present, absent)
+        self.amounts, present, absent = piece.amounts[used], present[..., used], absent[..., used]
         self.steps = present - absent  # (s, N, R, Q)
         self.factors = self.steps[:, None] * nodes[:, None, None, None]
         self.factors += absent[:, None]  # (s, T, N, R, Q)
@@ -40,12 +42,8 @@ class ProductGame:
         """Return sum_t W_t dF/dt_j, (s, N, R), for W (T, N, R)."""
         weighted = W[..., None] * self.amounts
         if self.safe:
-            sums = np.empty_like(self.steps)
-            weighted = weighted * self.product
-            quotient = np.empty_like(self.product)
-            for j in range(len(self.steps)):
-                np.divide(weighted, self.factors[j], out=quotient)
-                np.add.reduce(quotient, axis=0, out=sums[j])
+            quotients = (weighted * self.product) / self.factors
+            sums = quotients.sum(axis=1)
         else:
             sums = np.einsum("tnrq,stnrq->snrq", weighted, leave_one_out(self.factors))
         sums *= self.steps
@@ -74,54 +72,51 @@ class ProductGame:
 class DotGame:
     """Moments of a sum of independent parts, of which part j is present with probability t.
 
-    A state holds y^l / l!, so that moments of a sum are convolutions of those of its parts.
+    A state holds y^l / l!, so that with M_j(z) = sum_l E y_j^l z^l / l! the moments of the sum are the power series
+    M = prod_j M_j. Exchanging part j for its step S_j (present minus absent) gives M S_j / M_j, a division of power
+    series that begin with 1 and 0: no part need be left out.
     """
 
     def __init__(self, piece: DotPiece, present: np.ndarray, absent: np.ndarray, nodes: np.ndarray) -> None:
         orders = np.arange(len(piece.coefficients))
-        factorials = np.cumprod(np.maximum(orders, 1)).astype(float)
-        self.scale = piece.coefficients * factorials
-        present, absent = (np.moveaxis(state, -1, 1) for state in (present, absent))  # (s, p + 1, N, R)
-        self.steps = present - absent
+        scale = piece.coefficients * np.cumprod(np.maximum(orders, 1))
+        present, absent = (np.moveaxis(state, -1, 0) for state in (present, absent))  # (p + 1, s, N, R)
+        steps = present - absent
         t = nodes[:, None, None]
-        self.parts = absent[:, :, None] + t * self.steps[:, :, None]  # (s, p + 1, T, N, R)
+        parts = absent[:, :, None] + t * steps[:, :, None]  # (p + 1, s, T, N, R)
+        total = np.zeros((len(orders), *parts.shape[2:]))
+        total[0] = 1.0
+        for j in range(parts.shape[1]):
+            total = _convolved(total, parts[:, j])
+        # sum_l scale_l (M q)_l = sum_m after_m q_m for any power series q
+        self.after = np.stack([np.tensordot(scale[m:], total[: len(orders) - m], axes=1) for m in orders])
+        self.ratios = np.zeros_like(parts)  # S_j / M_j
+        for m in orders[1:]:
+            self.ratios[m] = steps[m][:, None]
+            for i in range(1, m):
+                self.ratios[m] -= parts[i] * self.ratios[m - i]
 
     def values(self) -> np.ndarray:
         """Return F, (T, N, R)."""
-        total = _none_of(self.parts)
-        for part in self.parts:
-            total = _convolved(total, part)
-        return np.einsum("l,ltnr->tnr", self.scale, total)
+        return self.after[0]
 
     def pullback(self, W: np.ndarray) -> np.ndarray:
         """Return sum_t W_t dF/dt_j, (s, N, R), for W (T, N, R)."""
-        found = [(W * d).sum(axis=0) for d in self._each_derivative(self.parts)]
-        return np.reshape(found, (len(found), *self.parts.shape[3:]))
+        return np.einsum("mtnr,mstnr->snr", W * self.after, self.ratios)
 
     def derivatives(self) -> np.ndarray:
         """Return dF/dt_j, (s, T, N, R)."""
-        return np.reshape(list(self._each_derivative(self.parts)), (len(self.parts), *self.parts.shape[2:]))
+        return np.einsum("mtnr,mstnr->stnr", self.after, self.ratios)
 
     def second(self, W: np.ndarray) -> np.ndarray:
         """Return sum over t, N and R of W d2F/dt_j dt_k, (s, s); the diagonal means nothing."""
-        s = len(self.parts)
+        count, s = self.ratios.shape[:2]
+        flat = self.ratios.reshape(count, s, -1)
         result = np.zeros((s, s))
-        for j in range(s):
-            rest = self.parts.copy()
-            rest[j] = self.steps[j][:, None]
-            result[j] = [np.sum(W * d) for d in self._each_derivative(rest)]
+        for m in range(1, count):
+            for i in range(1, count - m):
+                result += (flat[m] * (W * self.after[m + i]).ravel()) @ flat[i].T
         return result
-
-    def _each_derivative(self, parts: np.ndarray) -> Any:
-        """Yield dF/dt_j, (T, N, R): the moments of the other parts, with the step of part j."""
-        after = [_none_of(parts)]
-        for part in parts[:0:-1]:
-            after.append(_convolved(after[-1], part))
-        before = _none_of(parts)
-        for j, part in enumerate(parts):
-            others = _convolved(before, after.pop())
-            yield np.einsum("l,ltnr->tnr", self.scale, _convolved(others, self.steps[j][:, None]))
-            before = _convolved(before, part)
 
 
 class PlainGame:
@@ -217,17 +212,18 @@ def leave_one_out(factors: np.ndarray) -> np.ndarray:
     return result
 
 
+def _components_that_matter(amounts: np.ndarray, present: np.ndarray, absent: np.ndarray) -> Any:
+    """Return which components can add more than NEGLIGIBLE: a mixture has narrow ones that are zero far from u."""
+    if len(amounts) < 4:
+        return slice(None)
+    most = np.multiply.reduce(np.maximum(present, absent), axis=0).max(axis=(0, 1), initial=0.0)
+    return np.abs(amounts) * most > NEGLIGIBLE
+
+
 def _convolved(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     """Return the product of two power series, cut off at their length; coefficients along the first axis."""
     order = len(a)
     result = a[0] * b
     for l in range(1, order):  # noqa: E741
         result[l:] += a[l] * b[: order - l]
-    return result
-
-
-def _none_of(parts: np.ndarray) -> np.ndarray:
-    """Return the moments of an empty sum, (p + 1, T, N, R)."""
-    result = np.zeros(parts.shape[1:])
-    result[0] = 1.0
     return result

@@ -13,7 +13,7 @@ import numpy as np
 from scipy import special
 
 MIXTURE_ERROR = 4e-12  # largest absolute error of a kernel that is replaced by a mixture of products
-NODES = (24, 32, 40, 48, 56, 64, 80, 96, 128, 192, 256, 384, 512, 768, 1024)
+NODES = (24, 28, 32, 36, 40, 44, 48, 52, 56, 60, 64, 72, 80, 96, 128, 192, 256, 384, 512, 768, 1024)
 
 
 @dataclass(frozen=True)
