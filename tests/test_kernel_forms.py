@@ -88,3 +88,20 @@ def test_a_form_follows_the_parameters_of_the_kernel():
         np.testing.assert_allclose(RBF(gamma).forms()[0].values(X, U), RBF(gamma)(X, U), rtol=1e-14)
     with pytest.raises(ValueError, match="gamma='mean' of RBF is chosen from data"):
         RBF().forms()
+
+
+def test_a_subclass_with_a_formula_of_its_own_loses_the_claim():
+    class Flat(RBF):
+        def profile(self, s):
+            return np.exp(-np.sqrt(s))
+
+    class Steep(Polynomial):
+        def value(self, dot):
+            return dot**5
+
+    class Same(RBF):
+        pass
+
+    assert Flat(0.5).forms() is None and Steep(gamma=1.0).forms() is None
+    assert Rescaled(Flat(0.5), 2.0).forms() is None
+    assert Same(0.5).forms() is not None

@@ -43,7 +43,7 @@ class Kernel(Part):
         "stationary": (("vjp",), False),
         "reads_zero_features": (("vjp", "slopes", "uses_norms"), True),
         "is_linear": (("vjp", "slopes", "uses_norms", "value", "slope"), False),
-        "forms": (("vjp", "value", "profile"), lambda self: None),
+        "forms": (("vjp", "value", "profile", "_value", "_invariants"), lambda self: None),
     }
     #: Whether a feature that is zero in u still changes k(x, u), as it does in a distance but not in a dot product.
     reads_zero_features = True
