@@ -99,9 +99,14 @@ def test_a_subclass_with_a_formula_of_its_own_loses_the_claim():
         def value(self, dot):
             return dot**5
 
+    class Doubled(Affine):
+        def vjp(self, *arguments, **more):
+            K, pull = super().vjp(*arguments, **more)
+            return 2 * K, pull
+
     class Same(RBF):
         pass
 
     assert Flat(0.5).forms() is None and Steep(gamma=1.0).forms() is None
-    assert Rescaled(Flat(0.5), 2.0).forms() is None
+    assert Rescaled(Flat(0.5), 2.0).forms() is None and Doubled(RBF(0.5)).forms() is None
     assert Same(0.5).forms() is not None

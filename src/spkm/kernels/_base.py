@@ -16,7 +16,7 @@ import numpy as np
 from scipy import sparse
 
 from spkm._parts import Part
-from spkm.kernels._forms import Forms
+from spkm.kernels._forms import Forms, no_forms
 from spkm.kernels._pullbacks import columns_first, contract, to_parameters
 
 Array = Any  # dense or CSR; spelled out in the docstrings
@@ -43,7 +43,7 @@ class Kernel(Part):
         "stationary": (("vjp",), False),
         "reads_zero_features": (("vjp", "slopes", "uses_norms"), True),
         "is_linear": (("vjp", "slopes", "uses_norms", "value", "slope"), False),
-        "forms": (("vjp", "value", "profile", "_value", "_invariants"), lambda self: None),
+        "forms": (("vjp", "value", "profile", "_value", "_invariants"), no_forms),
     }
     #: Whether a feature that is zero in u still changes k(x, u), as it does in a distance but not in a dot product.
     reads_zero_features = True
@@ -272,6 +272,7 @@ class WrappedKernel(Kernel):
     claims = {
         "affine_parts": (("vjp",), Kernel.affine_parts),
         "largest_diagonal": (("vjp",), no_largest_diagonal),
+        "forms": (("vjp",), no_forms),
     }
     kernel: Kernel
 

@@ -7,14 +7,14 @@ from typing import Any
 import numpy as np
 
 from spkm.kernels._base import Array, Kernel, Pullback, WrappedKernel, no_largest_diagonal
-from spkm.kernels._forms import Forms, product_of, sum_of
+from spkm.kernels._forms import Forms, no_forms, product_of, sum_of
 
 
 class _Pair(Kernel):
     """Two kernels of the same columns, under one metric."""
 
     #: All others are those of the two kernels, whatever formula joins them.
-    claims = {"largest_diagonal": (("vjp",), no_largest_diagonal)}
+    claims = {"largest_diagonal": (("vjp",), no_largest_diagonal), "forms": (("vjp",), no_forms)}
 
     def __init__(self, left: Kernel, right: Kernel) -> None:
         self.left = left

@@ -144,6 +144,10 @@ class DotForm:
 Forms = tuple[Any, ...]
 
 
+def no_forms(kernel: Any) -> None:
+    """Return None: no form is known. A class that writes the formula of a known kernel anew gets this."""
+
+
 def product_of(left: Forms | None, right: Forms | None) -> Forms | None:
     """Return the forms of a product of two kernels of the same features, None if one of the parts has none."""
     if left is None or right is None:
