@@ -7,7 +7,8 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import sparse
-from sklearn.base import clone
+from sklearn.base import clone, is_classifier, is_regressor
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegressionCV
 from sklearn.metrics import get_scorer, make_scorer
 from sklearn.model_selection import (
@@ -22,10 +23,10 @@ from sklearn.model_selection import (
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from spkm import SPKMClassifier, SPKMClassifierCV, SPKMRegressor, SPKMRegressorCV
+from spkm import SPKMClassifier, SPKMClassifierCV, SPKMRegressorCV
 from spkm.kernels import RBF, Linear, Matern, Polynomial, Tanimoto
 from spkm.penalties import RKHSNorm
-from spkm.selection import _path
+from spkm.selection import _sparse_path
 from tests.small_data import assert_same_fit, fingerprints, read_only, scores
 
 pytestmark = [
@@ -95,7 +96,7 @@ def test_the_default_kernels_and_a_list_of_kernels(careful):
 
 
 def test_the_kernel_that_fits_is_chosen(careful, monkeypatch):
-    monkeypatch.setattr(_path, "ITERATIONS", 60)
+    monkeypatch.setattr(_sparse_path, "ITERATIONS", 60)
     X = rows(100, 4)
     product = (X[:, 0] * X[:, 2] > 0).astype(int)
     settings = {**LINE, "kernel": ["linear", Polynomial(2)], "n_basis": 2, "max_iter": 50}
@@ -208,14 +209,15 @@ def test_without_a_refit_the_model_is_that_of_the_training_rows(case):
     model.set_params(cv=PredefinedSplit(fold), refit=False).fit(X, y)
     assert set(model.best_params_) == {"kernel", "n_basis", "n_features", "strength_factor"}
     assert model.score(X[:30], y[:30]) > 0.8 and model.n_iter_ == 1
-    # Held-out rows have no part in it but by the choice: where the choice is the same, so is every bit.
+    # Held-out rows have no part in it but by the choice: where the choice is the same, so is the model, to the rounding
+    # of sums that other rows put into another order.
     other = X.copy()
     other[30:] += 0.01 * np.random.default_rng(1).standard_normal((18, 5))
     again = clone(model).fit(other, y)
     assert again.best_params_["strength_factor"] == model.best_params_["strength_factor"]
     np.testing.assert_array_equal(again.selected_features_, model.selected_features_)
-    assert_same_fit(again, model, X)
-    np.testing.assert_array_equal(again.feature_importances_, model.feature_importances_)
+    np.testing.assert_allclose(scores(again, X), scores(model, X), rtol=1e-6, atol=1e-6)
+    np.testing.assert_allclose(again.feature_importances_, model.feature_importances_, rtol=1e-6, atol=1e-9)
 
 
 def test_a_refit_sees_all_rows(case):
@@ -313,9 +315,9 @@ def test_weights_reach_the_scorer():
         return np.average(targets == predicted, weights=sample_weight)
 
     a = SPKMClassifierCV(**LINE, scoring=make_scorer(score)).fit(X, labels(X), sample_weight=weight)
-    assert {part.tobytes() for part in seen} == {
-        weight[test].tobytes() for _, test in StratifiedKFold(2).split(X, labels(X))
-    }
+    # Only the ratios of weights count; they are made to sum to the number of samples.
+    expected = [48 * weight[test] / weight.sum() for _, test in StratifiedKFold(2).split(X, labels(X))]
+    assert all(any(len(part) == len(w) and np.allclose(part, w, rtol=1e-12) for w in expected) for part in seen)
     assert_same_fit(a, SPKMClassifierCV(**LINE, scoring="accuracy").fit(X, labels(X), sample_weight=weight), X)
     seen.clear()
     SPKMClassifierCV(**LINE, scoring=make_scorer(score)).fit(X, labels(X))
@@ -464,7 +466,7 @@ def test_the_evidence_has_no_factor_on_a_strength():
     ("settings", "error", "message"),
     [
         ({"kernel": []}, ValueError, "kernel must be 'auto', a kernel or a list of kernels; got an empty list."),
-        ({"kernel": ["rbf", "tanimoto"]}, ValueError, "mixes kernels of raw counts with kernels of scaled columns."),
+        ({"kernel": ["rbf", "tanimoto"]}, ValueError, "mixes kernels of raw counts with kernels of scaled features."),
         ({"kernel": ["rbf", "rbff"]}, ValueError, "Unknown kernel 'rbff'. Did you mean 'rbf'?"),
         ({"kernel": [RBF]}, TypeError, "kernel must be an object, not a class; got RBF. Write RBF()."),
         ({"selection": "soft"}, ValueError, "selection must be one of None, 'strict'; got 'soft'."),
@@ -489,7 +491,7 @@ def test_parameters_of_the_search_are_not_parameters_of_the_user():
                 estimator(**{name: None})
 
 
-def test_an_interrupt_by_a_callback_ends_the_search(case):
+def test_a_callback_that_asks_to_stop_keeps_the_best_so_far(case):
     model, X, y = case
 
     class Stopper:
@@ -505,9 +507,10 @@ def test_an_interrupt_by_a_callback_ends_the_search(case):
         def teardown(self, estimator, context):
             pass
 
-    with pytest.raises(KeyboardInterrupt):
+    with pytest.warns(ConvergenceWarning, match="The search was interrupted; the best model so far is kept"):
         model.set_callbacks(Stopper()).fit(X, y)
-    assert not hasattr(model, "best_params_")
+    assert model.score(X, y) > 0.5 and "stage" in model.cv_results_
+    assert not {"polish", "size"} & set(model.cv_results_["stage"])
 
 
 def test_one_candidate_is_the_estimator_itself():
@@ -528,4 +531,4 @@ def test_one_candidate_is_the_estimator_itself():
     }
     assert set(searched.get_params()) - set(plain.get_params()) == {"cv", "scoring", "refit"}
     assert np.mean(plain.predict(X) == searched.predict(X)) > 0.9
-    assert isinstance(searched, SPKMClassifier) and isinstance(SPKMRegressorCV(), SPKMRegressor)
+    assert is_classifier(searched) and is_regressor(SPKMRegressorCV())

@@ -1,5 +1,6 @@
 """The course of a fit of either estimator: warm starts, warnings, interrupts, callbacks, scikit-learn's company."""
 
+import logging
 import pickle
 import re
 import warnings
@@ -14,11 +15,11 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
 from spkm import SPKMClassifier, SPKMRegressor
-from spkm.estimators import _base as estimator_module
 from spkm.kernels import RBF
 from spkm.objective import Objective
 from spkm.profiled import ProfiledObjective
 from spkm.solvers import SOLVERS
+from spkm.solvers import _restarts as restarts_module
 from tests.interrupting import interrupt_at
 from tests.small_data import assert_same_fit, counts, curve, scores, two_classes
 
@@ -98,12 +99,13 @@ def test_the_warning_says_what_to_change(case):
     assert caught[0].filename == __file__  # the user's own line
 
 
-def test_verbose_prints_every_iteration(case, capsys):
+def test_verbose_logs_every_iteration(case, caplog):
     model, X, y = case
+    caplog.set_level(logging.INFO, "spkm")
     model.fit(X, y)
-    assert capsys.readouterr().out == ""
+    assert caplog.messages == []
     model.set_params(verbose=1).fit(X, y)
-    lines = capsys.readouterr().out.splitlines()
+    lines = caplog.messages
     assert len(lines) == model.n_iter_
     assert re.fullmatch(rf"{type(model).__name__} iteration 1: objective \S+", lines[0])
 
@@ -127,7 +129,7 @@ def test_an_interrupt_keeps_the_best_so_far(case, monkeypatch, solver):
 def test_an_interrupted_restart_keeps_the_one_before(case, monkeypatch):
     model, X, y = case
     once = clone(model).fit(X, y)
-    calls = interrupt_at(monkeypatch, estimator_module, "first_theta", 2)
+    calls = interrupt_at(monkeypatch, restarts_module, "first_theta", 2)
     with pytest.warns(ConvergenceWarning, match="was interrupted"):
         model.set_params(n_restarts=3).fit(X, y)
     np.testing.assert_array_equal(scores(model, X), scores(once, X))

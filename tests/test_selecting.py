@@ -1,5 +1,6 @@
 """Strict selection in the estimators: what is not selected has no influence at all, and what is reported is true."""
 
+import logging
 import pickle
 import re
 from functools import cache
@@ -21,7 +22,7 @@ from spkm.kernels import KERNELS, RBF, Polynomial, Rescaled, Sum
 from spkm.losses import LOSSES, Log, Poisson, Squared
 from spkm.objective import Objective
 from spkm.penalties import Evidence, GroupL2, RKHSNorm, SquaredL2
-from spkm.selection import _race, _search
+from spkm.selection import _initial_supports, _search
 from spkm.solvers import LBFGS
 from spkm.sources import _array as array_module
 from spkm.sources import _rows as rows_module
@@ -156,7 +157,7 @@ def test_other_columns_change_nothing_under_any_setting(settings):
     assert_only_selected_columns_matter(SPKMClassifier(**{**STRICT, **settings}).fit(X, labels(X)), X)
 
 
-@pytest.mark.parametrize("loss", sorted(set(LOSSES) - {"poisson"}))
+@pytest.mark.parametrize("loss", sorted(name for name, loss in LOSSES.items() if loss.for_classes))
 def test_every_loss_of_classes(loss):
     X = rows()
     model = SPKMClassifier(loss=loss, **LINE).fit(X, labels(X))
@@ -189,7 +190,7 @@ def test_three_classes_and_two_outputs(kernel):
 
 def test_two_outputs_without_noise(careful, monkeypatch):
     # More vectors than columns leave k(U, U) without full rank, and noise of nothing does not make up for it.
-    for module in (_race, _search):
+    for module in (_initial_supports, _search):
         monkeypatch.setattr(module, "FIRST_ITERATIONS", 100)
     X = rows()
     model = SPKMRegressor(**{**LINE, "n_basis": 2}).fit(X, X[:, [1, 4]])
@@ -397,10 +398,10 @@ def test_what_a_search_leaves_behind_goes_with_the_next_fit():
 def prior_in_the_search(**settings):
     """Return the prior on relevances of the problem that a search fits."""
     X = rows()
-    search, _ = SPKMRegressor(**STRICT, **settings)._make_search(X, real_target(X), None, lambda text: None)
+    search = SPKMRegressor(**STRICT, **settings)._search(X, real_target(X), None, lambda text: False).search
     candidate = search.candidates[0]
     problem = candidate.build(search.folds[0].train, None, None)
-    return problem.weight_penalties[0].prior
+    return problem.evidence.prior
 
 
 def test_a_prior_that_is_given_is_that_of_the_search():
@@ -592,7 +593,7 @@ def test_the_strength_of_many_rows_is_that_of_all_rows(monkeypatch):
         ),
         (
             {"selection": "strict", "basis_penalty": "l1"},
-            "selection='strict' has its own penalty on the columns; got basis_penalty='l1'.",
+            "selection='strict' has its own penalty on the features; got basis_penalty='l1'.",
         ),
         ({"selection": "strict", "start": "rows"}, "selection='strict' finds its own start; got start='rows'."),
         ({"n_basis": "auto", "start": np.zeros((2, D))}, "n_basis='auto' finds its own start; got start=array("),
@@ -633,12 +634,16 @@ def test_what_cannot_be_is_told_before_the_search(monkeypatch, settings):
 
 
 @pytest.mark.parametrize("settings", [{"selection": "strict"}, {"n_basis": "auto"}], ids=str)
-def test_one_row_cannot_be_held_out(settings):
-    message = "A choice by held-out rows needs at least 2 different rows; got n_samples = 1."
-    with pytest.raises(ValueError, match=message):
-        SPKMRegressor(**settings).fit(rows()[:1], [1.0])
-    with pytest.raises(ValueError, match=message):
-        SPKMRegressor(**settings).fit(np.ones((5, D)), np.ones(5))
+def test_a_constant_target_needs_no_search(settings):
+    for X, y in ((rows()[:1], [1.0]), (np.ones((5, D)), np.ones(5)), (rows(), np.full(50, 7.0))):
+        model = SPKMRegressor(**settings).fit(X, y)
+        np.testing.assert_array_equal(model.predict(rows()), np.full(50, y[0]))
+        assert len(model.selected_features_) == 0 and not model.dual_coef_.any()
+
+
+def test_one_row_cannot_be_held_out():
+    with pytest.raises(ValueError, match="A choice by held-out rows needs at least 2 different rows"):
+        _search_setup.dealt_folds(np.ones((1, 1)), Squared(), np.random.default_rng(0))
 
 
 def test_few_rows():
@@ -709,8 +714,10 @@ def test_a_callback_sees_every_step_and_may_stop(careful):
     for word in ("path", "elimination", "polish", "iteration"):
         assert any(word in name for name in recorder.names)
     assert recorder.names[-2:] == ["fit", "teardown"]
-    with pytest.raises(KeyboardInterrupt):  # in the search there is no model to keep
-        SPKMClassifier(**LINE).set_callbacks(Stopper("elimination")).fit(X, labels(X))
+    for step in ("path", "elimination", "polish"):  # a search stops as soon as it has a choice to keep
+        with pytest.warns(ConvergenceWarning, match="The search was interrupted; the best model so far is kept"):
+            model = SPKMClassifier(**LINE).set_callbacks(Stopper(step)).fit(X, labels(X))
+        assert_only_selected_columns_matter(model, X)
     with pytest.warns(ConvergenceWarning, match="was interrupted; the best model so far is kept"):
         model = SPKMClassifier(**LINE).set_callbacks(Stopper("iteration")).fit(X, labels(X))
     assert_only_selected_columns_matter(model, X)
@@ -727,18 +734,19 @@ def test_an_interrupt_ends_the_fit(monkeypatch):
 def test_an_interrupt_after_the_race_keeps_its_choice(careful, monkeypatch):
     X = rows()
     interrupt_at(monkeypatch, _search.Search, "_with_strength", 1)
-    with pytest.warns(UserWarning, match="The search was interrupted; its best choice so far is kept") as caught:
+    with pytest.warns(UserWarning, match="The search was interrupted; the best model so far is kept") as caught:
         model = SPKMClassifier(**LINE).fit(X, labels(X))
     assert caught[0].filename == __file__  # the user's own line
     assert_only_selected_columns_matter(model, X)
 
 
-def test_verbose_tells_of_every_step(capsys):
+def test_verbose_tells_of_every_step(caplog):
     X = rows()
+    caplog.set_level(logging.INFO, "spkm")
     SPKMClassifier(**LINE).fit(X, labels(X))
-    assert capsys.readouterr().out == ""
+    assert caplog.messages == []
     model = SPKMClassifier(**LINE, verbose=1).fit(X, labels(X))
-    lines = capsys.readouterr().out.splitlines()
+    lines = caplog.messages
     assert all(line.startswith("SPKMClassifier ") for line in lines)
     assert sum("iteration" in line for line in lines) == model.n_iter_
     assert sum("elimination with linear" in line for line in lines) == 2  # of two folds

@@ -248,7 +248,8 @@ class FittedModel:
         X = X if X.dtype.kind == "f" else X.astype(np.float64)
         if X.shape[1] != self.n_features:
             raise ValueError(f"X must have the {self.n_features} columns of the fit; got {X.shape[1]}.")
-        return X if len(self.features) == self.n_features else X[:, self.features]
+        # A selection makes a copy even of all columns, so that the layout of X in memory cannot show in the last bit.
+        return X[:, self.features] if self.selected or len(self.features) < self.n_features else X
 
     # Other models made of it
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from contextlib import nullcontext
 from typing import Any
 
 try:
@@ -44,15 +43,15 @@ class Progress:
             logger.addHandler(logging.StreamHandler())
             logger.setLevel(logging.INFO)
 
-    def begin(self, X: Any, y: Any) -> None:
-        """Tell that the fit begins."""
+    def begin(self, **data: Any) -> None:
+        """Tell that the fit begins, with X and y where there are such."""
         if self.context is not None:
-            self.context.call_on_fit_task_begin(estimator=self.estimator, X=X, y=y)
+            self.context.call_on_fit_task_begin(estimator=self.estimator, **data)
 
-    def end(self, X: Any, y: Any) -> None:
+    def end(self, **data: Any) -> None:
         """Tell that the fit has ended."""
         if self.context is not None:
-            self.context.call_on_fit_task_end(estimator=self.estimator, X=X, y=y)
+            self.context.call_on_fit_task_end(estimator=self.estimator, **data)
 
     def iteration(self, i: int, value: float) -> bool:
         """Tell of an iteration of the solver; return whether it should be the last."""
@@ -64,10 +63,11 @@ class Progress:
         self._log("%s", text)
         return self._task(text)
 
-    def part(self, name: str) -> Part:
-        """Return the progress of one of several binary problems."""
+    def part(self, name: str) -> Progress:
+        """Return the progress of one of several binary problems, told of as a task of its own."""
         self._log("%s", name)
-        return Part(self, name)
+        context = None if self.context is None else self.context.subcontext(task_name=name, max_subtasks=None)
+        return Progress(self.estimator, context)
 
     def _log(self, text: str, *args: Any) -> None:
         if self.estimator.verbose:
@@ -78,22 +78,3 @@ class Progress:
             return False
         task = self.context.subcontext(task_name=name).call_on_fit_task_begin(estimator=self.estimator)
         return bool(task.call_on_fit_task_end(estimator=self.estimator))
-
-
-class Part:
-    """The progress of one of several binary problems, as a context."""
-
-    def __init__(self, whole: Progress, name: str) -> None:
-        self.whole = whole
-        self.task = None if whole.context is None else whole.context.subcontext(task_name=name)
-
-    def fitting(self, estimator: Any) -> Any:
-        """Return a context in which ``estimator`` hands its callbacks on to those of the whole."""
-        if self.task is None:
-            return nullcontext()
-        self.task.call_on_fit_task_begin(estimator=self.whole.estimator)
-        return self.task.propagate_callback_context(estimator)
-
-    def end(self) -> bool:
-        """Tell that the problem is solved; return whether it should be the last."""
-        return False if self.task is None else bool(self.task.call_on_fit_task_end(estimator=self.whole.estimator))

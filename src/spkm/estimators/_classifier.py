@@ -304,14 +304,14 @@ class SPKMClassifier(PredictsClasses, ClassifierMixin, CallbackSupportMixin, Bas
                 f"{self.multi_class!r}. Set warm_start=False to fit anew."
             )
         progress = Progress(self)
-        progress.begin(table.X, table.y)
+        progress.begin(X=table.X, y=table.y)
         if in_parts:
             model, parts = fit_parts(request, table.X, Y, weight, target, previous, progress)
             attributes = self._attributes_of_parts(model, parts, table)
         else:
             samples = prepared(request, table.X, Y, weight, lambda signs, w: (target, signs))
             attributes = attributes_of(fit_model(request, samples, previous, progress), table.X.dtype)
-        progress.end(table.X, table.y)
+        progress.end(X=table.X, y=table.y)
         return publish(self, {**table.attributes, **attributes, "classes_": target.labels})
 
     def _search(self, X: Any, y: Any, sample_weight: Any, on_step: Callable[[str], bool]) -> SearchSetup:

@@ -164,10 +164,10 @@ class SPKMClassifierCV(PredictsClasses, ClassifierMixin, CallbackSupportMixin, B
             The fitted estimator. If anything goes wrong, it is as it was.
         """
         progress = Progress(self)
-        progress.begin(X, y)
+        progress.begin(X=X, y=y)
         setup = self._search(X, y, sample_weight, progress.step, groups)
         outcome = carried_out(self, setup, progress)
-        progress.end(X, y)
+        progress.end(X=X, y=y)
         return publish(self, {**published(setup, outcome), "classes_": setup.samples.target.labels})  # type: ignore[attr-defined]
 
     def _search(
@@ -278,10 +278,10 @@ class SPKMRegressorCV(PredictsNumbers, RegressorMixin, CallbackSupportMixin, Bas
             The fitted estimator. If anything goes wrong, it is as it was.
         """
         progress = Progress(self)
-        progress.begin(X, y)
+        progress.begin(X=X, y=y)
         setup = self._search(X, y, sample_weight, progress.step, groups)
         outcome = carried_out(self, setup, progress)
-        progress.end(X, y)
+        progress.end(X=X, y=y)
         return publish(self, published(setup, outcome))
 
     def _search(

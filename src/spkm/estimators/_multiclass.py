@@ -81,19 +81,20 @@ def fit_parts(
     told: dict[type[Warning], list[str]] = {}
     for k, (name, rows, signs, labels) in enumerate(problems):
         seed = int(seeds[k])
-        told_of = progress.part(name)
+        part = progress.part(name)
+        part.begin()
         of_binary = Classes.of(labels)
         cut = slice(None) if rows is None else rows
         own = request.with_params(random_state=seed)
         samples: Samples = prepared(own, X[cut], signs[:, None], weight[cut], lambda S, w, t=of_binary: (t, S))
-        with warnings.catch_warnings(record=True) as caught, told_of.fitting(progress.estimator):
+        with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             last = None if previous is None else previous.members[k]
-            outcome = fit_model(own, samples, last, progress)
+            outcome = fit_model(own, samples, last, part)
         outcomes.append((outcome, seed))
         for warning in caught:
             told.setdefault(warning.category, []).append(f"{name}: {warning.message}")
-        told_of.end()  # a callback that asks to stop shortens the next problems, but all of them make the model
+        part.end()  # a callback that asks to stop shortens the next problems, but all of them make the model
         if outcome.by_signal and len(outcomes) < len(problems):
             raise KeyboardInterrupt
     for category, texts in told.items():

@@ -164,10 +164,10 @@ class PairwiseSPKMClassifier(PredictsPairs, ClassifierMixin, CallbackSupportMixi
         request = Request.of(params, None, "classification", several_labels=given.y.ndim == 2, terms=terms)
         target, Y, weight = encode_classes(given.y, given.weight, self.class_weight)
         progress = Progress(self)
-        progress.begin(given.table.pairs, given.y)
+        progress.begin(X=given.table.pairs, y=given.y)
         samples = prepared(request, given.table, Y, weight, lambda signs, w: (target, signs))
         outcome = fit_model(request, samples, None, progress)
-        progress.end(given.table.pairs, given.y)
+        progress.end(X=given.table.pairs, y=given.y)
         return publish_pairs(self, given, outcome, classes_=target.labels)  # type: ignore[attr-defined]
 
     def decision_function(self, pairs: Any, left: Any = None, right: Any = None) -> np.ndarray:
@@ -340,10 +340,10 @@ class PairwiseSPKMRegressor(PredictsPairs, RegressorMixin, CallbackSupportMixin,
         Y = real_targets(given.y)
         request.loss.check_target(Y)
         progress = Progress(self)
-        progress.begin(given.table.pairs, given.y)
+        progress.begin(X=given.table.pairs, y=given.y)
         samples = prepared(request, given.table, Y, given.weight, standardizing(request, given.y.ndim == 2))
         outcome = fit_model(request, samples, None, progress)
-        progress.end(given.table.pairs, given.y)
+        progress.end(X=given.table.pairs, y=given.y)
         return publish_pairs(self, given, outcome)
 
     def predict(self, pairs: Any, left: Any = None, right: Any = None) -> np.ndarray:

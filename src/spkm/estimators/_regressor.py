@@ -152,10 +152,10 @@ class SPKMRegressor(PredictsNumbers, RegressorMixin, CallbackSupportMixin, BaseE
         if previous is not None:
             check_same_columns(self, table)
         progress = Progress(self)
-        progress.begin(table.X, table.y)
+        progress.begin(X=table.X, y=table.y)
         samples = prepared(request, table.X, Y, table.weight, finish)
         outcome = fit_model(request, samples, previous, progress)
-        progress.end(table.X, table.y)
+        progress.end(X=table.X, y=table.y)
         return publish(self, {**table.attributes, **attributes_of(outcome, table.X.dtype)})
 
     def _search(self, X: Any, y: Any, sample_weight: Any, on_step: Callable[[str], bool]) -> SearchSetup:

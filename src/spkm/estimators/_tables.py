@@ -209,7 +209,7 @@ def normalized_weight(weight: np.ndarray, total: float) -> np.ndarray:
     if np.all(weight == np.rint(weight)) and weight.sum() < EXACT:
         return weight
     share = weight / weight.max()  # first, as the sum may overflow
-    return share * (total / share.sum())
+    return share * (total / np.sort(share).sum())  # sorted: the order of samples must not show in the last bit
 
 
 def check_same_columns(estimator: Any, table: Table) -> None:

@@ -1,7 +1,7 @@
 """The search for kernel, columns, strength and number of vectors, judged on held-out rows.
 
-1. *InitialSupports*: kernels of a dot product run their paths from many columns to few; other kernels start from the columns of
-   the best path, and from all columns if these are few. Columns that tell something only in threes are a start, too.
+1. *Initial supports*: dot-product kernels run their paths from many features to few; other kernels start from the
+   features of the best path, and from all features if these are few. Triples that interact are a start, too.
 2. *Eliminate*: from the best point of each, columns leave by what the loss says.
 3. *Pick*: the smallest model as good as the best one, of the kernel with the lowest held-out loss; with a budget of
    columns and a kernel of a distance the largest within it.
@@ -120,12 +120,16 @@ class Search:
             for start in self.supports.starts(candidate, paths)
         ]
         choice = choices[self.validation.simplest([c.losses for c in choices], np.arange(len(choices)))[0]]
-        self._may_stop = True
         try:
+            self._may_stop = True
+            if self._stop_asked:
+                raise StopSearch
             choice = self._settled(choice)
             return self._grown(choice) if has_path(choice.candidate.kernel) else self._sized(choice)
         except (KeyboardInterrupt, StopSearch) as stop:
             return replace(choice, stopped=stop)
+        finally:
+            self._may_stop = False  # what was chosen is carried out to its end
 
     def refit(self, choice: Choice, fold: Fold) -> Submodel:
         """Return the model of the choice on the training rows of ``fold``: the same steps, nothing left to decide."""
@@ -174,9 +178,12 @@ class Search:
         ):
             return choice, model
         try:
+            self._may_stop = True
             return self._confirmed(choice, model, source, rng)
         except (KeyboardInterrupt, StopSearch) as stop:
             return replace(choice, stopped=stop), model
+        finally:
+            self._may_stop = False
 
     def _confirmed(
         self, choice: Choice, model: Submodel, source: Source, rng: np.random.Generator
