@@ -18,6 +18,7 @@ if TYPE_CHECKING:
         model,
         objective,
         penalties,
+        persistence,
         problem,
         profiled,
         selection,
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
         stability_selection,
     )
     from spkm.model import Term, View
+    from spkm.persistence import load
 
 __all__ = [
     "PairKFold",
@@ -54,6 +56,7 @@ __all__ = [
     "SPKMSelector",
     "Term",
     "View",
+    "load",
     "sparsity_path",
     "stability_selection",
 ]
@@ -62,7 +65,7 @@ __version__ = "0.2.0.dev0"
 
 # Names are imported when they are first used, so that `import spkm` and the command's help need neither NumPy nor
 # scikit-learn. The names of __all__ come from estimators, unless this says otherwise.
-_ELSEWHERE = {"Term": "model", "View": "model"}
+_ELSEWHERE = {"Term": "model", "View": "model", "load": "persistence"}
 _MODULES = (
     "checking",
     "cli",
@@ -77,6 +80,7 @@ _MODULES = (
     "model",
     "objective",
     "penalties",
+    "persistence",
     "problem",
     "profiled",
     "selection",

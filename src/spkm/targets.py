@@ -34,6 +34,8 @@ class Target:
     scale: np.ndarray
     #: Whether predictions and weights have a dimension for the outputs, though there may be one.
     two_dimensional: bool = False
+    #: What files and exports call the kind of the targets: "regression", "classes" or "labels".
+    task = "regression"
 
     @property
     def learned(self) -> np.ndarray:
@@ -142,6 +144,7 @@ class Classes(Target):
     """One of two or more classes for each sample."""
 
     labels: np.ndarray = None  # type: ignore[assignment]
+    task = "classes"
 
     @staticmethod
     def of(labels: np.ndarray) -> Classes:
@@ -178,6 +181,8 @@ class Classes(Target):
 @dataclass(frozen=True)
 class Labels(Target):
     """Any number of labels for each sample: an indicator matrix of 0 and 1."""
+
+    task = "labels"
 
     @staticmethod
     def of(indicator: np.ndarray, weight: np.ndarray) -> Labels:

@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
 from spkm._checks import n_threads
+from spkm.estimators import _shipping
 from spkm.estimators._fitting import Outcome
 from spkm.estimators._request import check_domain
 from spkm.estimators._tables import read_like
@@ -26,18 +27,23 @@ def publish(estimator: Any, attributes: dict[str, Any]) -> Any:
     return estimator
 
 
+def model_attributes(model: Any, dtype: Any) -> dict[str, Any]:
+    """Return the fitted attributes that tell no more than a model does, in the precision of the samples."""
+    known = {"basis_vectors_": model.basis_vectors.astype(dtype), "selected_features_": model.features_read()}
+    if hasattr(model, "members"):  # the others are those of each member by itself
+        return known
+    if model.n_outputs:
+        flat = not model.target.two_dimensional
+        known["dual_coef_"] = (model.weights[:, 0] if flat else model.weights).astype(dtype)
+        known["intercept_"] = dtype.type(model.intercept[0]) if flat else model.intercept.astype(dtype)
+    return {**known, "kernel_": model.kernel, "relevances_": model.relevances().astype(dtype)}
+
+
 def attributes_of(outcome: Outcome, dtype: Any) -> dict[str, Any]:
     """Return the fitted attributes of an estimator of one model."""
-    model = outcome.model
-    flat = not model.target.two_dimensional
     return {
-        "model_": model,
-        "basis_vectors_": model.basis_vectors.astype(dtype),
-        "dual_coef_": (model.weights[:, 0] if flat else model.weights).astype(dtype),
-        "intercept_": dtype.type(model.intercept[0]) if flat else model.intercept.astype(dtype),
-        "kernel_": model.kernel,
-        "selected_features_": model.features_read(),
-        "relevances_": model.relevances().astype(dtype),
+        "model_": outcome.model,
+        **model_attributes(outcome.model, dtype),
         "n_iter_": outcome.n_iter,
         "objective_": outcome.objective,
         "objective_path_": outcome.trace,
@@ -56,6 +62,11 @@ class ReadsModel:
     basis_vectors_: np.ndarray
     kernel_: Any
     view_usage_: dict[str, ViewUsage]
+
+    save = _shipping.save
+    export = _shipping.export
+    compiled = _shipping.compiled
+    monitor = _shipping.monitor
 
     def _scores(self, X: Any) -> np.ndarray:
         """Return the scores of the model for every sample, (n, m)."""

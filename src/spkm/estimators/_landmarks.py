@@ -14,6 +14,7 @@ from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import check_is_fitted
 
 from spkm._checks import check_choice, check_integer, n_threads, warn_user
+from spkm.estimators import _shipping
 from spkm.estimators._base import ReadsModel, check_domain_of, publish
 from spkm.estimators._classifier import SPKMClassifier
 from spkm.estimators._multiclass import check_joint
@@ -90,6 +91,8 @@ class SPKMNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
     >>> model[0].transform(X).shape, bool(model.score(X, y) > 0.97)
     ((569, 5), True)
     """
+
+    save = _shipping.save
 
     def __init__(
         self,

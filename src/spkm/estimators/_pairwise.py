@@ -11,6 +11,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from spkm._checks import n_threads
+from spkm.estimators import _shipping
 from spkm.estimators._callbacks import CallbackSupportMixin, Progress, with_callbacks
 from spkm.estimators._class_targets import encode_classes
 from spkm.estimators._classifier import has_probabilities
@@ -28,6 +29,9 @@ class PredictsPairs:
 
     n_jobs: Any
     model_: Any
+    save = _shipping.save
+    export = _shipping.export
+    compiled = _shipping.compiled
     # Whoever passes tables through cross_val_score or a search means them for these methods.
     __metadata_request__fit = BOTH
     __metadata_request__predict = BOTH

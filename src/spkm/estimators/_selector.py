@@ -10,6 +10,7 @@ from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import check_is_fitted
 
+from spkm.estimators import _shipping
 from spkm.estimators._base import ReadsModel, publish
 from spkm.estimators._cv import SPKMClassifierCV, SPKMRegressorCV
 from spkm.estimators._tables import is_tables, read_like
@@ -42,6 +43,8 @@ class SPKMSelector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
     >>> selector.fit_transform(X[:100, :8], y[:100]).shape[1] <= 4
     True
     """
+
+    save = _shipping.save
 
     def __init__(self, estimator: Any = None, *, max_features: int | None = None) -> None:
         self.estimator = estimator

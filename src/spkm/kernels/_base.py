@@ -16,6 +16,7 @@ import numpy as np
 from scipy import sparse
 
 from spkm._parts import Part
+from spkm.kernels._bandwidth import gamma_from_rows
 from spkm.kernels._forms import Forms, no_forms
 from spkm.kernels._pullbacks import columns_first, contract, to_parameters
 
@@ -36,15 +37,22 @@ def no_largest_diagonal(kernel: Kernel, squared_radius: float = np.inf) -> None:
     """Return None: nothing is known of k(x, x). A class that writes the formula of a known kernel anew gets this."""
 
 
+#: Whoever writes one of these anew has a formula of one's own, which files and exports do not know by name.
+FORMULAS = ("vjp", "value", "profile", "_invariants", "_value", "_union")
+
+
 class Kernel(Part):
     """A similarity k(x, u) that can be differentiated in u and in the relevances of the columns."""
 
     claims = {
+        "formula": (FORMULAS, None),
         "stationary": (("vjp",), False),
         "reads_zero_features": (("vjp", "slopes", "uses_norms"), True),
         "is_linear": (("vjp", "slopes", "uses_norms", "value", "slope"), False),
         "forms": (("vjp", "value", "profile", "_value", "_invariants"), no_forms),
     }
+    #: The name by which files and exports know the formula; None if they do not.
+    formula: str | None = None
     #: Whether a feature that is zero in u still changes k(x, u), as it does in a distance but not in a dot product.
     reads_zero_features = True
     #: Whether k is linear in u: then no more vectors than outputs are of use, and a sparse path is convex.
@@ -126,6 +134,20 @@ class Kernel(Part):
     def with_bandwidth(self, factor: Any) -> Kernel:
         """Return the same kernel with its metric multiplied by ``factor``, a number or (d,)."""
         return Rescaled(self, factor)
+
+    def plain(self) -> dict[str, Any]:
+        """Return the kernel as plain data: the name of its formula and its parameters, kernels among them likewise.
+
+        Examples
+        --------
+        >>> from spkm.kernels import RBF, Affine
+        >>> Affine(RBF(0.5)).plain()
+        {'name': 'affine', 'kernel': {'name': 'rbf', 'gamma': 0.5}, 'scale': 2.0, 'shift': -1.0}
+        """
+        if self.formula is None:
+            raise TypeError(f"{type(self).__name__} has a formula of its own, which has no name in files and exports.")
+        parameters = self.get_params(deep=False).items()
+        return {"name": self.formula, **{k: v.plain() if isinstance(v, Kernel) else v for k, v in parameters}}
 
 
 class InvariantKernel(Kernel):
@@ -270,6 +292,7 @@ class WrappedKernel(Kernel):
 
     #: All others are those of the other kernel, whatever formula wraps it.
     claims = {
+        "formula": (FORMULAS, None),
         "affine_parts": (("vjp",), Kernel.affine_parts),
         "largest_diagonal": (("vjp",), no_largest_diagonal),
         "forms": (("vjp",), no_forms),
@@ -319,6 +342,8 @@ class Rescaled(WrappedKernel):
         What the metric is multiplied by: one number, or a relevance for each column.
     """
 
+    formula = "rescaled"
+
     def __init__(self, kernel: Kernel, factor: Any = 1.0) -> None:
         self.kernel = kernel
         self.factor = factor
@@ -360,30 +385,6 @@ class Rescaled(WrappedKernel):
     def forms(self) -> Forms | None:
         forms = self.kernel.forms()
         return None if forms is None else tuple(form.rescaled(self.factor) for form in forms)
-
-
-def gamma_from_rows(X: Array, weight: np.ndarray, rule: str) -> float:
-    """Return 1 / (2 t^2), t the weighted mean or median distance between different rows of ``X``."""
-    X = X.toarray() if sparse.issparse(X) else np.asarray(X)
-    X = X.astype(np.float64, copy=False)
-    X = X - np.average(X, axis=0, weights=weight)  # what all rows share would cost digits below
-    norms = np.einsum("ij,ij->i", X, X)
-    above = np.triu_indices(len(X), k=1)
-    sizes = (norms[:, None] + norms[None, :])[above]
-    squared = sizes - 2 * (X @ X.T)[above]
-    distance = np.sqrt(np.maximum(squared, 0.0))
-    pair_weight = (weight[:, None] * weight[None, :])[above]
-    pair_weight[squared <= 1e-12 * sizes] = 0.0  # copies of a row, but for rounding, say nothing of the scale
-    total = pair_weight.sum()
-    if not total > 0:
-        return 1.0
-    if rule == "median":
-        order = np.argsort(distance, kind="stable")
-        share = np.cumsum(pair_weight[order])
-        typical = distance[order][np.searchsorted(share, 0.5 * share[-1])]
-    else:
-        typical = float(distance @ pair_weight / total)
-    return 1.0 / (2.0 * typical**2)
 
 
 def _number(kernel: Any) -> float:

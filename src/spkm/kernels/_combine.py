@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from spkm.kernels._base import Array, Kernel, Pullback, WrappedKernel, no_largest_diagonal
+from spkm.kernels._base import FORMULAS, Array, Kernel, Pullback, WrappedKernel, no_largest_diagonal
 from spkm.kernels._forms import Forms, no_forms, product_of, sum_of
 
 
@@ -14,7 +14,11 @@ class _Pair(Kernel):
     """Two kernels of the same columns, under one metric."""
 
     #: All others are those of the two kernels, whatever formula joins them.
-    claims = {"largest_diagonal": (("vjp",), no_largest_diagonal), "forms": (("vjp",), no_forms)}
+    claims = {
+        "formula": (FORMULAS, None),
+        "largest_diagonal": (("vjp",), no_largest_diagonal),
+        "forms": (("vjp",), no_forms),
+    }
 
     def __init__(self, left: Kernel, right: Kernel) -> None:
         self.left = left
@@ -55,6 +59,8 @@ class _Pair(Kernel):
 class Sum(_Pair):
     """k(x, u) = left(x, u) + right(x, u)."""
 
+    formula = "sum"
+
     def vjp(
         self, X: Array, U: np.ndarray, metric: Any = 1.0, xx: np.ndarray | None = None, learn_metric: bool = False
     ) -> tuple[np.ndarray, Pullback]:
@@ -75,6 +81,8 @@ class Sum(_Pair):
 
 class Product(_Pair):
     """k(x, u) = left(x, u) * right(x, u)."""
+
+    formula = "product"
 
     def vjp(
         self, X: Array, U: np.ndarray, metric: Any = 1.0, xx: np.ndarray | None = None, learn_metric: bool = False
@@ -106,6 +114,8 @@ class Affine(WrappedKernel):
     scale, shift : float, default=2.0 and -1.0
         The two numbers.
     """
+
+    formula = "affine"
 
     def __init__(self, kernel: Kernel, scale: float = 2.0, shift: float = -1.0) -> None:
         self.kernel = kernel

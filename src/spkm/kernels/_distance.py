@@ -8,7 +8,8 @@ import numpy as np
 from scipy import sparse
 
 from spkm._parts import POSITIVE
-from spkm.kernels._base import Array, DistanceKernel, Kernel, Pullback, _number, gamma_from_rows
+from spkm.kernels._bandwidth import gamma_from_rows
+from spkm.kernels._base import Array, DistanceKernel, Kernel, Pullback, _number
 from spkm.kernels._forms import Forms, gamma_mixture, inverse_gamma_mixture, one_product
 
 
@@ -25,6 +26,8 @@ class RBF(DistanceKernel):
     >>> RBF(gamma=0.5)([[0.0, 1.0]], [[0.0, 0.0]]).round(4)
     array([[0.6065]])
     """
+
+    formula = "rbf"
 
     def __init__(self, gamma: Any = "mean") -> None:
         self.gamma = gamma
@@ -53,6 +56,7 @@ class Matern(DistanceKernel):
         As in :class:`RBF`.
     """
 
+    formula = "matern"
     choices = {"nu": (1.5, 2.5)}
 
     def __init__(self, nu: float = 2.5, gamma: Any = "mean") -> None:
@@ -87,6 +91,7 @@ class RationalQuadratic(DistanceKernel):
         As in :class:`RBF`.
     """
 
+    formula = "rational_quadratic"
     numbers = {"alpha": POSITIVE}
 
     def __init__(self, alpha: float = 1.0, gamma: Any = "mean") -> None:
@@ -115,6 +120,7 @@ class Laplacian(Kernel):
         A name sets it to t^-1 for a typical sum of absolute differences t (d times that of one column, to a constant).
     """
 
+    formula = "laplacian"
     stationary = True
 
     def __init__(self, gamma: Any = "mean") -> None:

@@ -33,6 +33,7 @@ class Linear(_PerColumn, DotKernel):
         Factor on the product; "auto" is one over the number of columns.
     """
 
+    formula = "linear"
     is_linear = True
 
     def __init__(self, gamma: Any = "auto") -> None:
@@ -61,6 +62,7 @@ class Polynomial(_PerColumn, DotKernel):
         As in :class:`Linear`.
     """
 
+    formula = "polynomial"
     numbers = {"degree": COUNT, "coef0": Number()}
 
     def __init__(self, degree: int = 3, coef0: float = 1.0, gamma: Any = "auto") -> None:
@@ -94,6 +96,7 @@ class NormalizedPolynomial(_PerColumn, InvariantKernel):
         Factor on all three products, as in :class:`Linear`.
     """
 
+    formula = "normalized_polynomial"
     claims = {**Kernel.claims, "largest_diagonal": (("vjp", "value"), no_largest_diagonal)}
     numbers = {"degree": COUNT, "coef0": POSITIVE}  # with 0 a sample of zeros has no direction
 
@@ -127,6 +130,7 @@ class Tanimoto(InvariantKernel):
     array([[0.3333]])
     """
 
+    formula = "tanimoto"
     claims = {**Kernel.claims, "largest_diagonal": (("vjp", "value", "_union"), no_largest_diagonal)}
     nonnegative = True
 

@@ -28,6 +28,7 @@ class Loss(Part):
         "is_quadratic": (FORMULAS, False),
         "is_likelihood": (FORMULAS, False),
         "coupled": (("totals", "value", "directions", "mix"), True),
+        "link": (("predict", "probabilities"), None),
     }
     choices = {"target": ("real", "signs")}
     #: Whether the loss is the squared error (f - y)^2, so that the best weights for a basis have a closed form.
@@ -36,6 +37,9 @@ class Loss(Part):
     is_likelihood = False
     #: Whether the gradient of one sample depends on the totals of all samples.
     coupled = True
+    #: What files and exports call the way from scores to predictions: "identity"; "exp", of min(f, 30); or "logistic",
+    #: for probabilities of classes. None if they have no name for it.
+    link: str | None = "identity"
     #: Whether the loss may be used for classes, that is on targets of -1 and +1.
     for_classes = True
     #: What the targets are: "real" numbers, or "signs" (+1 in the column of the class, -1 elsewhere).

@@ -24,6 +24,7 @@ class Log(SumLoss):
 
     target = "signs"
     is_likelihood = True
+    link = "logistic"
     choices = {**Loss.choices, "columns": ("classes", "labels")}
     rkhs_strength = (0.03, 0.03)
 

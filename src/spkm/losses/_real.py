@@ -112,6 +112,7 @@ class Poisson(SumLoss):
 
     standardize_target = False
     for_classes = False
+    link = "exp"
     _linear_from = 30.0
 
     def pointwise(self, Y: np.ndarray, F: np.ndarray) -> np.ndarray:

@@ -1,0 +1,80 @@
+"""Methods that hand a fitted estimator on: to a file, to another language, to a service.
+
+They are functions, which estimators take as methods. What they do lies in a package above this one, so it is imported
+when they are called.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+def save(self: Any, path: Any, *, data: Any = None, metrics: Any = None) -> None:
+    """Write the fitted estimator to a model file, at once and without pickle; :func:`spkm.load` reads it.
+
+    Parameters
+    ----------
+    path : str or path
+        Where to; by custom its name ends with ".spkm".
+    data : array, DataFrame or sparse matrix, default=None
+        The samples of the fit: a fingerprint of them, the dtypes of their columns and a summary for ``monitor`` go into
+        the file, not they.
+    metrics : dict of str to numbers or strings, default=None
+        What else the file should tell: scores on held-out samples, say.
+    """
+    from spkm.persistence import save as save_to
+
+    save_to(self, path, data=data, metrics=metrics)
+
+
+def export(self: Any, path: Any) -> None:
+    """Write the fitted model as code that predicts without this library.
+
+    Parameters
+    ----------
+    path : str or path
+        Where to; its suffix says what: ".json" (the plain form), ".js" (JavaScript, for browsers and Node), ".py"
+        (Python without any package), ".c" or ".h" (a header of C99), ".sql" (a query) or ".onnx".
+    """
+    from spkm.persistence import export as export_to
+
+    export_to(self, path)
+
+
+def compiled(self: Any, method: str = "predict") -> Any:
+    """Return the model as a function of one sample, for services: quick, immutable, without checks.
+
+    Parameters
+    ----------
+    method : {"predict", "predict_proba", "decision_function", "similarities", "contributions"}, default="predict"
+        What the function returns.
+
+    Returns
+    -------
+    function : CompiledModel
+        ``function(sample)``, a sequence of finite numbers, returns a number, a label or an array. Threads may share it.
+    """
+    from spkm.persistence import compiled as compile_for
+
+    return compile_for(self, method)
+
+
+def monitor(self: Any, X: Any, reference: Any = None) -> Any:
+    """Compare new samples with those of the fit, as the model sees them.
+
+    Parameters
+    ----------
+    X : array-like, DataFrame or CSR of shape (n_samples, n_features)
+        New samples.
+    reference : samples or dict, default=None
+        The samples of the fit, or their :func:`spkm.persistence.summarize`. None is what ``save(path, data=samples)``
+        left in the file that the estimator was loaded from.
+
+    Returns
+    -------
+    drift : Drift
+        Shares of samples that are unlike all that was seen, or out of range.
+    """
+    from spkm.persistence import monitor as monitor_with
+
+    return monitor_with(self, X, reference)

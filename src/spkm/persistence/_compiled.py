@@ -1,0 +1,186 @@
+"""A fitted model as one function of one sample, for services: nothing is checked, nothing is kept."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from spkm.persistence._runtime import EXP_FROM, check_sizes, decisions, kernel_values, probabilities
+
+METHODS = ("predict", "predict_proba", "decision_function", "similarities", "contributions")
+
+
+class CompiledModel:
+    """A function of one sample; immutable, so that threads may share it.
+
+    Parameters
+    ----------
+    plain : dict
+        The model as plain data, :func:`spkm.persistence.plain_model`.
+    method : {"predict", "predict_proba", "decision_function", "similarities", "contributions"}, default="predict"
+        What the function returns, for one sample: a number, a label, or an array.
+
+    Examples
+    --------
+    >>> from spkm import SPKMClassifier
+    >>> model = SPKMClassifier(n_basis=2, random_state=0).fit([[0.0], [1.0], [2.0], [3.0]], ["a", "a", "b", "b"])
+    >>> model.compiled()([3.0])
+    'b'
+    >>> model.compiled("predict_proba")([3.0]).shape
+    (2,)
+    """
+
+    __slots__ = ("_function", "classes", "method", "n_features")
+
+    _function: Callable[[Any], Any]
+    classes: tuple[Any, ...] | None
+    method: str
+    n_features: int
+
+    def __init__(self, plain: dict[str, Any], method: str = "predict") -> None:
+        if method not in METHODS:
+            raise ValueError(f"method must be one of {', '.join(map(repr, METHODS))}; got {method!r}.")
+        check_sizes(plain)
+        classes = None if plain["classes"] is None else tuple(plain["classes"])
+        for name, value in {
+            "_function": _function(plain, method),
+            "classes": classes,
+            "method": method,
+            "n_features": plain["n_features"],
+        }.items():
+            object.__setattr__(self, name, value)
+
+    def __call__(self, sample: Any) -> Any:
+        """Return the answer for one sample, a sequence of ``n_features`` finite numbers: that is not checked."""
+        return self._function(np.asarray(sample, dtype=np.float64))
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise AttributeError(f"A compiled model cannot be changed; tried to set {name!r}.")
+
+    def __repr__(self) -> str:
+        return f"CompiledModel(n_features={self.n_features}, method={self.method!r})"
+
+    def __reduce__(self) -> Any:
+        raise TypeError("A compiled model is not saved: save the estimator, and compile it where it is loaded.")
+
+
+def _function(plain: dict[str, Any], method: str) -> Callable[[np.ndarray], Any]:
+    members = [_member(member) for member in plain["members"]]
+    if method == "similarities":
+        return lambda x: np.concatenate([similarities(x) for similarities, _, _ in members])
+    if method == "contributions":
+        return _contributions(plain, members)
+    scores = _scores(members)
+    if method == "predict" and plain["task"] == "regression":
+        return _numbers(plain, scores)
+    if plain["task"] == "regression" or (method == "predict_proba" and plain["probabilities"] is None):
+        raise AttributeError(f"The model has no {method}.")
+    if method == "predict_proba":
+        if plain["probabilities"] == "logistic":
+            return lambda x: _two(float(scores(x)[0]))
+        return lambda x: probabilities(plain, scores(x)[None])[0]
+    if method == "decision_function":
+        if not plain["two_dimensional"]:
+            return lambda x: float(scores(x)[0])
+        return lambda x: decisions(plain, scores(x)[None])[0]
+    return _labels(plain, scores)
+
+
+def _member(member: Any) -> tuple[Callable[[np.ndarray], np.ndarray], np.ndarray, np.ndarray]:
+    """Return the function of similarities of a member, its weights and its intercept."""
+    features, scaling = np.asarray(member["features"]), member["scaling"]
+    kernels = [[_kernel(view, len(features)) for view in term["views"]] for term in member["terms"]]
+    alone = kernels[0][0] if len(kernels) == 1 and len(kernels[0]) == 1 else None
+    if scaling is not None:
+        center, scale, low, high = (np.array(scaling[part]) for part in ("center", "scale", "low", "high"))
+
+    def similarities(x: np.ndarray) -> np.ndarray:
+        z = x[features]
+        if scaling is not None:
+            z -= center
+            z /= scale
+            np.maximum(z, low, out=z)
+            np.minimum(z, high, out=z)
+        if alone is not None:
+            return alone(z)
+        return np.concatenate([math.prod((kernel(z) for kernel in term[1:]), start=term[0](z)) for term in kernels])
+
+    weights = np.concatenate([term["weights"] for term in member["terms"]])
+    return similarities, weights, np.array(member["intercept"])
+
+
+def _kernel(view: Any, n_features: int) -> Callable[[np.ndarray], np.ndarray]:
+    """Return the values k(z, u_r), (R,), as a function of z: quick ways for the commonest kernels."""
+    kernel, U, columns = view["kernel"], np.array(view["basis"]), np.asarray(view["columns"])
+    if len(columns) < n_features:
+        inner = _kernel({**view, "columns": np.arange(len(columns))}, len(columns))
+        return lambda z: inner(z[columns])
+    w = np.broadcast_to(np.asarray(kernel.get("metric", 1.0), dtype=np.float64), U.shape[1:]).copy()
+    if kernel["name"] in ("linear", "polynomial"):
+        V, q, degree = U * w, kernel.get("coef0", 0.0), kernel.get("degree", 1)
+        return lambda z: math.prod([V @ z + q] * degree)
+    if kernel["name"] not in ("rbf", "matern"):
+        return lambda z: kernel_values(kernel, z[None], U)[0]
+
+    def squares(z: np.ndarray) -> np.ndarray:
+        gap = U - z
+        gap *= gap
+        return gap @ w
+
+    if kernel["name"] == "rbf":
+        return lambda z: np.exp(-squares(z))
+    factor, is_rougher = 4 * kernel["nu"], kernel["nu"] == 1.5
+
+    def matern(z: np.ndarray) -> np.ndarray:
+        q = factor * squares(z)
+        root = np.sqrt(q)
+        return (1 + root if is_rougher else 1 + root + q / 3) * np.exp(-root)
+
+    return matern
+
+
+def _scores(members: list[Any]) -> Callable[[np.ndarray], np.ndarray]:
+    if len(members) > 1:
+        return lambda x: np.concatenate([similarities(x) @ C + b for similarities, C, b in members])
+    similarities, weights, intercept = members[0]
+    return lambda x: similarities(x) @ weights + intercept
+
+
+def _contributions(plain: dict[str, Any], members: list[Any]) -> Callable[[np.ndarray], np.ndarray]:
+    if plain["combine"] == "joint":
+        similarities, weights, _ = members[0]
+        return lambda x: similarities(x)[:, None] * weights
+    spread = np.zeros((sum(len(weights) for _, weights, _ in members), len(members)))
+    row = 0
+    for k, (_, weights, _) in enumerate(members):
+        spread[row : row + len(weights), k] = weights[:, 0]
+        row += len(weights)
+    return lambda x: np.concatenate([similarities(x) for similarities, _, _ in members])[:, None] * spread
+
+
+def _numbers(plain: dict[str, Any], scores: Callable[[np.ndarray], np.ndarray]) -> Callable[[np.ndarray], Any]:
+    if plain["link"] == "exp":
+        if plain["two_dimensional"]:
+            return lambda x: np.exp(np.minimum(scores(x), EXP_FROM))
+        return lambda x: math.exp(min(float(scores(x)[0]), EXP_FROM))
+    return scores if plain["two_dimensional"] else lambda x: float(scores(x)[0])
+
+
+def _labels(plain: dict[str, Any], scores: Callable[[np.ndarray], np.ndarray]) -> Callable[[np.ndarray], Any]:
+    classes = plain["classes"]
+    if plain["task"] == "labels":
+        return lambda x: (decisions(plain, scores(x)[None])[0] > 0).astype(int)
+    if not plain["two_dimensional"]:
+        return lambda x: classes[1] if scores(x)[0] > 0 else classes[0]
+    if plain["combine"] == "pairs":
+        return lambda x: classes[int(np.argmax(decisions(plain, scores(x)[None])[0]))]
+    return lambda x: classes[int(np.argmax(scores(x)))]
+
+
+def _two(f: float) -> np.ndarray:
+    small = math.exp(-abs(f))
+    larger, smaller = 1 / (1 + small), small / (1 + small)
+    return np.array([smaller, larger] if f >= 0 else [larger, smaller])

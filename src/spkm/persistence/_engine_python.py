@@ -1,0 +1,205 @@
+"""Predictions of a sparse pre-image kernel machine, in plain Python: no package is needed.
+
+Each function takes one sample, a sequence of numbers, one for each feature: ``predict``, ``probabilities``,
+``decision``, ``scores``, ``similarities`` (to each basis vector) and ``contributions`` (of each to each score).
+"""
+
+import math
+
+MODEL: dict = {}
+
+EXP_FROM, SMALLEST_SHARE, TINY = 30.0, 1e-7, 2.2250738585072014e-308
+
+
+def predict(sample):
+    """Return a number, a class, or a list of them."""
+    found = decision(sample)
+    if MODEL["task"] == "labels":
+        return [1 if f > 0 else 0 for f in found]
+    if MODEL["task"] == "classes":
+        best = max(range(len(found)), key=lambda k: found[k]) if MODEL["two_dimensional"] else int(found[0] > 0)
+        return MODEL["classes"][best]
+    numbers = [math.exp(min(f, EXP_FROM)) for f in found] if MODEL["link"] == "exp" else found
+    return numbers if MODEL["two_dimensional"] else numbers[0]
+
+
+def probabilities(sample):
+    """Return the probability of each class or label; None if the model has none."""
+    kind, f = MODEL["probabilities"], scores(sample)
+    if kind is None:
+        return None
+    if kind == "logistic":
+        return [_logistic(-f[0]), _logistic(f[0])]
+    if kind == "softmax":
+        shares = [math.exp(v - max(f)) for v in f]
+        return [share / math.fsum(shares) for share in shares]
+    if kind == "coupled":
+        return _coupled([_logistic(MODEL["steepness"] * v) for v in f])
+    found = [_logistic(v) for v in _with_constants(f)]
+    return found if kind == "each" else _normalized(found)
+
+
+def decision(sample):
+    """Return what is decided by: a score for each class, label or output, or one for two classes."""
+    f = scores(sample)
+    return _votes(f) if MODEL["combine"] == "pairs" else _with_constants(f)
+
+
+def scores(sample):
+    """Return the scores of the model."""
+    found = []
+    for member in MODEL["members"]:
+        weights, values = _weights(member), _similarities(member, _checked(sample))
+        for k, b in enumerate(member["intercept"]):
+            found.append(sum(c[k] * value for c, value in zip(weights, values)) + b)
+    return found
+
+
+def similarities(sample):
+    """Return the similarity of the sample to each basis vector."""
+    return [value for member in MODEL["members"] for value in _similarities(member, _checked(sample))]
+
+
+def contributions(sample):
+    """Return what each basis vector adds to each score, a list for each vector."""
+    found, members = [], MODEL["members"]
+    for k, member in enumerate(members):
+        for c, value in zip(_weights(member), _similarities(member, _checked(sample))):
+            own = [weight * value for weight in c]
+            if MODEL["combine"] != "joint":
+                own = [own[0] if other == k else 0.0 for other in range(len(members))]
+            found.append(own)
+    return found
+
+
+def _checked(sample):
+    sample = [float(x) for x in sample]
+    if len(sample) != MODEL["n_features"]:
+        raise ValueError(f"A sample must have {MODEL['n_features']} numbers; got {len(sample)}.")
+    if not all(math.isfinite(x) for x in sample):
+        raise ValueError("A sample must hold finite numbers.")
+    return sample
+
+
+def _weights(member):
+    return [c for term in member["terms"] for c in term["weights"]]
+
+
+def _similarities(member, sample):
+    z, scaling = [sample[j] for j in member["features"]], member["scaling"]
+    if scaling is not None:
+        parts = zip(z, scaling["center"], scaling["scale"], scaling["low"], scaling["high"])
+        z = [_clipped((x - center) / scale, low, high) for x, center, scale, low, high in parts]
+    found = []
+    for term in member["terms"]:
+        for r in range(len(term["weights"])):
+            value = 1.0
+            for view in term["views"]:
+                value *= _kernel(view["kernel"], [z[c] for c in view["columns"]], view["basis"][r])
+            found.append(value)
+    return found
+
+
+def _clipped(z, low, high):
+    if low is not None and z < low:
+        return low
+    return high if high is not None and z > high else z
+
+
+def _kernel(kernel, x, u):
+    name = kernel["name"]
+    if name == "affine":
+        return kernel["scale"] * _kernel(kernel["kernel"], x, u) + kernel["shift"]
+    if name == "sum":
+        return _kernel(kernel["left"], x, u) + _kernel(kernel["right"], x, u)
+    if name == "product":
+        return _kernel(kernel["left"], x, u) * _kernel(kernel["right"], x, u)
+    metric = kernel["metric"]
+    w = metric if isinstance(metric, list) else [metric] * len(x)
+    if name == "laplacian":
+        return math.exp(-sum(c * abs(a - b) for c, a, b in zip(w, x, u)))
+    if name in ("rbf", "matern", "rational_quadratic"):
+        return _profile(kernel, sum(c * (a - b) * (a - b) for c, a, b in zip(w, x, u)))
+    dot = sum(c * a * b for c, a, b in zip(w, x, u))
+    xx, uu = sum(c * a * a for c, a in zip(w, x)), sum(c * b * b for c, b in zip(w, u))
+    if name == "linear":
+        return dot
+    if name == "tanimoto":
+        union = xx + uu - dot
+        return dot if union <= 0 else dot / union
+    base = dot + kernel["coef0"]
+    if name == "normalized_polynomial":
+        base /= math.sqrt((xx + kernel["coef0"]) * (uu + kernel["coef0"]))
+    return base ** kernel["degree"]
+
+
+def _profile(kernel, s):
+    if kernel["name"] == "rbf":
+        return math.exp(-s)
+    if kernel["name"] == "rational_quadratic":
+        return (1 + s / kernel["alpha"]) ** -kernel["alpha"]
+    root = math.sqrt(4 * kernel["nu"] * s)
+    return (1 + root if kernel["nu"] == 1.5 else 1 + root + root * root / 3) * math.exp(-root)
+
+
+def _logistic(f):
+    small = math.exp(-abs(f))
+    return (1.0 if f >= 0 else small) / (1 + small)
+
+
+def _with_constants(f):
+    if MODEL["constants"] is None:
+        return f
+    learned = iter(f)
+    return [next(learned) if constant is None else constant for constant in MODEL["constants"]]
+
+
+def _normalized(p):
+    kept = [max(v, TINY) for v in p]
+    return [v / math.fsum(kept) for v in kept]
+
+
+def _pairs():
+    n = len(MODEL["classes"])
+    return [(a, b) for a in range(n) for b in range(a + 1, n)]
+
+
+def _votes(f):
+    shares = [_logistic(MODEL["steepness"] * v) for v in f]
+    p = _coupled(shares)
+    found = [0.0] * len(p)
+    for (a, b), share in zip(_pairs(), shares):
+        found[b] += (p[a] + p[b]) * share
+        found[a] += (p[a] + p[b]) * (1 - share)
+    return found
+
+
+def _coupled(shares):
+    """Return probabilities of classes from those of their pairs (Wu, Lin and Weng 2004, second method)."""
+    n = len(MODEL["classes"])
+    system = [[0.0] * (n + 2) for _ in range(n + 1)]
+    for (a, b), share in zip(_pairs(), shares):
+        p = min(max(share, SMALLEST_SHARE), 1 - SMALLEST_SHARE)
+        system[a][b] = system[b][a] = -p * (1 - p)
+        system[a][a] += p * p
+        system[b][b] += (1 - p) * (1 - p)
+    for a in range(n):
+        system[a][n] = system[n][a] = 1.0
+    system[n][n + 1] = 1.0
+    return _normalized(_solved(system)[:n])
+
+
+def _solved(system):
+    """Return the solution of a linear system whose right side is the last column."""
+    n = len(system)
+    for i in range(n):
+        best = max(range(i, n), key=lambda r: abs(system[r][i]))
+        system[i], system[best] = system[best], system[i]
+        for r in range(i + 1, n):
+            factor = system[r][i] / system[i][i]
+            system[r] = [a - factor * b for a, b in zip(system[r], system[i])]
+    x = [0.0] * n
+    for i in reversed(range(n)):
+        rest = system[i][n] - sum(system[i][c] * x[c] for c in range(i + 1, n))
+        x[i] = rest / system[i][i]
+    return x

@@ -1,0 +1,153 @@
+"""Fitted models as code of other languages: the suffix of a path says which."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from spkm.persistence._compiled import CompiledModel
+from spkm.persistence._container import write_bytes
+from spkm.persistence._plain import jsonable, plain_model
+
+#: The module that writes each format: a function ``text(plain)``, or ``content(plain)`` where it is no text.
+FORMATS = {
+    ".json": "_export",
+    ".js": "_export",
+    ".py": "_export",
+    ".c": "_export_c",
+    ".h": "_export_c",
+    ".sql": "_export_sql",
+    ".onnx": "_export_onnx",
+}
+
+
+def export(estimator: Any, path: Any) -> None:
+    """Write a fitted model as code that predicts without this library.
+
+    Parameters
+    ----------
+    estimator : fitted SPKM estimator
+        A classifier or a regressor, of samples or of pairs (whose features are those of both entities side by side).
+    path : str or path
+        Where to; its suffix says what: ".json" (the plain form), ".js" (JavaScript, for browsers and Node), ".py"
+        (Python without any package), ".c" or ".h" (a header of C99), ".sql" (a query) or ".onnx".
+
+    Examples
+    --------
+    >>> import runpy, tempfile
+    >>> from spkm import SPKMClassifier
+    >>> model = SPKMClassifier(n_basis=2, random_state=0).fit([[0.0], [1.0], [2.0], [3.0]], ["a", "a", "b", "b"])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     export(model, f"{folder}/model.py")
+    ...     code = runpy.run_path(f"{folder}/model.py")
+    >>> code["predict"]([3.0])
+    'b'
+    """
+    suffix = Path(path).suffix.lower()
+    if suffix not in FORMATS:
+        raise ValueError(f"path must end with one of {', '.join(FORMATS)}; got {str(path)!r}.")
+    content = writer_of(suffix)(plain_of(estimator))
+    write_bytes(path, content.encode("utf-8") if isinstance(content, str) else content)
+
+
+def writer_of(suffix: str) -> Callable[[dict[str, Any]], Any]:
+    """Return the function from a plain model to the content of a file."""
+    if FORMATS[suffix] == "_export":
+        return {".json": json_text, ".js": javascript_text, ".py": python_text}[suffix]
+    return import_module(f"spkm.persistence.{FORMATS[suffix]}").content
+
+
+def plain_of(estimator: Any) -> dict[str, Any]:
+    """Return the plain form of a fitted estimator that predicts."""
+    check_is_fitted(estimator)
+    if not hasattr(estimator, "predict"):
+        raise TypeError(f"Exports are for estimators that predict; got {type(estimator).__name__}. Use save instead.")
+    names = getattr(estimator, "feature_names_in_", None)
+    if hasattr(estimator, "_pairs"):
+        sides = zip(("left", "right"), estimator._pairs.layouts, strict=True)
+        own = [(side, range(t.width) if t.names is None else t.names) for side, t in sides]
+        names = [f"{side} {name}" for side, inside in own for name in inside]
+    return plain_model(estimator.model_, names)
+
+
+def compiled(estimator: Any, method: str = "predict") -> CompiledModel:
+    """Return a fitted model as a function of one sample; see :class:`CompiledModel`.
+
+    Parameters
+    ----------
+    estimator : fitted SPKM estimator
+        A classifier or a regressor.
+    method : {"predict", "predict_proba", "decision_function", "similarities", "contributions"}, default="predict"
+        What the function returns.
+
+    Returns
+    -------
+    function : CompiledModel
+        The function.
+    """
+    return CompiledModel(plain_of(estimator), method)
+
+
+def json_text(plain: dict[str, Any]) -> str:
+    """Return the plain form as JSON."""
+    return json.dumps(jsonable(plain), allow_nan=False) + "\n"
+
+
+def javascript_text(plain: dict[str, Any]) -> str:
+    """Return the engine with the model: ``spkm.predict(row)`` in a browser, ``require("./model.js")`` in Node."""
+    engine = Path(__file__).with_name("_engine.js").read_text(encoding="utf-8")
+    engine = engine[: engine.index("if (typeof module")].rstrip()
+    # "<" could end a <script>, or begin a comment in one, wherever it stands in the page.
+    data = json.dumps(jsonable(plain), allow_nan=False).replace("<", "\\u003c")
+    return f"""{engine}
+
+const spkm = spkmModel({data});
+if (typeof module !== "undefined" && module.exports) module.exports = spkm;
+"""
+
+
+def python_text(plain: dict[str, Any]) -> str:
+    """Return a module of functions of one sample, which imports ``math`` alone."""
+    engine = Path(__file__).with_name("_engine_python.py").read_text(encoding="utf-8")
+    lines = "".join(f"    {key!a}: {value!a},\n" for key, value in jsonable(plain).items())
+    return engine.replace("MODEL: dict = {}\n", f"MODEL: dict = {{\n{lines}}}\n")
+
+
+# What several formats need of a model
+
+
+def feature_names(plain: dict[str, Any]) -> list[str]:
+    """Return the names of the features; x0, x1 and so on where they have none."""
+    return plain["feature_names"] or [f"x{j}" for j in range(plain["n_features"])]
+
+
+def joint_weights(plain: dict[str, Any]) -> tuple[np.ndarray, np.ndarray]:
+    """Return weights (R, m) and intercept (m,) of the basis vectors of all members, one after another."""
+    own = [np.concatenate([term["weights"] for term in member["terms"]]) for member in plain["members"]]
+    intercept = np.concatenate([member["intercept"] for member in plain["members"]])
+    if plain["combine"] == "joint":
+        return own[0], intercept
+    weights = np.zeros((sum(map(len, own)), len(own)))
+    row = 0
+    for k, part in enumerate(own):
+        weights[row : row + len(part), k] = part[:, 0]
+        row += len(part)
+    return weights, intercept
+
+
+def with_constants(plain: dict[str, Any], weights: np.ndarray, intercept: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return weights and intercept with a column for each output that no member learns: a constant."""
+    if plain["constants"] is None:
+        return weights, intercept
+    learned = [k for k, constant in enumerate(plain["constants"]) if constant is None]
+    whole = np.zeros((len(weights), len(plain["constants"])))
+    whole[:, learned] = weights
+    start = np.array([0.0 if constant is None else constant for constant in plain["constants"]])
+    start[learned] = intercept
+    return whole, start

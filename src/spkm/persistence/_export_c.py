@@ -1,0 +1,353 @@
+"""A header of C99: static functions of one sample, an array of doubles. The C library's math is all it needs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from spkm.persistence._export import feature_names, joint_weights
+
+ENGINE = r"""
+static inline double spkm_squares(const double *x, const double *u, const double *w, double c, int n)
+{
+    double s = 0;
+    for (int j = 0; j < n; j++) s += (w ? w[j] : 1.0) * (x[j] - u[j]) * (x[j] - u[j]);
+    return c * s;
+}
+
+static inline double spkm_blocks(const double *x, const double *u, const double *w, double c, int n)
+{
+    double s = 0;
+    for (int j = 0; j < n; j++) s += (w ? w[j] : 1.0) * fabs(x[j] - u[j]);
+    return c * s;
+}
+
+static inline double spkm_dot(const double *x, const double *u, const double *w, double c, int n)
+{
+    double s = 0;
+    for (int j = 0; j < n; j++) s += (w ? w[j] : 1.0) * x[j] * u[j];
+    return c * s;
+}
+
+static inline double spkm_power(double base, int degree)
+{
+    double result = 1;
+    for (int i = 0; i < degree; i++) result *= base;
+    return result;
+}
+
+static inline double spkm_matern3(double s) { double r = sqrt(6 * s); return (1 + r) * exp(-r); }
+
+static inline double spkm_matern5(double s) { double r = sqrt(10 * s); return (1 + r + r * r / 3) * exp(-r); }
+
+static inline double spkm_shared(double dot, double xx, double uu)
+{
+    double joint = xx + uu - dot;
+    return joint <= 0 ? dot : dot / joint;
+}
+
+static inline double spkm_scaled(double x, double center, double scale, double low, double high)
+{
+    double z = (x - center) / scale;
+    return z < low ? low : z > high ? high : z;
+}
+
+static inline double spkm_logistic(double f)
+{
+    double small = exp(-fabs(f));
+    return (f >= 0 ? 1.0 : small) / (1 + small);
+}
+
+static inline void spkm_normalize(double *p, int n)
+{
+    double total = 0;
+    for (int k = 0; k < n; k++) total += p[k] = p[k] < 2.2250738585072014e-308 ? 2.2250738585072014e-308 : p[k];
+    for (int k = 0; k < n; k++) p[k] /= total;
+}
+"""
+
+COUPLING = r"""
+/* Probabilities of classes from those of their pairs: Wu, Lin and Weng (2004), second method. */
+static inline void spkm_couple(const double *shares, double *p)
+{
+    enum { N = SPKM_N_CLASSES };
+    double a[N + 1][N + 2] = {{0}};
+    int pair = 0;
+    for (int i = 0; i < N; i++) {
+        for (int j = i + 1; j < N; j++) {
+            double q = shares[pair++];
+            q = q < 1e-7 ? 1e-7 : q > 1 - 1e-7 ? 1 - 1e-7 : q;
+            a[i][j] = a[j][i] = -q * (1 - q);
+            a[i][i] += q * q;
+            a[j][j] += (1 - q) * (1 - q);
+        }
+        a[i][N] = a[N][i] = 1;
+    }
+    a[N][N + 1] = 1;
+    for (int i = 0; i <= N; i++) {
+        int best = i;
+        for (int r = i + 1; r <= N; r++) if (fabs(a[r][i]) > fabs(a[best][i])) best = r;
+        for (int c = 0; c <= N + 1; c++) { double t = a[i][c]; a[i][c] = a[best][c]; a[best][c] = t; }
+        for (int r = i + 1; r <= N; r++) {
+            double factor = a[r][i] / a[i][i];
+            for (int c = i; c <= N + 1; c++) a[r][c] -= factor * a[i][c];
+        }
+    }
+    for (int i = N; i >= 0; i--) {
+        for (int c = i + 1; c <= N; c++) a[i][N + 1] -= a[i][c] * a[c][N + 1];
+        a[i][N + 1] /= a[i][i];
+    }
+    for (int i = 0; i < N; i++) p[i] = a[i][N + 1];
+    spkm_normalize(p, N);
+}
+
+static inline void spkm_shares(const double *f, double *shares)
+{
+    for (int k = 0; k < SPKM_N_SCORES; k++) shares[k] = spkm_logistic(%s * f[k]);
+}
+"""
+
+
+def content(plain: dict[str, Any]) -> str:
+    """Return the header of a plain model."""
+    weights, intercept = joint_weights(plain)
+    n_decisions = _n_decisions(plain, len(intercept))
+    sizes = {
+        "N_FEATURES": plain["n_features"],
+        "N_BASIS": len(weights),
+        "N_SCORES": len(intercept),
+        "N_DECISIONS": n_decisions,
+        "N_CLASSES": len(plain["classes"] or ()),
+        "N_PROBABILITIES": _n_probabilities(plain, n_decisions),
+    }
+    parts = [
+        "/* Predictions of a sparse pre-image kernel machine. Functions take a sample of SPKM_N_FEATURES doubles.\n"
+        "   Names of features and classes: spkm_feature_names, spkm_class_names. */\n"
+        "#ifndef SPKM_MODEL_H\n#define SPKM_MODEL_H\n#include <math.h>\n#include <stddef.h>\n",
+        "".join(f"#define SPKM_{name} {size}\n" for name, size in sizes.items()),
+        _strings("spkm_feature_names", feature_names(plain)),
+        _strings("spkm_class_names", [str(label) for label in plain["classes"] or ()]),
+        ENGINE,
+        *[_member(k, member) for k, member in enumerate(plain["members"])],
+        _similarities(plain),
+        _scores(weights, intercept),
+        _decision(plain),
+        _probabilities(plain),
+        _predict(plain),
+        "#endif\n",
+    ]
+    return "\n".join(parts)
+
+
+def _n_decisions(plain: dict[str, Any], n_scores: int) -> int:
+    if plain["combine"] == "pairs":
+        return len(plain["classes"])
+    return n_scores if plain["constants"] is None else len(plain["constants"])
+
+
+def _n_probabilities(plain: dict[str, Any], n_decisions: int) -> int:
+    if plain["probabilities"] is None:
+        return 0
+    return 2 if plain["probabilities"] == "logistic" else n_decisions
+
+
+def number(value: float) -> str:
+    """Return a number as C writes it, exact in double precision."""
+    if np.isinf(value):
+        return "HUGE_VAL" if value > 0 else "-HUGE_VAL"
+    return repr(float(value))
+
+
+def string(text: str) -> str:
+    """Return a literal of C for any text: all but letters, digits, spaces and some marks become octal escapes."""
+    safe = set(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789 _-+.,:;()[]=")
+    raw = text.encode("utf-8", "surrogatepass")
+    return '"' + "".join(chr(byte) if byte in safe else f"\\{byte:03o}" for byte in raw) + '"'
+
+
+def _strings(name: str, texts: list[str]) -> str:
+    inside = ", ".join(map(string, texts)) or "NULL"
+    array = f"static const char *const {name}[] = {{{inside}}};\n"
+    return array + f"static inline const char *{name}_at(int k) {{ return {name}[k]; }}\n"
+
+
+def _array(name: str, values: Any) -> str:
+    flat = np.ravel(values)
+    inside = ", ".join(number(value) for value in flat) or "0"
+    return f"static const double {name}[] = {{{inside}}};\n"
+
+
+def _member(k: int, member: Any) -> str:
+    """Return the kernels of a member and the function that gives its similarities."""
+    head, body = [], [f"static inline void spkm_member{k}(const double *x, double *out)\n{{\n"]
+    features, scaling = np.asarray(member["features"]), member["scaling"]
+    body.append(f"    double z[{max(len(features), 1)}], v[{max(len(features), 1)}];\n")
+    for j, feature in enumerate(features):
+        if scaling is None:
+            body.append(f"    z[{j}] = x[{feature}];\n")
+        else:
+            args = ", ".join(number(scaling[part][j]) for part in ("center", "scale", "low", "high"))
+            body.append(f"    z[{j}] = spkm_scaled(x[{feature}], {args});\n")
+    row = 0
+    for t, term in enumerate(member["terms"]):
+        count = len(term["weights"])
+        body.append(f"    for (int r = 0; r < {count}; r++) out[{row} + r] = 1;\n")
+        for i, view in enumerate(term["views"]):
+            name, width = f"spkm_{k}_{t}_{i}", len(view["columns"])
+            head.append(_array(f"{name}_basis", view["basis"]))
+            arrays: list[str] = []
+            expression = _kernel(view["kernel"], f"{name}_w", width, arrays)
+            head.extend(arrays)
+            body.append("".join(f"    v[{j}] = z[{c}];\n" for j, c in enumerate(view["columns"])))
+            body.append(
+                f"    for (int r = 0; r < {count}; r++) {{\n"
+                f"        const double *u = {name}_basis + {width} * r;\n"
+                f"        (void)u;\n        out[{row} + r] *= {expression};\n    }}\n"
+            )
+        row += count
+    body.append("    (void)x; (void)z; (void)v;\n}\n")
+    return "".join(head) + "".join(body)
+
+
+def _kernel(kernel: Any, name: str, width: int, arrays: list[str]) -> str:
+    """Return the expression of a kernel at v and u; arrays of relevances are added to ``arrays``."""
+    kind = kernel["name"]
+    if kind == "affine":
+        inside = _kernel(kernel["kernel"], name, width, arrays)
+        return f"({number(kernel['scale'])} * {inside} + ({number(kernel['shift'])}))"
+    if kind in ("sum", "product"):
+        left, right = (_kernel(kernel[part], f"{name}{part[0]}", width, arrays) for part in ("left", "right"))
+        return f"({left} {'+' if kind == 'sum' else '*'} {right})"
+    metric, c = "NULL", "1.0"
+    if np.ndim(kernel["metric"]):
+        arrays.append(_array(name, kernel["metric"]))
+        metric = name
+    else:
+        c = number(kernel["metric"])
+    rest = f"{metric}, {c}, {width})"
+    squares, dot = f"spkm_squares(v, u, {rest}", f"spkm_dot(v, u, {rest}"
+    xx, uu = f"spkm_dot(v, v, {rest}", f"spkm_dot(u, u, {rest}"
+    q, degree = number(kernel.get("coef0", 0.0)), kernel.get("degree", 1)
+    return {
+        "rbf": lambda: f"exp(-{squares})",
+        "matern": lambda: f"spkm_matern{3 if kernel['nu'] == 1.5 else 5}({squares})",
+        "rational_quadratic": lambda: f"pow(1 + {squares} / {number(kernel['alpha'])}, -({number(kernel['alpha'])}))",
+        "laplacian": lambda: f"exp(-spkm_blocks(v, u, {rest})",
+        "linear": lambda: dot,
+        "polynomial": lambda: f"spkm_power({dot} + {q}, {degree})",
+        "normalized_polynomial": lambda: f"spkm_power(({dot} + {q}) / sqrt(({xx} + {q}) * ({uu} + {q})), {degree})",
+        "tanimoto": lambda: f"spkm_shared({dot}, {xx}, {uu})",
+    }[kind]()
+
+
+def _similarities(plain: dict[str, Any]) -> str:
+    calls, row = [], 0
+    for k, member in enumerate(plain["members"]):
+        calls.append(f"    spkm_member{k}(x, k + {row});\n")
+        row += sum(len(term["weights"]) for term in member["terms"])
+    return (
+        "/* Similarities to the SPKM_N_BASIS basis vectors. */\n"
+        "static inline void spkm_similarities(const double *x, double *k)\n{\n" + "".join(calls) + "}\n"
+    )
+
+
+def _scores(weights: np.ndarray, intercept: np.ndarray) -> str:
+    return (
+        _array("spkm_weights", weights)
+        + _array("spkm_intercept", intercept)
+        + """
+/* What each basis vector adds to each score: SPKM_N_BASIS rows of SPKM_N_SCORES. */
+static inline void spkm_contributions(const double *x, double *c)
+{
+    double k[SPKM_N_BASIS];
+    spkm_similarities(x, k);
+    for (int r = 0; r < SPKM_N_BASIS; r++)
+        for (int m = 0; m < SPKM_N_SCORES; m++) c[r * SPKM_N_SCORES + m] = k[r] * spkm_weights[r * SPKM_N_SCORES + m];
+}
+
+static inline void spkm_scores(const double *x, double *f)
+{
+    double k[SPKM_N_BASIS];
+    spkm_similarities(x, k);
+    for (int m = 0; m < SPKM_N_SCORES; m++) {
+        f[m] = 0;
+        for (int r = 0; r < SPKM_N_BASIS; r++) f[m] += k[r] * spkm_weights[r * SPKM_N_SCORES + m];
+        f[m] += spkm_intercept[m];
+    }
+}
+"""
+    )
+
+
+def _decision(plain: dict[str, Any]) -> str:
+    if plain["combine"] == "pairs":
+        votes = """    double shares[SPKM_N_SCORES], p[SPKM_N_CLASSES];
+    int pair = 0;
+    spkm_shares(f, shares);
+    spkm_couple(shares, p);
+    for (int k = 0; k < SPKM_N_CLASSES; k++) d[k] = 0;
+    for (int i = 0; i < SPKM_N_CLASSES; i++)
+        for (int j = i + 1; j < SPKM_N_CLASSES; j++, pair++) {
+            d[j] += (p[i] + p[j]) * shares[pair];
+            d[i] += (p[i] + p[j]) * (1 - shares[pair]);
+        }
+"""
+        before = COUPLING % number(plain["steepness"])
+    else:
+        constants = plain["constants"] or [None] * sum(len(m["intercept"]) for m in plain["members"])
+        learned = iter(range(len(constants)))
+        values = [f"f[{next(learned)}]" if constant is None else number(constant) for constant in constants]
+        votes, before = "".join(f"    d[{k}] = {value};\n" for k, value in enumerate(values)), ""
+    return (
+        before
+        + "\n/* What is decided by: a score for each class, label or output, or one for two classes. */\n"
+        + "static inline void spkm_decision(const double *x, double *d)\n{\n    double f[SPKM_N_SCORES];\n"
+        + f"    spkm_scores(x, f);\n{votes}}}\n"
+    )
+
+
+def _probabilities(plain: dict[str, Any]) -> str:
+    kind = plain["probabilities"]
+    if kind is None:
+        return ""
+    each = "    for (int k = 0; k < SPKM_N_PROBABILITIES; k++) p[k] = spkm_logistic(d[k]);\n"
+    bodies = {
+        "logistic": "    p[0] = spkm_logistic(-d[0]);\n    p[1] = spkm_logistic(d[0]);\n",
+        "softmax": "    double top = d[0], total = 0;\n"
+        "    for (int k = 1; k < SPKM_N_PROBABILITIES; k++) if (d[k] > top) top = d[k];\n"
+        "    for (int k = 0; k < SPKM_N_PROBABILITIES; k++) total += p[k] = exp(d[k] - top);\n"
+        "    for (int k = 0; k < SPKM_N_PROBABILITIES; k++) p[k] /= total;\n",
+        "each": each,
+        "normalized": each + "    spkm_normalize(p, SPKM_N_PROBABILITIES);\n",
+        "coupled": "    double shares[SPKM_N_SCORES];\n    spkm_shares(d, shares);\n    spkm_couple(shares, p);\n",
+    }
+    source = "spkm_scores" if kind == "coupled" else "spkm_decision"
+    size = "SPKM_N_SCORES" if kind == "coupled" else "SPKM_N_DECISIONS"
+    return (
+        "\n/* The SPKM_N_PROBABILITIES probabilities. */\n"
+        f"static inline void spkm_probabilities(const double *x, double *p)\n{{\n    double d[{size}];\n"
+        f"    {source}(x, d);\n{bodies[kind]}}}\n"
+    )
+
+
+def _predict(plain: dict[str, Any]) -> str:
+    if plain["task"] == "classes":
+        best = "(d[0] > 0)"
+        find = ""
+        if plain["two_dimensional"]:
+            best = "best"
+            find = "    int best = 0;\n    for (int k = 1; k < SPKM_N_DECISIONS; k++) if (d[k] > d[best]) best = k;\n"
+        return (
+            "\n/* The class, as its place in spkm_class_names. */\n"
+            "static inline int spkm_predict(const double *x)\n{\n    double d[SPKM_N_DECISIONS];\n"
+            f"    spkm_decision(x, d);\n{find}    return {best};\n}}\n"
+        )
+    value = (
+        "d[k] > 0" if plain["task"] == "labels" else "exp(d[k] > 30 ? 30 : d[k])" if plain["link"] == "exp" else "d[k]"
+    )
+    return (
+        "\n/* SPKM_N_DECISIONS predictions: numbers, or 1 for labels that are there. */\n"
+        "static inline void spkm_predict(const double *x, double *y)\n{\n    double d[SPKM_N_DECISIONS];\n"
+        f"    spkm_decision(x, d);\n    for (int k = 0; k < SPKM_N_DECISIONS; k++) y[k] = {value};\n}}\n"
+    )

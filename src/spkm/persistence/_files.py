@@ -1,0 +1,237 @@
+"""Fitted estimators as model files, and back."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import sys
+import warnings
+from copy import copy
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.frozen import FrozenEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from spkm import estimators
+from spkm.estimators._base import PRIVATE, model_attributes, publish
+from spkm.estimators._pair_tables import Entities
+from spkm.persistence._container import need, packed, write_bytes
+from spkm.persistence._load import FILE_SCHEMA
+from spkm.persistence._monitor import summarize
+from spkm.persistence._objects import READERS, growth, read_model, same, write_model, write_object
+from spkm.persistence._plain import plain_model
+from spkm.persistence._values import Reader, Unsavable, Writer
+
+#: The version; not imported, as the package above all others imports this one.
+LIBRARY: str = sys.modules["spkm"].__version__
+ESTIMATORS: dict[str, Any] = {
+    name: getattr(estimators, name)
+    for name in (
+        "PairwiseSPKMClassifier PairwiseSPKMRegressor SPKMClassifier SPKMClassifierCV SPKMNystroem SPKMRegressor "
+        "SPKMRegressorCV SPKMSelector"
+    ).split()
+}
+ATTRIBUTE = re.compile(r"[a-z][a-z0-9_]*_")
+PAIRS = ("tables", "layouts", "pair_names", "terms")
+
+
+def save(estimator: Any, path: Any, *, data: Any = None, metrics: Any = None) -> None:
+    """Write a fitted estimator to a model file, at once and without pickle.
+
+    Parameters
+    ----------
+    estimator : fitted SPKM estimator
+        Any of this library.
+    path : str or path
+        Where to; by custom its name ends with ".spkm".
+    data : array, DataFrame or sparse matrix, default=None
+        The samples of the fit: a fingerprint of them, the dtypes of their columns and a summary for ``monitor`` go into
+        the file, not they.
+    metrics : dict of str to numbers or strings, default=None
+        What else the file should tell: scores on held-out samples, say. :func:`describe` reads it.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from spkm import SPKMClassifier, load
+    >>> model = SPKMClassifier(n_basis=2, random_state=0).fit([[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save(model, f"{folder}/model.spkm")
+    ...     load(f"{folder}/model.spkm").predict([[0.0], [3.0]])
+    array([0, 1])
+    """
+    write_bytes(path, to_bytes(estimator, data=data, metrics=metrics))
+
+
+def to_bytes(estimator: Any, *, data: Any = None, metrics: Any = None) -> bytes:
+    """Return what :func:`save` writes."""
+    check_is_fitted(estimator)
+    writer = Writer(_special)
+    if data is not None and hasattr(estimator, "monitor"):
+        estimator = copy(estimator)
+        estimator.training_summary_ = summarize(estimator, data)
+    names = getattr(estimator, "feature_names_in_", None)
+    found = {name: getattr(estimator, name) for name in ("n_iter_", "objective_") if hasattr(estimator, name)}
+    try:
+        document = {
+            "schema": FILE_SCHEMA,
+            "library": LIBRARY,
+            "estimator": _write_estimator(writer, estimator),
+            "about": {
+                "feature_names": None if names is None else [str(name) for name in names],
+                "fit": writer.write({key.rstrip("_"): float(value) for key, value in found.items()}),
+                "metrics": writer.write(_checked_metrics(metrics)),
+                "data": None if data is None else fingerprint(data),
+            },
+        }
+    except Unsavable as error:
+        raise TypeError(f"The estimator cannot be saved: {error}.") from error
+    whole = packed(document, writer.arrays)
+    if hasattr(estimator, "model_"):
+        size = growth(plain_model(estimator.model_, known_only=False))
+        if size > len(whole):
+            raise ValueError(
+                f"The model reads few of {estimator.model_.n_features} features, more than a model file may claim. "
+                "Save estimator.restricted() instead."
+            )
+    return whole
+
+
+def from_document(document: Any, arrays: dict[str, np.ndarray], size: int) -> Any:
+    """Return the fitted estimator of a document of the known schema."""
+    reader = Reader(
+        arrays, {**READERS, "estimator": _read_estimator, "frozen": _read_frozen, "pairs": _read_pairs}, size
+    )
+    node = document.get("estimator")
+    need(isinstance(node, dict) and node.get("$") == "estimator", "it holds no estimator")
+    return reader.read(node)
+
+
+def fingerprint(data: Any) -> dict[str, Any]:
+    """Return shape, dtypes and a SHA-256 of samples: the same for the same numbers in the same order."""
+    digest = hashlib.sha256()
+    shape = [int(n) for n in data.shape] if hasattr(data, "shape") else list(np.shape(data))
+    if hasattr(data, "columns") and hasattr(data, "dtypes"):
+        kinds = {str(name): str(kind) for name, kind in zip(data.columns, data.dtypes, strict=True)}
+        digest.update("\n".join(kinds).encode())
+        for name in data.columns:
+            digest.update(
+                np.ascontiguousarray(np.asarray(data[name]))
+                .astype("U" if data[name].dtype == object else None)
+                .tobytes()
+            )
+        return {"sha256": digest.hexdigest(), "shape": shape, "dtypes": kinds}
+    if sparse.issparse(data):
+        data = sparse.csr_array(data)
+        for part in (data.indptr, data.indices, data.data):
+            digest.update(np.ascontiguousarray(part).tobytes())
+    else:
+        data = np.asarray(data)
+        digest.update(np.ascontiguousarray(data).tobytes())
+    return {"sha256": digest.hexdigest(), "shape": shape, "dtypes": str(data.dtype)}
+
+
+def _checked_metrics(metrics: Any) -> dict[str, Any]:
+    metrics = {} if metrics is None else dict(metrics)
+    plain = {str(key): value.item() if isinstance(value, np.generic) else value for key, value in metrics.items()}
+    for key, value in plain.items():
+        if not isinstance(value, str | bool | int | float):
+            raise TypeError(f"metrics must be a dict of numbers and strings; got {value!r} for {key!r}.")
+    return plain
+
+
+# Estimators
+
+
+def _special(writer: Writer, value: Any) -> dict[str, Any] | None:
+    if type(value).__name__ in ESTIMATORS and ESTIMATORS[type(value).__name__] is type(value):
+        return _write_estimator(writer, value)
+    if type(value) is FrozenEstimator:
+        return {"$": "frozen", "estimator": writer.write(value.estimator)}
+    if type(value) is Entities:
+        return {"$": "pairs", **{name: writer.write(getattr(value, name)) for name in PAIRS}}
+    return write_object(writer, value)
+
+
+def _write_estimator(writer: Writer, estimator: Any) -> dict[str, Any]:
+    name = type(estimator).__name__
+    if ESTIMATORS.get(name) is not type(estimator):
+        raise TypeError(
+            f"estimator must be one of {', '.join(ESTIMATORS)}; got {type(estimator).__module__}.{name}. A pipeline is "
+            "saved by its steps, or by skops with spkm.persistence.TRUSTED_TYPES."
+        )
+    params, left_out = {}, []
+    for key, value in estimator.get_params(deep=False).items():
+        try:
+            params[key] = writer.write(value)
+        except Unsavable:
+            left_out.append(f"{key}={value!r}")
+    if left_out:
+        warnings.warn(
+            f"A model file cannot hold {', '.join(left_out)}: the loaded {name} has the default in its place, which "
+            "changes no prediction but a new fit.",
+            UserWarning,
+            stacklevel=4,
+        )
+    attributes = {k: v for k, v in vars(estimator).items() if (k.endswith("_") or k in PRIVATE) and k != "model_"}
+    model = getattr(estimator, "model_", None)
+    node: dict[str, Any] = {"$": "estimator", "class": name, "params": params, "model": None, "dtype": None}
+    if model is not None:
+        dtype = np.asarray(estimator.intercept_).dtype if hasattr(estimator, "intercept_") else np.dtype(float)
+        for key, value in model_attributes(model, dtype).items():
+            if key == "kernel_" or same(attributes.get(key), value):
+                attributes.pop(key, None)
+        node["dtype"] = dtype.name
+        node["model"] = write_model(writer, model, getattr(estimator, "feature_names_in_", None))
+    node["attributes"] = {key: writer.write(value) for key, value in attributes.items()}
+    node["names"] = sorted(k for k in vars(estimator) if k.endswith("_"))
+    return node
+
+
+def _read_estimator(reader: Reader, node: Any) -> Any:
+    name = node.get("class")
+    need(isinstance(name, str) and name in ESTIMATORS, f"it holds an unknown estimator {str(name)[:80]!r}")
+    cls = ESTIMATORS[name]
+    params, attributes = reader.read(node.get("params")), reader.read(node.get("attributes"))
+    need(isinstance(params, dict) and set(params) <= set(cls._get_param_names()), f"{name} has unknown parameters")
+    need(isinstance(attributes, dict), f"{name} has no attributes")
+    for key in attributes:
+        need(key in PRIVATE or (ATTRIBUTE.fullmatch(key) and key != "model_"), f"{name} has an attribute {key[:80]!r}")
+        need(key in PRIVATE or not callable(getattr(cls, key, None)), f"{name} has an attribute {key[:80]!r}")
+    known: dict[str, Any] = {}
+    if node.get("model") is not None:
+        need(node.get("dtype") in ("float32", "float64"), f"{name} has an unknown dtype")
+        model = read_model(reader, node["model"])
+        derived = model_attributes(model, np.dtype(node["dtype"]))
+        wanted = node.get("names")
+        need(isinstance(wanted, list), f"{name} has no attributes")
+        known = {"model_": model, **{key: value for key, value in derived.items() if key in wanted}}
+        if "n_features_left_" not in attributes:
+            need(attributes.get("n_features_in_") == model.n_features, f"{name} has another number of features")
+        _check_names(attributes)
+    return publish(cls(**params), {**attributes, **known})
+
+
+def _check_names(attributes: dict[str, Any]) -> None:
+    names, count = attributes.get("feature_names_in_"), attributes.get("n_features_in_")
+    need(names is None or (isinstance(names, np.ndarray) and names.shape == (count,)), "its features have other names")
+
+
+def _read_frozen(reader: Reader, node: Any) -> Any:
+    estimator = reader.read(node.get("estimator"))
+    need(type(estimator).__name__ in ESTIMATORS, "it holds an unknown estimator")
+    return FrozenEstimator(estimator)
+
+
+def _read_pairs(reader: Reader, node: Any) -> Entities:
+    tables, layouts, names, terms = (reader.read(node.get(name)) for name in PAIRS)
+    need(
+        isinstance(tables, tuple) and isinstance(layouts, tuple) and len(tables) == len(layouts) == 2,
+        "it has no tables",
+    )
+    for table, layout in zip(tables, layouts, strict=True):
+        need(getattr(table, "ndim", 0) == 2 and table.dtype.kind == "f", "a table of entities is none")
+        need(table.shape[1] == layout.width, "a table of entities has other columns")
+    return Entities(tables, layouts, names, terms)

@@ -1,0 +1,327 @@
+"""Kernels, losses, terms and fitted models in a model file.
+
+A class is found by its name in a list of ours and of what the user has registered: a file cannot name any other, and
+nothing is imported because a file says so.
+"""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from spkm import kernels, losses, penalties, solvers, starts
+from spkm._parts import Part
+from spkm.estimators._tables import TableLayout
+from spkm.estimators._views import ViewUsage
+from spkm.fitted import FittedModel, ModelEnsemble
+from spkm.model import PreimageModel, Term, View
+from spkm.persistence._container import ModelFileError, need
+from spkm.persistence._plain import plain_model
+from spkm.persistence._values import Reader, Writer
+from spkm.sources import Scaling
+from spkm.targets import Classes, Labels, Real
+
+PARTS: dict[str, tuple[str, ...]] = {
+    "kernels": tuple(
+        "RBF Matern RationalQuadratic Laplacian Linear Polynomial NormalizedPolynomial Tanimoto Rescaled Affine Sum "
+        "Product".split()
+    ),
+    "losses": tuple(
+        "Log Squared SquaredHinge SmoothHinge Exponential Cosine Huber EpsilonInsensitive Quantile Poisson".split()
+    ),
+    "penalties": tuple("SquaredL2 L1 ElasticNet L1Ball GroupL2 RowL2 RKHSNorm Evidence".split()),
+    "solvers": tuple("LBFGS VarPro Proximal Adam Alternating".split()),
+    "starts": tuple("Rows KMeans Greedy Random".split()),
+}
+MODULES = {"kernels": kernels, "losses": losses, "penalties": penalties, "solvers": solvers, "starts": starts}
+TARGETS = {"regression": Real, "classes": Classes, "labels": Labels}
+MOST_GROWTH = 1000  # bytes that loading may allocate for each byte of a file
+RECORDS: dict[str, Any] = {"View": View, "Term": Term, "ViewUsage": ViewUsage, "TableLayout": TableLayout}
+
+#: Classes of parts by the name they have in files.
+CLASSES: dict[str, Any] = {
+    f"{module}.{name}": getattr(MODULES[module], name) for module, names in PARTS.items() for name in names
+}
+
+
+def register(part: type) -> type:
+    """Let model files hold a kernel, loss, penalty, solver or start of one's own.
+
+    The class is known in files by its module and name; whoever loads such a file registers the class before. Its
+    parameters must be what files can hold: numbers, strings, arrays, lists and dicts of these, other parts.
+
+    Parameters
+    ----------
+    part : class
+        The class, made as ``docs/extend.md`` tells.
+
+    Returns
+    -------
+    part : class
+        The same, so that it can be used as a decorator.
+
+    Examples
+    --------
+    >>> from spkm.kernels import RBF
+    >>> @register
+    ... class Narrow(RBF):
+    ...     def profile(self, s):
+    ...         return super().profile(4 * s)
+    """
+    if not (isinstance(part, type) and issubclass(part, Part)):
+        raise TypeError(f"part must be a class of kernels, losses, penalties, solvers or starts; got {part!r}.")
+    CLASSES[_name_of(part)] = part
+    return part
+
+
+def _name_of(part: type) -> str:
+    known = next((name for name, cls in CLASSES.items() if cls is part), None)
+    return known or f"{part.__module__}.{part.__qualname__}"
+
+
+def write_object(writer: Writer, value: Any) -> dict[str, Any] | None:
+    """Return the JSON of a part, a record, a sparse table or a fitted model; None of anything else."""
+    if isinstance(value, Part):
+        name = _name_of(type(value))
+        if CLASSES.get(name) is not type(value):
+            raise TypeError(
+                f"{type(value).__name__} is a class of your own, which model files do not know. Call "
+                f"spkm.persistence.register({type(value).__name__}) before you save, and before you load."
+            )
+        return {"$": "part", "class": name, "params": writer.write(value.get_params(deep=False))}
+    for name, record in RECORDS.items():
+        if type(value) is record:
+            names = value._fields if hasattr(value, "_fields") else [field.name for field in fields(value)]
+            return {"$": "record", "class": name, "fields": {k: writer.write(getattr(value, k)) for k in names}}
+    if sparse.issparse(value):
+        csr = sparse.csr_array(value)
+        return {
+            "$": "csr",
+            "shape": [int(n) for n in csr.shape],
+            "matrix": not isinstance(value, sparse.sparray),
+            **{name: writer.write(getattr(csr, name)) for name in ("data", "indices", "indptr")},
+        }
+    return None
+
+
+def read_part(reader: Reader, node: Any) -> Any:
+    name, params = node.get("class"), reader.read(node.get("params"))
+    if not isinstance(name, str) or name not in CLASSES:
+        raise ModelFileError(
+            f"The model file holds an object of the class {str(name)[:80]!r}, which is not one of this library. If it "
+            "is yours, import it and call spkm.persistence.register(TheClass) first."
+        )
+    cls = CLASSES[name]
+    need(isinstance(params, dict) and set(params) <= set(cls._get_param_names()), f"{name} has unknown parameters")
+    return cls(**params)
+
+
+def read_record(reader: Reader, node: Any) -> Any:
+    name, values = node.get("class"), reader.read(node.get("fields"))
+    need(isinstance(name, str) and name in RECORDS and isinstance(values, dict), "a record is unknown")
+    record = RECORDS[name]
+    names = record._fields if hasattr(record, "_fields") else [field.name for field in fields(record)]
+    need(set(values) == set(names), f"{name} has other fields")
+    return record(**values)
+
+
+def read_csr(reader: Reader, node: Any) -> Any:
+    data, indices, indptr = (reader.read(node.get(name)) for name in ("data", "indices", "indptr"))
+    shape = node.get("shape")
+    need(
+        isinstance(shape, list) and len(shape) == 2 and all(type(n) is int and n >= 0 for n in shape), "a shape is none"
+    )
+    for part in (indices, indptr):
+        need(isinstance(part, np.ndarray) and part.ndim == 1 and part.dtype.kind == "i", "a sparse table is none")
+    need(
+        isinstance(data, np.ndarray) and data.dtype.kind == "f" and data.shape == indices.shape,
+        "a sparse table is none",
+    )
+    need(len(indptr) == shape[0] + 1 and indptr[0] == 0 and indptr[-1] == len(data), "a sparse table is cut wrong")
+    need(np.all(np.diff(indptr) >= 0), "a sparse table is cut wrong")
+    need(len(indices) == 0 or (indices.min() >= 0 and indices.max() < shape[1]), "a sparse table has other columns")
+    cls = sparse.csr_matrix if node.get("matrix") is True else sparse.csr_array
+    return cls((data, indices, indptr), shape=tuple(shape))
+
+
+READERS = {"part": read_part, "record": read_record, "csr": read_csr}
+
+
+def write_model(writer: Writer, model: Any, names: Any) -> dict[str, Any]:
+    """Return the JSON of a fitted model: its plain form, and what a fit knows of it besides."""
+    plain = plain_model(model, names, known_only=False)
+    members = model.members if hasattr(model, "members") else (model,)
+    rest: dict[str, Any] = {"target": _target(model.target), "members": [_rest(member) for member in members]}
+    if hasattr(model, "members"):
+        rest["names"], rest["pairs"] = list(model.names), model.pairs
+    return {"plain": writer.write(plain), "rest": writer.write(rest)}
+
+
+def _target(target: Any) -> dict[str, Any]:
+    known = {name: getattr(target, name) for name in ("task", "constant", "mean", "scale", "two_dimensional")}
+    return {**known, "labels": target.labels if target.task == "classes" else None}
+
+
+def _rest(model: FittedModel) -> dict[str, Any]:
+    scaling = model.scaling
+    return {
+        "target": _target(model.target),
+        "clip": None if scaling is None else scaling.clip,
+        "middle": None if scaling is None else scaling.middle,
+        "terms": list(model.model.terms),
+        "log_metrics": list(model.model.unpack(model.theta).log_metric),
+        "fit_intercept": bool(model.model.fit_intercept),
+        "loss": model.loss,
+        "asked": tuple(model.asked),
+        "noise": model.noise,
+        "interrupted": bool(model.interrupted),
+        "selected": bool(model.selected),
+    }
+
+
+def read_model(reader: Reader, node: Any) -> Any:
+    """Return the fitted model of its JSON, with everything checked that predictions rely on."""
+    need(isinstance(node, dict), "it has no model")
+    plain, rest = reader.read(node.get("plain")), reader.read(node.get("rest"))
+    check_plain(plain)
+    need(growth(plain) <= reader.size, "it is too small for the number of features it claims")
+    names, members = plain["feature_names"], rest["members"]
+    need(len(members) == len(plain["members"]) >= 1, "it has another number of models")
+    made = [_member(a, b, plain["n_features"]) for a, b in zip(plain["members"], members, strict=True)]
+    if plain["combine"] == "joint":
+        need(len(made) == 1, "it has another number of models")
+        model: Any = made[0]
+    else:
+        need(all(member.n_outputs == 1 for member in made), "its binary models have several outputs")
+        need(len(rest["names"]) == len(made), "its binary models have other names")
+        target = _read_target(rest["target"])
+        pairs = rest["pairs"]
+        count = len(made) if pairs is None else len(pairs)
+        need(count == len(made), "it has another number of models")
+        if pairs is None:
+            need(int(target.learned.sum()) == len(made), "it has another number of models")
+        else:
+            k = len(target.labels)
+            every = [(a, b) for a in range(k) for b in range(a + 1, k)] if k * k <= 4 * len(made) + 4 else None
+            need(every is not None and np.array_equal(pairs, every), "its pairs of classes are others")
+        model = ModelEnsemble(tuple(made), tuple(map(str, rest["names"])), target, pairs)
+    # What exports and the light runtime would say must be what this model says.
+    need(same(plain_model(model, names, known_only=False), plain), "its plain form is that of another model")
+    with np.errstate(all="ignore"):  # a kernel that cannot be evaluated, of other columns say, must show now
+        for view in (view for member in made for term in member.terms for view in term.views):
+            values = view.kernel(np.zeros((1, len(view.columns))), view.basis)
+            need(values.shape == (1, len(view.basis)), "a kernel is none")
+    return model
+
+
+def growth(plain: dict[str, Any]) -> float:
+    """Return the size that the file of a model must have so that what loading makes of it is no surprise.
+
+    Basis vectors have an entry for each feature of the user's table, though the file may hold few of them.
+    """
+    vectors = sum(len(term["weights"]) for member in plain["members"] for term in member["terms"])
+    return 8 * plain["n_features"] * (1 + vectors) / MOST_GROWTH
+
+
+def check_plain(plain: Any) -> None:
+    """Raise ModelFileError unless the sizes in a plain model fit one another."""
+    need(isinstance(plain, dict) and type(plain.get("n_features")) is int, "it has no plain form")
+    need(isinstance(plain["members"], list) and plain["n_features"] >= 0, "it has no plain form")
+    for member in plain["members"]:
+        features, intercept = member["features"], member["intercept"]
+        need(_rising(features, plain["n_features"]), "its features are others than those of the table")
+        need(_is_float(intercept, 1), "it has no intercept")
+        if member["scaling"] is not None:
+            for part in ("center", "scale", "low", "high"):
+                need(_is_float(member["scaling"][part], 1, finite=False), "its scaling is none")
+                need(len(member["scaling"][part]) == len(features), "its scaling is one of other features")
+        for term in member["terms"]:
+            need(_is_float(term["weights"], 2) and term["weights"].shape[1] == len(intercept), "its weights are others")
+            need(isinstance(term["views"], list) and term["views"], "a term has no view")
+            for view in term["views"]:
+                need(_rising(view["columns"], len(features)), "a view looks at features that are not there")
+                shape = (len(term["weights"]), len(view["columns"]))
+                need(_is_float(view["basis"], 2) and view["basis"].shape == shape, "its basis vectors are others")
+
+
+def _is_float(array: Any, ndim: int, finite: bool = True) -> bool:
+    if not isinstance(array, np.ndarray) or array.dtype != np.float64 or array.ndim != ndim:
+        return False
+    return not finite or bool(np.all(np.isfinite(array)))
+
+
+def _rising(array: Any, most: int) -> bool:
+    if not isinstance(array, np.ndarray) or array.dtype.kind != "i" or array.ndim != 1:
+        return False
+    return len(array) == 0 or bool(array[0] >= 0 and array[-1] < most and np.all(np.diff(array) > 0))
+
+
+def _read_target(known: Any) -> Any:
+    kind = TARGETS[known["task"]]
+    constant, mean, scale = (known[name] for name in ("constant", "mean", "scale"))
+    for part in (constant, mean, scale):
+        need(_is_float(part, 1, finite=False), "its targets are none")
+    need(len(mean) == len(scale) and len(mean) in (int(np.isnan(constant).sum()), 0), "its targets are others")
+    parts = (constant, mean, scale, bool(known["two_dimensional"]))
+    if kind is not Classes:
+        return kind(*parts)
+    labels = known["labels"]
+    need(isinstance(labels, np.ndarray) and labels.ndim == 1 and len(labels) >= 2, "it has no classes")
+    need(len(constant) == (1 if len(labels) == 2 else len(labels)), "it has other classes")
+    return Classes(*parts, labels)
+
+
+def _member(plain: Any, rest: Any, n_features: int) -> FittedModel:
+    features = plain["features"]
+    terms, log_metrics = rest["terms"], rest["log_metrics"]
+    need(isinstance(terms, list) and len(terms) == len(plain["terms"]), "it has other terms")
+    views, width = [], len(features)
+    for term, own in zip(terms, plain["terms"], strict=True):
+        need(isinstance(term, Term) and isinstance(term.views, tuple), "it has other terms")
+        need(type(term.n_basis) is int and term.n_basis == len(own["weights"]), "a term has another number of vectors")
+        need(len(term.views) == len(own["views"]), "a term has other views")
+        for view, seen in zip(term.views, own["views"], strict=True):
+            need(isinstance(view, View) and isinstance(view.kernel, kernels.Kernel), "a view is none")
+            columns = np.arange(width) if view.columns is None else view.columns
+            need(np.array_equal(columns, seen["columns"]), "a view looks at other features")
+            view.kernel.check("kernel of the file")
+            views.append((view, seen["basis"]))
+    need(isinstance(log_metrics, list) and len(log_metrics) == len(views), "it has other bandwidths")
+    model = PreimageModel(terms, width, len(plain["intercept"]), bool(rest["fit_intercept"]))
+    theta, params = model.zeros()
+    for k, ((view, basis), log_metric) in enumerate(zip(views, log_metrics, strict=True)):
+        need(_is_float(log_metric, 1) and len(log_metric) == view.metric_size(width), "it has other bandwidths")
+        params.basis[k][...] = basis
+        params.log_metric[k][...] = log_metric
+    params.weights[...] = np.concatenate([term["weights"] for term in plain["terms"]])
+    params.intercept[...] = plain["intercept"]
+    scaling, loss = None, rest["loss"]
+    if plain["scaling"] is not None:
+        for part in (rest["clip"], rest["middle"]):
+            need(_is_float(part, 1, finite=False) and len(part) == width, "its scaling is one of other features")
+        need(np.all(plain["scaling"]["scale"] > 0), "its scaling has a scale that is not positive")
+        scaling = Scaling(plain["scaling"]["center"], plain["scaling"]["scale"], rest["clip"], rest["middle"])
+    need(isinstance(loss, losses.Loss), "it has no loss")
+    loss.check("loss of the file")
+    asked = rest["asked"]
+    need(isinstance(asked, tuple) and all(isinstance(term, Term) for term in asked), "it has other terms")
+    target = _read_target(rest["target"])
+    need(len(target.constant) == model.n_outputs, "its targets are others")
+    last = (rest["noise"], bool(rest["interrupted"]), bool(rest["selected"]))
+    return FittedModel(target, scaling, features, n_features, model, theta, loss, asked, *last)
+
+
+def same(a: Any, b: Any) -> bool:
+    """Whether two values of a plain model are equal to the bit."""
+    if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
+        if type(a) is not type(b) or a.dtype != b.dtype or a.shape != b.shape:
+            return False
+        return bool(np.array_equal(a, b, equal_nan=a.dtype.kind == "f"))
+    if isinstance(a, dict):
+        return isinstance(b, dict) and a.keys() == b.keys() and all(same(a[key], b[key]) for key in a)
+    if isinstance(a, list):
+        return isinstance(b, list) and len(a) == len(b) and all(map(same, a, b))
+    return type(a) is type(b) and bool(a == b)

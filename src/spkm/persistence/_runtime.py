@@ -1,0 +1,284 @@
+"""Predictions from the plain form of a model, by NumPy alone."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from spkm.persistence._container import need
+
+EXP_FROM = 30.0  # beyond it the exponential of a count's logarithm is not followed, as in losses
+SMALLEST_SHARE = 1e-7  # of a pair, as in estimators
+TINY = float(np.finfo(np.float64).tiny)
+
+
+class NumpyModel:
+    """A fitted model that predicts, and needs nothing but NumPy.
+
+    Samples are arrays of shape (n_samples, n_features), of pairs the columns of both entities side by side. Its
+    methods return what those of the estimator do, but for rounding.
+
+    Parameters
+    ----------
+    plain : dict
+        The model as plain data, :func:`spkm.persistence.plain_model`.
+    normalization : ndarray of shape (n_basis, n_basis), default=None
+        What the similarities are multiplied by in :meth:`transform`, of :class:`spkm.SPKMNystroem`.
+
+    Attributes
+    ----------
+    task : {"regression", "classes", "labels"}
+        What it predicts.
+    n_features, feature_names : int and list of str or None
+        The columns.
+    classes_ : ndarray or None
+        The classes.
+
+    Examples
+    --------
+    >>> from spkm import SPKMRegressor
+    >>> from spkm.persistence import NumpyModel, plain_model
+    >>> model = SPKMRegressor(n_basis=2, random_state=0).fit([[0.0], [1.0], [2.0], [3.0]], [0.0, 1.0, 4.0, 9.0])
+    >>> light = NumpyModel(plain_model(model.model_))
+    >>> bool(abs(light.predict([[1.5]]) - model.predict([[1.5]])) < 1e-9)
+    True
+    """
+
+    def __init__(self, plain: dict[str, Any], normalization: np.ndarray | None = None) -> None:
+        check_sizes(plain)
+        self.plain = plain
+        self.normalization = normalization
+        self.task: str = plain["task"]
+        self.n_features: int = plain["n_features"]
+        self.feature_names: list[str] | None = plain["feature_names"]
+        self.classes_ = None if plain["classes"] is None else np.array(plain["classes"])
+
+    def similarities(self, X: Any) -> np.ndarray:
+        """Return k(x, u_r) for every sample and basis vector, (n_samples, n_basis)."""
+        X = self._rows(X)
+        return np.hstack([member_similarities(member, X) for member in self.plain["members"]])
+
+    def scores(self, X: Any) -> np.ndarray:
+        """Return f(x) for every sample, (n_samples, n_outputs)."""
+        X = self._rows(X)
+        parts = []
+        for member in self.plain["members"]:
+            parts.append(member_similarities(member, X) @ member_weights(member) + member["intercept"])
+        return np.hstack(parts)
+
+    def contributions(self, X: Any) -> np.ndarray:
+        """Return what each basis vector adds to the scores, (n_samples, n_basis, n_outputs)."""
+        weights = [member_weights(member) for member in self.plain["members"]]
+        if self.plain["combine"] != "joint":
+            spread = np.zeros((sum(map(len, weights)), len(weights)))
+            row = 0
+            for k, own in enumerate(weights):
+                spread[row : row + len(own), k] = own[:, 0]
+                row += len(own)
+            weights = [spread]
+        return self.similarities(X)[:, :, None] * weights[0]
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Return what classes are decided by: a score for each, or one for two classes."""
+        if self.task == "regression":
+            raise AttributeError("decision_function is for classes and labels; this model is a regression.")
+        found = decisions(self.plain, self.scores(X))
+        return found if self.plain["two_dimensional"] else found[:, 0]
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Return the probability of every class or label, where the loss of the fit gives them."""
+        if self.plain["probabilities"] is None:
+            raise AttributeError("predict_proba needs a model that gives probabilities: one fitted with loss='log'.")
+        return probabilities(self.plain, self.scores(X))
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Return predictions: numbers, classes, or a matrix that indicates labels."""
+        F = self.scores(X)
+        if self.task == "regression":
+            F = np.exp(np.minimum(F, EXP_FROM)) if self.plain["link"] == "exp" else F
+            return F if self.plain["two_dimensional"] else F[:, 0]
+        found = decisions(self.plain, F)
+        if self.task == "labels":
+            return (found > 0).astype(int)
+        assert self.classes_ is not None
+        return self.classes_[
+            np.argmax(found, axis=1) if self.plain["two_dimensional"] else (found[:, 0] > 0).astype(int)
+        ]
+
+    def transform(self, X: Any) -> np.ndarray:
+        """Return the features of :class:`spkm.SPKMNystroem`, (n_samples, n_components)."""
+        if self.normalization is None:
+            raise AttributeError("transform needs the file of an SPKMNystroem.")
+        return self.similarities(X) @ self.normalization
+
+    def _rows(self, X: Any) -> np.ndarray:
+        rows = np.asarray(X, dtype=np.float64)
+        if rows.ndim != 2 or rows.shape[1] != self.n_features:
+            raise ValueError(f"X must have the shape (n_samples, {self.n_features}); got {rows.shape}.")
+        if not np.all(np.isfinite(rows)):
+            raise ValueError("X must hold finite numbers; it has some that are not.")
+        return rows
+
+
+def check_sizes(plain: Any) -> None:
+    """Raise ModelFileError unless the parts of a plain model that predictions rely on are there and fit."""
+    need(isinstance(plain, dict) and plain.get("schema") == 1, "its plain form has an unknown version")
+    need(type(plain["n_features"]) is int and plain["n_features"] >= 0, "it has no number of features")
+    for member in plain["members"]:
+        features, intercept, scaling = (
+            np.asarray(member["features"]),
+            np.asarray(member["intercept"]),
+            member["scaling"],
+        )
+        need((features.ndim == 1 and features.dtype.kind == "i") or len(features) == 0, "its features are none")
+        need(len(features) == 0 or 0 <= features.min() <= features.max() < plain["n_features"], "its features are none")
+        if scaling is not None:
+            parts = [np.shape(scaling[name]) for name in ("center", "scale", "low", "high")]
+            need(set(parts) == {features.shape}, "its scaling is one of other features")
+        for term in member["terms"]:
+            shape = np.shape(term["weights"])
+            need(len(shape) == 2 and shape[1] == len(intercept) and term["views"], "its weights are others")
+            for view in term["views"]:
+                columns = np.asarray(view["columns"])
+                need(np.shape(view["basis"]) == (shape[0], len(columns)), "its basis vectors are others")
+                need(len(columns) == 0 or 0 <= columns.min() <= columns.max() < len(features), "a view is none")
+                if view["kernel"] is None:
+                    raise TypeError("The model has a kernel with a formula of its own: load it with runtime=None.")
+
+
+def member_weights(member: Any) -> np.ndarray:
+    """Return the weights of all basis vectors of a member, (R, m)."""
+    return np.concatenate([term["weights"] for term in member["terms"]])
+
+
+def scaled(member: Any, X: np.ndarray) -> np.ndarray:
+    """Return the features of a member on its scale."""
+    Z, scaling = X[:, member["features"]], member["scaling"]
+    if scaling is None:
+        return Z
+    return np.clip((Z - scaling["center"]) / scaling["scale"], scaling["low"], scaling["high"])
+
+
+def member_similarities(member: Any, X: np.ndarray) -> np.ndarray:
+    """Return the values of the kernels of a member, (n, R)."""
+    Z = scaled(member, X)
+    found = []
+    for term in member["terms"]:
+        values = np.ones((len(X), len(term["weights"])))
+        for view in term["views"]:
+            values = values * kernel_values(view["kernel"], Z[:, view["columns"]], view["basis"])
+        found.append(values)
+    return np.hstack(found)
+
+
+def kernel_values(kernel: Any, X: np.ndarray, U: np.ndarray) -> np.ndarray:
+    """Return k(x, u), (n, R), of a kernel as a tree of formulas."""
+    name = kernel["name"]
+    if name == "affine":
+        return kernel["scale"] * kernel_values(kernel["kernel"], X, U) + kernel["shift"]
+    if name in ("sum", "product"):
+        left, right = (kernel_values(kernel[part], X, U) for part in ("left", "right"))
+        return left + right if name == "sum" else left * right
+    w = np.broadcast_to(np.asarray(kernel["metric"], dtype=np.float64), X.shape[1:])
+    with np.errstate(under="ignore", over="ignore"):
+        if name in ("rbf", "matern", "rational_quadratic"):
+            return _profile(kernel, np.stack([np.square(X - u) @ w for u in U], axis=1))
+        if name == "laplacian":
+            return np.exp(-np.stack([np.abs(X - u) @ w for u in U], axis=1))
+        return _of_products(kernel, X @ (U * w).T, np.square(X) @ w, np.square(U) @ w)
+
+
+def _profile(kernel: Any, s: np.ndarray) -> np.ndarray:
+    if kernel["name"] == "rbf":
+        return np.exp(-s)
+    if kernel["name"] == "rational_quadratic":
+        return (1 + s / kernel["alpha"]) ** -kernel["alpha"]
+    root = np.sqrt(4 * kernel["nu"] * s)
+    return (1 + root if kernel["nu"] == 1.5 else 1 + root + root * root / 3) * np.exp(-root)
+
+
+def _of_products(kernel: Any, dot: np.ndarray, xx: np.ndarray, uu: np.ndarray) -> np.ndarray:
+    name = kernel["name"]
+    if name == "linear":
+        return dot
+    if name == "tanimoto":
+        union = xx[:, None] + uu[None, :] - dot
+        return dot / np.where(union <= 0, 1.0, union)
+    need(name in ("polynomial", "normalized_polynomial"), f"it has the unknown kernel {str(name)[:40]!r}")
+    base = dot + kernel["coef0"]
+    if name == "normalized_polynomial":
+        base = base / np.sqrt((xx[:, None] + kernel["coef0"]) * (uu[None, :] + kernel["coef0"]))
+    return base ** kernel["degree"]
+
+
+def decisions(plain: Any, F: np.ndarray) -> np.ndarray:
+    """Return what a classifier decides by, from scores: a column for each class or label, or one for two classes."""
+    return _votes(plain, F) if plain["combine"] == "pairs" else _with_constants(plain, F)
+
+
+def probabilities(plain: Any, F: np.ndarray) -> np.ndarray:
+    """Return probabilities from scores."""
+    kind = plain["probabilities"]
+    if kind == "logistic":
+        return np.hstack([logistic(-F), logistic(F)])
+    if kind == "softmax":
+        shares = np.exp(F - F.max(axis=1, keepdims=True))
+        return shares / shares.sum(axis=1, keepdims=True)
+    if kind == "coupled":
+        return _coupled(logistic(plain["steepness"] * F), len(plain["classes"]))
+    shares = logistic(_with_constants(plain, F))
+    return shares if kind == "each" else _normalized(shares)
+
+
+def logistic(F: np.ndarray) -> np.ndarray:
+    """Return 1 / (1 + exp(-f)), without overflow."""
+    small = np.exp(-np.abs(F))
+    return np.where(F >= 0, 1.0, small) / (1 + small)
+
+
+def _with_constants(plain: Any, F: np.ndarray) -> np.ndarray:
+    constants = plain["constants"]
+    if constants is None:
+        return F
+    found = np.empty((len(F), len(constants)))
+    learned = iter(F.T)
+    for k, constant in enumerate(constants):
+        found[:, k] = next(learned) if constant is None else constant
+    return found
+
+
+def _normalized(P: np.ndarray) -> np.ndarray:
+    P = np.maximum(P, TINY)
+    return P / P.sum(axis=1, keepdims=True)
+
+
+def _votes(plain: Any, F: np.ndarray) -> np.ndarray:
+    n_classes = len(plain["classes"])
+    P = logistic(plain["steepness"] * F)
+    p = _coupled(P, n_classes)
+    found = np.zeros((len(F), n_classes))
+    for k, (a, b) in enumerate(_pairs(n_classes)):
+        of_pair = p[:, a] + p[:, b]
+        found[:, b] += of_pair * P[:, k]
+        found[:, a] += of_pair * (1 - P[:, k])
+    return found
+
+
+def _pairs(n_classes: int) -> list[tuple[int, int]]:
+    return [(a, b) for a in range(n_classes) for b in range(a + 1, n_classes)]
+
+
+def _coupled(P: np.ndarray, n_classes: int) -> np.ndarray:
+    """Return probabilities of classes from those of their pairs (Wu, Lin and Weng 2004, second method)."""
+    P = np.clip(P, SMALLEST_SHARE, 1 - SMALLEST_SHARE)
+    system = np.zeros((len(P), n_classes + 1, n_classes + 1))
+    for k, (a, b) in enumerate(_pairs(n_classes)):
+        p = P[:, k]
+        system[:, a, b] = system[:, b, a] = -p * (1 - p)
+        system[:, a, a] += p * p
+        system[:, b, b] += (1 - p) * (1 - p)
+    system[:, :-1, -1] = system[:, -1, :-1] = 1.0
+    right = np.zeros((len(P), n_classes + 1, 1))
+    right[:, -1] = 1.0
+    return _normalized(np.linalg.solve(system, right)[:, :-1, 0])

@@ -1,0 +1,23 @@
+"""Our types by name, for skops: ``skops.io.load(path, trusted=spkm.persistence.TRUSTED_TYPES)``."""
+
+from __future__ import annotations
+
+from scipy import sparse
+
+from spkm.estimators._pair_tables import Entities
+from spkm.fitted import FittedModel, FittedTerm, FittedView, ModelEnsemble
+from spkm.model import PreimageModel
+from spkm.persistence._files import ESTIMATORS
+from spkm.persistence._objects import CLASSES, RECORDS, TARGETS
+from spkm.sources import Scaling
+
+_OWN = (
+    *(Entities, FittedModel, FittedTerm, FittedView, ModelEnsemble, PreimageModel, Scaling),
+    *(sparse.csr_array, sparse.csr_matrix),  # tables of entities; skops knows other sparse matrices
+    *ESTIMATORS.values(),
+    *CLASSES.values(),
+    *RECORDS.values(),
+    *TARGETS.values(),
+)
+#: Names of all classes that a fitted estimator of this library is made of.
+TRUSTED_TYPES = sorted({f"{cls.__module__}.{cls.__qualname__}" for cls in _OWN})

@@ -1,0 +1,154 @@
+"""A damaged file is never taken for a model; a forged one never does harm. ``benchmarks model_files`` tries 10,000."""
+
+import tracemalloc
+
+import numpy as np
+import pytest
+
+from spkm.persistence import ModelFileError
+from spkm.persistence._container import packed, unpacked
+from spkm.persistence._files import to_bytes
+from spkm.persistence._load import from_bytes
+from tests.fitted_cases import answers, fitted, samples
+from tests.mutated_files import damaged, forged
+
+NAMES = ["two words, frame", "one against one", "views", "pairs, sparse", "landmarks", "labels, rest", "search"]
+MOST = 1000  # bytes allocated for each byte of a file
+
+
+@pytest.mark.parametrize("runtime", [None, "numpy"])
+@pytest.mark.parametrize("name", NAMES)
+def test_damaged_files_are_refused(name, runtime):
+    whole = to_bytes(fitted(name))
+    rng = np.random.default_rng(0)
+    for _ in range(25):
+        changed = damaged(whole, rng)
+        if changed != whole:
+            with pytest.raises(ModelFileError):
+                from_bytes(changed, runtime)
+
+
+@pytest.mark.parametrize("runtime", [None, "numpy"])
+@pytest.mark.parametrize("name", NAMES)
+def test_forged_files_are_refused_or_are_harmless(name, runtime):
+    whole = to_bytes(fitted(name))
+    rng = np.random.default_rng(1)
+    refused = 0
+    tracemalloc.start()
+    try:
+        for _ in range(25):
+            changed = forged(whole, rng)
+            tracemalloc.reset_peak()
+            before = tracemalloc.get_traced_memory()[0]
+            try:
+                from_bytes(changed, runtime)
+            except ModelFileError:
+                refused += 1
+            assert tracemalloc.get_traced_memory()[1] - before < MOST * len(changed)
+    finally:
+        tracemalloc.stop()
+    assert refused > 5
+
+
+def resealed(name, change):
+    """Return the file of an estimator whose document and arrays a function has changed."""
+    document, arrays = unpacked(to_bytes(fitted(name)))
+    arrays = {key: array.copy() for key, array in arrays.items()}
+    change(document, arrays)
+    return packed(document, arrays)
+
+
+def refused(name, change, match):
+    with pytest.raises(ModelFileError, match=match):
+        from_bytes(resealed(name, change))
+
+
+def test_versions_of_the_future_are_refused_in_words():
+    refused(
+        "regression", lambda d, _: d.update(schema=2, library="9.0"), r"schema 2, written by spkm 9\.0.*Update spkm"
+    )
+
+
+def test_many_features_are_no_bomb():
+    def many(document, arrays):
+        document["estimator"]["model"]["plain"]["n_features"] = 10**12
+
+    refused("strict", many, "too small for the number of features")
+
+
+def test_the_same_array_cannot_be_asked_for_without_end():
+    def often(document, arrays):
+        arrays["big"] = np.zeros(100_000)
+        document["estimator"]["attributes"]["more_"] = [{"$": "array", "name": "big"}] * 1000
+
+    refused("regression", often, "too often")
+
+
+def test_wide_strings_are_no_bomb():
+    def wide(document, arrays):
+        node = {"$": "strings", "width": 10**9, "shape": [2], "items": ["a", "b"]}
+        document["estimator"]["attributes"]["more_"] = node
+
+    refused("regression", wide, "too wide")
+
+
+def test_deep_documents_are_refused():
+    def deep(document, arrays):
+        node = []
+        for _ in range(200):
+            node = [node]
+        document["estimator"]["attributes"]["more_"] = node
+
+    refused("regression", deep, "too deeply")
+    header = b'{"__metadata__":{"sha256":"' + b"0" * 64 + b'","format":"spkm","document":"' + b"[" * 10**5 + b'"}}'
+    import hashlib
+
+    whole = len(header).to_bytes(8, "little") + header
+    digest = hashlib.sha256(whole).hexdigest().encode()
+    with pytest.raises(ModelFileError, match="cannot be read"):
+        from_bytes(whole.replace(b"0" * 64, digest))
+
+
+def test_classes_outside_our_list_are_never_looked_for():
+    def other(document, arrays):
+        document["estimator"]["model"]["rest"]["members"][0]["loss"] = {"$": "part", "class": "os.system", "params": {}}
+
+    refused("regression", other, r"os\.system.*not one of this library")
+    refused("regression", lambda d, _: d["estimator"].update({"class": "Pipeline"}), "unknown estimator 'Pipeline'")
+
+
+def test_methods_cannot_be_overwritten():
+    for name in ("predict", "__class__", "model_", "fit_"):
+
+        def put(document, arrays, name=name):
+            document["estimator"]["attributes"][name] = 1
+
+        if name == "fit_":
+            from_bytes(resealed("regression", put))  # no method of ours: harmless
+        else:
+            refused("regression", put, "attribute")
+
+
+def test_a_plain_form_of_another_model_is_refused():
+    def change(document, arrays):
+        document["estimator"]["model"]["plain"]["steepness"] = 2.0
+
+    refused("one against one", change, "plain form is that of another model")
+
+
+def test_an_untouched_file_that_is_sealed_anew_is_the_model():
+    loaded = from_bytes(resealed("three classes", lambda d, _: None))
+    X = samples("three classes")
+    np.testing.assert_array_equal(loaded.predict(X), answers(fitted("three classes"), X)["predict"])
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"x" * 50, b"PK\x03\x04" + b"0" * 500, (10**9).to_bytes(8, "little") + b"{" * 300]
+)
+def test_other_files_are_refused(content, tmp_path):
+    from spkm import load
+
+    path = tmp_path / "model.spkm"
+    path.write_bytes(content)
+    with pytest.raises(ModelFileError):
+        load(path)

@@ -1,0 +1,52 @@
+"""Write the model files of a release into ``tests/model_files``; those that are there are left alone."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import numpy as np
+
+from spkm.persistence import load
+from tests.fitted_cases import MAKERS, fitted, samples
+
+FOLDER = Path(__file__).with_name("model_files")
+SELECTED = "selector"
+
+
+def in_rows(name):
+    """Return samples as one array: of tables and pairs the columns side by side."""
+    X = samples(name)
+    if isinstance(X, dict):
+        return np.hstack([np.asarray(X[key]) for key in X])
+    return X.toarray() if hasattr(X, "toarray") else np.asarray(X)
+
+
+def answer(estimator, rows):
+    """Return what an estimator says of samples in a form that every version has."""
+    if hasattr(estimator, "_tables") and estimator._tables:
+        cuts = np.cumsum([layout.width for layout in estimator._tables.values()])[:-1]
+        parts = np.split(rows, cuts, axis=1)
+        rows = dict(zip(estimator._tables, parts, strict=True))
+    for method in ("decision_function", "predict", "transform"):
+        if hasattr(estimator, method):
+            return np.asarray(getattr(estimator, method)(rows), dtype=float).tolist()
+    raise TypeError(f"{type(estimator).__name__} says nothing")
+
+
+def main(version: str) -> None:
+    folder = FOLDER / version
+    folder.mkdir(exist_ok=True)
+    for name in sorted(MAKERS):
+        path = folder / f"{name.replace(', ', '-').replace(' ', '_')}.spkm"
+        if path.exists():
+            continue
+        fitted(name).save(path)
+        rows = in_rows(name)[:10]
+        known = {"rows": rows.tolist(), "answer": answer(load(path), rows)}
+        path.with_suffix(".json").write_text(json.dumps(known) + "\n")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])
