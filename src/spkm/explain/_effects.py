@@ -252,7 +252,7 @@ def left_sides(factor: Factor, local: np.ndarray, points: np.ndarray) -> np.ndar
     sides = []
     for piece in factor.pieces:
         if isinstance(piece, ProductPiece):
-            sides.append(np.exp(-piece.exponents(points)[local].sum(axis=0)) * piece.amounts)
+            sides.append(np.exp(-piece.exponents(points, local).sum(axis=0)) * piece.amounts)
         else:
             y = piece.products(points)[local].sum(axis=0)
             sides.append(_powers(y, len(piece.coefficients)))

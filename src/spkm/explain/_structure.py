@@ -31,11 +31,16 @@ class ProductPiece:
         """The degree in t of the game's value when every player is present with probability t."""
         return len(self.players)
 
-    def exponents(self, Z: np.ndarray) -> np.ndarray:
-        """Return -log of the factor of every player, (s, n, R, Q)."""
+    def exponents(self, Z: np.ndarray, only: np.ndarray | None = None) -> np.ndarray:
+        """Return -log of the factor of every player, or of those at the places ``only``, (s, n, R, Q)."""
         n_basis = self.parts[0][1].shape[0]
-        result = np.zeros((len(self.players), len(Z), n_basis, len(self.amounts)))
+        count = len(self.players) if only is None else len(only)
+        result = np.zeros((count, len(Z), n_basis, len(self.amounts)))
         for columns, basis, squared, absolute, local in self.parts:
+            if only is not None:
+                place = np.full(len(self.players) + 1, -1)  # the last one is for columns of no player
+                place[only] = np.arange(count)
+                local = place[local]
             keep = local >= 0
             apart = Z.T[columns[keep]][:, :, None] - basis.T[keep][:, None, :]
             into = result if _in_order(local[keep], len(result)) else np.zeros((int(keep.sum()), *result.shape[1:]))
