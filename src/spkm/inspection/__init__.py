@@ -10,6 +10,7 @@ from spkm.inspection._effects import EffectDisplay
 from spkm.inspection._map import DecisionMapDisplay
 from spkm.inspection._pairs import PairMatrixDisplay
 from spkm.inspection._paths import FeaturePathDisplay, PathDisplay
+from spkm.inspection._report import report
 from spkm.inspection._shapley import ShapleyDisplay
 
 __all__ = [
@@ -26,4 +27,5 @@ __all__ = [
     "ShapleyDisplay",
     "StabilityDisplay",
     "ViewShareDisplay",
+    "report",
 ]

@@ -23,7 +23,9 @@ from spkm.explain import (
     partial_dependence,
     sobol_indices,
 )
+from spkm.explain._structure import structure_of
 from spkm.explain._summary import _direction as direction
+from spkm.explain._summary import _sentence as sentence
 from spkm.explain._summary import telling_features
 from spkm.explain._table import frames, members_of, model_of, output_names
 
@@ -38,7 +40,9 @@ __all__ = [
     "members_of",
     "nearest",
     "partial_dependence",
+    "sentence",
     "sobol_indices",
+    "structure_of",
     "telling_features",
 ]
 
@@ -75,14 +79,14 @@ class Reading:
         return Reading(estimator, model, names, output_names(model), getattr(model.target, "labels", None))
 
     def table(self, X: Any) -> Any:
-        """Return samples as one array or CSR matrix; pairs as their two entities' columns side by side.
+        """Return samples as one array or CSR matrix; pairs as a table that gives dense rows on request.
 
         Of an estimator of pairs X are the pairs, or (pairs, left, right) with tables of new entities.
         """
         entities = getattr(self.estimator, "_pairs", None)
         if entities is not None:
             given = X if isinstance(X, tuple) else (X, None, None)
-            return entities.like(*given).toarray()
+            return entities.like(*given)
         if self.estimator is self.model:
             X = sparse.csr_array(X) if sparse.issparse(X) else np.asarray(X, dtype=np.float64)
             if X.ndim != 2 or X.shape[1] != self.model.n_features:
@@ -93,7 +97,7 @@ class Reading:
     def dense(self, X: Any) -> np.ndarray:
         """Return samples as a dense array in double precision."""
         table = self.table(X)
-        return np.asarray(table.toarray() if sparse.issparse(table) else table, dtype=np.float64)
+        return np.asarray(table.toarray() if hasattr(table, "toarray") else table, dtype=np.float64)
 
     def column(self, feature: Any, argument: str = "feature") -> int:
         """Return the index of a column given by name or index."""
