@@ -1,12 +1,13 @@
 # Everything runs in .venv, made on first use. `make help` lists the targets.
 .POSIX:
-.PHONY: help demo test lint bench reproduce clean
+.PHONY: help demo test test-browser lint bench reproduce clean
 
 BIN = .venv/bin
 
 help:
 	@echo 'make demo    fit small data sets, print a table, draw the basis vectors (about a minute)'
 	@echo 'make test    lint, then all tests and docstring examples, of the library and of paper/'
+	@echo 'make test-browser   the reports in chromium, which it installs where it is root on Debian'
 	@echo 'make lint    ruff, import layers, types'
 	@echo 'make bench   the benchmarks (long)'
 	@echo 'make reproduce   the experiments of the paper into reproduction/ (hours; resumes)'
@@ -44,6 +45,12 @@ lint: .venv/stamp
 # Two workers with one BLAS thread each: together they use the two cores that every machine has.
 test: lint
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -q -n 2
+
+# Without chromium the tests of pages are skipped; this target is for those who want them run.
+test-browser: .venv/stamp
+	@command -v chromium >/dev/null && command -v chromedriver >/dev/null || \
+	    (apt-get update -qq && apt-get install -y -qq chromium chromium-driver) >/dev/null
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -q tests/browser
 
 bench: .venv/stamp
 	$(BIN)/python -m benchmarks
