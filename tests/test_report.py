@@ -7,6 +7,9 @@ from html.parser import HTMLParser
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
 from scipy import sparse
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits, load_iris
 from sklearn.metrics import accuracy_score, confusion_matrix, log_loss, r2_score, roc_auc_score
@@ -112,6 +115,25 @@ def test_packed_rows_are_near_and_whole_numbers_exact(scale):
     assert np.abs(shown[:, 0] - values[:, 0]).max() <= spread / 2000
     np.testing.assert_array_equal(shown[:, 1:], values[:, 1:])
     assert all(isinstance(code, int) for column in found["columns"] for code in column["codes"])
+
+
+@given(
+    arrays(np.float64, (7, 2), elements=st.floats(-1e30, 1e30, allow_subnormal=False)),
+    st.sampled_from([1e-20, 1.0, 1e20]),
+)
+def test_packed_rows_are_near_whatever_they_are(values, scale):
+    values = values * scale
+    found, shown = packed(values)
+    spread = np.ptp(values, axis=0)
+    size = np.abs(values).max(axis=0)
+    near = np.maximum(spread / 2000, 1e-12 * size)
+    assert np.all(np.abs(shown - values) <= near + 1e-300)
+    for k, column in enumerate(found["columns"]):
+        whole = [column["first"] + code for code in column["codes"]]
+        assert max(map(abs, whole)) < 2**53  # so that JavaScript holds them, too
+        ten = float(f"1e{abs(column['digits'])}")
+        again = [w / ten if column["digits"] >= 0 else w * ten for w in whole]
+        np.testing.assert_array_equal(again, shown[:, k])
 
 
 def test_equal_inputs_make_equal_files(cancer, tmp_path):

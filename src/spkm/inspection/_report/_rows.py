@@ -57,11 +57,12 @@ def packed(values: np.ndarray) -> tuple[dict[str, Any], np.ndarray]:
     columns, shown = [], np.empty_like(values)
     for j, column in enumerate(values.T):
         digits = _digits(column)
-        whole = np.rint(column * 10.0**digits) if digits >= 0 else np.rint(column / 10.0**-digits)
+        ten = _power_of_ten(digits)
+        whole = np.rint(column * ten) if digits >= 0 else np.rint(column / ten)
         first = int(whole.min())
         codes = (whole - first).astype(np.int64)
         columns.append({"first": first, "digits": digits, "codes": codes.tolist()})
-        shown[:, j] = whole / 10.0**digits if digits >= 0 else whole * 10.0**-digits
+        shown[:, j] = whole / ten if digits >= 0 else whole * ten
     return {"columns": columns}, shown
 
 
@@ -71,14 +72,19 @@ def _digits(column: np.ndarray) -> int:
     size = max(abs(low), abs(high))
     if size == 0:
         return 0
-    spread = high - low if high - low > 1e-12 * size else size
-    digits = int(np.ceil(np.log10(LEVELS / spread)))
-    digits = max(-250, min(digits, 15 - int(np.ceil(np.log10(size))), 22))
-    for fewer in range(min(0, digits), digits):  # whole numbers, and data of two decimals, need no more
-        scaled = column * 10.0**fewer if fewer >= 0 else column / 10.0**-fewer
-        if np.all(np.abs(scaled - np.rint(scaled)) <= 1e-9 * np.maximum(1.0, np.abs(scaled))):
+    most = min(15 - int(np.ceil(np.log10(size))), 300)  # more would not be whole numbers that a double holds
+    spread = high - low
+    digits = int(np.clip(np.ceil(np.log10(LEVELS / spread)), -300, most)) if spread > 1e-12 * size else most
+    for fewer in range(max(0, digits - 12), digits):  # whole numbers, and data of two decimals, need no more
+        ten = _power_of_ten(fewer)
+        if np.array_equal(np.rint(column * ten) / ten, column):
             return fewer
     return digits
+
+
+def _power_of_ten(digits: int) -> float:
+    """Return 10 to the size of ``digits``, rounded correctly, which a power by multiplication is not."""
+    return float(f"1e{abs(digits)}")
 
 
 def rounded(values: Any, digits: int = 5) -> Any:
