@@ -1,5 +1,8 @@
 """Displays: what they draw is what the model says, and every one has axes, a figure and a frame."""
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits, load_iris
@@ -201,3 +204,29 @@ def test_mistakes_are_named(call, message, iris):
 def test_calibration_is_scikit_learns(cancer):
     model, X, y = cancer
     CalibrationDisplay.from_estimator(model, X, y, pos_label="malignant")
+
+
+def test_displays_say_what_they_need():
+    code = """
+import sys
+
+class NotInstalled:
+    def find_spec(name, path=None, target=None):
+        if name.split(".")[0] in ("matplotlib", "pandas"):
+            raise ModuleNotFoundError(name)
+
+sys.meta_path.insert(0, NotInstalled)
+from spkm import SPKMClassifier
+from spkm.inspection import BasisDisplay, report
+model = SPKMClassifier(n_basis=2).fit([[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1])
+try:
+    BasisDisplay.from_estimator(model)
+except ImportError as error:
+    print(error)
+try:
+    BasisDisplay(model.basis_vectors_, model.basis_vectors_, model.dual_coef_[:, None], ["x"], ["f"]).frame()
+except ImportError as error:
+    print(error)
+"""
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
+    assert "spkm[plot]" in result.stdout and "spkm[frames]" in result.stdout
