@@ -205,7 +205,8 @@ class BasisDisplay:
         bar = figure.colorbar(picture, ax=ax, extend="both" if self.scaled else "neither", fraction=0.05, pad=0.03)
         bar.set_label("standard deviations from the mean" if self.scaled else "value", fontsize=9)
         bar.outline.set_visible(False)
-        ax.set_xlabel("basis vector and its weight; cells in the units of the features", fontsize=9)
+        unseen = "; grey: not looked at" if np.isnan(shown).any() else ""
+        ax.set_xlabel(f"basis vector and its weight; cells in the units of the features{unseen}", fontsize=9)
         return figure, ax
 
     def _curves(self, ax: Any, x_label: str) -> tuple[Any, Any]:
