@@ -1,6 +1,6 @@
 # Everything runs in .venv, made on first use. `make help` lists the targets.
 .POSIX:
-.PHONY: help demo test test-oldest test-arithmetic lint bench reproduce clean
+.PHONY: help demo test test-browser test-oldest test-arithmetic lint bench reproduce clean
 
 BIN = .venv/bin
 # Tests whose numbers depend on the order in which sums are taken.
@@ -11,6 +11,7 @@ help:
 	@echo 'make test    lint, then all tests and docstring examples, of the library and of paper/'
 	@echo 'make test-oldest       the tests with the oldest versions that pyproject.toml names'
 	@echo 'make test-arithmetic   the numerical tests as other CPUs compute'
+	@echo 'make test-browser   the reports in chromium, which it installs where it is root on Debian'
 	@echo 'make lint    ruff, import layers, types'
 	@echo 'make bench   the benchmarks (long)'
 	@echo 'make reproduce   the experiments of the paper into reproduction/ (hours; resumes)'
@@ -71,6 +72,12 @@ test-arithmetic: .venv/stamp
 	off=$$($(BIN)/python -c "import numpy._core._multiarray_umath as m; print(*(n for n in m.__cpu_dispatch__ if m.__cpu_features__.get(n) and any(w in n for w in '$$wide'.split(','))))"); \
 	if [ -z "$$off" ]; then continue; fi; echo "NPY_DISABLE_CPU_FEATURES=$$off"; \
 	NPY_DISABLE_CPU_FEATURES="$$off" OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -q -n 2 -m 'not slow' $(NUMERICAL) || exit 1; done
+
+# Without chromium the tests of pages are skipped; this target is for those who want them run.
+test-browser: .venv/stamp
+	@command -v chromium >/dev/null && command -v chromedriver >/dev/null || \
+	    (apt-get update -qq && apt-get install -y -qq chromium chromium-driver) >/dev/null
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -q tests/browser
 
 bench: .venv/stamp
 	$(BIN)/python -m benchmarks

@@ -76,6 +76,7 @@ class ReadsModel:
     save = _shipping.save
     export = _shipping.export
     compiled = _shipping.compiled
+    report = _shipping.report
     monitor = _shipping.monitor
 
     def _scores(self, X: Any) -> np.ndarray:

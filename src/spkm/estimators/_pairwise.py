@@ -32,6 +32,7 @@ class PredictsPairs:
     save = _shipping.save
     export = _shipping.export
     compiled = _shipping.compiled
+    report = _shipping.report
     # Whoever passes tables through cross_val_score or a search means them for these methods.
     __metadata_request__fit = BOTH
     __metadata_request__predict = BOTH

@@ -1,4 +1,4 @@
-"""Methods that hand a fitted estimator on: to a file, to another language, to a service.
+"""Methods that hand a fitted estimator on: to a file, to another language, to a service, to a reader.
 
 They are functions, which estimators take as methods. What they do lies in a package above this one, so it is imported
 when they are called.
@@ -78,3 +78,26 @@ def monitor(self: Any, X: Any, reference: Any = None) -> Any:
     from spkm.persistence import monitor as monitor_with
 
     return monitor_with(self, X, reference)
+
+
+def report(self: Any, path: Any, X: Any, y: Any = None, **options: Any) -> Any:
+    """Write what the model learned, how good it is and why it predicts what it does, into one file.
+
+    Parameters
+    ----------
+    path : str or path
+        Where to; its suffix says what: ".html" (a page that needs no network), ".md" (a model card) or ".json".
+    X, y : table and targets, default of y None
+        Samples, best ones that the model was not fitted on. Of pairs X are the pairs, or (pairs, left, right).
+    **options
+        Those of :func:`spkm.inspection.report`: ``train``, ``title``, ``units``, ``stability``, ``privacy``,
+        ``max_rows`` and ``random_state``.
+
+    Returns
+    -------
+    path : Path
+        The file.
+    """
+    from spkm.inspection import report as report_on
+
+    return report_on(self, path, X, y, **options)

@@ -44,6 +44,8 @@ class SparsityPath:
     scores, losses : ndarray of shape (k,)
         Mean held-out score of the estimator (accuracy, R2), and mean held-out loss where the selection is strict (NaN
         otherwise).
+    score_errors : ndarray of shape (k,)
+        Standard error of the mean score over the splits.
     objectives : ndarray of shape (k,)
         The objective on all rows.
     supports : list of ndarray of int
@@ -56,12 +58,13 @@ class SparsityPath:
     n_nonzero: np.ndarray
     scores: np.ndarray
     losses: np.ndarray
+    score_errors: np.ndarray
     objectives: np.ndarray
     supports: list[np.ndarray]
 
     def frame(self) -> Any:
         """Return a pandas DataFrame, one row for each model."""
-        names = ("strengths", "n_features", "n_basis", "n_nonzero", "scores", "losses", "objectives")
+        names = ("strengths", "n_features", "n_basis", "n_nonzero", "scores", "losses", "score_errors", "objectives")
         return _pandas().DataFrame({name: getattr(self, name) for name in names})
 
 
@@ -247,12 +250,14 @@ def _strict_path(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Sparsity
         models = search.sequence(choice, everything)
         of_folds = [search.sequence(choice, fold) for fold in search.folds]
     sizes = [len(model.columns) for model in models]
-    losses, scores = [], []
+    losses, scores, errors = [], [], []
     for size in sizes:
         at_size = [next((m for m in sequence if len(m.columns) <= size), sequence[-1]) for sequence in of_folds]
         pairs = list(zip(at_size, search.folds, strict=True))
         weights = [fold.test.total_weight for fold in search.folds if fold.test is not None]
-        scores.append(float(np.average([_score(samples, model, fold) for model, fold in pairs], weights=weights)))
+        of_splits = np.array([_score(samples, model, fold) for model, fold in pairs])
+        scores.append(float(np.average(of_splits, weights=weights)))
+        errors.append(_standard_error(of_splits, np.array(weights)))
         losses.append(float(np.average(search.validation.row_losses(at_size), weights=search.validation.row_weight)))
     objectives = np.array([model.objective for model in models])
     fewer = -np.diff(sizes, append=0)
@@ -264,6 +269,7 @@ def _strict_path(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Sparsity
         np.array([sum(map(np.count_nonzero, model.model.unpack(model.theta).basis)) for model in models]),
         np.array(scores),
         np.array(losses),
+        np.array(errors),
         objectives,
         [model.columns for model in models],
     )
@@ -282,6 +288,14 @@ def _score(samples: Samples, model: Submodel, fold: Fold) -> float:
     return float(np.mean(1 - np.sum(w * np.square(Y - F), axis=0) / np.where(spread > 0, spread, 1.0)))
 
 
+def _standard_error(scores: np.ndarray, weights: np.ndarray) -> float:
+    """Return the standard error of the weighted mean of the splits' scores; NaN of a single one."""
+    if len(scores) < 2:
+        return np.nan
+    share = weights / weights.sum()
+    return float(np.sqrt(np.sum(np.square(share * (scores - share @ scores))) * len(scores) / (len(scores) - 1)))
+
+
 def _penalty_path(estimator: ReadsModel, X: Any, y: Any, sample_weight: Any, strengths: Any) -> SparsityPath:
     """Return the path of a penalty on the basis vectors, which leaves every column to a kernel of a distance."""
     strengths = np.asarray(strengths, dtype=np.float64)
@@ -289,18 +303,21 @@ def _penalty_path(estimator: ReadsModel, X: Any, y: Any, sample_weight: Any, str
         raise ValueError(f"strengths must be a list of numbers of at least 0; got {strengths!r}.")
     whole = list(_warm_fits(estimator, X, y, sample_weight, strengths, None))
     splits = check_cv(5, y, classifier=is_classifier(estimator)).split(np.zeros((len(y), 1)), y)
-    scores = np.zeros(len(strengths))
+    scores, sizes = [], []
     for train, test in splits:
         held_out, targets = _safe_indexing(X, test), _safe_indexing(y, test)
         fits = _warm_fits(estimator, X, y, sample_weight, strengths, train)
-        scores += [len(test) / len(y) * fitted.score(held_out, targets) for fitted in fits]
+        scores.append([fitted.score(held_out, targets) for fitted in fits])
+        sizes.append(len(test))
+    of_splits, weights = np.array(scores), np.array(sizes)
     return SparsityPath(
         strengths,
         np.array([len(fitted.selected_features_) for fitted in whole]),
         np.array([np.count_nonzero(np.any(np.atleast_2d(fitted.dual_coef_.T) != 0, axis=0)) for fitted in whole]),
         np.array([fitted.model_.n_nonzero() for fitted in whole]),
-        scores,
+        np.average(of_splits, axis=0, weights=weights),
         np.full(len(strengths), np.nan),
+        np.array([_standard_error(column, weights) for column in of_splits.T]),
         np.array([fitted.objective_ for fitted in whole]),
         [fitted.selected_features_ for fitted in whole],
     )

@@ -1,0 +1,31 @@
+"""Pictures of fitted models, and the report in one file: everything here can be read off ``model_``."""
+
+from sklearn.calibration import CalibrationDisplay
+
+from spkm.inspection._basis import BasisDisplay
+from spkm.inspection._card import BasisCardDisplay
+from spkm.inspection._contributions import ContributionDisplay
+from spkm.inspection._course import ConvergenceDisplay, StabilityDisplay, ViewShareDisplay
+from spkm.inspection._effects import EffectDisplay
+from spkm.inspection._map import DecisionMapDisplay
+from spkm.inspection._pairs import PairMatrixDisplay
+from spkm.inspection._paths import FeaturePathDisplay, PathDisplay
+from spkm.inspection._report import report
+from spkm.inspection._shapley import ShapleyDisplay
+
+__all__ = [
+    "BasisCardDisplay",
+    "BasisDisplay",
+    "CalibrationDisplay",
+    "ContributionDisplay",
+    "ConvergenceDisplay",
+    "DecisionMapDisplay",
+    "EffectDisplay",
+    "FeaturePathDisplay",
+    "PairMatrixDisplay",
+    "PathDisplay",
+    "ShapleyDisplay",
+    "StabilityDisplay",
+    "ViewShareDisplay",
+    "report",
+]

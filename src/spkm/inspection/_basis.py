@@ -1,0 +1,261 @@
+"""Basis vectors in the user's units: as a heat map, as curves, as images."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from spkm._checks import check_integer
+from spkm.inspection._reading import Reading, frames, telling_features
+from spkm.inspection._style import (
+    COLOURS,
+    LINES,
+    axes_of,
+    best_columns,
+    diverging,
+    number,
+    panels,
+    plain,
+    short,
+    signed,
+    text_on,
+)
+
+WRITTEN = 240  # cells of a heat map up to which every number is written in its cell
+
+
+class BasisDisplay:
+    """The basis vectors of a model in the user's units.
+
+    Shading is the distance from the mean of the training samples in standard deviations, which makes features of
+    different units comparable; the numbers in the cells are in the units of the features.
+
+    Parameters
+    ----------
+    vectors : ndarray of shape (R, d)
+        The vectors in the user's units.
+    deviations : ndarray of shape (R, d)
+        The same in standard deviations from the mean.
+    weights : ndarray of shape (R, m)
+        Their weights.
+    feature_names, output_names : sequences of str
+        Names along d and m.
+    x : ndarray of shape (d,), default=None
+        Where the features lie on an axis (wavelengths, times): vectors become curves.
+    image_shape : tuple of int, default=None
+        Height and width of vectors that are images.
+    scaled : bool, default=True
+        Whether deviations are known; else they are the values themselves.
+
+    Attributes
+    ----------
+    ax_, figure_
+        What was drawn on.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from spkm import SPKMClassifier
+    >>> from spkm.inspection import BasisDisplay
+    >>> X, y = load_iris(return_X_y=True, as_frame=True)
+    >>> display = BasisDisplay.from_estimator(SPKMClassifier(n_basis=3, random_state=0).fit(X, y))
+    >>> display.frame().shape
+    (3, 4)
+    """
+
+    def __init__(
+        self,
+        vectors: np.ndarray,
+        deviations: np.ndarray,
+        weights: np.ndarray,
+        feature_names: Any,
+        output_names: Any,
+        *,
+        x: np.ndarray | None = None,
+        image_shape: tuple[int, ...] | None = None,
+        scaled: bool = True,
+    ) -> None:
+        self.vectors = vectors
+        self.deviations = deviations
+        self.weights = weights
+        self.feature_names = list(feature_names)
+        self.output_names = list(output_names)
+        self.x = x
+        self.image_shape = image_shape
+        self.scaled = scaled
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        X: Any = None,
+        *,
+        features: Any = None,
+        max_features: int = 20,
+        x: Any = None,
+        x_label: str = "x",
+        image_shape: tuple[int, ...] | None = None,
+        ax: Any = None,
+    ) -> BasisDisplay:
+        """Draw the basis vectors of a fitted estimator.
+
+        Parameters
+        ----------
+        estimator : fitted estimator or FittedModel
+            Whose vectors.
+        X : table, default=None
+            Samples that mean and standard deviation are taken of; None takes those of the fit.
+        features : list of str or int, default=None
+            Features of the heat map; None are those that tell most, at most ``max_features``.
+        max_features : int, default=20
+            Most features of the heat map.
+        x : array-like of shape (d,), default=None
+            Where the features lie on an axis; vectors are drawn as curves over it.
+        x_label : str, default="x"
+            What that axis is, with its unit.
+        image_shape : tuple of int, default=None
+            Height and width, and channels for colours; vectors are drawn as images.
+        ax : Axes, default=None
+            Where to draw; None makes a figure.
+
+        Returns
+        -------
+        BasisDisplay
+        """
+        reading = Reading.of(estimator)
+        vectors = np.array(reading.model.basis_vectors)
+        deviations = reading.deviations(vectors, None if X is None else reading.dense(X))
+        if x is not None or image_shape is not None:
+            columns = np.arange(len(reading.names))
+        elif features is not None:
+            columns = np.array([reading.column(f, "features") for f in features])
+        else:
+            columns = _telling(reading, deviations, check_integer("max_features", max_features, 1))
+        _check_shape(x, image_shape, len(reading.names))
+        display = cls(
+            vectors[:, columns],
+            deviations[:, columns],
+            np.array(reading.model.weights),
+            [reading.names[c] for c in columns],
+            reading.outputs,
+            x=None if x is None else np.asarray(x, dtype=float),
+            image_shape=image_shape,
+            scaled=X is not None or reading.is_scaled,
+        )
+        return display.plot(ax=ax, x_label=x_label)
+
+    def frame(self) -> Any:
+        """Return the vectors as a pandas frame in the user's units: a row per vector, a column per feature."""
+        index = [f"u{r}" for r in range(len(self.vectors))]
+        return frames().DataFrame(self.vectors, index=index, columns=self.feature_names)
+
+    def plot(self, ax: Any = None, *, x_label: str = "x") -> BasisDisplay:
+        """Draw the vectors.
+
+        Parameters
+        ----------
+        ax : Axes, default=None
+            Where to draw; None makes a figure. Images divide it.
+        x_label : str, default="x"
+            The axis of curves, with its unit.
+        """
+        if self.image_shape is not None:
+            self.figure_, self.ax_ = self._images(ax)
+        elif self.x is not None:
+            self.figure_, self.ax_ = self._curves(ax, x_label)
+        else:
+            self.figure_, self.ax_ = self._heat_map(ax)
+        return self
+
+    def _titles(self) -> list[str]:
+        """Return each vector's name with its weight, or the output it speaks for most."""
+        titles = []
+        for r, weight in enumerate(self.weights):
+            if len(weight) == 1:
+                titles.append(f"u{r}\n{signed(weight[0])}")
+            else:
+                most = int(np.argmax(np.abs(weight)))
+                titles.append(f"u{r}\n{short(self.output_names[most], 12)} {signed(weight[most])}")
+        return titles
+
+    def _heat_map(self, ax: Any) -> tuple[Any, Any]:
+        n_vectors, n_features = self.vectors.shape
+        long = 0.08 * max(len(short(name)) for name in self.feature_names)
+        figure, ax = axes_of(ax, (1.9 + long + 0.85 * n_vectors, 1.6 + 0.3 * n_features))
+        shown = self.deviations.T
+        reach = max(1e-300, float(np.nanmax(np.abs(shown), initial=0.0)))
+        reach = min(reach, 3.0) if self.scaled else reach
+        ax.set_facecolor("#DDDDDD")
+        picture = ax.imshow(shown, cmap=diverging(), vmin=-reach, vmax=reach, aspect="auto")
+        ax.set_xticks(range(n_vectors), self._titles(), fontsize=8)
+        ax.xaxis.tick_top()
+        ax.set_yticks(range(n_features), [short(name) for name in self.feature_names], fontsize=9)
+        ax.tick_params(length=0)
+        ax.spines[:].set_visible(False)
+        ax.set_xticks(np.arange(n_vectors + 1) - 0.5, minor=True)
+        ax.set_yticks(np.arange(n_features + 1) - 0.5, minor=True)
+        ax.grid(which="minor", color="white", linewidth=1.5)
+        ax.tick_params(which="minor", length=0)
+        if shown.size <= WRITTEN:
+            for (j, r), deviation in np.ndenumerate(shown):
+                shade = picture.cmap(picture.norm(deviation)) if np.isfinite(deviation) else (0.87,) * 3
+                text = number(float(self.vectors[r, j]))
+                ax.text(r, j, text, ha="center", va="center", fontsize=8, color=text_on(shade))
+        bar = figure.colorbar(picture, ax=ax, extend="both" if self.scaled else "neither", fraction=0.05, pad=0.03)
+        bar.set_label("standard deviations from the mean" if self.scaled else "value", fontsize=9)
+        bar.outline.set_visible(False)
+        unseen = "; grey: not looked at" if np.isnan(shown).any() else ""
+        ax.set_xlabel(f"basis vector and its weight; cells in the units of the features{unseen}", fontsize=9)
+        return figure, ax
+
+    def _curves(self, ax: Any, x_label: str) -> tuple[Any, Any]:
+        figure, ax = axes_of(ax, (7.5, 4.0))
+        assert self.x is not None
+        for r, (vector, title) in enumerate(zip(self.vectors, self._titles(), strict=True)):
+            style = {"color": COLOURS[r % len(COLOURS)], "linestyle": LINES[r // len(COLOURS) % len(LINES)]}
+            ax.plot(self.x, vector, linewidth=1.6, label=title.replace("\n", "  "), **style)
+        plain(ax, "y")
+        ax.set(xlabel=x_label, ylabel="value of the basis vector", xlim=(self.x.min(), self.x.max()))
+        ax.legend(title="vector, weight", loc="upper left", bbox_to_anchor=(1.01, 1.0), frameon=False, fontsize=9)
+        return figure, ax
+
+    def _images(self, ax: Any) -> tuple[Any, Any]:
+        assert self.image_shape is not None
+        count = len(self.vectors)
+        columns = best_columns(count)
+        rows = -(-count // columns)
+        figure, cells = panels(ax, rows, columns, (1.15 * columns + 1.0, 1.5 * rows + 0.2))
+        low, high = float(np.nanmin(self.vectors)), float(np.nanmax(self.vectors))
+        has_sign = low < -0.25 * high
+        reach = max(abs(low), abs(high))
+        limits = {"vmin": -reach, "vmax": reach} if has_sign else {"vmin": low, "vmax": high}
+        picture = None
+        titles = self._titles()
+        for r, cell in enumerate(cells.ravel()):
+            cell.set_axis_off()
+            if r < count:
+                image = self.vectors[r].reshape(self.image_shape)
+                picture = cell.imshow(image, cmap=diverging() if has_sign else "Greys", **limits)
+                cell.set_title(titles[r], fontsize=8, pad=3)
+        bar = figure.colorbar(picture, ax=list(cells.ravel()), fraction=0.03, pad=0.02)
+        bar.set_label("value, in the units of the features", fontsize=9)
+        bar.outline.set_visible(False)
+        return figure, cells
+
+
+def _telling(reading: Reading, deviations: np.ndarray, most: int) -> np.ndarray:
+    """Return the columns that set some vector apart, in the order of the table."""
+    size = np.zeros(len(reading.names))
+    for r, columns in enumerate(telling_features(reading.model)):
+        size[columns] = np.maximum(size[columns], np.abs(np.nan_to_num(deviations[r, columns])))
+    read = reading.read
+    chosen = read[np.argsort(-size[read], kind="stable")[:most]]
+    return np.sort(chosen) if len(chosen) else np.arange(min(most, len(reading.names)))
+
+
+def _check_shape(x: Any, image_shape: Any, width: int) -> None:
+    if x is not None and np.shape(x) != (width,):
+        raise ValueError(f"x must have an entry for each of the {width} features; got shape {np.shape(x)}.")
+    if image_shape is not None and int(np.prod(image_shape)) != width:
+        raise ValueError(f"image_shape must have {width} pixels, one for each feature; got {image_shape!r}.")

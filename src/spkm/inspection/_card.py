@@ -1,0 +1,201 @@
+"""One basis vector on one page: what it looks like, what it says, and which samples it stands for."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from spkm._checks import check_integer
+from spkm.inspection._reading import Reading, frames, telling_features
+from spkm.inspection._style import (
+    BLUE,
+    COLOURS,
+    GREY,
+    INK,
+    ORANGE,
+    PALE,
+    label_bars,
+    number,
+    panels,
+    plain,
+    short,
+    signed,
+)
+
+BINS = 24
+
+
+class BasisCardDisplay:
+    """A basis vector: its telling features, its weights, and how similar samples are to it.
+
+    Parameters
+    ----------
+    basis : int
+        Which vector.
+    feature_names : sequence of str
+        Its telling features, the most telling first.
+    values, deviations : ndarray of shape (k,)
+        Their values in the user's units, and in standard deviations from the mean.
+    ranges : ndarray of shape (k, 2)
+        Where the middle 90 % of samples are, in standard deviations from the mean.
+    weights : ndarray of shape (m,)
+        The vector's weights.
+    output_names : sequence of str
+        Names along m.
+    similarities : ndarray of shape (n,)
+        k(x, u) of the samples.
+    groups : ndarray of shape (n,) or None
+        The class of each sample.
+
+    Attributes
+    ----------
+    ax_, figure_
+        What was drawn on: three axes.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from spkm import SPKMClassifier
+    >>> from spkm.inspection import BasisCardDisplay
+    >>> X, y = load_iris(return_X_y=True, as_frame=True)
+    >>> model = SPKMClassifier(n_basis=3, random_state=0).fit(X, y)
+    >>> BasisCardDisplay.from_estimator(model, X, y, basis=1).frame().columns.tolist()
+    ['feature', 'value', 'deviation']
+    """
+
+    def __init__(
+        self,
+        basis: int,
+        feature_names: Any,
+        values: np.ndarray,
+        deviations: np.ndarray,
+        ranges: np.ndarray,
+        weights: np.ndarray,
+        output_names: Any,
+        similarities: np.ndarray,
+        groups: np.ndarray | None = None,
+    ) -> None:
+        self.basis = basis
+        self.feature_names = list(feature_names)
+        self.values = values
+        self.deviations = deviations
+        self.ranges = ranges
+        self.weights = weights
+        self.output_names = list(output_names)
+        self.similarities = similarities
+        self.groups = groups
+
+    @classmethod
+    def from_estimator(
+        cls, estimator: Any, X: Any, y: Any = None, *, basis: int = 0, max_features: int = 10, ax: Any = None
+    ) -> BasisCardDisplay:
+        """Draw the card of a basis vector.
+
+        Parameters
+        ----------
+        estimator : fitted estimator or FittedModel
+            Whose vector.
+        X : table
+            Samples.
+        y : array-like of shape (n,), default=None
+            Their classes; similarities are then shown by class.
+        basis : int, default=0
+            Which vector.
+        max_features : int, default=10
+            Most features shown.
+        ax : Axes, default=None
+            Where to draw; it is divided.
+
+        Returns
+        -------
+        BasisCardDisplay
+        """
+        reading = Reading.of(estimator)
+        if check_integer("basis", basis, 0) >= reading.model.n_basis:
+            raise ValueError(f"basis must be below {reading.model.n_basis}, the number of vectors; got {basis}.")
+        table = reading.dense(X)
+        columns = telling_features(reading.model)[basis][: check_integer("max_features", max_features, 1)]
+        deviations = reading.deviations(reading.model.basis_vectors[basis], table)
+        spread = np.percentile(reading.deviations(table, table)[:, columns], [5, 95], axis=0).T
+        groups = None
+        if y is not None and reading.labels is not None and np.ndim(y) == 1:
+            groups = np.asarray(y)
+        return cls(
+            basis,
+            [reading.names[c] for c in columns],
+            reading.model.basis_vectors[basis, columns],
+            deviations[columns],
+            spread,
+            reading.model.weights[basis],
+            reading.outputs,
+            reading.model.similarities(table)[:, basis],
+            groups,
+        ).plot(ax=ax)
+
+    def frame(self) -> Any:
+        """Return the telling features as a pandas frame."""
+        columns = {"feature": self.feature_names, "value": self.values, "deviation": self.deviations}
+        return frames().DataFrame(columns)
+
+    def plot(self, ax: Any = None) -> BasisCardDisplay:
+        """Draw the card.
+
+        Parameters
+        ----------
+        ax : Axes, default=None
+            Where to draw; it is divided.
+        """
+        count = max(len(self.feature_names), 6)
+        several = len(self.weights) > 1
+        ratios = [2.4, 1.0, 1.8] if several else [2.4, 1.9]
+        size = (4.6 * sum(ratios) / 2.1, 1.5 + 0.32 * count)
+        figure, cells = panels(ax, 1, len(ratios), size, width_ratios=ratios)
+        self._features(cells[0, 0])
+        if several:
+            self._weights(cells[0, 1])
+        self._samples(cells[0, -1])
+        weight = "" if several else f", weight {signed(self.weights[0])}"
+        cells[0, 0].set_title(f"basis vector u{self.basis}{weight}", loc="left", fontsize=11)
+        self.figure_, self.ax_ = figure, cells[0]
+        return self
+
+    def _features(self, ax: Any) -> None:
+        places = np.arange(len(self.feature_names))[::-1]
+        ax.barh(places, np.diff(self.ranges, axis=1)[:, 0], left=self.ranges[:, 0], color=PALE, height=0.75)
+        ax.axvline(0, color=GREY, linewidth=0.8)
+        ax.plot(self.deviations, places, "o", color=BLUE, markersize=7)
+        texts = [number(value) for value in self.values]
+        label_bars(ax, places, self.deviations + 0.08, texts, np.ones(len(places), dtype=bool))
+        ax.set_yticks(places, [short(name) for name in self.feature_names])
+        reach = float(np.nanmax(np.abs([*self.deviations, *self.ranges.ravel()]), initial=1.0))
+        ax.set_xlim(-1.1 * reach, 1.35 * reach)
+        ax.set_xlabel(
+            "standard deviations from the mean\n● the vector (its value beside it)   grey: middle 90 % of samples"
+        )
+        plain(ax)
+        ax.tick_params(axis="y", length=0)
+
+    def _weights(self, ax: Any) -> None:
+        places = np.arange(len(self.weights))[::-1]
+        ax.barh(places, self.weights, color=np.where(self.weights > 0, ORANGE, BLUE), height=0.7)
+        ax.axvline(0, color=INK, linewidth=0.8)
+        ax.set_yticks(places, [short(name, 14) for name in self.output_names])
+        ax.set_xlabel("weight for the score of")
+        plain(ax, "x")
+        ax.tick_params(axis="y", length=0)
+
+    def _samples(self, ax: Any) -> None:
+        edges = np.histogram_bin_edges(self.similarities, BINS)
+        if self.groups is None:
+            ax.hist(self.similarities, edges, color=BLUE)
+        else:
+            styles = ("stepfilled", "step", "step", "step", "step", "step")
+            for k, label in enumerate(np.unique(self.groups)):
+                own = self.similarities[self.groups == label]
+                colour = COLOURS[k % len(COLOURS)]
+                style = {"histtype": styles[k % 6], "color": colour, "alpha": 0.55 if k == 0 else 1.0}
+                ax.hist(own, edges, label=short(label, 16), linewidth=1.8, linestyle="-" if k < 2 else "--", **style)
+            ax.legend(frameon=False, fontsize=9, title="class", loc="upper left", bbox_to_anchor=(1.0, 1.0))
+        ax.set(xlabel=f"similarity k(x, u{self.basis})", ylabel="samples")
+        plain(ax, "y")

@@ -1,0 +1,220 @@
+"""One prediction taken apart: first into basis vectors, then one of them, or all, into features."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from spkm._checks import check_choice, check_integer
+from spkm.inspection._reading import Reading, explain, frames
+from spkm.inspection._style import BLUE, GREY, INK, ORANGE, axes_of, label_bars, number, panels, plain, short, signed
+
+LEVELS = ("both", "basis", "features")
+
+
+class ContributionDisplay:
+    """Waterfalls from the mean score of a background to the score of one sample.
+
+    Parameters
+    ----------
+    base_value, score : float
+        The mean score over the background; the sample's score.
+    contributions : ndarray of shape (R,)
+        What each basis vector adds to the base value.
+    within : ndarray of shape (R, d)
+        What each feature adds within each basis vector (Shapley values); rows add up to ``contributions``.
+    feature_names : sequence of str
+        Names along d.
+    data : ndarray of shape (d,)
+        The sample in the user's units.
+    score_name : str, default="score"
+        What the axis says.
+    level : {"both", "basis", "features"}, default="both"
+        Waterfall over basis vectors and one over the features of one vector; the first alone; or one over the
+        features of all vectors.
+    basis : int, default=None
+        The vector whose features are shown at level "both"; None is the one that adds most.
+
+    Attributes
+    ----------
+    ax_, figure_
+        What was drawn on.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from spkm import SPKMClassifier
+    >>> from spkm.inspection import ContributionDisplay
+    >>> X, y = load_iris(return_X_y=True, as_frame=True)
+    >>> model = SPKMClassifier(n_basis=3, random_state=0).fit(X, y)
+    >>> frame = ContributionDisplay.from_estimator(model, X, row=0, output="0").frame()
+    >>> bool(abs(frame.to_numpy().sum() - frame.attrs["score"] + frame.attrs["base_value"]) < 1e-9)
+    True
+    """
+
+    def __init__(
+        self,
+        base_value: float,
+        score: float,
+        contributions: np.ndarray,
+        within: np.ndarray,
+        feature_names: Any,
+        data: np.ndarray,
+        *,
+        score_name: str = "score",
+        level: str = "both",
+        basis: int | None = None,
+        max_features: int = 10,
+    ) -> None:
+        self.base_value = base_value
+        self.score = score
+        self.contributions = contributions
+        self.within = within
+        self.feature_names = list(feature_names)
+        self.data = data
+        self.score_name = score_name
+        self.level = level
+        self.basis = basis
+        self.max_features = max_features
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        X: Any,
+        *,
+        row: int = 0,
+        background: Any = None,
+        output: Any = 0,
+        level: str = "both",
+        basis: int | None = None,
+        max_features: int = 10,
+        ax: Any = None,
+    ) -> ContributionDisplay:
+        """Draw how a prediction comes about.
+
+        Parameters
+        ----------
+        estimator : fitted estimator or FittedModel
+            What predicts.
+        X : table
+            Samples.
+        row : int, default=0
+            Which of them.
+        background : table, default=None
+            What the prediction is compared with; None are all of X.
+        output : int or str, default=0
+            Which score.
+        level, basis
+            As in the class.
+        max_features : int, default=10
+            Features shown by themselves; what is left is one bar.
+        ax : Axes, default=None
+            Where to draw; at level "both" it is divided.
+
+        Returns
+        -------
+        ContributionDisplay
+        """
+        check_choice("level", level, LEVELS)
+        check_integer("max_features", max_features, 1)
+        reading = Reading.of(estimator)
+        table = reading.dense(X)
+        if not 0 <= check_integer("row", row, 0) < len(table):
+            raise ValueError(f"row must be below {len(table)}, the number of samples; got {row}.")
+        o = reading.output(output)
+        explanation = explain(
+            reading.model, table[row : row + 1], table if background is None else reading.dense(background)
+        )
+        within = explanation.basis_values()[0] * reading.model.weights[:, [o]]
+        return cls(
+            float(explanation.base_values[o]),
+            float(explanation.scores[0, o]),
+            explanation.contributions[0, :, o],
+            within,
+            reading.names,
+            table[row],
+            score_name=reading.score_name(o),
+            level=level,
+            basis=basis,
+            max_features=max_features,
+        ).plot(ax=ax)
+
+    def frame(self) -> Any:
+        """Return what features add within every basis vector as a pandas frame: a row per vector."""
+        index = [f"u{r}" for r in range(len(self.contributions))]
+        frame = frames().DataFrame(self.within, index=index, columns=self.feature_names)
+        frame.attrs.update(base_value=self.base_value, score=self.score)
+        return frame
+
+    def plot(self, ax: Any = None) -> ContributionDisplay:
+        """Draw the waterfalls.
+
+        Parameters
+        ----------
+        ax : Axes, default=None
+            Where to draw.
+        """
+        vectors = [f"u{r}" for r in range(len(self.contributions))]
+        if self.level == "features":
+            self.figure_, self.ax_ = axes_of(ax, (7.0, 1.3 + 0.32 * min(self.max_features, len(self.feature_names))))
+            self._features(self.ax_, self.within.sum(axis=0), self.base_value, ("mean", "score"))
+            self.ax_.set_title("by feature", loc="left", fontsize=10)
+            return self
+        if self.level == "basis":
+            self.figure_, self.ax_ = axes_of(ax, (6.0, 1.3 + 0.32 * min(len(vectors), self.max_features + 1)))
+            self._waterfall(self.ax_, vectors, self.contributions, self.base_value, ("mean", "score"))
+            return self
+        r = int(np.argmax(np.abs(self.contributions))) if self.basis is None else self.basis
+        rows = max(min(len(vectors), self.max_features + 1), min(len(self.feature_names), self.max_features + 1))
+        self.figure_, cells = panels(ax, 1, 2, (11.5, 1.5 + 0.3 * (rows + 1)), width_ratios=[1, 1.35])
+        self.ax_ = cells[0]
+        self._waterfall(cells[0, 0], vectors, self.contributions, self.base_value, ("mean", "score"))
+        cells[0, 0].set_title("basis vectors add up to the score", loc="left", fontsize=10)
+        self._features(cells[0, 1], self.within[r], 0.0, ("0", f"u{r} adds"))
+        cells[0, 1].set_title(f"features add up to what u{r} adds", loc="left", fontsize=10)
+        return self
+
+    def _features(self, ax: Any, values: np.ndarray, start: float, ends: tuple[str, str]) -> None:
+        names = [f"{short(name, 26)} = {number(x)}" for name, x in zip(self.feature_names, self.data, strict=True)]
+        self._waterfall(ax, names, values, start, ends)
+
+    def _waterfall(self, ax: Any, names: list[str], values: np.ndarray, start: float, ends: tuple[str, str]) -> None:
+        names, values = _largest(names, values, self.max_features)
+        edges = start + np.concatenate([[0.0], np.cumsum(values)])
+        places = np.arange(len(values))[::-1]
+        ax.barh(places, values, left=edges[:-1], height=0.62, color=np.where(values >= 0, ORANGE, BLUE))
+        for place, x in zip(places[:-1], edges[1:-1], strict=True):
+            ax.plot([x, x], [place - 0.69, place + 0.31], color=GREY, linewidth=0.8)
+        outer = np.where(values >= 0, np.maximum(edges[1:], edges[:-1]), np.minimum(edges[1:], edges[:-1]))
+        label_bars(ax, places, outer, [signed(v) for v in values], values >= 0)
+        ax.set_yticks(places, names)
+        ax.tick_params(axis="y", length=0)
+        margin = 0.16 * max(float(np.ptp(edges)), 1e-12)
+        ax.set_xlim(edges.min() - margin, edges.max() + margin)
+        ax.set_ylim(-1.25, len(values) + 0.25)
+        for x, y, text in (
+            (edges[0], len(values) - 0.42, f"{ends[0]} {number(edges[0])}"),
+            (edges[-1], -1.05, f"{ends[1]} {number(edges[-1])}"),
+        ):
+            text = ends[0] if text == "0 0" else text
+            ax.text(x, y, text, ha="center", va="center", fontsize=9, color=INK)
+        ax.plot([edges[0]] * 2, [places[0] - 0.31, places[0] + 0.4], color=INK, linewidth=1.2)
+        ax.plot([edges[-1]] * 2, [-0.8, 0.31], color=INK, linewidth=1.2)
+        ax.set_xlabel(self.score_name)
+        plain(ax, "x")
+
+
+def _largest(names: list[str], values: np.ndarray, most: int) -> tuple[list[str], np.ndarray]:
+    """Return the largest values in order of size, those left over as one."""
+    order = np.argsort(-np.abs(values), kind="stable")
+    order = order[values[order] != 0]
+    if len(order) == 0:
+        return names[:1], values[:1]
+    if len(order) <= most + 1:
+        return [names[k] for k in order], values[order]
+    rest = order[most:]
+    return [*(names[k] for k in order[:most]), f"{len(rest)} others"], np.append(
+        values[order[:most]], values[rest].sum()
+    )

@@ -1,0 +1,290 @@
+"""How a fit went and what it made of its input: convergence, stability of features, shares of views."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from spkm._checks import check_integer
+from spkm.estimators import StabilitySelection, stability_selection
+from spkm.inspection._reading import frames
+from spkm.inspection._style import BLUE, COLOURS, GREY, INK, LINES, ORANGE, PALE, axes_of, label_bars, plain, short
+
+
+class StabilityDisplay:
+    """How often each feature is chosen on halves of the samples.
+
+    Parameters
+    ----------
+    result : StabilitySelection
+        Probabilities of all features.
+    max_features : int, default=25
+        Features shown.
+
+    Attributes
+    ----------
+    ax_, figure_
+        What was drawn on.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from spkm import SPKMClassifier, stability_selection
+    >>> from spkm.inspection import StabilityDisplay
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> clf = SPKMClassifier(kernel="linear", selection="strict", max_features=3, random_state=0)
+    >>> result = stability_selection(clf, X[:100, :8], y[:100], n_pairs=3, random_state=0)
+    >>> StabilityDisplay(result).plot().frame().columns.tolist()
+    ['feature', 'probability', 'stable']
+    """
+
+    def __init__(self, result: StabilitySelection, *, max_features: int = 25) -> None:
+        self.result = result
+        self.max_features = max_features
+
+    @classmethod
+    def from_estimator(
+        cls, estimator: Any, X: Any, y: Any, *, max_features: int = 25, ax: Any = None, **options: Any
+    ) -> StabilityDisplay:
+        """Run stability selection and draw what it finds.
+
+        Parameters
+        ----------
+        estimator : SPKM estimator
+            With ``selection="strict"``.
+        X, y : table and targets
+            Samples.
+        max_features : int, default=25
+            Features shown.
+        ax : Axes, default=None
+            Where to draw.
+        **options
+            Those of :func:`spkm.stability_selection`.
+
+        Returns
+        -------
+        StabilityDisplay
+        """
+        check_integer("max_features", max_features, 1)
+        return cls(stability_selection(estimator, X, y, **options), max_features=max_features).plot(ax=ax)
+
+    def frame(self) -> Any:
+        """Return the probabilities as a pandas frame, the most probable feature first."""
+        return self.result.frame()
+
+    def plot(self, ax: Any = None) -> StabilityDisplay:
+        """Draw the probabilities.
+
+        Parameters
+        ----------
+        ax : Axes, default=None
+            Where to draw.
+        """
+        result = self.result
+        order = np.argsort(-result.probabilities, kind="stable")
+        seen = order[result.probabilities[order] > 0][: self.max_features]
+        seen = seen if len(seen) else order[:1]
+        self.figure_, self.ax_ = axes_of(ax, (7.2, 1.7 + 0.29 * len(seen)))
+        ax = self.ax_
+        places = np.arange(len(seen))[::-1]
+        shown = result.probabilities[seen]
+        stable = shown >= result.threshold
+        for mask, fill, name in (
+            (stable, {"color": BLUE}, "stable"),
+            (~stable, {"color": "white", "edgecolor": GREY, "hatch": "////"}, "not stable"),
+        ):
+            if mask.any():
+                ax.barh(places[mask], shown[mask], height=0.66, label=name, **fill)
+        ax.axvline(
+            result.threshold, color=ORANGE, linewidth=1.8, linestyle="--", label=f"threshold {result.threshold:g}"
+        )
+        ax.set_yticks(places, [short(result.feature_names[j]) for j in seen])
+        ax.tick_params(axis="y", length=0)
+        ax.set(xlim=(0, 1.02), xlabel=f"share of {result.n_halves} half samples in which the feature is chosen")
+        never = int((result.probabilities == 0).sum())
+        more = int((result.probabilities > 0).sum()) - len(seen)
+        notes = [f"{more} more were chosen less often"] * (more > 0) + [f"{never} never chosen"] * (never > 0)
+        ax.set_title(
+            f"by chance at most {result.bound:.2g} would be stable" + "".join(f"; {note}" for note in notes),
+            loc="left",
+            fontsize=9,
+        )
+        ax.legend(frameon=False, fontsize=9, loc="upper left", bbox_to_anchor=(1.0, 1.0))
+        plain(ax, "x")
+        return self
+
+
+class ConvergenceDisplay:
+    """The objective during the fit.
+
+    Parameters
+    ----------
+    paths : list of ndarray
+        The objective after each iteration; several for several binary problems.
+    names : list of str
+        What the paths are called.
+
+    Attributes
+    ----------
+    ax_, figure_
+        What was drawn on.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from spkm import SPKMClassifier
+    >>> from spkm.inspection import ConvergenceDisplay
+    >>> model = SPKMClassifier(n_basis=3, random_state=0).fit(*load_iris(return_X_y=True))
+    >>> ConvergenceDisplay.from_estimator(model).frame().columns.tolist()
+    ['path', 'iteration', 'objective']
+    """
+
+    def __init__(self, paths: list[np.ndarray], names: list[str]) -> None:
+        self.paths = paths
+        self.names = names
+
+    @classmethod
+    def from_estimator(cls, estimator: Any, *, ax: Any = None) -> ConvergenceDisplay:
+        """Draw the objective of a fitted estimator during its fit.
+
+        Parameters
+        ----------
+        estimator : fitted SPKM estimator
+            Which fit; of a search the last one, on all samples.
+        ax : Axes, default=None
+            Where to draw.
+
+        Returns
+        -------
+        ConvergenceDisplay
+        """
+        check_is_fitted(estimator)
+        parts = getattr(estimator, "estimators_", [estimator])
+        names = list(estimator.model_.names) if hasattr(estimator, "estimators_") else ["objective"]
+        return cls([np.asarray(part.objective_path_) for part in parts], names).plot(ax=ax)
+
+    def frame(self) -> Any:
+        """Return the objective as a pandas frame: a row per iteration."""
+        pandas = frames()
+        parts = [
+            pandas.DataFrame({"path": name, "iteration": np.arange(len(path)), "objective": path})
+            for name, path in zip(self.names, self.paths, strict=True)
+        ]
+        return pandas.concat(parts, ignore_index=True)
+
+    def plot(self, ax: Any = None) -> ConvergenceDisplay:
+        """Draw the objective: how far it is above its last value, and the value itself at the end.
+
+        Parameters
+        ----------
+        ax : Axes, default=None
+            Where to draw.
+        """
+        self.figure_, self.ax_ = axes_of(ax, (6.4 if len(self.paths) == 1 else 7.6, 3.6))
+        ax = self.ax_
+        for k, (name, path) in enumerate(zip(self.names, self.paths, strict=True)):
+            style = {"color": COLOURS[k % len(COLOURS)], "linestyle": LINES[k // len(COLOURS) % len(LINES)]}
+            ax.plot(np.arange(len(path)), path, linewidth=1.8, label=f"{short(name, 24)}: {path[-1]:.4g}", **style)
+            ax.plot(len(path) - 1, path[-1], "o", color=style["color"], markersize=5)
+        low, high = min(p.min() for p in self.paths), max(p.max() for p in self.paths)
+        if low > 0 and high > 20 * low:
+            ax.set_yscale("log")
+        ax.set(xlabel="iteration", ylabel="objective")
+        several = len(self.paths) > 1
+        place = {"loc": "upper left", "bbox_to_anchor": (1.0, 1.0)} if several else {"loc": "upper right"}
+        ax.legend(frameon=False, fontsize=9, title="at the end (dot)", **place)
+        plain(ax, "y")
+        return self
+
+
+class ViewShareDisplay:
+    """What share of the predictions' variance each view, or term of several views, has.
+
+    Parameters
+    ----------
+    names : list of str
+        The views.
+    shares : ndarray of shape (n_views,)
+        Their shares; they sum to one.
+    used, available : ndarray of int of shape (n_views,)
+        Basis vectors of the view whose weights are not all zero, and all of them.
+
+    Attributes
+    ----------
+    ax_, figure_
+        What was drawn on.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from spkm import SPKMClassifier
+    >>> from spkm.inspection import ViewShareDisplay
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = SPKMClassifier(n_basis=2, views={"sepal": [0, 1], "petal": [2, 3]}, random_state=0).fit(X, y)
+    >>> ViewShareDisplay.from_estimator(model).frame()["view"].tolist()
+    ['sepal', 'petal']
+    """
+
+    def __init__(self, names: list[str], shares: np.ndarray, used: np.ndarray, available: np.ndarray) -> None:
+        self.names = names
+        self.shares = shares
+        self.used = used
+        self.available = available
+
+    @classmethod
+    def from_estimator(cls, estimator: Any, *, ax: Any = None) -> ViewShareDisplay:
+        """Draw the shares of the views of a fitted estimator.
+
+        Parameters
+        ----------
+        estimator : fitted SPKM estimator
+            With views, terms or pairs.
+        ax : Axes, default=None
+            Where to draw.
+
+        Returns
+        -------
+        ViewShareDisplay
+        """
+        check_is_fitted(estimator)
+        usage = getattr(estimator, "view_usage_", None)
+        if not usage:
+            raise ValueError("estimator must have views; this one has a single kernel on all features. Set views.")
+        used = np.array([one.n_used for one in usage.values()])
+        available = np.array([one.rows.stop - one.rows.start for one in usage.values()])
+        return cls(list(usage), np.array([one.share for one in usage.values()]), used, available).plot(ax=ax)
+
+    def frame(self) -> Any:
+        """Return a pandas frame: a row per view."""
+        columns = {"view": self.names, "share": self.shares, "n_used": self.used, "n_basis": self.available}
+        return frames().DataFrame(columns)
+
+    def plot(self, ax: Any = None) -> ViewShareDisplay:
+        """Draw the shares.
+
+        Parameters
+        ----------
+        ax : Axes, default=None
+            Where to draw.
+        """
+        self.figure_, self.ax_ = axes_of(ax, (6.4, 1.4 + 0.42 * len(self.names)))
+        ax = self.ax_
+        places = np.arange(len(self.names))[::-1]
+        ax.barh(places, self.shares, height=0.62, color=np.where(self.shares >= 0, BLUE, ORANGE))
+        ax.axvline(0, color=INK, linewidth=0.8)
+        texts = [
+            f"{share:.0%}  ({used} of {all_} vectors in use)".replace("-", "−")
+            for share, used, all_ in zip(self.shares, self.used, self.available, strict=True)
+        ]
+        label_bars(ax, places, np.maximum(self.shares, 0), texts, np.ones(len(places), dtype=bool))
+        ax.set_yticks(places, [short(name) for name in self.names])
+        ax.tick_params(axis="y", length=0)
+        ax.set_xlim(min(0.0, 1.1 * self.shares.min()), max(0.1, self.shares.max()) * 1.75)
+        ax.set_xticks([t for t in np.arange(-1, 1.01, 0.25) if min(0.0, self.shares.min()) - 0.01 <= t <= 1.0])
+        ax.xaxis.set_major_formatter(lambda x, _: f"{x:.0%}".replace("-", "−"))
+        ax.set_xlabel("share of the variance of the predictions")
+        ax.grid(axis="x", color=PALE)
+        plain(ax)
+        return self

@@ -1,0 +1,163 @@
+"""Effects of features: the mean score as a function of one of them, or two, in closed form."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from spkm.inspection._reading import Reading, frames, partial_dependence
+from spkm.inspection._style import COLOURS, INK, LINES, axes_of, number, plain, short
+
+RUG = 400  # samples drawn in a rug at most
+SHOWN = 8  # outputs drawn as curves at most
+
+
+class EffectDisplay:
+    """The partial dependence of one feature, or two: the mean score when they are held fixed.
+
+    Parameters
+    ----------
+    grid : tuple of ndarray
+        Points of the one or two features, in the user's units.
+    values : ndarray of shape (points, m) or (points of the first, points of the second, m)
+        Mean scores.
+    samples : ndarray of shape (n, 1) or (n, 2)
+        Where samples are: the rug.
+    feature_names, output_names : sequences of str
+        The one or two features; the outputs.
+    score_name : str, default="score"
+        What the score is.
+
+    Attributes
+    ----------
+    ax_, figure_
+        What was drawn on.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from spkm import SPKMRegressor
+    >>> from spkm.inspection import EffectDisplay
+    >>> X, y = load_diabetes(return_X_y=True, as_frame=True)
+    >>> model = SPKMRegressor(n_basis=3, random_state=0).fit(X, y)
+    >>> EffectDisplay.from_estimator(model, X, "bmi").frame().columns.tolist()
+    ['bmi', '0']
+    >>> EffectDisplay.from_estimator(model, X, ("bmi", "s5")).frame().shape
+    (625, 3)
+    """
+
+    def __init__(
+        self,
+        grid: tuple[np.ndarray, ...],
+        values: np.ndarray,
+        samples: np.ndarray,
+        feature_names: Any,
+        output_names: Any,
+        *,
+        score_name: str = "score",
+    ) -> None:
+        self.grid = grid
+        self.values = values
+        self.samples = samples
+        self.feature_names = list(feature_names)
+        self.output_names = list(output_names)
+        self.score_name = score_name
+
+    @classmethod
+    def from_estimator(
+        cls, estimator: Any, X: Any, features: Any, *, output: Any = None, n_points: int = 100, ax: Any = None
+    ) -> EffectDisplay:
+        """Draw the effect of one feature, or two.
+
+        Parameters
+        ----------
+        estimator : fitted estimator or FittedModel
+            What predicts.
+        X : table
+            Samples to average over.
+        features : str, int, or a pair of them
+            The feature, or two.
+        output : int or str, default=None
+            Which score; None are all for one feature, and the first for two.
+        n_points : int, default=100
+            Points of the grid; at most 25 a side for two features.
+        ax : Axes, default=None
+            Where to draw.
+
+        Returns
+        -------
+        EffectDisplay
+        """
+        reading = Reading.of(estimator)
+        table = reading.dense(X)
+        given = [features] if isinstance(features, str | int | np.integer) else list(features)
+        columns = [reading.column(f, "features") for f in given]
+        if len(columns) not in (1, 2):
+            raise ValueError(f"features must be one feature or two; got {features!r}.")
+        wanted = columns[0] if len(columns) == 1 else tuple(columns)
+        (effect,) = partial_dependence(reading.model, table, [wanted], n_points=n_points)
+        if output is None and len(columns) == 1 and len(reading.outputs) > 1:
+            chosen, name = list(range(len(reading.outputs))), "score"
+        else:
+            chosen = [reading.output(0 if output is None else output)]
+            name = reading.score_name(chosen[0])
+        return cls(
+            effect.grid,
+            effect.values[..., chosen],
+            table[:, columns],
+            [reading.names[c] for c in columns],
+            [reading.outputs[o] for o in chosen],
+            score_name=name,
+        ).plot(ax=ax)
+
+    def frame(self) -> Any:
+        """Return the effect as a pandas frame: a row per point, columns for features and outputs."""
+        mesh = np.meshgrid(*self.grid, indexing="ij")
+        columns = {name: points.ravel() for name, points in zip(self.feature_names, mesh, strict=True)}
+        flat = self.values.reshape(-1, len(self.output_names))
+        return frames().DataFrame(columns | {str(name): flat[:, o] for o, name in enumerate(self.output_names)})
+
+    def plot(self, ax: Any = None) -> EffectDisplay:
+        """Draw the effect.
+
+        Parameters
+        ----------
+        ax : Axes, default=None
+            Where to draw.
+        """
+        several = len(self.output_names) > 1
+        self.figure_, self.ax_ = axes_of(ax, (6.4 if several else 5.2, 3.6) if len(self.grid) == 1 else (5.8, 4.4))
+        rows = self.samples[:: max(1, -(-len(self.samples) // RUG))]
+        if len(self.grid) == 1:
+            self._curve(rows)
+        else:
+            self._surface(rows)
+        return self
+
+    def _curve(self, rows: np.ndarray) -> None:
+        ax = self.ax_
+        for o, name in enumerate(self.output_names[:SHOWN]):
+            style = {"color": COLOURS[o % len(COLOURS)], "linestyle": LINES[o % len(LINES)]}
+            ax.plot(self.grid[0], self.values[:, o], linewidth=2, label=short(name, 18), **style)
+        # A rug in the lowest part of the axes: x in the units of the feature, y in parts of the axes.
+        ax.plot(rows[:, 0], np.full(len(rows), 0.012), "|", transform=ax.get_xaxis_transform(), color=INK, alpha=0.35)
+        ax.set(xlabel=f"{short(self.feature_names[0], 40)}  (ticks: samples)", ylabel=f"mean {self.score_name}")
+        if len(self.output_names) > 1:
+            ax.legend(frameon=False, loc="upper left", bbox_to_anchor=(1.0, 1.0), title="score of", fontsize=9)
+        ax.margins(y=0.1)
+        plain(ax, "y")
+
+    def _surface(self, rows: np.ndarray) -> None:
+        ax = self.ax_
+        first, second = self.grid
+        surface = self.values[:, :, 0].T
+        filled = ax.contourf(first, second, surface, levels=12, cmap="cividis")
+        lines = ax.contour(first, second, surface, levels=filled.levels[::2], colors="white", linewidths=0.6)
+        ax.clabel(lines, fontsize=7, fmt=number)
+        ax.plot(*rows.T, ".", color="white", markersize=4.5, markeredgecolor=INK, markeredgewidth=0.4, label="samples")
+        bar = self.figure_.colorbar(filled, ax=ax, fraction=0.05, pad=0.02)
+        bar.set_label(f"mean {self.score_name}")
+        bar.outline.set_visible(False)
+        ax.set(xlabel=short(self.feature_names[0], 40), ylabel=short(self.feature_names[1], 40))
+        ax.legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), frameon=False, fontsize=9, borderaxespad=0.2)

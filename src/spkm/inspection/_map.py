@@ -1,0 +1,235 @@
+"""What a model decides over two features, all others held fixed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from spkm._checks import check_integer
+from spkm.inspection._reading import Reading, frames
+from spkm.inspection._style import BLUE, COLOURS, INK, MARKERS, ORANGE, axes_of, diverging, plain, short
+
+POINTS = 400  # samples drawn at most
+
+
+class DecisionMapDisplay:
+    """The scores over two features with samples and basis vectors on top.
+
+    Two classes are shaded by the score, with the boundary as a line; more by the class that is predicted; in regression
+    by the prediction.
+
+    Parameters
+    ----------
+    grid : tuple of two ndarray
+        Points of the two features, in the user's units.
+    scores : ndarray of shape (points of the first, points of the second, m)
+        The scores.
+    decisions : ndarray of shape (points of the first, points of the second)
+        What is predicted there: the place of the class, or a number.
+    samples : ndarray of shape (n, 2)
+        Samples in these features.
+    codes : ndarray of shape (n,) or None
+        Places of their classes.
+    vectors : ndarray of shape (R, 2)
+        Basis vectors in these features.
+    feature_names, labels : sequences of str
+        The two features; the classes (empty in regression).
+    score_name : str, default="score"
+        What the shading is.
+    held : str, default=""
+        What the other features are held at.
+
+    Attributes
+    ----------
+    ax_, figure_
+        What was drawn on.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_moons
+    >>> from spkm import SPKMClassifier
+    >>> from spkm.inspection import DecisionMapDisplay
+    >>> X, y = make_moons(200, noise=0.2, random_state=0)
+    >>> model = SPKMClassifier(n_basis=6, random_state=0).fit(X, y)
+    >>> DecisionMapDisplay.from_estimator(model, X, y, features=(0, 1), n_points=20).frame().shape
+    (400, 4)
+    """
+
+    def __init__(
+        self,
+        grid: tuple[np.ndarray, np.ndarray],
+        scores: np.ndarray,
+        decisions: np.ndarray,
+        samples: np.ndarray,
+        codes: np.ndarray | None,
+        vectors: np.ndarray,
+        feature_names: Any,
+        labels: Any,
+        *,
+        score_name: str = "score",
+        held: str = "",
+    ) -> None:
+        self.grid = grid
+        self.scores = scores
+        self.decisions = decisions
+        self.samples = samples
+        self.codes = codes
+        self.vectors = vectors
+        self.feature_names = list(feature_names)
+        self.labels = list(labels)
+        self.score_name = score_name
+        self.held = held
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        X: Any,
+        y: Any = None,
+        *,
+        features: tuple[Any, Any],
+        at: Any = None,
+        n_points: int = 150,
+        ax: Any = None,
+    ) -> DecisionMapDisplay:
+        """Draw what a model decides over two features.
+
+        Parameters
+        ----------
+        estimator : fitted estimator or FittedModel
+            What predicts.
+        X, y : table and targets, default of y None
+            Samples to draw, with their classes.
+        features : pair of str or int
+            The two features.
+        at : array-like of shape (d,), default=None
+            Where the other features are held; None are their medians.
+        n_points : int, default=150
+            Points of the grid along each feature.
+        ax : Axes, default=None
+            Where to draw.
+
+        Returns
+        -------
+        DecisionMapDisplay
+        """
+        reading = Reading.of(estimator)
+        table = reading.dense(X)
+        a, b = (reading.column(f, "features") for f in features)
+        check_integer("n_points", n_points, 2)
+        axes = [_range(table[:, c], n_points) for c in (a, b)]
+        still = np.median(table, axis=0) if at is None else np.ravel(at).astype(float)
+        rows = np.tile(still, (n_points**2, 1))
+        mesh = np.meshgrid(*axes, indexing="ij")
+        rows[:, a], rows[:, b] = mesh[0].ravel(), mesh[1].ravel()
+        scores = reading.model.scores(rows)
+        decided = reading.decide(scores)
+        codes = None
+        if reading.labels is not None:
+            decided = np.searchsorted(reading.labels, decided)
+            codes = None if y is None else np.searchsorted(reading.labels, np.asarray(y))
+        others = len(np.setdiff1d(reading.read, [a, b]))
+        where = "at their medians" if at is None else "at the given values"
+        return cls(
+            (axes[0], axes[1]),
+            scores.reshape(n_points, n_points, -1),
+            np.reshape(decided, (n_points, n_points)),
+            table[:, [a, b]],
+            codes,
+            reading.model.basis_vectors[:, [a, b]],
+            [reading.names[c] for c in (a, b)],
+            [] if reading.labels is None else [str(label) for label in reading.labels],
+            score_name=reading.score_name(),
+            held=f"{others} other feature{'s' * (others != 1)} {where}" if others else "",
+        ).plot(ax=ax)
+
+    def frame(self) -> Any:
+        """Return the map as a pandas frame: a row per point of the grid."""
+        mesh = np.meshgrid(*self.grid, indexing="ij")
+        columns = {name: points.ravel() for name, points in zip(self.feature_names, mesh, strict=True)}
+        decided = self.decisions.ravel()
+        names = np.array(self.labels)[decided] if self.labels else decided
+        scores = {f"score {o}": part.ravel() for o, part in enumerate(np.moveaxis(self.scores, 2, 0))}
+        return frames().DataFrame(columns | scores | {"prediction": names})
+
+    def plot(self, ax: Any = None) -> DecisionMapDisplay:
+        """Draw the map.
+
+        Parameters
+        ----------
+        ax : Axes, default=None
+            Where to draw.
+        """
+        self.figure_, self.ax_ = axes_of(ax, (6.6, 4.6))
+        ax = self.ax_
+        shading = self._many_classes if len(self.labels) > 2 else self._one_score
+        shading()
+        self._samples()
+        inside = np.all(np.isfinite(self.vectors), axis=1)
+        ax.plot(
+            *self.vectors[inside].T,
+            "*",
+            color="white",
+            markeredgecolor=INK,
+            markersize=13,
+            label="basis vectors",
+            zorder=4,
+        )
+        ax.set(xlabel=short(self.feature_names[0], 40), ylabel=short(self.feature_names[1], 40))
+        ax.set_xlim(self.grid[0][[0, -1]])
+        ax.set_ylim(self.grid[1][[0, -1]])
+        if self.held:
+            ax.set_title(self.held, loc="left", fontsize=9)
+        ax.legend(frameon=False, fontsize=9, loc="upper center", bbox_to_anchor=(0.5, -0.14), ncols=4)
+        plain(ax)
+        return self
+
+    def _one_score(self) -> None:
+        surface = self.scores[:, :, 0].T if self.labels else self.decisions.T
+        if self.labels:
+            from matplotlib.ticker import MaxNLocator
+
+            reach = float(np.abs(surface).max()) or 1.0
+            levels = MaxNLocator(14, symmetric=True).tick_values(-reach, reach)
+            filled = self.ax_.contourf(*self.grid, surface, levels=levels, cmap=diverging(pale=True))
+            self.ax_.contour(*self.grid, surface, levels=[0.0], colors=INK, linewidths=1.8)
+            self.ax_.plot([], [], color=INK, linewidth=1.8, label="boundary, score 0")
+        else:
+            filled = self.ax_.contourf(*self.grid, surface, levels=15, cmap="cividis")
+        bar = self.figure_.colorbar(filled, ax=self.ax_, fraction=0.05, pad=0.02)
+        bar.set_label(self.score_name)
+        bar.outline.set_visible(False)
+
+    def _many_classes(self) -> None:
+        from matplotlib.colors import ListedColormap, to_rgb
+
+        count = len(self.labels)
+        pale = [0.35 * np.array(to_rgb(COLOURS[k % len(COLOURS)])) + 0.65 for k in range(count)]
+        shade = {"cmap": ListedColormap(pale), "vmin": -0.5, "vmax": count - 0.5, "shading": "auto", "rasterized": True}
+        self.ax_.pcolormesh(*self.grid, self.decisions.T, **shade)
+        for k in range(count):
+            margin = (self.decisions == k) - 0.5
+            if self.scores.shape[2] == count:  # a score for each class has a smooth boundary
+                margin = self.scores[:, :, k] - np.delete(self.scores, k, axis=2).max(axis=2)
+            if margin.min() < 0 < margin.max():
+                self.ax_.contour(*self.grid, margin.T, [0.0], colors=INK, linewidths=1.0)
+
+    def _samples(self) -> None:
+        step = max(1, -(-len(self.samples) // POINTS))
+        rows = self.samples[::step]
+        if self.codes is None:
+            self.ax_.plot(*rows.T, ".", color=INK, alpha=0.5, markersize=4, label="samples")
+            return
+        codes = self.codes[::step]
+        two = (BLUE, ORANGE)
+        for k, label in enumerate(self.labels):
+            colour = two[k] if len(self.labels) == 2 else COLOURS[k % len(COLOURS)]
+            style = {"color": colour, "markeredgecolor": "white", "markeredgewidth": 0.5, "markersize": 5.5}
+            self.ax_.plot(*rows[codes == k].T, MARKERS[k % len(MARKERS)], label=short(label, 18), **style)
+
+
+def _range(values: np.ndarray, count: int) -> np.ndarray:
+    low, high = float(values.min()), float(values.max())
+    margin = 0.05 * (high - low) or 1.0
+    return np.linspace(low - margin, high + margin, count)

@@ -1,0 +1,177 @@
+"""Predictions of all pairs of some entities, as a matrix."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from spkm._checks import check_integer
+from spkm.inspection._reading import Reading, frames
+from spkm.inspection._style import INK, axes_of, diverging, short
+
+NAMED = 45  # entities of a side up to which each has its name
+
+
+class PairMatrixDisplay:
+    """The scores of every left entity with every right one.
+
+    Rows and columns are ordered so that entities with similar scores are neighbours.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (n_left, n_right)
+        The scores.
+    known : ndarray of bool of shape (n_left, n_right)
+        Which pairs were marked.
+    left_names, right_names : sequences of str
+        The entities.
+    score_name : str, default="score"
+        What the shading is.
+    signed : bool, default=False
+        Whether zero is a boundary.
+
+    Attributes
+    ----------
+    ax_, figure_
+        What was drawn on.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from spkm import PairwiseSPKMRegressor
+    >>> from spkm.inspection import PairMatrixDisplay
+    >>> rng = np.random.default_rng(0)
+    >>> drugs, targets = rng.standard_normal((12, 3)), rng.standard_normal((9, 4))
+    >>> pairs = np.array([(i, j) for i in range(12) for j in range(9)])
+    >>> y = drugs[pairs[:, 0], 0] * targets[pairs[:, 1], 1]
+    >>> model = PairwiseSPKMRegressor(n_basis=4, random_state=0).fit(pairs, y, left=drugs, right=targets)
+    >>> PairMatrixDisplay.from_estimator(model).frame().shape
+    (12, 9)
+    """
+
+    def __init__(
+        self,
+        scores: np.ndarray,
+        known: np.ndarray,
+        left_names: Any,
+        right_names: Any,
+        *,
+        score_name: str = "score",
+        signed: bool = False,
+    ) -> None:
+        self.scores = scores
+        self.known = known
+        self.left_names = list(left_names)
+        self.right_names = list(right_names)
+        self.score_name = score_name
+        self.signed = signed
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        pairs: Any = None,
+        *,
+        left: Any = None,
+        right: Any = None,
+        left_names: Any = None,
+        right_names: Any = None,
+        output: Any = 0,
+        max_entities: int = 60,
+        ax: Any = None,
+    ) -> PairMatrixDisplay:
+        """Draw the scores of all pairs of entities.
+
+        Parameters
+        ----------
+        estimator : fitted estimator of pairs
+            What predicts.
+        pairs : array-like of int of shape (n, 2), default=None
+            Pairs to mark with a dot: those of the training samples, say.
+        left, right : tables, default=None
+            Entities; None are those of the fit.
+        left_names, right_names : sequences of str, default=None
+            What they are called; None are their numbers.
+        output : int or str, default=0
+            Which score.
+        max_entities : int, default=60
+            Most entities of a side; of more every so-manieth is shown.
+        ax : Axes, default=None
+            Where to draw.
+
+        Returns
+        -------
+        PairMatrixDisplay
+        """
+        reading = Reading.of(estimator)
+        if getattr(estimator, "_pairs", None) is None:
+            raise ValueError(f"estimator must be one of pairs; got {type(estimator).__name__}.")
+        tables = [
+            own if given is None else given for own, given in zip(estimator._pairs.tables, (left, right), strict=True)
+        ]
+        most = check_integer("max_entities", max_entities, 1)
+        rows, columns = (np.arange(0, table.shape[0], max(1, -(-table.shape[0] // most))) for table in tables)
+        every = np.array([(i, j) for i in rows for j in columns])
+        table = estimator._pairs.like(every, left, right)
+        scores = reading.model.scores(table)[:, reading.output(output)].reshape(len(rows), len(columns))
+        known = np.zeros((tables[0].shape[0], tables[1].shape[0]), dtype=bool)
+        if pairs is not None:
+            known[tuple(np.asarray(pairs).T)] = True
+        names = [
+            [str(k) for k in kept] if given is None else [str(given[k]) for k in kept]
+            for given, kept in ((left_names, rows), (right_names, columns))
+        ]
+        by_row, by_column = _order(scores), _order(scores.T)
+        return cls(
+            scores[by_row][:, by_column],
+            known[rows][:, columns][by_row][:, by_column],
+            [names[0][k] for k in by_row],
+            [names[1][k] for k in by_column],
+            score_name=reading.score_name(reading.output(output)),
+            signed=reading.labels is not None,
+        ).plot(ax=ax)
+
+    def frame(self) -> Any:
+        """Return the scores as a pandas frame: a row per left entity, a column per right one."""
+        return frames().DataFrame(self.scores, index=self.left_names, columns=self.right_names)
+
+    def plot(self, ax: Any = None) -> PairMatrixDisplay:
+        """Draw the matrix.
+
+        Parameters
+        ----------
+        ax : Axes, default=None
+            Where to draw.
+        """
+        n, m = self.scores.shape
+        self.figure_, self.ax_ = axes_of(ax, (2.6 + min(0.17 * m, 8), 1.8 + min(0.15 * n, 7)))
+        ax = self.ax_
+        reach = float(np.abs(self.scores).max())
+        shade = {"cmap": diverging(), "vmin": -reach, "vmax": reach} if self.signed else {"cmap": "cividis"}
+        picture = ax.imshow(self.scores, aspect="auto", interpolation="nearest", **shade)
+        if self.known.any():
+            rows, columns = np.nonzero(self.known)
+            ax.plot(columns, rows, ".", color="white", markeredgecolor=INK, markeredgewidth=0.5, markersize=4.5)
+            ax.set_title("dots: marked pairs", loc="left", fontsize=9)
+        for axis, names, side in ((ax.yaxis, self.left_names, "left"), (ax.xaxis, self.right_names, "right")):
+            if len(names) <= NAMED:
+                axis.set_ticks(range(len(names)), [short(name, 16) for name in names], fontsize=7)
+            else:
+                axis.set_ticks([])
+            axis.set_label_text(f"{side} entities, similar ones together")
+        ax.tick_params(axis="x", rotation=90)
+        ax.tick_params(length=0)
+        ax.spines[:].set_visible(False)
+        bar = self.figure_.colorbar(picture, ax=ax, fraction=0.05, pad=0.02)
+        bar.set_label(self.score_name)
+        bar.outline.set_visible(False)
+        return self
+
+
+def _order(scores: np.ndarray) -> np.ndarray:
+    """Return an order in which neighbours have similar scores: along the first principal component."""
+    centred = scores - scores.mean(axis=0)
+    left, _, _ = np.linalg.svd(centred, full_matrices=False)
+    first = left[:, 0] * (1.0 if left[np.argmax(np.abs(left[:, 0])), 0] > 0 else -1.0)
+    return np.argsort(first, kind="stable")

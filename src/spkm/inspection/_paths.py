@@ -1,0 +1,252 @@
+"""From many features to few: what held-out samples say of it, and which features stay how long."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from spkm._checks import check_integer
+from spkm.estimators import SparsityPath, sparsity_path
+from spkm.inspection._reading import Reading, frames
+from spkm.inspection._style import BLUE, GREEN, GREY, INK, ORANGE, PALE, axes_of, panels, plain, short
+
+
+class PathDisplay:
+    """The held-out score along a path of models, with the numbers of features and basis vectors below.
+
+    Parameters
+    ----------
+    path : SparsityPath
+        The models.
+    chosen : int, default=None
+        The place of the model that was taken; None is the simplest within one standard error of the best.
+    score_name : str, default="held-out score"
+        What the upper axis says.
+
+    Attributes
+    ----------
+    ax_, figure_
+        What was drawn on: two axes.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from spkm import SPKMClassifier, sparsity_path
+    >>> from spkm.inspection import PathDisplay
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> path = sparsity_path(SPKMClassifier(kernel="linear", selection="strict", random_state=0), X[:100, :8], y[:100])
+    >>> display = PathDisplay(path).plot()
+    >>> display.frame().columns.tolist()[:3]
+    ['strengths', 'n_features', 'n_basis']
+    """
+
+    def __init__(self, path: SparsityPath, *, chosen: int | None = None, score_name: str = "held-out score") -> None:
+        self.path = path
+        self.chosen = _simplest(path) if chosen is None else chosen
+        self.score_name = score_name
+
+    @classmethod
+    def from_estimator(cls, estimator: Any, X: Any, y: Any, *, ax: Any = None, **options: Any) -> PathDisplay:
+        """Compute the path of an estimator and draw it.
+
+        Parameters
+        ----------
+        estimator : SPKM estimator
+            With ``selection="strict"`` or a ``basis_penalty``. If it is fitted, the size of its model is the choice.
+        X, y : table and targets
+            Samples.
+        ax : Axes, default=None
+            Where to draw; it is divided.
+        **options
+            Those of :func:`spkm.sparsity_path`.
+
+        Returns
+        -------
+        PathDisplay
+        """
+        path = sparsity_path(estimator, X, y, **options)
+        chosen = None
+        if hasattr(estimator, "selected_features_") and estimator.selection is not None:
+            chosen = int(np.argmin(np.abs(path.n_features - len(estimator.selected_features_))))
+        name = "held-out accuracy" if hasattr(estimator, "decision_function") else "held-out R²"
+        return cls(path, chosen=chosen, score_name=name).plot(ax=ax)
+
+    def frame(self) -> Any:
+        """Return the path as a pandas frame: a row per model."""
+        return self.path.frame()
+
+    def plot(self, ax: Any = None) -> PathDisplay:
+        """Draw the path.
+
+        Parameters
+        ----------
+        ax : Axes, default=None
+            Where to draw; it is divided.
+        """
+        figure, cells = panels(ax, 2, 1, (6.8, 5.2), height_ratios=[1.5, 1])
+        above, below = cells[:, 0]
+        path, strengths = self.path, _drawable(self.path.strengths)
+        best = int(np.argmax(path.scores))
+        error = path.score_errors[best]
+        if np.isfinite(error):
+            above.axhspan(
+                path.scores[best] - error, path.scores[best], color=PALE, label="within one standard error of the best"
+            )
+        above.plot(strengths, path.scores, "-o", color=BLUE, markersize=5, label="mean over the splits")
+        above.plot(strengths[best], path.scores[best], "s", color=INK, markersize=8, fillstyle="none", label="best")
+        below.plot(strengths, path.n_features, "-o", color=BLUE, markersize=5, label="features")
+        below.plot(strengths, path.n_basis, "--^", color=GREEN, markersize=5, label="basis vectors")
+        for cell in (above, below):
+            mark = f"chosen: {path.n_features[self.chosen]} features" if cell is above else None
+            cell.axvline(strengths[self.chosen], color=ORANGE, linewidth=1.8, zorder=0, label=mark)
+            cell.set_xscale("log")
+            cell.legend(frameon=False, fontsize=9, loc="upper left", bbox_to_anchor=(1.0, 1.0))
+        above.tick_params(labelbottom=False)
+        above.set_ylabel(self.score_name)
+        below.set_yscale("log")
+        _whole_ticks(below, max(path.n_features.max(), path.n_basis.max()))
+        below.set(xlabel="strength: the price of a feature, or of the penalty", ylabel="number")
+        plain(above, "y")
+        plain(below, "y")
+        self.figure_, self.ax_ = figure, cells[:, 0]
+        return self
+
+
+class FeaturePathDisplay:
+    """Which features the models of a path read: those that stay longest on top.
+
+    Parameters
+    ----------
+    path : SparsityPath
+        The models.
+    feature_names : sequence of str
+        Names of all features.
+    max_features : int, default=25
+        Features shown.
+
+    Attributes
+    ----------
+    ax_, figure_
+        What was drawn on.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from spkm import SPKMClassifier
+    >>> from spkm.inspection import FeaturePathDisplay
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> clf = SPKMClassifier(kernel="linear", selection="strict", random_state=0).fit(X[:100, :8], y[:100])
+    >>> FeaturePathDisplay.from_estimator(clf, X[:100, :8], y[:100]).frame().shape[0]
+    8
+    """
+
+    def __init__(self, path: SparsityPath, feature_names: Any, *, max_features: int = 25) -> None:
+        self.path = path
+        self.feature_names = list(feature_names)
+        self.max_features = max_features
+
+    @classmethod
+    def from_estimator(
+        cls, estimator: Any, X: Any, y: Any, *, max_features: int = 25, ax: Any = None, **options: Any
+    ) -> FeaturePathDisplay:
+        """Compute the path of an estimator and draw its features.
+
+        Parameters
+        ----------
+        estimator : fitted SPKM estimator
+            With ``selection="strict"`` or a ``basis_penalty``.
+        X, y : table and targets
+            Samples.
+        max_features : int, default=25
+            Features shown.
+        ax : Axes, default=None
+            Where to draw.
+        **options
+            Those of :func:`spkm.sparsity_path`.
+
+        Returns
+        -------
+        FeaturePathDisplay
+        """
+        check_integer("max_features", max_features, 1)
+        path = sparsity_path(estimator, X, y, **options)
+        return cls(path, Reading.of(estimator).names, max_features=max_features).plot(ax=ax)
+
+    def frame(self) -> Any:
+        """Return a pandas frame of True and False: a row per feature, a column per model, named by its size."""
+        held = self._held()
+        order = self._order(held)
+        sizes = self.path.n_features.tolist()
+        index = [self.feature_names[j] for j in order]
+        return frames().DataFrame(held[order], index=index, columns=sizes)
+
+    def plot(self, ax: Any = None) -> FeaturePathDisplay:
+        """Draw the features.
+
+        Parameters
+        ----------
+        ax : Axes, default=None
+            Where to draw.
+        """
+        held = self._held()
+        order = self._order(held)[: self.max_features]
+        order = order[held[order].any(axis=1)]
+        shown = held[order]
+        self.figure_, self.ax_ = axes_of(ax, (3.2 + 0.42 * held.shape[1], 1.3 + 0.27 * len(order)))
+        ax = self.ax_
+        for row, own in enumerate(shown):
+            place = len(order) - 1 - row
+            ax.axhline(place, color="#EEEEEE", zorder=0)
+            steps = np.flatnonzero(own)
+            ax.plot(steps, np.full(len(steps), place), "s", color=BLUE, markersize=7)
+            if len(steps):
+                ax.plot(steps[[0, -1]], [place, place], color=BLUE, linewidth=2)
+        ax.set_yticks(np.arange(len(order))[::-1], [short(self.feature_names[j]) for j in order])
+        ax.set_xticks(range(held.shape[1]), self.path.n_features.tolist())
+        ax.set_xlim(-0.6, held.shape[1] - 0.4)
+        ax.set_xlabel("features in the model, from many to few  (■ read by the model)")
+        ax.tick_params(axis="y", length=0)
+        left = len(self.feature_names) - len(order)
+        if left > 0:
+            ax.set_title(f"{left} features that left earlier are not shown", loc="left", fontsize=8, color=GREY)
+        plain(ax)
+        return self
+
+    def _held(self) -> np.ndarray:
+        held = np.zeros((len(self.feature_names), len(self.path.supports)), dtype=bool)
+        for k, support in enumerate(self.path.supports):
+            held[support, k] = True
+        return held
+
+    @staticmethod
+    def _order(held: np.ndarray) -> np.ndarray:
+        return np.argsort(-held.sum(axis=1), kind="stable")
+
+
+def _simplest(path: SparsityPath) -> int:
+    """Return the place of the model with fewest features within one standard error of the best."""
+    best = int(np.argmax(path.scores))
+    error = np.nan_to_num(path.score_errors[best])
+    good = np.flatnonzero(path.scores >= path.scores[best] - error)
+    return int(good[np.lexsort((path.n_basis[good], path.n_features[good]))[0]])
+
+
+def _drawable(strengths: np.ndarray) -> np.ndarray:
+    """Return strengths that rise and that a logarithmic axis can show: none is zero or infinite.
+
+    The price of a feature may fall on the way where two leave better than one; a path is drawn in its order.
+    """
+    finite = strengths[np.isfinite(strengths) & (strengths > 0)]
+    if len(finite) == 0:
+        return np.arange(1.0, len(strengths) + 1)
+    floor = finite.min() / 10 if len(finite) > 1 else finite[0] / 10
+    shown = np.where(strengths > floor, strengths, floor)
+    shown[~np.isfinite(shown)] = finite.max() * 10
+    return np.maximum.accumulate(shown)
+
+
+def _whole_ticks(ax: Any, most: int) -> None:
+    ticks = [t for t in (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10000) if t <= 1.3 * most]
+    ax.set_yticks(ticks, ticks)
+    ax.minorticks_off()

@@ -1,0 +1,194 @@
+"""What displays and reports know of a fitted estimator: its model, names, samples as one table.
+
+All that comes from the package of explanations enters here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from spkm._checks import check_integer
+from spkm.estimators._multiclass import decision, probabilities
+from spkm.estimators._tables import read_like
+from spkm.explain import (
+    counterfactual,
+    explain,
+    familiarity,
+    formula,
+    nearest,
+    partial_dependence,
+    sobol_indices,
+)
+from spkm.explain._structure import structure_of
+from spkm.explain._summary import _direction as direction
+from spkm.explain._summary import _sentence as sentence
+from spkm.explain._summary import telling_features
+from spkm.explain._table import frames, members_of, model_of, output_names
+
+__all__ = [
+    "Reading",
+    "counterfactual",
+    "direction",
+    "explain",
+    "familiarity",
+    "formula",
+    "frames",
+    "members_of",
+    "nearest",
+    "partial_dependence",
+    "sentence",
+    "sobol_indices",
+    "structure_of",
+    "telling_features",
+]
+
+
+@dataclass(frozen=True)
+class Reading:
+    """A fitted estimator as a reader sees it.
+
+    Attributes
+    ----------
+    estimator : object
+        The estimator, or its model.
+    model : FittedModel or ModelEnsemble
+        Its model.
+    names : tuple of str
+        Names of the columns of ``table(X)``; of several tables with the table before them.
+    outputs : tuple of str
+        Names of the scores.
+    labels : ndarray or None
+        The classes or labels; None in regression.
+    """
+
+    estimator: Any
+    model: Any
+    names: tuple[str, ...]
+    outputs: tuple[str, ...]
+    labels: np.ndarray | None
+
+    @staticmethod
+    def of(estimator: Any) -> Reading:
+        """Return the reading of a fitted estimator of this library, or of its ``model_``."""
+        model = model_of(estimator)
+        names = _names(estimator, model.n_features)
+        return Reading(estimator, model, names, output_names(model), getattr(model.target, "labels", None))
+
+    def table(self, X: Any) -> Any:
+        """Return samples as one array or CSR matrix; pairs as a table that gives dense rows on request.
+
+        Of an estimator of pairs X are the pairs, or (pairs, left, right) with tables of new entities.
+        """
+        entities = getattr(self.estimator, "_pairs", None)
+        if entities is not None:
+            given = X if isinstance(X, tuple) else (X, None, None)
+            return entities.like(*given)
+        if self.estimator is self.model:
+            X = sparse.csr_array(X) if sparse.issparse(X) else np.asarray(X, dtype=np.float64)
+            if X.ndim != 2 or X.shape[1] != self.model.n_features:
+                raise ValueError(f"X must be a table of {self.model.n_features} columns; got shape {X.shape}.")
+            return X
+        return read_like(self.estimator, X)
+
+    def dense(self, X: Any) -> np.ndarray:
+        """Return samples as a dense array in double precision."""
+        table = self.table(X)
+        return np.asarray(table.toarray() if hasattr(table, "toarray") else table, dtype=np.float64)
+
+    def column(self, feature: Any, argument: str = "feature") -> int:
+        """Return the index of a column given by name or index."""
+        if isinstance(feature, str):
+            if feature not in self.names:
+                raise ValueError(f"{argument} must be a column of X; got {feature!r}. The first are {self.names[:5]}.")
+            return self.names.index(feature)
+        if check_integer(argument, int(feature), 0) >= len(self.names):
+            raise ValueError(f"{argument} must be below {len(self.names)}; got {feature!r}.")
+        return int(feature)
+
+    def output(self, output: Any) -> int:
+        """Return the index of a score given by name or index."""
+        if isinstance(output, str):
+            if output not in self.outputs:
+                raise ValueError(f"output must be one of {', '.join(self.outputs)}; got {output!r}.")
+            return self.outputs.index(output)
+        if check_integer("output", int(output), 0) >= len(self.outputs):
+            raise ValueError(f"output must be below {len(self.outputs)}; got {output!r}.")
+        return int(output)
+
+    @property
+    def read(self) -> np.ndarray:
+        """The columns that the model reads."""
+        return self.model.features_read()
+
+    @property
+    def basis_names(self) -> list[str]:
+        """What basis vectors are called: u0, u1 and so on, as in summaries."""
+        return [f"u{r}" for r in range(self.model.n_basis)]
+
+    def score_name(self, output: int = 0) -> str:
+        """Return what an axis of a score says."""
+        if self.labels is None:
+            probe = np.array([[0.37]])  # a loss with a link has scores that are no predictions
+            name = "prediction" if self.model.loss.predict(probe)[0, 0] == probe[0, 0] else "score"
+            return name if len(self.outputs) == 1 else f"{name} of output {self.outputs[output]}"
+        if len(self.outputs) == 1:
+            return f"score (positive: {self.labels[1]})"
+        return f"score of {self.outputs[output]}"
+
+    def deviations(self, values: np.ndarray, X: np.ndarray | None = None) -> np.ndarray:
+        """Return values (n, d) in standard deviations from the mean, of the fit or else of the samples X."""
+        center, scale = self.centre(X)
+        return (values - center) / scale
+
+    def centre(self, X: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
+        """Return mean and standard deviation of every column: of the samples X, or those that scaling knows."""
+        if X is not None:
+            spread = X.std(axis=0)
+            return X.mean(axis=0), np.where(spread > 0, spread, 1.0)
+        center, scale = np.zeros(len(self.names)), np.ones(len(self.names))
+        for member in members_of(self.model):
+            if member.scaling is not None:
+                scale[member.features] = member.scaling.scale
+                center[member.features] = member.scaling.center + member.scaling.middle * member.scaling.scale
+        return center, scale
+
+    @property
+    def is_scaled(self) -> bool:
+        """Whether the model knows mean and standard deviation of its features."""
+        return all(member.scaling is not None for member in members_of(self.model))
+
+    def decide(self, scores: np.ndarray) -> np.ndarray:
+        """Return predictions from the model's scores, (n, m)."""
+        if self.labels is None:
+            return self.model.target.decode(self.model.loss.predict(scores))
+        return self.model.target.decode(decision(self.model, scores))
+
+    def probabilities(self, scores: np.ndarray) -> np.ndarray | None:
+        """Return probabilities of classes or labels from the model's scores; None where the loss has none."""
+        if self.labels is None or not hasattr(self.model.loss, "probabilities"):
+            return None
+        return probabilities(self.model, scores)
+
+
+def _names(estimator: Any, n_features: int) -> tuple[str, ...]:
+    entities = getattr(estimator, "_pairs", None)
+    tables = getattr(estimator, "_tables", None)
+    if entities is not None:
+        return _prefixed(zip(("left", "right"), entities.layouts, strict=True))
+    if tables is not None:
+        return _prefixed(tables.items())
+    names = getattr(estimator, "feature_names_in_", None)
+    return tuple(str(name) for name in names) if names is not None else tuple(f"x{i}" for i in range(n_features))
+
+
+def _prefixed(layouts: Any) -> tuple[str, ...]:
+    """Return the columns of several tables, with the name of the table before them."""
+    return tuple(
+        f"{table}: {name}"
+        for table, layout in layouts
+        for name in (layout.names if layout.names is not None else [f"x{i}" for i in range(layout.width)])
+    )

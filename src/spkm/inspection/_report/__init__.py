@@ -1,0 +1,101 @@
+"""The report: a fitted model in one file, to be read, asked and passed on."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+from spkm.inspection._report._facts import facts
+from spkm.inspection._report._html import embedded, to_html
+from spkm.inspection._report._markdown import to_markdown
+
+__all__ = ["facts", "report", "to_html", "to_markdown"]
+
+KINDS = {".html": to_html, ".htm": to_html, ".md": to_markdown, ".json": embedded}
+
+
+def report(
+    estimator: Any,
+    path: Any,
+    X: Any,
+    y: Any = None,
+    *,
+    train: tuple[Any, Any] | None = None,
+    title: str | None = None,
+    units: dict[str, str] | None = None,
+    stability: Any = None,
+    privacy: str = "rows",
+    max_rows: int = 1000,
+    random_state: int = 0,
+) -> Path:
+    """Write what a fitted model learned, how good it is and why it predicts what it does, into one file.
+
+    The page opens from a disk without a network. It holds the model itself: it explains rows that are picked or
+    pasted, and predicts what happens when features are different. On opening it compares its predictions with ours.
+
+    Parameters
+    ----------
+    estimator : fitted estimator
+        Any of this library.
+    path : str or Path
+        Where to write: ``.html`` is a page, ``.md`` a model card, ``.json`` the facts themselves.
+    X, y : table and targets, default of y None
+        Samples, best ones that the model was not fitted on. Of an estimator of pairs X are the pairs, or (pairs, left,
+        right).
+    train : (X, y), default=None
+        The training samples: then ranges are theirs, and the report compares with a linear model and with the score on
+        them.
+    title : str, default=None
+        Title of the page.
+    units : dict from a column to its unit, default=None
+        Units of features.
+    stability : StabilitySelection, default=None
+        How often features are chosen on halves of the samples, by :func:`spkm.stability_selection`.
+    privacy : {"rows", "aggregate"}, default="rows"
+        "aggregate" puts no sample into the file: no rows, no neighbours, no least and largest values.
+    max_rows : int, default=1000
+        Most samples in the file: chosen by class or by target, without chance. Of many features fewer fit.
+    random_state : int, default=0
+        Seed of the resamples behind intervals. Equal inputs make equal files.
+
+    Returns
+    -------
+    path : Path
+        The file. It is there as a whole or not at all.
+
+    Examples
+    --------
+    >>> from tempfile import mkdtemp
+    >>> from sklearn.datasets import load_iris
+    >>> from spkm import SPKMClassifier
+    >>> from spkm.inspection import report
+    >>> X, y = load_iris(return_X_y=True, as_frame=True)
+    >>> model = SPKMClassifier(n_basis=3, random_state=0).fit(X[::2], y[::2])
+    >>> path = report(model, mkdtemp() + "/iris.html", X[1::2], y[1::2])
+    >>> path.stat().st_size < 150_000
+    True
+    """
+    path = Path(path)
+    if path.suffix.lower() not in KINDS:
+        raise ValueError(f"path must end with {', '.join(KINDS)}; got {path.name!r}.")
+    found = facts(
+        estimator,
+        X,
+        y,
+        train=train,
+        title=title,
+        units=units,
+        stability=stability,
+        privacy=privacy,
+        max_rows=max_rows,
+        random_state=random_state,
+    )
+    text = KINDS[path.suffix.lower()](found)
+    part = path.with_name(f".{path.name}.part")
+    try:
+        part.write_text(text, encoding="utf-8", newline="\n")
+        os.replace(part, path)
+    finally:
+        part.unlink(missing_ok=True)
+    return path

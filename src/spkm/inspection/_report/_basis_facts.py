@@ -1,0 +1,90 @@
+"""What a report says of each basis vector."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from spkm.inspection._reading import Reading, members_of, telling_features
+from spkm.inspection._report._rows import rounded
+
+MOST = 60  # basis vectors with a card of their own
+TELLING = 8  # features of a card
+NEAREST = 5  # samples of a card
+MOST_CLASSES = 30
+
+
+def variance_shares(model: Any, similarities: np.ndarray) -> np.ndarray:
+    """Return each basis vector's share of the variance of the scores; they sum to one."""
+    contributions = similarities[:, :, None] * model.weights
+    contributions = contributions - contributions.mean(axis=0)
+    scores = contributions.sum(axis=1)
+    variance = float(np.square(scores).sum())
+    return np.einsum("nrm,nm->r", contributions, scores) / variance if variance > 0 else np.zeros(model.n_basis)
+
+
+def basis_facts(
+    reading: Reading,
+    sampled: np.ndarray,
+    y: np.ndarray | None,
+    similarities: np.ndarray,
+    share: np.ndarray,
+    samples: Any,
+    ship: bool,
+) -> dict[str, Any]:
+    """Return the cards of the basis vectors, those with the largest share of the variance first."""
+    model = reading.model
+    telling = telling_features(model)
+    deviations = reading.deviations(np.array(model.basis_vectors), sampled)
+    order = np.argsort(-np.abs(share), kind="stable")[:MOST]
+    terms = _places(model)
+    near = np.zeros((0, model.n_basis))
+    if ship:
+        whole = np.tile(np.median(sampled, axis=0), (len(samples.shown), 1))
+        whole[:, reading.read] = samples.shown
+        near = model.similarities(whole)
+    nearest = np.bincount(np.argmax(similarities, axis=1), minlength=model.n_basis)
+    read = set(reading.read.tolist())
+    cards = []
+    for r in order:
+        columns = [c for c in telling[r] if c in read][:TELLING]
+        cards.append(
+            {
+                "r": int(r),
+                "weights": rounded(model.weights[r]),
+                "share": rounded(share[r], 4),
+                "count": rounded(nearest[r] / len(sampled), 4),
+                "part": terms[r],
+                "features": [
+                    [reading.names[c], rounded(model.basis_vectors[r, c]), rounded(deviations[r, c], 3)]
+                    for c in columns
+                ],
+                "spread": rounded(np.percentile(similarities[:, r], [5, 25, 50, 75, 95]), 4),
+                "classes": _by_class(reading, similarities[:, r], y),
+                "nearest": [[int(i), rounded(near[i, r], 4)] for i in np.argsort(-near[:, r], kind="stable")[:NEAREST]],
+            }
+        )
+    return {"cards": cards, "left_out": model.n_basis - len(cards)}
+
+
+def _by_class(reading: Reading, similarity: np.ndarray, y: np.ndarray | None) -> list[list[Any]] | None:
+    """Return the mean similarity of the samples of each class."""
+    if y is None or reading.labels is None or np.ndim(y) > 1 or len(reading.labels) > MOST_CLASSES:
+        return None
+    found = []
+    for label in reading.labels:
+        own = similarity[y == label]
+        found.append([str(label), rounded(own.mean(), 4) if len(own) else None])
+    return found
+
+
+def _places(model: Any) -> list[str]:
+    """Return where each basis vector belongs: its binary problem, or its term; empty where there is but one."""
+    members = members_of(model)
+    found = []
+    for k, member in enumerate(members):
+        for term in member.terms:
+            name = model.names[k] if len(members) > 1 else term.name if len(member.terms) > 1 else ""
+            found += [name] * (term.rows.stop - term.rows.start)
+    return found

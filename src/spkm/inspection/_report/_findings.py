@@ -1,0 +1,246 @@
+"""Checks of a model, each with a code and a remedy: passed, worth a look, or not run for want of something."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from spkm.inspection._reading import Reading, familiarity, members_of
+from spkm.inspection._report._quality import main_score
+from spkm.inspection._report._rows import dense_rows
+
+NEARLY_EQUAL = 0.99  # cosine of two basis vectors in the kernel's feature space
+INACTIVE = 0.05  # similarity that no sample exceeds
+UNUSED = 1e-3  # share of the scores' variance
+FEW = 5  # samples of a class
+MOST_COLUMNS = 2000  # of a linear model to compare with
+MOST_ROWS = 5000  # that it is fitted on, and judged on
+
+
+def _check(code: str, title: str, level: str, detail: str, remedy: str = "") -> dict[str, str]:
+    return {"code": code, "title": title, "level": level, "detail": detail, "remedy": remedy}
+
+
+def findings(
+    reading: Reading,
+    table: Any,
+    scores: np.ndarray,
+    similarities: np.ndarray,
+    share: np.ndarray,
+    y: np.ndarray | None,
+    quality: dict[str, Any] | None,
+    train: tuple[Any, np.ndarray] | None,
+    stability: Any,
+) -> list[dict[str, str]]:
+    """Return all checks of a report."""
+    return [
+        _equal_vectors(reading),
+        _inactive_vectors(reading, similarities),
+        _unused_vectors(reading, share),
+        _edge_of_search(reading),
+        _interrupted(reading),
+        _against_constant(reading, scores, y),
+        _against_linear(reading, table, scores, y, train),
+        _overfit(reading, scores, y, train),
+        _calibrated(quality),
+        _few_samples(reading, y),
+        _outside(reading, table, train),
+        _seen_before(table, train),
+        _stable(reading, stability),
+    ]
+
+
+def _equal_vectors(reading: Reading) -> dict[str, str]:
+    title, close, place = "Basis vectors differ", [], 0
+    for member in members_of(reading.model):
+        for term in member.terms:
+            count = term.rows.stop - term.rows.start
+            cosine = np.ones((count, count))
+            for view in term.views:
+                kernel = view.kernel.rkhs()
+                norms = np.sqrt(np.maximum(kernel.diagonal(view.basis), 1e-300))
+                cosine *= kernel(view.basis, view.basis) / np.outer(norms, norms)
+            rows, columns = np.nonzero(np.triu(cosine > NEARLY_EQUAL, 1))
+            start = place + term.rows.start
+            close += [f"u{start + a} and u{start + b}" for a, b in zip(rows, columns, strict=True)]
+        place += member.n_basis
+    if not close:
+        return _check("SPKM01", title, "pass", "No two of them are nearly the same.")
+    more = f" and {len(close) - 4} more pairs" if len(close) > 4 else ""
+    detail = f"Nearly the same: {', '.join(close[:4])}{more}. Their weights can only be read together."
+    return _check("SPKM01", title, "look", detail, "Fit with a smaller n_basis, or with n_basis='auto'.")
+
+
+def _inactive_vectors(reading: Reading, similarities: np.ndarray) -> dict[str, str]:
+    title = "Every basis vector has samples like it"
+    kernels = [view.kernel for m in members_of(reading.model) for term in m.terms for view in term.views]
+    if not all(kernel.stationary for kernel in kernels):
+        return _check("SPKM02", title, "none", "Similarity has no scale of its own for dot-product kernels.")
+    lonely = np.flatnonzero(similarities.max(axis=0) < INACTIVE)
+    if len(lonely) == 0:
+        return _check("SPKM02", title, "pass", f"Each has a sample of similarity {INACTIVE} or more.")
+    detail = f"No sample is like {_listed(lonely)}: these vectors change nothing here."
+    return _check(
+        "SPKM02", title, "look", detail, "Fit with a smaller n_basis, or check that X is from the same source."
+    )
+
+
+def _unused_vectors(reading: Reading, share: np.ndarray) -> dict[str, str]:
+    title = "Every basis vector counts"
+    idle = np.flatnonzero(np.abs(share) < UNUSED)
+    if len(idle) == 0:
+        return _check("SPKM03", title, "pass", "Each has a part in the variance of the scores.")
+    detail = f"Next to no part in the scores: {_listed(idle)}."
+    return _check("SPKM03", title, "look", detail, "Fit with a smaller n_basis, or with n_basis='auto', which prunes.")
+
+
+def _edge_of_search(reading: Reading) -> dict[str, str]:
+    title = "The search chose within what it tried"
+    results = getattr(reading.estimator, "cv_results_", None)
+    if results is None:
+        return _check("SPKM04", title, "none", "Sizes were set, not searched for.")
+    at_edge = reading.model.n_basis >= (getattr(reading.estimator, "max_basis", None) or 50)
+    if at_edge:
+        detail = f"The number of basis vectors, {reading.model.n_basis}, is the largest that was tried."
+        return _check("SPKM04", title, "look", detail, "Raise max_basis.")
+    return _check("SPKM04", title, "pass", f"{len(results['n_basis'])} models were compared on held-out samples.")
+
+
+def _interrupted(reading: Reading) -> dict[str, str]:
+    title = "The fit ran to its end"
+    if getattr(reading.model, "interrupted", False):
+        return _check("SPKM05", title, "look", "It was stopped before.", "Fit again, or with warm_start=True go on.")
+    return _check("SPKM05", title, "pass", "It was not interrupted.")
+
+
+def _against_constant(reading: Reading, scores: np.ndarray, y: np.ndarray | None) -> dict[str, str]:
+    title = "Better than a constant"
+    if y is None:
+        return _check("SPKM06", title, "none", "There are no targets to compare with.", "Pass y.")
+    own = main_score(reading, scores, y)
+    constant, name = 0.0, "R²"
+    if reading.labels is not None:
+        name = "accuracy"
+        constant = float(np.unique(y, axis=0, return_counts=True)[1].max() / len(y))
+    detail = f"{name} {own:.3f}; a constant prediction has {constant:.3f}."
+    if own > constant:
+        return _check("SPKM06", title, "pass", detail)
+    remedy = "The features may say nothing of the target, or these samples differ from those of the fit."
+    return _check("SPKM06", title, "look", detail, remedy)
+
+
+def _against_linear(
+    reading: Reading, table: Any, scores: np.ndarray, y: np.ndarray | None, train: tuple[Any, np.ndarray] | None
+) -> dict[str, str]:
+    title = "Not worse than a linear model"
+    if y is None or train is None or np.ndim(y) == 2 or len(reading.names) > MOST_COLUMNS:
+        needs = f"one target, the training samples and at most {MOST_COLUMNS} columns"
+        return _check("SPKM07", title, "none", f"It needs {needs}.", "Pass y and train=(X_train, y_train).")
+    from sklearn.linear_model import LogisticRegression, RidgeCV
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    step = (
+        RidgeCV(alphas=np.logspace(-3, 3, 7)) if reading.labels is None else LogisticRegression(max_iter=300, tol=1e-3)
+    )
+    columns, n = np.arange(len(reading.names)), train[0].shape[0]
+    rows = np.arange(0, n, max(1, n // MOST_ROWS))
+    linear = make_pipeline(StandardScaler(), step)
+    linear.fit(dense_rows(train[0], rows, columns), train[1][rows])
+    test = np.arange(0, table.shape[0], max(1, table.shape[0] // MOST_ROWS))
+    other = float(linear.score(dense_rows(table, test, columns), y[test]))
+    own = main_score(reading, scores[test], y[test])
+    name = "R²" if reading.labels is None else "accuracy"
+    error = 0.0 if reading.labels is None else float(np.sqrt(max(own * (1 - own), 1e-12) / len(y)))
+    detail = f"{name} {own:.3f}; a linear model of the same training samples has {other:.3f}."
+    if own >= other - max(error, 0.01):
+        return _check("SPKM07", title, "pass", detail)
+    return _check("SPKM07", title, "look", detail, "Try kernel='linear', or SPKMClassifierCV or SPKMRegressorCV.")
+
+
+def _overfit(
+    reading: Reading, scores: np.ndarray, y: np.ndarray | None, train: tuple[Any, np.ndarray] | None
+) -> dict[str, str]:
+    title = "As good on these samples as on those of the fit"
+    if y is None or train is None:
+        return _check("SPKM08", title, "none", "It needs the training samples.", "Pass train=(X_train, y_train).")
+    own = main_score(reading, scores, y)
+    before = main_score(reading, reading.model.scores(train[0]), train[1])
+    name = "R²" if reading.labels is None else "accuracy"
+    detail = f"{name} {own:.3f} here and {before:.3f} on the training samples."
+    room = 0.1 if reading.labels is None else max(0.05, 2 * float(np.sqrt(max(own * (1 - own), 1e-12) / len(y))))
+    if before - own <= room:
+        return _check("SPKM08", title, "pass", detail)
+    return _check("SPKM08", title, "look", detail, "Fit with fewer basis vectors, a stronger penalty, or more samples.")
+
+
+def _calibrated(quality: dict[str, Any] | None) -> dict[str, str]:
+    title = "Probabilities mean what they say"
+    found = None if quality is None else quality.get("calibration")
+    if found is None:
+        return _check("SPKM09", title, "none", "There are no probabilities, or no targets to compare with.")
+    detail = f"They are off by {found['error']:.3f} on average."
+    if found["error"] <= 0.08:
+        return _check("SPKM09", title, "pass", detail)
+    return _check("SPKM09", title, "look", detail, "Calibrate with sklearn.calibration.CalibratedClassifierCV.")
+
+
+def _few_samples(reading: Reading, y: np.ndarray | None) -> dict[str, str]:
+    title = "Enough samples of every class"
+    if y is None or reading.labels is None or np.ndim(y) == 2:
+        return _check("SPKM10", title, "none", "There are no classes to count.")
+    counts = {str(label): int(np.sum(y == label)) for label in reading.labels}
+    few = [f"{label} ({count})" for label, count in counts.items() if count < FEW]
+    if not few:
+        return _check("SPKM10", title, "pass", f"The rarest has {min(counts.values())}.")
+    detail = f"Fewer than {FEW} samples: {', '.join(few[:6])}. What is said of them rests on little."
+    return _check("SPKM10", title, "look", detail, "Judge the model on more samples.")
+
+
+def _outside(reading: Reading, table: Any, train: tuple[Any, np.ndarray] | None) -> dict[str, str]:
+    title = "Samples are like those of the fit"
+    if train is None:
+        return _check("SPKM11", title, "none", "It needs the training samples.", "Pass train=(X_train, y_train).")
+    columns, most = np.arange(len(reading.names)), max(50, int(1e7 / len(reading.names)))
+    rows, known = (
+        dense_rows(part, np.arange(0, part.shape[0], max(1, part.shape[0] // min(2000, most))), columns)
+        for part in (table, train[0])
+    )
+    _, rank = familiarity(reading.model, rows, known)
+    unlike = float(np.mean(rank <= max(0.01, 1.5 / (1 + len(known)))))
+    detail = f"{unlike:.1%} of the samples are less like any basis vector than 99 % of the training samples."
+    if unlike <= 0.05:
+        return _check("SPKM11", title, "pass", detail)
+    return _check("SPKM11", title, "look", detail, "Do not trust predictions there; fit with samples of that kind.")
+
+
+def _seen_before(table: Any, train: tuple[Any, np.ndarray] | None) -> dict[str, str]:
+    title = "No sample was in the fit"
+    if train is None or sparse.issparse(table) or not isinstance(table, np.ndarray):
+        return _check("SPKM12", title, "none", "It needs the training samples as one table.")
+    known = {row.tobytes() for row in np.ascontiguousarray(train[0], dtype=np.float64)}
+    seen = sum(row.tobytes() in known for row in np.ascontiguousarray(table, dtype=np.float64))
+    if seen == 0:
+        return _check("SPKM12", title, "pass", "No row is the same as one of the training samples.")
+    detail = f"{seen} of {len(table)} samples are also among the training samples."
+    return _check("SPKM12", title, "look", detail, "Judge the model on samples that the fit has not seen.")
+
+
+def _stable(reading: Reading, stability: Any) -> dict[str, str]:
+    title = "The selection of features is stable"
+    if stability is None:
+        remedy = "Pass stability=stability_selection(estimator, X, y)."
+        return _check("SPKM13", title, "none", "It needs the result of a stability selection.", remedy)
+    shaky = [j for j in reading.read if stability.probabilities[j] < stability.threshold]
+    if not shaky:
+        return _check("SPKM13", title, "pass", "All features of the model are chosen on most halves of the samples.")
+    names = ", ".join(reading.names[j] for j in shaky[:6]) + (f" and {len(shaky) - 6} more" if len(shaky) > 6 else "")
+    remedy = "Read these features as one of several that would do as well."
+    return _check("SPKM13", title, "look", f"Not chosen again on halves of the samples: {names}.", remedy)
+
+
+def _listed(places: np.ndarray) -> str:
+    shown = ", ".join(f"u{r}" for r in places[:8])
+    return shown + (f" and {len(places) - 8} more" if len(places) > 8 else "")

@@ -1,0 +1,117 @@
+"""A report as Markdown: a model card of the same facts."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+MOST = 20  # features and basis vectors in a table
+LEVELS = {"pass": "passed", "look": "worth a look", "none": "not run"}
+
+
+def to_markdown(facts: dict[str, Any]) -> str:
+    """Return the model card of some facts."""
+    model, samples, quality = facts["model"], facts["samples"], facts["quality"]
+    lines = [f"# {_text(facts['title'])}", "", _text(model["sentence"]), ""]
+    settings = ", ".join(f"{name}={value}" for name, value in model["settings"].items()) or "defaults"
+    lines += _table(
+        ["what", ""],
+        [
+            ["estimator", model["estimator"]],
+            ["settings", settings],
+            ["loss", model["loss"]],
+            ["basis vectors", model["n_basis"]],
+            ["features it reads", f"{model['n_read']} of {model['n_features']}"],
+            ["training samples", "not given" if samples["n_train"] is None else samples["n_train"]],
+            ["samples of this card", samples["n"]],
+        ],
+    )
+    if model["formula"]:
+        lines += ["", "```", model["formula"].replace("```", "'''"), "```"]
+    lines += ["", "## Quality", "", *_quality(facts, quality)]
+    lines += ["", "## Basis vectors", "", *_basis(facts)]
+    lines += ["", "## Features", "", *_features(facts)]
+    lines += ["", "## Checks", ""]
+    checks = [[c["code"], c["title"], LEVELS[c["level"]], c["detail"], c["remedy"]] for c in facts["checks"]]
+    lines += _table(["code", "check", "result", "what was found", "what to do"], checks)
+    lines += ["", "## Cautions", "", *(f"- {_text(text)}" for text in facts["cautions"])]
+    lines += ["", "## Versions", "", ", ".join(f"{name} {version}" for name, version in facts["versions"].items()), ""]
+    return "\n".join(lines)
+
+
+def _quality(facts: dict[str, Any], quality: dict[str, Any] | None) -> list[str]:
+    if quality is None:
+        return ["No targets were given."]
+    lines = [f"On {quality['n']} samples; intervals hold 90 % of bootstrap resamples.", ""]
+    outputs = quality.get("outputs") or [{"name": "", **quality}]
+    for output in outputs:
+        if len(outputs) > 1:
+            lines += [f"Output {_text(output['name'])}:", ""]
+        rows = [[m["name"], m["value"], m["low"], m["high"]] for m in output["metrics"]]
+        if output.get("baseline"):
+            rows.append([output["baseline"]["name"], output["baseline"]["value"], None, None])
+        lines += [*_table(["metric", "value", "low", "high"], rows), ""]
+    if quality.get("confusion"):
+        names = facts["model"]["classes"]
+        rows = [[name, *row] for name, row in zip(names, quality["confusion"], strict=True)]
+        lines += ["Rows are the truth, columns predictions:", "", *_table(["", *names], rows)]
+    if quality.get("labels"):
+        rows = [[one[k] for k in ("name", "share", "accuracy", "precision", "recall")] for one in quality["labels"]]
+        lines += _table(["label", "share", "accuracy", "precision", "recall"], rows)
+    return lines
+
+
+def _basis(facts: dict[str, Any]) -> list[str]:
+    outputs = facts["model"]["outputs"]
+    rows = []
+    for card in facts["basis"]["cards"][:MOST]:
+        most = max(range(len(outputs)), key=lambda o: abs(card["weights"][o]))
+        weight = _number(card["weights"][most]) + (f" ({outputs[most]})" if len(outputs) > 1 else "")
+        telling = ", ".join(f"{name} = {_number(value)}" for name, value, _ in card["features"][:3])
+        rows.append([f"u{card['r']}", weight, f"{card['share']:.1%}", f"{card['count']:.0%}", telling])
+    lines = _table(["", "weight", "variance", "most like", "what sets it apart"], rows)
+    left = facts["basis"]["left_out"] + max(0, len(facts["basis"]["cards"]) - MOST)
+    return [*lines, "", f"{left} more are not shown."] if left else lines
+
+
+def _features(facts: dict[str, Any]) -> list[str]:
+    order = sorted(facts["features"]["read"], key=lambda f: -f["variance"])
+    rows = [
+        [
+            f["name"] + (f", {f['unit']}" if f["unit"] else ""),
+            f"{f['variance']:.1%}",
+            f["low"],
+            f["median"],
+            f["high"],
+            "–" if f["effect"] is None else " ".join(f["effect"]["shapes"][:10]),
+        ]
+        for f in order[:MOST]
+    ]
+    lines = _table(["feature", "variance", "lowest", "median", "highest", "effect"], rows)
+    left = len(order) - MOST
+    return [*lines, "", f"{left} more are not shown."] if left > 0 else lines
+
+
+def _table(head: list[Any], rows: list[list[Any]]) -> list[str]:
+    return [
+        "| " + " | ".join(_cell(name) for name in head) + " |",
+        "|" + " --- |" * len(head),
+        *("| " + " | ".join(_cell(value) for value in row) + " |" for row in rows),
+    ]
+
+
+def _cell(value: Any) -> str:
+    if value is None:
+        return "–"
+    return _number(value) if isinstance(value, float) else _text(value)
+
+
+def _number(value: float | None) -> str:
+    return "–" if value is None else f"{value:.4g}"
+
+
+def _text(value: Any) -> str:
+    """Return text that Markdown shows as it is: no markup of it, no HTML, no line breaks."""
+    text = re.sub(r"\s+", " ", str(value))
+    text = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    return re.sub(r"([\\`*_\[\]|#~])", r"\\\1", text)

@@ -1,0 +1,95 @@
+"""Which samples a report ships, and in how many digits: few enough to keep the file small."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+BYTES = 330_000  # of all shipped rows together; a number takes about six
+PER_NUMBER = 5.5
+LEVELS = 2e3  # steps that the range of a column is told apart in, at least
+
+
+def dense_rows(table: Any, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
+    """Return some rows and columns of a table (array, CSR or pairs) as a dense array in double precision."""
+    part = table[rows]
+    part = part.toarray() if hasattr(part, "toarray") else np.asarray(part)
+    return np.asarray(part[:, columns], dtype=np.float64)
+
+
+def stratified(y: np.ndarray | None, n: int, most: int, is_class: bool) -> np.ndarray:
+    """Return at most ``most`` of n rows, in rising order: each class, or each part of the range, by its share.
+
+    There is no chance in it: within a class rows are taken at equal distances. Every class has a row.
+    """
+    if n <= most:
+        return np.arange(n)
+    if y is None or np.ndim(y) > 1:
+        return np.unique(np.linspace(0, n - 1, most).round().astype(int))
+    if not is_class:
+        order = np.argsort(y, kind="stable")
+        return np.sort(order[np.unique(np.linspace(0, n - 1, most).round().astype(int))])
+    labels, codes = np.unique(y, return_inverse=True)
+    counts = np.bincount(codes)
+    exact = most * counts / n
+    share = np.maximum(1, np.floor(exact)).astype(int)
+    left = max(0, most - int(share.sum()))
+    share[np.argsort(share - exact, kind="stable")[:left]] += 1
+    chosen = [
+        np.flatnonzero(codes == k)[np.unique(np.linspace(0, counts[k] - 1, share[k]).round().astype(int))]
+        for k in range(len(labels))
+    ]
+    return np.sort(np.concatenate(chosen))
+
+
+def affordable(n_columns: int, most: int) -> int:
+    """Return how many rows of so many columns a report can ship."""
+    return int(max(10, min(most, BYTES // (PER_NUMBER * max(n_columns, 1)))))
+
+
+def packed(values: np.ndarray) -> tuple[dict[str, Any], np.ndarray]:
+    """Return a table as whole numbers by column, and the numbers that these stand for.
+
+    Column j is (first + code) / 10^digits, which is the same double in every language; ``digits`` is such that the
+    range of the column has two thousand steps or more, fewer where the values need fewer.
+    """
+    columns, shown = [], np.empty_like(values)
+    for j, column in enumerate(values.T):
+        digits = _digits(column)
+        ten = _power_of_ten(digits)
+        whole = np.rint(column * ten) if digits >= 0 else np.rint(column / ten)
+        first = int(whole.min())
+        codes = (whole - first).astype(np.int64)
+        columns.append({"first": first, "digits": digits, "codes": codes.tolist()})
+        shown[:, j] = whole / ten if digits >= 0 else whole * ten
+    return {"columns": columns}, shown
+
+
+def _digits(column: np.ndarray) -> int:
+    """Return how many decimals a column is shown in."""
+    low, high = float(column.min()), float(column.max())
+    size = max(abs(low), abs(high))
+    if size == 0:
+        return 0
+    most = min(15 - int(np.ceil(np.log10(size))), 300)  # more would not be whole numbers that a double holds
+    spread = high - low
+    digits = int(np.clip(np.ceil(np.log10(LEVELS / spread)), -300, most)) if spread > 1e-12 * size else most
+    for fewer in range(max(0, digits - 12), digits):  # whole numbers, and data of two decimals, need no more
+        ten = _power_of_ten(fewer)
+        if np.array_equal(np.rint(column * ten) / ten, column):
+            return fewer
+    return digits
+
+
+def _power_of_ten(digits: int) -> float:
+    """Return 10 to the size of ``digits``, rounded correctly, which a power by multiplication is not."""
+    return float(f"1e{abs(digits)}")
+
+
+def rounded(values: Any, digits: int = 5) -> Any:
+    """Return numbers, in nested lists, with so many significant digits; None for what is no number."""
+    if np.ndim(values):
+        return [rounded(value, digits) for value in values]
+    value = float(values)
+    return float(f"{value:.{digits}g}") if np.isfinite(value) else None

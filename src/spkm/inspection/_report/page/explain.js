@@ -1,0 +1,265 @@
+// Why a row has its prediction: by basis vectors, by features, by what would change it, by its neighbours.
+function outputPicker(machine, redraw) {
+  const { outputs } = machine.facts.model;
+  if (outputs.length === 1) return null;
+  const box = el(
+    "select",
+    {
+      id: "output",
+      onchange: () => {
+        state.output = Number(box.value);
+        redraw();
+      }
+    },
+    outputs.map((name, o) => el("option", { value: o, selected: o === state.output }, name))
+  );
+  return el("div", { class: "controls" }, el("label", { for: "output" }, "Explain the score of"), box);
+}
+
+function largest(labels, values, most) {
+  const order = values
+    .map((_, k) => k)
+    .filter((k) => values[k] !== 0)
+    .sort((a, b) => Math.abs(values[b]) - Math.abs(values[a]));
+  const shown = order.slice(0, most),
+    rest = order.slice(most);
+  const found = { labels: shown.map((k) => labels[k]), values: shown.map((k) => values[k]) };
+  if (rest.length) {
+    found.labels.push(`${rest.length} others`);
+    found.values.push(rest.reduce((sum, k) => sum + values[k], 0));
+  }
+  if (!found.values.length) {
+    found.labels.push("nothing");
+    found.values.push(0);
+  }
+  return found;
+}
+
+function valueLabels(machine, row) {
+  return machine.features.map((f, j) => `${f.name} = ${fmt(row[j])}${f.unit ? " " + f.unit : ""}`);
+}
+
+function vectorParts(machine, row, explained) {
+  const values = machine.engine.contributions(row).map((own) => own[state.output]);
+  const count = machine.background.length,
+    usual = values.map(() => 0);
+  machine.background.forEach((other) =>
+    machine.engine.contributions(other).forEach((own, r) => {
+      usual[r] += own[state.output] / count;
+    })
+  );
+  return {
+    values: values.map((v, r) => v - usual[r]),
+    base: explained.scores[state.output] - values.reduce((sum, v, r) => sum + v - usual[r], 0)
+  };
+}
+
+function drawExplain(machine) {
+  const { facts } = machine,
+    { row, output } = state,
+    explained = shapleyValues(machine, row),
+    vectors = vectorParts(machine, row, explained);
+  const names = vectors.values.map((_, r) => `u${r}`),
+    score = facts.model.score_names[output],
+    fall = largest(names, vectors.values, 12);
+  if (state.vector === null || state.vector >= names.length)
+    state.vector = vectors.values.reduce((best, v, r) => (Math.abs(v) > Math.abs(vectors.values[best]) ? r : best), 0);
+  const labels = valueLabels(machine, row),
+    shap = explained.values.map((own) => own[output]),
+    bars = largest(labels, shap, 15);
+  const against = machine.rows.length
+    ? `${explained.exact ? explained.count : machine.background.length} samples of this file`
+    : "the median of every feature";
+  const two = document.documentElement.clientWidth >= 980,
+    side = chartWidth(two ? 470 : 760);
+  const parts = [
+    answerBox(machine, row, state.title, truthOf(facts, state.title)),
+    outputPicker(machine, () => drawExplain(machine))
+  ];
+  const levels = [
+    figure({
+      title: "By basis vectors",
+      note: machine.rows.length
+        ? `from the mean ${score} of ${against} to that of this row`
+        : `from the ${score} at ${against} to that of this row`,
+      alt: `Waterfall over basis vectors; the largest step is ${fall.labels[0]} with ${signed(fall.values[0])}.`,
+      chart: waterfall(fall.labels, fall.values, vectors.base, { last: "this row", width: side }),
+      head: ["basis vector", "adds", "similarity"],
+      rows: names.map((name, r) => [name, vectors.values[r], machine.engine.similarities(row)[r]])
+    })
+  ];
+  if (explained.within) levels.push(withinFigure(machine, explained, labels, side));
+  parts.push(el("div", { class: "pair" }, levels));
+  parts.push(
+    figure({
+      title: "By features: Shapley values",
+      note: explained.exact
+        ? `exact; they add up to the difference between this row and ${machine.rows.length ? "the mean over " : ""}${against}`
+        : `estimated from ${explained.count} orders of the features`,
+      alt: `Bars of Shapley values; the largest is ${bars.labels[0]} with ${signed(bars.values[0])}.`,
+      chart: barChart(bars.labels, bars.values),
+      head: ["feature", "value", "Shapley value"],
+      rows: machine.features.map((f, j) => [f.name, row[j], shap[j]])
+    }),
+    flipPart(machine, row),
+    nearPart(machine, row)
+  );
+  explainHost.replaceChildren(...parts.filter((part) => part !== null));
+}
+
+function withinFigure(machine, explained, labels, width) {
+  const r = state.vector,
+    weight = machine.weights[r][state.output],
+    values = Array.from(explained.within[r], (v) => v * weight),
+    fall = largest(labels, values, 10);
+  const box = el(
+    "select",
+    {
+      id: "vector",
+      onchange: () => {
+        state.vector = Number(box.value);
+        drawExplain(machine);
+        document.getElementById("vector").focus();
+      }
+    },
+    machine.weights.map((_, k) => el("option", { value: k, selected: k === r }, `u${k}`))
+  );
+  return el(
+    "div",
+    {},
+    figure({
+      title: `Features within u${r}`,
+      note: `how they make up what u${r} adds`,
+      alt: `Waterfall over features within u${r}.`,
+      chart: waterfall(fall.labels, fall.values, 0, { first: "", last: `u${r} adds`, width }),
+      head: ["feature", `adds within u${r}`],
+      rows: machine.features.map((f, j) => [f.name, values[j]])
+    }),
+    el("div", { class: "controls" }, el("label", { for: "vector" }, "Another basis vector"), box)
+  );
+}
+
+function flipPart(machine, row) {
+  const { plain, facts } = machine;
+  if (plain.task === "labels" || (plain.task === "regression" && plain.outputs.length > 1)) return null;
+  const out = el("div", { role: "status", "aria-live": "polite", id: "flip" }),
+    now = machine.engine.predict(row);
+  let box, label;
+  if (plain.task === "regression") {
+    const usual = facts.samples.target && facts.samples.target.quartiles ? facts.samples.target.quartiles : [now * 1.1];
+    box = el("input", { type: "number", step: "any", id: "wanted", value: usual[Math.floor(usual.length / 2)] });
+    label = "Smallest change that reaches the prediction";
+  } else {
+    const P = machine.engine.probabilities(row) || machine.engine.decision(row),
+      others = plain.classes.filter((c) => c !== now);
+    if (plain.classes.length > 2) others.sort((a, b) => P[plain.classes.indexOf(b)] - P[plain.classes.indexOf(a)]);
+    box = el(
+      "select",
+      { id: "wanted" },
+      others.map((c) => {
+        const k = plain.classes.indexOf(c);
+        return el("option", { value: String(k) }, facts.model.classes[k]);
+      })
+    );
+    label = "Smallest change that makes it";
+  }
+  const search = () => {
+    const wanted = plain.task === "regression" ? Number(box.value) : plain.classes[Number(box.value)],
+      found = smallestChange(machine, row, wanted);
+    if (!found.found) {
+      out.replaceChildren(
+        el(
+          "p",
+          {},
+          "No change of one feature or two, within their ranges, was found on the grid. spkm.explain.counterfactual can prove that there is none."
+        )
+      );
+      return;
+    }
+    const changed = row.slice();
+    found.changes.forEach(([j, v]) => {
+      changed[j] = v;
+    });
+    out.replaceChildren(
+      found.changes.length
+        ? table(
+            ["feature", "from", "to", "deviations"],
+            found.changes.map(([j, v]) => [
+              machine.features[j].name,
+              row[j],
+              v,
+              (v - row[j]) / (machine.features[j].sd || 1)
+            ]),
+            { label: "Smallest change" }
+          )
+        : el("p", {}, "It is there already."),
+      el("p", {}, `Then the prediction is ${answer(machine, changed).text}.`),
+      el(
+        "button",
+        {
+          type: "button",
+          onclick: () => {
+            state.moved = changed;
+            stale.add("what-if");
+            selectTab("what-if");
+          }
+        },
+        "Try it with sliders"
+      )
+    );
+  };
+  return el(
+    "div",
+    {},
+    el("h3", {}, "What would have to change"),
+    el(
+      "div",
+      { class: "controls" },
+      el("label", { for: "wanted" }, label),
+      box,
+      el("button", { type: "button", id: "find", onclick: search }, "Find it")
+    ),
+    el("p", { class: "soft" }, "Of one feature or two, within the ranges seen; searched on a grid."),
+    out
+  );
+}
+
+function nearPart(machine, row) {
+  const near = nearestRows(machine, row, 6)
+    .filter(({ index }) => machine.rows[index].some((x, j) => x !== row[j]))
+    .slice(0, 5);
+  if (!near.length) return null;
+  const { facts } = machine,
+    top = machine.features
+      .map((_, j) => j)
+      .sort((a, b) => machine.features[b].variance - machine.features[a].variance)
+      .slice(0, 6);
+  const head = [
+    "sample",
+    "similarity",
+    "prediction",
+    ...(facts.rows.y ? ["target"] : []),
+    ...top.map((j) => machine.features[j].name)
+  ];
+  const rows = near.map(({ index, similarity }) => [
+    String(facts.rows.index[index]),
+    similarity,
+    answer(machine, machine.rows[index]).text,
+    ...(facts.rows.y
+      ? [typeof facts.rows.y[index] === "number" ? facts.rows.y[index] : String(facts.rows.y[index])]
+      : []),
+    ...top.map((j) => machine.rows[index][j])
+  ]);
+  return el(
+    "div",
+    {},
+    el("h3", {}, "Samples most like it"),
+    el(
+      "p",
+      { class: "soft" },
+      "in the model's own metric, among those in this file; the six features that matter most"
+    ),
+    table(head, rows, { label: "Nearest samples" }),
+    copyButton("Copy as CSV", () => toCsv(head, rows))
+  );
+}

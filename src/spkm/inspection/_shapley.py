@@ -1,0 +1,191 @@
+"""Shapley values: bars for one sample or for the mean of many, a beeswarm for all of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from spkm._checks import check_choice, check_integer
+from spkm.inspection._reading import Reading, explain, frames
+from spkm.inspection._style import BLUE, INK, ORANGE, axes_of, label_bars, number, plain, short, signed
+
+BINS = 60  # columns of dots that a row of a beeswarm is stacked in
+
+
+class ShapleyDisplay:
+    """Exact Shapley values of features.
+
+    Parameters
+    ----------
+    values, data : ndarray of shape (n, d)
+        Shapley values; the samples in the user's units.
+    feature_names : sequence of str
+        Names along d.
+    kind : {"auto", "bar", "beeswarm"}, default="auto"
+        "bar" is the mean size over samples, or the values of the only one; "auto" is a beeswarm for several samples.
+    score_name : str, default="score"
+        What the values are parts of.
+    max_features : int, default=12
+        Features shown.
+
+    Attributes
+    ----------
+    ax_, figure_
+        What was drawn on.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from spkm import SPKMRegressor
+    >>> from spkm.inspection import ShapleyDisplay
+    >>> X, y = load_diabetes(return_X_y=True, as_frame=True)
+    >>> model = SPKMRegressor(n_basis=3, random_state=0).fit(X, y)
+    >>> ShapleyDisplay.from_estimator(model, X[:30], background=X[::9]).frame().shape
+    (30, 10)
+    """
+
+    def __init__(
+        self,
+        values: np.ndarray,
+        data: np.ndarray,
+        feature_names: Any,
+        *,
+        kind: str = "auto",
+        score_name: str = "score",
+        max_features: int = 12,
+    ) -> None:
+        self.values = values
+        self.data = data
+        self.feature_names = list(feature_names)
+        self.kind = kind
+        self.score_name = score_name
+        self.max_features = max_features
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        X: Any,
+        *,
+        background: Any = None,
+        output: Any = 0,
+        kind: str = "auto",
+        max_features: int = 12,
+        ax: Any = None,
+    ) -> ShapleyDisplay:
+        """Draw the Shapley values of samples.
+
+        Parameters
+        ----------
+        estimator : fitted estimator or FittedModel
+            What predicts.
+        X : table
+            Samples to explain.
+        background : table, default=None
+            What an absent feature is drawn from; None are the samples themselves.
+        output : int or str, default=0
+            Which score.
+        kind, max_features
+            As in the class.
+        ax : Axes, default=None
+            Where to draw.
+
+        Returns
+        -------
+        ShapleyDisplay
+        """
+        check_choice("kind", kind, ("auto", "bar", "beeswarm"))
+        check_integer("max_features", max_features, 1)
+        reading = Reading.of(estimator)
+        table = reading.dense(X)
+        o = reading.output(output)
+        explanation = explain(reading.model, table, None if background is None else reading.dense(background))
+        display = cls(
+            explanation.values[:, :, o],
+            table,
+            reading.names,
+            kind=kind,
+            score_name=reading.score_name(o),
+            max_features=max_features,
+        )
+        return display.plot(ax=ax)
+
+    def frame(self) -> Any:
+        """Return the values as a pandas frame: a row per sample, a column per feature."""
+        return frames().DataFrame(self.values, columns=self.feature_names)
+
+    def plot(self, ax: Any = None) -> ShapleyDisplay:
+        """Draw the values.
+
+        Parameters
+        ----------
+        ax : Axes, default=None
+            Where to draw.
+        """
+        one = len(self.values) == 1
+        kind = ("bar" if one else "beeswarm") if self.kind == "auto" else self.kind
+        size = np.abs(self.values).mean(axis=0)
+        order = np.argsort(-size, kind="stable")
+        order = order[size[order] > 0][: self.max_features]
+        order = order if len(order) else np.array([0])
+        self.figure_, self.ax_ = axes_of(ax, (7.0 if kind == "bar" else 7.8, 1.3 + 0.34 * len(order)))
+        places = np.arange(len(order))[::-1]
+        if kind == "bar":
+            self._bars(order, places, one)
+        else:
+            self._swarm(order, places)
+        left = int((size > 0).sum()) - len(order)
+        names = [short(self.feature_names[j]) for j in order]
+        if one:
+            names = [f"{name} = {number(self.data[0, j])}" for name, j in zip(names, order, strict=True)]
+        self.ax_.set_yticks(places, names)
+        self.ax_.tick_params(axis="y", length=0)
+        if left > 0:
+            self.ax_.set_title(f"the {len(order)} largest; {left} more features are not shown", loc="right", fontsize=8)
+        return self
+
+    def _bars(self, order: np.ndarray, places: np.ndarray, one: bool) -> None:
+        ax = self.ax_
+        shown = self.values[0, order] if one else np.abs(self.values[:, order]).mean(axis=0)
+        ax.barh(places, shown, height=0.66, color=np.where(shown >= 0, ORANGE, BLUE) if one else BLUE)
+        ax.axvline(0, color=INK, linewidth=0.8)
+        texts = [signed(v) if one else number(v) for v in shown]
+        label_bars(ax, places, shown, texts, shown >= 0)
+        ax.margins(x=0.14)
+        what = "Shapley value" if one else "mean size of the Shapley value"
+        ax.set_xlabel(f"{what}, part of the {self.score_name}")
+        plain(ax, "x")
+
+    def _swarm(self, order: np.ndarray, places: np.ndarray) -> None:
+        ax, points = self.ax_, None
+        low, high = float(self.values[:, order].min()), float(self.values[:, order].max())
+        for j, place in zip(order, places, strict=True):
+            own = self.values[:, j]
+            rank = np.argsort(np.argsort(self.data[:, j], kind="stable"), kind="stable") / max(len(own) - 1, 1)
+            points = ax.scatter(
+                own, place + _stacked(own, low, high), c=rank, cmap="cividis", s=13, linewidths=0.25, edgecolors="white"
+            )
+        ax.axvline(0, color=INK, linewidth=0.8, zorder=0)
+        ax.set_ylim(-0.6, len(order) - 0.4)
+        bar = self.figure_.colorbar(points, ax=ax, ticks=[0, 0.5, 1], fraction=0.035, pad=0.02, aspect=30)
+        bar.ax.set_yticklabels(["lowest", "median", "highest"])
+        bar.set_label("value of the feature, by rank among the samples")
+        bar.outline.set_visible(False)
+        ax.set_xlabel(f"Shapley value, part of the {self.score_name}")
+        plain(ax)
+        ax.grid(axis="y", color="#EEEEEE")
+
+
+def _stacked(values: np.ndarray, low: float, high: float) -> np.ndarray:
+    """Return heights that stack dots of nearly the same value around a line, at most 0.4 away from it."""
+    width = max((high - low) / BINS, 1e-300)
+    bins = np.floor((values - low) / width)
+    heights = np.zeros(len(values))
+    most = 1
+    for one in np.unique(bins):
+        members = np.flatnonzero(bins == one)
+        steps = np.arange(len(members))
+        heights[members[np.argsort(values[members], kind="stable")]] = np.where(steps % 2, 1, -1) * ((steps + 1) // 2)
+        most = max(most, len(members))
+    return heights * min(0.09, 0.8 / most)

@@ -1,0 +1,232 @@
+"""Displays: what they draw is what the model says, and every one has axes, a figure and a frame."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits, load_iris
+
+from spkm import PairwiseSPKMClassifier, SPKMClassifier, SPKMRegressor, sparsity_path
+from spkm.estimators import StabilitySelection
+from spkm.inspection import (
+    BasisCardDisplay,
+    BasisDisplay,
+    CalibrationDisplay,
+    ContributionDisplay,
+    ConvergenceDisplay,
+    DecisionMapDisplay,
+    EffectDisplay,
+    FeaturePathDisplay,
+    PairMatrixDisplay,
+    PathDisplay,
+    ShapleyDisplay,
+    StabilityDisplay,
+    ViewShareDisplay,
+)
+
+plt = pytest.importorskip("matplotlib.pyplot")
+pytest.importorskip("pandas")
+
+
+@pytest.fixture(scope="module")
+def iris():
+    data = load_iris(as_frame=True)
+    X, y = data.data, data.target_names[data.target]
+    return SPKMClassifier(n_basis=4, random_state=0).fit(X, y), X, y
+
+
+@pytest.fixture(scope="module")
+def cancer():
+    data = load_breast_cancer(as_frame=True)
+    X, y = data.data.iloc[:200], data.target_names[data.target][:200]
+    return SPKMClassifier(n_basis=3, random_state=0).fit(X, y), X, y
+
+
+@pytest.fixture(scope="module")
+def diabetes():
+    X, y = load_diabetes(return_X_y=True, as_frame=True, scaled=False)
+    return SPKMRegressor(n_basis=3, random_state=0).fit(X, y), X, y
+
+
+@pytest.fixture(scope="module")
+def pairs():
+    rng = np.random.default_rng(0)
+    left, right = rng.standard_normal((12, 3)), rng.standard_normal((9, 4))
+    index = np.array([(i, j) for i in range(12) for j in range(9)])
+    y = left[index[:, 0], 0] * right[index[:, 1], 1] > 0
+    return PairwiseSPKMClassifier(n_basis=4, random_state=0).fit(index, y, left=left, right=right), index, y
+
+
+@pytest.fixture(scope="module")
+def path(cancer):
+    _, X, y = cancer
+    return sparsity_path(SPKMClassifier(kernel="linear", selection="strict", random_state=0), X.iloc[:100, :8], y[:100])
+
+
+def stability():
+    probabilities = np.array([0.9, 0.1, 0.0, 0.5])
+    return StabilitySelection(probabilities, 0.75, np.array([0]), np.array(list("abcd")), 2, 2.0, 20)
+
+
+DRAWN = {
+    "basis": lambda c: BasisDisplay.from_estimator(c["iris"][0]),
+    "basis of the largest": lambda c: BasisDisplay.from_estimator(c["cancer"][0], c["cancer"][1], max_features=5),
+    "basis as curves": lambda c: BasisDisplay.from_estimator(c["cancer"][0], x=np.arange(30), x_label="nm"),
+    "basis as images": lambda c: BasisDisplay.from_estimator(c["cancer"][0], image_shape=(5, 6)),
+    "card": lambda c: BasisCardDisplay.from_estimator(*c["cancer"], basis=1),
+    "card of classes": lambda c: BasisCardDisplay.from_estimator(*c["iris"]),
+    "card of numbers": lambda c: BasisCardDisplay.from_estimator(*c["diabetes"]),
+    "contributions": lambda c: ContributionDisplay.from_estimator(*c["cancer"][:2], row=3),
+    "contributions of vectors": lambda c: ContributionDisplay.from_estimator(*c["iris"][:2], level="basis", output=2),
+    "contributions of features": lambda c: ContributionDisplay.from_estimator(*c["diabetes"][:2], level="features"),
+    "bars": lambda c: ShapleyDisplay.from_estimator(*c["iris"][:2], kind="bar", output="virginica"),
+    "bars of one": lambda c: ShapleyDisplay.from_estimator(c["iris"][0], c["iris"][1][:1], background=c["iris"][1]),
+    "beeswarm": lambda c: ShapleyDisplay.from_estimator(c["cancer"][0], c["cancer"][1][:40]),
+    "effect": lambda c: EffectDisplay.from_estimator(*c["diabetes"][:2], "bmi"),
+    "effects": lambda c: EffectDisplay.from_estimator(*c["iris"][:2], 2),
+    "effect of two": lambda c: EffectDisplay.from_estimator(*c["diabetes"][:2], ("bmi", "bp")),
+    "map of two": lambda c: DecisionMapDisplay.from_estimator(*c["cancer"], features=(0, 1), n_points=15),
+    "map of three": lambda c: DecisionMapDisplay.from_estimator(*c["iris"], features=(2, 3), n_points=15),
+    "map of numbers": lambda c: DecisionMapDisplay.from_estimator(*c["diabetes"], features=("bmi", "bp"), n_points=9),
+    "path": lambda c: PathDisplay(c["path"]).plot(),
+    "features of a path": lambda c: FeaturePathDisplay(c["path"], c["cancer"][1].columns[:8]).plot(),
+    "stability": lambda c: StabilityDisplay(stability()).plot(),
+    "convergence": lambda c: ConvergenceDisplay.from_estimator(c["iris"][0]),
+    "pairs": lambda c: PairMatrixDisplay.from_estimator(c["pairs"][0], c["pairs"][1][::3]),
+    "views of pairs": lambda c: ViewShareDisplay.from_estimator(c["pairs"][0]),
+    "card of pairs": lambda c: BasisCardDisplay.from_estimator(*c["pairs"]),
+}
+
+
+@pytest.fixture
+def cases(iris, cancer, diabetes, pairs, path):
+    return {"iris": iris, "cancer": cancer, "diabetes": diabetes, "pairs": pairs, "path": path}
+
+
+@pytest.mark.parametrize("name", DRAWN)
+def test_every_display_draws_into_a_figure_of_its_own_and_into_given_axes(name, cases):
+    display = DRAWN[name](cases)
+    assert len(display.frame()) > 0
+    axes = np.ravel(display.ax_)
+    assert all(ax.figure is display.figure_ for ax in axes)
+    assert any(ax.get_xlabel() or ax.get_title() for ax in axes)
+    display.figure_.canvas.draw()
+    figure, (first, second) = plt.subplots(1, 2, figsize=(12, 5), layout="constrained")
+    assert display.plot(ax=second) is display
+    assert display.figure_ is figure and len(first.lines) == 0
+    figure.canvas.draw()
+
+
+def test_waterfalls_end_at_the_score(cancer):
+    model, X, _ = cancer
+    display = ContributionDisplay.from_estimator(model, X, row=7, background=X[::4])
+    frame = display.frame()
+    np.testing.assert_allclose(frame.sum(axis=1), display.contributions, atol=1e-9)
+    total = frame.to_numpy().sum() + frame.attrs["base_value"]
+    np.testing.assert_allclose(total, model.decision_function(X)[7], atol=1e-9)
+
+
+def test_effects_are_means_of_predictions(diabetes):
+    model, X, _ = diabetes
+    frame = EffectDisplay.from_estimator(model, X, "bmi", n_points=5).frame()
+    for bmi, value in frame.to_numpy():
+        np.testing.assert_allclose(value, model.predict(X.assign(bmi=bmi)).mean(), rtol=1e-9)
+
+
+def test_the_map_holds_other_features_at_their_medians(iris):
+    model, X, y = iris
+    frame = DecisionMapDisplay.from_estimator(model, X, y, features=(2, 3), n_points=6).frame()
+    rows = X.median().to_frame().T.loc[np.zeros(len(frame))].reset_index(drop=True)
+    rows[X.columns[2]], rows[X.columns[3]] = frame[X.columns[2]], frame[X.columns[3]]
+    assert (model.predict(rows) == frame["prediction"]).all()
+
+
+def test_shapley_frames_add_up_to_scores(iris):
+    model, X, _ = iris
+    display = ShapleyDisplay.from_estimator(model, X[:20], background=X, output=1)
+    scores = model.decision_function(X)[:, 1]
+    np.testing.assert_allclose(display.frame().sum(axis=1), scores[:20] - scores.mean(), atol=1e-9)
+
+
+def test_images_fill_their_grid():
+    digits = load_digits()
+    model = SPKMClassifier(n_basis=8, random_state=0, scale="common", tol=1e-2)
+    display = BasisDisplay.from_estimator(model.fit(digits.data[:200], digits.target[:200]), image_shape=(8, 8))
+    assert display.ax_.size == 8
+    assert all(len(ax.images) == 1 for ax in display.ax_.ravel())
+
+
+def test_a_path_marks_the_simplest_model_within_one_standard_error(path):
+    display = PathDisplay(path)
+    best = np.argmax(path.scores)
+    good = path.scores >= path.scores[best] - path.score_errors[best]
+    assert path.n_features[display.chosen] == path.n_features[good].min()
+    assert np.isfinite(path.score_errors).all() and (path.score_errors >= 0).all()
+
+
+def test_pair_matrices_hold_the_scores_of_pairs(pairs):
+    model, _, _ = pairs
+    frame = PairMatrixDisplay.from_estimator(model).frame()
+    row, column = frame.index[0], frame.columns[0]
+    expected = model.decision_function([[int(row), int(column)]])[0]
+    np.testing.assert_allclose(frame.loc[row, column], expected, atol=1e-12)
+
+
+def test_names_with_dollars_are_no_formulas(cancer):
+    _, X, y = cancer
+    names = [f"$price_{k}^2 <b>" for k in range(4)]
+    small = X.iloc[:, :4].set_axis(names, axis=1)
+    model = SPKMClassifier(n_basis=2, random_state=0).fit(small, y)
+    BasisDisplay.from_estimator(model).figure_.canvas.draw()
+    ShapleyDisplay.from_estimator(model, small[:20]).figure_.canvas.draw()
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda c: BasisDisplay.from_estimator(c[0], x=[1.0, 2.0]), "x must have an entry for each of the 4"),
+        (lambda c: BasisDisplay.from_estimator(c[0], image_shape=(3, 3)), "image_shape must have 4 pixels"),
+        (lambda c: BasisCardDisplay.from_estimator(*c, basis=9), "basis must be below 4"),
+        (lambda c: ContributionDisplay.from_estimator(c[0], c[1], row=900), "row must be below 150"),
+        (lambda c: EffectDisplay.from_estimator(c[0], c[1], (0, 1, 2)), "one feature or two"),
+        (lambda c: EffectDisplay.from_estimator(c[0], c[1], "petal"), "features must be a column of X; got 'petal'"),
+        (lambda c: ShapleyDisplay.from_estimator(c[0], c[1], output="rose"), "output must be one of setosa"),
+        (lambda c: ViewShareDisplay.from_estimator(c[0]), "must have views"),
+        (lambda c: PairMatrixDisplay.from_estimator(c[0]), "must be one of pairs"),
+    ],
+)
+def test_mistakes_are_named(call, message, iris):
+    with pytest.raises(ValueError, match=message):
+        call(iris)
+
+
+def test_calibration_is_scikit_learns(cancer):
+    model, X, y = cancer
+    CalibrationDisplay.from_estimator(model, X, y, pos_label="malignant")
+
+
+def test_displays_say_what_they_need():
+    code = """
+import sys
+
+class NotInstalled:
+    def find_spec(name, path=None, target=None):
+        if name.split(".")[0] in ("matplotlib", "pandas"):
+            raise ModuleNotFoundError(name)
+
+sys.meta_path.insert(0, NotInstalled)
+from spkm import SPKMClassifier
+from spkm.inspection import BasisDisplay, report
+model = SPKMClassifier(n_basis=2).fit([[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1])
+try:
+    BasisDisplay.from_estimator(model)
+except ImportError as error:
+    print(error)
+try:
+    BasisDisplay(model.basis_vectors_, model.basis_vectors_, model.dual_coef_[:, None], ["x"], ["f"]).frame()
+except ImportError as error:
+    print(error)
+"""
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
+    assert "spkm[plot]" in result.stdout and "spkm[frames]" in result.stdout

@@ -1,0 +1,343 @@
+"""The report: what it says is true, what it writes is small, safe and the same every time."""
+
+import json
+import re
+from dataclasses import replace
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from scipy import sparse
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits, load_iris
+from sklearn.metrics import accuracy_score, confusion_matrix, log_loss, r2_score, roc_auc_score
+
+from spkm import PairwiseSPKMRegressor, SPKMClassifier, SPKMRegressor
+from spkm.estimators import StabilitySelection
+from spkm.inspection import report
+from spkm.inspection._report import facts
+from spkm.inspection._report._rows import packed, rounded, stratified
+from spkm.kernels import RBF
+
+EVIL = ["</script><script>alert(1)</script>", "<img src=x onerror=alert(1)>", "a|b`c`*d*\n# e", "=1+1\u2028"]
+
+
+@pytest.fixture(scope="module")
+def cancer():
+    data = load_breast_cancer(as_frame=True)
+    X, y = data.data, data.target_names[data.target]
+    return SPKMClassifier(n_basis=4, random_state=0).fit(X[::2], y[::2]), X, y
+
+
+@pytest.fixture(scope="module")
+def evil():
+    data = load_iris(as_frame=True)
+    X, y = data.data.set_axis(EVIL, axis=1), np.array(["<b>x</b>", "</script>", "\u2029c|d"])[data.target]
+    return SPKMClassifier(n_basis=3, random_state=0).fit(X, y), X, y
+
+
+def embedded(path):
+    """Return the facts in a page, as a browser would read them."""
+    found = {}
+
+    class Reader(HTMLParser):
+        inside = False
+
+        def handle_starttag(self, tag, attributes):
+            found.setdefault("tags", []).append(tag)
+            self.inside = dict(attributes).get("id") == "facts"
+
+        def handle_endtag(self, tag):
+            self.inside = False
+
+        def handle_data(self, data):
+            if self.inside:
+                found["facts"] = json.loads(data)
+
+    reader = Reader()
+    reader.feed(path.read_text(encoding="utf-8"))
+    return found
+
+
+def test_quality_is_scikit_learns(cancer):
+    model, X, y = cancer
+    test, truth = X[1::2], y[1::2]
+    found = facts(model, test, truth)["quality"]
+    values = {metric["name"]: metric["value"] for metric in found["metrics"]}
+    P = model.predict_proba(test)
+    assert values["accuracy"] == rounded(accuracy_score(truth, model.predict(test)))
+    assert values["log loss"] == rounded(log_loss(truth, P))
+    assert values["area under ROC"] == rounded(roc_auc_score(truth, P[:, 1]))
+    assert found["confusion"] == confusion_matrix(truth, model.predict(test)).tolist()
+    for metric in found["metrics"]:
+        assert metric["low"] <= metric["value"] <= metric["high"]
+    assert sum(row[-1] for row in found["calibration"]["bins"]) == len(truth)
+
+
+def test_quality_of_numbers_is_scikit_learns():
+    X, y = load_diabetes(return_X_y=True)
+    model = SPKMRegressor(n_basis=3, random_state=0).fit(X, y)
+    found = facts(model, X, y)["quality"]
+    assert found["metrics"][0]["value"] == rounded(r2_score(y, model.predict(X)))
+    assert sum(row[-1] for row in found["outputs"][0]["residuals"]) == len(y)
+
+
+def test_what_a_page_predicts_from_is_the_model(cancer):
+    model, X, y = cancer
+    found = facts(model, X, y, max_rows=60)
+    rows = found["rows"]
+    shown = np.column_stack([(np.array(c["codes"]) + c["first"]) / 10.0 ** c["digits"] for c in rows["columns"]])
+    spread = X.to_numpy().max(axis=0) - X.to_numpy().min(axis=0)
+    assert np.all(np.abs(shown - X.to_numpy()[rows["index"]]) <= spread / 2000)
+    scores = model.model_.scores(shown[:50])
+    np.testing.assert_allclose(found["page"]["verify"]["scores"], scores, rtol=1e-12)
+    assert found["page"]["verify"]["predictions"] == model.model_.target.decode(scores).tolist()
+
+
+def test_every_class_is_among_the_rows():
+    y = np.repeat(["a", "b", "c"], [1000, 3, 500])
+    chosen = stratified(y, len(y), 100, is_class=True)
+    assert len(chosen) <= 101 and set(y[chosen]) == {"a", "b", "c"}
+    assert 60 <= np.sum(y[chosen] == "a") <= 70
+    numbers = np.random.default_rng(0).standard_normal(5000)
+    part = numbers[stratified(numbers, 5000, 200, is_class=False)]
+    np.testing.assert_allclose(np.percentile(part, [5, 50, 95]), np.percentile(numbers, [5, 50, 95]), atol=0.05)
+
+
+@pytest.mark.parametrize("scale", [1e-9, 1.0, 1e12])
+def test_packed_rows_are_near_and_whole_numbers_exact(scale):
+    rng = np.random.default_rng(0)
+    values = np.column_stack([scale * rng.standard_normal(50), rng.integers(0, 9, 50), np.full(50, 0.1)])
+    found, shown = packed(values)
+    spread = np.ptp(values[:, 0])
+    assert np.abs(shown[:, 0] - values[:, 0]).max() <= spread / 2000
+    np.testing.assert_array_equal(shown[:, 1:], values[:, 1:])
+    assert all(isinstance(code, int) for column in found["columns"] for code in column["codes"])
+
+
+@given(
+    arrays(np.float64, (7, 2), elements=st.floats(-1e30, 1e30, allow_subnormal=False)),
+    st.sampled_from([1e-20, 1.0, 1e20]),
+)
+def test_packed_rows_are_near_whatever_they_are(values, scale):
+    values = values * scale
+    found, shown = packed(values)
+    spread = np.ptp(values, axis=0)
+    size = np.abs(values).max(axis=0)
+    near = np.maximum(spread / 2000, 1e-12 * size)
+    assert np.all(np.abs(shown - values) <= near + 1e-300)
+    for k, column in enumerate(found["columns"]):
+        whole = [column["first"] + code for code in column["codes"]]
+        assert max(map(abs, whole)) < 2**53  # so that JavaScript holds them, too
+        ten = float(f"1e{abs(column['digits'])}")
+        again = [w / ten if column["digits"] >= 0 else w * ten for w in whole]
+        np.testing.assert_array_equal(again, shown[:, k])
+
+
+def test_equal_inputs_make_equal_files(cancer, tmp_path):
+    model, X, y = cancer
+    first = report(model, tmp_path / "a.html", X, y, train=(X[::2], y[::2])).read_bytes()
+    second = model.report(tmp_path / "b.html", X, y, train=(X[::2], y[::2])).read_bytes()
+    assert first == second
+
+
+def test_a_page_of_thirty_features_and_a_thousand_rows_is_small(tmp_path):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((5000, 30))
+    y = (X[:, 0] * X[:, 1] > 0).astype(int)
+    model = SPKMClassifier(n_basis=8, random_state=0, tol=1e-2).fit(X[:500], y[:500])
+    path = report(model, tmp_path / "page.html", X, y)
+    assert len(embedded(path)["facts"]["rows"]["index"]) == 1000
+    assert path.stat().st_size <= 300_000
+
+
+@pytest.mark.parametrize("kind", ["wide", "many problems", "very wide"])
+def test_no_page_is_larger_than_a_megabyte(kind, tmp_path):
+    rng = np.random.default_rng(0)
+    if kind == "many problems":
+        data = load_digits()
+        X, y = data.data[:300], data.target[:300]
+        model = SPKMClassifier(n_basis=2, multi_class="ovo", random_state=0, tol=1e-1).fit(X, y)
+    else:
+        X = rng.standard_normal((80, 500 if kind == "wide" else 3000))
+        y = (X[:, 0] > 0).astype(int)
+        model = SPKMClassifier(n_basis=20 if kind == "wide" else 4, random_state=0, tol=1e-1).fit(X, y)
+    path = report(model, tmp_path / "page.html", X, y)
+    assert path.stat().st_size <= 1_000_000
+    assert (embedded(path)["facts"]["page"] is None) == (kind == "very wide")
+
+
+def test_a_page_asks_for_nothing(cancer, tmp_path):
+    model, X, y = cancer
+    page = report(model, tmp_path / "page.html", X, y).read_text()
+    policy = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:"
+    assert f'content="{policy}"' in page
+    addresses = set(re.findall(r"https?://[^\s\"'<>)]+", page))
+    assert addresses == {"http://www.w3.org/2000/svg"}  # the name of a language, not a place
+    assert not re.search(r"<(link|iframe|img|object|embed|base)\b|@import|\bfetch\(|XMLHttpRequest|innerHTML", page)
+
+
+def test_names_are_only_text(evil, tmp_path):
+    model, X, y = evil
+    path = report(model, tmp_path / "page.html", X, y, title="</title><script>alert(2)</script>")
+    same = SPKMClassifier(n_basis=3, random_state=0).fit(X.to_numpy(), y)
+    plain = report(same, tmp_path / "plain.html", X.to_numpy(), y, title="t")
+    found = embedded(path)
+    assert found["tags"] == embedded(plain)["tags"]
+    assert [feature["name"] for feature in found["facts"]["features"]["read"]] == EVIL
+    assert found["facts"]["model"]["classes"] == ["</script>", "<b>x</b>", "\u2029c|d"]
+    raw = path.read_text(encoding="utf-8")
+    assert "<script>alert" not in raw and "\u2028" not in raw and "<b>" not in raw
+
+
+def test_a_model_card_says_the_same(evil, tmp_path):
+    model, X, y = evil
+    card = report(model, tmp_path / "card.md", X, y).read_text(encoding="utf-8")
+    assert "<" not in card.replace("&lt;", "")
+    accuracy = facts(model, X, y)["quality"]["metrics"][0]["value"]
+    assert f"| accuracy | {accuracy:.4g} |" in card
+    for line in card.splitlines():
+        if line.startswith("| SPKM"):
+            assert len(re.findall(r"(?<!\\)\|", line)) == 6
+
+
+def test_facts_are_json(cancer, tmp_path):
+    model, X, y = cancer
+    found = json.loads(report(model, tmp_path / "facts.json", X, y).read_text())
+    assert found["model"]["n_basis"] == 4 and found["schema"] == 1
+
+
+def test_without_rows_no_sample_is_in_the_file(cancer, tmp_path):
+    model, X, y = cancer
+    found = facts(model, X, y, privacy="aggregate")
+    assert found["rows"] is None and found["page"]["background"] is None and found["samples"]["n_shipped"] == 0
+    assert all(card["nearest"] == [] for card in found["basis"]["cards"])
+    text = json.dumps(found)
+    values = X.to_numpy()
+    for column in range(0, 30, 7):  # the most telling values of all: the largest and the least
+        assert f"{values[:, column].max()!r}" not in text
+    probes = np.array(found["page"]["verify"]["rows"])
+    assert not any(np.any(np.all(np.isclose(values, row, rtol=1e-9), axis=1)) for row in probes)
+
+
+def test_basis_cards_and_features_agree_with_the_model(cancer):
+    model, X, y = cancer
+    found = facts(model, X, y)
+    assert sum(card["share"] for card in found["basis"]["cards"]) == pytest.approx(1.0, abs=1e-3)
+    for card in found["basis"]["cards"]:
+        assert card["weights"] == rounded(model.model_.weights[card["r"]])
+        for name, value, _ in card["features"]:
+            assert value == rounded(model.basis_vectors_[card["r"], list(X.columns).index(name)])
+    assert [feature["column"] for feature in found["features"]["read"]] == list(range(30))
+
+
+def levels(found):
+    return {check["code"]: check["level"] for check in found["checks"]}
+
+
+def test_checks_pass_for_a_good_model(cancer):
+    model, X, y = cancer
+    stable = StabilitySelection(np.ones(30), 0.75, np.arange(30), np.array(X.columns), 30, 1.0, 20)
+    found = levels(facts(model, X[1::2], y[1::2], train=(X[::2], y[::2]), stability=stable))
+    assert set(found.values()) <= {"pass", "none"} and list(found.values()).count("pass") >= 11
+
+
+def test_checks_find_what_is_wrong(cancer):
+    _, X, y = cancer
+    small, truth = X.to_numpy()[:60, :5], y[:60]
+    model = SPKMClassifier(n_basis=4, random_state=0).fit(small, truth)
+    theta = model.model_.theta.copy()
+    params = model.model_.model.unpack(theta)
+    params.basis[0][1] = params.basis[0][0]
+    params.basis[0][2] += 50.0
+    params.weights[3] = 0.0
+    model.model_ = replace(model.model_, theta=theta, interrupted=True)
+    shaky = StabilitySelection(np.zeros(5), 0.75, np.arange(0), np.array(list("abcde")), 5, 1.0, 20)
+    found = levels(facts(model, small + 9 * small.std(axis=0), truth, train=(small, truth), stability=shaky))
+    assert found["SPKM01"] == "look"  # two equal vectors
+    assert found["SPKM02"] == "look"  # a vector far from all samples
+    assert found["SPKM03"] == "look"  # a vector of no weight
+    assert found["SPKM05"] == "look"
+    assert found["SPKM11"] == "look"  # samples far from those of the fit
+    assert found["SPKM13"] == "look"
+    seen = levels(facts(model, small, truth, train=(small, truth)))
+    assert seen["SPKM12"] == "look"
+
+
+def test_pairs_views_and_labels_have_reports(tmp_path):
+    rng = np.random.default_rng(0)
+    left, right = rng.standard_normal((12, 3)), rng.standard_normal((9, 4))
+    pairs = np.array([(i, j) for i in range(12) for j in range(9)])
+    y = left[pairs[:, 0], 0] * right[pairs[:, 1], 1]
+    model = PairwiseSPKMRegressor(n_basis=3, random_state=0, tol=1e-2).fit(pairs, y, left=left, right=right)
+    found = embedded(model.report(tmp_path / "pairs.html", pairs, y))["facts"]
+    assert [feature["name"] for feature in found["features"]["read"]][:4] == [
+        "left: x0",
+        "left: x1",
+        "left: x2",
+        "right: x0",
+    ]
+    other = model.report(tmp_path / "new.md", (pairs[:5], left + 1, right), y[:5])
+    assert "samples of this card | 5" in other.read_text()
+    X = load_iris().data
+    labels = (X > X.mean(axis=0)).astype(int)
+    several = SPKMClassifier(n_basis=3, random_state=0).fit(X, labels)
+    assert len(facts(several, X, labels)["quality"]["labels"]) == 4
+    tables = {"sepal": X[:, :2], "petal": X[:, 2:]}
+    viewed = SPKMClassifier(n_basis=2, random_state=0).fit(tables, load_iris().target)
+    assert facts(viewed, tables)["features"]["read"][2]["name"] == "petal: x0"
+
+
+def test_odd_samples_have_reports(tmp_path):
+    rng = np.random.default_rng(0)
+    X, y = load_iris(return_X_y=True)
+    few = {"n_basis": 2, "random_state": 0, "tol": 1e-1}
+    counts = rng.poisson(np.exp(X[:, 0] - 5)).astype(float)
+    cases = {
+        "one sample": (SPKMClassifier(**few).fit(X, y), X[:1], y[:1]),
+        "float32": (SPKMClassifier(**few).fit(X.astype(np.float32), y), X.astype(np.float32), y),
+        "sparse": (SPKMClassifier(**few).fit(sparse.csr_array(X), y), sparse.csr_array(X), y),
+        "constant target": (SPKMRegressor(**few).fit(X, np.ones(150)), X, np.ones(150)),
+        "constant feature": (SPKMClassifier(**few).fit(X * [1, 1, 1, 0], y), X * [1, 1, 1, 0], y),
+        "counts": (SPKMRegressor(loss="poisson", **few).fit(X, counts), X, counts),
+        "no probabilities": (SPKMClassifier(loss="squared_hinge", **few).fit(X, y), X, y),
+        "one against the rest": (SPKMClassifier(multi_class="ovr", **few).fit(X, y), X, y),
+        "model alone": (SPKMClassifier(**few).fit(X, y).model_, X, y),
+    }
+    for name, (model, rows, truth) in cases.items():
+        found = embedded(report(model, tmp_path / "page.html", rows, truth))["facts"]
+        assert (found["page"] is None) == (name == "constant target"), name
+        assert report(model, tmp_path / "card.md", rows).read_text().startswith("# "), name
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"path": "report.pdf"}, "path must end with .html"),
+        ({"privacy": "secret"}, "privacy must be"),
+        ({"y": np.zeros(3)}, "y must have an entry for each of the 569 samples; got 3"),
+        ({"y": np.full(569, "?")}, "y must hold classes of the fit"),
+        ({"units": {"age": "years"}}, "units must be a dict from columns of X"),
+        ({"max_rows": 0}, "max_rows must be"),
+    ],
+)
+def test_mistakes_are_named_and_leave_no_file(change, message, cancer, tmp_path):
+    model, X, y = cancer
+    options = {"path": "report.html", "y": y, **change}
+    path = tmp_path / options.pop("path")
+    with pytest.raises(ValueError, match=message):
+        report(model, path, X, **options)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_kernel_that_no_page_knows_still_has_a_report(cancer, tmp_path):
+    class Odd(RBF):
+        def profile(self, s):
+            return np.exp(-s)
+
+    _, X, y = cancer
+    model = SPKMClassifier(n_basis=2, kernel=Odd(gamma=0.1), random_state=0, learn_bandwidth=False, tol=1e-1)
+    found = embedded(report(model.fit(X.iloc[:, :4], y), tmp_path / "odd.html", X.iloc[:, :4], y))["facts"]
+    assert found["page"] is None and found["quality"] is not None
