@@ -44,10 +44,10 @@ def test_auto_takes_the_size_of_the_lower_held_out_loss_and_reports_both():
     assert np.all(results["mean_test_loss"] > 0) and np.all(results["mean_test_loss"] < 0.2)
 
 
-def test_auto_with_room_for_one_size_fits_once():
+def test_auto_with_room_for_one_size_reports_its_loss():
     X, y = waves(30)
     model = SPKMRegressor("auto", random_state=0).fit(X, y)
-    assert len(model.basis_vectors_) == 15 and not hasattr(model, "cv_results_")
+    assert len(model.basis_vectors_) == 15 and model.cv_results_["n_basis"].tolist() == [15]
 
 
 @pytest.mark.parametrize("loss", ["huber", "quantile", "epsilon_insensitive"])

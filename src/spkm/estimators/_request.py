@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from sklearn.base import clone
 
 from spkm._checks import check_choice, check_integer, check_real, n_threads
 from spkm.estimators._domains import generator, scaling_for
@@ -17,7 +18,7 @@ from spkm.kernels import Kernel, Linear
 from spkm.losses import LOSSES, Loss
 from spkm.model import LINEAR_PART, Term, View
 from spkm.objective import as_list
-from spkm.penalties import WEIGHT_PENALTIES, Evidence, Penalty, RKHSNorm, SquaredL2
+from spkm.penalties import ORDINARY_NOISE, WEIGHT_PENALTIES, Evidence, Penalty, RKHSNorm, SquaredL2
 from spkm.problem import Problem
 from spkm.solvers import SOLVERS
 from spkm.sources import Scaling, Source
@@ -227,7 +228,9 @@ class Request:
         resolved = tuple(replace(term, views=tuple(next(ready) for _ in term.views)) for term in terms)
         n = source.total_weight
         if evidence is not None and self.is_searched:
-            evidence = evidence.set_params(ridge=0.0)  # of many models, whose weights nobody looks at
+            # Of many models, whose weights nobody looks at, from starts of their own.
+            known = {} if evidence.noise != "auto" else {"noise": ORDINARY_NOISE}
+            evidence = clone(evidence).set_params(ridge=0.0, **known)
         if self._has_linear_part(evidence is not None, source.n_features):
             # The evidence learns the strength of a linear part.
             penalties = [] if evidence is not None else [SquaredL2(LINEAR_STRENGTH * source.n_features / n)]
