@@ -162,8 +162,7 @@ class PreimageModel:
     def box(self, ranges: Callable[[], tuple[np.ndarray, np.ndarray]]) -> tuple[np.ndarray, np.ndarray] | None:
         """Return the least and the largest theta, or None where nothing is bounded.
 
-        ``ranges`` returns the range of each column of the data, inside which vectors of bounded views stay. The weights
-        of a linear part are fixed.
+        Vectors of bounded views stay inside the ``ranges`` of the columns. The weights of a linear part are fixed.
         """
         bounded = [view.bounded for _, view in self.views]
         if not any(bounded) and not any(term.is_linear_part for term in self.terms):

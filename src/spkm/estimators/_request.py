@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.base import clone
 
-from spkm._checks import check_choice, check_integer, check_real, n_threads
+from spkm._checks import n_threads
 from spkm.estimators._domains import generator, scaling_for
+from spkm.estimators._settings import check_selection, check_settings, check_task
 from spkm.estimators._views import asked_terms, basis_penalties
 from spkm.estimators._warm_start import same_settings, same_views
 from spkm.fitted import FittedModel
@@ -33,7 +34,6 @@ RELEVANCE_PRIOR = 10.0  # over the total weight, on relevances above their start
 LINEAR_STRENGTH = 0.25  # times features over the total weight: a linear score of about unit variance a priori
 MOST_BESIDE_EVIDENCE = 500  # features: an iteration solves for n_basis + n_features coefficients
 KERNEL_SAMPLE = 1000  # samples whose distances set a bandwidth: half a million pairs
-MULTI_CLASS = ("joint", "ovr", "ovo")
 LEAST_VECTORS, VECTORS_PER_CLASS = (
     10,
     4,
@@ -155,7 +155,7 @@ class Request:
         params = {**ABSENT, **params}
         if params["n_basis"] is None:
             params["n_basis"] = LEAST_VECTORS if params["multi_class"] != "joint" else default_vectors(n_classes)
-        _check_settings(params)
+        check_settings(params)
         params["threads"] = n_threads(params["n_jobs"])
         of_pairs = terms is not None
         if terms is None:
@@ -164,8 +164,8 @@ class Request:
         if isinstance(asked, str) and asked == "auto":
             asked = "log" if task == "classification" else "squared"
         loss = LOSSES.part(asked, "loss").for_labels(several_labels)
-        _check_task(loss, asked, task)
-        _check_selection(params, terms)
+        check_task(loss, asked, task)
+        check_selection(params, terms)
         common = None if isinstance(params["basis_penalty"], Mapping) else params["basis_penalty"]
         return Request(params, task, terms, loss, [] if common is None else basis_penalties(common), of_pairs)
 
@@ -332,62 +332,6 @@ class Request:
     def scaling_of(self, X: Any, weight: np.ndarray) -> Scaling | None:
         """Return the scaling that ``scale`` asks for; None if features stay as they are, as those of counts do."""
         return scaling_for(self.terms, self.scale, X, weight)
-
-
-def _check_settings(params: Mapping[str, Any]) -> None:
-    check_choice("multi_class", params["multi_class"], MULTI_CLASS)
-    check_integer("n_restarts", params["n_restarts"], 1)
-    check_choice("fit_intercept", params["fit_intercept"], (True, False))
-    check_choice("warm_start", params["warm_start"], (True, False))
-    check_choice("scale", params["scale"], (True, False, "common"))
-    check_choice("linear_part", params["linear_part"], ("auto", True, False))
-    check_choice("basis_bounds", params["basis_bounds"], ("data", None))
-    check_choice("selection", params["selection"], (None, "strict"))
-    if not isinstance(params["learn_bandwidth"], Mapping):
-        check_choice("learn_bandwidth", params["learn_bandwidth"], ("auto", True, False, "columns"))
-    if not isinstance(params["n_basis"], Mapping) and params["n_basis"] != "auto":
-        check_integer("n_basis", params["n_basis"], 1)
-    for name in ("max_iter", "max_features", "max_basis"):
-        if params[name] is not None:
-            check_integer(name, params[name], 1)
-    if params["tol"] is not None:
-        check_real("tol", params["tol"])
-
-
-def _check_selection(params: Mapping[str, Any], terms: tuple[Term, ...]) -> None:
-    """Raise ValueError if the parameters of a selection contradict each other."""
-    strict = params["selection"] == "strict"
-    for name in ("max_features", "feature_groups"):
-        if params[name] is not None and not strict:
-            raise ValueError(f"{name} needs selection='strict'; got selection=None. Set it, or leave {name} out.")
-    automatic = any(isinstance(term.n_basis, str) for term in terms)
-    total = 0 if automatic else sum(term.n_basis for term in terms)
-    if params["max_basis"] is not None and total > params["max_basis"]:
-        raise ValueError(f"n_basis must not exceed max_basis={params['max_basis']}; got {total}.")
-    if not (strict or automatic):
-        return
-    what = "selection='strict'" if strict else "n_basis='auto'"
-    if params["warm_start"]:
-        raise ValueError(f"{what} cannot go on from the last fit. Set warm_start=False.")
-    penalized = params["basis_penalty"] is not None or any(v.basis_penalty for t in terms for v in t.views)
-    if strict and penalized:
-        raise ValueError(
-            f"selection='strict' has its own penalty on the features; got basis_penalty={params['basis_penalty']!r}. "
-            "Set basis_penalty=None, or selection=None for sparse basis vectors that still read every feature."
-        )
-    if not isinstance(params["start"], str) or params["start"] != "auto":
-        raise ValueError(f"{what} finds its own start; got start={params['start']!r}. Set start='auto'.")
-
-
-def _check_task(loss: Loss, asked: Any, task: str) -> None:
-    """Raise ValueError if the loss is not one for the task."""
-    if task == "regression" and loss.target == "signs" and not loss.scale_free:
-        raise ValueError(
-            f"loss={asked!r} is for classes. "
-            "Use 'squared', 'huber', 'quantile', 'poisson' or another one for real targets."
-        )
-    if task == "classification" and not loss.for_classes:
-        raise ValueError(f"loss={asked!r} is for real targets. Use 'log', 'squared_hinge' or another one for classes.")
 
 
 def _resolved_kernel(view: View, some: Sample, sharper: float) -> Kernel:

@@ -24,6 +24,7 @@ import numpy as np
 
 from spkm.kernels import Kernel
 from spkm.losses import Loss
+from spkm.selection._agreement import agreed_columns, left_at, n_groups
 from spkm.selection._choice import Candidate, Choice, Start, StopSearch, only_kernel
 from spkm.selection._confirmation import ROWS_FOR_PARAMETER, WEAK, confirm
 from spkm.selection._elimination import (
@@ -155,7 +156,7 @@ class Search:
         model = self._with_room(choice, model, fold)
         if self.selects:
             sequence = self._reduced(with_more(model, fold.train, self.units, self.allowed, fold.rng), fold, 1, FINE)
-            columns = self._agreed(choice, sequence)
+            columns = agreed_columns(choice, sequence, self.units, self.max_features)
             model = min(sequence, key=lambda m: abs(self._count(m) - choice.n_units))
         model = moved(model, fold.train, columns, fold.rng, choice.factor / candidate.factors[-1])
         if choice.n_basis and not has_path(candidate.kernel):
@@ -406,7 +407,7 @@ class Search:
             n_units=n_units,
             best=offers[best].best,
             wider=larger[-1] if larger else sequences[0][0].columns,
-            left_at=[self._left_at(sequence) for sequence in sequences] if self.selects else [],
+            left_at=[left_at(sequence, self.units) for sequence in sequences] if self.selects else [],
         )
 
     def _has_budget(self, kernel: Kernel | None) -> bool:
@@ -419,29 +420,8 @@ class Search:
         limited = self.max_features < len(self.units.label) and len(self.allowed) <= FEW_COLUMNS
         return limited and self.loss.target == "signs" and kernel is not None and not has_path(kernel)
 
-    def _left_at(self, sequence: list[Submodel]) -> np.ndarray:
-        """Return the size of the smallest model of an elimination that each unit is in; the number of units if none."""
-        sizes = np.full(len(self.units.size), len(self.units.size))
-        for model in sequence:
-            sizes[self.units.label[model.columns]] = self._count(model)
-        return sizes
-
-    def _agreed(self, choice: Choice, sequence: list[Submodel]) -> np.ndarray:
-        """Return the columns that most of the eliminations, of all folds and of all rows together, chose.
-
-        One elimination on few rows is a matter of chance among columns that are nearly as good; together they are less
-        so. Among columns of as many votes those are taken that stayed longest.
-        """
-        sizes = np.array([*choice.left_at, self._left_at(sequence)])
-        votes = np.count_nonzero(sizes <= choice.n_units, axis=0)
-        # Not by how long alone: noise that leaves late everywhere would win over what never came in in one fold.
-        chosen = np.lexsort((np.log(sizes).mean(axis=0), -votes))[: choice.n_units]
-        while self.units.size[chosen].sum() > self.max_features:
-            chosen = chosen[:-1]
-        return self.units.columns(chosen)
-
     def _count(self, model: Submodel) -> int:
-        return len(np.unique(self.units.label[model.columns]))
+        return n_groups(model, self.units)
 
 
 def _told_of_most_vectors(choice: Choice) -> Choice:
