@@ -22,7 +22,7 @@ def regression():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(150, 4))
     y = 3 * np.sin(X[:, 0]) + X[:, 1] + 0.1 * rng.normal(size=150)
-    return fitted(SPKMRegressor(6, kernel="rbf", max_iter=100, random_state=0), X, y), X, y
+    return fitted(SPKMRegressor(6, kernel="rbf", linear_part=False, max_iter=100, random_state=0), X, y), X, y
 
 
 @pytest.fixture(scope="module")
@@ -160,7 +160,7 @@ def test_a_linear_part_is_told_apart_from_basis_vectors():
     assert rows == ["u0", "u1", "linear", "linear", "linear"]
     assert list(to_frame(estimator).index) == ["u0", "u1", "linear 0", "linear 1", "linear 2"]
     first = formula(estimator).splitlines()[0]
-    assert first.endswith("+ w_0·x") and first.count("·x") == 1
+    assert first.endswith("+ w0·x") and first.count("·x") == 1
     explanation = explain(estimator, X[:3], X[::10])
     assert list(explanation.contribution_frame().columns) == list(to_frame(estimator).index)
     alone = explain(estimator.model_, X[:3], X[::10])

@@ -159,7 +159,7 @@ def test_no_page_is_larger_than_a_megabyte(kind, tmp_path):
     if kind == "many problems":
         data = load_digits()
         X, y = data.data[:300], data.target[:300]
-        model = SPKMClassifier(n_basis=2, multi_class="ovo", random_state=0, tol=1e-1).fit(X, y)
+        model = SPKMClassifier(n_basis=2, multi_class="ovo", linear_part=False, random_state=0, tol=1e-1).fit(X, y)
     else:
         X = rng.standard_normal((80, 500 if kind == "wide" else 3000))
         y = (X[:, 0] > 0).astype(int)
@@ -225,7 +225,8 @@ def test_without_rows_no_sample_is_in_the_file(cancer, tmp_path):
 def test_basis_cards_and_features_agree_with_the_model(cancer):
     model, X, y = cancer
     found = facts(model, X, y)
-    assert sum(card["share"] for card in found["basis"]["cards"]) == pytest.approx(1.0, abs=1e-3)
+    of_vectors = sum(card["share"] for card in found["basis"]["cards"])
+    assert of_vectors + found["basis"]["linear_share"] == pytest.approx(1.0, abs=1e-3)
     for card in found["basis"]["cards"]:
         assert card["weights"] == rounded(model.model_.weights[card["r"]])
         for name, value, _ in card["features"]:
@@ -238,7 +239,8 @@ def levels(found):
 
 
 def test_checks_pass_for_a_good_model(cancer):
-    model, X, y = cancer
+    _, X, y = cancer
+    model = SPKMClassifier(n_basis=4, weight_penalty="rkhs", random_state=0).fit(X[::2], y[::2])
     stable = StabilitySelection(np.ones(30), 0.75, np.arange(30), np.array(X.columns), 30, 1.0, 20)
     found = levels(facts(model, X[1::2], y[1::2], train=(X[::2], y[::2]), stability=stable))
     assert set(found.values()) <= {"pass", "none"} and list(found.values()).count("pass") >= 11

@@ -94,7 +94,7 @@ def formula(estimator: Any, digits: int = 4) -> str:
                 kernels.append(f"{kernel}: {' × '.join(_kernel_text(view, digits) for view in term.views)}")
             for r in range(term.rows.start, term.rows.stop):
                 label = next(labels)
-                linear = f"w{label.removeprefix('linear').replace(' ', '_')}·x"
+                linear = "w·x" if model.n_outputs == 1 else f"w{len(lines) + r - term.rows.start}·x"
                 text = linear if term.is_linear_part else f"{kernel}(x, {label})"
                 parts.append((r, text))
         for o in range(member.n_outputs):

@@ -124,7 +124,8 @@ class BasisDisplay:
         BasisDisplay
         """
         reading = Reading.of(estimator)
-        vectors = np.array(reading.model.basis_vectors)
+        rows = reading.model.vector_rows
+        vectors = np.array(reading.model.basis_vectors)[rows]
         deviations = reading.deviations(vectors, None if X is None else reading.dense(X))
         if x is not None or image_shape is not None:
             columns = np.arange(len(reading.names))
@@ -136,7 +137,7 @@ class BasisDisplay:
         display = cls(
             vectors[:, columns],
             deviations[:, columns],
-            np.array(reading.model.weights),
+            np.array(reading.model.weights)[rows],
             [reading.names[c] for c in columns],
             reading.outputs,
             x=None if x is None else np.asarray(x, dtype=float),
@@ -247,7 +248,9 @@ class BasisDisplay:
 def _telling(reading: Reading, deviations: np.ndarray, most: int) -> np.ndarray:
     """Return the columns that set some vector apart, in the order of the table."""
     size = np.zeros(len(reading.names))
-    for r, columns in enumerate(telling_features(reading.model)):
+    telling = telling_features(reading.model)
+    for r, row in enumerate(np.flatnonzero(reading.model.vector_rows)):
+        columns = telling[row]
         size[columns] = np.maximum(size[columns], np.abs(np.nan_to_num(deviations[r, columns])))
     read = reading.read
     chosen = read[np.argsort(-size[read], kind="stable")[:most]]

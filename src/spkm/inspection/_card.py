@@ -112,8 +112,9 @@ class BasisCardDisplay:
         BasisCardDisplay
         """
         reading = Reading.of(estimator)
-        if check_integer("basis", basis, 0) >= reading.model.n_basis:
-            raise ValueError(f"basis must be below {reading.model.n_basis}, the number of vectors; got {basis}.")
+        count = int(reading.model.vector_rows.sum())
+        if check_integer("basis", basis, 0) >= count:
+            raise ValueError(f"basis must be below {count}, the number of vectors; got {basis}.")
         table = reading.dense(X)
         columns = telling_features(reading.model)[basis][: check_integer("max_features", max_features, 1)]
         deviations = reading.deviations(reading.model.basis_vectors[basis], table)

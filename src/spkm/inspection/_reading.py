@@ -27,10 +27,11 @@ from spkm.explain._structure import structure_of
 from spkm.explain._summary import _direction as direction
 from spkm.explain._summary import _sentence as sentence
 from spkm.explain._summary import telling_features
-from spkm.explain._table import frames, members_of, model_of, output_names
+from spkm.explain._table import basis_labels, frames, members_of, model_of, output_names
 
 __all__ = [
     "Reading",
+    "basis_labels",
     "counterfactual",
     "direction",
     "explain",

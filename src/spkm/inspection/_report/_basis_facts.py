@@ -37,14 +37,15 @@ def basis_facts(
     model = reading.model
     telling = telling_features(model)
     deviations = reading.deviations(np.array(model.basis_vectors), sampled)
-    order = np.argsort(-np.abs(share), kind="stable")[:MOST]
+    is_vector = model.vector_rows
+    order = [r for r in np.argsort(-np.abs(share), kind="stable") if is_vector[r]][:MOST]
     terms = _places(model)
     near = np.zeros((0, model.n_basis))
     if ship:
         whole = np.tile(np.median(sampled, axis=0), (len(samples.shown), 1))
         whole[:, reading.read] = samples.shown
         near = model.similarities(whole)
-    nearest = np.bincount(np.argmax(similarities, axis=1), minlength=model.n_basis)
+    nearest = np.bincount(np.argmax(np.where(is_vector, similarities, -np.inf), axis=1), minlength=model.n_basis)
     read = set(reading.read.tolist())
     cards = []
     for r in order:
@@ -65,7 +66,11 @@ def basis_facts(
                 "nearest": [[int(i), rounded(near[i, r], 4)] for i in np.argsort(-near[:, r], kind="stable")[:NEAREST]],
             }
         )
-    return {"cards": cards, "left_out": model.n_basis - len(cards)}
+    return {
+        "cards": cards,
+        "left_out": int(is_vector.sum()) - len(cards),
+        "linear_share": rounded(float(share[~is_vector].sum()), 4),
+    }
 
 
 def _by_class(reading: Reading, similarity: np.ndarray, y: np.ndarray | None) -> list[list[Any]] | None:

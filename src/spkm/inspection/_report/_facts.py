@@ -13,7 +13,7 @@ import scipy
 import sklearn
 
 from spkm._checks import check_choice, check_integer
-from spkm.inspection._reading import Reading, familiarity, formula, members_of, sentence
+from spkm.inspection._reading import Reading, basis_labels, familiarity, formula, members_of, sentence
 from spkm.inspection._report._basis_facts import basis_facts, variance_shares
 from spkm.inspection._report._feature_facts import feature_facts
 from spkm.inspection._report._findings import findings
@@ -137,12 +137,13 @@ def _model_facts(reading: Reading, estimator: Any) -> dict[str, Any]:
         "classes": None if reading.labels is None else [str(label) for label in reading.labels],
         "problems": list(model.names) if hasattr(model, "names") else None,
         "intercept": rounded(model.intercept),
-        "n_basis": model.n_basis,
+        "n_basis": int(model.vector_rows.sum()),
+        "labels": basis_labels(model),
         "n_features": model.n_features,
         "n_read": len(reading.read),
         "loss": type(model.loss).__name__,
         "scaled": reading.is_scaled,
-        "views": sorted({view.name for m in members for term in m.terms for view in term.views if view.name}),
+        "views": sorted({v.name for m in members for t in m.terms if not t.is_linear_part for v in t.views if v.name}),
     }
 
 

@@ -55,7 +55,7 @@ def findings(
 def _equal_vectors(reading: Reading) -> dict[str, str]:
     title, close, place = "Basis vectors differ", [], 0
     for member in members_of(reading.model):
-        for term in member.terms:
+        for term in (term for term in member.terms if not term.is_linear_part):
             count = term.rows.stop - term.rows.start
             cosine = np.ones((count, count))
             for view in term.views:
@@ -75,10 +75,11 @@ def _equal_vectors(reading: Reading) -> dict[str, str]:
 
 def _inactive_vectors(reading: Reading, similarities: np.ndarray) -> dict[str, str]:
     title = "Every basis vector has samples like it"
-    kernels = [view.kernel for m in members_of(reading.model) for term in m.terms for view in term.views]
+    terms = [term for m in members_of(reading.model) for term in m.terms if not term.is_linear_part]
+    kernels = [view.kernel for term in terms for view in term.views]
     if not all(kernel.stationary for kernel in kernels):
         return _check("SPKM02", title, "none", "Similarity has no scale of its own for dot-product kernels.")
-    lonely = np.flatnonzero(similarities.max(axis=0) < INACTIVE)
+    lonely = np.flatnonzero((similarities.max(axis=0) < INACTIVE) & reading.model.vector_rows)
     if len(lonely) == 0:
         return _check("SPKM02", title, "pass", f"Each has a sample of similarity {INACTIVE} or more.")
     detail = f"No sample is like {_listed(lonely)}: these vectors change nothing here."
@@ -89,7 +90,7 @@ def _inactive_vectors(reading: Reading, similarities: np.ndarray) -> dict[str, s
 
 def _unused_vectors(reading: Reading, share: np.ndarray) -> dict[str, str]:
     title = "Every basis vector counts"
-    idle = np.flatnonzero(np.abs(share) < UNUSED)
+    idle = np.flatnonzero((np.abs(share) < UNUSED) & reading.model.vector_rows)
     if len(idle) == 0:
         return _check("SPKM03", title, "pass", "Each has a part in the variance of the scores.")
     detail = f"Next to no part in the scores: {_listed(idle)}."

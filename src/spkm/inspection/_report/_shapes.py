@@ -19,8 +19,9 @@ def product_shapes(model: Any, names: tuple[str, ...]) -> list[list[dict[str, An
     members = []
     for member in members_of(model):
         terms = []
-        for term in structure_of(member, names).terms:
-            shape = _term_shape(term)
+        for own, term in zip(member.terms, structure_of(member, names).terms, strict=True):
+            # A linear part is a sum over features, which needs no shape.
+            shape = {"amounts": [], "views": [], "linear": True} if own.is_linear_part else _term_shape(term)
             if shape is None:
                 return None
             terms.append(shape)

@@ -59,7 +59,7 @@ function drawExplain(machine) {
     { row, output } = state,
     explained = shapleyValues(machine, row),
     vectors = vectorParts(machine, row, explained);
-  const names = vectors.values.map((_, r) => `u${r}`),
+  const names = machine.labels,
     score = facts.model.score_names[output],
     fall = largest(names, vectors.values, 12);
   if (state.vector === null || state.vector >= names.length)
@@ -122,17 +122,17 @@ function withinFigure(machine, explained, labels, width) {
         document.getElementById("vector").focus();
       }
     },
-    machine.weights.map((_, k) => el("option", { value: k, selected: k === r }, `u${k}`))
+    machine.weights.map((_, k) => el("option", { value: k, selected: k === r }, machine.labels[k]))
   );
   return el(
     "div",
     {},
     figure({
-      title: `Features within u${r}`,
-      note: `how they make up what u${r} adds`,
-      alt: `Waterfall over features within u${r}.`,
-      chart: waterfall(fall.labels, fall.values, 0, { first: "", last: `u${r} adds`, width }),
-      head: ["feature", `adds within u${r}`],
+      title: `Features within ${machine.labels[r]}`,
+      note: `how they make up what ${machine.labels[r]} adds`,
+      alt: `Waterfall over features within ${machine.labels[r]}.`,
+      chart: waterfall(fall.labels, fall.values, 0, { first: "", last: `${machine.labels[r]} adds`, width }),
+      head: ["feature", `adds within ${machine.labels[r]}`],
       rows: machine.features.map((f, j) => [f.name, values[j]])
     }),
     el("div", { class: "controls" }, el("label", { for: "vector" }, "Another basis vector"), box)

@@ -15,12 +15,18 @@ function unwrapped(kernel) {
   return kernel.name === "affine" ? unwrapped(kernel.kernel) : kernel;
 }
 
+// The terms of basis vectors; a linear part is no place in the data, so nothing is like it.
+function ofVectors(terms) {
+  const kept = terms.filter((term) => term.name !== "linear part");
+  return kept.length ? kept : terms;
+}
+
 function withBasis(plain, basisOf, countOf) {
   return {
     ...plain,
     members: plain.members.map((member, k) => ({
       ...member,
-      terms: member.terms.map((term) => ({
+      terms: ofVectors(member.terms).map((term) => ({
         ...term,
         weights: Array.from({ length: countOf(term) }, () => member.intercept.map(() => 0)),
         views: term.views.map((view) => ({ ...view, kernel: unwrapped(view.kernel), basis: basisOf(view, k) }))
@@ -46,6 +52,7 @@ function makeMachine(facts) {
     engine,
     rows,
     weights,
+    labels: facts.model.labels,
     shapes: page.shapes,
     features: features.read,
     facts,

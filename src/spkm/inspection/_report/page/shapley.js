@@ -62,6 +62,20 @@ function linearView(term) {
   return term.views.length === 1 && term.views[0].kernel.name === "linear" ? term.views[0] : null;
 }
 
+// What each feature adds to the value of a linear term's vectors, against the mean of other rows.
+function linearWithin(term, member, k, z, others, width) {
+  const view = linearView(term),
+    w = view.kernel.metric;
+  return term.weights.map((_, r) => {
+    const own = new Float64Array(width);
+    view.columns.forEach((column, j) => {
+      const usual = others.reduce((sum, other) => sum + other[k][column], 0) / others.length;
+      own[member.features[column]] = (Array.isArray(w) ? w[j] : w) * view.basis[r][j] * (z[k][column] - usual);
+    });
+    return own;
+  });
+}
+
 function linearShapley(machine, row, scores) {
   const { plain, engine } = machine,
     within = [],
@@ -75,18 +89,7 @@ function linearShapley(machine, row, scores) {
   const z = engine.scaled(row),
     others = machine.background.map((other) => engine.scaled(other));
   plain.members.forEach((member, k) =>
-    member.terms.forEach((term) =>
-      term.weights.forEach((_, r) => {
-        const view = linearView(term),
-          own = new Float64Array(plain.n_features),
-          w = view.kernel.metric;
-        view.columns.forEach((column, j) => {
-          const usual = others.reduce((sum, other) => sum + other[k][column], 0) / count;
-          own[member.features[column]] = (Array.isArray(w) ? w[j] : w) * view.basis[r][j] * (z[k][column] - usual);
-        });
-        within.push(own);
-      })
-    )
+    member.terms.forEach((term) => within.push(...linearWithin(term, member, k, z, others, plain.n_features)))
   );
   return { values: weighted(machine, within, scores), within, base, scores, exact: true, count };
 }
@@ -142,6 +145,10 @@ function shapleyValues(machine, row) {
     others = background.map((other) => engine.scaled(other));
   plain.members.forEach((member, k) =>
     member.terms.forEach((term, t) => {
+      if (shapes[k][t].linear) {
+        within.push(...linearWithin(term, member, k, z, others, width));
+        return;
+      }
       const rule = gauss(Math.max(1, Math.ceil(member.features.length / 2)));
       const present = termFactors(term, shapes[k][t], z[k], member.features.length);
       const absent = others.map((other) => termFactors(term, shapes[k][t], other[k], member.features.length));
