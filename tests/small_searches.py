@@ -28,7 +28,7 @@ def problem_of(source, kernel, n_basis, loss, evidence=False):
     metric = ("relevances" if evidence else "scale") if kernel.stationary else "fixed"
     terms = cases.one_view(kernel, n_basis, metric)
     if evidence:
-        return Problem(terms, loss, evidence=Evidence())
+        return Problem(terms, loss, evidence=Evidence(noise=0.1, ridge=0.0))
     n = source.total_weight
     return Problem(terms, loss, [], [RKHSNorm(0.1 / n)], metric_prior=3.0 / n)
 

@@ -46,7 +46,7 @@ def test_attributes_of_two_classes(two):
     assert model.decision_function(X).shape == (80,)
     assert model.predict_proba(X).shape == (80, 2)
     assert model.linear_coef_.shape == (2,) and model.cancellation_ >= 1
-    assert isinstance(model.kernel_.kernel, RBF) and model.kernel_.factor.shape == (2,)  # a bandwidth for each feature
+    assert isinstance(getattr(model.kernel_, "kernel", model.kernel_), RBF) and model.relevances_.shape == (2,)
 
 
 def test_attributes_of_three_classes(three):

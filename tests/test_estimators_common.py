@@ -55,7 +55,9 @@ ESTIMATORS = [
 ]
 
 BAD_PARAMETERS = {
-    "n_basis": [0, -1, 2.5, True, "ten", None],
+    "n_basis": [0, -1, 2.5, True, "ten"],
+    "linear_part": ["yes", 3, None],
+    "basis_bounds": ["all", True],
     "kernel": ["rbff", 3, None],
     "views": [[0, 1], {}, "all"],
     "terms": ["all", [], 3],

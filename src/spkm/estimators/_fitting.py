@@ -193,6 +193,8 @@ def _led(
     problem = request.problem(source, None, previous)
     if previous is not None:
         if previous.strength is not None:
+            if not any(view.metric == "relevances" for _, view in previous.model.views):
+                problem = with_one_bandwidth(problem)
             problem = with_strength(problem, previous.strength / source.total_weight)
         known = previous.noise is not None and begins_squared(request)
         if known:
@@ -211,7 +213,8 @@ def _led(
     rng = request.rng()
     # With a few samples for each feature, one bandwidth for all of them overfits less.
     rivals = [problem, with_one_bandwidth(problem)] if request.learn_bandwidth == "auto" else [problem]
-    chosen, place, stopped = choose_strength(request, rivals, source, rng)
+    start = resolve_start(request.start, problem.objective(source).model, scaling)
+    chosen, place, stopped = choose_strength(request, rivals, source, start, rng)
     settled = with_strength(chosen, STRENGTHS[place] / source.total_weight)
     return _Lead(settled, STRENGTHS[place], Path(chosen, place, source, rng), stopped)
 

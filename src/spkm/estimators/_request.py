@@ -153,7 +153,7 @@ class Request:
             Those of pairs, which have parameters of their own.
         """
         params = {**ABSENT, **params}
-        if params["n_basis"] is None:
+        if params["n_basis"] is None and task == "classification":
             params["n_basis"] = LEAST_VECTORS if params["multi_class"] != "joint" else default_vectors(n_classes)
         check_settings(params)
         params["threads"] = n_threads(params["n_jobs"])
@@ -171,7 +171,8 @@ class Request:
 
     def _is_plain(self) -> bool:
         views = [view for term in self.terms for view in term.views]
-        return len(views) == 1 and views[0].kernel.stationary and not self.of_pairs and not self.is_searched
+        only = len(views) == 1 and views[0].columns is None and not views[0].name
+        return only and views[0].kernel.stationary and not self.of_pairs and not self.is_searched
 
     def _is_adaptive(self) -> bool:
         by_us = self.params["weight_penalty"] == "auto" and self.params["solver"] in ("auto", "lbfgs", "adam")

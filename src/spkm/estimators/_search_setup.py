@@ -138,8 +138,9 @@ def dealt_folds(
         raise ValueError(f"A choice by held-out rows needs at least 2 different rows; got n_samples = {n}.")
     order = rng.permutation(n)
     if loss.target == "signs" and np.all(np.abs(Y) == 1):
-        code = sign_groups(Y)
-        order = order[np.argsort(code[order], kind="stable")]
+        # Class by class, in the order of their first samples here: how classes are named must not matter.
+        _, first, code = np.unique(sign_groups(Y)[order], return_index=True, return_inverse=True)
+        order = order[np.argsort(first[code], kind="stable")]
     n_folds = min(n_folds or FOLDS, n)
     fold = np.empty(n, dtype=int)
     fold[order] = np.arange(n) % n_folds

@@ -22,6 +22,7 @@ from spkm.model import PreimageModel, Term, View
 from spkm.persistence._container import ModelFileError, need
 from spkm.persistence._plain import plain_model
 from spkm.persistence._values import Reader, Writer
+from spkm.posterior import Posterior
 from spkm.sources import Scaling
 from spkm.targets import Classes, Labels, Real
 
@@ -40,7 +41,13 @@ PARTS: dict[str, tuple[str, ...]] = {
 MODULES = {"kernels": kernels, "losses": losses, "penalties": penalties, "solvers": solvers, "starts": starts}
 TARGETS = {"regression": Real, "classes": Classes, "labels": Labels}
 MOST_GROWTH = 1000  # bytes that loading may allocate for each byte of a file
-RECORDS: dict[str, Any] = {"View": View, "Term": Term, "ViewUsage": ViewUsage, "TableLayout": TableLayout}
+RECORDS: dict[str, Any] = {
+    "View": View,
+    "Term": Term,
+    "ViewUsage": ViewUsage,
+    "TableLayout": TableLayout,
+    "Posterior": Posterior,
+}
 
 #: Classes of parts by the name they have in files.
 CLASSES: dict[str, Any] = {
@@ -179,6 +186,9 @@ def _rest(model: FittedModel) -> dict[str, Any]:
         "asked": tuple(model.asked),
         "noise": model.noise,
         "strength": model.strength,
+        "ridge": model.ridge,
+        "linear_variance": model.linear_variance,
+        "posterior": model.posterior,
         "interrupted": bool(model.interrupted),
         "selected": bool(model.selected),
     }
@@ -276,6 +286,20 @@ def _read_target(known: Any) -> Any:
     return Classes(*parts, labels)
 
 
+def _checked_posterior(posterior: Any, model: PreimageModel, target: Any) -> Posterior | None:
+    if posterior is None:
+        return None
+    need(isinstance(posterior, Posterior), "its variances are others")
+    R, d = model.without_linear_part().n_basis, model.n_features
+    sizes = (R, R + d)
+    arrays = (posterior.noise_variance, posterior.K_inverse, posterior.A_inverse, posterior.mean)
+    need(all(isinstance(a, np.ndarray) and a.dtype == np.float64 for a in arrays), "its variances are others")
+    need(posterior.K_inverse.shape == (R, R) and len(posterior.mean) in sizes, "its variances are others")
+    need(posterior.A_inverse.shape == (len(posterior.mean),) * 2, "its variances are others")
+    need(posterior.noise_variance.shape == (int(target.learned.sum()),), "its variances are others")
+    return posterior
+
+
 def _member(plain: Any, rest: Any, n_features: int) -> FittedModel:
     features = plain["features"]
     terms, log_metrics = rest["terms"], rest["log_metrics"]
@@ -323,6 +347,9 @@ def _member(plain: Any, rest: Any, n_features: int) -> FittedModel:
         asked=asked,
         noise=rest["noise"],
         strength=rest.get("strength"),
+        ridge=rest.get("ridge", 0.0),
+        linear_variance=rest.get("linear_variance"),
+        posterior=_checked_posterior(rest.get("posterior"), model, target),
         interrupted=bool(rest["interrupted"]),
         selected=bool(rest["selected"]),
     )

@@ -125,7 +125,8 @@ def generalization_bound(
     >>> rng = np.random.default_rng(0)
     >>> y = np.arange(4000) % 2
     >>> X = rng.normal(size=(4000, 2)) + 6 * y[:, None]
-    >>> model = SPKMClassifier(2, kernel=RBF(0.05), learn_bandwidth=False, scale=False, random_state=0).fit(X, y)
+    >>> fixed = {"kernel": RBF(0.05), "learn_bandwidth": False, "weight_penalty": "rkhs", "scale": False}
+    >>> model = SPKMClassifier(2, random_state=0, **fixed).fit(X, y)
     >>> bound = theory.generalization_bound(model, X, y)
     >>> bound.is_vacuous, bool(bound.value < 0.3)
     (False, True)
