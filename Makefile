@@ -7,7 +7,7 @@ BIN = .venv/bin
 NUMERICAL = $(wildcard tests/test_[ckloprstv]*.py tests/test_fit*.py tests/test_m*.py) paper/tests/test_competitors.py
 
 help:
-	@echo 'make demo    fit small data sets, print a table, draw the basis vectors (about a minute)'
+	@echo 'make demo    from a CSV file to a model and a report, then tables and pictures (a minute or two)'
 	@echo 'make test    lint, then all tests and docstring examples, of the library and of paper/'
 	@echo 'make test-oldest       the tests with the oldest versions that pyproject.toml names'
 	@echo 'make test-arithmetic   the numerical tests as other CPUs compute'
@@ -26,7 +26,7 @@ PIP = $(BIN)/python -m pip install --quiet --disable-pip-version-check
 	@touch $@
 
 .venv/user: .venv/made pyproject.toml
-	$(PIP) -e '.[plot]'
+	$(PIP) -e '.[plot,cli]'
 	@touch $@
 
 .venv/paper: .venv/made pyproject.toml paper/pyproject.toml

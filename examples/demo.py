@@ -27,6 +27,7 @@ from spkm import PairKFold, PairwiseSPKMRegressor, SPKMClassifier, SPKMClassifie
 from spkm.penalties import L1, RKHSNorm
 
 OUTPUT = Path("demo_output")
+SEEDLINGS = Path(__file__).parent / "data" / "seedlings.csv"
 SPLITS = 5  # random splits, two thirds to fit and one third to test; the table shows means
 BLUE, ORANGE, INK = "#0072B2", "#D55E00", "#222222"  # told apart by every kind of colour vision
 STRONG = LinearSegmentedColormap.from_list("strong", ["#003D66", BLUE, "white", ORANGE, "#7A3300"])
@@ -308,9 +309,25 @@ def draw_moons(path):
     plt.close(figure)
 
 
+def from_a_file():
+    """Go from a CSV file to a model, its quality and a report, as the command does."""
+    from spkm.cli import main as spkm
+
+    model, report = OUTPUT / "seedlings.spkm", OUTPUT / "report.html"
+    for words in (
+        ["fit", str(SEEDLINGS), "--target", "thrives", "-o", str(model), "--report", str(report)],
+        ["inspect", str(model)],
+    ):
+        print("$ spkm", " ".join(words), flush=True)
+        if spkm(words) != 0:
+            raise SystemExit(1)
+        print()
+
+
 def main():
     OUTPUT.mkdir(exist_ok=True)
     print("\nSPKM: f(x) = b + sum_r c_r k(x, u_r), with a handful of learned vectors u_r\n")
+    from_a_file()
     table()
     write_out_breast_cancer()
     select_features(OUTPUT / "features.png")
@@ -319,6 +336,7 @@ def main():
     draw_digits(OUTPUT / "digits_basis.png")
     draw_moons(OUTPUT / "moons_surface.png")
     print("Now open")
+    print(f"    {OUTPUT / 'report.html'}         what the model of the file learned: pick a row, move the sliders")
     print(f"    {OUTPUT / 'digits_basis.png'}    the basis vectors of a digit classifier, as images")
     print(f"    {OUTPUT / 'features.png'}        accuracy against the number of columns that a model reads")
     print(f"    {OUTPUT / 'moons_surface.png'}   a decision surface with its few vectors, beside an SVC")
