@@ -11,6 +11,7 @@ from spkm.selection import (
     FeatureGroups,
     _search,
 )
+from spkm.selection._agreement import agreed_columns
 from spkm.selection._choice import Start
 from tests import cases
 from tests.small_searches import (
@@ -184,7 +185,7 @@ def test_noise_that_leaves_late_everywhere_does_not_win_over_a_column_that_never
     left_at[1][[0, 2]] = 1, 3
     choice = replace(choice_of(search, line, np.array([0, 1]), 2), left_at=left_at)
     on_all_rows = [choice_of(search, line, np.array(columns), 0).models[0] for columns in ([0, 1, 2], [0, 1], [0])]
-    np.testing.assert_array_equal(search._agreed(choice, on_all_rows), [0, 1])
+    np.testing.assert_array_equal(agreed_columns(choice, on_all_rows, search.units, search.max_features), [0, 1])
 
 
 def test_a_polish_of_folds_that_agree_begins_with_the_columns_that_left_last():
