@@ -308,7 +308,7 @@ def test_gradients_of_a_coupled_loss_equal_differences(monkeypatch, loss, m, siz
 def test_a_coupled_loss_of_several_outputs_fits(loss, solver):
     X, y = curve()
     Y = np.column_stack([y, X[:, 0] * X[:, 1]])
-    settings = {"weight_penalty": RKHSNorm(1e-4), "random_state": 3}
+    settings = {"weight_penalty": RKHSNorm(1e-4), "max_iter": 3000, "random_state": 3}
     model = SPKMRegressor(8, loss=loss, solver=solver, **settings).fit(X, Y)
     left = np.mean(np.square(model.predict(X) - Y), axis=0) / Y.var(axis=0)
     assert np.all(left < 0.3)
