@@ -1,6 +1,6 @@
 # Everything runs in .venv, made on first use. `make help` lists the targets.
 .POSIX:
-.PHONY: help demo test test-browser test-oldest test-arithmetic lint bench reproduce clean
+.PHONY: help demo docs test test-browser test-oldest test-arithmetic lint bench reproduce clean
 
 BIN = .venv/bin
 # Tests whose numbers depend on the order in which sums are taken.
@@ -12,13 +12,14 @@ help:
 	@echo 'make test-oldest       the tests with the oldest versions that pyproject.toml names'
 	@echo 'make test-arithmetic   the numerical tests as other CPUs compute'
 	@echo 'make test-browser   the reports in chromium, which it installs where it is root on Debian'
+	@echo 'make docs    this documentation as a web site, into build/site/html (a few minutes)'
 	@echo 'make lint    ruff, import layers, types'
 	@echo 'make bench   the benchmarks (long)'
 	@echo 'make reproduce   the experiments of the paper into reproduction/ (hours; resumes)'
 	@echo 'make clean   remove .venv, caches and what the demo wrote'
 
-# Stamps make an installation happen once, and again when the dependencies change. There are three in one environment:
-# what users of the library have, that and the paper's experiments, and all of it with the tools of developers.
+# Stamps make an installation happen once, and again when the dependencies change. There are four in one environment:
+# what users of the library have, that and the paper's experiments, all of it with the tools of developers, and Sphinx.
 PIP = $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 .venv/made:
@@ -37,6 +38,10 @@ PIP = $(BIN)/python -m pip install --quiet --disable-pip-version-check
 	$(PIP) -e '.[dev]' -e './paper[plot,progress]'
 	@touch $@
 
+.venv/docs: .venv/made pyproject.toml
+	$(PIP) -e '.[docs]'
+	@touch $@
+
 demo: .venv/user
 	$(BIN)/python examples/demo.py
 
@@ -49,6 +54,10 @@ lint: .venv/stamp
 # Two workers with one BLAS thread each: together they use the two cores that every machine has.
 test: lint
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -q -n 2
+
+# Warnings are errors, the examples of the gallery run, and internal links are followed.
+docs: .venv/docs
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python website/build.py
 
 # An environment of its own, of the oldest versions that pyproject.toml names.
 .venv-oldest/stamp: pyproject.toml tests/oldest_versions.py

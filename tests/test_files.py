@@ -11,7 +11,7 @@ from spkm import SPKMClassifier
 from tests.small_data import two_classes
 
 ROOT = Path(__file__).parents[1]
-FOLDERS = ("src", "paper/src", "paper/tests", "tests", "benchmarks", "examples")
+FOLDERS = ("src", "paper/src", "paper/tests", "tests", "benchmarks", "examples", "website")
 LONGEST = 400  # lines
 #: Files that are yet to be split. This list may only become shorter.
 WAITING = {

@@ -92,10 +92,10 @@ class Browser:
         """Send a command of the DevTools protocol."""
         return self._send("POST", f"{self.session}/goog/cdp/execute", {"cmd": name, "params": params})
 
-    def open(self, path, width=1200, height=900):
+    def open(self, path, width=1200, height=900, anchor=""):
         """Open a file at a width in CSS pixels."""
         self.resize(width, height)
-        self._send("POST", f"{self.session}/url", {"url": Path(path).resolve().as_uri()})
+        self._send("POST", f"{self.session}/url", {"url": Path(path).resolve().as_uri() + anchor})
 
     def resize(self, width, height):
         """Set the size of the page in CSS pixels."""

@@ -60,6 +60,14 @@ def test_pages_of_all_kinds_agree_with_python_and_ask_for_nothing(kind, browser,
     assert browser.run("return document.title") == f"{kind} <title>"
 
 
+@pytest.mark.parametrize(("anchor", "opened"), [("", "overview"), ("#what-if", "what-if"), ("#nothing", "overview")])
+def test_a_page_opens_with_the_tab_of_its_address(anchor, opened, browser, pages):
+    *_, path = pages("two_classes")
+    browser.open("/dev/null")  # another anchor of the same page would not load it again
+    browser.open(path, anchor=anchor)
+    assert browser.run("return document.querySelector('[role=tab][aria-selected=true]').id") == f"tab-{opened}"
+
+
 @pytest.mark.parametrize(
     "kind", ["two_classes", "regression", "five_features", "views", "pairs", "linear", "one_against_one"]
 )

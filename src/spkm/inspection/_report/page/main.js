@@ -145,7 +145,10 @@ function build(selected) {
   selectTab(selected, false);
 }
 
+// report.html#what-if opens with that tab.
+const asked = location.hash.slice(1);
 build("overview");
+if (panels.has(asked)) selectTab(asked, false);
 tellVerified();
 document.getElementById("foot").textContent =
   `Made by spkm ${facts.versions.spkm}. No data leaves this page: it makes no requests.`;
