@@ -14,7 +14,7 @@ from benchmarks._report import print_facts, print_table
 ALWAYS = (
     "gradient passes memory large binary regression mnist one_vs_one sarcos varpro svc "
     "simulated wide_sets small_sets noise_columns lassonet_time exactness very_wide parity landmarks "
-    "views pairs drug_target explain model_files panel report"
+    "views pairs drug_target explain model_files panel report selection_panel"
 ).split()
 BY_NAME_ONLY = ["crossover", "out_of_core"]
 
@@ -37,11 +37,25 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument(
         "--quick", action="store_true", help="tiny sizes and one seed: shows that it runs, measures nothing"
     )
+    parser.add_argument("--half", choices=("A", "B"), help="one half only, where a benchmark has two")
+    parser.add_argument(
+        "--families", nargs="+", default=(), metavar="TEXT", help="only the problems whose name contains such a text"
+    )
+    parser.add_argument(
+        "--results", type=Path, help="CSV file where selection_panel and fdr keep outcomes and take known ones from"
+    )
     options = parser.parse_args(arguments)
     for name in options.names:
         if name not in choices:
             parser.error(f"unknown benchmark {name!r}; known: {', '.join(choices)}")
-    settings = Settings(Path(options.data) if options.data else None, options.seeds, options.quick)
+    settings = Settings(
+        data=Path(options.data) if options.data else None,
+        seeds=options.seeds,
+        quick=options.quick,
+        half=options.half,
+        families=tuple(options.families),
+        results=options.results,
+    )
     print_facts()
     if settings.quick:
         print("This is a quick run on tiny sizes: it shows that the benchmarks work, its figures mean nothing.")

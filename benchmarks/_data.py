@@ -17,11 +17,30 @@ class MissingData(Exception):
 
 @dataclass(frozen=True)
 class Settings:
-    """Folder of the data, number of seeds (None: the benchmark's own), and whether to run a tiny version."""
+    """What was asked for.
+
+    Parameters
+    ----------
+    data : Path, default=None
+        Folder of the data.
+    seeds : int, default=None
+        Number of seeds; None leaves it to the benchmark.
+    quick : bool, default=False
+        Whether to run a tiny version.
+    half : {"A", "B"}, default=None
+        Run one half only, where a benchmark has halves to explore and to confirm on.
+    families : tuple of str, default=()
+        Run only the problems whose name contains one of these, where a benchmark has named problems.
+    results : Path, default=None
+        CSV file of outcomes, where a benchmark keeps them; None is its own in ``benchmark_results``.
+    """
 
     data: Path | None = None
     seeds: int | None = None
     quick: bool = False
+    half: str | None = None
+    families: tuple[str, ...] = ()
+    results: Path | None = None
 
     def n_seeds(self, usual: int) -> int:
         """Return how many seeds to run."""
