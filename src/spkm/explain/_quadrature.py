@@ -90,9 +90,12 @@ def _integrals(p: np.ndarray, q: np.ndarray, t: np.ndarray, w: np.ndarray) -> np
     """Return (p_j - q_j) times the integral of the product of the other factors, (s, M)."""
     steps = p - q
     factors = steps[:, None] * t[:, None]
-    factors += q[:, None]  # (s, T, M)
-    if factors.min() > SAFE:
-        weighted = np.multiply.reduce(factors, axis=0) * w[:, None]
+    factors += q[:, None]  # (s, T, M), between q and p
+    if min(p.min(), q.min()) > SAFE:
+        weighted = np.multiply.reduce(factors, axis=0)
+        weighted *= w[:, None]
         np.divide(weighted, factors, out=factors)
-        return np.add.reduce(factors, axis=1) * steps
+        integrals = np.add.reduce(factors, axis=1)
+        integrals *= steps
+        return integrals
     return np.einsum("t,stm->sm", w, leave_one_out(factors)) * steps
