@@ -7,6 +7,7 @@ if TYPE_CHECKING:
     from spkm import (
         checking,
         cli,
+        conformal,
         datasets,
         ensemble,
         estimators,
@@ -75,6 +76,7 @@ _ELSEWHERE = {"Term": "model", "View": "model", "load": "persistence"}
 _MODULES = (
     "checking",
     "cli",
+    "conformal",
     "datasets",
     "ensemble",
     "estimators",

@@ -1,0 +1,319 @@
+"""Split conformal prediction: one model, and samples that it has not learned from."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone
+from sklearn.utils.validation import check_is_fitted
+
+from spkm._checks import check_choice
+from spkm.conformal._scores import (
+    CLASS_SCORES,
+    REGRESSION_SCORES,
+    check_scored,
+    class_scores,
+    levels_of,
+    place_of,
+    rank_of,
+    targets_of,
+    widths,
+)
+from spkm.estimators import SPKMClassifier, SPKMRegressor
+
+
+class _SplitConformal(BaseEstimator):
+    """A model and the scores of samples that it has not learned from."""
+
+    estimator: Any
+    confidence_level: Any
+    prefit: Any
+    estimator_: Any
+    conformity_scores_: np.ndarray
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Return the predictions of the model itself.
+
+        Parameters
+        ----------
+        X : what the estimator takes
+            Samples.
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,)
+            The predictions.
+        """
+        return self._model().predict(X)
+
+    def _fitted_on(self, X: Any, y: Any, fit_params: dict[str, Any] | None, default: Any) -> Any:
+        if check_choice("prefit", self.prefit, (True, False)):
+            raise ValueError(
+                "With prefit=True the estimator is already fitted; call conformalize, or set prefit=False."
+            )
+        model = clone(default if self.estimator is None else self.estimator).fit(X, y, **(fit_params or {}))
+        self.__dict__.pop("conformity_scores_", None)  # they are those of another model
+        self.estimator_ = model
+        return self
+
+    def _model(self) -> Any:
+        if not check_choice("prefit", self.prefit, (True, False)):
+            check_is_fitted(self, "estimator_")
+            return self.estimator_
+        if self.estimator is None:
+            raise ValueError(
+                "prefit=True needs a fitted estimator; got None. Give one, or set prefit=False and call fit."
+            )
+        check_is_fitted(self.estimator)
+        return self.estimator
+
+    def _quantiles(self) -> np.ndarray:
+        """Return the calibrated score of each confidence level."""
+        levels = levels_of(self.confidence_level)
+        check_scored(self, "conformalize")
+        scores = np.sort(self.conformity_scores_)
+        return np.array([scores[rank_of(level, len(scores)) - 1] for level in levels])
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "conformity_scores_") or hasattr(self, "estimator_")
+
+
+class SplitConformalRegressor(RegressorMixin, _SplitConformal):
+    """Prediction intervals from samples that a regressor has not learned from.
+
+    A new target lies in its interval with probability at least ``confidence_level`` (and at most 1 / (n + 1) more, if
+    no scores are tied), on average over new samples and over the n samples of :meth:`conformalize`, if all are
+    exchangeable.
+
+    Parameters
+    ----------
+    estimator : regressor, default=None
+        Any regressor; None is :class:`spkm.SPKMRegressor`, which needs ``prefit=False``.
+    confidence_level : float or list of float, default=0.9
+        How often intervals should hold the target.
+    conformity_score : {"absolute", "residual_normalized"}, default="absolute"
+        "absolute" makes all intervals equally wide. "residual_normalized" divides residuals by the model's standard
+        deviation, ``predict(X, return_std=True)``: intervals are wide where the model knows little.
+    prefit : bool, default=True
+        Whether ``estimator`` is fitted already; otherwise :meth:`fit` fits a copy of it.
+
+    Attributes
+    ----------
+    estimator_ : regressor
+        With ``prefit=False``: the fitted copy.
+    conformity_scores_ : ndarray of shape (n_samples,)
+        Scores of the samples given to :meth:`conformalize`.
+
+    References
+    ----------
+    Lei, G'Sell, Rinaldo, Tibshirani, Wasserman: Distribution-free predictive inference for regression, JASA 2018.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from spkm import SPKMRegressor
+    >>> from spkm.conformal import SplitConformalRegressor
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.uniform(-2, 2, size=(300, 1))
+    >>> y = np.sin(X[:, 0]) + 0.1 * rng.normal(size=300)
+    >>> model = SPKMRegressor(4, random_state=0).fit(X[:150], y[:150])
+    >>> conformal = SplitConformalRegressor(model, confidence_level=0.9).conformalize(X[150:], y[150:])
+    >>> predictions, intervals = conformal.predict_interval(X[:5])
+    >>> intervals.shape
+    (5, 2, 1)
+    """
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        *,
+        confidence_level: Any = 0.9,
+        conformity_score: str = "absolute",
+        prefit: bool = True,
+    ) -> None:
+        self.estimator = estimator
+        self.confidence_level = confidence_level
+        self.conformity_score = conformity_score
+        self.prefit = prefit
+
+    def fit(self, X_train: Any, y_train: Any, fit_params: dict[str, Any] | None = None) -> SplitConformalRegressor:
+        """Fit a copy of the estimator, with ``prefit=False``.
+
+        Parameters
+        ----------
+        X_train, y_train : what the estimator takes
+            Samples and targets to learn from.
+        fit_params : dict, default=None
+            Further arguments of the estimator's ``fit``, such as ``sample_weight``.
+
+        Returns
+        -------
+        self : object
+            The object, which now wants :meth:`conformalize`.
+        """
+        return self._fitted_on(X_train, y_train, fit_params, SPKMRegressor())
+
+    def conformalize(self, X_conformalize: Any, y_conformalize: Any) -> SplitConformalRegressor:
+        """Score samples that the estimator has not learned from.
+
+        Parameters
+        ----------
+        X_conformalize, y_conformalize : what the estimator takes
+            Samples and targets that were not used to fit the estimator, nor to choose it.
+
+        Returns
+        -------
+        self : object
+            The object, ready for :meth:`predict_interval`.
+        """
+        model = self._model()
+        check_choice("conformity_score", self.conformity_score, REGRESSION_SCORES)
+        y = targets_of(y_conformalize, "regression")
+        predictions, units = widths(model, X_conformalize, self.conformity_score)
+        for level in levels_of(self.confidence_level):
+            rank_of(level, len(y))
+        self.conformity_scores_ = np.abs(y - predictions) / units
+        return self
+
+    def predict_interval(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
+        """Return predictions and their intervals.
+
+        Parameters
+        ----------
+        X : what the estimator takes
+            Samples.
+
+        Returns
+        -------
+        predictions : ndarray of shape (n_samples,)
+            The predictions.
+        intervals : ndarray of shape (n_samples, 2, n_levels)
+            Lower and upper ends, for each confidence level.
+        """
+        quantiles = self._quantiles()
+        predictions, units = widths(self._model(), X, self.conformity_score)
+        half = units[:, None] * quantiles
+        return predictions, np.stack([predictions[:, None] - half, predictions[:, None] + half], axis=1)
+
+
+class SplitConformalClassifier(ClassifierMixin, _SplitConformal):
+    """Sets of classes from samples that a classifier has not learned from.
+
+    The class of a new sample is in its set with probability at least ``confidence_level``, on average over new samples
+    and over those of :meth:`conformalize`, if all are exchangeable.
+
+    Parameters
+    ----------
+    estimator : classifier, default=None
+        Any classifier with ``predict_proba``; None is :class:`spkm.SPKMClassifier`, which needs ``prefit=False``.
+    confidence_level : float or list of float, default=0.9
+        How often sets should hold the class.
+    conformity_score : {"lac", "aps"}, default="lac"
+        "lac" takes every class above one threshold of probability: the smallest sets on average, and some may be empty.
+        "aps" adds classes up, the likeliest first, to a threshold: larger sets that are never empty, with a coverage
+        that is more even between easy and hard samples.
+    prefit : bool, default=True
+        Whether ``estimator`` is fitted already; otherwise :meth:`fit` fits a copy of it.
+
+    Attributes
+    ----------
+    estimator_ : classifier
+        With ``prefit=False``: the fitted copy.
+    classes_ : ndarray
+        The classes, in the order of the sets' second axis.
+    conformity_scores_ : ndarray of shape (n_samples,)
+        Scores of the samples given to :meth:`conformalize`.
+
+    References
+    ----------
+    Sadinle, Lei, Wasserman: Least ambiguous set-valued classifiers with bounded error levels, JASA 2019. Romano, Sesia,
+    Candès: Classification with valid and adaptive coverage, NeurIPS 2020.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from spkm import SPKMClassifier
+    >>> from spkm.conformal import SplitConformalClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = SPKMClassifier(random_state=0).fit(X[::2], y[::2])
+    >>> conformal = SplitConformalClassifier(model, confidence_level=[0.8, 0.95]).conformalize(X[1::2], y[1::2])
+    >>> labels, sets = conformal.predict_set(X[:4])
+    >>> sets.shape
+    (4, 3, 2)
+    """
+
+    def __init__(
+        self, estimator: Any = None, *, confidence_level: Any = 0.9, conformity_score: str = "lac", prefit: bool = True
+    ) -> None:
+        self.estimator = estimator
+        self.confidence_level = confidence_level
+        self.conformity_score = conformity_score
+        self.prefit = prefit
+
+    @property
+    def classes_(self) -> np.ndarray:
+        """The classes, in the order of the sets' second axis."""
+        return self._model().classes_
+
+    def fit(self, X_train: Any, y_train: Any, fit_params: dict[str, Any] | None = None) -> SplitConformalClassifier:
+        """Fit a copy of the estimator, with ``prefit=False``.
+
+        Parameters
+        ----------
+        X_train, y_train : what the estimator takes
+            Samples and classes to learn from.
+        fit_params : dict, default=None
+            Further arguments of the estimator's ``fit``, such as ``sample_weight``.
+
+        Returns
+        -------
+        self : object
+            The object, which now wants :meth:`conformalize`.
+        """
+        return self._fitted_on(X_train, y_train, fit_params, SPKMClassifier())
+
+    def conformalize(self, X_conformalize: Any, y_conformalize: Any) -> SplitConformalClassifier:
+        """Score samples that the estimator has not learned from.
+
+        Parameters
+        ----------
+        X_conformalize, y_conformalize : what the estimator takes
+            Samples and classes that were not used to fit the estimator, nor to choose it.
+
+        Returns
+        -------
+        self : object
+            The object, ready for :meth:`predict_set`.
+        """
+        model = self._model()
+        check_choice("conformity_score", self.conformity_score, CLASS_SCORES)
+        place = place_of(targets_of(y_conformalize, "classification"), model.classes_)
+        scores = class_scores(model, X_conformalize, self.conformity_score, model.classes_)
+        for level in levels_of(self.confidence_level):
+            rank_of(level, len(place))
+        self.conformity_scores_ = scores[np.arange(len(place)), place]
+        return self
+
+    def predict_set(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
+        """Return predicted classes and sets of classes.
+
+        Parameters
+        ----------
+        X : what the estimator takes
+            Samples.
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples,)
+            The predicted classes.
+        sets : ndarray of bool of shape (n_samples, n_classes, n_levels)
+            Which classes are in the set, for each confidence level.
+        """
+        quantiles = self._quantiles()
+        model = self._model()
+        scores = class_scores(model, X, self.conformity_score, model.classes_)
+        sets = scores[:, :, None] <= quantiles
+        if self.conformity_score == "aps":  # the likeliest class is always a member
+            sets[np.arange(len(sets)), np.argmin(scores, axis=1)] = True
+        return model.predict(X), sets
