@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import is_multilabel
 from sklearn.utils.validation import check_is_fitted
 
@@ -17,6 +18,7 @@ from spkm.estimators._class_predictions import PredictsClasses
 from spkm.estimators._class_targets import encode_classes
 from spkm.estimators._fitting import Outcome, SearchSetup, fit_model, prepared, search_for
 from spkm.estimators._multiclass import fit_parts
+from spkm.estimators._partial import partial_classes, takes_batches
 from spkm.estimators._request import Request
 from spkm.estimators._streams import fit_stream, opened_stream
 from spkm.estimators._tables import Table, check_same_columns, read_table
@@ -268,7 +270,31 @@ class SPKMClassifier(PredictsClasses, ClassifierMixin, CallbackSupportMixin, Bas
             samples = prepared(request, table.X, Y, weight, lambda signs, w: (target, signs))
             attributes = attributes_of(fit_model(request, samples, previous, progress), table.X.dtype)
         progress.end(X=table.X, y=table.y)
-        return publish(self, {**table.attributes, **attributes, "classes_": target.labels})
+        seen = {"_seen": float(weight.sum())}
+        return publish(self, {**table.attributes, **attributes, "classes_": target.labels, **seen})
+
+    @available_if(takes_batches)
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> SPKMClassifier:
+        """Improve the model by one more batch of samples, in memory of the batch alone.
+
+        Parameters
+        ----------
+        X : array-like, DataFrame or CSR of shape (n_samples, n_features)
+            A batch. The first one fixes scaling, bandwidth and start points: let it be a few hundred samples at random.
+        y : array-like of shape (n_samples,)
+            Labels.
+        classes : array-like, default=None
+            All labels; needed in the first call.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the samples; they count from call to call.
+
+        Returns
+        -------
+        self : object
+            The estimator. ``max_iter`` are passes over each batch, one unless given. After :meth:`fit` it goes on from
+            that model.
+        """
+        return publish(self, partial_classes(self, X, y, classes, sample_weight))
 
     def _search(self, X: Any, y: Any, sample_weight: Any, on_step: Callable[[str], bool]) -> SearchSetup:
         """Return the search that the parameters ask for, before it begins."""

@@ -155,7 +155,7 @@ def fit_once(request: Request, samples: Samples, previous: FittedModel | None, p
             best.noise, best.ridge = lead.squared.noise, lead.squared.ridge
         tell_how_it_ended(type(solver).__name__, best)
         restore_scale(objective, best)
-        usage = _view_usage(objective, best.theta, request.terms, None)
+        usage = view_usage_of(objective, best.theta, request.terms)
         posterior = None
         if problem.evidence is not None and request.is_plain:
             found = problem.continued(best.noise, best.ridge, best.linear_variance).objective(source)
@@ -230,7 +230,7 @@ def fit_constant(request: Request, samples: Samples) -> Outcome:
         theta = first_theta(objective, start, "labels", request.rng())
     model = replace(objective.model, n_outputs=0)
     result = Result(theta[model.basis_part], 0.0, 1, True, trace=[0.0])
-    usage = _view_usage(objective, np.zeros_like(theta), request.terms, None)
+    usage = view_usage_of(objective, np.zeros_like(theta), request.terms)
     attributes = {**usage, **({"feature_importances_": np.zeros(samples.X.shape[1])} if request.selects else {})}
     return outcome_of(request, samples, model, result, scaling, None, attributes)
 
@@ -263,7 +263,7 @@ def fit_choice(request: Request, search: Search, choice: Choice, samples: Sample
         tell_how_it_ended(type(solver).__name__, result)
         restore_scale(objective, result)
         attributes = report_choice(search, choice, replace(model, theta=result.theta), source)
-        attributes |= _view_usage(objective, result.theta, request.terms, model.columns)
+        attributes |= view_usage_of(objective, result.theta, request.terms, model.columns)
     columns = model.columns if search.selects else None
     return outcome_of(request, samples, objective.model, result, scaling, columns, attributes)
 
@@ -352,9 +352,10 @@ def tell_how_it_ended(name: str, result: Result) -> None:
         )
 
 
-def _view_usage(
-    objective: Any, theta: np.ndarray, asked: tuple[Term, ...], columns: np.ndarray | None
+def view_usage_of(
+    objective: Any, theta: np.ndarray, asked: tuple[Term, ...], columns: np.ndarray | None = None
 ) -> dict[str, Any]:
+    """Return ``view_usage_`` where views have names, else nothing."""
     if not any(view.name for term in asked for view in term.views):
         return {}
     return {"view_usage_": view_usage(objective, theta, asked, columns)}

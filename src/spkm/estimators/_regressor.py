@@ -7,11 +7,13 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.utils.metaestimators import available_if
 
 from spkm._checks import n_threads
 from spkm.estimators._base import ReadsModel, attributes_of, publish
 from spkm.estimators._callbacks import CallbackSupportMixin, Progress, with_callbacks
 from spkm.estimators._fitting import Finish, SearchSetup, fit_model, prepared, search_for
+from spkm.estimators._partial import partial_numbers, takes_batches
 from spkm.estimators._request import Request
 from spkm.estimators._streams import fit_stream, opened_stream
 from spkm.estimators._tables import Table, check_same_columns, read_table
@@ -202,7 +204,30 @@ class SPKMRegressor(PredictsNumbers, RegressorMixin, CallbackSupportMixin, BaseE
         samples = prepared(request, table.X, Y, table.weight, finish)
         outcome = fit_model(request, samples, previous, progress)
         progress.end(X=table.X, y=table.y)
-        return publish(self, {**table.attributes, **attributes_of(outcome, table.X.dtype)})
+        seen = {"_seen": float(table.weight.sum())}
+        return publish(self, {**table.attributes, **attributes_of(outcome, table.X.dtype), **seen})
+
+    @available_if(takes_batches)
+    def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> SPKMRegressor:
+        """Improve the model by one more batch of samples, in memory of the batch alone.
+
+        Parameters
+        ----------
+        X : array-like, DataFrame or CSR of shape (n_samples, n_features)
+            A batch. The first one fixes scaling, also of y, bandwidth and start points: let it be a few hundred samples
+            at random.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+            Targets.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the samples; they count from call to call.
+
+        Returns
+        -------
+        self : object
+            The estimator. ``max_iter`` are passes over each batch, one unless given. After :meth:`fit` it goes on from
+            that model.
+        """
+        return publish(self, partial_numbers(self, X, y, sample_weight))
 
     def _search(self, X: Any, y: Any, sample_weight: Any, on_step: Callable[[str], bool]) -> SearchSetup:
         """Return the search that the parameters ask for, before it begins."""

@@ -153,7 +153,7 @@ def fit_stream(estimator: Any, reader: Any, task: str, progress: Progress) -> St
     samples = _class_samples(request, reader, summary) if of_classes else _real_samples(request, reader, summary)
     outcome = fit_once(request, samples, None, progress)  # type: ignore[arg-type]
     progress.end()
-    attributes: dict[str, Any] = {"n_features_in_": len(summary.low), "_tables": None}
+    attributes: dict[str, Any] = {"n_features_in_": len(summary.low), "_tables": None, "_seen": summary.total}
     if reader.names is not None:
         attributes["feature_names_in_"] = np.array(reader.names, dtype=object)
     return StreamFit(outcome, summary.dtype, attributes, samples.target)

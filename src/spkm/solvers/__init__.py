@@ -1,6 +1,6 @@
 """Solvers and their names."""
 
-from spkm.solvers._adam import Adam
+from spkm.solvers._adam import Adam, AdamState
 from spkm.solvers._alternating import Alternating
 from spkm.solvers._auto import SOLVERS, choose_solver, resolve_solver, with_settings
 from spkm.solvers._base import Result, Solver
@@ -12,6 +12,7 @@ __all__ = [
     "LBFGS",
     "SOLVERS",
     "Adam",
+    "AdamState",
     "Alternating",
     "Proximal",
     "Result",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -19,6 +19,35 @@ RATE_ROWS = 1000  # samples whose deviations set the rates
 REPORTS = 50  # how often progress is told
 POLISH = 50  # proximal steps on all samples at the end, where a penalty has no gradient
 SPLIT_FROM = 2e7  # multiplications in a step from which its batch is cut in two, for two threads; measured
+
+
+@dataclass
+class AdamState:
+    """Where a stochastic descent is: theta in single precision, moments of its gradients, rates and steps made."""
+
+    theta: np.ndarray
+    slow: np.ndarray
+    fast: np.ndarray
+    rates: np.ndarray
+    step: int = 0
+
+    @staticmethod
+    def at(theta: np.ndarray, rates: np.ndarray) -> AdamState:
+        """Return the beginning of a descent from ``theta``."""
+        theta = theta.astype(np.float32)
+        return AdamState(theta, np.zeros_like(theta), np.zeros_like(theta), rates)
+
+    def move(self, objective: Objective, gradient: np.ndarray, height: float) -> bool:
+        """Make one step of the given share of the rates; a wild gradient is left out, and False comes back."""
+        if not np.all(np.isfinite(gradient)):
+            return False
+        self.slow += (1 - BETA_1) * (gradient - self.slow)
+        self.fast += (1 - BETA_2) * (gradient * gradient - self.fast)
+        lengths = np.float32(height) / np.float32(1 - BETA_1**self.step) * self.rates
+        theta = self.theta - lengths * self.slow / (np.sqrt(self.fast / np.float32(1 - BETA_2**self.step)) + EPSILON)
+        rough = not objective.is_smooth
+        self.theta = objective.prox(theta, np.float32(height) * self.rates) if rough else objective.inside(theta)
+        return True
 
 
 class Adam(Solver):
@@ -77,26 +106,19 @@ class Adam(Solver):
     ) -> Result:
         source = objective.source
         batch, n_steps = self.schedule(source.n_rows)
-        rates = self._rates(objective, rng)
-        theta = theta.astype(np.float32)
-        slow, fast = np.zeros_like(theta), np.zeros_like(theta)
+        rates = self.rates(objective, rng)
+        state = AdamState.at(theta, rates)
         trace: list[float] = []
         running, interrupted, by_signal, step = 0.0, False, False, 0
-        penalty, d_penalty = objective.smooth_penalty(theta.astype(np.float64))
+        penalty, d_penalty = objective.smooth_penalty(theta)
         try:
             for step, block in enumerate(source.batches(batch, n_steps, rng, np.float32), start=1):
-                value, gradient = self._loss(objective, block, theta)
+                value, gradient = self._loss(objective, block, state.theta)
                 if step % PENALTY_EVERY == 0:
-                    penalty, d_penalty = objective.smooth_penalty(theta.astype(np.float64))
-                gradient = gradient + d_penalty.astype(np.float32)
-                if not np.all(np.isfinite(gradient)):
-                    continue  # a wild batch is left out
-                slow += (1 - BETA_1) * (gradient - slow)
-                fast += (1 - BETA_2) * (gradient * gradient - fast)
-                height = np.float32(_height(step / n_steps))
-                lengths = height / np.float32(1 - BETA_1**step) * rates
-                theta -= lengths * slow / (np.sqrt(fast / np.float32(1 - BETA_2**step)) + EPSILON)
-                theta = objective.inside(theta) if objective.is_smooth else objective.prox(theta, height * rates)
+                    penalty, d_penalty = objective.smooth_penalty(state.theta.astype(np.float64))
+                state.step = step
+                if not state.move(objective, gradient + d_penalty.astype(np.float32), _height(step / n_steps)):
+                    continue
                 running += (value + penalty - running) * max(1 / step, 0.02)
                 if step % max(1, n_steps // REPORTS) == 0:
                     trace.append(running)
@@ -106,7 +128,7 @@ class Adam(Solver):
         except KeyboardInterrupt:
             interrupted = by_signal = True
         n_passes = max(1, round(step * batch / source.n_rows))
-        result = self._finished(objective, theta.astype(np.float64), n_passes, interrupted, trace)
+        result = self._finished(objective, state.theta.astype(np.float64), n_passes, interrupted, trace)
         result.by_signal = result.by_signal or by_signal
         return result
 
@@ -123,7 +145,8 @@ class Adam(Solver):
             return replace(polished, n_iter=n_passes, converged=True, trace=trace)
         return Result(theta, objective.value(theta), n_passes, not interrupted, interrupted, trace=trace)
 
-    def _rates(self, objective: Objective, rng: np.random.Generator) -> np.ndarray:
+    def rates(self, objective: Objective, rng: np.random.Generator) -> np.ndarray:
+        """Return the heights of the rates, one for each entry of theta."""
         source, model = objective.source, objective.model
         X = source.sample(RATE_ROWS, rng).dense()
         steps = []

@@ -73,6 +73,10 @@ class ArraySource(Source):
             self._ranges = np.min(lows, axis=0), np.max(highs, axis=0)
         return self._ranges
 
+    def set_ranges(self, low: np.ndarray, high: np.ndarray) -> None:
+        """Let the samples stand for more of them, of a larger range."""
+        self._ranges = low, high
+
     def sample(self, n_rows: int, rng: np.random.Generator) -> ArraySource:
         if n_rows >= self.n_rows:
             return self
