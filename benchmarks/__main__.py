@@ -16,7 +16,7 @@ ALWAYS = (
     "simulated wide_sets small_sets noise_columns lassonet_time exactness very_wide parity landmarks "
     "views pairs drug_target explain coverage model_files panel report selection_panel"
 ).split()
-BY_NAME_ONLY = ["crossover", "out_of_core"]
+BY_NAME_ONLY = ["crossover", "mutation", "out_of_core"]
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

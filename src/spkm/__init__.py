@@ -47,7 +47,7 @@ if TYPE_CHECKING:
         stability_selection,
     )
     from spkm.model import Term, View
-    from spkm.persistence import load
+    from spkm.persistence import load, save
 
 __all__ = [
     "FileTable",
@@ -64,6 +64,7 @@ __all__ = [
     "Term",
     "View",
     "load",
+    "save",
     "sparsity_path",
     "stability_selection",
 ]
@@ -72,7 +73,7 @@ __version__ = "0.2.0.dev0"
 
 # Names are imported when they are first used, so that `import spkm` and the command's help need neither NumPy nor
 # scikit-learn. The names of __all__ come from estimators, unless this says otherwise.
-_ELSEWHERE = {"Term": "model", "View": "model", "load": "persistence"}
+_ELSEWHERE = {"Term": "model", "View": "model", "load": "persistence", "save": "persistence"}
 _MODULES = (
     "checking",
     "cli",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from importlib import import_module
 from pathlib import Path
@@ -10,8 +9,6 @@ from typing import Any
 
 from spkm.cli._command import MODEL_FILE, CommandError
 from spkm.cli._output import notes, replacing
-
-ENCODER = "table_encoder"  # where a model file keeps the encoder
 
 
 def persistence() -> Any:
@@ -27,15 +24,11 @@ def persistence() -> Any:
         ) from None
 
 
-def write_model(pipeline: Any, path: str, about: dict[str, Any]) -> None:
-    """Write a fitted pipeline of a TableEncoder and an estimator to a file, with numbers and texts about it.
-
-    The file is that of the estimator; the encoder stands beside it, as JSON among what a file tells of its model.
-    """
+def write_model(pipeline: Any, path: str, about: dict[str, Any], data: Any = None) -> None:
+    """Write a fitted pipeline to a model file, with numbers and texts about it, and a summary of the samples."""
     save = persistence().save
-    text = json.dumps(encoder_of(pipeline).to_plain())
     with replacing(path) as temporary, notes():
-        save(estimator_of(pipeline), temporary, metrics={**about, ENCODER: text})
+        save(pipeline, temporary, data=data, metrics=about)
 
 
 def read_model(path: str) -> Any:
@@ -45,9 +38,6 @@ def read_model(path: str) -> Any:
         raise CommandError(f"there is no model file {path!r}.", exit_code=MODEL_FILE)
     try:
         model = module.load(path)
-        text = (module.describe(path).get("metrics") or {}).get(ENCODER)
-        if text is not None:
-            model = _pipeline(json.loads(text), model)
     except (MemoryError, KeyboardInterrupt):
         raise
     except Exception as error:  # whatever a damaged file leads to
@@ -59,19 +49,7 @@ def read_model(path: str) -> Any:
 
 def about_model(path: str) -> dict[str, Any]:
     """Return the numbers and texts that a file holds about its model."""
-    told = persistence().describe(path).get("metrics") or {}
-    return {name: value for name, value in told.items() if name != ENCODER}
-
-
-def _pipeline(plain: dict[str, Any], estimator: Any) -> Any:
-    from sklearn.pipeline import Pipeline
-
-    from spkm.estimators import TableEncoder
-
-    encoder = TableEncoder.from_plain(plain)
-    if not encoder.is_sparse_:
-        encoder.set_output(transform="pandas")
-    return Pipeline([("encoder", encoder), ("model", estimator)])
+    return persistence().describe(path).get("metrics") or {}
 
 
 def estimator_of(model: Any) -> Any:

@@ -118,12 +118,12 @@ def _write(options: argparse.Namespace, pipeline: Any, train: Any, test: Any, qu
     from spkm.cli._models import write_model
     from spkm.cli.report import write_report
 
-    written = {}
+    written, columns = {}, pipeline.steps[0][1].columns_
     if options.output is not None:
         held_out = {f"held-out {measure}": value for measure, value in quality.values["spkm"].items()}
-        write_model(pipeline, options.output, {"target": options.target, "samples": len(train.y), **held_out})
+        about = {"target": options.target, "samples": len(train.y), **held_out}
+        write_model(pipeline, options.output, about, train.X[columns])
         written["model"] = options.output
-    columns = pipeline.steps[0][1].columns_
     if options.report is not None and write_report(
         pipeline, options, options.report, test.X[columns], test.y, (train.X[columns], train.y)
     ):

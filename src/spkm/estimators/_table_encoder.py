@@ -12,6 +12,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, validate_data
 
 from spkm._checks import check_choice, check_integer
+from spkm.estimators import _shipping
 from spkm.estimators._base import publish
 from spkm.estimators._column_plans import (
     FeatureOrigin,
@@ -87,6 +88,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     >>> model.predict(X)
     array([0, 1, 1, 0])
     """
+
+    save = _shipping.save
 
     feature_origin_: list[FeatureOrigin]
     groups_: np.ndarray

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from spkm.persistence._encoding import encode, encoder_of, n_columns
 from spkm.persistence._runtime import EXP_FROM, check_sizes, decisions, kernel_values, probabilities
 
 METHODS = ("predict", "predict_proba", "decision_function", "similarities", "contributions")
@@ -46,16 +47,19 @@ class CompiledModel:
         check_sizes(plain)
         classes = None if plain["classes"] is None else tuple(plain["classes"])
         for name, value in {
-            "_function": _function(plain, method),
+            "_function": _behind_encoder(plain, _function(plain, method)),
             "classes": classes,
             "method": method,
-            "n_features": plain["n_features"],
+            "n_features": n_columns(plain),
         }.items():
             object.__setattr__(self, name, value)
 
     def __call__(self, sample: Any) -> Any:
-        """Return the answer for one sample, a sequence of ``n_features`` finite numbers: that is not checked."""
-        return self._function(np.asarray(sample, dtype=np.float64))
+        """Return the answer for one sample, a sequence of ``n_features`` finite numbers: that is not checked.
+
+        Behind an encoder it is one of numbers and texts, None where a value is missing.
+        """
+        return self._function(sample)
 
     def __setattr__(self, name: str, value: Any) -> None:
         raise AttributeError(f"A compiled model cannot be changed; tried to set {name!r}.")
@@ -65,6 +69,14 @@ class CompiledModel:
 
     def __reduce__(self) -> Any:
         raise TypeError("A compiled model is not saved: save the estimator, and compile it where it is loaded.")
+
+
+def _behind_encoder(plain: dict[str, Any], function: Callable[[np.ndarray], Any]) -> Callable[[Any], Any]:
+    """Return a function of a sample of the user's."""
+    encoder, width = encoder_of(plain), plain["n_features"]
+    if encoder is None:
+        return lambda sample: function(np.asarray(sample, dtype=np.float64))
+    return lambda sample: function(encode(encoder, [sample], width)[0])
 
 
 def _function(plain: dict[str, Any], method: str) -> Callable[[np.ndarray], Any]:

@@ -3,7 +3,8 @@
 //   const model = spkmModel(JSON.parse(text));   // what est.export("model.json") wrote
 //   model.predict([1.0, 2.5])                    // a number, a class, or a list of them
 //
-// A row is an array of n_features numbers. Methods: scaled, similarities, scores, contributions, decision,
+// A row is an array of n_features numbers; where the model has an encoder, of the cells of the table: numbers, texts,
+// truths, null where a value is missing. Methods: scaled, similarities, scores, contributions, decision,
 // probabilities, predict. No dependencies; all arithmetic is in double precision.
 function spkmModel(plain) {
   "use strict";
@@ -102,7 +103,43 @@ function spkmModel(plain) {
     return found;
   }
 
+  // The numbers of a row of the table, as the encoder of the fit makes them.
+  function encoded(row) {
+    const { columns, plans } = plain.encoder, found = [];
+    if (row.length !== columns.length) {
+      throw new Error("spkm: a row must have " + columns.length + " values; got " + row.length + ".");
+    }
+    plans.forEach((plan, j) => {
+      if (plan === null) return;
+      const cell = row[j], absent = cell === null || cell === undefined || Number.isNaN(cell);
+      if (plan.levels !== undefined) {
+        const text = absent ? null : level(cell);
+        for (const one of plan.levels) found.push(one === text ? 1 : 0);
+        if (plan.other) found.push(absent || plan.levels.includes(text) ? 0 : 1);
+      } else {
+        const number = absent ? plan.fill : numberOf(cell, plan);
+        if (plan.value) found.push(number);
+      }
+      if (plan.missing) found.push(absent ? 1 : 0);
+    });
+    return found;
+  }
+
+  function level(cell) {
+    return cell === true ? "True" : cell === false ? "False" : String(cell);
+  }
+
+  function numberOf(cell, plan) {
+    if (typeof cell === "number") return cell;
+    if (typeof cell === "boolean") return cell ? 1 : 0;
+    const text = String(cell).trim();
+    if (plan.boolean && /^(true|false)$/i.test(text)) return text.toLowerCase() === "true" ? 1 : 0;
+    if (/^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(text)) return Number(text);
+    throw new Error("spkm: column " + JSON.stringify(plan.column) + " must hold numbers; got " + JSON.stringify(cell) + ".");
+  }
+
   function check(row) {
+    if (plain.encoder) row = encoded(row);
     if (row.length !== plain.n_features) {
       throw new Error("spkm: a row must have " + plain.n_features + " numbers; got " + row.length + ".");
     }
@@ -117,7 +154,7 @@ function spkmModel(plain) {
   const weightsOf = plain.members.map((member) => member.terms.flatMap((term) => term.weights));
 
   function scores(row) {
-    check(row);
+    row = check(row);
     return plain.members.flatMap((member, k) => {
       const found = memberSimilarities(member, row), weights = weightsOf[k];
       return member.intercept.map((b, m) => weights.reduce((sum, c, r) => sum + c[m] * found[r], 0) + b);
@@ -125,13 +162,13 @@ function spkmModel(plain) {
   }
 
   function similarities(row) {
-    check(row);
+    row = check(row);
     return plain.members.flatMap((member) => memberSimilarities(member, row));
   }
 
   // What each basis vector adds to each score: one list for each vector.
   function contributions(row) {
-    check(row);
+    row = check(row);
     const several = plain.members.length > 1 || plain.combine !== "joint";
     return plain.members.flatMap((member, k) =>
       memberSimilarities(member, row).map((value, r) => {
@@ -253,7 +290,7 @@ function spkmModel(plain) {
   }
 
   function scaled(row) {
-    check(row);
+    row = check(row);
     return plain.members.map((member) => scaledMember(member, row));
   }
 

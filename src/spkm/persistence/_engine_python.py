@@ -1,7 +1,8 @@
 """Predictions of a sparse pre-image kernel machine, in plain Python: no package is needed.
 
 Each function takes one sample, a sequence of numbers, one for each feature: ``predict``, ``probabilities``,
-``decision``, ``scores``, ``similarities`` (to each basis vector) and ``contributions`` (of each to each score).
+``decision``, ``scores``, ``similarities`` (to each basis vector) and ``contributions`` (of each to each score). Where
+the model has an encoder, a sample is a row of the table: numbers, texts, None where a value is missing.
 """
 
 import math
@@ -73,12 +74,50 @@ def contributions(sample):
 
 
 def _checked(sample):
-    sample = [float(x) for x in sample]
+    encoder = MODEL.get("encoder")
+    sample = [float(x) for x in sample] if encoder is None else _encoded(encoder, list(sample))
     if len(sample) != MODEL["n_features"]:
         raise ValueError(f"A sample must have {MODEL['n_features']} numbers; got {len(sample)}.")
     if not all(math.isfinite(x) for x in sample):
         raise ValueError("A sample must hold finite numbers.")
     return sample
+
+
+def _encoded(encoder, row):
+    if len(row) != len(encoder["columns"]):
+        raise ValueError(f"A sample must have {len(encoder['columns'])} values; got {len(row)}.")
+    found = []
+    for value, plan in zip(row, encoder["plans"]):
+        if plan is None:
+            continue
+        absent = value is None or (isinstance(value, float) and value != value)
+        if "levels" in plan:
+            text = None if absent else _level(value)
+            known = text in plan["levels"]
+            found += [1.0 if level == text else 0.0 for level in plan["levels"]]
+            found += [0.0 if absent or known else 1.0] * plan["other"]
+        elif plan["value"]:
+            found.append(float(plan["fill"]) if absent else _number(value, plan))
+        elif not absent:
+            _number(value, plan)
+        found += [1.0 if absent else 0.0] * plan["missing"]
+    return found
+
+
+def _level(value):
+    if isinstance(value, str):
+        return value
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
+
+
+def _number(value, plan):
+    truth = {"true": 1.0, "false": 0.0}
+    if plan["boolean"] and isinstance(value, str) and value.strip().lower() in truth:
+        return truth[value.strip().lower()]
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        raise ValueError(f"Column {plan['column']!r} must hold numbers; got {value!r}.") from None
 
 
 def _weights(member):

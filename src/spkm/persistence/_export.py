@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from spkm.persistence._compiled import CompiledModel
 from spkm.persistence._container import write_bytes
+from spkm.persistence._pipelines import composed, last_of
 from spkm.persistence._plain import jsonable, plain_model
 
 #: The module that writes each format: a function ``text(plain)``, or ``content(plain)`` where it is no text.
@@ -32,8 +33,9 @@ def export(estimator: Any, path: Any) -> None:
 
     Parameters
     ----------
-    estimator : fitted SPKM estimator
-        A classifier or a regressor, of samples or of pairs (whose features are those of both entities side by side).
+    estimator : fitted estimator or Pipeline
+        A classifier or a regressor, of samples or of pairs (whose features are those of both entities side by side); or
+        a pipeline of a :class:`spkm.TableEncoder`, an :class:`spkm.SPKMSelector` and a model, or some of them.
     path : str or path
         Where to; its suffix says what: ".json" (the plain form), ".js" (JavaScript, for browsers and Node), ".py"
         (Python without any package), ".c" or ".h" (a header of C99), ".sql" (a query) or ".onnx".
@@ -66,14 +68,17 @@ def writer_of(suffix: str) -> Callable[[dict[str, Any]], Any]:
 def plain_of(estimator: Any) -> dict[str, Any]:
     """Return the plain form of a fitted estimator that predicts."""
     check_is_fitted(estimator)
-    if not hasattr(estimator, "predict"):
-        raise TypeError(f"Exports are for estimators that predict; got {type(estimator).__name__}. Use save instead.")
+    whole, estimator = estimator, last_of(estimator)
+    if not (hasattr(estimator, "predict") and hasattr(estimator, "model_")):
+        raise TypeError(
+            f"Exports are for our estimators that predict; got {type(estimator).__name__}. Use save instead."
+        )
     names = getattr(estimator, "feature_names_in_", None)
     if hasattr(estimator, "_pairs"):
         sides = zip(("left", "right"), estimator._pairs.layouts, strict=True)
         own = [(side, range(t.width) if t.names is None else t.names) for side, t in sides]
         names = [f"{side} {name}" for side, inside in own for name in inside]
-    return plain_model(estimator.model_, names)
+    return composed(whole, plain_model(estimator.model_, names))
 
 
 def compiled(estimator: Any, method: str = "predict") -> CompiledModel:
@@ -81,8 +86,8 @@ def compiled(estimator: Any, method: str = "predict") -> CompiledModel:
 
     Parameters
     ----------
-    estimator : fitted SPKM estimator
-        A classifier or a regressor.
+    estimator : fitted estimator or Pipeline
+        A classifier or a regressor, or a pipeline as in :func:`export`.
     method : {"predict", "predict_proba", "decision_function", "similarities", "contributions"}, default="predict"
         What the function returns.
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from spkm.persistence._encoding import encoder_of, starts_of
 from spkm.persistence._export import feature_names, joint_weights
 
 ENGINE = r"""
@@ -124,10 +125,11 @@ def content(plain: dict[str, Any]) -> str:
     parts = [
         "/* Predictions of a sparse pre-image kernel machine. Functions take a sample of SPKM_N_FEATURES doubles.\n"
         "   Names of features and classes: spkm_feature_names, spkm_class_names. */\n"
-        "#ifndef SPKM_MODEL_H\n#define SPKM_MODEL_H\n#include <math.h>\n#include <stddef.h>\n",
+        "#ifndef SPKM_MODEL_H\n#define SPKM_MODEL_H\n#include <math.h>\n#include <stddef.h>\n#include <string.h>\n",
         "".join(f"#define SPKM_{name} {size}\n" for name, size in sizes.items()),
         _strings("spkm_feature_names", feature_names(plain)),
         _strings("spkm_class_names", [str(label) for label in plain["classes"] or ()]),
+        _encoder(plain),
         ENGINE,
         *[_member(k, member) for k, member in enumerate(plain["members"])],
         _similarities(plain),
@@ -138,6 +140,46 @@ def content(plain: dict[str, Any]) -> str:
         "#endif\n",
     ]
     return "\n".join(parts)
+
+
+def _encoder(plain: dict[str, Any]) -> str:
+    """Return the function from the cells of a table to the numbers of a sample; nothing where there is no encoder."""
+    encoder = encoder_of(plain)
+    if encoder is None:
+        return ""
+    lines = []
+    for j, plan, first in starts_of(encoder):
+        if "levels" not in plan:
+            absent = f"isnan(row[{j}].number)"
+            if plan["value"]:
+                lines.append(f"    x[{first}] = {absent} ? {number(plan['fill'])} : row[{j}].number;\n")
+            if plan["missing"]:
+                lines.append(f"    x[{first + plan['value']}] = {absent} ? 1 : 0;\n")
+            continue
+        lines.append(f"    known = 0;\n    text = row[{j}].text;\n")
+        for k, level in enumerate(plan["levels"]):
+            lines.append(f"    known += x[{first + k}] = text && !strcmp(text, {string(level)});\n")
+        at = first + len(plan["levels"])
+        if plan["other"]:
+            lines.append(f"    x[{at}] = text && known == 0;\n")
+        if plan["missing"]:
+            lines.append(f"    x[{at + plan['other']}] = !text;\n")
+    return (
+        f"#define SPKM_N_COLUMNS {len(encoder['columns'])}\n"
+        + _strings("spkm_column_names", encoder["columns"])
+        + """
+/* A cell of a table: the text of a category, NULL where it is missing; else a number (1 for true), NAN where it is. */
+typedef struct { double number; const char *text; } spkm_cell;
+
+/* The SPKM_N_FEATURES numbers of a row of SPKM_N_COLUMNS cells, which all other functions take. */
+static inline void spkm_encode(const spkm_cell *row, double *x)
+{
+    const char *text = NULL;
+    double known = 0;
+"""
+        + "".join(lines)
+        + "    (void)row; (void)text; (void)known;\n}\n"
+    )
 
 
 def _n_decisions(plain: dict[str, Any], n_scores: int) -> int:

@@ -3,6 +3,10 @@
 Input ``X`` (n, n_features); outputs ``score``, ``similarities`` (n, R), ``contributions`` (n, R, m) and ``prediction``
 of a regression, or ``label`` and, where the model has them, ``probability`` of classes and labels. The ``score`` of one
 against one are its votes; ``pair_score`` has those of the pairs, which contributions add up to.
+
+Behind an encoder there is an input for each column of the table that is read, ``x0``, ``x1`` and so on, (n, 1), whose
+``doc_string`` is the name of the column: numbers are doubles, NaN where they are missing; categories are strings, ""
+where they are missing.
 """
 
 from __future__ import annotations
@@ -12,9 +16,11 @@ from typing import Any
 import numpy as np
 
 from spkm.persistence._coupling import class_probabilities, votes_of
+from spkm.persistence._encoding import encoder_of, starts_of
 from spkm.persistence._export import joint_weights, with_constants
 
 OPSET = 13  # the oldest that knows all of it: squeeze, unsqueeze and sums with axes as inputs
+ML, ML_OPSET = "ai.onnx.ml", 2  # where the operator for strings is
 IR_VERSION = 8
 
 
@@ -25,6 +31,7 @@ def content(plain: dict[str, Any]) -> bytes:
     except ImportError as error:
         raise ImportError("Exports to ONNX need the package onnx: pip install 'spkm[onnx]'.") from error
     graph = _Graph(onnx)
+    graph.X = _encoded(graph, plain)
     parts = [_member(graph, member) for member in plain["members"]]
     K = parts[0] if len(parts) == 1 else graph.node("Concat", *parts, axis=1)
     graph.output("similarities", K, onnx.TensorProto.DOUBLE, 2)
@@ -48,7 +55,9 @@ class _Graph:
         self.onnx = onnx
         self.nodes: list[Any] = []
         self.constants: dict[tuple[str, tuple[int, ...], bytes], Any] = {}
+        self.inputs: list[Any] = []
         self.outputs: list[Any] = []
+        self.X = "X"  # the numbers of the samples
 
     def node(self, kind: str, *inputs: str, **attributes: Any) -> str:
         """Add a node and return the name of its output."""
@@ -71,6 +80,11 @@ class _Graph:
             tensor = self.onnx.numpy_helper.from_array(array, f"c{len(self.constants)}")
         return self.constants.setdefault(key, tensor).name
 
+    def input(self, name: str, kind: int, width: int, about: str = "") -> str:
+        """Add an input of samples and return its name."""
+        self.inputs.append(self.onnx.helper.make_tensor_value_info(name, kind, [None, width], about))
+        return name
+
     def output(self, name: str, value: str, kind: int, ndim: int) -> None:
         """Make a value an output of the graph."""
         self.nodes.append(self.onnx.helper.make_node("Identity", [value], [name]))
@@ -78,19 +92,60 @@ class _Graph:
 
     def bytes(self, plain: dict[str, Any]) -> bytes:
         """Return the graph, checked."""
-        helper, double = self.onnx.helper, self.onnx.TensorProto.DOUBLE
-        X = helper.make_tensor_value_info("X", double, [None, plain["n_features"]])
-        graph = helper.make_graph(self.nodes, "spkm", [X], self.outputs, list(self.constants.values()))
-        model = helper.make_model(
-            graph, opset_imports=[helper.make_opsetid("", OPSET)], ir_version=IR_VERSION, producer_name="spkm"
-        )
+        helper = self.onnx.helper
+        graph = helper.make_graph(self.nodes, "spkm", self.inputs, self.outputs, list(self.constants.values()))
+        opsets = [helper.make_opsetid("", OPSET)]
+        if any(node.domain for node in self.nodes):
+            opsets.append(helper.make_opsetid(ML, ML_OPSET))
+        model = helper.make_model(graph, opset_imports=opsets, ir_version=IR_VERSION, producer_name="spkm")
         self.onnx.checker.check_model(model, full_check=True)
         return model.SerializeToString()
 
 
+def _encoded(graph: _Graph, plain: dict[str, Any]) -> str:
+    """Return the numbers of the samples, (n, n_features), from the inputs."""
+    proto, encoder = graph.onnx.TensorProto, encoder_of(plain)
+    if encoder is None:
+        return graph.input("X", proto.DOUBLE, plain["n_features"])
+    parts = []
+    for j, plan, _ in starts_of(encoder):
+        is_level = "levels" in plan
+        cell = graph.input(f"x{j}", proto.STRING if is_level else proto.DOUBLE, 1, encoder["columns"][j])
+        parts += _codes(graph, plan, cell) if is_level else _numbers(graph, plan, cell)
+    return parts[0] if len(parts) == 1 else graph.node("Concat", *parts, axis=1)
+
+
+def _numbers(graph: _Graph, plan: Any, cell: str) -> list[str]:
+    absent = graph.node("IsNaN", cell)
+    found = [graph.node("Where", absent, graph.constant(float(plan["fill"])), cell)] if plan["value"] else []
+    return found + [graph.node("Cast", absent, to=graph.onnx.TensorProto.DOUBLE)] * plan["missing"]
+
+
+def _codes(graph: _Graph, plan: Any, cell: str) -> list[str]:
+    """Return the columns of a category: codes of the levels, compared with each code that has a column."""
+    levels = plan["levels"]
+    if "" in levels:
+        raise ValueError(
+            f'In ONNX "" stands for a missing string, and column {plan["column"]!r} has a level "": rename it.'
+        )
+    width = len(levels) + plan["other"] + plan["missing"]
+    for_other = len(levels) if plan["other"] else width
+    for_missing = width - 1 if plan["missing"] else width
+    code = graph.node(
+        "LabelEncoder",
+        cell,
+        domain=ML,
+        keys_strings=[*levels, ""],
+        values_int64s=[*range(len(levels)), for_missing],
+        default_int64=for_other,
+    )
+    is_one = graph.node("Equal", code, graph.constant(np.arange(width)[None]))
+    return [graph.node("Cast", is_one, to=graph.onnx.TensorProto.DOUBLE)]
+
+
 def _member(graph: _Graph, member: Any) -> str:
     """Return the similarities of a member, (n, R)."""
-    Z = graph.node("Gather", "X", graph.constant(np.asarray(member["features"], dtype=np.int64)), axis=1)
+    Z = graph.node("Gather", graph.X, graph.constant(np.asarray(member["features"], dtype=np.int64)), axis=1)
     scaling = member["scaling"]
     if scaling is not None:
         Z = graph.node("Sub", Z, graph.constant(scaling["center"]))

@@ -1,7 +1,8 @@
 """A query in the SQL that SQLite and DuckDB share: one expression for each score, probability and prediction.
 
 It reads a table ``samples`` and returns its columns with those of the model beside them. Steps are subqueries: features
-on the model's scale, sums over features, similarities, scores, predictions.
+on the model's scale, sums over features, similarities, scores, predictions. Behind an encoder the columns are those of
+the encoder, NULL where a value is missing.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from spkm.persistence._coupling import class_probabilities, votes_of
+from spkm.persistence._encoding import columns_of, encoder_of, starts_of
 from spkm.persistence._export import feature_names, joint_weights, with_constants
 
 TABLE = "samples"
@@ -23,14 +25,15 @@ LARGEST = 700.0  # of an exponent: exp(700) is still a number
 
 def content(plain: dict[str, Any]) -> str:
     """Return the query of a plain model."""
-    names = feature_names(plain)
+    names = columns_of(plain) or feature_names(plain)
     for name in names:
         if "\0" in name or name.lower().startswith(PREFIX) or not _is_unicode(name):
             raise ValueError(f"A feature cannot be called {name!r} in SQL: rename it.")
     query = _Query()
     ks: list[str] = []
+    cells = _features(query, plain, names)
     for k, member in enumerate(plain["members"]):
-        ks.extend(_member(query, k, member, names))
+        ks.extend(_member(query, k, member, cells))
     weights, intercept = with_constants(plain, *joint_weights(plain))
     scores, in_pairs = [], plain["combine"] == "pairs"
     for m, b in enumerate(intercept):
@@ -46,6 +49,53 @@ def content(plain: dict[str, Any]) -> str:
             "it with fewer features (selection='strict'), basis vectors or classes, or export to another format."
         )
     return query.text()
+
+
+def _features(query: _Query, plain: dict[str, Any], names: list[str]) -> list[str]:
+    """Return the expressions of the features: columns of the table, or what an encoder makes of them."""
+    encoder = encoder_of(plain)
+    if encoder is None:
+        return [f"CAST({identifier(name)} AS DOUBLE)" for name in names]
+    read = {int(feature) for member in plain["members"] for feature in member["features"]}
+    found = ["0e0"] * plain["n_features"]  # those that no member reads
+    for j, plan, first in starts_of(encoder):
+        for at, expression in enumerate(_cells(identifier(names[j]), plan), start=first):
+            if at in read:
+                found[at] = query.add(f"x_{at}", -1, expression)
+    return found
+
+
+def _cells(cell: str, plan: Any) -> list[str]:
+    """Return the expressions of the numbers that a column of the table becomes."""
+    absent = f"CASE WHEN {cell} IS NULL THEN 1e0 ELSE 0e0 END"
+    if "levels" not in plan:
+        value = f"CAST({cell} AS DOUBLE)"
+        if plan["boolean"]:
+            text = f"lower(CAST({cell} AS VARCHAR))"
+            value = (
+                f"CASE WHEN {text} IN ('true', '1', '1.0') THEN 1e0 WHEN {text} IN ('false', '0', '0.0') THEN 0e0 END"
+            )
+        filled = f"CASE WHEN {cell} IS NULL THEN {number(plan['fill'])} ELSE {value} END"
+        return [filled] * plan["value"] + [absent] * plan["missing"]
+    levels = [_is_level(cell, level) for level in plan["levels"]]
+    found = [f"CASE WHEN {is_level} THEN 1e0 ELSE 0e0 END" for is_level in levels]
+    if plan["other"]:
+        known = " OR ".join([f"{cell} IS NULL", *levels])
+        found.append(f"CASE WHEN {known} THEN 0e0 ELSE 1e0 END")
+    return found + [absent] * plan["missing"]
+
+
+def _is_level(cell: str, level: str) -> str:
+    """Return whether a cell is a level: numbers and truths are levels by the text that Python has for them."""
+    text = f"CAST({cell} AS VARCHAR)"
+    same = f"{text} = {literal(level)}"
+    if level.lstrip("-").isdigit():
+        return (
+            f"({same} OR (lower(typeof({cell})) IN ('real', 'double', 'float') AND {text} = {literal(level + '.0')}))"
+        )
+    if level in ("True", "False"):
+        return f"({same} OR (lower(typeof({cell})) = 'boolean' AND {text} = {literal(level.lower())}))"
+    return f"({same})"
 
 
 def _is_unicode(text: str) -> bool:
@@ -79,12 +129,12 @@ class _Query:
         return "\n".join(lines) + f"\nSELECT * FROM {source};\n"
 
 
-def _member(query: _Query, k: int, member: Any, names: list[str]) -> list[str]:
+def _member(query: _Query, k: int, member: Any, cells: list[str]) -> list[str]:
     """Add the similarities of a member and return their names."""
     z = []
     scaling = member["scaling"]
     for j, feature in enumerate(member["features"]):
-        x = f"CAST({identifier(names[feature])} AS DOUBLE)"
+        x = cells[feature]
         if scaling is not None:
             x = f"({x} - {number(scaling['center'][j])}) / {number(scaling['scale'][j])}"
         z.append(query.add(f"z_{k}_{j}", 0, x))

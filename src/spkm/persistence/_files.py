@@ -15,12 +15,25 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from spkm import estimators
+from spkm.estimators import TableEncoder
 from spkm.estimators._base import PRIVATE, model_attributes, publish
 from spkm.estimators._pair_tables import Entities
 from spkm.persistence._container import need, packed, write_bytes
-from spkm.persistence._load import FILE_SCHEMA
+from spkm.persistence._load import FILE_SCHEMA, WHOLE
 from spkm.persistence._monitor import summarize
 from spkm.persistence._objects import READERS, growth, read_model, same, write_model, write_object
+from spkm.persistence._pipelines import (
+    before_last,
+    is_pipeline,
+    last_of,
+    output_of,
+    read_encoder,
+    read_pipeline,
+    set_output,
+    with_last,
+    write_encoder,
+    write_pipeline,
+)
 from spkm.persistence._plain import plain_model
 from spkm.persistence._values import Reader, Unsavable, Writer
 
@@ -42,8 +55,8 @@ def save(estimator: Any, path: Any, *, data: Any = None, metrics: Any = None) ->
 
     Parameters
     ----------
-    estimator : fitted SPKM estimator
-        Any of this library.
+    estimator : fitted estimator or Pipeline
+        Any of this library, or a pipeline of scikit-learn whose steps are of this library.
     path : str or path
         Where to; by custom its name ends with ".spkm".
     data : array, DataFrame or sparse matrix, default=None
@@ -69,16 +82,18 @@ def to_bytes(estimator: Any, *, data: Any = None, metrics: Any = None) -> bytes:
     """Return what :func:`save` writes."""
     check_is_fitted(estimator)
     writer = Writer(_special)
-    if data is not None and hasattr(estimator, "monitor"):
-        estimator = copy(estimator)
-        estimator.training_summary_ = summarize(estimator, data)
+    last = last_of(estimator)
+    if data is not None and hasattr(last, "monitor"):
+        last = copy(last)
+        last.training_summary_ = summarize(last, before_last(estimator, data))
+        estimator = with_last(estimator, last)
     names = getattr(estimator, "feature_names_in_", None)
-    found = {name: getattr(estimator, name) for name in ("n_iter_", "objective_") if hasattr(estimator, name)}
+    found = {name: getattr(last, name) for name in ("n_iter_", "objective_") if hasattr(last, name)}
     try:
         document = {
             "schema": FILE_SCHEMA,
             "library": LIBRARY,
-            "estimator": _write_estimator(writer, estimator),
+            "estimator": _write_whole(writer, estimator),
             "about": {
                 "feature_names": None if names is None else [str(name) for name in names],
                 "fit": writer.write({key.rstrip("_"): float(value) for key, value in found.items()}),
@@ -89,11 +104,11 @@ def to_bytes(estimator: Any, *, data: Any = None, metrics: Any = None) -> bytes:
     except Unsavable as error:
         raise TypeError(f"The estimator cannot be saved: {error}.") from error
     whole = packed(document, writer.arrays)
-    if hasattr(estimator, "model_"):
-        size = growth(plain_model(estimator.model_, known_only=False))
+    if hasattr(last, "model_"):
+        size = growth(plain_model(last.model_, known_only=False))
         if size > len(whole):
             raise ValueError(
-                f"The model reads few of {estimator.model_.n_features} features, more than a model file may claim. "
+                f"The model reads few of {last.model_.n_features} features, more than a model file may claim. "
                 "Save estimator.restricted() instead."
             )
     return whole
@@ -101,12 +116,16 @@ def to_bytes(estimator: Any, *, data: Any = None, metrics: Any = None) -> bytes:
 
 def from_document(document: Any, arrays: dict[str, np.ndarray], size: int) -> Any:
     """Return the fitted estimator of a document of the known schema."""
-    reader = Reader(
-        arrays, {**READERS, "estimator": _read_estimator, "frozen": _read_frozen, "pairs": _read_pairs}, size
-    )
+    own = {
+        "estimator": _read_estimator,
+        "encoder": read_encoder,
+        "pipeline": read_pipeline,
+        "frozen": _read_frozen,
+        "pairs": _read_pairs,
+    }
     node = document.get("estimator")
-    need(isinstance(node, dict) and node.get("$") == "estimator", "it holds no estimator")
-    return reader.read(node)
+    need(isinstance(node, dict) and node.get("$") in WHOLE, "it holds no estimator")
+    return Reader(arrays, {**READERS, **own}, size).read(node)
 
 
 def fingerprint(data: Any) -> dict[str, Any]:
@@ -117,11 +136,9 @@ def fingerprint(data: Any) -> dict[str, Any]:
         kinds = {str(name): str(kind) for name, kind in zip(data.columns, data.dtypes, strict=True)}
         digest.update("\n".join(kinds).encode())
         for name in data.columns:
-            digest.update(
-                np.ascontiguousarray(np.asarray(data[name]))
-                .astype("U" if data[name].dtype == object else None)
-                .tobytes()
-            )
+            values = np.ascontiguousarray(np.asarray(data[name]))
+            # The bytes of an array of objects are their places in memory.
+            digest.update(values.astype("U").tobytes() if values.dtype.kind == "O" else values.tobytes())
         return {"sha256": digest.hexdigest(), "shape": shape, "dtypes": kinds}
     if sparse.issparse(data):
         data = sparse.csr_array(data)
@@ -145,9 +162,17 @@ def _checked_metrics(metrics: Any) -> dict[str, Any]:
 # Estimators
 
 
+def _write_whole(writer: Writer, estimator: Any) -> dict[str, Any]:
+    if is_pipeline(estimator):
+        return write_pipeline(writer, estimator)
+    return write_encoder(writer, estimator) if type(estimator) is TableEncoder else _write_estimator(writer, estimator)
+
+
 def _special(writer: Writer, value: Any) -> dict[str, Any] | None:
     if type(value).__name__ in ESTIMATORS and ESTIMATORS[type(value).__name__] is type(value):
         return _write_estimator(writer, value)
+    if type(value) is TableEncoder:
+        return write_encoder(writer, value)
     if type(value) is FrozenEstimator:
         return {"$": "frozen", "estimator": writer.write(value.estimator)}
     if type(value) is Entities:
@@ -159,8 +184,8 @@ def _write_estimator(writer: Writer, estimator: Any) -> dict[str, Any]:
     name = type(estimator).__name__
     if ESTIMATORS.get(name) is not type(estimator):
         raise TypeError(
-            f"estimator must be one of {', '.join(ESTIMATORS)}; got {type(estimator).__module__}.{name}. A pipeline is "
-            "saved by its steps, or by skops with spkm.persistence.TRUSTED_TYPES."
+            f"estimator must be one of {', '.join(ESTIMATORS)}, TableEncoder, or a Pipeline of these; got "
+            f"{type(estimator).__module__}.{name}. Others are for skops with spkm.persistence.TRUSTED_TYPES."
         )
     params, left_out = {}, []
     for key, value in estimator.get_params(deep=False).items():
@@ -187,7 +212,7 @@ def _write_estimator(writer: Writer, estimator: Any) -> dict[str, Any]:
         node["model"] = write_model(writer, model, getattr(estimator, "feature_names_in_", None))
     node["attributes"] = {key: writer.write(value) for key, value in attributes.items()}
     node["names"] = sorted(k for k in vars(estimator) if k.endswith("_"))
-    return node
+    return {**node, **output_of(estimator)}
 
 
 def _read_estimator(reader: Reader, node: Any) -> Any:
@@ -211,7 +236,7 @@ def _read_estimator(reader: Reader, node: Any) -> Any:
         if "n_features_left_" not in attributes:
             need(attributes.get("n_features_in_") == model.n_features, f"{name} has another number of features")
         _check_names(attributes)
-    return publish(cls(**params), {**attributes, **known})
+    return set_output(publish(cls(**params), {**attributes, **known}), node)
 
 
 def _check_names(attributes: dict[str, Any]) -> None:

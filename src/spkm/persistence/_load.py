@@ -11,6 +11,7 @@ from spkm.persistence._values import Reader
 
 FILE_SCHEMA = 1
 RUNTIMES = (None, "numpy")
+WHOLE = ("estimator", "encoder", "pipeline")  # kinds of what a file can hold
 # What a forged document can make NumPy, scikit-learn and Python say; a file of ours never gets there.
 FORGED = (
     ArithmeticError,
@@ -32,7 +33,7 @@ def load(path: Any, runtime: str | None = None) -> Any:
     Parameters
     ----------
     path : str or path
-        What ``estimator.save(path)`` wrote.
+        What ``estimator.save(path)`` or ``spkm.save(pipeline, path)`` wrote.
     runtime : {None, "numpy"}, default=None
         None returns the estimator itself, fitted; its predictions are equal to the bit on the same machine. "numpy"
         returns a :class:`spkm.persistence.NumpyModel`, which needs neither scikit-learn nor SciPy.
@@ -92,7 +93,8 @@ def describe(path: Any) -> dict[str, Any]:
     Returns
     -------
     about : dict
-        ``schema``, ``library`` (the version that wrote it), ``estimator`` (its class), ``feature_names``, ``fit``
+        ``schema``, ``library`` (the version that wrote it), ``estimator`` (its class; of a pipeline ``steps`` has those
+        of its steps), ``feature_names``, ``fit``
         (figures of the fit), ``metrics`` and ``data`` (shape, dtypes and fingerprint of the samples), where they were
         given.
     """
@@ -101,6 +103,8 @@ def describe(path: Any) -> dict[str, Any]:
     about = document.get("about")
     need(isinstance(node, dict) and isinstance(about, dict), "it tells nothing of its model")
     known = {"schema": document["schema"], "library": document.get("library"), "estimator": node.get("class")}
+    if node.get("$") == "pipeline":
+        known["estimator"], known["steps"] = "Pipeline", [_class_of(step) for _, step in node["steps"]]
     return {**known, **Reader(arrays).read(about)}
 
 
@@ -115,11 +119,22 @@ def _document(whole: bytes) -> tuple[dict[str, Any], dict[str, Any]]:
     return document, arrays
 
 
+def _class_of(step: Any) -> str:
+    return str(step.get("class"))[:40] if isinstance(step, dict) else "passthrough"
+
+
 def _light(document: dict[str, Any], arrays: dict[str, Any], size: int) -> Any:
     from spkm.persistence._runtime import NumpyModel
 
     node: Any = document.get("estimator")
-    need(isinstance(node, dict) and node.get("$") == "estimator", "it holds no estimator")
+    need(isinstance(node, dict) and node.get("$") in WHOLE, "it holds no estimator")
+    before, kept = [], []
+    if node["$"] == "pipeline":
+        need(isinstance(node.get("kept"), list) and len(node["kept"]) == len(node["steps"]) - 1, "its steps are others")
+        pairs = zip(node["steps"], [*node["kept"], None], strict=True)
+        doing = [(step, own) for (_, step), own in pairs if step != "passthrough"]
+        before, kept = [step for step, _ in doing[:-1]], [own for _, own in doing[:-1]]
+        node = doing[-1][0]
     if node.get("model") is None:
         raise ModelFileError(
             f"runtime='numpy' is for estimators that predict; the file holds {str(node.get('class'))[:40]}. Load it "
@@ -127,5 +142,24 @@ def _light(document: dict[str, Any], arrays: dict[str, Any], size: int) -> Any:
         )
     reader = Reader(arrays, size=size)
     plain = reader.read(node["model"].get("plain"))
+    plain = _composed(reader, plain, before, kept)
     extra = node.get("attributes", {}).get("normalization_")
     return NumpyModel(plain, None if extra is None else reader.read(extra))
+
+
+def _composed(reader: Reader, plain: Any, before: list[Any], kept: list[Any]) -> Any:
+    """Return the plain form of a whole pipeline from that of its last step, and the nodes of those before."""
+    from spkm.persistence._encoding import with_encoder, with_kept
+
+    for place, (step, own) in reversed(list(enumerate(zip(before, kept, strict=True)))):
+        if own is not None:
+            plain = with_kept(plain, reader.read(own), reader.read(step["attributes"]["n_features_in_"]))
+        elif step.get("$") == "encoder" and place == 0:
+            encoder = reader.read(step["plain"])
+            plain = with_encoder(plain, {key: encoder[key] for key in ("columns", "plans")}, None)
+        else:
+            raise ModelFileError(
+                "runtime='numpy' is for pipelines of a TableEncoder, selectors and a model, in this order; the file "
+                f"holds {_class_of(step)} as step {place + 1}. Load it with runtime=None."
+            )
+    return plain

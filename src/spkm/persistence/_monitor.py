@@ -9,6 +9,8 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
+from spkm.persistence._pipelines import before_last, last_of
+
 QUANTILES = (0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99)
 UNLIKE = 0.01  # share of the samples of the fit that are as unlike the basis vectors as what counts as unlike
 MOST_SAMPLES = 10_000  # that a summary looks at; beyond, evenly spaced ones
@@ -53,8 +55,8 @@ def summarize(estimator: Any, X: Any) -> dict[str, Any]:
 
     Parameters
     ----------
-    estimator : fitted SPKM estimator of samples
-        The model.
+    estimator : fitted SPKM estimator of samples, or Pipeline
+        The model; of a pipeline the last step is watched, and features are those that it sees.
     X : array-like, DataFrame or CSR of shape (n_samples, n_features)
         Samples of the fit.
 
@@ -64,7 +66,7 @@ def summarize(estimator: Any, X: Any) -> dict[str, Any]:
         ``low`` and ``high`` of the features that the model reads, and ``similarity``, quantiles or None.
     """
     check_is_fitted(estimator)
-    rows = estimator._rows(X)
+    estimator, rows = _seen(estimator, X)
     if rows.shape[0] > MOST_SAMPLES:
         rows = rows[np.linspace(0, rows.shape[0] - 1, MOST_SAMPLES).astype(int)]
     read = _dense(rows, estimator.selected_features_)
@@ -81,8 +83,8 @@ def monitor(estimator: Any, X: Any, reference: Any = None) -> Drift:
 
     Parameters
     ----------
-    estimator : fitted SPKM estimator of samples
-        The model.
+    estimator : fitted SPKM estimator of samples, or Pipeline
+        The model; of a pipeline the last step is watched, and features are those that it sees.
     X : array-like, DataFrame or CSR of shape (n_samples, n_features)
         New samples.
     reference : samples or dict, default=None
@@ -106,7 +108,7 @@ def monitor(estimator: Any, X: Any, reference: Any = None) -> Drift:
     """
     check_is_fitted(estimator)
     if reference is None:
-        reference = getattr(estimator, "training_summary_", None)
+        reference = getattr(last_of(estimator), "training_summary_", None)
         if reference is None:
             raise ValueError(
                 "reference must be given: the samples of the fit, or their summary. An estimator that was saved with "
@@ -114,7 +116,7 @@ def monitor(estimator: Any, X: Any, reference: Any = None) -> Drift:
             )
     is_summary = isinstance(reference, dict) and "similarity" in reference
     summary = reference if is_summary else summarize(estimator, reference)
-    rows = estimator._rows(X)
+    estimator, rows = _seen(estimator, X)
     largest, expected = _largest(estimator.model_, rows), summary["similarity"]
     told = largest is not None and expected is not None
     return Drift(
@@ -125,6 +127,11 @@ def monitor(estimator: Any, X: Any, reference: Any = None) -> Drift:
         expected=tuple(expected.tolist()) if told else None,
         features=_ranges(estimator, rows, summary),
     )
+
+
+def _seen(estimator: Any, X: Any) -> tuple[Any, Any]:
+    """Return the model at the end of a pipeline, and the samples that it sees."""
+    return last_of(estimator), last_of(estimator)._rows(before_last(estimator, X))
 
 
 def _largest(model: Any, rows: Any) -> np.ndarray | None:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from spkm.persistence._container import need
+from spkm.persistence._encoding import check_encoder, columns_of, encode, encoder_of, n_columns
 
 EXP_FROM = 30.0  # beyond it the exponential of a count's logarithm is not followed, as in losses
 SMALLEST_SHARE = 1e-7  # of a pair, as in estimators
@@ -16,8 +17,9 @@ TINY = float(np.finfo(np.float64).tiny)
 class NumpyModel:
     """A fitted model that predicts, and needs nothing but NumPy.
 
-    Samples are arrays of shape (n_samples, n_features), of pairs the columns of both entities side by side. Its
-    methods return what those of the estimator do, but for rounding.
+    Samples are arrays of shape (n_samples, n_features), of pairs the columns of both entities side by side. Behind an
+    encoder they are tables: frames, or lists of rows of numbers and texts, None where a value is missing. Its methods
+    return what those of the estimator or pipeline do, but for rounding.
 
     Parameters
     ----------
@@ -31,7 +33,7 @@ class NumpyModel:
     task : {"regression", "classes", "labels"}
         What it predicts.
     n_features, feature_names : int and list of str or None
-        The columns.
+        The columns of a sample, those of the table where there is an encoder.
     classes_ : ndarray or None
         The classes.
 
@@ -50,8 +52,8 @@ class NumpyModel:
         self.plain = plain
         self.normalization = normalization
         self.task: str = plain["task"]
-        self.n_features: int = plain["n_features"]
-        self.feature_names: list[str] | None = plain["feature_names"]
+        self.n_features: int = n_columns(plain)
+        self.feature_names: list[str] | None = columns_of(plain)
         self.classes_ = None if plain["classes"] is None else np.array(plain["classes"])
 
     def similarities(self, X: Any) -> np.ndarray:
@@ -113,6 +115,9 @@ class NumpyModel:
         return self.similarities(X) @ self.normalization
 
     def _rows(self, X: Any) -> np.ndarray:
+        encoder = encoder_of(self.plain)
+        if encoder is not None:
+            return encode(encoder, X, self.plain["n_features"])
         rows = np.asarray(X, dtype=np.float64)
         if rows.ndim != 2 or rows.shape[1] != self.n_features:
             raise ValueError(f"X must have the shape (n_samples, {self.n_features}); got {rows.shape}.")
@@ -125,6 +130,8 @@ def check_sizes(plain: Any) -> None:
     """Raise ModelFileError unless the parts of a plain model that predictions rely on are there and fit."""
     need(isinstance(plain, dict) and plain.get("schema") == 1, "its plain form has an unknown version")
     need(type(plain["n_features"]) is int and plain["n_features"] >= 0, "it has no number of features")
+    if encoder_of(plain) is not None:
+        check_encoder(encoder_of(plain), plain["n_features"])
     for member in plain["members"]:
         features, intercept, scaling = (
             np.asarray(member["features"]),

@@ -5,6 +5,8 @@ from __future__ import annotations
 from scipy import sparse
 
 from spkm.ensemble import ModelEnsemble
+from spkm.estimators import TableEncoder
+from spkm.estimators._column_plans import FeatureOrigin, LevelPlan, NumberPlan
 from spkm.estimators._pair_tables import Entities
 from spkm.fitted import FittedModel, FittedTerm, FittedView
 from spkm.model import PreimageModel
@@ -14,6 +16,7 @@ from spkm.sources import Scaling
 
 _OWN = (
     *(Entities, FittedModel, FittedTerm, FittedView, ModelEnsemble, PreimageModel, Scaling),
+    *(TableEncoder, FeatureOrigin, LevelPlan, NumberPlan),
     *(sparse.csr_array, sparse.csr_matrix),  # tables of entities; skops knows other sparse matrices
     *ESTIMATORS.values(),
     *CLASSES.values(),

@@ -1,0 +1,262 @@
+"""Mutation testing of the core: small faults are put into the source, one at a time, and the tests must find them.
+
+A fault changes one operator, comparison, number, truth value or condition. Faults are drawn at random with a fixed
+seed, as many from each module as it has places for them. Each is tried in a process of its own, with the tests of that
+module, until the first fails. Messages of errors, annotations and docstrings are left alone.
+"""
+
+from __future__ import annotations
+
+import ast
+import copy
+import os
+import shutil
+import signal
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks._data import Settings
+from benchmarks._report import Row, at_least
+
+ROOT = Path(__file__).parents[1]
+COUNT = 200
+SECONDS = 300.0  # for the tests of one fault; an endless loop is found, too
+#: The modules, and the files of tests that must find their faults, the quickest first.
+MODULES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
+    "kernels": (
+        tuple(f"kernels/{name}.py" for name in "_bandwidth _base _combine _distance _dot _forms _pullbacks".split()),
+        ("test_kernels", "test_kernel_forms", "test_parts", "test_model", "test_explain"),
+    ),
+    "losses": (
+        ("losses/_base.py", "losses/_classes.py", "losses/_real.py"),
+        ("test_losses", "test_parts", "test_profiled", "test_objective"),
+    ),
+    "penalties": (
+        ("penalties.py",),
+        ("test_penalties", "test_parts", "test_objective"),
+    ),
+    "model": (("model.py",), ("test_model", "test_fitted", "test_objective")),
+    "objective": (("objective.py",), ("test_objective", "test_profiled")),
+}
+SWAPS: dict[type, type] = {
+    ast.Add: ast.Sub,
+    ast.Sub: ast.Add,
+    ast.Mult: ast.Div,
+    ast.Div: ast.Mult,
+    ast.FloorDiv: ast.Mult,
+    ast.Mod: ast.Mult,
+    ast.Pow: ast.Mult,
+    ast.MatMult: ast.Mult,
+    ast.Lt: ast.LtE,
+    ast.LtE: ast.Lt,
+    ast.Gt: ast.GtE,
+    ast.GtE: ast.Gt,
+    ast.Eq: ast.NotEq,
+    ast.NotEq: ast.Eq,
+    ast.Is: ast.IsNot,
+    ast.IsNot: ast.Is,
+    ast.In: ast.NotIn,
+    ast.NotIn: ast.In,
+    ast.And: ast.Or,
+    ast.Or: ast.And,
+    ast.BitAnd: ast.BitOr,
+    ast.BitOr: ast.BitAnd,
+}
+
+
+@dataclass(frozen=True)
+class Fault:
+    """One change of the source.
+
+    Attributes
+    ----------
+    group, path : str
+        Where it is; the path is below ``src/spkm``.
+    line : int
+        Of the source.
+    text : str
+        What becomes what.
+    source : str
+        The whole file with the change.
+    """
+
+    group: str
+    path: str
+    line: int
+    text: str
+    source: str
+
+
+def run(settings: Settings) -> Iterator[Row]:
+    """Yield the share of faults that the tests find, by module, and the faults that they did not."""
+    drawn = sample(12 if settings.quick else COUNT, settings.seeds or 0)
+    found: dict[str, list[bool]] = {group: [] for group in MODULES}
+    missed = []
+    for fault in drawn:
+        killed = is_found(fault)
+        found[fault.group].append(killed)
+        print(f"<!-- {'found ' if killed else 'MISSED'} {fault.path}:{fault.line} {fault.text} -->", flush=True)
+        missed += [] if killed else [fault]
+    for group, results in found.items():
+        if results:
+            yield Row(f"% of {len(results)} faults in {group} that tests find", 100 * float(np.mean(results)))
+    every = [one for results in found.values() for one in results]
+    yield Row(f"% of all {len(every)} faults", 100 * float(np.mean(every)), at_least(90))
+
+
+def sample(count: int, seed: int) -> list[Fault]:
+    """Return random faults, as many of each file as it has places for them."""
+    places = [
+        (group, path, k)
+        for group, (paths, _) in MODULES.items()
+        for path in paths
+        for k in range(len(Places(ast.parse((ROOT / "src/spkm" / path).read_text())).found))
+    ]
+    chosen = np.random.default_rng(seed).permutation(len(places))[:count]
+    return [fault_at(*places[i]) for i in chosen]
+
+
+def fault_at(group: str, path: str, k: int) -> Fault:
+    """Return the k-th fault of a file."""
+    tree = ast.parse((ROOT / "src/spkm" / path).read_text())
+    node, part = Places(tree).found[k]
+    before = ast.unparse(node)
+    line = node.lineno
+    _change(node, part)
+    ast.fix_missing_locations(tree)
+    after = "not " + before if isinstance(node, ast.If | ast.While | ast.IfExp) else ast.unparse(node)
+    if isinstance(node, ast.If | ast.While):
+        before, after = (f"if {text}" for text in (ast.unparse(node.test.operand), ast.unparse(node.test)))  # type: ignore[attr-defined]
+    return Fault(group, path, line, f"{_short(before)} -> {_short(after)}", ast.unparse(tree))
+
+
+def _short(text: str) -> str:
+    return " ".join(text.split())[:70]
+
+
+class Places(ast.NodeVisitor):
+    """The places of a tree where a fault can be, as pairs of a node and which part of it changes."""
+
+    def __init__(self, tree: ast.AST) -> None:
+        self.found: list[tuple[ast.AST, int]] = []
+        self.visit(tree)
+
+    def visit_Raise(self, node: ast.Raise) -> None:
+        """Messages are no behaviour."""
+
+    def visit_Expr(self, node: ast.Expr) -> None:
+        if not isinstance(node.value, ast.Constant):  # a docstring
+            self.generic_visit(node)
+
+    def visit_JoinedStr(self, node: ast.JoinedStr) -> None:
+        """Texts are messages."""
+
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> None:
+        if node.value is not None:
+            self.visit(node.value)
+
+    def visit_arg(self, node: ast.arg) -> None:
+        """Annotations are no behaviour."""
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> None:
+        if node.name == "__repr__":
+            return
+        for default in [*node.args.defaults, *(d for d in node.args.kw_defaults if d is not None)]:
+            self.visit(default)
+        for statement in node.body:
+            self.visit(statement)
+
+    def visit_If(self, node: ast.If) -> None:
+        if ast.unparse(node.test) == "TYPE_CHECKING":
+            return
+        self.found.append((node, 0))
+        self.generic_visit(node)
+
+    def visit_While(self, node: ast.While) -> None:
+        self.found.append((node, 0))
+        self.generic_visit(node)
+
+    def visit_BinOp(self, node: ast.BinOp) -> None:
+        is_type = isinstance(node.op, ast.BitOr) and "None" in ast.unparse(node)
+        if type(node.op) in SWAPS and not is_type:
+            self.found.append((node, 0))
+        self.generic_visit(node)
+
+    visit_AugAssign = visit_BinOp  # type: ignore[assignment]
+
+    def visit_BoolOp(self, node: ast.BoolOp) -> None:
+        self.found.append((node, 0))
+        self.generic_visit(node)
+
+    def visit_Compare(self, node: ast.Compare) -> None:
+        self.found += [(node, k) for k, op in enumerate(node.ops) if type(op) in SWAPS]
+        self.generic_visit(node)
+
+    def visit_UnaryOp(self, node: ast.UnaryOp) -> None:
+        if isinstance(node.op, ast.USub | ast.Not):
+            self.found.append((node, 0))
+        self.generic_visit(node)
+
+    def visit_Constant(self, node: ast.Constant) -> None:
+        if isinstance(node.value, bool | int | float):
+            self.found.append((node, 0))
+
+
+def _change(node: ast.AST, part: int) -> None:
+    if isinstance(node, ast.If | ast.While):
+        node.test = ast.UnaryOp(ast.Not(), node.test)
+    elif isinstance(node, ast.BinOp | ast.AugAssign | ast.BoolOp):
+        node.op = SWAPS[type(node.op)]()
+    elif isinstance(node, ast.Compare):
+        node.ops[part] = SWAPS[type(node.ops[part])]()
+    elif isinstance(node, ast.UnaryOp):
+        node.op = ast.UAdd() if isinstance(node.op, ast.USub) else ast.Not()
+        if isinstance(node.op, ast.Not):
+            node.operand = ast.UnaryOp(ast.Not(), copy.deepcopy(node.operand))
+    elif isinstance(node, ast.Constant):
+        node.value = (not node.value) if isinstance(node.value, bool) else node.value + 1
+
+
+def is_found(fault: Fault) -> bool:
+    """Whether a test fails, an import does, or the tests take too long, with the fault in place."""
+    with tempfile.TemporaryDirectory() as folder:
+        shutil.copytree(ROOT / "src", Path(folder) / "src")
+        (Path(folder) / "src/spkm" / fault.path).write_text(fault.source)
+        return _exit_code(Path(folder) / "src", MODULES[fault.group][1]) != 0
+
+
+def _exit_code(source: Path, tests: tuple[str, ...]) -> int:
+    """Return the exit code of the tests with the sources of a folder, in a fork: what they import is here already."""
+    import pytest
+
+    for name in [name for name in sys.modules if name == "spkm" or name.startswith(("spkm.", "tests."))]:
+        del sys.modules[name]
+    process = os.fork()
+    if process == 0:
+        try:
+            sys.path.insert(0, str(source))
+            silent = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(silent, 1)
+            os.dup2(silent, 2)
+            os.chdir(ROOT)
+            files = [str(ROOT / "tests" / f"{name}.py") for name in tests]
+            words = ["-x", "-q", "-p", "no:cacheprovider", "-p", "no:xdist"]
+            code = next((code for file in files if (code := int(pytest.main([*words, file])))), 0)
+        except BaseException:
+            code = 1
+        os._exit(code)
+    started = time.monotonic()
+    while time.monotonic() - started < SECONDS:
+        done, status = os.waitpid(process, os.WNOHANG)
+        if done:
+            return os.waitstatus_to_exitcode(status)
+        time.sleep(0.05)
+    os.kill(process, signal.SIGKILL)
+    os.waitpid(process, 0)
+    return 1

@@ -1,0 +1,167 @@
+"""What stands before a model in a pipeline, as plain data: an encoder of tables, and columns that were kept.
+
+The ``encoder`` of a plain model has the ``columns`` of the user's table and a plan for each: None for a column that is
+not read, ``{"column", "fill", "value", "missing", "boolean"}`` for numbers and truths, ``{"column", "levels", "other",
+"missing"}`` for categories, as :class:`spkm.TableEncoder` has them. Needs NumPy alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from spkm.persistence._container import need
+
+TRUTH = {"true": 1.0, "false": 0.0, "1": 1.0, "0": 0.0}  # as in TableEncoder
+MISSING_TYPES = ("NAType", "NaTType")
+FIELDS = {"fill": float, "value": bool, "missing": bool, "boolean": bool, "levels": list, "other": bool, "column": str}
+
+
+def encoder_of(plain: dict[str, Any]) -> dict[str, Any] | None:
+    """Return the encoder of a plain model; files before there were encoders have no such key."""
+    return plain.get("encoder")
+
+
+def columns_of(plain: dict[str, Any]) -> list[str] | None:
+    """Return the names of the columns of the user's table: of the encoder where there is one, else of the features."""
+    encoder = encoder_of(plain)
+    return plain["feature_names"] if encoder is None else encoder["columns"]
+
+
+def n_columns(plain: dict[str, Any]) -> int:
+    """Return the number of values of a sample."""
+    encoder = encoder_of(plain)
+    return plain["n_features"] if encoder is None else len(encoder["columns"])
+
+
+def with_kept(plain: dict[str, Any], kept: np.ndarray, n_features: int) -> dict[str, Any]:
+    """Return the plain form of a model behind a step that keeps some columns: a model of all of them."""
+    need(len(kept) == plain["n_features"], "a step keeps another number of columns than the next one reads")
+    members = [{**member, "features": kept[np.asarray(member["features"], dtype=int)]} for member in plain["members"]]
+    return {**plain, "members": members, "n_features": n_features, "feature_names": None}
+
+
+def with_encoder(plain: dict[str, Any], encoder: dict[str, Any], names: list[str] | None) -> dict[str, Any]:
+    """Return the plain form of a model behind an encoder; ``names`` are those of the columns it makes."""
+    return {**plain, "encoder": encoder, "feature_names": names}
+
+
+def check_encoder(encoder: Any, n_features: int) -> None:
+    """Raise ModelFileError unless an encoder is one, and makes as many columns as the model reads."""
+    need(isinstance(encoder, dict) and isinstance(encoder.get("plans"), list), "its encoder is none")
+    columns, plans = encoder.get("columns"), encoder["plans"]
+    need(isinstance(columns, list) and all(type(name) is str for name in columns), "its encoder has no columns")
+    need(len(columns) == len(plans), "its encoder has other columns")
+    for plan in plans:
+        need(plan is None or isinstance(plan, dict), "its encoder is none")
+        if plan is None:
+            continue
+        own = {"levels", "other"} if "levels" in plan else {"fill", "value", "boolean"}
+        need(set(plan) == own | {"column", "missing"}, "its encoder is none")
+        for key, value in plan.items():
+            is_number = key == "fill" and type(value) in (int, float) and np.isfinite(value)
+            need(is_number or (key != "fill" and type(value) is FIELDS[key]), "its encoder is none")
+        levels = plan.get("levels", ())
+        need(all(type(level) is str for level in levels), "its encoder is none")
+        need(len(set(levels)) == len(levels), "its encoder has a level twice")
+    need(sum(map(width_of, plans)) == n_features, "its encoder makes another number of columns")
+
+
+def width_of(plan: Any) -> int:
+    """Return the number of columns that a plan makes."""
+    if plan is None:
+        return 0
+    own = len(plan["levels"]) + plan["other"] if "levels" in plan else int(plan["value"])
+    return own + plan["missing"]
+
+
+def starts_of(encoder: dict[str, Any]) -> Iterator[tuple[int, Any, int]]:
+    """Yield the place of each column that is read, its plan, and the first of the columns that it makes."""
+    first = 0
+    for j, plan in enumerate(encoder["plans"]):
+        if plan is not None:
+            yield j, plan, first
+            first += width_of(plan)
+
+
+def encode(encoder: dict[str, Any], X: Any, n_features: int) -> np.ndarray:
+    """Return the numbers of samples of mixed cells, (n, n_features), as :class:`spkm.TableEncoder` makes them."""
+    cells = X if isinstance(X, np.ndarray) else _cells(X, encoder["columns"])
+    count = len(encoder["columns"])
+    if cells.ndim != 2 or cells.shape[1] != count:
+        raise ValueError(f"X must have the shape (n_samples, {count}), the columns of the table; got {cells.shape}.")
+    out = np.zeros((len(cells), n_features))
+    for j, plan, first in starts_of(encoder):
+        column = cells[:, j].tolist()
+        if "levels" in plan:
+            for i, code in enumerate(_codes(plan, column)):
+                if code >= 0:
+                    out[i, first + code] = 1.0
+            continue
+        numbers = np.array([_number(value, plan) for value in column], dtype=float)
+        absent = np.isnan(numbers)
+        if plan["value"]:
+            out[:, first] = np.where(absent, plan["fill"], numbers)
+        if plan["missing"]:
+            out[:, first + plan["value"]] = absent
+    return out
+
+
+def _cells(X: Any, columns: list[str]) -> np.ndarray:
+    """Return a frame, or rows of cells, as an array of objects; the columns of a frame are found by their names."""
+    if hasattr(X, "columns"):
+        absent = [name for name in columns if name not in X.columns]
+        if absent:
+            raise ValueError(f"X must have the columns of the fit; {', '.join(map(repr, absent))} are missing.")
+        X = X[columns]
+        return np.asarray(X, dtype=object)
+    rows = [list(row) for row in X]
+    for i, row in enumerate(rows):
+        if len(row) != len(columns):
+            raise ValueError(f"A sample must have {len(columns)} values; sample {i} has {len(row)}.")
+    cells = np.empty((len(rows), len(columns)), dtype=object)
+    for i, row in enumerate(rows):
+        cells[i] = row
+    return cells
+
+
+def _codes(plan: Any, column: list[Any]) -> Iterator[int]:
+    """Yield which of the columns of a category is one, -1 for none."""
+    places = {level: place for place, level in enumerate(plan["levels"])}
+    for_other = len(places) if plan["other"] else -1
+    for_missing = len(places) + plan["other"] if plan["missing"] else -1
+    for value in column:
+        yield for_missing if is_missing(value) else places.get(level_text(value), for_other)
+
+
+def _number(value: Any, plan: Any) -> float:
+    if is_missing(value):
+        return np.nan
+    if plan["boolean"] and isinstance(value, str) and value.strip().lower() in TRUTH:
+        return TRUTH[value.strip().lower()]
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        what = "truths (True or False)" if plan["boolean"] else "numbers"
+        raise ValueError(f"Column {plan['column']!r} must hold {what}, as in the fit; got {value!r}.") from None
+    if np.isinf(number):
+        raise ValueError(f"Column {plan['column']!r} must hold finite numbers; got {value!r}.")
+    return number
+
+
+def is_missing(value: Any) -> bool:
+    """Whether a cell is empty: None, NaN or pandas' NA."""
+    if isinstance(value, str):
+        return False
+    return value is None or type(value).__name__ in MISSING_TYPES or (isinstance(value, float) and value != value)
+
+
+def level_text(value: Any) -> str:
+    """Return the name of a level; 3.0 is "3", as missing values turn columns of integers into floats."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, float | np.floating) and float(value).is_integer():
+        return str(int(value))
+    return str(value)

@@ -1,0 +1,170 @@
+"""Pipelines of our own steps: as parts of a model file, and as one plain model."""
+
+from __future__ import annotations
+
+from copy import copy
+from typing import Any
+
+import numpy as np
+from sklearn.pipeline import Pipeline
+
+from spkm.estimators import TableEncoder
+from spkm.persistence._container import need
+from spkm.persistence._encoding import check_encoder, with_encoder, with_kept
+from spkm.persistence._values import Reader, Unsavable, Writer
+
+OUTPUTS = ("default", "pandas", "polars")  # of set_output
+OUTPUT_CONFIG = "_sklearn_output_config"
+
+
+def is_pipeline(estimator: Any) -> bool:
+    """Whether it is a pipeline of scikit-learn."""
+    return type(estimator) is Pipeline
+
+
+def steps_of(estimator: Any) -> list[Any]:
+    """Return the steps of a pipeline that do something; an estimator is the only step of its own."""
+    if not is_pipeline(estimator):
+        return [estimator]
+    return [step for _, step in estimator.steps if step is not None and step != "passthrough"]
+
+
+def last_of(estimator: Any) -> Any:
+    """Return the last step of a pipeline, or the estimator itself."""
+    return steps_of(estimator)[-1]
+
+
+def before_last(estimator: Any, X: Any) -> Any:
+    """Return samples as the last step of a pipeline sees them."""
+    for step in steps_of(estimator)[:-1]:
+        X = step.transform(X)
+    return X
+
+
+def with_last(estimator: Any, last: Any) -> Any:
+    """Return a pipeline with another last step, or that step."""
+    if not is_pipeline(estimator):
+        return last
+    whole, former = copy(estimator), last_of(estimator)
+    whole.steps = [(name, last if step is former else step) for name, step in estimator.steps]
+    return whole
+
+
+def plain_encoder(encoder: TableEncoder) -> dict[str, Any]:
+    """Return what a plain model tells of an encoder."""
+    known = encoder.to_plain()
+    return {"columns": known["columns"], "plans": known["plans"]}
+
+
+def composed(estimator: Any, plain: dict[str, Any]) -> dict[str, Any]:
+    """Return the plain form of a whole pipeline from that of its last step."""
+    before = steps_of(estimator)[:-1]
+    for place, step in reversed(list(enumerate(before))):
+        if hasattr(step, "get_support"):
+            plain = with_kept(plain, step.get_support(indices=True), int(step.n_features_in_))
+            names = getattr(step, "feature_names_in_", None)
+            plain["feature_names"] = None if names is None else [str(name) for name in names]
+        elif isinstance(step, TableEncoder) and place == 0:
+            plain = with_encoder(plain, plain_encoder(step), [str(name) for name in step.get_feature_names_out()])
+        else:
+            raise TypeError(
+                f"Exports and the numpy runtime are for pipelines of a TableEncoder, selectors and a model, in this "
+                f"order; got {type(step).__name__} as step {place + 1}."
+            )
+    return plain
+
+
+# In model files
+
+
+def write_pipeline(writer: Writer, pipeline: Pipeline) -> dict[str, Any]:
+    """Return the JSON of a fitted pipeline."""
+    if pipeline.memory is not None:
+        raise Unsavable("a pipeline with memory, which is a place on a disk: set memory=None first")
+    steps = [[str(name), _write_step(writer, name, step)] for name, step in pipeline.steps]
+    kept = [
+        writer.write(step.get_support(indices=True)) if hasattr(step, "get_support") else None
+        for _, step in pipeline.steps[:-1]
+    ]
+    return {"$": "pipeline", "steps": steps, "kept": kept, "verbose": bool(pipeline.verbose)}
+
+
+def _write_step(writer: Writer, name: str, step: Any) -> Any:
+    try:
+        return writer.write("passthrough" if step is None else step)
+    except Unsavable as error:
+        raise Unsavable(
+            f"step {name!r} of the pipeline, {type(step).__name__}, is not of this library. Such pipelines are for "
+            "skops, with spkm.persistence.TRUSTED_TYPES"
+        ) from error
+
+
+def read_pipeline(reader: Reader, node: Any) -> Pipeline:
+    """Return the pipeline of its JSON; each step must read what the one before it makes."""
+    steps, kept = node.get("steps"), node.get("kept")
+    need(isinstance(steps, list) and steps and isinstance(kept, list), "its pipeline has no steps")
+    need(len(kept) == len(steps) - 1, "its pipeline has other steps")
+    found = []
+    for pair in steps:
+        need(isinstance(pair, list) and len(pair) == 2 and isinstance(pair[0], str), "a step of its pipeline is none")
+        is_step = pair[1] == "passthrough" or (
+            isinstance(pair[1], dict) and pair[1].get("$") in ("estimator", "encoder")
+        )
+        need(is_step, "a step of its pipeline is none")
+        found.append((pair[0], reader.read(pair[1])))
+    for (_, step), known in zip(found[:-1], kept, strict=True):
+        own = step.get_support(indices=True) if hasattr(step, "get_support") else None
+        again = None if known is None else reader.read(known)
+        need((own is None) == (again is None), "a step of its pipeline keeps other columns")
+        need(own is None or np.array_equal(own, again), "a step of its pipeline keeps other columns")
+    need(len({name for name, _ in found}) == len(found), "two steps of its pipeline have one name")
+    need(isinstance(node.get("verbose"), bool), "its pipeline is none")
+    _check_widths([step for _, step in found if step != "passthrough"])
+    return Pipeline(found, verbose=node["verbose"])
+
+
+def _check_widths(steps: list[Any]) -> None:
+    need(steps, "its pipeline has no steps")
+    widths = [*map(_width_out, steps[:-1])]
+    for made, step in zip(widths, steps[1:], strict=True):
+        need(made == step.n_features_in_, "a step of its pipeline reads other columns than the one before makes")
+
+
+def _width_out(step: Any) -> int:
+    need(hasattr(step, "transform"), "a step before the last of its pipeline predicts")
+    if hasattr(step, "get_support"):
+        return int(step.get_support().sum())
+    return len(step.get_feature_names_out())
+
+
+def write_encoder(writer: Writer, encoder: TableEncoder) -> dict[str, Any]:
+    """Return the JSON of a fitted encoder."""
+    return {"$": "encoder", "class": "TableEncoder", "plain": writer.write(encoder.to_plain()), **output_of(encoder)}
+
+
+def read_encoder(reader: Reader, node: Any) -> TableEncoder:
+    """Return the fitted encoder of its JSON."""
+    plain = reader.read(node.get("plain"))
+    need(isinstance(plain, dict) and isinstance(plain.get("params"), dict), "its encoder is none")
+    need(set(plain["params"]) <= set(TableEncoder._get_param_names()), "its encoder has unknown parameters")
+    for key, kind in (("named", bool), ("float32", bool), ("notes", list), ("columns", list), ("plans", list)):
+        need(type(plain.get(key)) is kind, "its encoder is none")
+    need(all(type(note) is str for note in plain["notes"]), "its encoder is none")
+    encoder = TableEncoder.from_plain(plain)
+    check_encoder(plain_encoder(encoder), len(encoder.feature_origin_))
+    return set_output(encoder, node)
+
+
+def output_of(estimator: Any) -> dict[str, str]:
+    """Return what ``set_output`` made of an estimator, as part of its JSON."""
+    kind = getattr(estimator, OUTPUT_CONFIG, {}).get("transform")
+    return {} if kind is None else {"output": kind}
+
+
+def set_output(estimator: Any, node: Any) -> Any:
+    """Do what ``set_output`` had done, without its imports."""
+    kind = node.get("output")
+    need(kind is None or kind in OUTPUTS, "a step returns tables of an unknown kind")
+    if kind is not None:
+        setattr(estimator, OUTPUT_CONFIG, {"transform": kind})
+    return estimator
