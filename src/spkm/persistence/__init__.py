@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from spkm.persistence._objects import register
     from spkm.persistence._plain import plain_model
     from spkm.persistence._runtime import NumpyModel
+    from spkm.persistence._skl2onnx import register_skl2onnx
     from spkm.persistence._trusted import TRUSTED_TYPES
 
 __all__ = [
@@ -32,6 +33,7 @@ __all__ = [
     "monitor",
     "plain_model",
     "register",
+    "register_skl2onnx",
     "save",
     "summarize",
 ]
@@ -49,6 +51,7 @@ _WHERE = {
     "monitor": "_monitor",
     "plain_model": "_plain",
     "register": "_objects",
+    "register_skl2onnx": "_skl2onnx",
     "save": "_files",
     "summarize": "_monitor",
 }

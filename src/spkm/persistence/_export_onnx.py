@@ -26,11 +26,30 @@ IR_VERSION = 8
 
 def content(plain: dict[str, Any]) -> bytes:
     """Return the bytes of the graph of a plain model."""
+    return graph_of(plain).bytes()
+
+
+def empty_graph() -> _Graph:
+    """Return a graph without nodes."""
     try:
         import onnx
     except ImportError as error:
         raise ImportError("Exports to ONNX need the package onnx: pip install 'spkm[onnx]'.") from error
-    graph = _Graph(onnx)
+    return _Graph(onnx)
+
+
+def graph_of_encoder(encoder: dict[str, Any]) -> _Graph:
+    """Return the graph of an encoder alone, with the output ``encoded``."""
+    graph = empty_graph()
+    encoded = _encoded(graph, {"encoder": encoder, "n_features": 0})
+    graph.output("encoded", encoded, graph.onnx.TensorProto.DOUBLE, 2)
+    return graph
+
+
+def graph_of(plain: dict[str, Any]) -> _Graph:
+    """Return the graph of a plain model."""
+    graph = empty_graph()
+    onnx = graph.onnx
     graph.X = _encoded(graph, plain)
     parts = [_member(graph, member) for member in plain["members"]]
     K = parts[0] if len(parts) == 1 else graph.node("Concat", *parts, axis=1)
@@ -45,7 +64,7 @@ def content(plain: dict[str, Any]) -> bytes:
         F = _pairs(graph, plain, F)
     graph.output("score", F, onnx.TensorProto.DOUBLE, 2)
     _answers(graph, plain, F)
-    return graph.bytes(plain)
+    return graph
 
 
 class _Graph:
@@ -90,7 +109,7 @@ class _Graph:
         self.nodes.append(self.onnx.helper.make_node("Identity", [value], [name]))
         self.outputs.append(self.onnx.helper.make_tensor_value_info(name, kind, [None] * ndim))
 
-    def bytes(self, plain: dict[str, Any]) -> bytes:
+    def bytes(self) -> bytes:
         """Return the graph, checked."""
         helper = self.onnx.helper
         graph = helper.make_graph(self.nodes, "spkm", self.inputs, self.outputs, list(self.constants.values()))

@@ -115,8 +115,8 @@ def read_pipeline(reader: Reader, node: Any) -> Pipeline:
     for (_, step), known in zip(found[:-1], kept, strict=True):
         own = step.get_support(indices=True) if hasattr(step, "get_support") else None
         again = None if known is None else reader.read(known)
-        need((own is None) == (again is None), "a step of its pipeline keeps other columns")
-        need(own is None or np.array_equal(own, again), "a step of its pipeline keeps other columns")
+        agree = again is None if own is None else isinstance(again, np.ndarray) and np.array_equal(own, again)
+        need(agree, "a step of its pipeline keeps other columns")
     need(len({name for name, _ in found}) == len(found), "two steps of its pipeline have one name")
     need(isinstance(node.get("verbose"), bool), "its pipeline is none")
     _check_widths([step for _, step in found if step != "passthrough"])
