@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from spkm.persistence._container import need
-from spkm.persistence._encoding import check_encoder, columns_of, encode, encoder_of, n_columns
+from spkm.persistence._encoding import check_encoder, columns_of, encode, encoder_of, n_columns, starts_of, width_of
 
 EXP_FROM = 30.0  # beyond it the exponential of a count's logarithm is not followed, as in losses
 SMALLEST_SHARE = 1e-7  # of a pair, as in estimators
@@ -54,6 +54,7 @@ class NumpyModel:
         self.task: str = plain["task"]
         self.n_features: int = n_columns(plain)
         self.feature_names: list[str] | None = columns_of(plain)
+        self._groups, self._usual = column_groups(plain), usual_values(plain)
         self.classes_ = None if plain["classes"] is None else np.array(plain["classes"])
 
     def similarities(self, X: Any) -> np.ndarray:
@@ -63,7 +64,9 @@ class NumpyModel:
 
     def scores(self, X: Any) -> np.ndarray:
         """Return f(x) for every sample, (n_samples, n_outputs)."""
-        X = self._rows(X)
+        return self._scores(self._rows(X))
+
+    def _scores(self, X: np.ndarray) -> np.ndarray:
         parts = []
         for member in self.plain["members"]:
             parts.append(member_similarities(member, X) @ member_weights(member) + member["intercept"])
@@ -92,11 +95,48 @@ class NumpyModel:
         """Return the probability of every class or label, where the loss of the fit gives them."""
         if self.plain["probabilities"] is None:
             raise AttributeError("predict_proba needs a model that gives probabilities: one fitted with loss='log'.")
-        return probabilities(self.plain, self.scores(X))
+        return self.probabilities_from(self.scores(X))
+
+    def probabilities_from(self, F: np.ndarray) -> np.ndarray:
+        """Return probabilities from scores, (n_samples, n_outputs)."""
+        return probabilities(self.plain, F)
+
+    def effects(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
+        """Return scores, and how much each column of a sample moves them: reasons for a prediction.
+
+        The effect of a column is f(x) minus the score of the same sample with that column at its usual value, the
+        centre of the samples of the fit (zero where features were not centred). All columns that an encoder makes of
+        a column of the table change together. Effects do not add up where columns act together; those of
+        :func:`spkm.explain.explain`, Shapley values, do.
+
+        Parameters
+        ----------
+        X : samples
+            As everywhere.
+
+        Returns
+        -------
+        scores : ndarray of shape (n_samples, n_outputs)
+            What :meth:`scores` returns.
+        effects : ndarray of shape (n_samples, n_columns, n_outputs)
+            Zero for columns that the model does not read.
+        """
+        rows = self._rows(X)
+        groups = self._groups
+        changed = np.repeat(rows[:, None, :], len(groups) + 1, axis=1)
+        for k, (_, columns) in enumerate(groups, start=1):
+            changed[:, k, columns] = self._usual[columns]
+        F = self._scores(changed.reshape(-1, rows.shape[1])).reshape(len(rows), len(groups) + 1, -1)
+        effects = np.zeros((len(rows), self.n_features, F.shape[2]))
+        effects[:, [j for j, _ in groups]] = F[:, :1] - F[:, 1:]
+        return F[:, 0], effects
 
     def predict(self, X: Any) -> np.ndarray:
         """Return predictions: numbers, classes, or a matrix that indicates labels."""
-        F = self.scores(X)
+        return self.predict_from(self.scores(X))
+
+    def predict_from(self, F: np.ndarray) -> np.ndarray:
+        """Return predictions from scores, (n_samples, n_outputs)."""
         if self.task == "regression":
             F = np.exp(np.minimum(F, EXP_FROM)) if self.plain["link"] == "exp" else F
             return F if self.plain["two_dimensional"] else F[:, 0]
@@ -124,6 +164,25 @@ class NumpyModel:
         if not np.all(np.isfinite(rows)):
             raise ValueError("X must hold finite numbers; it has some that are not.")
         return rows
+
+
+def column_groups(plain: dict[str, Any]) -> list[tuple[int, np.ndarray]]:
+    """Return the columns of the user's table that are read, each with the features that come from it."""
+    read = np.unique(np.concatenate([np.asarray(member["features"], dtype=int) for member in plain["members"]]))
+    encoder = encoder_of(plain)
+    if encoder is None:
+        return [(int(j), np.array([j])) for j in read]
+    found = [(j, np.arange(first, first + width_of(plan))) for j, plan, first in starts_of(encoder)]
+    return [(j, features) for j, features in found if np.isin(features, read).any()]
+
+
+def usual_values(plain: dict[str, Any]) -> np.ndarray:
+    """Return a usual value of every feature: the centre of the samples of the fit, or zero."""
+    usual = np.zeros(plain["n_features"])
+    for member in plain["members"]:
+        if member["scaling"] is not None:
+            usual[np.asarray(member["features"], dtype=int)] = member["scaling"]["center"]
+    return usual
 
 
 def check_sizes(plain: Any) -> None:

@@ -50,8 +50,8 @@ def register_skl2onnx() -> None:
             "output_class_labels": [False, True],
         }
         update_registered_converter(cls, f"Spkm{cls.__name__}", _shape_of_classes, _convert_classes, options=options)
-    for cls in (SPKMRegressor, SPKMRegressorCV):
-        update_registered_converter(cls, f"Spkm{cls.__name__}", _shape(_n_targets), _convert_numbers)
+    for kind in (SPKMRegressor, SPKMRegressorCV):
+        update_registered_converter(kind, f"Spkm{kind.__name__}", _shape(_n_targets), _convert_numbers)
     update_registered_converter(SPKMSelector, "SpkmSelector", _shape(_n_kept), _convert_selector)
     update_registered_converter(SPKMNystroem, "SpkmNystroem", _shape(_n_components), _convert_landmarks)
     update_registered_converter(TableEncoder, "SpkmTableEncoder", _shape(_n_encoded), _convert_encoder)
@@ -192,7 +192,7 @@ def _embed(scope: Any, operator: Any, container: Any, graph: Any, outputs: dict[
     if given is None:
         parts = [_cast(scope, container, one.full_name, TensorProto.DOUBLE) for one in operator.inputs]
         names["X"] = parts[0] if len(parts) == 1 else _joined(scope, container, parts)
-    needed, nodes = set(outputs), []
+    needed, nodes = set(outputs), list[Any]()
     for node in reversed(graph.nodes):
         if set(node.output) & needed:
             needed |= set(node.input)

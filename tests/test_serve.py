@@ -1,0 +1,173 @@
+"""The recipe of a service, as a real server on the loopback interface: right answers, and reasons for bad requests."""
+
+import http.client
+import json
+import re
+import subprocess
+import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from importlib import util
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from spkm import save
+from spkm.persistence._files import to_bytes
+from spkm.persistence._load import from_bytes
+from tests.fitted_cases import fitted as estimators
+from tests.fitted_cases import samples
+from tests.pipeline_cases import fitted, mixed
+from tests.test_model_pipelines import rows_of
+
+PATH = Path(__file__).parents[1] / "examples" / "serve" / "server.py"
+SPEC = util.spec_from_file_location("serve_recipe", PATH)
+recipe = util.module_from_spec(SPEC)
+sys.modules["serve_recipe"] = recipe
+SPEC.loader.exec_module(recipe)
+
+
+@pytest.fixture(scope="module")
+def servers():
+    """Yield the ports of servers of a pipeline and of a model without names."""
+    models = {"table": fitted("three classes"), "plain": estimators("regression")}
+    running = {
+        name: recipe.Server(("127.0.0.1", 0), recipe.handler_of(from_bytes(to_bytes(model), "numpy")))
+        for name, model in models.items()
+    }
+    for server in running.values():
+        threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
+    yield {name: server.server_address[1] for name, server in running.items()}
+    for server in running.values():
+        server.shutdown()
+        server.server_close()
+
+
+def ask(port, body, path="/predict", method="POST", headers=None):
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
+    try:
+        text = body if isinstance(body, bytes | None) else json.dumps(body).encode()
+        connection.request(method, path, body=text, headers=headers or {})
+        response = connection.getresponse()
+        return response.status, json.loads(response.read())
+    finally:
+        connection.close()
+
+
+def test_answers_are_those_of_the_pipeline(servers):
+    pipeline, frame = fitted("three classes"), mixed(20)
+    as_lists = rows_of(frame)
+    as_objects = [dict(zip(frame.columns, row, strict=True)) for row in as_lists]
+    for rows in (as_lists, as_objects):
+        status, found = ask(servers["table"], {"rows": rows})
+        assert status == 200
+        answers = found["answers"]
+        assert [one["prediction"] for one in answers] == pipeline.predict(frame).tolist()
+        shares = [[one["probability"][label] for label in pipeline.classes_] for one in answers]
+        np.testing.assert_allclose(shares, pipeline.predict_proba(frame), rtol=1e-9, atol=1e-12)
+        assert all(one["reasons"] for one in answers)
+
+
+def test_reasons_are_what_the_score_loses_when_a_column_is_usual():
+    pipeline, frame = fitted("numbers"), mixed(12)
+    light = from_bytes(to_bytes(pipeline), "numpy")
+    F, effects = light.effects(frame)
+    np.testing.assert_allclose(F, light.scores(frame), rtol=1e-12)
+    encoder, model = pipeline[0], pipeline[-1].model_
+    Z = encoder.transform(frame)
+    for name, columns in encoder.column_groups().items():
+        moved = Z.copy()
+        moved[:, columns] = model.scaling.center[columns]
+        want = model.scores(Z) - model.scores(moved)
+        np.testing.assert_allclose(effects[:, list(frame.columns).index(name)], want, rtol=1e-9, atol=1e-9)
+    assert np.all(effects[:, list(frame.columns).index("planet")] == 0)
+
+
+def test_numbers_without_names(servers):
+    X = samples("regression")[:5]
+    status, found = ask(servers["plain"], {"rows": X.tolist()})
+    assert status == 200
+    want = estimators("regression").predict(X)
+    np.testing.assert_allclose([one["prediction"] for one in found["answers"]], want, rtol=1e-9)
+    assert ask(servers["plain"], {"rows": [{"a": 1.0, "b": 2.0}]})[0] == 422
+
+
+def test_it_tells_of_itself(servers):
+    assert ask(servers["table"], None, "/health", "GET") == (200, {"status": "ok"})
+    about = ask(servers["table"], None, "/model", "GET")[1]
+    assert about["columns"] == list(mixed().columns) and about["classes"] == ["high", "low", "mid"]
+
+
+GOOD = rows_of(mixed(1))[0]
+BAD = [
+    (b"no json", 400, "must be JSON"),
+    (b"", 400, "must be JSON"),
+    (b'{"rows": [[NaN]]}', 400, "NaN"),
+    (b'{"rows": ' + b"[" * 100_000, 400, "must be JSON"),
+    (b"\xff\xfe", 400, "must be JSON"),
+    ([], 422, '"rows"'),
+    ({"rows": []}, 422, "1 to 1000 rows"),
+    ({"rows": [GOOD] * 1001}, 422, "1 to 1000 rows"),
+    ({"rows": "x"}, 422, '"rows"'),
+    ({"rows": [GOOD[:3]]}, 422, "rows[0] must be"),
+    ({"rows": [GOOD, 7]}, 422, "rows[1] must be"),
+    ({"rows": [{"age": 1}]}, 422, "lacks ['work; DROP'"),
+    ({"rows": [dict.fromkeys([*mixed().columns, "more"], None)]}, 422, "unknown columns ['more']"),
+    ({"rows": [["old", *GOOD[1:]]]}, 422, "Column 'age' must hold numbers"),
+    ({"rows": [[[1], *GOOD[1:]]]}, 422, "column 'age': a number, text or null"),
+    ({"rows": [[10**400, *GOOD[1:]]]}, 422, "column 'age'"),
+    (b'{"rows": [[1e999]]}', 422, "rows[0]"),
+    (b'{"rows": [["x"]], "rows": 3}', 422, '"rows"'),
+]
+
+
+@pytest.mark.parametrize("body, status, says", BAD, ids=[str(k) for k in range(len(BAD))])
+def test_bad_requests_get_a_reason(body, status, says, servers):
+    got, found = ask(servers["table"], body)
+    assert got == status and says in found["error"]
+    assert ask(servers["table"], {"rows": [GOOD]})[0] == 200
+
+
+@pytest.mark.parametrize(
+    "method, path, headers, status",
+    [
+        ("POST", "/other", {}, 404),
+        ("GET", "/predict", {}, 405),
+        ("GET", "/../etc/passwd", {}, 404),
+        ("POST", "/predict", {"Content-Length": str(2**40)}, 413),
+        ("POST", "/predict", {"Content-Length": "-5"}, 411),
+        ("POST", "/predict", {"Transfer-Encoding": "chunked"}, 411),
+    ],
+)
+def test_bad_paths_and_lengths(method, path, headers, status, servers):
+    assert ask(servers["plain"], None, path, method, headers)[0] == status
+
+
+def test_several_connections_at_once(servers):
+    body = {"rows": rows_of(mixed(3))}
+    want = ask(servers["table"], body)
+    with ThreadPoolExecutor(8) as pool:
+        found = list(pool.map(lambda _: ask(servers["table"], body), range(40)))
+    assert all(one == want for one in found)
+
+
+def test_the_program_serves_and_imports_numpy_alone(tmp_path):
+    save(fitted("numbers"), tmp_path / "model.spkm")
+    code = f"""
+import runpy, sys, threading
+sys.argv = ["server.py", {str(tmp_path / "model.spkm")!r}, "--port", "0"]
+def last():
+    sys.stdin.read()
+    print([name for name in ("sklearn", "scipy", "pandas") if name in sys.modules], flush=True)
+    __import__("os")._exit(0)
+threading.Thread(target=last, daemon=True).start()
+runpy.run_path({str(PATH)!r}, run_name="__main__")
+"""
+    with subprocess.Popen(
+        [sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as process:
+        port = int(re.search(r":(\d+)$", process.stdout.readline().strip()).group(1))
+        status, found = ask(port, {"rows": rows_of(mixed(2))})
+        assert status == 200 and len(found["answers"]) == 2
+        assert process.communicate(timeout=60)[0].strip() == "[]"
