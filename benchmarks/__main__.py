@@ -14,7 +14,7 @@ from benchmarks._report import print_facts, print_table
 ALWAYS = (
     "gradient passes memory large binary regression mnist one_vs_one sarcos varpro svc "
     "simulated wide_sets small_sets noise_columns lassonet_time exactness very_wide parity landmarks "
-    "views pairs drug_target explain coverage model_files serve panel report selection_panel"
+    "views pairs drug_target explain coverage model_files serve panel report selection_panel sample_basis"
 ).split()
 BY_NAME_ONLY = ["crossover", "mutation", "out_of_core"]
 

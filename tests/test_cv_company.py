@@ -228,6 +228,7 @@ def test_one_candidate_is_the_estimator_itself():
     plain = SPKMClassifier(selection="strict", n_basis=1, **settings).fit(X, y)
     searched = SPKMClassifierCV(n_basis=1, **LINE).fit(X, y)
     assert set(plain.get_params()) - set(searched.get_params()) == {
+        "basis",
         "basis_bounds",
         "basis_penalty",
         "linear_part",

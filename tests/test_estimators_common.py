@@ -58,6 +58,7 @@ BAD_PARAMETERS = {
     "n_basis": [0, -1, 2.5, True, "ten"],
     "linear_part": ["yes", 3, None],
     "basis_bounds": ["all", True],
+    "basis": ["medoids", True, None],
     "kernel": ["rbff", 3, None],
     "views": [[0, 1], {}, "all"],
     "terms": ["all", [], 3],

@@ -88,6 +88,7 @@ _MODULES = (
     "kernels",
     "losses",
     "model",
+    "nearest",
     "objective",
     "penalties",
     "persistence",

@@ -104,6 +104,8 @@ class FittedModel:
         What standard deviations of predictions need, where the evidence was the objective.
     strength : float or None
         The strength of the penalty on the weights, times the total weight, where it was chosen by held-out samples.
+    samples : ndarray of shape (n_vectors, n_features) or None
+        The training samples that the basis vectors are, where they were asked to be some, in the user's units.
     interrupted : bool
         Whether the fit was stopped before its end.
     selected : bool
@@ -123,6 +125,7 @@ class FittedModel:
     linear_variance: float | None = None
     posterior: Posterior | None = field(default=None, repr=False)
     strength: float | None = None
+    samples: np.ndarray | None = field(default=None, repr=False)
     interrupted: bool = False
     selected: bool = False
 
@@ -159,21 +162,7 @@ class FittedModel:
     @cached_property
     def terms(self) -> tuple[FittedTerm, ...]:
         """The terms that are added up."""
-        params = self.model.unpack(self.theta)
-        terms = []
-        k = row = 0
-        for term in self.model.terms:
-            rows = slice(row, row + term.n_basis)
-            views = []
-            for view in term.views:
-                columns = np.arange(self.model.n_features) if view.columns is None else np.array(view.columns)
-                columns.setflags(write=False)
-                kernel = _learned_kernel(view, params.log_metric[k])
-                views.append(FittedView(view.name, kernel, columns, params.basis[k]))
-                k += 1
-            terms.append(FittedTerm(term.name, tuple(views), params.weights[rows], rows, term.is_linear_part))
-            row = rows.stop
-        return tuple(terms)
+        return fitted_terms(self.model, self.theta)
 
     @property
     def kernel(self) -> Any:
@@ -194,6 +183,8 @@ class FittedModel:
                 if self.scaling is not None:
                     scaling = self.scaling.columns(view.columns)
                     units = units / scaling.scale if term.is_linear_part else scaling.inverse(units)
+                if self.samples is not None and not term.is_linear_part:  # the inverse of the scaling would round
+                    units = self.samples[term.rows, self.features[view.columns]]
                 everywhere[term.rows, self.features[view.columns]] = units
         everywhere.setflags(write=False)
         return everywhere
@@ -348,6 +339,7 @@ class FittedModel:
             theta=theta,
             scaling=None if self.scaling is None else self.scaling.columns(places),
             n_features=len(features),
+            samples=None if self.samples is None else self.samples[:, features],
             features=np.searchsorted(features, read),
             selected=self.selected or len(read) < self.n_features,
             posterior=self.posterior if len(read) == len(self.features) else None,
@@ -372,6 +364,24 @@ class FittedModel:
         ]
         model = self.model
         return replace(self, model=PreimageModel(terms, model.n_features, model.n_outputs, model.fit_intercept))
+
+
+def fitted_terms(model: PreimageModel, theta: np.ndarray) -> tuple[FittedTerm, ...]:
+    """Return the terms of a model with the values that theta gives them."""
+    params = model.unpack(theta)
+    terms = []
+    k = row = 0
+    for term in model.terms:
+        rows = slice(row, row + term.n_basis)
+        views = []
+        for view in term.views:
+            columns = np.arange(model.n_features) if view.columns is None else np.array(view.columns)
+            columns.setflags(write=False)
+            views.append(FittedView(view.name, _learned_kernel(view, params.log_metric[k]), columns, params.basis[k]))
+            k += 1
+        terms.append(FittedTerm(term.name, tuple(views), params.weights[rows], rows, term.is_linear_part))
+        row = rows.stop
+    return tuple(terms)
 
 
 def _learned_kernel(view: View, log_metric: np.ndarray) -> Kernel:

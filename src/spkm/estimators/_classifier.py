@@ -17,7 +17,7 @@ from spkm.estimators._callbacks import CallbackSupportMixin, Progress, with_call
 from spkm.estimators._class_predictions import PredictsClasses
 from spkm.estimators._class_targets import encode_classes
 from spkm.estimators._fitting import Outcome, SearchSetup, fit_model, prepared, search_for
-from spkm.estimators._multiclass import fit_parts
+from spkm.estimators._multiclass import fit_parts, joined_attributes
 from spkm.estimators._partial import partial_classes, takes_batches
 from spkm.estimators._request import Request
 from spkm.estimators._streams import fit_stream, opened_stream
@@ -76,6 +76,9 @@ class SPKMClassifier(PredictsClasses, ClassifierMixin, CallbackSupportMixin, Bas
     basis_bounds : {"data", None}, default="data"
         "data" keeps basis vectors of stationary kernels, and of fingerprints, inside the range of the training samples,
         feature by feature; None leaves them free. Vectors of dot-product kernels are directions, without a place.
+    basis : {"free", "samples"}, default="free"
+        "samples" makes every basis vector a training sample, no two of them equal: a free fit, whose vectors move to
+        the nearest samples, and a fit of all else. For where a prototype must be a real case; it costs some accuracy.
     fit_intercept : bool, default=True
         Whether to learn b.
     scale : {True, False, "common"}, default=True
@@ -122,6 +125,9 @@ class SPKMClassifier(PredictsClasses, ClassifierMixin, CallbackSupportMixin, Bas
         The intercept b.
     linear_coef_ : ndarray of shape (n_features_in_,) or (n_features_in_, n_classes)
         With a linear part: the change of the score for a change of each feature by one unit.
+    nearest_samples_, nearest_distances_ : ndarray of shape (n_basis,)
+        The training sample nearest to each basis vector, as a row of X, and how far it is: sqrt(2 - 2 k(x, u)) for a
+        stationary kernel, with k(x, u) over its norms for others. Not for samples that are read in chunks.
     cancellation_ : float
         By how much contributions of basis vectors cancel on the training samples: the median of
         sum_r |c_r (k_r - mean k_r)| over |f - mean f|. 1 is not at all; above 10 the parts cannot be read one by one.
@@ -182,6 +188,7 @@ class SPKMClassifier(PredictsClasses, ClassifierMixin, CallbackSupportMixin, Bas
         learn_bandwidth: Any = "auto",
         linear_part: Any = "auto",
         basis_bounds: Any = "data",
+        basis: Any = "free",
         fit_intercept: bool = True,
         scale: Any = True,
         solver: Any = "auto",
@@ -210,6 +217,7 @@ class SPKMClassifier(PredictsClasses, ClassifierMixin, CallbackSupportMixin, Bas
         self.learn_bandwidth = learn_bandwidth
         self.linear_part = linear_part
         self.basis_bounds = basis_bounds
+        self.basis = basis
         self.fit_intercept = fit_intercept
         self.scale = scale
         self.solver = solver
@@ -311,22 +319,7 @@ class SPKMClassifier(PredictsClasses, ClassifierMixin, CallbackSupportMixin, Bas
             part = clone(self).set_params(multi_class="joint", class_weight=None, random_state=seed)
             own = attributes_of(outcome, table.X.dtype)
             parts.append(publish(part, {**table.attributes, **own, "classes_": outcome.model.target.labels}))
-        sizes = [len(part.basis_vectors_) for part in parts]
-        attributes: dict[str, Any] = {
-            "model_": model,
-            "estimators_": parts,
-            "basis_vectors_": np.concatenate([part.basis_vectors_ for part in parts]),
-            "basis_problem_": np.repeat(np.arange(len(parts)), sizes),
-            "dual_coef_": np.concatenate([part.dual_coef_ for part in parts]),
-            "intercept_": np.array([part.intercept_ for part in parts]),
-            "selected_features_": model.features_read(),
-            "n_iter_": max(part.n_iter_ for part in parts),
-        }
-        if model.pairs is not None:
-            attributes["class_pairs_"] = model.target.labels[model.pairs]  # type: ignore[attr-defined]
-        if hasattr(parts[0], "feature_importances_"):
-            attributes["feature_importances_"] = np.mean([part.feature_importances_ for part in parts], axis=0)
-        return attributes
+        return joined_attributes(model, parts)
 
     def estimator_for(self, label: Any, other: Any = None) -> SPKMClassifier:
         """Return the binary classifier of a class.

@@ -28,6 +28,7 @@ from spkm.estimators._domains import check_domain
 from spkm.estimators._interrupts import settle
 from spkm.estimators._request import Request
 from spkm.estimators._robust import after_squared, begins_squared, keeping_metric, squared_first, trusts
+from spkm.estimators._sample_basis import moved_to_samples, nearest_attributes, onto_samples, with_samples
 from spkm.estimators._search_setup import candidate_for, dealt_folds, decided, importances, search_over, some_rows
 from spkm.estimators._sizes import fit_size, suits_two_sizes
 from spkm.estimators._tables import Table
@@ -38,7 +39,7 @@ from spkm.model import Term
 from spkm.problem import Problem
 from spkm.selection import Choice, Search, Submodel
 from spkm.solvers import Result, best_of_restarts, resolve_solver, with_settings
-from spkm.sources import ArraySource, PairSource, Scaling, merged_rows
+from spkm.sources import ArraySource, PairSource, Scaling, distinct_rows, gathered_rows
 from spkm.starts import first_theta, resolve_start
 from spkm.targets import Target
 
@@ -47,12 +48,16 @@ TOLD_FROM = 20  # basis vectors, the larger default: more than that and more tha
 
 
 class Samples(NamedTuple):
-    """What a model is fitted on: X, targets as the model learns them (n, m), weights, and what the targets mean."""
+    """What a model is fitted on: X, targets as the model learns them (n, m), weights, and what the targets mean.
+
+    ``rows`` are their places in the user's table; None of pairs.
+    """
 
     X: Any
     Y: np.ndarray
     weight: np.ndarray
     target: Target
+    rows: np.ndarray | None = None
 
     def source(self, request: Request) -> tuple[ArraySource, Scaling | None]:
         """Return them as a source, and the scaling that it applies."""
@@ -93,15 +98,17 @@ def prepared(request: Request, X: Any, Y: np.ndarray, weight: np.ndarray, finish
     """Return the samples of a fit: distinct ones in an order of their own, so that order and repeats cannot matter."""
     if request.of_counts:
         check_domain(request.terms, X)
+    rows = None
     if request.of_pairs:
         # Pairs of positive weight and the entities they name, by left entity: a block has few of these.
         kept = np.flatnonzero(weight)
         kept = kept[np.lexsort((X.pairs[kept, 1], X.pairs[kept, 0]))]
         X, Y, weight = X[kept].named_alone(), Y[kept], weight[kept]
     else:
-        X, Y, weight = merged_rows(X, Y, weight)
+        rows, weight = distinct_rows(X, Y, weight)
+        X, Y = gathered_rows(X, Y, rows)
     target, Y = finish(Y, weight)
-    return Samples(X, Y, weight, target)
+    return Samples(X, Y, weight, target, rows)
 
 
 def fit_model(request: Request, samples: Samples, previous: FittedModel | None, progress: Progress) -> Outcome:
@@ -151,17 +158,22 @@ def fit_once(request: Request, samples: Samples, previous: FittedModel | None, p
             on_iteration = _also_stopping(progress, continued)
             best = best_of_restarts(objective, solver, start, rngs, on_iteration, continued)
             best.by_signal = best.by_signal or getattr(continued, "interrupted", False)
+        picked = None
+        if request.basis == "samples":
+            best, picked = onto_samples(problem, objective, None, best, solver, request.rng(), progress.iteration)
         if lead.squared is not None:
             best.noise, best.ridge = lead.squared.noise, lead.squared.ridge
         tell_how_it_ended(type(solver).__name__, best)
         restore_scale(objective, best)
-        usage = view_usage_of(objective, best.theta, request.terms)
+        found_beside = view_usage_of(objective, best.theta, request.terms)
+        found_beside |= nearest_attributes(objective, best.theta, samples.rows, picked)
         posterior = None
         if problem.evidence is not None and request.is_plain:
             found = problem.continued(best.noise, best.ridge, best.linear_variance).objective(source)
             posterior = found.posterior(found.start(best.theta))
-    outcome = outcome_of(request, samples, objective.model, best, scaling, None, usage)
-    return replace(outcome, model=replace(outcome.model, strength=strength, posterior=posterior))
+    outcome = outcome_of(request, samples, objective.model, best, scaling, None, found_beside)
+    model = replace(outcome.model, strength=strength, posterior=posterior)
+    return replace(outcome, model=model if picked is None else with_samples(model, samples.X, picked))
 
 
 def _also_stopping(progress: Progress, continued: Any) -> Callable[[int, float], bool]:
@@ -227,12 +239,20 @@ def fit_constant(request: Request, samples: Samples) -> Outcome:
         problem = request.problem(source, terms=counted)
         objective = problem.objective(source)
         start = resolve_start(request.start, objective.model, scaling)
-        theta = first_theta(objective, start, "labels", request.rng())
+        theta, picked = first_theta(objective, start, "labels", request.rng()), None
+        if request.basis == "samples":
+            theta, picked = moved_to_samples(objective, theta)
+        beside = nearest_attributes(objective, theta, samples.rows, picked)
     model = replace(objective.model, n_outputs=0)
     result = Result(theta[model.basis_part], 0.0, 1, True, trace=[0.0])
     usage = view_usage_of(objective, np.zeros_like(theta), request.terms)
-    attributes = {**usage, **({"feature_importances_": np.zeros(samples.X.shape[1])} if request.selects else {})}
-    return outcome_of(request, samples, model, result, scaling, None, attributes)
+    attributes = {
+        **usage,
+        **beside,
+        **({"feature_importances_": np.zeros(samples.X.shape[1])} if request.selects else {}),
+    }
+    outcome = outcome_of(request, samples, model, result, scaling, None, attributes)
+    return outcome if picked is None else replace(outcome, model=with_samples(outcome.model, samples.X, picked))
 
 
 def fit_choice(request: Request, search: Search, choice: Choice, samples: Samples, progress: Progress) -> Outcome:
@@ -260,12 +280,18 @@ def fit_choice(request: Request, search: Search, choice: Choice, samples: Sample
         objective = problem.with_factor(choice.factor).with_noise(model.noise).objective(part, model.columns)
         solver = resolve_solver(request.solver, request.max_iter, request.tol, objective)
         result = solver.minimize(objective, model.theta, rng, progress.iteration)
+        picked = None
+        if request.basis == "samples":
+            parts = problem.with_factor(choice.factor), objective, model.columns
+            result, picked = onto_samples(*parts, result, solver, rng, progress.iteration)
         tell_how_it_ended(type(solver).__name__, result)
         restore_scale(objective, result)
         attributes = report_choice(search, choice, replace(model, theta=result.theta), source)
         attributes |= view_usage_of(objective, result.theta, request.terms, model.columns)
+        attributes |= nearest_attributes(objective, result.theta, samples.rows, picked)
     columns = model.columns if search.selects else None
-    return outcome_of(request, samples, objective.model, result, scaling, columns, attributes)
+    outcome = outcome_of(request, samples, objective.model, result, scaling, columns, attributes)
+    return outcome if picked is None else replace(outcome, model=with_samples(outcome.model, samples.X, picked))
 
 
 def report_choice(search: Search, choice: Choice, model: Submodel, source: ArraySource) -> dict[str, Any]:

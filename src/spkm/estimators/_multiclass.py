@@ -15,6 +15,7 @@ from spkm.ensemble import ModelEnsemble
 from spkm.estimators._callbacks import Progress
 from spkm.estimators._fitting import Outcome, Samples, fit_model, prepared
 from spkm.estimators._request import Request
+from spkm.estimators._sample_basis import NEAREST
 from spkm.losses import Loss
 from spkm.targets import Classes, Target
 
@@ -92,6 +93,8 @@ def fit_parts(
         cut = slice(None) if rows is None else rows
         own = request.with_params(random_state=seed)
         samples: Samples = prepared(own, X[cut], signs[:, None], weight[cut], partial(_with_target, of_binary))
+        if rows is not None:
+            samples = samples._replace(rows=rows[samples.rows])
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             last = None if previous is None else previous.members[k]
@@ -206,3 +209,24 @@ def normalized(P: np.ndarray) -> np.ndarray:
     """Return rows that sum to one, with no entry of zero."""
     P = np.maximum(P, np.finfo(P.dtype).tiny)
     return P / P.sum(axis=1, keepdims=True)
+
+
+def joined_attributes(model: ModelEnsemble, parts: list[Any]) -> dict[str, Any]:
+    """Return the fitted attributes of several binary problems: those of their estimators, one after another."""
+    sizes = [len(part.basis_vectors_) for part in parts]
+    attributes: dict[str, Any] = {
+        "model_": model,
+        "estimators_": parts,
+        "basis_vectors_": np.concatenate([part.basis_vectors_ for part in parts]),
+        **{name: np.concatenate([vars(part)[name] for part in parts]) for name in NEAREST},
+        "basis_problem_": np.repeat(np.arange(len(parts)), sizes),
+        "dual_coef_": np.concatenate([part.dual_coef_ for part in parts]),
+        "intercept_": np.array([part.intercept_ for part in parts]),
+        "selected_features_": model.features_read(),
+        "n_iter_": max(part.n_iter_ for part in parts),
+    }
+    if model.pairs is not None:
+        attributes["class_pairs_"] = model.target.labels[model.pairs]  # type: ignore[attr-defined]
+    if hasattr(parts[0], "feature_importances_"):
+        attributes["feature_importances_"] = np.mean([part.feature_importances_ for part in parts], axis=0)
+    return attributes

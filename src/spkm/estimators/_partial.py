@@ -204,11 +204,13 @@ def takes_batches(estimator: Any) -> bool:
         (estimator.selection is not None, "selection"),
         (isinstance(estimator.n_basis, str), "n_basis"),
         (getattr(estimator, "multi_class", "joint") != "joint", "multi_class"),
+        (estimator.basis == "samples", "basis"),
     ):
         if wrong:
             raise AttributeError(
-                f"partial_fit needs solver='auto', 'adam' or Adam(...), a number for n_basis, multi_class='joint' and "
-                f"no selection; got {what}={getattr(estimator, what)!r}, which needs all samples at once. Use fit."
+                f"partial_fit needs solver='auto', 'adam' or Adam(...), a number for n_basis, multi_class='joint', "
+                f"basis='free' and no selection; got {what}={getattr(estimator, what)!r}, which needs all samples at "
+                "once. Use fit."
             )
     return True
 

@@ -84,7 +84,7 @@ class SPKMRegressor(PredictsNumbers, RegressorMixin, CallbackSupportMixin, BaseE
         a squared fit, whose relevances and strength they keep.
     selection, max_features, feature_groups, max_basis
         As in :class:`SPKMClassifier`.
-    learn_bandwidth, basis_bounds, fit_intercept, scale, solver, start, n_restarts
+    learn_bandwidth, basis_bounds, basis, fit_intercept, scale, solver, start, n_restarts
         As in :class:`SPKMClassifier`.
     linear_part : {"auto", True, False}, default="auto"
         Whether a linear function is added, f(x) = b + w'x + sum_r c_r k(x, u_r). "auto" adds it beside a single
@@ -104,6 +104,8 @@ class SPKMRegressor(PredictsNumbers, RegressorMixin, CallbackSupportMixin, BaseE
     linear_coef_ : ndarray of shape (n_features_in_,) or (n_features_in_, n_outputs)
         The coefficients w of a linear part, for a change of a feature by one unit; only where there is one.
     selected_features_, relevances_, feature_importances_, cv_results_, view_usage_
+        As in :class:`SPKMClassifier`.
+    nearest_samples_, nearest_distances_, cancellation_
         As in :class:`SPKMClassifier`.
     kernel_, n_iter_, objective_, objective_path_, n_features_in_, feature_names_in_
         As in :class:`SPKMClassifier`; the objective is that of standardised targets.
@@ -134,6 +136,7 @@ class SPKMRegressor(PredictsNumbers, RegressorMixin, CallbackSupportMixin, BaseE
         learn_bandwidth: Any = "auto",
         linear_part: Any = "auto",
         basis_bounds: Any = "data",
+        basis: Any = "free",
         fit_intercept: bool = True,
         scale: Any = True,
         solver: Any = "auto",
@@ -160,6 +163,7 @@ class SPKMRegressor(PredictsNumbers, RegressorMixin, CallbackSupportMixin, BaseE
         self.learn_bandwidth = learn_bandwidth
         self.linear_part = linear_part
         self.basis_bounds = basis_bounds
+        self.basis = basis
         self.fit_intercept = fit_intercept
         self.scale = scale
         self.solver = solver

@@ -64,6 +64,7 @@ ABSENT: dict[str, Any] = {
     "class_weight": None,
     "linear_part": False,
     "basis_bounds": "data",
+    "basis": "free",
 }
 
 

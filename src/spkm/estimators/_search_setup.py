@@ -46,7 +46,7 @@ def search_over(
     scorer: Callable[[Any, Fold], float] | None = None,
 ) -> Search:
     """Return a search over folds of the samples; nothing is fitted yet."""
-    X, Y, weight, _ = samples
+    X, Y, weight = samples[:3]
     units = FeatureGroups(X.shape[1], request.feature_groups)
     max_features = request.max_features or X.shape[1]
     if request.selects and units.size.min() > max_features:

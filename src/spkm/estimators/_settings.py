@@ -20,6 +20,7 @@ def check_settings(params: Mapping[str, Any]) -> None:
     check_choice("scale", params["scale"], (True, False, "common"))
     check_choice("linear_part", params["linear_part"], ("auto", True, False))
     check_choice("basis_bounds", params["basis_bounds"], ("data", None))
+    check_choice("basis", params["basis"], ("free", "samples"))
     check_choice("selection", params["selection"], (None, "strict"))
     if not isinstance(params["learn_bandwidth"], Mapping):
         check_choice("learn_bandwidth", params["learn_bandwidth"], ("auto", True, False, "columns"))
@@ -35,6 +36,12 @@ def check_settings(params: Mapping[str, Any]) -> None:
 def check_selection(params: Mapping[str, Any], terms: tuple[Term, ...]) -> None:
     """Raise ValueError if the parameters of a selection contradict each other."""
     strict = params["selection"] == "strict"
+    penalized = params["basis_penalty"] is not None or any(v.basis_penalty for t in terms for v in t.views)
+    if params["basis"] == "samples" and penalized:
+        raise ValueError(
+            "basis='samples' goes with no basis_penalty: samples are what they are. Set basis_penalty=None, or "
+            "basis='free'."
+        )
     for name in ("max_features", "feature_groups"):
         if params[name] is not None and not strict:
             raise ValueError(f"{name} needs selection='strict'; got selection=None. Set it, or leave {name} out.")
@@ -47,7 +54,6 @@ def check_selection(params: Mapping[str, Any], terms: tuple[Term, ...]) -> None:
     what = "selection='strict'" if strict else "n_basis='auto'"
     if params["warm_start"]:
         raise ValueError(f"{what} cannot go on from the last fit. Set warm_start=False.")
-    penalized = params["basis_penalty"] is not None or any(v.basis_penalty for t in terms for v in t.views)
     if strict and penalized:
         raise ValueError(
             f"selection='strict' has its own penalty on the features; got basis_penalty={params['basis_penalty']!r}. "

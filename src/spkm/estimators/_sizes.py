@@ -52,7 +52,12 @@ def fit_size(request: Request, samples: Any, fit: Callable[[Request, Any], Any])
         rng = request.rng()
         rows = np.sort(rng.choice(n, size=MOST_ROWS, replace=False)) if n > MOST_ROWS else np.arange(n)
         train, test = (rows[part] for part in dealt_folds(samples.Y[rows], request.loss, rng, HELD_OUT)[0])
-        some = samples._replace(X=pick_rows(samples.X, train), Y=samples.Y[train], weight=samples.weight[train])
+        some = samples._replace(
+            X=pick_rows(samples.X, train),
+            Y=samples.Y[train],
+            weight=samples.weight[train],
+            rows=None if samples.rows is None else samples.rows[train],
+        )
         for size in sizes:
             outcome = fit(with_size(request, size), some)
             F = samples.target.encode(outcome.model.scores(pick_rows(samples.X, test)))

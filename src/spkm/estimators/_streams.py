@@ -116,6 +116,7 @@ class StreamSamples(NamedTuple):
     reader: Any
     summary: Summary
     recipe: Recipe
+    rows: None = None  # samples of a stream have no places to tell
 
     def source(self, request: Request) -> tuple[Any, Scaling | None]:
         """Return them as a source, and the scaling that it applies."""
@@ -212,6 +213,7 @@ def _check_plain(request: Request, many: bool) -> None:
         (request.selects, "selection='strict'"),
         (request.is_automatic, "n_basis='auto'"),
         (request.params["warm_start"], "warm_start=True"),
+        (request.params["basis"] == "samples", "basis='samples'"),
         (many and request.params["multi_class"] != "joint", f"multi_class={request.params['multi_class']!r}"),
     ):
         if asked:

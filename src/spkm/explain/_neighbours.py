@@ -10,6 +10,7 @@ import numpy as np
 from spkm._checks import check_integer
 from spkm.explain._structure import scaled_rows
 from spkm.explain._table import members_of, model_of, table_of, vector_terms
+from spkm.nearest import cosines
 
 BLOCK = 2**20  # entries of a block of similarities
 
@@ -125,12 +126,7 @@ def familiarity(estimator: Any, X: Any, background: Any) -> tuple[np.ndarray, np
 def _largest_cosine(model: Any, Z: np.ndarray) -> np.ndarray:
     best = np.full(len(Z), -np.inf)
     for term in vector_terms(model):
-        cosine: Any = 1.0
-        for view in term.views:
-            kernel, part = view.kernel.rkhs(), Z[:, view.columns]
-            norms = np.sqrt(np.outer(kernel.diagonal(part), kernel.diagonal(view.basis)))
-            cosine = cosine * kernel(part, view.basis) / np.where(norms > 0, norms, 1.0)
-        best = np.maximum(best, cosine.max(axis=1))
+        best = np.maximum(best, cosines(term, Z).max(axis=1))
     return best
 
 

@@ -23,16 +23,18 @@ from spkm.explain._table import (
 
 TELLING = 3  # features named for each basis vector
 MOST_ROWS = 20  # basis vectors and features listed
+MOST_CANCELLATION = 10.0  # above it single contributions are an order of magnitude larger than what they explain
 BACKGROUND = 500  # samples that effects and indices are computed on
 
 
 def summary(estimator: Any, X: Any = None, y: Any = None, *, width: int = 120) -> str:
     """Return a description of a fitted model that fits a terminal.
 
-    One sentence on the model; a row for each basis vector with its weights and the features that tell most about it, in
-    the user's units; with samples also its share of the variance of the scores, how many samples it is the most like,
-    the classes that activate it, and a row for each feature with its part in the variance and the direction of its
-    effect.
+    One sentence on the model, and a word of caution if contributions cancel; a row for each basis vector with its
+    weights, the row of the nearest training sample with its distance (``nearest_samples_``) and the features that tell
+    most about the vector, in the user's units; with samples also its share of the variance of the scores, how many
+    samples it is the most like, the classes that activate it, and a row for each feature with its part in the variance
+    and the direction of its effect.
 
     Parameters
     ----------
@@ -54,7 +56,7 @@ def summary(estimator: Any, X: Any = None, y: Any = None, *, width: int = 120) -
     """
     model = model_of(estimator)
     names = names_of(estimator, model.n_features)
-    lines = [_sentence(model), "", *_basis_table(estimator, model, names, X, y)]
+    lines = [_sentence(model), *_caution(estimator), "", *_basis_table(estimator, model, names, X, y)]
     if X is not None:
         lines += ["", *_feature_table(estimator, model, names, X)]
     check_integer("width", width, 20)
@@ -193,9 +195,23 @@ def _sentence(model: Any) -> str:
     return f"{vectors}{problems} with {kernel}{linear} on {read} of {model.n_features} features; {scores}."
 
 
+def _caution(estimator: Any) -> list[str]:
+    """Return a warning if contributions of basis vectors cancel so much that single ones cannot be read."""
+    cancellation = getattr(estimator, "cancellation_", 1.0)
+    if cancellation <= MOST_CANCELLATION:
+        return []
+    return [
+        f"Caution: contributions cancel, on half of the samples by a factor of {cancellation:.0f} or more. Single "
+        "contributions cannot be read by themselves; use fewer basis vectors or a stronger penalty."
+    ]
+
+
 def _basis_table(estimator: Any, model: Any, names: tuple[str, ...], X: Any, y: Any) -> list[str]:
     telling, labels, is_vector = telling_features(model), basis_labels(model), vector_rows(model)
     header, rows = ["", "weight"], []
+    nearest = _nearest(estimator, is_vector)
+    if nearest is not None:
+        header.append("nearest row")
     facts = None if X is None else _activity(estimator, model, X, y)
     if facts is not None:
         header += ["variance", "samples"] + (["classes"] if facts["classes"] is not None else [])
@@ -204,7 +220,7 @@ def _basis_table(estimator: Any, model: Any, names: tuple[str, ...], X: Any, y: 
         own = model.weights[r]
         largest = int(np.argmax(np.abs(own)))
         weight = f"{own[largest]:.3g}" + (f" ({output_names(model)[largest]})" if len(own) > 1 else "")
-        row = [labels[r], weight if is_vector[r] else ""]
+        row = [labels[r], weight if is_vector[r] else "", *([] if nearest is None else [nearest[r]])]
         if facts is not None:
             row += [f"{facts['share'][r]:.0%}", str(facts["count"][r]) if is_vector[r] else ""]
             row += [facts["classes"][r] if is_vector[r] else ""] if facts["classes"] is not None else []
@@ -214,6 +230,15 @@ def _basis_table(estimator: Any, model: Any, names: tuple[str, ...], X: Any, y: 
     left = int(is_vector.sum()) - MOST_ROWS
     more = [f"... and {left} more basis vectors"] if left > 0 else []
     return [*_aligned([header, *rows]), *more]
+
+
+def _nearest(estimator: Any, is_vector: np.ndarray) -> list[str] | None:
+    """Return the nearest training sample of each basis vector and its distance; None if they are not known."""
+    rows, distances = (getattr(estimator, name, None) for name in ("nearest_samples_", "nearest_distances_"))
+    if rows is None or distances is None or len(rows) != is_vector.sum():
+        return None
+    told = iter(f"{row} ({distance:.2g})" for row, distance in zip(rows, distances, strict=True))
+    return [next(told) if vector else "" for vector in is_vector]
 
 
 def _activity(estimator: Any, model: Any, X: Any, y: Any) -> dict[str, Any]:

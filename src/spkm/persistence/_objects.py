@@ -189,6 +189,7 @@ def _rest(model: FittedModel) -> dict[str, Any]:
         "ridge": model.ridge,
         "linear_variance": model.linear_variance,
         "posterior": model.posterior,
+        "samples": model.samples,
         "interrupted": bool(model.interrupted),
         "selected": bool(model.selected),
     }
@@ -300,6 +301,13 @@ def _checked_posterior(posterior: Any, model: PreimageModel, target: Any) -> Pos
     return posterior
 
 
+def _checked_samples(samples: Any, model: PreimageModel, n_features: int) -> np.ndarray | None:
+    if samples is not None:
+        shape = (model.without_linear_part().n_basis, n_features)
+        need(_is_float(samples, 2) and samples.shape == shape, "its basis samples are others")
+    return samples
+
+
 def _member(plain: Any, rest: Any, n_features: int) -> FittedModel:
     features = plain["features"]
     terms, log_metrics = rest["terms"], rest["log_metrics"]
@@ -350,6 +358,7 @@ def _member(plain: Any, rest: Any, n_features: int) -> FittedModel:
         ridge=rest.get("ridge", 0.0),
         linear_variance=rest.get("linear_variance"),
         posterior=_checked_posterior(rest.get("posterior"), model, target),
+        samples=_checked_samples(rest.get("samples"), model, n_features),
         interrupted=bool(rest["interrupted"]),
         selected=bool(rest["selected"]),
     )

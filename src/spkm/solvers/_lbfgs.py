@@ -216,7 +216,8 @@ def descend(
         bounds = None if box is None else Bounds(*box)
         outcome = minimize(guarded, x, jac=True, method="L-BFGS-B", bounds=bounds, callback=after, options=options)
         # SciPy ends by itself at a point where no step lowers the objective any more: that is convergence too.
-        monitor.converged = monitor.converged or outcome.nit < max_iter
+        # One whose bounds leave no choice at all says nothing of iterations.
+        monitor.converged = monitor.converged or outcome.get("nit", 0) < max_iter
     except Stop:
         pass
     except KeyboardInterrupt:

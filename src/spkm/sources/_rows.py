@@ -76,14 +76,19 @@ def merged_rows(X: Any, Y: np.ndarray, weight: np.ndarray) -> tuple[Any, np.ndar
     is one of values, which a change of units keeps.
     """
     rows, merged = distinct_rows(X, Y, weight)
+    return *gathered_rows(X, Y, rows), merged
+
+
+def gathered_rows(X: Any, Y: np.ndarray, rows: np.ndarray) -> tuple[Any, np.ndarray]:
+    """Return the given rows of X and Y, in one layout of memory if they are few."""
     if len(rows) > MERGED_UP_TO:
-        return pick_rows(X, rows), Y[rows], merged
+        return pick_rows(X, rows), Y[rows]
     X = pick_rows(X, rows)
     if sparse.issparse(X) and not X.has_sorted_indices:
         X = X.sorted_indices()
     # The layout of memory, too, would show in the last bits of sums.
     X = np.ascontiguousarray(X) if isinstance(X, np.ndarray) else X
-    return X, np.ascontiguousarray(Y[rows]), merged
+    return X, np.ascontiguousarray(Y[rows])
 
 
 def _key(X: Any, Y: np.ndarray, i: int) -> bytes:
