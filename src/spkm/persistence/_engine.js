@@ -5,7 +5,7 @@
 //
 // A row is an array of n_features numbers; where the model has an encoder, of the cells of the table: numbers, texts,
 // truths, null where a value is missing. Methods: scaled, similarities, scores, contributions, decision,
-// probabilities, predict. No dependencies; all arithmetic is in double precision.
+// probabilities, predict, kernelValue. No dependencies; all arithmetic is in double precision.
 function spkmModel(plain) {
   "use strict";
   if (plain === null || typeof plain !== "object" || plain.schema !== 1) {
@@ -294,7 +294,7 @@ function spkmModel(plain) {
     return plain.members.map((member) => scaledMember(member, row));
   }
 
-  return { plain, scaled, similarities, scores, contributions, decision, probabilities, predict };
+  return { plain, scaled, similarities, scores, contributions, decision, probabilities, predict, kernelValue: value };
 }
 
 if (typeof module !== "undefined" && module.exports) module.exports = { spkmModel };

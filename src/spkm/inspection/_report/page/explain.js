@@ -171,7 +171,9 @@ function flipPart(machine, row) {
         el(
           "p",
           {},
-          "No change of one feature or two, within their ranges, was found on the grid. spkm.explain.counterfactual can prove that there is none."
+          found.proved
+            ? "There is none: bounds over every box rule out all changes of one feature or two within the ranges seen."
+            : "No change of one feature or two, within the ranges seen, was found; that is no proof that there is none."
         )
       );
       return;
@@ -194,6 +196,13 @@ function flipPart(machine, row) {
           )
         : el("p", {}, "It is there already."),
       el("p", {}, `Then the prediction is ${answer(machine, changed).text}.`),
+      el(
+        "p",
+        { class: "soft" },
+        found.proved
+          ? "Proved by bounds: no change of one feature or two within the ranges seen is smaller by more than 0.1 %."
+          : "Found by a search; a smaller change may exist."
+      ),
       el(
         "button",
         {
@@ -219,7 +228,7 @@ function flipPart(machine, row) {
       box,
       el("button", { type: "button", id: "find", onclick: search }, "Find it")
     ),
-    el("p", { class: "soft" }, "Of one feature or two, within the ranges seen; searched on a grid."),
+    el("p", { class: "soft" }, "Of one feature or two, within the ranges seen; sizes are in standard deviations."),
     out
   );
 }

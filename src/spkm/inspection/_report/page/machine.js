@@ -1,4 +1,4 @@
-// The model of the page: rows, predictions, what is near, what is strange, what would flip the answer.
+// The model of the page: rows, predictions, what is near, what is strange.
 
 // The shipped rows, from whole numbers: (first + code) / 10^digits is the same double as in Python.
 function unpackRows(rows) {
@@ -175,99 +175,6 @@ function answer(machine, row) {
   if (!plain.two_dimensional) parts.push(`score ${signed(scores[0])} (positive: ${plain.classes[1]})`);
   else if (!P) parts.push(`score ${signed(scores[k])}`);
   return { text: machine.facts.model.classes[k], detail: parts.join("; "), prediction, P };
-}
-
-// How far a row is beyond the boundary of what is wanted: 0 or more has reached it.
-function marginOf(machine, wanted, row0) {
-  const { engine, plain } = machine;
-  if (plain.task === "regression") {
-    const side = [engine.predict(row0)].flat()[0] < wanted ? 1 : -1;
-    return (row) => side * ([engine.predict(row)].flat()[0] - wanted);
-  }
-  const k = plain.classes.indexOf(wanted);
-  if (!plain.two_dimensional) return (row) => (k === 1 ? 1 : -1) * engine.decision(row)[0];
-  return (row) => {
-    const F = engine.decision(row);
-    return F[k] - Math.max(...F.filter((_, other) => other !== k));
-  };
-}
-
-// Values that a feature may take, the nearest to x first on each side.
-function candidates(feature, x, count) {
-  const low = feature.low,
-    high = feature.high,
-    found = [];
-  if (feature.whole && high - low <= 4 * count) for (let v = Math.ceil(low); v <= high; v++) found.push(v);
-  else for (let k = 0; k <= count; k++) found.push(low + ((high - low) * k) / count);
-  return found.filter((v) => v !== x);
-}
-
-// The smallest change of one feature or two that reaches what is wanted, on a grid over the ranges, then bisected.
-function smallestChange(machine, row, wanted) {
-  const margin = marginOf(machine, wanted, row),
-    spread = machine.features.map((f) => f.sd || 1);
-  if (margin(row) >= 0) return { found: true, changes: [], size: 0 };
-  const budget = Math.max(4000, Math.min(60000, 4e7 / machine.size)),
-    order = machine.features
-      .map((_, j) => j)
-      .filter((j) => machine.features[j].high > machine.features[j].low)
-      .sort((a, b) => machine.features[b].variance - machine.features[a].variance)
-      .slice(0, Math.max(5, Math.floor(budget / 120)));
-  const size = (change) => Math.hypot(...change.map(([j, v]) => (v - row[j]) / spread[j]));
-  const at = (change) => {
-    const other = row.slice();
-    change.forEach(([j, v]) => {
-      other[j] = v;
-    });
-    return margin(other);
-  };
-  let best = null;
-  const offer = (change) => {
-    if (best === null || size(change) < size(best)) best = change;
-  };
-  const reach = new Map();
-  for (const j of order) {
-    let most = -Infinity;
-    for (const v of candidates(machine.features[j], row[j], 80)) {
-      const m = at([[j, v]]);
-      most = Math.max(most, m);
-      if (m >= 0 && (best === null || Math.abs(v - row[j]) / spread[j] < size(best)))
-        offer(shortened(machine, row, [[j, v]], at));
-    }
-    reach.set(j, most);
-  }
-  const few = order
-      .slice()
-      .sort((a, b) => reach.get(b) - reach.get(a))
-      .slice(0, 8),
-    side = Math.max(8, Math.min(28, Math.floor(Math.sqrt(budget / 28))));
-  for (let a = 0; a < few.length; a++)
-    for (let b = 0; b < a; b++) {
-      for (const v of candidates(machine.features[few[a]], row[few[a]], side))
-        for (const w of candidates(machine.features[few[b]], row[few[b]], side)) {
-          const change = [
-            [few[a], v],
-            [few[b], w]
-          ];
-          if ((best === null || size(change) < size(best)) && at(change) >= 0)
-            offer(shortened(machine, row, change, at));
-        }
-    }
-  return best === null ? { found: false, changes: [], size: NaN } : { found: true, changes: best, size: size(best) };
-}
-
-// The change drawn back towards the row as far as it still reaches.
-function shortened(machine, row, change, at) {
-  if (change.some(([j]) => machine.features[j].whole)) return change;
-  let low = 0,
-    high = 1;
-  const part = (t) => change.map(([j, v]) => [j, row[j] + t * (v - row[j])]);
-  for (let step = 0; step < 40; step++) {
-    const middle = (low + high) / 2;
-    if (at(part(middle)) >= 0) high = middle;
-    else low = middle;
-  }
-  return part(high);
 }
 
 // A row from what somebody pasted: JSON, or CSV with a header or without.

@@ -1,0 +1,96 @@
+"""The smallest change that a report finds in the browser, beside the certified one of Python."""
+
+import json
+import shutil
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import spkm.inspection._report as report
+import spkm.persistence
+from spkm import SPKMClassifier, SPKMRegressor
+from spkm.explain import counterfactual
+
+PAGE = Path(report.__file__).with_name("page")
+ENGINE = Path(spkm.persistence.__file__).with_name("_engine.js")
+NODE = shutil.which("node")
+pytestmark = pytest.mark.skipif(NODE is None, reason="node is not installed")
+
+ASK = """
+const machine = makeMachine(facts);
+process.stdout.write(JSON.stringify(rows.map((row, i) => smallestChange(machine, row, wanted[i]))));
+"""
+
+
+def found_by_the_page(estimator, X, y, rows, wanted, tmp_path):
+    """Return what the scripts of the page find for some rows, and the features of the page."""
+    estimator.report(tmp_path / "facts.json", X, y)
+    facts = json.loads((tmp_path / "facts.json").read_text())
+    scripts = "\n".join(path.read_text() for path in (ENGINE, PAGE / "machine.js", PAGE / "change.js"))
+    given = {"facts": facts, "rows": rows.tolist(), "wanted": wanted}
+    code = f"{scripts}\nconst {{ facts, rows, wanted }} = JSON.parse(require('fs').readFileSync(0, 'utf8'));{ASK}"
+    (tmp_path / "ask.js").write_text(code)
+    command = [NODE, str(tmp_path / "ask.js")]
+    done = subprocess.run(command, input=json.dumps(given), capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout), facts["features"]["read"]
+
+
+def data(n=150, d=4):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(n, d)) * [1.0, 10.0, 0.1, 3.0]
+    return X, X[:, 0] * X[:, 1] / 10 + np.sin(X[:, 2] * 10)
+
+
+MODELS = {
+    "rbf and a linear part": SPKMClassifier(4, random_state=0),
+    "three classes": SPKMClassifier(5, kernel="matern", weight_penalty="rkhs", random_state=0),
+    "polynomial": SPKMClassifier(3, kernel="polynomial", random_state=0),
+    "laplacian": SPKMClassifier(4, kernel="laplacian", weight_penalty="rkhs", random_state=0),
+    "regression": SPKMRegressor(5, random_state=0),
+}
+
+
+@pytest.mark.parametrize("name", sorted(MODELS))
+def test_changes_are_as_small_as_the_certified_ones_or_proved_not_to_exist(name, tmp_path):
+    X, f = data()
+    if name == "regression":
+        y, target = f, float(np.quantile(f, 0.9))
+    else:
+        y = np.digitize(f, np.quantile(f, [0.3, 0.7])) if name == "three classes" else (f > 0).astype(int)
+        target = int(y.max())
+    model = MODELS[name].fit(X, y)
+    far = np.argsort(model.predict(X) if name == "regression" else y, kind="stable")
+    rows = X[far[[0, 5, 10]]]
+    found, features = found_by_the_page(model, X, y, rows, [target] * len(rows), tmp_path)
+    sd = np.array([feature["sd"] for feature in features])
+    ranges = {j: (feature["low"], feature["high"]) for j, feature in enumerate(features)}
+    assert all(answer["proved"] for answer in found)
+    for row, answer in zip(rows, found, strict=True):
+        exact = counterfactual(model, row, target, ranges=ranges, margin=0.0)
+        # The page's ranges and deviations are rounded, and either side leaves a thousandth open.
+        if answer["proved"] and not answer["found"]:
+            assert not exact.found
+        elif answer["found"]:
+            changed = row.copy()
+            for j, value in answer["changes"]:
+                changed[j] = value
+            assert answer["size"] == pytest.approx(np.linalg.norm((changed - row) / sd), rel=1e-9)
+            reached = model.predict(changed[None])[0]
+            on_the_edge = np.abs(model.model_.scores(changed[None])).min() < 1e-6
+            assert on_the_edge or (reached >= target - 1e-6 if name == "regression" else reached == target)
+            if answer["proved"]:
+                assert answer["size"] <= exact.size * 1.01 + 1e-6
+
+
+def test_what_cannot_be_bounded_is_not_called_proved(tmp_path):
+    X, f = data()
+    y = np.digitize(f, np.quantile(f, [0.3, 0.7]))
+    several = SPKMClassifier(2, multi_class="ovo", weight_penalty="rkhs", random_state=0).fit(X, y)
+    assert not any(answer["proved"] for answer in found_by_the_page(several, X, y, X[y == 0][:2], [2, 2], tmp_path)[0])
+    counts = np.abs(X)
+    model = SPKMClassifier(3, kernel="tanimoto", weight_penalty="rkhs", random_state=0).fit(counts, f > 0)
+    row = counts[[int(np.argmin(model.decision_function(counts)))]]
+    assert not found_by_the_page(model, counts, f > 0, row, [True], tmp_path)[0][0]["proved"]
