@@ -1,8 +1,8 @@
 """What a handful of learned vectors can do: a table, two figures and one model written out.
 
 Fits SPKM beside a tuned SVC or kernel ridge on data that come with scikit-learn, prints how many vectors and numbers
-each model keeps and how well it does on rows it has not seen, and draws what was learned into ``demo_output/``. Run it
-by ``make demo``.
+each model keeps and how well it does on samples it has not seen, and draws what was learned into
+``demo_output/``. Run it by ``make demo``.
 """
 
 from pathlib import Path
@@ -14,8 +14,6 @@ matplotlib.use("Agg")  # files only: works without a display
 
 import matplotlib.pyplot as plt
 import numpy as np
-from matplotlib.colors import LinearSegmentedColormap
-from matplotlib.lines import Line2D
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits, make_moons
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.model_selection import GridSearchCV, cross_val_score, train_test_split
@@ -23,17 +21,21 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
-from spkm import PairKFold, PairwiseSPKMRegressor, SPKMClassifier, SPKMClassifierCV, SPKMRegressor, sparsity_path
+from spkm import PairKFold, PairwiseSPKMRegressor, SPKMClassifier, SPKMClassifierCV, SPKMRegressor
+from spkm.inspection import BasisDisplay, DecisionMapDisplay, PathDisplay
 from spkm.penalties import L1, RKHSNorm
 
 OUTPUT = Path("demo_output")
 SEEDLINGS = Path(__file__).parent / "data" / "seedlings.csv"
 SPLITS = 5  # random splits, two thirds to fit and one third to test; the table shows means
-BLUE, ORANGE, INK = "#0072B2", "#D55E00", "#222222"  # told apart by every kind of colour vision
-STRONG = LinearSegmentedColormap.from_list("strong", ["#003D66", BLUE, "white", ORANGE, "#7A3300"])
-PALE = LinearSegmentedColormap.from_list("pale", ["#8FC1DD", "white", "#EFBE99"])  # behind points
 
-plt.rcParams.update({"font.size": 10, "axes.titlesize": 10, "figure.dpi": 150, "text.color": INK})
+plt.rcParams.update({"font.size": 10, "axes.titlesize": 10, "figure.dpi": 150})
+
+
+def save(display, path):
+    """Write a display into a file."""
+    display.figure_.savefig(path, bbox_inches="tight")
+    plt.close(display.figure_)
 
 
 def breast_cancer():
@@ -176,24 +178,14 @@ def select_features(path):
     seconds = perf_counter() - start
     svc = tuned_svc(X_train).fit(X_train, y_train).score(X_test, y_test)
     columns = ", ".join(str(j) for j in model.selected_features_)
-    print("Made-up rows, a class that depends on products and squares of columns 7, 21, 33, 48, 55 of 60:\n")
+    print("Made-up samples, a class that depends on products and squares of features 7, 21, 33, 48, 55 of 60:\n")
     score = 100 * model.score(X_test, y_test)
-    print(f"    SPKMClassifierCV, {len(model.basis_vectors_)} vectors, reads columns {columns}: {score:.1f} % right,")
-    print(f"    found in {seconds:.0f} s; a tuned SVC on all 60 columns: {100 * svc:.1f} %\n")
+    print(f"    SPKMClassifierCV, {len(model.basis_vectors_)} vectors, reads features {columns}: {score:.1f} % right,")
+    print(f"    found in {seconds:.0f} s; a tuned SVC on all 60 features: {100 * svc:.1f} %\n")
 
-    course = sparsity_path(model, X_train, y_train)
-    figure, ax = plt.subplots(figsize=(7, 4), layout="constrained")
-    ax.plot(course.n_features, 100 * course.scores, color=BLUE, marker="o", markersize=4)
-    ax.axvline(len(model.selected_features_), color=ORANGE, linewidth=1.5, zorder=0)
-    label = f" chosen: {len(model.selected_features_)}"
-    ax.annotate(label, (len(model.selected_features_), 100 * course.scores.min()), color=ORANGE)
-    ax.axhline(100 * svc, color=INK, linewidth=0.8, linestyle=":")
-    ax.annotate("tuned SVC on all columns (test rows)", (50, 98.5 * svc), ha="right", va="top")
-    ax.set(xlabel="columns that the model reads", ylabel="right on held-out rows, %", xscale="log")
-    ax.set_xticks([1, 2, 5, 10, 20, 50], [1, 2, 5, 10, 20, 50])
-    ax.set_title("Columns leave one after another: which matter, and when it begins to hurt")
-    figure.savefig(path)
-    plt.close(figure)
+    display = PathDisplay.from_estimator(model, X_train, y_train)
+    display.figure_.suptitle("Features leave one after another: which matter, and when it begins to hurt")
+    save(display, path)
 
 
 def weigh_views():
@@ -230,38 +222,17 @@ def predict_pairs():
 
 
 def draw_digits(path):
-    """Draw every basis vector as an image, with its weights for the ten classes below it."""
+    """Draw every basis vector as an image, with the class it speaks for most."""
     X, y = digits()
     X_train, X_test, y_train, y_test = split(X, y, seed=0)
     model = SPKMClassifier(n_basis=20, random_state=0, scale="common").fit(X_train, y_train)
-    favourite = model.dual_coef_.argmax(axis=1)
-    order = np.lexsort((-model.dual_coef_.max(axis=1), favourite))
-    ink = np.abs(model.basis_vectors_).max()
-
-    figure = plt.figure(figsize=(11, 4.5), layout="constrained")
-    cells = figure.add_gridspec(4, 11, height_ratios=[3, 1.5, 3, 1.5], width_ratios=[1] * 10 + [0.16])
-    for place, r in enumerate(order):
-        row, column = divmod(place, 10)
-        top = figure.add_subplot(cells[2 * row, column])
-        image = top.imshow(model.basis_vectors_[r].reshape(8, 8), cmap=STRONG, vmin=-ink, vmax=ink)
-        top.set(xticks=[], yticks=[])
-        top.set_title(f"votes {model.classes_[favourite[r]]} ({model.dual_coef_[r].max():+.0f})", fontsize=9, pad=4)
-        bars = figure.add_subplot(cells[2 * row + 1, column])
-        bars.bar(model.classes_, model.dual_coef_[r], color=np.where(np.arange(10) == favourite[r], ORANGE, "#999999"))
-        bars.axhline(0, color=INK, linewidth=0.6)
-        bars.set(ylim=(model.dual_coef_.min(), model.dual_coef_.max()), yticks=[], xticks=[0, 3, 6, 9])
-        bars.tick_params(labelsize=7, length=2)
-        bars.spines[["top", "right", "left", "bottom"]].set_visible(False)
-        if column == 0:
-            bars.set_ylabel("weight", fontsize=8)
-    figure.colorbar(image, cax=figure.add_subplot(cells[:, 10]), label="ink (the data run from 0 to 16)")
-    accuracy = 100 * model.score(X_test, y_test)
-    figure.suptitle(
-        f"Digits: the whole classifier is these {len(order)} images and their weights for the classes 0-9 "
-        f"({accuracy:.1f} % right on unseen images)"
+    display = BasisDisplay.from_estimator(model, image_shape=(8, 8))
+    display.figure_.suptitle(
+        f"Digits: the whole classifier is these {len(model.basis_vectors_)} images, each with the class it speaks for "
+        f"most ({100 * model.score(X_test, y_test):.1f} % right on unseen images)",
+        fontsize=10,
     )
-    figure.savefig(path)
-    plt.close(figure)
+    save(display, path)
 
 
 def draw_moons(path):
@@ -272,40 +243,26 @@ def draw_moons(path):
     svc = tuned_svc(X_train).fit(X_train, y_train)
     scaler, machine = svc.best_estimator_
     support = scaler.inverse_transform(machine.support_vectors_)
-
-    low = np.minimum(X.min(axis=0), model.basis_vectors_.min(axis=0)) - 0.3
-    high = np.maximum(X.max(axis=0), model.basis_vectors_.max(axis=0)) + 0.3
-    grid = np.meshgrid(*np.linspace(low, high, 200).T)
-    panels = [
-        (model, f"SPKM: {len(model.basis_vectors_)} basis vectors"),
-        (svc, f"SVC, tuned: {len(support)} support vectors"),
-    ]
-    figure, axes = plt.subplots(1, 2, figsize=(11, 5.2), sharex=True, sharey=True, layout="constrained")
-    for ax, (fitted, name) in zip(axes, panels, strict=True):
-        f = fitted.decision_function(np.column_stack([g.ravel() for g in grid])).reshape(grid[0].shape)
-        limit = np.quantile(np.abs(f), 0.9)
-        ax.contourf(*grid, np.clip(f / limit, -1, 1), levels=np.linspace(-1, 1, 21), cmap=PALE)
-        ax.contour(*grid, f, levels=[0], colors=INK, linewidths=1.5)
-        for label, colour, marker in ((0, BLUE, "o"), (1, ORANGE, "^")):
-            ax.scatter(*X_train[y_train == label].T, s=11, c=colour, marker=marker, edgecolors="white", linewidths=0.2)
-        accuracy = 100 * fitted.score(X_test, y_test)
-        ax.set(title=f"{name}, {accuracy:.1f} % right on unseen rows", xlabel="first column")
-    axes[0].set_ylabel("second column")
-    weights = np.ravel(model.dual_coef_)
-    sizes = 80 + 220 * np.abs(weights) / np.abs(weights).max()
-    colours = np.where(weights > 0, ORANGE, BLUE)
-    axes[0].scatter(*model.basis_vectors_.T, s=sizes, c=colours, marker="D", edgecolors="white", linewidths=1.5)
-    axes[1].scatter(*support.T, s=45, facecolors="none", edgecolors=INK, linewidths=0.8)
-    point = {"linestyle": "", "markersize": 8}
-    handles = [
-        Line2D([], [], **point, color=BLUE, marker="o", label="class 0"),
-        Line2D([], [], **point, color=ORANGE, marker="^", label="class 1"),
-        Line2D([], [], color=INK, label="f(x) = 0"),
-        Line2D([], [], **point, color=INK, marker="D", label="basis vector (colour: sign, size: weight)"),
-        Line2D([], [], **point, color=INK, marker="o", fillstyle="none", label="support vector"),
-    ]
-    figure.legend(handles=handles, loc="outside lower center", ncols=5, frameon=False)
-    figure.savefig(path)
+    figure, axes = plt.subplots(1, 2, figsize=(12, 5), layout="constrained", gridspec_kw={"wspace": 0.1})
+    ours = DecisionMapDisplay.from_estimator(model, X_train, y_train, features=(0, 1), ax=axes[0])
+    mesh = np.stack([part.ravel() for part in np.meshgrid(*ours.grid, indexing="ij")], axis=1)
+    theirs = DecisionMapDisplay(
+        ours.grid,
+        svc.decision_function(mesh).reshape(*ours.decisions.shape, 1),
+        svc.predict(mesh).reshape(ours.decisions.shape),
+        ours.samples,
+        ours.codes,
+        support,
+        ours.feature_names,
+        ours.labels,
+        vector_name="support vector",
+    ).plot(ax=axes[1])
+    for display, fitted, name in (
+        (ours, model, f"SPKM: {len(model.basis_vectors_)} basis vectors"),
+        (theirs, svc, f"SVC, tuned: {len(support)} support vectors"),
+    ):
+        display.ax_.set_title(f"{name}, {100 * fitted.score(X_test, y_test):.1f} % right on unseen samples")
+    figure.savefig(path, bbox_inches="tight")
     plt.close(figure)
 
 

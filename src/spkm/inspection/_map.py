@@ -11,6 +11,7 @@ from spkm.inspection._reading import Reading, frames
 from spkm.inspection._style import BLUE, COLOURS, INK, MARKERS, ORANGE, axes_of, diverging, plain, short
 
 POINTS = 400  # samples drawn at most
+FEW = 30  # vectors whose marks may be large
 
 
 class DecisionMapDisplay:
@@ -33,12 +34,16 @@ class DecisionMapDisplay:
         Places of their classes.
     vectors : ndarray of shape (R, 2)
         Basis vectors in these features.
+    weights : ndarray of shape (R,), default=None
+        Their weights, where there is one score: the sign is the colour, the size that of the mark.
     feature_names, labels : sequences of str
         The two features; the classes (empty in regression).
     score_name : str, default="score"
         What the shading is.
     held : str, default=""
         What the other features are held at.
+    vector_name : str, default="basis vector"
+        What the vectors are called in the legend.
 
     Attributes
     ----------
@@ -67,8 +72,10 @@ class DecisionMapDisplay:
         feature_names: Any,
         labels: Any,
         *,
+        weights: np.ndarray | None = None,
         score_name: str = "score",
         held: str = "",
+        vector_name: str = "basis vector",
     ) -> None:
         self.grid = grid
         self.scores = scores
@@ -78,8 +85,10 @@ class DecisionMapDisplay:
         self.vectors = vectors
         self.feature_names = list(feature_names)
         self.labels = list(labels)
+        self.weights = weights
         self.score_name = score_name
         self.held = held
+        self.vector_name = vector_name
 
     @classmethod
     def from_estimator(
@@ -137,9 +146,10 @@ class DecisionMapDisplay:
             np.reshape(decided, (n_points, n_points)),
             table[:, [a, b]],
             codes,
-            reading.model.basis_vectors[:, [a, b]],
+            reading.model.basis_vectors[reading.model.vector_rows][:, [a, b]],
             [reading.names[c] for c in (a, b)],
             [] if reading.labels is None else [str(label) for label in reading.labels],
+            weights=reading.model.weights[reading.model.vector_rows, 0] if scores.shape[1] == 1 else None,
             score_name=reading.score_name(),
             held=f"{others} other feature{'s' * (others != 1)} {where}" if others else "",
         ).plot(ax=ax)
@@ -166,24 +176,30 @@ class DecisionMapDisplay:
         shading = self._many_classes if len(self.labels) > 2 else self._one_score
         shading()
         self._samples()
-        inside = np.all(np.isfinite(self.vectors), axis=1)
-        ax.plot(
-            *self.vectors[inside].T,
-            "*",
-            color="white",
-            markeredgecolor=INK,
-            markersize=13,
-            label="basis vectors",
-            zorder=4,
-        )
+        self._vectors()
         ax.set(xlabel=short(self.feature_names[0], 40), ylabel=short(self.feature_names[1], 40))
         ax.set_xlim(self.grid[0][[0, -1]])
         ax.set_ylim(self.grid[1][[0, -1]])
         if self.held:
             ax.set_title(self.held, loc="left", fontsize=9)
-        ax.legend(frameon=False, fontsize=9, loc="upper center", bbox_to_anchor=(0.5, -0.14), ncols=4)
+        place = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.14)}
+        ax.legend(frameon=False, fontsize=9, ncols=3, markerscale=0.7, **place)
         plain(ax)
         return self
+
+    def _vectors(self) -> None:
+        inside = np.all(np.isfinite(self.vectors), axis=1)
+        style = {"edgecolors": INK, "linewidths": 1.0, "zorder": 4}
+        if self.weights is None:
+            size = 150 if inside.sum() <= FEW else 40
+            self.ax_.scatter(*self.vectors[inside].T, s=size, c="white", marker="*", label=self.vector_name, **style)
+            return
+        sizes = 70 + 180 * np.abs(self.weights) / (np.abs(self.weights).max() or 1.0)
+        for is_here, colour, sign in ((self.weights > 0, ORANGE, "+"), (self.weights <= 0, BLUE, "−")):
+            rows = inside & is_here
+            if rows.any():
+                label = f"{self.vector_name}, weight {sign}"
+                self.ax_.scatter(*self.vectors[rows].T, s=sizes[rows], c=colour, marker="D", label=label, **style)
 
     def _one_score(self) -> None:
         surface = self.scores[:, :, 0].T if self.labels else self.decisions.T
