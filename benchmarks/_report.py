@@ -123,7 +123,7 @@ def _processor() -> str:
     facts = Path("/proc/cpuinfo")
     lines = facts.read_text().splitlines() if facts.exists() else []
     names = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
-    return names[0] if names else platform.processor() or platform.problem()
+    return names[0] if names else platform.processor() or platform.machine()
 
 
 def print_table(name: str, module: ModuleType, settings: Settings) -> None:

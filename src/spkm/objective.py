@@ -248,6 +248,16 @@ class Objective:
         """Return the point of the box that is nearest to ``theta``."""
         return theta if self.box is None else np.clip(theta, *self.box).astype(theta.dtype, copy=False)
 
+    def keep_metric(self, theta: np.ndarray) -> None:
+        """Bound the metric of every view to that of ``theta``."""
+        low, high = self.box or (np.full(self.model.n_params, -np.inf), np.full(self.model.n_params, np.inf))
+        self.box = low.copy(), high.copy()
+        for bound in self.box:
+            for kept, known in zip(
+                self.model.unpack(bound).log_metric, self.model.unpack(theta).log_metric, strict=True
+            ):
+                kept[...] = known
+
 
 def block_totals(block: Block, model: PreimageModel, loss: Loss, theta: np.ndarray) -> tuple[np.ndarray]:
     """Return the loss's totals over a block."""

@@ -12,7 +12,7 @@ from spkm.evidence import EvidenceObjective
 from spkm.losses import Loss
 from spkm.model import PreimageModel, Term
 from spkm.objective import Objective
-from spkm.penalties import Evidence, Penalty
+from spkm.penalties import Evidence, Penalty, SquaredL2
 from spkm.sources import Source
 
 LEAST_NOISE = 1e-6  # to go on with: with less, vectors that depend on one another could not be told apart
@@ -49,12 +49,16 @@ class Problem:
 
     def objective(self, source: Source, columns: np.ndarray | None = None) -> Any:
         """Return the objective on the samples of ``source``, which holds some columns of the whole table, or all."""
-        model = PreimageModel(self.on(columns), source.n_features, source.n_outputs, self.fit_intercept)
+        model = self.model(source, columns)
         box = model.box(source.ranges)
         if self.evidence is not None:
             return EvidenceObjective(model, self.loss, source, self.basis_penalties, self.evidence, box)
         priors = self.metric_prior, self.relevance_prior
         return Objective(model, self.loss, source, self.basis_penalties, self.weight_penalties, *priors, box)
+
+    def model(self, source: Source, columns: np.ndarray | None = None) -> PreimageModel:
+        """Return the model of the features and outputs of ``source``, which holds some columns of the table, or all."""
+        return PreimageModel(self.on(columns), source.n_features, source.n_outputs, self.fit_intercept)
 
     def on(self, columns: np.ndarray | None) -> list[Term]:
         """Return the terms for a table of the given columns alone."""
@@ -84,6 +88,19 @@ class Problem:
     def with_factor(self, factor: float) -> Problem:
         """Return the same problem with the strengths of its tunable penalties multiplied by ``factor``."""
         return replace(self, weight_penalties=[penalty.with_factor(factor) for penalty in self.weight_penalties])
+
+    def with_ridge(self, strength: float) -> Problem:
+        """Return the same problem with a ridge of the given strength on its weights, and no other penalty."""
+        return replace(self, weight_penalties=[SquaredL2(strength)])
+
+    def with_metric(self, before: str, now: str) -> Problem:
+        """Return the same problem whose views of one metric learn another."""
+
+        def changed(term: Term) -> Term:
+            views = (replace(view, metric=now) if view.metric == before else view for view in term.views)
+            return replace(term, views=tuple(views))
+
+        return replace(self, terms=tuple(map(changed, self.terms)))
 
     def with_prior(self, prior: float) -> Problem:
         """Return the same problem with another prior on the relevances that the evidence learns."""

@@ -9,30 +9,35 @@ small (measured).
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from spkm.estimators._request import FIRST_STRENGTH, Request
+from spkm.estimators._defaults import FIRST_STRENGTH, FOLD_ROWS, FOLDS
+from spkm.estimators._lead import Lead
+from spkm.estimators._request import Request
 from spkm.estimators._search_setup import dealt_folds
-from spkm.penalties import SquaredL2
 from spkm.problem import Problem
 from spkm.solvers import LBFGS, Adam, Result, Solver
-from spkm.sources import ArraySource
-from spkm.starts import first_theta
+from spkm.sources import ArraySource, Scaling
+from spkm.starts import first_theta, resolve_start
 
-FOLDS = 3  # five gained nothing beyond the noise, and take longer (panel, half A)
 STRENGTHS = (10.0, 3.0, 1.0, FIRST_STRENGTH, 0.1, 0.03, 0.01)  # over the total weight; weaker ones lose on many classes
 FIRST_ITERATIONS, NEXT_ITERATIONS = 40, 20  # of a fit at the first strength, and of one that goes on from its neighbour
-FOLD_ROWS = 5_000  # samples that folds share
 STAGE_ROWS = 20_000  # samples of a fit that a stochastic solver goes on from
-MOST_WORK = 1e8  # multiplications of a pass over FOLD_ROWS samples up to which folds are worth their time
 
 
-def suits(n_rows: int, n_features: int, n_basis: int) -> bool:
-    """Whether folds are worth their time, and possible."""
-    return min(n_rows, FOLD_ROWS) * n_features * n_basis <= MOST_WORK and n_rows >= 2 * FOLDS
+def led_by_folds(request: Request, problem: Problem, source: ArraySource, scaling: Scaling | None) -> Lead:
+    """Return the way along the path to the strength that folds choose."""
+    rng = np.random.default_rng(request.seed)
+    # With a few samples for each feature, one bandwidth for all of them overfits less.
+    rivals = [problem, problem.with_metric("relevances", "scale")] if request.learn_bandwidth == "auto" else [problem]
+    start = resolve_start(request.start, problem.model(source), scaling)
+    chosen, place, stopped = choose_strength(request, rivals, source, start, rng)
+    strength = STRENGTHS[place]
+    settled = chosen.with_ridge(strength / source.total_weight)
+    way = Path(chosen, place, source, rng)
+    return Lead(settled, way, last_solver(source), strength, stopped=stopped)
 
 
 class Strength(NamedTuple):
@@ -61,7 +66,7 @@ def choose_strength(
     def judged(which: int, place: int, before: int | None) -> float:
         found, total = [], 0.0
         for k, (train, test) in enumerate(folds):
-            objective = with_strength(problems[which], STRENGTHS[place] / n).objective(train)
+            objective = problems[which].with_ridge(STRENGTHS[place] / n).objective(train)
             if before is None:
                 theta = objective.inside(first_theta(objective, start, "ridge", rng))
             else:
@@ -104,22 +109,6 @@ def choose_strength(
     return Strength(problems[which], place)
 
 
-def with_one_bandwidth(problem: Problem) -> Problem:
-    """Return the problem with one bandwidth for all features where it learns one for each."""
-    terms = tuple(
-        replace(
-            term, views=tuple(replace(v, metric="scale" if v.metric == "relevances" else v.metric) for v in term.views)
-        )
-        for term in problem.terms
-    )
-    return replace(problem, terms=terms)
-
-
-def with_strength(problem: Problem, strength: float) -> Problem:
-    """Return the problem with a ridge of the given strength on its weights."""
-    return replace(problem, weight_penalties=[SquaredL2(strength)])
-
-
 class Path:
     """The way of a first theta to a strength: along the path, and for many samples on some of them.
 
@@ -153,7 +142,7 @@ class Path:
         if some is not self.source:
             steps.append((self.place, LBFGS().max_iter))
         for place, max_iter in steps:
-            objective = with_strength(self.problem, STRENGTHS[place] / n).objective(some)
+            objective = self.problem.with_ridge(STRENGTHS[place] / n).objective(some)
             result = _descended(objective, objective.inside(theta), max_iter)
             theta, self.interrupted = result.theta, result.by_signal
             if self.interrupted:

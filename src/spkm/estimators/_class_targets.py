@@ -9,11 +9,31 @@ from scipy import sparse
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 
-from spkm.estimators._tables import normalized_weight
-from spkm.targets import Classes, Labels, Target
+from spkm.estimators._request import Request
+from spkm.estimators._tables import Table, normalized_weight
+from spkm.targets import Classes, Labels
 
 
-def encode_classes(y: Any, weight: np.ndarray, class_weight: Any) -> tuple[Target, np.ndarray, np.ndarray]:
+def class_samples(params: dict[str, Any], X: Any, table: Table) -> tuple[Request, Any, np.ndarray, np.ndarray]:
+    """Return the request of a classifier of a table made of X, what its labels mean, their signs, and the weights."""
+    several = table.y.ndim == 2
+    target, Y, weight = encode_classes(table.y, table.weight, params.get("class_weight"))
+    request = Request.of(
+        params,
+        X,
+        "classification",
+        several_labels=several,
+        n_classes=len(target.labels),
+        tables=table.attributes["_tables"],
+    )
+    if several and request.multi_class == "ovo":
+        raise ValueError(
+            "multi_class='ovo' needs one label for every sample; y is an indicator matrix. Use 'joint' or 'ovr'."
+        )
+    return request, target, Y, weight
+
+
+def encode_classes(y: Any, weight: np.ndarray, class_weight: Any) -> tuple[Any, np.ndarray, np.ndarray]:
     """Return what labels mean, their signs (n, m), and the weights with those of the classes.
 
     Parameters

@@ -15,11 +15,10 @@ from spkm.ensemble import ModelEnsemble
 from spkm.estimators._base import attributes_of, publish
 from spkm.estimators._callbacks import CallbackSupportMixin, Progress, with_callbacks
 from spkm.estimators._class_predictions import PredictsClasses
-from spkm.estimators._class_targets import encode_classes
+from spkm.estimators._class_targets import class_samples
 from spkm.estimators._fitting import Outcome, SearchSetup, fit_model, prepared, search_for
 from spkm.estimators._multiclass import fit_parts, joined_attributes
 from spkm.estimators._partial import partial_classes, takes_batches
-from spkm.estimators._request import Request
 from spkm.estimators._streams import fit_stream, opened_stream
 from spkm.estimators._tables import Table, check_same_columns, read_table
 
@@ -259,7 +258,8 @@ class SPKMClassifier(PredictsClasses, ClassifierMixin, CallbackSupportMixin, Bas
             outcome, dtype, attributes, target = fit_stream(self, reader, "classification", Progress(self))
             attributes = {**attributes, **attributes_of(outcome, dtype)}
             return publish(self, {**attributes, "classes_": target.labels})  # type: ignore[attr-defined]
-        request, table, target, Y, weight = class_samples(self, X, y, sample_weight)
+        table = read_table(self, X, y, sample_weight, multi_output=is_multilabel(y))
+        request, target, Y, weight = class_samples(self.get_params(deep=False), X, table)
         previous = getattr(self, "model_", None) if self.warm_start else None
         if previous is not None:
             check_same_columns(self, table)
@@ -306,7 +306,8 @@ class SPKMClassifier(PredictsClasses, ClassifierMixin, CallbackSupportMixin, Bas
 
     def _search(self, X: Any, y: Any, sample_weight: Any, on_step: Callable[[str], bool]) -> SearchSetup:
         """Return the search that the parameters ask for, before it begins."""
-        request, table, target, Y, weight = class_samples(self, X, y, sample_weight)
+        table = read_table(self, X, y, sample_weight, multi_output=is_multilabel(y))
+        request, target, Y, weight = class_samples(self.get_params(deep=False), X, table)
         samples = prepared(request, table.X, Y, weight, lambda signs, w: (target, signs))
         return SearchSetup(request, table, samples, search_for(request, samples, on_step))
 
@@ -364,26 +365,3 @@ class SPKMClassifier(PredictsClasses, ClassifierMixin, CallbackSupportMixin, Bas
         if not learned[codes[0]]:
             raise ValueError(f"Label {codes[0]} was the same in all samples of the fit, so it has no estimator.")
         return self.estimators_[int(np.count_nonzero(learned[: codes[0]]))]
-
-
-def class_samples(
-    estimator: Any, X: Any, y: Any, sample_weight: Any, params: dict[str, Any] | None = None
-) -> tuple[Request, Table, Any, np.ndarray, np.ndarray]:
-    """Return the request of a classifier, its table, what the labels mean, their signs and the weights."""
-    params = estimator.get_params(deep=False) if params is None else params
-    several = is_multilabel(y)
-    table = read_table(estimator, X, y, sample_weight, multi_output=several)
-    target, Y, weight = encode_classes(table.y, table.weight, params.get("class_weight"))
-    request = Request.of(
-        params,
-        X,
-        "classification",
-        several_labels=several,
-        n_classes=len(target.labels),  # type: ignore[attr-defined]
-        tables=table.attributes["_tables"],
-    )
-    if several and request.multi_class == "ovo":
-        raise ValueError(
-            "multi_class='ovo' needs one label for every sample; y is an indicator matrix. Use 'joint' or 'ovr'."
-        )
-    return request, table, target, Y, weight

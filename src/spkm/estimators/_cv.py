@@ -10,12 +10,14 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, is_classifier
 from sklearn.metrics import check_scoring
 from sklearn.model_selection import check_cv
+from sklearn.utils.multiclass import is_multilabel
 
 from spkm._checks import check_choice
 from spkm.estimators._base import attributes_of, publish
 from spkm.estimators._callbacks import CallbackSupportMixin, Progress, with_callbacks
 from spkm.estimators._class_predictions import PredictsClasses
-from spkm.estimators._classifier import SPKMClassifier, class_samples
+from spkm.estimators._class_targets import class_samples
+from spkm.estimators._classifier import SPKMClassifier
 from spkm.estimators._fitting import (
     Outcome,
     Samples,
@@ -31,7 +33,7 @@ from spkm.estimators._fitting import (
 from spkm.estimators._regressor import PredictsNumbers, SPKMRegressor, real_samples
 from spkm.estimators._request import Request
 from spkm.estimators._search_setup import candidate_for, decided, search_over, some_rows
-from spkm.estimators._tables import Table
+from spkm.estimators._tables import Table, read_table
 from spkm.estimators._views import check_vectors
 from spkm.kernels import KERNELS, RBF, Kernel, Linear, Matern, Polynomial
 from spkm.model import Term, View
@@ -175,9 +177,9 @@ class SPKMClassifierCV(PredictsClasses, ClassifierMixin, CallbackSupportMixin, B
         self, X: Any, y: Any, sample_weight: Any, on_step: Callable[[str], bool], groups: Any = None
     ) -> SearchSetup:
         race = kernels_in_race(self, (Linear(), Polynomial(degree=3), RBF()))
-        request, table, target, Y, weight = class_samples(
-            self, X, y, sample_weight, {**self.get_params(deep=False), "kernel": race[0]}
-        )
+        table = read_table(self, X, y, sample_weight, multi_output=is_multilabel(y))
+        params = {**self.get_params(deep=False), "kernel": race[0]}
+        request, target, Y, weight = class_samples(params, X, table)
         samples = prepared(request, table.X, Y, weight, lambda signs, w: (target, signs))
         ordered = Samples(table.X, Y, weight, target)
         return search_setup(self, request, race, table, samples, ordered, on_step, groups, sample_weight is not None)
@@ -328,16 +330,15 @@ def search_setup(
     """Return the search with the user's own splits, kernels and scoring; ``ordered`` are the samples as given."""
     if samples.Y.shape[1] == 0:
         return SearchSetup(request, table, samples, None)
-    X, y = table.X, table.y
-    splits = list(check_cv(estimator.cv, y, classifier=is_classifier(estimator)).split(X, y, groups))
+    splitter = check_cv(estimator.cv, table.y, classifier=is_classifier(estimator))
+    splits = list(splitter.split(table.X, table.y, groups))
     if not estimator.refit and len(splits) != 1:
         raise ValueError(f"refit=False keeps the model of the only split; cv makes {len(splits)} of them.")
-    n_basis = check_vectors(estimator.n_basis)
-    requests = [replace(request, terms=(Term(n_basis, (View(kernel),)),)) for kernel in race]
+    vectors = check_vectors(estimator.n_basis)
+    requests = [replace(request, terms=(Term(vectors, (View(kernel),)),)) for kernel in race]
     candidates = [candidate_for(one, samples.Y.shape[1]) for one in requests]
-    scorer = None
-    if estimator.scoring is not None:
-        scorer = _scorer(estimator, request, table, samples, ordered.weight if weighted else None)
+    weight = ordered.weight if weighted else None
+    scorer = None if estimator.scoring is None else _scorer(estimator, request, table, samples, weight)
     search = search_over(requests[0], ordered, candidates, splits, on_step, scorer)
     return SearchSetup(requests[0], table, samples, search)
 
@@ -365,10 +366,9 @@ def carried_out(estimator: Any, setup: SearchSetup, progress: Progress) -> Outco
     request, _, samples, search = setup
     if search is None:
         return fit_constant(request, samples)
-    choice = decided(search)
     if estimator.refit:
-        return fit_choice(request, search, choice, samples, progress)
-    return _model_of_split(request, search, choice, samples)
+        return fit_choice(request, search, decided(search), samples, progress)
+    return _model_of_split(request, search, decided(search), samples)
 
 
 def _model_of_split(request: Request, search: Search, choice: Choice, samples: Samples) -> Outcome:

@@ -1,4 +1,4 @@
-"""What depends on the kind of the features: their scaling, what kernels demand of them; and the generator of a fit."""
+"""What depends on the kind of the features: their scaling, and what kernels demand of them."""
 
 from __future__ import annotations
 
@@ -45,19 +45,3 @@ def check_domain(terms: Sequence[Term], X: Any) -> None:
             f"kernel={kernel!r} needs non-negative columns; column {columns[j]} of X has minimum {low[j]:g}. "
             "Use fingerprints or counts as they are, or kernel='rbf'."
         )
-
-
-def generator(random_state: Any) -> np.random.Generator:
-    """Return a Generator that can spawn others; global random state is never touched."""
-    if isinstance(random_state, np.random.RandomState):
-        return np.random.default_rng(random_state.randint(2**31, size=4))
-    is_seed = isinstance(random_state, int | np.integer) and random_state >= 0
-    known = np.random.Generator | np.random.BitGenerator | np.random.SeedSequence
-    if random_state is not None and not is_seed and not isinstance(random_state, known):
-        raise ValueError(
-            f"random_state must be None, an integer of at least 0, a RandomState or a Generator; got {random_state!r}."
-        )
-    rng = np.random.default_rng(random_state)
-    if not hasattr(rng.bit_generator.seed_seq, "spawn"):  # seeded in the way of RandomState
-        return np.random.default_rng(rng.integers(2**31, size=4))
-    return rng

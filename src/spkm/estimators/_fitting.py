@@ -14,20 +14,14 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from spkm._checks import warn_user
-from spkm.estimators._adaptive import (
-    STRENGTHS,
-    Path,
-    choose_strength,
-    last_solver,
-    suits,
-    with_one_bandwidth,
-    with_strength,
-)
+from spkm.estimators._adaptive import last_solver, led_by_folds
 from spkm.estimators._callbacks import Progress
-from spkm.estimators._domains import check_domain
+from spkm.estimators._defaults import for_samples, problem_of
+from spkm.estimators._domains import check_domain, scaling_for
 from spkm.estimators._interrupts import settle
+from spkm.estimators._lead import Lead
 from spkm.estimators._request import Request
-from spkm.estimators._robust import after_squared, begins_squared, keeping_metric, squared_first, trusts
+from spkm.estimators._robust import after_squared, begins_squared, led_by_squared, trusts
 from spkm.estimators._sample_basis import moved_to_samples, nearest_attributes, onto_samples, with_samples
 from spkm.estimators._search_setup import candidate_for, dealt_folds, decided, importances, search_over, some_rows
 from spkm.estimators._sizes import fit_size, suits_two_sizes
@@ -38,7 +32,7 @@ from spkm.fitted import FittedModel
 from spkm.model import Term
 from spkm.problem import Problem
 from spkm.selection import Choice, Search, Submodel
-from spkm.solvers import Result, best_of_restarts, resolve_solver, with_settings
+from spkm.solvers import Result, Solver, best_of_restarts, resolve_solver, with_settings
 from spkm.sources import ArraySource, PairSource, Scaling, distinct_rows, gathered_rows
 from spkm.starts import first_theta, resolve_start
 from spkm.targets import Target
@@ -61,7 +55,7 @@ class Samples(NamedTuple):
 
     def source(self, request: Request) -> tuple[ArraySource, Scaling | None]:
         """Return them as a source, and the scaling that it applies."""
-        scaling = request.scaling_of(self.X, self.weight)
+        scaling = scaling_for(request.terms, request.scale, self.X, self.weight)
         kind = PairSource if request.of_pairs else ArraySource
         return kind(self.X, self.Y, self.weight, scaling), scaling
 
@@ -115,12 +109,12 @@ def fit_model(request: Request, samples: Samples, previous: FittedModel | None, 
     """Return the outcome of what is asked for: a plain fit, or a search for features and number of vectors."""
     if samples.Y.shape[1] == 0:
         return fit_constant(request, samples)
+    if not request.is_searched:
+        return fit_once(request, samples, previous, progress)
     if suits_two_sizes(request):
         return fit_size(request, samples, lambda asked, some: fit_once(asked, some, None, progress))
-    if request.selects or request.is_automatic:
-        search = search_for(request, samples, progress.step)
-        return fit_choice(request, search, decided(search), samples, progress)
-    return fit_once(request, samples, previous, progress)
+    search = search_for(request, samples, progress.step)
+    return fit_choice(request, search, decided(search), samples, progress)
 
 
 def search_for(request: Request, samples: Samples, on_step: Callable[[str], bool]) -> Search:
@@ -134,101 +128,80 @@ def fit_once(request: Request, samples: Samples, previous: FittedModel | None, p
     if previous is not None:
         check_continues(previous, request.terms, samples.X.shape[1], samples.target)
     _tell_of_many_vectors(request, samples)
-    n_rows, n_features = samples.X.shape
-    if request.is_adaptive and not suits(n_rows, n_features, sum(term.n_basis for term in request.terms)):
-        request = request.with_params(adaptive=False)
     source, scaling = samples.source(request)
     # A solver's wild step may overflow: it sees a value that is not finite and takes a shorter one.
     with np.errstate(all="ignore"), source.threads(request.threads):
-        lead = _led(request, source, scaling, samples, previous)
-        problem, strength, continued, stopped = lead[:4]
-        objective = problem.objective(source)
-        if lead.kept is not None:
-            keeping_metric(objective, lead.kept)
-        if strength is not None and request.solver == "auto":
-            settings = {"max_iter": request.max_iter, "tol": request.tol}
-            solver = with_settings(last_solver(source), settings)
+        request = for_samples(request, source)
+        problem = problem_of(request, source, previous=previous)
+        if previous is not None:
+            lead = _led_by_previous(request, problem, source, scaling, samples.target, previous)
+        elif request.is_adaptive:
+            lead = led_by_folds(request, problem, source, scaling)
+        elif begins_squared(request):
+            lead = led_by_squared(request, problem, source)
+        else:
+            lead = Lead(problem)
+        objective = lead.objective(source)
+        if lead.solver is not None and request.solver == "auto":
+            solver = with_settings(lead.solver, {"max_iter": request.max_iter, "tol": request.tol})
         else:
             solver = resolve_solver(request.solver, request.max_iter, request.tol, objective)
-        if stopped is not None:
-            best = Result(stopped, objective.value(stopped), 1, False, interrupted=True, by_signal=True)
-        else:
-            start = resolve_start(request.start, objective.model, scaling)
-            rngs = request.rng().spawn(request.n_restarts)
-            on_iteration = _also_stopping(progress, continued)
-            best = best_of_restarts(objective, solver, start, rngs, on_iteration, continued)
-            best.by_signal = best.by_signal or getattr(continued, "interrupted", False)
-        picked = None
+        best, picked = _descended(request, lead, objective, solver, scaling, progress), None
         if request.basis == "samples":
-            best, picked = onto_samples(problem, objective, None, best, solver, request.rng(), progress.iteration)
-        if lead.squared is not None:
-            best.noise, best.ridge = lead.squared.noise, lead.squared.ridge
+            best, picked = onto_samples(lead.problem, objective, None, best, solver, request.rng(), progress.iteration)
+        if lead.noise is not None:
+            best.noise, best.ridge = lead.noise, lead.ridge
         tell_how_it_ended(type(solver).__name__, best)
         restore_scale(objective, best)
         found_beside = view_usage_of(objective, best.theta, request.terms)
         found_beside |= nearest_attributes(objective, best.theta, samples.rows, picked)
         posterior = None
-        if problem.evidence is not None and request.is_plain:
-            found = problem.continued(best.noise, best.ridge, best.linear_variance).objective(source)
+        if lead.problem.evidence is not None and request.is_plain:
+            found = lead.problem.continued(best.noise, best.ridge, best.linear_variance).objective(source)
             posterior = found.posterior(found.start(best.theta))
     outcome = outcome_of(request, samples, objective.model, best, scaling, None, found_beside)
-    model = replace(outcome.model, strength=strength, posterior=posterior)
+    model = replace(outcome.model, strength=lead.strength, posterior=posterior)
     return replace(outcome, model=model if picked is None else with_samples(model, samples.X, picked))
 
 
-def _also_stopping(progress: Progress, continued: Any) -> Callable[[int, float], bool]:
-    """Return what a solver tells of its iterations; it stops after the first if the way to it was interrupted."""
+def _led_by_previous(
+    request: Request,
+    problem: Problem,
+    source: ArraySource,
+    scaling: Scaling | None,
+    target: Target,
+    previous: FittedModel,
+) -> Lead:
+    """Return the way from the model of the last fit: its strength, its noise, its basis and its weights."""
+    solver = None
+    if previous.strength is not None:
+        if not any(view.metric == "relevances" for _, view in previous.model.views):
+            problem = problem.with_metric("relevances", "scale")
+        problem, solver = problem.with_ridge(previous.strength / source.total_weight), last_solver(source)
+    noise = previous.noise if begins_squared(request) else None
+    if noise is not None:
+        problem = after_squared(problem, noise, previous.ridge, source)
+    model = problem.model(source)
+    onward = partial(continued_theta, previous, model, scaling, target)
+    kept = onward(model.zeros()[0]) if noise is not None and trusts(problem, noise) else None
+    return Lead(problem, onward, solver, previous.strength, kept, noise, previous.ridge)
 
-    def on_iteration(i: int, value: float) -> bool:
-        return progress.iteration(i, value) or getattr(continued, "interrupted", False)
 
-    return on_iteration
+def _descended(
+    request: Request, lead: Lead, objective: Any, solver: Solver, scaling: Scaling | None, progress: Progress
+) -> Result:
+    """Return where the solver ends, or where the way to it was interrupted."""
+    if lead.stopped is not None:
+        return Result(lead.stopped, objective.value(lead.stopped), 1, False, interrupted=True, by_signal=True)
 
+    def on_iteration(i: int, value: float) -> bool:  # it stops after the first if the way to it was interrupted
+        return progress.iteration(i, value) or lead.interrupted
 
-class _Lead(NamedTuple):
-    """Where a fit begins: its problem, the strength that folds chose, the way there, and where an interrupt left it.
-
-    The metric of ``kept`` stays as it is, and ``squared`` has the noise and the ridge of a squared fit before it.
-    """
-
-    problem: Problem
-    strength: float | None = None
-    continued: Callable[[np.ndarray], np.ndarray] | None = None
-    stopped: np.ndarray | None = None
-    kept: np.ndarray | None = None
-    squared: Any = None
-
-
-def _led(
-    request: Request, source: ArraySource, scaling: Scaling | None, samples: Samples, previous: FittedModel | None
-) -> _Lead:
-    problem = request.problem(source, None, previous)
-    if previous is not None:
-        if previous.strength is not None:
-            if not any(view.metric == "relevances" for _, view in previous.model.views):
-                problem = with_one_bandwidth(problem)
-            problem = with_strength(problem, previous.strength / source.total_weight)
-        known = previous.noise is not None and begins_squared(request)
-        if known:
-            problem = after_squared(problem, previous.noise, previous.ridge, source)  # type: ignore[arg-type]
-        model = problem.objective(source).model
-        continued = partial(continued_theta, previous, model, scaling, samples.target)
-        kept = continued(model.zeros()[0]) if known and trusts(problem, previous.noise) else None  # type: ignore
-        return _Lead(problem, previous.strength, continued, None, kept, previous if known else None)
-    if begins_squared(request):
-        problem, found = squared_first(request, problem, source)
-        theta = found.theta
-        kept = theta if trusts(problem, found.noise) else None  # type: ignore[arg-type]
-        return _Lead(problem, None, lambda _: theta, theta if found.interrupted else None, kept, found)
-    if not request.is_adaptive:
-        return _Lead(problem)
-    rng = request.rng()
-    # With a few samples for each feature, one bandwidth for all of them overfits less.
-    rivals = [problem, with_one_bandwidth(problem)] if request.learn_bandwidth == "auto" else [problem]
-    start = resolve_start(request.start, problem.objective(source).model, scaling)
-    chosen, place, stopped = choose_strength(request, rivals, source, start, rng)
-    settled = with_strength(chosen, STRENGTHS[place] / source.total_weight)
-    return _Lead(settled, STRENGTHS[place], Path(chosen, place, source, rng), stopped)
+    start = resolve_start(request.start, objective.model, scaling)
+    rngs = request.rng().spawn(request.n_restarts)
+    best = best_of_restarts(objective, solver, start, rngs, on_iteration, lead.onward)
+    best.by_signal = best.by_signal or lead.interrupted
+    return best
 
 
 def fit_constant(request: Request, samples: Samples) -> Outcome:
@@ -236,7 +209,7 @@ def fit_constant(request: Request, samples: Samples) -> Outcome:
     source, scaling = samples._replace(Y=np.zeros((len(samples.Y), 1))).source(request)
     counted = tuple(replace(term, n_basis=1) if isinstance(term.n_basis, str) else term for term in request.terms)
     with np.errstate(all="ignore"), source.threads(request.threads):
-        problem = request.problem(source, terms=counted)
+        problem = problem_of(request, source, terms=counted)
         objective = problem.objective(source)
         start = resolve_start(request.start, objective.model, scaling)
         theta, picked = first_theta(objective, start, "labels", request.rng()), None
@@ -270,7 +243,7 @@ def fit_choice(request: Request, search: Search, choice: Choice, samples: Sample
             settle("The search", by_signal=isinstance(choice.stopped, KeyboardInterrupt))
         part = source.columns(model.columns)
         # Strengths for all samples, not for those of the search, and the evidence's own prior.
-        default = request.problem(part, model.columns)
+        default = problem_of(request, part, model.columns)
         problem = replace(
             model.problem,
             weight_penalties=default.weight_penalties,

@@ -17,10 +17,11 @@ from spkm._checks import check_choice, check_integer, n_threads, warn_user
 from spkm.estimators import _shipping
 from spkm.estimators._base import ReadsModel, check_domain_of, publish
 from spkm.estimators._classifier import SPKMClassifier
-from spkm.estimators._domains import check_domain, generator, scaling_for
+from spkm.estimators._defaults import KERNEL_SAMPLE
+from spkm.estimators._domains import check_domain, scaling_for
 from spkm.estimators._multiclass import check_joint
 from spkm.estimators._regressor import SPKMRegressor
-from spkm.estimators._request import KERNEL_SAMPLE
+from spkm.estimators._request import generator
 from spkm.estimators._tables import read_like, read_table
 from spkm.fitted import FittedModel
 from spkm.kernels import KERNELS

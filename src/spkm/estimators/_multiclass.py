@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 from functools import partial
 from itertools import combinations
 from typing import Any, NamedTuple
@@ -74,7 +75,7 @@ def fit_parts(
     request: Request, X: Any, Y: np.ndarray, weight: np.ndarray, target: Target, previous: Any, progress: Progress
 ) -> tuple[ModelEnsemble, list[tuple[Outcome, int]]]:
     """Return the models of all binary problems, and of each its outcome and its seed."""
-    request = request.with_loss(request.loss.for_labels(False))  # each has two classes
+    request = replace(request, loss=request.loss.for_labels(False))  # each has two classes
     problems = binary_problems(target, request.multi_class, Y)
     names = tuple(problem.name for problem in problems)
     if previous is not None and names != previous.names:
@@ -91,7 +92,7 @@ def fit_parts(
         part.begin()
         of_binary = Classes.of(labels)
         cut = slice(None) if rows is None else rows
-        own = request.with_params(random_state=seed)
+        own = replace(request, seed=seed)
         samples: Samples = prepared(own, X[cut], signs[:, None], weight[cut], partial(_with_target, of_binary))
         if rows is not None:
             samples = samples._replace(rows=rows[samples.rows])

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.model_selection import BaseCrossValidator
 
 from spkm._checks import check_choice, check_integer
-from spkm.estimators._domains import generator
+from spkm.estimators._request import generator
 
 
 class PairKFold(BaseCrossValidator):

@@ -173,7 +173,7 @@ class PairwiseSPKMClassifier(PredictsPairs, ClassifierMixin, CallbackSupportMixi
         samples = prepared(request, given.table, Y, weight, lambda signs, w: (target, signs))
         outcome = fit_model(request, samples, None, progress)
         progress.end(X=given.table.pairs, y=given.y)
-        return publish_pairs(self, given, outcome, classes_=target.labels)  # type: ignore[attr-defined]
+        return publish_pairs(self, given, outcome, classes_=target.labels)
 
     def decision_function(self, pairs: Any, left: Any = None, right: Any = None) -> np.ndarray:
         """Return the scores f(x, z).

@@ -16,11 +16,11 @@ import numpy as np
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
-from spkm.estimators._adaptive import with_strength
 from spkm.estimators._base import PRIVATE, UNSAVED, attributes_of
-from spkm.estimators._domains import check_domain
+from spkm.estimators._defaults import LINEAR_STRENGTH, problem_of
+from spkm.estimators._domains import check_domain, scaling_for
 from spkm.estimators._fitting import Outcome, fitted_model, restore_scale, view_usage_of
-from spkm.estimators._request import LINEAR_STRENGTH, Request
+from spkm.estimators._request import Request
 from spkm.estimators._tables import read_like, read_table
 from spkm.estimators._warm_start import check_continues, continued_theta
 from spkm.fitted import FittedModel
@@ -222,7 +222,7 @@ def _stochastic(request: Request) -> Request:
         # What the evidence would learn of the features in a fit: 0.95 of the variance in place of 0.78, measured.
         settings["learn_bandwidth"] = "columns" if request.learn_bandwidth == "auto" else request.learn_bandwidth
         settings["linear_part"] = True if request.linear_part == "auto" else request.linear_part
-    return request.with_params(**settings)
+    return replace(request, **settings)
 
 
 def advanced(
@@ -244,7 +244,7 @@ def advanced(
         The weight of all samples before.
     """
     previous = before.model if isinstance(before, Progression) else before
-    scaling = request.scaling_of(X, weight) if previous is None else previous.scaling
+    scaling = scaling_for(request.terms, request.scale, X, weight) if previous is None else previous.scaling
     total = seen + float(weight.sum())
     source = ArraySource(X, Y, weight, scaling)
     source.total_weight = total  # strengths of penalties go by all samples so far
@@ -273,7 +273,7 @@ def advanced(
 
 def _problem(request: Request, source: Any, previous: FittedModel | None) -> Problem:
     """Return the problem of one batch: terms as they were before, strengths for all samples so far."""
-    problem = request.problem(source, None, previous)
+    problem = problem_of(request, source, None, previous)
     if previous is None:
         return problem
     linear = [SquaredL2(LINEAR_STRENGTH * source.n_features / source.total_weight)]
@@ -286,7 +286,7 @@ def _problem(request: Request, source: Any, previous: FittedModel | None) -> Pro
         norm = RKHSNorm(2.0 * previous.noise / source.total_weight)
         return replace(problem, weight_penalties=[norm])
     chosen = previous.strength if request.is_adaptive else None
-    return problem if chosen is None else with_strength(problem, chosen / source.total_weight)
+    return problem if chosen is None else problem.with_ridge(chosen / source.total_weight)
 
 
 def _range_of_basis(previous: FittedModel, scaling: Any) -> tuple[np.ndarray, np.ndarray]:

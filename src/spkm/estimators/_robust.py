@@ -8,15 +8,16 @@ then moves basis and weights. It keeps the relevances, unless far samples may ha
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
+from spkm.estimators._defaults import problem_of
+from spkm.estimators._lead import Lead
 from spkm.estimators._request import Request
 from spkm.losses import Squared
 from spkm.penalties import RKHSNorm, SquaredL2
 from spkm.problem import LEAST_NOISE, Problem
-from spkm.solvers import Result, best_of_restarts, choose_solver
+from spkm.solvers import best_of_restarts, choose_solver
 from spkm.sources import ArraySource
 from spkm.starts import resolve_start
 
@@ -34,15 +35,22 @@ def begins_squared(request: Request) -> bool:
     return bool(request.task == "regression" and of_residuals and untouched and by_gradient and plain)
 
 
-def squared_first(request: Request, problem: Problem, source: ArraySource) -> tuple[Problem, Result]:
-    """Return the problem with what the squared fit found of it, and that fit, from whose theta to go on."""
-    squared = request.with_loss(Squared()).with_params(linear_part=False)
+def led_by_squared(request: Request, problem: Problem, source: ArraySource) -> Lead:
+    """Return the way by a squared fit: the problem with what it found, and its theta to go on from."""
+    squared = replace(request, loss=Squared(), linear_part=False)
     near = _near_samples(request, source)
-    objective = squared.problem(near).objective(near)
+    objective = problem_of(squared, near).objective(near)
     start = resolve_start("auto", objective.model, None)
     found = best_of_restarts(objective, choose_solver(objective), start, request.rng().spawn(1))
-    found.noise = max(float(found.noise or 0.0), LEAST_NOISE)
-    return after_squared(problem, found.noise, found.ridge, source), found
+    noise, theta = max(float(found.noise or 0.0), LEAST_NOISE), found.theta
+    return Lead(
+        after_squared(problem, noise, found.ridge, source),
+        onward=lambda _: theta,
+        metric=theta if trusts(problem, noise) else None,
+        noise=noise,
+        ridge=found.ridge,
+        stopped=theta if found.interrupted else None,
+    )
 
 
 def _near_samples(request: Request, source: ArraySource) -> ArraySource:
@@ -67,13 +75,3 @@ def after_squared(problem: Problem, noise: float, ridge: float, source: ArraySou
 def trusts(problem: Problem, noise: float) -> bool:
     """Whether the relevances of the squared fit are kept: where it took little for noise."""
     return noise <= problem.loss.rkhs_strength[0]
-
-
-def keeping_metric(objective: Any, theta: np.ndarray) -> None:
-    """Bound the relevances of an objective to those of ``theta``."""
-    model = objective.model
-    low, high = objective.box or (np.full(model.n_params, -np.inf), np.full(model.n_params, np.inf))
-    objective.box = low, high
-    for part in objective.box:
-        for kept, log_metric in zip(model.unpack(part).log_metric, model.unpack(theta).log_metric, strict=True):
-            kept[...] = log_metric

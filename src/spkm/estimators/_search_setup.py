@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from spkm.estimators._defaults import problem_of
+from spkm.estimators._domains import scaling_for
 from spkm.estimators._request import Request
 from spkm.losses import Loss, sign_groups
 from spkm.problem import Problem
@@ -54,14 +56,13 @@ def search_over(
             f"max_features={max_features} is smaller than the smallest group of feature_groups, {units.size.min()}."
         )
     rngs = request.rng().spawn(len(splits))
-    of_first = replace(request, terms=candidates[0].terms)
     folds = []
     for (train, test), rng in zip(splits, rngs, strict=True):
         for part, use in ((train, "fit"), (test, "judge by")):
             if not weight[part].sum() > 0:
                 raise ValueError(f"cv makes a split whose rows to {use} have no weight. Use another splitter.")
         rows = merged_rows(pick_rows(X, train), Y[train], weight[train])
-        scaling = of_first.scaling_of(rows[0], rows[2])
+        scaling = scaling_for(candidates[0].terms, request.scale, rows[0], rows[2])
         fold = some_rows(ArraySource(*rows, scaling), scaling, rng)
         # Merged, too: the error of a mean must not depend on whether a row is given twice or has weight 2.
         fold.test = ArraySource(*merged_rows(pick_rows(X, test), Y[test], weight[test]), scaling)
@@ -122,7 +123,7 @@ def candidate_for(request: Request, n_outputs: int) -> Candidate:
 
     def build(source: Source, columns: np.ndarray, n_basis: int | None) -> Problem:
         asked = terms if n_basis is None else tuple(replace(term, n_basis=n_basis) for term in terms)
-        problem = request.problem(source, columns, terms=asked)
+        problem = problem_of(request, source, columns, terms=asked)
         return problem.with_prior(SEARCH_PRIOR) if free else problem
 
     name = "views" if kernel is None else type(kernel).__name__.lower()

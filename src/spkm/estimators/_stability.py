@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -15,10 +15,10 @@ from sklearn.utils.validation import _get_feature_names
 
 from spkm._checks import check_integer, check_real
 from spkm.estimators._base import ReadsModel
-from spkm.estimators._domains import generator
+from spkm.estimators._domains import scaling_for
 from spkm.estimators._fitting import Samples
 from spkm.estimators._multiclass import check_joint
-from spkm.estimators._request import Request
+from spkm.estimators._request import Request, generator
 from spkm.estimators._search_setup import decided, some_rows
 from spkm.penalties import BASIS_PENALTIES
 from spkm.selection import Choice, Fold, Search, Submodel
@@ -239,7 +239,7 @@ def _searched(estimator: Any, X: Any, y: Any, sample_weight: Any) -> tuple[Reque
 
 def _fold(request: Request, rows: Any, choice: Choice, rng: np.random.Generator) -> Fold:
     merged = merged_rows(*rows)
-    scaling = replace(request, terms=choice.candidate.terms).scaling_of(merged[0], merged[2])
+    scaling = scaling_for(choice.candidate.terms, request.scale, merged[0], merged[2])
     return some_rows(ArraySource(*merged, scaling), scaling, rng)
 
 

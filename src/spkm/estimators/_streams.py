@@ -11,9 +11,9 @@ import numpy as np
 
 from spkm._checks import n_threads
 from spkm.estimators._callbacks import Progress
-from spkm.estimators._domains import check_domain, columns_of_counts, generator
+from spkm.estimators._domains import check_domain, columns_of_counts
 from spkm.estimators._fitting import Outcome, fit_once
-from spkm.estimators._request import Request
+from spkm.estimators._request import Request, generator
 from spkm.sources import ArraySource, ChunkSource, IterableReader, Recipe, Scaling, Summary, kept_source, summarized
 from spkm.targets import SPREAD, Classes, Real, Target
 
@@ -167,7 +167,7 @@ def _class_samples(request: Request, reader: Any, summary: Summary) -> StreamSam
             f"{summary.labels.tolist()[0]!r}."
         )
     target = Classes.of(summary.labels)
-    factors = _class_weights(request.params["class_weight"], summary)
+    factors = _class_weights(request.class_weight, summary)
     by_class = None if factors is None else (summary.labels, factors)
     total, whole = summary.total, summary.whole
     if factors is not None:
@@ -212,9 +212,9 @@ def _check_plain(request: Request, many: bool) -> None:
     for asked, name in (
         (request.selects, "selection='strict'"),
         (request.is_automatic, "n_basis='auto'"),
-        (request.params["warm_start"], "warm_start=True"),
-        (request.params["basis"] == "samples", "basis='samples'"),
-        (many and request.params["multi_class"] != "joint", f"multi_class={request.params['multi_class']!r}"),
+        (request.warm_start, "warm_start=True"),
+        (request.basis == "samples", "basis='samples'"),
+        (many and request.multi_class != "joint", f"multi_class={request.multi_class!r}"),
     ):
         if asked:
             raise ValueError(
@@ -259,7 +259,7 @@ def _real(request: Request, summary: Summary) -> Real:
 def _scaling(request: Request, summary: Summary) -> Scaling | None:
     d = len(summary.low)
     counts = columns_of_counts(request.terms, d)
-    scale = request.params["scale"]
+    scale = request.scale
     if len(counts) == d or not (isinstance(scale, str) or scale):
         return None
     variance = summary.second / summary.total

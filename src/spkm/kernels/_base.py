@@ -10,6 +10,7 @@ the kernel's values, so that it must be the last that is asked of them; G itself
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import copy
 from typing import Any
 
 import numpy as np
@@ -94,10 +95,10 @@ class Kernel(Part):
 
     def with_gamma(self, gamma: float) -> Kernel:
         """Return the same kernel with another ``gamma``."""
-        return self.__class__(**{**self.get_params(deep=False), "gamma": gamma})
+        return copy(self).set_params(gamma=gamma)
 
     def resolved(self, X: Array, weight: np.ndarray) -> Kernel:
-        """Return a kernel whose data-driven parameters are numbers, from rows ``X`` (n, d) of ``weight`` (n,)."""
+        """Return a kernel with numbers from samples X (n, d) of ``weight`` (n,); itself if nothing depends on them."""
         return self
 
     def rkhs(self) -> Kernel:
@@ -260,9 +261,8 @@ class DistanceKernel(InvariantKernel):
     ) -> tuple[np.ndarray, Pullback]:
         # -s rather than s, and all of it in place: what is done to the n R values beside the two products with X
         # takes half of the time of a pass where samples have few features.
-        squares = None  # of X, which relevances need for norms and for their own gradient
-        if learn_metric and np.ndim(metric) and not sparse.issparse(X):
-            squares = X * X
+        of_features = learn_metric and np.ndim(metric) and not sparse.issparse(X)
+        squares = X * X if of_features else None  # which relevances need for norms and for their own gradient
         t, xx_, uu = self._invariants(X, U, metric, xx, dot_factor=2.0, squares=squares)
         t -= xx_
         t -= uu
@@ -340,7 +340,8 @@ class WrappedKernel(Kernel):
         return self.__class__(**{**self.get_params(deep=False), "kernel": kernel})
 
     def resolved(self, X: Array, weight: np.ndarray) -> Kernel:
-        return self.around(self.kernel.resolved(X, weight))
+        kernel = self.kernel.resolved(X, weight)
+        return self if kernel is self.kernel else self.around(kernel)
 
 
 class Rescaled(WrappedKernel):

@@ -50,7 +50,8 @@ class _Pair(Kernel):
         return super().check(argument)
 
     def resolved(self, X: Array, weight: np.ndarray) -> Kernel:
-        return self.__class__(self.left.resolved(X, weight), self.right.resolved(X, weight))
+        left, right = self.left.resolved(X, weight), self.right.resolved(X, weight)
+        return self if left is self.left and right is self.right else self.__class__(left, right)
 
     def rkhs(self) -> Kernel:
         return self.__class__(self.left.rkhs(), self.right.rkhs())
