@@ -23,7 +23,8 @@ pytestmark = [
 ]
 
 # Few basis vectors and iterations where the variant, not the end of the descent, is what is checked.
-QUICK = {"n_basis": 4, "max_iter": 20}
+# The folds of the default penalty are checked once, with all else at its default.
+QUICK = {"n_basis": 4, "max_iter": 20, "weight_penalty": "rkhs"}
 SEARCH = {"weight_penalty": "rkhs", "max_iter": 15, "n_jobs": 1}
 
 ESTIMATORS = [
@@ -40,7 +41,7 @@ ESTIMATORS = [
     SPKMRegressor(terms=[Term(2, View("rbf")), Term(1, View("linear"))], max_iter=20),
     SPKMClassifier(solver=Alternating(max_iter=2, weight_steps=10), n_basis=4),
     SPKMRegressor(solver="alternating", n_basis=4, max_iter=3),
-    SPKMClassifier(solver="adam", n_basis=4, max_iter=15),
+    SPKMClassifier(solver="adam", n_basis=4, max_iter=15, weight_penalty="rkhs"),
     SPKMRegressor(solver="adam", n_basis=4, max_iter=15),
     SPKMClassifier(selection="strict", kernel="linear", n_basis=2, **SEARCH),
     SPKMRegressor(selection="strict", kernel="linear", n_basis=2, **SEARCH),

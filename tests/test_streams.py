@@ -252,7 +252,7 @@ def chunks():
         X = np.random.default_rng(i).standard_normal((20_000, 10))
         yield X, {y}
 
-{estimator}(5, random_state=0, n_jobs=2).fit(chunks)
+{estimator}(5, weight_penalty="rkhs", max_iter=2, random_state=0, n_jobs=2).fit(chunks)
 # Not ru_maxrss, which a process inherits from the one that started it.
 print(next(line.split()[1] for line in open("/proc/self/status") if line.startswith("VmHWM")))
 """
@@ -265,9 +265,9 @@ print(next(line.split()[1] for line in open("/proc/self/status") if line.startsw
 )
 def test_memory_is_flat(estimator, y):
     peaks = []
-    for n in (400_000, 1_600_000):
+    for n in (200_000, 1_000_000):
         code = MEMORY.format(estimator=estimator, n=n, y=y if estimator == "SPKMClassifier" else y + " * 0.1")
         done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
         peaks.append(int(done.stdout) / 1024)
-    # 96 MB more samples, of which less than a third may show.
-    assert peaks[1] - peaks[0] < 30
+    # 64 MB more samples, of which less than a third may show.
+    assert peaks[1] - peaks[0] < 21

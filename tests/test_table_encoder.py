@@ -5,7 +5,7 @@ import json
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.base import clone
@@ -141,6 +141,7 @@ def test_many_levels_are_sparse():
 cells = st.one_of(st.none(), st.booleans(), st.text(max_size=3), st.integers(-3, 3), st.floats(-2, 2))
 
 
+@settings(max_examples=40, deadline=None)
 @given(rows=st.lists(st.tuples(cells, cells), min_size=2, max_size=12))
 def test_any_cells_give_finite_numbers_and_survive_plain_data(rows):
     table = np.empty((len(rows), 2), dtype=object)
@@ -170,6 +171,7 @@ def test_plain_data_keep_everything():
         TableEncoder.from_plain({**encoder.to_plain(), "format": 99})
 
 
+@pytest.mark.usefixtures("hasty")
 def test_it_works_in_one_line_before_a_model():
     frame = mixed(300)
     y = np.where((frame["work"] == "state") ^ (frame["hours"] > 35), "yes", "no")

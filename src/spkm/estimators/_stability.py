@@ -137,7 +137,7 @@ def sparsity_path(
     >>> from spkm import SPKMClassifier
     >>> X, y = load_breast_cancer(return_X_y=True)
     >>> clf = SPKMClassifier(kernel="linear", selection="strict", random_state=0)
-    >>> path = sparsity_path(clf, X[:100, :8], y[:100])
+    >>> path = sparsity_path(clf, X[:100, :4], y[:100])
     >>> path.n_features[-3:].tolist(), bool(path.scores.max() > 0.85)
     ([3, 2, 1], True)
     """
@@ -192,9 +192,9 @@ def stability_selection(
     >>> from spkm import SPKMClassifier
     >>> X, y = load_breast_cancer(return_X_y=True)
     >>> clf = SPKMClassifier(kernel="linear", selection="strict", max_features=3, random_state=0)
-    >>> result = stability_selection(clf, X[:100, :8], y[:100], n_pairs=3, random_state=0)
+    >>> result = stability_selection(clf, X[:100, :4], y[:100], n_pairs=1, random_state=0)
     >>> result.probabilities.shape, result.n_features <= 3
-    ((8,), True)
+    ((4,), True)
     """
     if not isinstance(estimator, ReadsModel) or estimator.selection is None:
         raise ValueError("estimator must be an SPKM estimator with selection='strict'.")

@@ -35,7 +35,7 @@ class StabilityDisplay:
     >>> from spkm.inspection import StabilityDisplay
     >>> X, y = load_breast_cancer(return_X_y=True)
     >>> clf = SPKMClassifier(kernel="linear", selection="strict", max_features=3, random_state=0)
-    >>> result = stability_selection(clf, X[:100, :8], y[:100], n_pairs=3, random_state=0)
+    >>> result = stability_selection(clf, X[:100, :4], y[:100], n_pairs=1, random_state=0)
     >>> StabilityDisplay(result).plot().frame().columns.tolist()
     ['feature', 'probability', 'stable']
     """

@@ -35,7 +35,7 @@ class PathDisplay:
     >>> from spkm import SPKMClassifier, sparsity_path
     >>> from spkm.inspection import PathDisplay
     >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> path = sparsity_path(SPKMClassifier(kernel="linear", selection="strict", random_state=0), X[:100, :8], y[:100])
+    >>> path = sparsity_path(SPKMClassifier(kernel="linear", selection="strict", random_state=0), X[:100, :4], y[:100])
     >>> display = PathDisplay(path).plot()
     >>> display.frame().columns.tolist()[:3]
     ['strengths', 'n_features', 'n_basis']
@@ -136,9 +136,9 @@ class FeaturePathDisplay:
     >>> from spkm import SPKMClassifier
     >>> from spkm.inspection import FeaturePathDisplay
     >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> clf = SPKMClassifier(kernel="linear", selection="strict", random_state=0).fit(X[:100, :8], y[:100])
-    >>> FeaturePathDisplay.from_estimator(clf, X[:100, :8], y[:100]).frame().shape[0]
-    8
+    >>> clf = SPKMClassifier(kernel="linear", selection="strict", random_state=0).fit(X[:100, :4], y[:100])
+    >>> FeaturePathDisplay.from_estimator(clf, X[:100, :4], y[:100]).frame().shape[0]
+    4
     """
 
     def __init__(self, path: SparsityPath, feature_names: Any, *, max_features: int = 25) -> None:
