@@ -14,7 +14,7 @@ from benchmarks._report import print_facts, print_table
 ALWAYS = (
     "gradient passes memory large binary regression mnist one_vs_one sarcos varpro svc "
     "simulated wide_sets small_sets noise_columns lassonet_time exactness very_wide parity landmarks "
-    "views pairs drug_target explain coverage model_files serve panel report selection_panel sample_basis"
+    "views pairs drug_target explain coverage model_files serve panel report selection_panel fdr sample_basis"
 ).split()
 BY_NAME_ONLY = ["crossover", "mutation", "out_of_core"]
 
@@ -42,7 +42,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         "--families", nargs="+", default=(), metavar="TEXT", help="only the problems whose name contains such a text"
     )
     parser.add_argument(
-        "--results", type=Path, help="CSV file where selection_panel and fdr keep outcomes and take known ones from"
+        "--results", type=Path, help="CSV file where selection_panel keeps outcomes and takes known ones from"
     )
     options = parser.parse_args(arguments)
     for name in options.names:

@@ -7,7 +7,8 @@ from spkm.estimators._pair_splits import PairKFold
 from spkm.estimators._pairwise import PairwiseSPKMClassifier, PairwiseSPKMRegressor
 from spkm.estimators._regressor import SPKMRegressor
 from spkm.estimators._selector import SPKMSelector
-from spkm.estimators._stability import SparsityPath, StabilitySelection, sparsity_path, stability_selection
+from spkm.estimators._sparsity_path import SparsityPath, sparsity_path
+from spkm.estimators._stability import StabilitySelection, stability_selection
 from spkm.estimators._streams import FileTable
 from spkm.estimators._table_encoder import TableEncoder
 

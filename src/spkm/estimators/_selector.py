@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from spkm.estimators import _shipping
 from spkm.estimators._base import ReadsModel, publish
 from spkm.estimators._cv import SPKMClassifierCV, SPKMRegressorCV
+from spkm.estimators._false_discoveries import controlled_selection
 from spkm.estimators._tables import is_tables, read_like
 
 
@@ -26,11 +27,27 @@ class SPKMSelector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
         :class:`SPKMClassifierCV` for labels and :class:`SPKMRegressorCV` for real targets.
     max_features : int, default=None
         Most columns that are kept; None leaves it to the estimator.
+    fdr : float, default=None
+        The false discovery rate: of the features that are kept, the share that tells nothing of the targets beyond
+        what the others tell is at most this, on average over data sets. Each feature is compared with a knockoff, a
+        copy that depends on the other features as it does, and not on the targets. The guarantee holds if the features
+        depend on each other as in a Gaussian copula of known correlations; these are estimated. Sets of fewer than
+        1 / fdr features are never selected, so that nothing may be. An estimator, if one is given, compares by its
+        ``feature_importances_``; None takes an additive model with products of pairs, fitted in less than a second.
+    random_state : int, RandomState, Generator or None, default=None
+        Seed of the copies; of an estimator that is made here, too.
 
     Attributes
     ----------
     estimator_ : object
-        The fitted estimator.
+        The fitted estimator; not with ``fdr``.
+    support_ : ndarray of bool of shape (n_features_in_,)
+        With ``fdr``: the features that are kept.
+    knockoff_statistics_ : ndarray of shape (n_features_in_,)
+        With ``fdr``: how much more important each feature is than its copy. Features without a part in the targets
+        are as often below zero as above.
+    knockoff_threshold_ : float
+        With ``fdr``: from where on features are kept; infinite if none is.
     n_features_in_, feature_names_in_
         As everywhere in scikit-learn.
 
@@ -42,13 +59,27 @@ class SPKMSelector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
     >>> selector = SPKMSelector(SPKMClassifier(kernel="linear", selection="strict", random_state=0), max_features=2)
     >>> selector.fit_transform(X[:100, :4], y[:100]).shape[1] <= 2
     True
+    >>> import numpy as np
+    >>> X = np.random.default_rng(0).standard_normal((300, 40))
+    >>> selector = SPKMSelector(fdr=0.1, random_state=0).fit(X, X[:, :12].sum(axis=1))
+    >>> selector.get_support(indices=True)
+    array([ 0,  1,  2,  3,  4,  5,  6,  7,  8,  9, 10, 11])
     """
 
     save = _shipping.save
 
-    def __init__(self, estimator: Any = None, *, max_features: int | None = None) -> None:
+    def __init__(
+        self,
+        estimator: Any = None,
+        *,
+        max_features: int | None = None,
+        fdr: float | None = None,
+        random_state: Any = None,
+    ) -> None:
         self.estimator = estimator
         self.max_features = max_features
+        self.fdr = fdr
+        self.random_state = random_state
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> SPKMSelector:
         """Find the columns.
@@ -68,13 +99,19 @@ class SPKMSelector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
             The fitted transformer.
         """
         estimator = self.estimator
+        if estimator is not None and (not isinstance(estimator, ReadsModel) or estimator.selection != "strict"):
+            raise ValueError(
+                f"estimator must be an SPKM estimator with selection='strict', or None; got {estimator!r}."
+            )
+        if self.fdr is not None:
+            if self.max_features is not None:
+                raise ValueError("max_features and fdr exclude one another: either a number of features or a rate.")
+            return publish(
+                self, controlled_selection(self, estimator, X, y, sample_weight, self.fdr, self.random_state)
+            )
         if estimator is None:
             labels = not type_of_target(y, input_name="y").startswith("continuous")
-            estimator = SPKMClassifierCV() if labels else SPKMRegressorCV()
-        if not isinstance(estimator, ReadsModel) or estimator.selection != "strict":
-            raise ValueError(
-                f"estimator must be an SPKM estimator with selection='strict', or None; got {self.estimator!r}."
-            )
+            estimator = (SPKMClassifierCV if labels else SPKMRegressorCV)(random_state=self.random_state)
         fitted = clone(estimator)
         if self.max_features is not None:
             if getattr(estimator, "multi_class", "joint") != "joint":
@@ -106,7 +143,7 @@ class SPKMSelector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
 
     def _get_support_mask(self) -> np.ndarray:
         check_is_fitted(self)
-        return self.estimator_.get_support()
+        return self.support_ if hasattr(self, "support_") else self.estimator_.get_support()
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

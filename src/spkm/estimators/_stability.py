@@ -1,71 +1,23 @@
-"""From many features to few, and how often each would be chosen again: results as plain data."""
+"""How often each feature is chosen on halves of the samples, and how many of the stable ones may be false."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from copy import copy
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone, is_classifier
-from sklearn.model_selection import check_cv
-from sklearn.utils import _safe_indexing
+from sklearn.base import clone
 from sklearn.utils.validation import _get_feature_names
 
 from spkm._checks import check_integer, check_real
 from spkm.estimators._base import ReadsModel
-from spkm.estimators._domains import scaling_for
-from spkm.estimators._fitting import Samples
+from spkm.estimators._false_discoveries import dense_samples
 from spkm.estimators._multiclass import check_joint
-from spkm.estimators._request import Request, generator
-from spkm.estimators._search_setup import decided, some_rows
-from spkm.penalties import BASIS_PENALTIES
-from spkm.selection import Choice, Fold, Search, Submodel
-from spkm.sources import ArraySource, merged_rows, one_blas_thread, pick_rows
-from spkm.targets import Classes
-
-STRENGTHS = np.logspace(-5, -1, 9)  # of a penalty on the basis vectors
-
-
-@dataclass
-class SparsityPath:
-    """Models from many features to few.
-
-    Attributes
-    ----------
-    strengths : ndarray of shape (k,)
-        With strict selection the price of a feature: what the objective rises by, per feature, when the next ones
-        leave. With a basis penalty, its strength (or radius).
-    n_features, n_basis : ndarray of int of shape (k,)
-        Columns that the model reads, basis vectors.
-    n_nonzero : ndarray of int of shape (k,)
-        Entries of the basis vectors that are not zero (in columns that are read).
-    scores, losses : ndarray of shape (k,)
-        Mean held-out score of the estimator (accuracy, R2), and mean held-out loss where the selection is strict (NaN
-        otherwise).
-    score_errors : ndarray of shape (k,)
-        Standard error of the mean score over the splits.
-    objectives : ndarray of shape (k,)
-        The objective on all rows.
-    supports : list of ndarray of int
-        The columns.
-    """
-
-    strengths: np.ndarray
-    n_features: np.ndarray
-    n_basis: np.ndarray
-    n_nonzero: np.ndarray
-    scores: np.ndarray
-    losses: np.ndarray
-    score_errors: np.ndarray
-    objectives: np.ndarray
-    supports: list[np.ndarray]
-
-    def frame(self) -> Any:
-        """Return a pandas DataFrame, one row for each model."""
-        names = ("strengths", "n_features", "n_basis", "n_nonzero", "scores", "losses", "score_errors", "objectives")
-        return _pandas().DataFrame({name: getattr(self, name) for name in names})
+from spkm.estimators._request import generator
+from spkm.estimators._sparsity_path import fold_of, pandas, searched
+from spkm.selection import additive_importances
+from spkm.sources import one_blas_thread, pick_rows
 
 
 @dataclass
@@ -83,10 +35,20 @@ class StabilitySelection:
     feature_names : ndarray of str
         Names of all features.
     n_features : int
-        Features chosen in each half.
+        Most features chosen in a half, q.
     bound : float
-        Most features that are expected to be stable by chance (Meinshausen and Buhlmann 2010, under their assumption
-        that all noise features are alike): n_features^2 / ((2 threshold - 1) d).
+        The expected number of false features among the stable ones is at most q^2 / ((2 threshold - 1) d). False are
+        those that are chosen on a half of the samples with a probability of at most q / d, that of picking q features
+        blindly; nothing is assumed (Shah and Samworth 2013, theorem 1). If all features without a part in the targets
+        have the same distribution, and the choice is better than a blind one, then all of them are such features
+        (Meinshausen and Buhlmann 2010).
+    unimodal_bound : float
+        The same under the assumption that the share of pairs in which both halves choose a false feature has a
+        unimodal distribution (Shah and Samworth 2013, theorem 2): about half of it. NaN where that theorem does not
+        apply, q / d above 1 / sqrt(3) or a threshold too close to one half.
+    exact : bool
+        Whether halves were judged by themselves, as the theorems ask. With an estimator, kernel and number of features
+        come from all samples, and the bounds hold approximately.
     n_halves : int
         The number of halves.
     """
@@ -97,12 +59,14 @@ class StabilitySelection:
     feature_names: np.ndarray
     n_features: int
     bound: float
+    unimodal_bound: float
+    exact: bool
     n_halves: int
 
     def frame(self) -> Any:
         """Return a pandas DataFrame, the most probable feature first."""
         order = np.argsort(-self.probabilities, kind="stable")
-        return _pandas().DataFrame(
+        return pandas().DataFrame(
             {
                 "feature": self.feature_names[order],
                 "probability": self.probabilities[order],
@@ -111,80 +75,44 @@ class StabilitySelection:
         )
 
 
-def sparsity_path(
-    estimator: ReadsModel, X: Any, y: Any, *, sample_weight: Any = None, strengths: Any = None
-) -> SparsityPath:
-    """Return the models of an estimator from many features to few, with what held-out rows say of them.
-
-    Parameters
-    ----------
-    estimator : SPKMClassifier, SPKMRegressor or one of their CV kin
-        With ``selection="strict"`` the path is that of the elimination, nested from model to model. With a
-        ``basis_penalty`` it goes through its strengths, weakest first, each fit going on from the one before.
-    X, y, sample_weight
-        As for fit.
-    strengths : array-like, default=None
-        Strengths of the basis penalty; None takes nine from 1e-5 to 0.1.
-
-    Returns
-    -------
-    path : SparsityPath
-        Arrays, and a frame.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_breast_cancer
-    >>> from spkm import SPKMClassifier
-    >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> clf = SPKMClassifier(kernel="linear", selection="strict", random_state=0)
-    >>> path = sparsity_path(clf, X[:100, :4], y[:100])
-    >>> path.n_features[-3:].tolist(), bool(path.scores.max() > 0.85)
-    ([3, 2, 1], True)
-    """
-    if not isinstance(estimator, ReadsModel):
-        raise TypeError(f"estimator must be an SPKM estimator; got {type(estimator).__name__}.")
-    check_joint("estimator", estimator)
-    if estimator.selection is not None:
-        if strengths is not None:
-            raise ValueError("strengths are those of a basis_penalty; a strict selection finds its own.")
-        return _strict_path(clone(estimator), X, y, sample_weight)
-    if estimator.basis_penalty is None:
-        raise ValueError("estimator must have selection='strict' or a basis_penalty; it has neither.")
-    return _penalty_path(estimator, X, y, sample_weight, STRENGTHS if strengths is None else strengths)
-
-
 def stability_selection(
-    estimator: ReadsModel,
+    estimator: ReadsModel | None,
     X: Any,
     y: Any,
     *,
     sample_weight: Any = None,
     n_pairs: int = 25,
     threshold: float = 0.75,
+    max_false: float | None = None,
     random_state: Any = None,
 ) -> StabilitySelection:
-    """Return how often each feature is chosen on halves of the rows.
+    """Return how often each feature is chosen on halves of the samples, and how many of the stable ones may be false.
 
-    The kernel and the number of features are chosen once, on all rows. Then the rows are cut into two halves, again and
-    again, and as many features are chosen on each half.
+    The samples are cut into two halves, again and again, and features are chosen on each half.
 
     Parameters
     ----------
-    estimator : SPKMClassifier, SPKMRegressor or one of their CV kin
-        With ``selection="strict"``.
+    estimator : SPKMClassifier, SPKMRegressor, one of their CV kin, or None
+        With ``selection="strict"``: its kernel and number of features are chosen once, on all samples, then as many
+        features on each half. None takes, on each half by itself, the most important features of an l1-penalised
+        additive model with products of pairs: 50 halves take seconds, and the bounds are exact.
     X, y, sample_weight
         As for fit.
     n_pairs : int, default=25
         Pairs of halves.
     threshold : float, default=0.75
         Share of the halves, above one half, from which on a feature counts as stable.
+    max_false : float, default=None
+        Expected number of false features that ``bound`` may reach. It sets how many features are chosen on a half:
+        sqrt(max_false (2 threshold - 1) d), rounded down. None is 1 without an estimator; with one, the number of
+        features is its own.
     random_state : int, RandomState, Generator or None, default=None
         Seed of the halves.
 
     Returns
     -------
     result : StabilitySelection
-        A probability for every feature.
+        A probability for every feature, and the bounds.
 
     Examples
     --------
@@ -195,27 +123,27 @@ def stability_selection(
     >>> result = stability_selection(clf, X[:100, :4], y[:100], n_pairs=1, random_state=0)
     >>> result.probabilities.shape, result.n_features <= 3
     ((4,), True)
+    >>> result = stability_selection(None, X, y, n_pairs=10, max_false=1, random_state=0)
+    >>> result.exact, bool(result.bound <= 1), bool(len(result.selected) >= 1)
+    (True, True, True)
     """
-    if not isinstance(estimator, ReadsModel) or estimator.selection is None:
-        raise ValueError("estimator must be an SPKM estimator with selection='strict'.")
-    check_joint("estimator", estimator)
     check_integer("n_pairs", n_pairs, 1)
     if not check_real("threshold", threshold, most=1.0) > 0.5:
         raise ValueError(f"threshold must be above 0.5, or nothing can be said of chance; got {threshold!r}.")
-    fitted = clone(estimator)
-    request, search, samples, choice = _searched(fitted, X, y, sample_weight)
-    rows = samples[:3]
     rng = generator(random_state)
-    counts = np.zeros(rows[0].shape[1])
-    chosen = 0
+    if estimator is None:
+        n, d, choose = _choice_by_importance(X, y, sample_weight, 1.0 if max_false is None else max_false, threshold)
+    else:
+        n, d, choose = _choice_by_search(estimator, X, y, sample_weight, max_false, threshold)
+    counts = np.zeros(d)
+    most = 0
     with np.errstate(all="ignore"), one_blas_thread():
         for _ in range(n_pairs):
-            order = rng.permutation(rows[0].shape[0])
-            for half in (order[: len(order) // 2], order[len(order) // 2 :]):
-                part = pick_rows(rows[0], half), rows[1][half], rows[2][half]
-                columns = search.columns_by_themselves(choice, _fold(request, part, choice, rng))
+            order = rng.permutation(n)
+            for half in (order[: n // 2], order[n // 2 :]):
+                columns = choose(half, rng)
                 counts[columns] += 1
-                chosen = max(chosen, len(columns))
+                most = max(most, len(columns))
     probabilities = counts / (2 * n_pairs)
     order = np.argsort(-probabilities, kind="stable")
     names = _get_feature_names(X)
@@ -223,124 +151,74 @@ def stability_selection(
         probabilities,
         float(threshold),
         order[probabilities[order] >= threshold],
-        np.array([f"x{j}" for j in range(len(counts))]) if names is None else names,
-        chosen,
-        chosen**2 / ((2 * threshold - 1) * len(counts)),
+        np.array([f"x{j}" for j in range(d)]) if names is None else names,
+        most,
+        most**2 / ((2 * threshold - 1) * d),
+        unimodal_constant(threshold, n_pairs, most / d) * most**2 / d,
+        estimator is None,
         2 * n_pairs,
     )
 
 
-def _searched(estimator: Any, X: Any, y: Any, sample_weight: Any) -> tuple[Request, Search, Samples, Choice]:
-    request, _, samples, search = estimator._search(X, y, sample_weight, lambda text: False)
-    if search is None:
-        raise ValueError("y must not be constant: no feature can tell anything of it.")
-    return request, search, samples, decided(search)
-
-
-def _fold(request: Request, rows: Any, choice: Choice, rng: np.random.Generator) -> Fold:
-    merged = merged_rows(*rows)
-    scaling = scaling_for(choice.candidate.terms, request.scale, merged[0], merged[2])
-    return some_rows(ArraySource(*merged, scaling), scaling, rng)
-
-
-def _strict_path(estimator: Any, X: Any, y: Any, sample_weight: Any) -> SparsityPath:
-    request, search, samples, choice = _searched(estimator, X, y, sample_weight)
-    with np.errstate(all="ignore"), one_blas_thread():
-        everything = _fold(request, samples[:3], choice, request.rng())
-        models = search.sequence(choice, everything)
-        of_folds = [search.sequence(choice, fold) for fold in search.folds]
-    sizes = [len(model.columns) for model in models]
-    losses, scores, errors = [], [], []
-    for size in sizes:
-        at_size = [next((m for m in sequence if len(m.columns) <= size), sequence[-1]) for sequence in of_folds]
-        pairs = list(zip(at_size, search.folds, strict=True))
-        weights = [fold.test.total_weight for fold in search.folds if fold.test is not None]
-        of_splits = np.array([_score(samples, model, fold) for model, fold in pairs])
-        scores.append(float(np.average(of_splits, weights=weights)))
-        errors.append(_standard_error(of_splits, np.array(weights)))
-        losses.append(float(np.average(search.validation.row_losses(at_size), weights=search.validation.row_weight)))
-    objectives = np.array([model.objective for model in models])
-    fewer = -np.diff(sizes, append=0)
-    prices = np.maximum(np.diff(objectives, append=np.inf), 0) / fewer
-    return SparsityPath(
-        prices,
-        np.array(sizes),
-        np.array([model.model.n_basis for model in models]),
-        np.array([sum(map(np.count_nonzero, model.model.unpack(model.theta).basis)) for model in models]),
-        np.array(scores),
-        np.array(losses),
-        np.array(errors),
-        objectives,
-        [model.columns for model in models],
-    )
-
-
-def _score(samples: Samples, model: Submodel, fold: Fold) -> float:
-    """Return accuracy (of labels: the share of rows that have all of them right), or R2 as a mean over outputs."""
-    assert fold.test is not None
-    F, Y, w = model.predict(fold.test), fold.test.Y, fold.test.w
-    if model.problem.loss.target == "signs" or hasattr(samples.target, "labels"):
-        is_one_class = Y.shape[1] > 1 and isinstance(samples.target, Classes)
-        right = np.argmax(F, axis=1) == np.argmax(Y, axis=1) if is_one_class else np.all((F > 0) == (Y > 0), axis=1)
-        return float(w[:, 0] @ right)
-    F = model.problem.loss.predict(F)
-    spread = np.sum(w * np.square(Y - np.sum(w * Y, axis=0)), axis=0)
-    return float(np.mean(1 - np.sum(w * np.square(Y - F), axis=0) / np.where(spread > 0, spread, 1.0)))
-
-
-def _standard_error(scores: np.ndarray, weights: np.ndarray) -> float:
-    """Return the standard error of the weighted mean of the splits' scores; NaN of a single one."""
-    if len(scores) < 2:
+def unimodal_constant(threshold: float, n_pairs: int, theta: float) -> float:
+    """Return C of theorem 2 of Shah and Samworth (2013): at most C theta q false features; NaN where it has none."""
+    step = 1 / (2 * n_pairs)
+    if theta > 1 / np.sqrt(3) or threshold <= min(0.5 + theta**2, 0.5 + step + 0.75 * theta**2):
         return np.nan
-    share = weights / weights.sum()
-    return float(np.sqrt(np.sum(np.square(share * (scores - share @ scores))) * len(scores) / (len(scores) - 1)))
+    if threshold <= 0.75:
+        return 1 / (2 * (2 * threshold - 1 - step)) if 2 * threshold - 1 > step else np.nan
+    return 4 * (1 - threshold + step) / (1 + 2 * step)
 
 
-def _penalty_path(estimator: ReadsModel, X: Any, y: Any, sample_weight: Any, strengths: Any) -> SparsityPath:
-    """Return the path of a penalty on the basis vectors, which leaves every column to a kernel of a distance."""
-    strengths = np.asarray(strengths, dtype=np.float64)
-    if strengths.ndim != 1 or len(strengths) == 0 or not np.all(np.isfinite(strengths) & (strengths >= 0)):
-        raise ValueError(f"strengths must be a list of numbers of at least 0; got {strengths!r}.")
-    whole = list(_warm_fits(estimator, X, y, sample_weight, strengths, None))
-    splits = check_cv(5, y, classifier=is_classifier(estimator)).split(np.zeros((len(y), 1)), y)
-    scores, sizes = [], []
-    for train, test in splits:
-        held_out, targets = _safe_indexing(X, test), _safe_indexing(y, test)
-        fits = _warm_fits(estimator, X, y, sample_weight, strengths, train)
-        scores.append([fitted.score(held_out, targets) for fitted in fits])
-        sizes.append(len(test))
-    of_splits, weights = np.array(scores), np.array(sizes)
-    return SparsityPath(
-        strengths,
-        np.array([len(fitted.selected_features_) for fitted in whole]),
-        np.array([np.count_nonzero(np.any(np.atleast_2d(fitted.dual_coef_.T) != 0, axis=0)) for fitted in whole]),
-        np.array([fitted.model_.n_nonzero() for fitted in whole]),
-        np.average(of_splits, axis=0, weights=weights),
-        np.full(len(strengths), np.nan),
-        np.array([_standard_error(column, weights) for column in of_splits.T]),
-        np.array([fitted.objective_ for fitted in whole]),
-        [fitted.selected_features_ for fitted in whole],
-    )
+def _number_of_features(max_false: float, threshold: float, d: int) -> int:
+    """Return how many features may be chosen on each half."""
+    number = int(np.sqrt(check_real("max_false", max_false, strict=True) * (2 * threshold - 1) * d))
+    if number < 1:
+        least = 1 / ((2 * threshold - 1) * d)
+        raise ValueError(
+            f"max_false must be at least {least:.3g} with {d} features and threshold={threshold:g}, or no feature may "
+            f"be chosen; got {max_false!r}."
+        )
+    return min(number, d)
 
 
-def _warm_fits(
-    estimator: ReadsModel, X: Any, y: Any, sample_weight: Any, strengths: np.ndarray, rows: np.ndarray | None
-) -> Iterator[Any]:
-    """Yield copies of an estimator fitted with one strength after another, each going on from the one before."""
-    if rows is not None:
-        X, y = _safe_indexing(X, rows), _safe_indexing(y, rows)
-        sample_weight = None if sample_weight is None else _safe_indexing(sample_weight, rows)
-    penalty = BASIS_PENALTIES.resolve(estimator.basis_penalty, "basis_penalty")
-    name = "radius" if hasattr(penalty, "radius") else "strength"
-    current: Any = clone(estimator).set_params(warm_start=True)
-    for strength in strengths:
-        current.set_params(basis_penalty=clone(penalty).set_params(**{name: float(strength)}))
-        yield copy(current.fit(X, y, sample_weight=sample_weight))
+def _choice_by_importance(
+    X: Any, y: Any, sample_weight: Any, max_false: float, threshold: float
+) -> tuple[int, int, Callable[[np.ndarray, np.random.Generator], np.ndarray]]:
+    """Return the numbers of samples and features, and what chooses the most important features of an additive model."""
+    rows, Y, weight = dense_samples("estimator=None", None, X, y, sample_weight)[:3]
+    n, d = rows.shape
+    number = _number_of_features(max_false, threshold, d)
+
+    def choose(half: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        importances = additive_importances(rows[half], Y[half], weight[half], rng)
+        best = np.argsort(-importances, kind="stable")[:number]
+        return best[importances[best] > 0]
+
+    return n, d, choose
 
 
-def _pandas() -> Any:
-    try:
-        import pandas
-    except ImportError as error:
-        raise ImportError("A frame needs pandas: pip install 'spkm[frames]'.") from error
-    return pandas
+def _choice_by_search(
+    estimator: Any,
+    X: Any,
+    y: Any,
+    sample_weight: Any,
+    max_false: float | None,
+    threshold: float,
+) -> tuple[int, int, Callable[[np.ndarray, np.random.Generator], np.ndarray]]:
+    """Return the numbers of samples and features, and what eliminates features with the kernel of all samples."""
+    if not isinstance(estimator, ReadsModel) or estimator.selection is None:
+        raise ValueError("estimator must be an SPKM estimator with selection='strict', or None.")
+    check_joint("estimator", estimator)
+    fitted: Any = clone(estimator)
+    if max_false is not None:
+        d = np.shape(X)[1]
+        fitted.set_params(max_features=_number_of_features(max_false, threshold, d))
+    request, search, samples, choice = searched(fitted, X, y, sample_weight)
+    rows = samples[:3]
+
+    def choose(half: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        part = pick_rows(rows[0], half), rows[1][half], rows[2][half]
+        return search.columns_by_themselves(choice, fold_of(request, part, choice, rng))
+
+    return *rows[0].shape, choose

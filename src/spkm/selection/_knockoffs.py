@@ -1,0 +1,108 @@
+"""Knockoffs: copies of the features that know nothing of the targets, and the threshold that they give.
+
+Candes, Fan, Janson and Lv (2018), "Panning for gold: model-X knockoffs for high dimensional controlled variable
+selection". The features are taken for a Gaussian copula: normal scores of their ranks are normal with a correlation
+matrix that is estimated. The copies are drawn there and brought back by ranks, so that each copy is a rearrangement of
+the values of its feature.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.linalg import cho_factor, cho_solve, eigh
+from scipy.stats import norm
+from sklearn.covariance import ledoit_wolf
+
+MOST_SWEEPS = 50  # of the coordinate descent for the variances; it ends by its tolerance after about ten
+TOLERANCE = 1e-3  # relative change of the sum it minimises: far below what a change of the copies' power would show
+
+
+def normal_scores(X: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Return the normal quantiles of the ranks, rank / (n + 1); equal values are ranked in random order."""
+    n = len(X)
+    order = np.lexsort((rng.random(X.shape), X), axis=0)
+    ranks = np.empty(X.shape)
+    np.put_along_axis(ranks, order, np.arange(1.0, n + 1)[:, None], axis=0)
+    return norm.ppf(ranks / (n + 1))
+
+
+def correlation_of_scores(Z: np.ndarray) -> np.ndarray:
+    """Return the correlation matrix of normal scores, shrunk as Ledoit and Wolf (2004) do: positive definite."""
+    covariance = ledoit_wolf(Z)[0]
+    deviations = np.sqrt(np.diag(covariance))
+    return covariance / np.outer(deviations, deviations)
+
+
+def reconstruction_variances(correlation: np.ndarray) -> np.ndarray:
+    """Return the s that minimise tr (2 C - S)^-1 + tr S^-1, by coordinate descent; S = diag(s).
+
+    That sum is, but for a factor, the trace of the inverse correlation matrix of features and copies together (Spector
+    and Janson 2022, "Powerful knockoffs via minimizing reconstructability"): copies from which a feature can hardly be
+    reconstructed let a model tell the two apart. With A = (2 C - S)^-1, a = A_jj and c = |A_j|, the best change of s_j
+    is (1 - c s_j) / (a + c), which keeps both matrices positive definite.
+    """
+    smallest = eigh(correlation, eigvals_only=True, subset_by_index=[0, 0])[0]
+    s = np.full(len(correlation), min(1.0, smallest))
+    A = np.linalg.inv(2 * correlation - np.diag(s))
+    value = np.trace(A) + np.sum(1 / s)
+    for _ in range(MOST_SWEEPS):
+        for j in range(len(s)):
+            a, c = A[j, j], np.linalg.norm(A[j])
+            step = (1 - c * s[j]) / (a + c)
+            A += np.outer(step / (1 - step * a) * A[j], A[j])
+            s[j] += step
+        A = np.linalg.inv(2 * correlation - np.diag(s))  # the updates' rounding errors do not add up
+        value, before = np.trace(A) + np.sum(1 / s), value
+        if before - value <= TOLERANCE * before:
+            break
+    return s
+
+
+def gaussian_copies(Z: np.ndarray, correlation: np.ndarray, s: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Return copies of normal scores: given Z they are normal with mean Z - Z C^-1 S and covariance 2 S - S C^-1 S.
+
+    Features and copies together then have the correlation matrix [[C, C - S], [C - S, C]], which stays the same when
+    any features change places with their copies.
+    """
+    from_scores = cho_solve(cho_factor(correlation), np.diag(s))
+    covariance = 2 * np.diag(s) - np.diag(s) @ from_scores
+    values, vectors = np.linalg.eigh((covariance + covariance.T) / 2)
+    root = vectors * np.sqrt(np.maximum(values, 0.0))
+    return Z - Z @ from_scores + rng.standard_normal(Z.shape) @ root.T
+
+
+def knockoffs(X: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Return a copy of each feature that depends on the other features as the feature does, and not on the targets.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_samples, n_features)
+        Samples.
+    rng : Generator
+        Source of the random numbers.
+
+    Returns
+    -------
+    copies : ndarray of shape (n_samples, n_features)
+        Each column holds the values of the same column of X in another order.
+    """
+    Z = normal_scores(X, rng)
+    correlation = correlation_of_scores(Z)
+    drawn = gaussian_copies(Z, correlation, reconstruction_variances(correlation), rng)
+    copies = np.empty_like(X)
+    np.put_along_axis(copies, np.argsort(drawn, axis=0), np.sort(X, axis=0), axis=0)
+    return copies
+
+
+def knockoff_threshold(W: np.ndarray, fdr: float) -> float:
+    """Return the least t > 0 among the |W_j| with (1 + #{W_j <= -t}) / max(1, #{W_j >= t}) <= fdr; inf if none.
+
+    W_j is how much more feature j matters than its copy. This is "knockoff+" of Barber and Candes (2015), whose
+    selection {W_j >= t} has a false discovery rate of at most ``fdr``.
+    """
+    sizes = np.unique(np.abs(W[W != 0]))
+    ordered = np.sort(W)
+    above = len(W) - np.searchsorted(ordered, sizes, side="left")
+    below = np.searchsorted(ordered, -sizes, side="right")
+    enough = (1 + below) / np.maximum(1, above) <= fdr
+    return float(sizes[np.argmax(enough)]) if enough.any() else np.inf
