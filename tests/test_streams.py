@@ -173,6 +173,32 @@ def test_several_targets_and_single_precision():
     assert model.basis_vectors_.dtype == np.float32 and model.predict(X[:3].astype(np.float32)).shape == (3, 2)
 
 
+@pytest.mark.parametrize("kind", ["files", "pandas", "polars", "lazy"])
+def test_columns_are_named_by_keywords(tmp_path, kind):
+    names = {"target": "label", "weight": "w", "features": NAMES[:3]}
+    table = FRAME
+    if kind == "files":
+        table = str(written(tmp_path, "parquet") / "*.parquet")
+    elif kind in ("polars", "lazy"):
+        table = pytest.importorskip("polars").from_pandas(FRAME)
+        table = table.lazy() if kind == "lazy" else table
+    model = SPKMClassifier(3, weight_penalty="rkhs", random_state=0).fit(table, **names)
+    assert model.feature_names_in_.tolist() == NAMES[:3] and model.classes_.tolist() == ["no", "yes"]
+    plain = SPKMClassifier(3, weight_penalty="rkhs", random_state=0).fit(FRAME[NAMES[:3]], LABELS, WEIGHT)
+    assert np.mean(model.predict(FRAME[NAMES[:3]]) == plain.predict(FRAME[NAMES[:3]])) > 0.95
+
+
+def test_columns_are_named_once(tmp_path):
+    with pytest.raises(TypeError, match="either y or target"):
+        SPKMRegressor(3).fit(FRAME[NAMES], Y_REAL, target="y")
+    with pytest.raises(TypeError, match="without names"):
+        SPKMRegressor(3).fit(X, target="y")
+    with pytest.raises(ValueError, match="no column 'z'"):
+        SPKMRegressor(3).fit(FRAME, target="z")
+    with pytest.raises(TypeError, match="either features"):
+        SPKMRegressor(3).fit(FileTable(tmp_path, NAMES), target="y", features=NAMES)
+
+
 def broken(what):
     rows, labels, weight = X.copy(), LABELS.copy(), np.ones(N)
     if what == "NaN":

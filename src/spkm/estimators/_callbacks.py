@@ -32,10 +32,15 @@ class Progress:
         The estimator.
     context : object, default=None
         The callback context of its fit; None starts one, if scikit-learn has them.
+    store : Checkpoint, default=None
+        Where the solver keeps its state.
     """
 
-    def __init__(self, estimator: Any, context: Any = None) -> None:
+    def __init__(self, estimator: Any, context: Any = None, store: Any = None) -> None:
         self.estimator = estimator
+        self.store = store
+        #: Whether the solver was stopped before its end.
+        self.interrupted = False
         if context is None and hasattr(estimator, "_init_callback_context"):
             context = estimator._init_callback_context(max_subtasks=None)
         self.context = context
@@ -52,6 +57,11 @@ class Progress:
         """Tell that the fit has ended."""
         if self.context is not None:
             self.context.call_on_fit_task_end(estimator=self.estimator, **data)
+
+    def done(self) -> None:
+        """Take the checkpoint away after a fit that nobody interrupted."""
+        if self.store is not None and not self.interrupted:
+            self.store.done()
 
     def iteration(self, i: int, value: float) -> bool:
         """Tell of an iteration of the solver; return whether it should be the last."""

@@ -14,12 +14,13 @@ from sklearn.utils.validation import check_is_fitted
 from spkm.ensemble import ModelEnsemble
 from spkm.estimators._base import attributes_of, publish
 from spkm.estimators._callbacks import CallbackSupportMixin, Progress, with_callbacks
+from spkm.estimators._checkpoint import EVERY, opened_checkpoint
 from spkm.estimators._class_predictions import PredictsClasses
 from spkm.estimators._class_targets import class_samples
 from spkm.estimators._fitting import Outcome, SearchSetup, fit_model, prepared, search_for
 from spkm.estimators._multiclass import fit_parts, joined_attributes
 from spkm.estimators._partial import partial_classes, takes_batches
-from spkm.estimators._streams import fit_stream, opened_stream
+from spkm.estimators._streams import fit_stream, named_columns, opened_stream
 from spkm.estimators._tables import Table, check_same_columns, read_table
 
 
@@ -231,7 +232,18 @@ class SPKMClassifier(PredictsClasses, ClassifierMixin, CallbackSupportMixin, Bas
         self.verbose = verbose
 
     @with_callbacks
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> SPKMClassifier:
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        *,
+        target: Any = None,
+        weight: str | None = None,
+        features: Any = None,
+        checkpoint: Any = None,
+        checkpoint_every: float = EVERY,
+    ) -> SPKMClassifier:
         """Fit the model.
 
         Parameters
@@ -247,39 +259,51 @@ class SPKMClassifier(PredictsClasses, ClassifierMixin, CallbackSupportMixin, Bas
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the samples. Integers are repeats: 2 is the sample given twice, 0 the sample left out. Of other
             weights only the ratios count. Of files and lazy frames the name of a column.
+        target, weight, features : str or list of str, default=None
+            Where X is a table with names, in files or in memory: the columns of y, of ``sample_weight`` and of X
+            (all others when None).
+        checkpoint : str or path, default=None
+            A file that holds the best so far while the fit runs. If the process ends, the same call goes on from there.
+        checkpoint_every : float, default=120
+            Least seconds between two writings of it.
 
         Returns
         -------
         self : object
             The fitted estimator. If anything goes wrong, it is as it was.
         """
+        if any(names is not None for names in (target, weight, features)):
+            X, y, sample_weight = named_columns(X, y, sample_weight, target, weight, features)
+        store = None if checkpoint is None else opened_checkpoint(self, checkpoint, checkpoint_every)
         reader = opened_stream(X, y, sample_weight)
+        progress = Progress(self, store=store)
         if reader is not None:
-            outcome, dtype, attributes, target = fit_stream(self, reader, "classification", Progress(self))
+            outcome, dtype, attributes, meaning = fit_stream(self, reader, "classification", progress)
             attributes = {**attributes, **attributes_of(outcome, dtype)}
-            return publish(self, {**attributes, "classes_": target.labels})  # type: ignore[attr-defined]
+            return publish(self, {**attributes, "classes_": meaning.labels})  # type: ignore[attr-defined]
         table = read_table(self, X, y, sample_weight, multi_output=is_multilabel(y))
-        request, target, Y, weight = class_samples(self.get_params(deep=False), X, table)
+        params = self.get_params(deep=False) if store is None else store.params
+        request, meaning, Y, weights = class_samples(params, X, table)
         previous = getattr(self, "model_", None) if self.warm_start else None
         if previous is not None:
             check_same_columns(self, table)
-        in_parts = self.multi_class != "joint" and target.two_dimensional
+        in_parts = self.multi_class != "joint" and meaning.two_dimensional
         if previous is not None and in_parts != hasattr(previous, "members"):
             raise ValueError(
                 f"warm_start=True needs the classes and the multi_class of the last fit; got multi_class="
                 f"{self.multi_class!r}. Set warm_start=False to fit anew."
             )
-        progress = Progress(self)
         progress.begin(X=table.X, y=table.y)
         if in_parts:
-            model, parts = fit_parts(request, table.X, Y, weight, target, previous, progress)
+            model, parts = fit_parts(request, table.X, Y, weights, meaning, previous, progress)
             attributes = self._attributes_of_parts(model, parts, table)
         else:
-            samples = prepared(request, table.X, Y, weight, lambda signs, w: (target, signs))
+            samples = prepared(request, table.X, Y, weights, lambda signs, w: (meaning, signs))
             attributes = attributes_of(fit_model(request, samples, previous, progress), table.X.dtype)
         progress.end(X=table.X, y=table.y)
-        seen = {"_seen": float(weight.sum())}
-        return publish(self, {**table.attributes, **attributes, "classes_": target.labels, **seen})
+        progress.done()
+        seen = {"_seen": float(weights.sum())}
+        return publish(self, {**table.attributes, **attributes, "classes_": meaning.labels, **seen})
 
     @available_if(takes_batches)
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> SPKMClassifier:

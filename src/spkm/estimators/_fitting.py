@@ -151,6 +151,7 @@ def fit_once(request: Request, samples: Samples, previous: FittedModel | None, p
             best, picked = onto_samples(lead.problem, objective, None, best, solver, request.rng(), progress.iteration)
         if lead.noise is not None:
             best.noise, best.ridge = lead.noise, lead.ridge
+        progress.interrupted = best.interrupted
         tell_how_it_ended(type(solver).__name__, best)
         restore_scale(objective, best)
         found_beside = view_usage_of(objective, best.theta, request.terms)
@@ -197,6 +198,7 @@ def _descended(
     def on_iteration(i: int, value: float) -> bool:  # it stops after the first if the way to it was interrupted
         return progress.iteration(i, value) or lead.interrupted
 
+    on_iteration.store = progress.store  # type: ignore[attr-defined]
     start = resolve_start(request.start, objective.model, scaling)
     rngs = request.rng().spawn(request.n_restarts)
     best = best_of_restarts(objective, solver, start, rngs, on_iteration, lead.onward)

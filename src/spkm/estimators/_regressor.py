@@ -12,10 +12,11 @@ from sklearn.utils.metaestimators import available_if
 from spkm._checks import n_threads
 from spkm.estimators._base import ReadsModel, attributes_of, publish
 from spkm.estimators._callbacks import CallbackSupportMixin, Progress, with_callbacks
+from spkm.estimators._checkpoint import EVERY, opened_checkpoint
 from spkm.estimators._fitting import Finish, SearchSetup, fit_model, prepared, search_for
 from spkm.estimators._partial import partial_numbers, takes_batches
 from spkm.estimators._request import Request
-from spkm.estimators._streams import fit_stream, opened_stream
+from spkm.estimators._streams import fit_stream, named_columns, opened_stream
 from spkm.estimators._tables import Table, check_same_columns, read_table
 from spkm.targets import Real
 
@@ -177,7 +178,18 @@ class SPKMRegressor(PredictsNumbers, RegressorMixin, CallbackSupportMixin, BaseE
         self.verbose = verbose
 
     @with_callbacks
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> SPKMRegressor:
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        *,
+        target: Any = None,
+        weight: str | None = None,
+        features: Any = None,
+        checkpoint: Any = None,
+        checkpoint_every: float = EVERY,
+    ) -> SPKMRegressor:
         """Fit the model.
 
         Parameters
@@ -189,25 +201,37 @@ class SPKMRegressor(PredictsNumbers, RegressorMixin, CallbackSupportMixin, BaseE
             column, or a list of them; chunks hold their own.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the samples, as in :class:`SPKMClassifier`.
+        target, weight, features : str or list of str, default=None
+            Where X is a table with names, in files or in memory: the columns of y, of ``sample_weight`` and of X
+            (all others when None).
+        checkpoint : str or path, default=None
+            A file that holds the best so far while the fit runs. If the process ends, the same call goes on from there.
+        checkpoint_every : float, default=120
+            Least seconds between two writings of it.
 
         Returns
         -------
         self : object
             The fitted estimator. If anything goes wrong, it is as it was.
         """
+        if any(names is not None for names in (target, weight, features)):
+            X, y, sample_weight = named_columns(X, y, sample_weight, target, weight, features)
+        store = None if checkpoint is None else opened_checkpoint(self, checkpoint, checkpoint_every)
         reader = opened_stream(X, y, sample_weight)
+        progress = Progress(self, store=store)
         if reader is not None:
-            outcome, dtype, attributes, _ = fit_stream(self, reader, "regression", Progress(self))
+            outcome, dtype, attributes, _ = fit_stream(self, reader, "regression", progress)
             return publish(self, {**attributes, **attributes_of(outcome, dtype)})
-        request, table, Y, finish = real_samples(self, X, y, sample_weight)
+        params = None if store is None else store.params
+        request, table, Y, finish = real_samples(self, X, y, sample_weight, params)
         previous = getattr(self, "model_", None) if self.warm_start else None
         if previous is not None:
             check_same_columns(self, table)
-        progress = Progress(self)
         progress.begin(X=table.X, y=table.y)
         samples = prepared(request, table.X, Y, table.weight, finish)
         outcome = fit_model(request, samples, previous, progress)
         progress.end(X=table.X, y=table.y)
+        progress.done()
         seen = {"_seen": float(table.weight.sum())}
         return publish(self, {**table.attributes, **attributes_of(outcome, table.X.dtype), **seen})
 

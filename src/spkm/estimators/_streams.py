@@ -45,6 +45,41 @@ class FileTable:
         return f"FileTable({self.table!r}, features={self.features!r})"
 
 
+def named_columns(X: Any, y: Any, sample_weight: Any, target: Any, weight: Any, features: Any) -> tuple[Any, Any, Any]:
+    """Return X, y and sample_weight where columns of X are told by name."""
+    for argument, given, name, other in (
+        ("y", y, "target", target),
+        ("sample_weight", sample_weight, "weight", weight),
+    ):
+        if given is not None and other is not None:
+            raise TypeError(f"Pass either {argument} or {name}, not both.")
+    y, sample_weight = (y if target is None else target), (sample_weight if weight is None else weight)
+    if isinstance(X, FileTable):
+        if features is not None and X.features is not None:
+            raise TypeError("Pass either features or FileTable(..., features), not both.")
+        return FileTable(X.table, X.features if features is None else features), y, sample_weight
+    kind = type(X).__module__.split(".")[0]
+    if isinstance(X, str | Path | list) or kind == "pyarrow":
+        return FileTable(X, features), y, sample_weight
+    is_frame = hasattr(X, "collect_schema") or hasattr(X, "columns")
+    if not is_frame or isinstance(X, dict):
+        raise TypeError(f"target, weight and features name columns of a table; X is {type(X).__name__}, without names.")
+    lazy = hasattr(X, "collect") or kind == "dask"
+    there = list(X.collect_schema().names() if hasattr(X, "collect_schema") else X.columns)
+    others = [name for value in (target, weight) if value is not None for name in _as_names(value)]
+    from spkm.sources._parquet import chosen_columns
+
+    chosen = chosen_columns(there, others, features)
+    if lazy and _names_columns(y) and (sample_weight is None or isinstance(sample_weight, str)):
+        return X[[*chosen, *others]] if kind == "dask" else X.select([*chosen, *others]), y, sample_weight
+    own = y if target is None else X[target].to_numpy()
+    return X[chosen], own, sample_weight if weight is None else X[weight].to_numpy()
+
+
+def _as_names(value: Any) -> list[str]:
+    return [value] if isinstance(value, str) else list(value)
+
+
 def opened_stream(X: Any, y: Any = None, sample_weight: Any = None) -> Any:
     """Return a reader of X if it is one of the things that are read in chunks, else None.
 
@@ -138,7 +173,7 @@ class StreamFit(NamedTuple):
 
 def fit_stream(estimator: Any, reader: Any, task: str, progress: Progress) -> StreamFit:
     """Return a model of what a reader yields, joint for all classes and of all features."""
-    params = estimator.get_params(deep=False)
+    params = estimator.get_params(deep=False) if progress.store is None else progress.store.params
     of_classes = task == "classification"
     seed = int(generator(params["random_state"]).integers(2**31))
     scout = ArraySource(np.zeros((1, 1)))
@@ -154,6 +189,7 @@ def fit_stream(estimator: Any, reader: Any, task: str, progress: Progress) -> St
     samples = _class_samples(request, reader, summary) if of_classes else _real_samples(request, reader, summary)
     outcome = fit_once(request, samples, None, progress)  # type: ignore[arg-type]
     progress.end()
+    progress.done()
     attributes: dict[str, Any] = {"n_features_in_": len(summary.low), "_tables": None, "_seen": summary.total}
     if reader.names is not None:
         attributes["feature_names_in_"] = np.array(reader.names, dtype=object)

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
+from itertools import islice
+from typing import Any
 
 import numpy as np
 
 from spkm._parts import OPTIONAL_COUNT, Number
 from spkm.objective import Objective
-from spkm.solvers._base import OnIteration, Result, Solver, part_steps
+from spkm.solvers._base import OnIteration, Result, Solver, found_state, keep_state, part_steps
 from spkm.solvers._proximal import proximal_descent
 from spkm.sources import MANY_ROWS, Block
 
@@ -48,6 +51,10 @@ class AdamState:
         rough = not objective.is_smooth
         self.theta = objective.prox(theta, np.float32(height) * self.rates) if rough else objective.inside(theta)
         return True
+
+    def kept(self, rest: dict[str, Any]) -> dict[str, Any]:
+        """Return what a later fit needs to go on from here, to the bit: this state, and the rest."""
+        return {"theta": self.theta, "slow": self.slow, "fast": self.fast, "step": self.step, **rest}
 
 
 class Adam(Solver):
@@ -110,9 +117,18 @@ class Adam(Solver):
         state = AdamState.at(theta, rates)
         trace: list[float] = []
         running, interrupted, by_signal, step = 0.0, False, False, 0
-        penalty, d_penalty = objective.smooth_penalty(theta)
+        found = found_state(on_iteration)
+        if found is not None:
+            state = AdamState(found["theta"], found["slow"], found["fast"], rates, int(found["step"]))
+            trace, running, made = found["trace"].tolist(), float(found["running"]), state.step
+            penalty, d_penalty = float(found["penalty"]), found["d_penalty"]
+        else:
+            made = 0
+            penalty, d_penalty = objective.smooth_penalty(theta)
+        # Batches come in the order in which they would have come: those that were used are passed over.
+        batches = islice(source.batches(batch, n_steps, rng, np.float32), made, None)
         try:
-            for step, block in enumerate(source.batches(batch, n_steps, rng, np.float32), start=1):
+            for step, block in enumerate(batches, start=made + 1):
                 value, gradient = self._loss(objective, block, state.theta)
                 if step % PENALTY_EVERY == 0:
                     penalty, d_penalty = objective.smooth_penalty(state.theta.astype(np.float64))
@@ -122,6 +138,8 @@ class Adam(Solver):
                 running += (value + penalty - running) * max(1 / step, 0.02)
                 if step % max(1, n_steps // REPORTS) == 0:
                     trace.append(running)
+                    rest = {"trace": trace, "running": running, "penalty": penalty, "d_penalty": d_penalty}
+                    keep_state(on_iteration, partial(state.kept, rest))
                     if on_iteration is not None and on_iteration(len(trace), running):
                         interrupted = True
                         break

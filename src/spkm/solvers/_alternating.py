@@ -6,7 +6,7 @@ import numpy as np
 
 from spkm._parts import COUNT, Number
 from spkm.objective import Objective
-from spkm.solvers._base import Monitor, OnIteration, Result, Solver, Stop
+from spkm.solvers._base import Monitor, OnIteration, Result, Solver, Stop, found_state
 from spkm.solvers._lbfgs import descend
 from spkm.solvers._proximal import proximal_descent
 
@@ -43,7 +43,8 @@ class Alternating(Solver):
         model = objective.model
         mask = np.zeros(model.n_params, dtype=bool)
         mask[model.basis_part] = True
-        theta = objective.prox(theta, 1e-300)
+        found = found_state(on_iteration)
+        theta = objective.prox(theta if found is None else found["theta"], 1e-300)
         monitor = Monitor(theta, objective.value(theta), self.tol, on_iteration)
         try:
             for _ in range(self.max_iter):

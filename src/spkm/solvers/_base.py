@@ -14,6 +14,7 @@ from spkm.objective import Objective
 
 WINDOW = 10  # iterations over which progress is judged: a single one may stall while L-BFGS rebuilds its memory
 OnIteration = Callable[[int, float], bool]
+State = dict[str, Any]
 
 
 @dataclass
@@ -81,6 +82,22 @@ class Solver(Part):
         raise NotImplementedError(f"{type(self).__name__} must define minimize(objective, theta, rng, on_iteration).")
 
 
+def keep_state(on_iteration: Any, state: Callable[[], State]) -> None:
+    """Let whoever listens keep what :func:`found_state` returns in a later fit; ``state`` is called if it is time."""
+    store = getattr(on_iteration, "store", None)
+    if store is not None:
+        store.keep(state)
+
+
+def found_state(on_iteration: Any) -> State | None:
+    """Return the state that an earlier fit left, once; None if there is none."""
+    store = getattr(on_iteration, "store", None)
+    if store is None or store.state is None:
+        return None
+    state, store.state = store.state, None
+    return state
+
+
 class Stop(Exception):
     """Raised inside a solver's loop to leave it."""
 
@@ -92,7 +109,10 @@ class Monitor:
     iterations.
     """
 
-    def __init__(self, theta: np.ndarray, value: float, tol: float, on_iteration: OnIteration | None) -> None:
+    def __init__(
+        self, theta: np.ndarray, value: float, tol: float, on_iteration: OnIteration | None, stage: int = 0
+    ) -> None:
+        self.stage = stage
         self.theta = theta.copy()
         self.value = value
         self.tol = tol
@@ -111,6 +131,7 @@ class Monitor:
         if value < self.value or self.n_iter == 0:
             self.theta, self.value = theta.copy(), min(value, self.value)
         self.trace.append(value)
+        keep_state(self.on_iteration, lambda: {"theta": self.theta, "stage": self.stage})
         if self.on_iteration is not None and self.on_iteration(self.n_iter, value):
             self.interrupted = True
             raise Stop

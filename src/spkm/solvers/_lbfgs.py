@@ -10,7 +10,7 @@ from scipy.optimize import Bounds, minimize
 
 from spkm._parts import COUNT, OPTIONAL_COUNT, Number
 from spkm.objective import Objective
-from spkm.solvers._base import Monitor, OnIteration, Result, Solver, Stop
+from spkm.solvers._base import Monitor, OnIteration, Result, Solver, Stop, found_state
 from spkm.sources import Source
 
 FINE = 3e-4  # tolerance of a stage of few samples, which costs little: the default of VarPro
@@ -44,9 +44,12 @@ class LBFGS(Solver):
     def minimize(
         self, objective: Objective, theta: np.ndarray, rng: np.random.Generator, on_iteration: OnIteration | None = None
     ) -> Result:
-        for source in stages(objective.source, self.first_rows, rng):
+        theta, first = resumed_at(on_iteration, theta)
+        for k, source in enumerate(stages(objective.source, self.first_rows, rng)):
+            if k < first:
+                continue
             function = objective.on(source).value_and_gradient
-            result = descend(function, theta, self.max_iter, self.tol, on_iteration, objective.box)
+            result = descend(function, theta, self.max_iter, self.tol, on_iteration, objective.box, k)
             theta = result.theta
             if result.interrupted:
                 result.value = objective.value(theta)  # not that of a subsample
@@ -106,11 +109,14 @@ class VarPro(Solver):
         if partial:
             source = source.sample(self.basis_rows, rng)
         whole = objective.eliminated()
-        phi = whole.start(theta)
+        fresh = whole.start(theta)
+        phi, begin = resumed_at(on_iteration, fresh)
         box = whole.bounds(objective.box)
         for k, stage in enumerate(stages(source, self.first_rows, rng)):
+            if k < begin:
+                continue
             profiled = objective.on(stage).eliminated()
-            first = profiled.first_stage() if k == 0 else None
+            first = profiled.first_stage() if k == 0 and phi is fresh else None
             if first is not None:
                 result = descend(first.value_and_gradient, phi, FIRST_ITERATIONS, self.tol, None, box)
                 phi = result.theta
@@ -122,7 +128,7 @@ class VarPro(Solver):
                 learned = objective.model.basis_part.stop
                 phi = np.append(phi[:learned], whole.start(theta)[learned:])
             tol = self.tol if stage is source else min(self.tol, FINE)
-            result = descend(profiled.value_and_gradient, phi, self.max_iter, tol, on_iteration, box)
+            result = descend(profiled.value_and_gradient, phi, self.max_iter, tol, on_iteration, box, k)
             phi = result.theta
             if result.interrupted:
                 break
@@ -173,6 +179,12 @@ def stages(source: Source, first_rows: int | None, rng: np.random.Generator) -> 
     yield from source.samples(sizes, rng)
 
 
+def resumed_at(on_iteration: OnIteration | None, fresh: np.ndarray) -> tuple[np.ndarray, int]:
+    """Return the point and the stage at which an earlier fit was left, or ``fresh`` and 0."""
+    found = found_state(on_iteration)
+    return (fresh, 0) if found is None else (found["theta"], int(found["stage"]))
+
+
 def descend(
     function: Callable[[np.ndarray], tuple[float, np.ndarray]],
     x: np.ndarray,
@@ -180,6 +192,7 @@ def descend(
     tol: float,
     on_iteration: OnIteration | None,
     box: tuple[np.ndarray, np.ndarray] | None = None,
+    stage: int = 0,
 ) -> Result:
     """Minimise a smooth function in a box by SciPy's L-BFGS-B; Ctrl-C and callbacks leave with the best so far."""
     if box is not None:
@@ -189,7 +202,7 @@ def descend(
         raise FloatingPointError(
             "The objective is not finite at the start. Scale X (scale=True) or lower the strengths."
         )
-    monitor = Monitor(x, first, tol, on_iteration)
+    monitor = Monitor(x, first, tol, on_iteration, stage)
     start = x.copy()
 
     def guarded(point: np.ndarray) -> tuple[float, np.ndarray]:

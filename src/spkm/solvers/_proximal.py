@@ -8,7 +8,7 @@ import numpy as np
 
 from spkm._parts import COUNT, Number
 from spkm.objective import Objective
-from spkm.solvers._base import Monitor, OnIteration, Result, Solver, Stop, part_dots, part_steps
+from spkm.solvers._base import Monitor, OnIteration, Result, Solver, Stop, found_state, part_dots, part_steps
 
 
 class Proximal(Solver):
@@ -38,6 +38,8 @@ class Proximal(Solver):
     def minimize(
         self, objective: Objective, theta: np.ndarray, rng: np.random.Generator, on_iteration: OnIteration | None = None
     ) -> Result:
+        found = found_state(on_iteration)
+        theta = theta if found is None else found["theta"]
         if not objective.can_eliminate:
             return proximal_descent(objective, theta, self.max_iter, self.tol, on_iteration)
         eliminated = WithoutWeights(objective)

@@ -33,7 +33,18 @@ def best_of_restarts(
         From the first theta of the first start to the one to go on from, for a warm start.
     """
     best: Result | None = None
+    store = getattr(on_iteration, "store", None)
+    if store is not None:
+        store.check_data(objective.source)
+    found = {} if store is None or store.state is None else store.state
+    if "best" in found:
+        best = Result(found["best"], float(found["best_value"]), 1, True)
     for k, rng in enumerate(rngs):
+        if k < int(found.get("restart", 0)):
+            continue
+        if store is not None:
+            so_far = {} if best is None else {"best": best.theta, "best_value": best.value}
+            store.context = {"restart": k, **so_far}
         try:
             theta = first_theta(objective, start, solver.first_weights, rng)
             if continued is not None and k == 0:

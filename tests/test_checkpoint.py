@@ -1,0 +1,169 @@
+"""Fits that go on after their process was killed."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from spkm import SPKMClassifier, SPKMRegressor
+from spkm.estimators._checkpoint import Checkpoint
+from spkm.objective import Objective
+from spkm.solvers import LBFGS, Adam
+from tests.interrupting import interrupt_at
+
+RNG = np.random.default_rng(0)
+X = RNG.standard_normal((900, 3))
+Y = np.sin(2 * X[:, 0]) + X[:, 1] * X[:, 2] + 0.1 * RNG.standard_normal(900)
+
+KILLED = """
+import os, signal
+from spkm.estimators import _checkpoint
+from tests.test_checkpoint import fit
+
+class Killed(_checkpoint.Checkpoint):
+    count = 0
+
+    def keep(self, state):
+        super().keep(state)
+        Killed.count += 1
+        if Killed.count == {writes}:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+_checkpoint.Checkpoint = Killed
+fit({name!r}, {path!r})
+"""
+
+
+class Killed(BaseException):
+    """Stands for the end of the process."""
+
+
+def killing(keep):
+    """Return a method that ends the process after the fifth state."""
+    count = []
+
+    def kept(self, state):
+        keep(self, state)
+        count.append(1)
+        if len(count) == 5:
+            raise Killed
+
+    return kept
+
+
+def chunks():
+    for i in range(3):
+        yield X[300 * i : 300 * (i + 1)], Y[300 * i : 300 * (i + 1)] > 0
+
+
+LINEAR = {"n_basis": 1, "kernel": "linear", "weight_penalty": "rkhs", "tol": 1e-9, "random_state": 0}  # one optimum
+MADE = {
+    "lbfgs": SPKMClassifier(solver="lbfgs", **LINEAR),
+    "varpro": SPKMRegressor(solver="varpro", **LINEAR),
+    "proximal": SPKMRegressor(solver="proximal", **LINEAR),
+    "stages": SPKMClassifier(**{**LINEAR, "solver": LBFGS(first_rows=90, tol=1e-9)}),
+    "adam": SPKMClassifier(4, solver=Adam(max_iter=8), random_state=0),
+    "stream": SPKMClassifier(4, solver=Adam(max_iter=8), random_state=0),
+}
+EXACT = ("adam", "stream")  # to the bit: the others lose the memory of a quasi-Newton method, or step lengths
+
+
+def fit(name, path):
+    model = MADE[name]
+    if name == "stream":
+        from spkm.sources import _chunks
+
+        _chunks.KEPT_ROWS = 200
+        return model.fit(chunks, checkpoint=path, checkpoint_every=0)
+    return model.fit(X, Y if isinstance(model, SPKMRegressor) else Y > 0, checkpoint=path, checkpoint_every=0)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGKILL")
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("name", list(MADE))
+def test_a_killed_fit_goes_on(name, tmp_path, monkeypatch):
+    monkeypatch.setattr("spkm.sources._chunks.KEPT_ROWS", 200 if name == "stream" else 20_000)
+    path = str(tmp_path / "state.npz")
+    if name in ("stages", "stream"):
+        code = KILLED.format(name=name, path=path, writes=5)
+        done = subprocess.run([sys.executable, "-W", "ignore", "-c", code], capture_output=True, text=True)
+        assert done.returncode == -signal.SIGKILL, done.stderr
+    else:  # quicker than a process of its own
+        with pytest.MonkeyPatch.context() as patch, pytest.raises(Killed):
+            patch.setattr(Checkpoint, "keep", killing(Checkpoint.keep))
+            fit(name, path)
+    assert [p.name for p in tmp_path.iterdir()] == ["state.npz"]
+    found = fit(name, path)
+    assert not list(tmp_path.iterdir())
+    method = "predict" if isinstance(found, SPKMRegressor) else "predict_proba"
+    resumed, objective = getattr(found, method)(X), found.objective_
+    whole = fit(name, None)
+    assert objective == pytest.approx(whole.objective_, rel=0 if name in EXACT else 1e-5)
+    np.testing.assert_allclose(resumed, getattr(whole, method)(X), rtol=0, atol=0 if name in EXACT else 0.02)
+
+
+def left_by(tmp_path, **params):
+    """Return the path of a checkpoint that a fit has left."""
+    path = tmp_path / "state.npz"
+    model = SPKMClassifier(3, solver="lbfgs", weight_penalty="rkhs").set_params(**params)
+    with pytest.MonkeyPatch.context() as patch, pytest.warns(match="interrupted"):
+        interrupt_at(patch, Objective, "value_and_gradient", 8)
+        model.fit(X, Y > 0, checkpoint=path, checkpoint_every=0)
+    assert path.exists()
+    return path
+
+
+def test_an_interrupted_fit_leaves_its_state_and_goes_on_from_its_own_seed(tmp_path):
+    path = left_by(tmp_path)
+    seed = Checkpoint(path, 0, SPKMClassifier(3, solver="lbfgs", weight_penalty="rkhs")).header["seed"]
+    model = SPKMClassifier(3, solver="lbfgs", weight_penalty="rkhs", n_jobs=2).fit(X, Y > 0, checkpoint=path)
+    whole = SPKMClassifier(3, solver="lbfgs", weight_penalty="rkhs", random_state=seed).fit(X, Y > 0)
+    np.testing.assert_allclose(model.objective_, whole.objective_, rtol=1e-2)
+
+
+@pytest.mark.parametrize(
+    ("params", "rows", "message"),
+    [
+        ({"n_basis": 4}, X, "written with n_basis=3, and now it is 4"),
+        ({"kernel": "matern"}, X, "written with kernel=rbf, and now it is matern"),
+        ({}, X[:-1], "their samples were 900, and now are 899"),
+        ({}, X + 0.1, "their numbers were"),
+    ],
+)
+def test_a_checkpoint_of_another_fit_is_refused(tmp_path, params, rows, message):
+    path = left_by(tmp_path)
+    model = SPKMClassifier(3, solver="lbfgs", weight_penalty="rkhs", scale=True).set_params(**params)
+    with pytest.raises(ValueError, match=message):
+        model.fit(rows, Y[: len(rows)] > 0, checkpoint=path)
+    assert path.exists() and not hasattr(model, "model_")
+
+
+def test_other_files_and_fits_are_refused(tmp_path):
+    other = tmp_path / "notes.txt"
+    other.write_text("not an archive")
+    model = SPKMRegressor(2)
+    for arguments, message in (
+        ({"checkpoint": other}, "no checkpoint of a fit"),
+        ({"checkpoint": tmp_path}, "path of a file"),
+        ({"checkpoint": tmp_path / "none" / "x"}, "folder that exists"),
+        ({"checkpoint": tmp_path / "x", "checkpoint_every": -1}, "at least 0"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            model.fit(X, Y, **arguments)
+    for params in ({"selection": "strict"}, {"n_basis": "auto"}, {"warm_start": True}):
+        with pytest.raises(ValueError, match="plain fit"):
+            SPKMRegressor(**params).fit(X, Y, checkpoint=tmp_path / "x")
+    with pytest.raises(ValueError, match="integer or None"):
+        SPKMRegressor(2, random_state=np.random.default_rng(0)).fit(X, Y, checkpoint=tmp_path / "x")
+    assert other.read_text() == "not an archive"
+
+
+def test_it_is_not_written_more_often_than_asked(tmp_path):
+    path = tmp_path / "state.npz"
+    store = Checkpoint(path, 1000, SPKMRegressor(2))
+    store.keep(lambda: pytest.fail("too early"))
+    assert not path.exists()
