@@ -276,9 +276,10 @@ class SPKMClassifier(PredictsClasses, ClassifierMixin, CallbackSupportMixin, Bas
             X, y, sample_weight = named_columns(X, y, sample_weight, target, weight, features)
         store = None if checkpoint is None else opened_checkpoint(self, checkpoint, checkpoint_every)
         reader = opened_stream(X, y, sample_weight)
-        progress = Progress(self, store=store)
         if reader is not None:
-            outcome, dtype, attributes, meaning = fit_stream(self, reader, "classification", progress)
+            outcome, dtype, attributes, meaning = fit_stream(
+                self, reader, "classification", Progress(self, store=store)
+            )
             attributes = {**attributes, **attributes_of(outcome, dtype)}
             return publish(self, {**attributes, "classes_": meaning.labels})  # type: ignore[attr-defined]
         table = read_table(self, X, y, sample_weight, multi_output=is_multilabel(y))
@@ -293,6 +294,7 @@ class SPKMClassifier(PredictsClasses, ClassifierMixin, CallbackSupportMixin, Bas
                 f"warm_start=True needs the classes and the multi_class of the last fit; got multi_class="
                 f"{self.multi_class!r}. Set warm_start=False to fit anew."
             )
+        progress = Progress(self, store=store)
         progress.begin(X=table.X, y=table.y)
         if in_parts:
             model, parts = fit_parts(request, table.X, Y, weights, meaning, previous, progress)

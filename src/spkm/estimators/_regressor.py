@@ -218,15 +218,15 @@ class SPKMRegressor(PredictsNumbers, RegressorMixin, CallbackSupportMixin, BaseE
             X, y, sample_weight = named_columns(X, y, sample_weight, target, weight, features)
         store = None if checkpoint is None else opened_checkpoint(self, checkpoint, checkpoint_every)
         reader = opened_stream(X, y, sample_weight)
-        progress = Progress(self, store=store)
         if reader is not None:
-            outcome, dtype, attributes, _ = fit_stream(self, reader, "regression", progress)
+            outcome, dtype, attributes, _ = fit_stream(self, reader, "regression", Progress(self, store=store))
             return publish(self, {**attributes, **attributes_of(outcome, dtype)})
         params = None if store is None else store.params
         request, table, Y, finish = real_samples(self, X, y, sample_weight, params)
         previous = getattr(self, "model_", None) if self.warm_start else None
         if previous is not None:
             check_same_columns(self, table)
+        progress = Progress(self, store=store)
         progress.begin(X=table.X, y=table.y)
         samples = prepared(request, table.X, Y, table.weight, finish)
         outcome = fit_model(request, samples, previous, progress)
