@@ -3,10 +3,13 @@
 import warnings
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import sparse
+from sklearn import config_context
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
 
+import spkm.explain as explain_module
 from spkm import PairwiseSPKMRegressor, SPKMClassifier, SPKMRegressor
 from spkm.explain import (
     counterfactual,
@@ -171,7 +174,7 @@ def test_pairs_are_explained_by_the_features_of_both_sides():
     estimator = settled(PairwiseSPKMRegressor(4, **SHORT), pairs, y, left=left, right=right)
     some, background = PairTable(left, right, pairs[:3]), PairTable(left, right, pairs[::7])
     explanation = explain(estimator, some, background)
-    assert explanation.feature_names == ("left 0", "left 1", "left 2", "right 0", "right 1")
+    assert explanation.feature_names == ("left: x0", "left: x1", "left: x2", "right: x0", "right: x1")
     joined = PairTable(left, right, pairs).toarray()
 
     def scores(rows):
@@ -180,7 +183,7 @@ def test_pairs_are_explained_by_the_features_of_both_sides():
 
     truth = enumerated_shapley(scores, joined[0], joined[::7], [[j] for j in range(5)])
     np.testing.assert_allclose(explanation.values[0], truth, atol=1e-10 * np.abs(estimator.model_.weights).sum())
-    (effect,) = partial_dependence(estimator, background, ["left 0"], n_points=5)
+    (effect,) = partial_dependence(estimator, background, ["left: x0"], n_points=5)
     assert effect.values.shape == (5, 1)
     assert nearest(estimator, some, PairTable(left, right, pairs), k=1).index[:, 0].tolist() == [0, 1, 2]
 
@@ -203,3 +206,58 @@ def test_csr_rows_of_a_sparse_model(fits):
     explanation = explain(estimator, X[:3], X[:20])
     truth = enumerated_shapley(estimator.model_.scores, X.toarray()[0], X.toarray()[:20], [[j] for j in range(6)])
     np.testing.assert_allclose(explanation.values[0], truth, atol=1e-10 * np.abs(estimator.model_.weights).sum())
+
+
+@pytest.mark.parametrize("kind", ["classifier", "regressor", "pairs"])
+def test_estimators_have_the_functions_as_methods(kind):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40, 3))
+    if kind == "pairs":
+        pairs = rng.integers(0, 40, size=(60, 2))
+        model = PairwiseSPKMRegressor(2, random_state=0).fit(pairs, X[pairs[:, 0], 0], left=X, right=X)
+        X = pairs
+    elif kind == "classifier":
+        model = SPKMClassifier(2, weight_penalty="rkhs", random_state=0).fit(X, X[:, 0] > 0)
+    else:
+        model = SPKMRegressor(2, random_state=0).fit(X, X[:, 0])
+    assert model.summary() == explain_module.summary(model)
+    assert model.formula(3) == explain_module.formula(model, 3)
+    assert model.to_frame().equals(explain_module.to_frame(model))
+    np.testing.assert_array_equal(
+        model.explain(X[:2], X[:9]).values, explain_module.explain(model, X[:2], X[:9]).values
+    )
+
+
+def test_a_notebook_shows_the_summary_of_a_fitted_model_with_names_escaped():
+    X = pd.DataFrame(np.random.default_rng(0).normal(size=(40, 2)), columns=["<script>", "b"])
+    model = SPKMRegressor(2, random_state=0)
+    assert "The fitted model" not in model._repr_html_() + model._repr_mimebundle_()["text/html"]
+    model.fit(X, X["b"])
+    for page in (model._repr_html_(), model._repr_mimebundle_()["text/html"]):
+        own = page.partition("The fitted model")[2]
+        assert "&lt;script&gt;" in own and "<script>" not in own
+    with config_context(display="text"):
+        assert "text/html" not in model._repr_mimebundle_()
+
+
+def test_entities_nearest_to_pairs_and_to_basis_vectors():
+    rng = np.random.default_rng(0)
+    left, right = rng.normal(size=(12, 3)), rng.normal(size=(9, 2))
+    pairs = np.array([(i, j) for i in range(12) for j in range(9)])
+    model = PairwiseSPKMRegressor(3, random_state=0).fit(pairs, left[pairs[:, 0], 0], left=left, right=right)
+    found = explain_module.nearest_entities(model, pairs[40:43], k=3)
+    assert found.left.index[:, 0].tolist() == pairs[40:43, 0].tolist()
+    assert found.right.index[:, 0].tolist() == pairs[40:43, 1].tolist()
+    np.testing.assert_allclose(found.left.distance[:, 0], 0.0, atol=1e-6)
+    near = explain_module.nearest_entities(model, k=12)
+    (term,) = (t for t in model.model_.terms if not t.is_linear_part)
+    for side, table, own in ((0, left, near.left), (1, right, near.right)):
+        view = term.views[side]
+        Z = model.model_.scaled(PairTable(left, right, pairs[:1]))
+        values = view.kernel.rkhs()(view.basis, np.asarray(Z.left if side == 0 else Z.right))
+        best = np.argsort(-values, axis=1, kind="stable")  # stationary: the most similar is the nearest
+        assert own.index.shape == (3, len(table))
+        np.testing.assert_array_equal(own.index[:, 0], best[:, 0])
+        np.testing.assert_allclose(own.similarity, np.take_along_axis(values, own.index, axis=1), rtol=1e-12)
+    with pytest.raises(ValueError, match="must be one of pairs"):
+        explain_module.nearest_entities(SPKMRegressor(2, random_state=0).fit(left, left[:, 0]))

@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
 from spkm._checks import n_threads
-from spkm.estimators import _shipping
+from spkm.estimators import _reading, _shipping
 from spkm.estimators._domains import check_domain
 from spkm.estimators._fitting import Outcome
 from spkm.estimators._streams import predicted_chunks
@@ -81,6 +81,12 @@ class ReadsModel:
     compiled = _shipping.compiled
     report = _shipping.report
     monitor = _shipping.monitor
+    explain = _reading.explain
+    summary = _reading.summary
+    formula = _reading.formula
+    to_frame = _reading.to_frame
+    _repr_html_inner = _reading.repr_html
+    _repr_mimebundle_ = _reading.repr_mimebundle
 
     def _scores(self, X: Any) -> np.ndarray:
         """Return the scores of the model for every sample, (n, m)."""

@@ -11,7 +11,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from spkm._checks import n_threads
-from spkm.estimators import _shipping
+from spkm.estimators import _reading, _shipping
 from spkm.estimators._callbacks import CallbackSupportMixin, Progress, with_callbacks
 from spkm.estimators._class_predictions import has_probabilities
 from spkm.estimators._class_targets import encode_classes
@@ -33,6 +33,12 @@ class PredictsPairs:
     export = _shipping.export
     compiled = _shipping.compiled
     report = _shipping.report
+    explain = _reading.explain
+    summary = _reading.summary
+    formula = _reading.formula
+    to_frame = _reading.to_frame
+    _repr_html_inner = _reading.repr_html
+    _repr_mimebundle_ = _reading.repr_mimebundle
     # Whoever passes tables through cross_val_score or a search means them for these methods.
     __metadata_request__fit = BOTH
     __metadata_request__predict = BOTH

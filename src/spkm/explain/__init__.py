@@ -2,6 +2,7 @@
 
 from spkm.explain._counterfactual import Counterfactual, counterfactual
 from spkm.explain._effects import Effect, h_statistics, partial_dependence
+from spkm.explain._entities import EntityNeighbours, nearest_entities
 from spkm.explain._explanation import Explanation, explain
 from spkm.explain._gradient import gradient
 from spkm.explain._importance import Importances, importances
@@ -12,6 +13,7 @@ from spkm.explain._summary import formula, summary, to_frame
 __all__ = [
     "Counterfactual",
     "Effect",
+    "EntityNeighbours",
     "Explanation",
     "Importances",
     "Neighbours",
@@ -24,6 +26,7 @@ __all__ = [
     "h_statistics",
     "importances",
     "nearest",
+    "nearest_entities",
     "partial_dependence",
     "sobol_indices",
     "summary",

@@ -30,15 +30,26 @@ def members_of(model: Any) -> tuple[Any, ...]:
 
 
 def names_of(estimator: Any, n_features: int) -> tuple[str, ...]:
-    """Return the names of the columns: those of the fit, or x0, x1 and so on; of pairs left 0, ..., right 0, ..."""
+    """Return the names of the features: those of the fit, or x0, x1 and so on.
+
+    Those of several tables, and of the two sides of pairs, have the name of their table before them.
+    """
+    entities, tables = getattr(estimator, "_pairs", None), getattr(estimator, "_tables", None)
+    if entities is not None:
+        return _prefixed(zip(("left", "right"), entities.layouts, strict=True))
+    if tables is not None:
+        return _prefixed(tables.items())
     names = getattr(estimator, "feature_names_in_", None)
-    if names is not None:
-        return tuple(str(name) for name in names)
-    left = getattr(estimator, "basis_left_", None)
-    if left is None:
-        return tuple(f"x{i}" for i in range(n_features))
-    at = np.shape(left)[1]
-    return tuple(f"left {i}" if i < at else f"right {i - at}" for i in range(n_features))
+    return tuple(str(name) for name in names) if names is not None else tuple(f"x{i}" for i in range(n_features))
+
+
+def _prefixed(layouts: Any) -> tuple[str, ...]:
+    """Return the columns of several tables, with the name of the table before them."""
+    return tuple(
+        f"{table}: {name}"
+        for table, layout in layouts
+        for name in (layout.names if layout.names is not None else [f"x{i}" for i in range(layout.width)])
+    )
 
 
 def output_names(model: Any) -> tuple[str, ...]:
@@ -74,7 +85,16 @@ def vector_rows(model: Any) -> np.ndarray:
 
 
 def table_of(X: Any, estimator: Any, n_features: int, argument: str) -> Any:
-    """Return a table as a dense array or CSR, with columns in the order that ``fit`` saw."""
+    """Return a table as a dense array or CSR, with columns in the order that ``fit`` saw.
+
+    Of an estimator of pairs it is the pairs, (pairs, left, right) with tables of new entities, or a table of the
+    features of both sides.
+    """
+    entities = getattr(estimator, "_pairs", None)
+    if entities is not None and not hasattr(X, "entities"):
+        joined = n_features != 2 and np.ndim(X) == 2 and np.shape(X)[1] == n_features
+        if not joined:
+            return entities.like(*(X if isinstance(X, tuple) else (X, None, None)))
     columns = getattr(X, "columns", None)
     if columns is not None:
         known = getattr(estimator, "feature_names_in_", None)

@@ -27,7 +27,7 @@ from spkm.explain._structure import structure_of
 from spkm.explain._summary import _direction as direction
 from spkm.explain._summary import _sentence as sentence
 from spkm.explain._summary import telling_features
-from spkm.explain._table import basis_labels, frames, members_of, model_of, output_names
+from spkm.explain._table import basis_labels, frames, members_of, model_of, names_of, output_names
 
 __all__ = [
     "Reading",
@@ -76,7 +76,7 @@ class Reading:
     def of(estimator: Any) -> Reading:
         """Return the reading of a fitted estimator of this library, or of its ``model_``."""
         model = model_of(estimator)
-        names = _names(estimator, model.n_features)
+        names = names_of(estimator, model.n_features)
         return Reading(estimator, model, names, output_names(model), getattr(model.target, "labels", None))
 
     def table(self, X: Any) -> Any:
@@ -173,23 +173,3 @@ class Reading:
         if self.labels is None or not hasattr(self.model.loss, "probabilities"):
             return None
         return probabilities(self.model, scores)
-
-
-def _names(estimator: Any, n_features: int) -> tuple[str, ...]:
-    entities = getattr(estimator, "_pairs", None)
-    tables = getattr(estimator, "_tables", None)
-    if entities is not None:
-        return _prefixed(zip(("left", "right"), entities.layouts, strict=True))
-    if tables is not None:
-        return _prefixed(tables.items())
-    names = getattr(estimator, "feature_names_in_", None)
-    return tuple(str(name) for name in names) if names is not None else tuple(f"x{i}" for i in range(n_features))
-
-
-def _prefixed(layouts: Any) -> tuple[str, ...]:
-    """Return the columns of several tables, with the name of the table before them."""
-    return tuple(
-        f"{table}: {name}"
-        for table, layout in layouts
-        for name in (layout.names if layout.names is not None else [f"x{i}" for i in range(layout.width)])
-    )
