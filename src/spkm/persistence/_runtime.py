@@ -11,6 +11,7 @@ from spkm.persistence._encoding import check_encoder, columns_of, encode, encode
 
 EXP_FROM = 30.0  # beyond it the exponential of a count's logarithm is not followed, as in losses
 SMALLEST_SHARE = 1e-7  # of a pair, as in estimators
+AT_ONCE = 2**17  # differences that are held at once: a megabyte
 TINY = float(np.finfo(np.float64).tiny)
 
 
@@ -121,14 +122,12 @@ class NumpyModel:
         effects : ndarray of shape (n_samples, n_columns, n_outputs)
             Zero for columns that the model does not read.
         """
-        rows = self._rows(X)
-        groups = self._groups
-        changed = np.repeat(rows[:, None, :], len(groups) + 1, axis=1)
-        for k, (_, columns) in enumerate(groups, start=1):
-            changed[:, k, columns] = self._usual[columns]
-        F = self._scores(changed.reshape(-1, rows.shape[1])).reshape(len(rows), len(groups) + 1, -1)
+        rows, (columns, copies, features) = self._rows(X), self._groups
+        changed = np.repeat(rows[:, None, :], len(columns) + 1, axis=1)
+        changed[:, copies, features] = self._usual[features]
+        F = self._scores(changed.reshape(-1, rows.shape[1])).reshape(len(rows), len(columns) + 1, -1)
         effects = np.zeros((len(rows), self.n_features, F.shape[2]))
-        effects[:, [j for j, _ in groups]] = F[:, :1] - F[:, 1:]
+        effects[:, columns] = F[:, :1] - F[:, 1:]
         return F[:, 0], effects
 
     def predict(self, X: Any) -> np.ndarray:
@@ -166,14 +165,24 @@ class NumpyModel:
         return rows
 
 
-def column_groups(plain: dict[str, Any]) -> list[tuple[int, np.ndarray]]:
-    """Return the columns of the user's table that are read, each with the features that come from it."""
+def column_groups(plain: dict[str, Any]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the columns of the user's table that are read, and the features that come from them.
+
+    Returns
+    -------
+    columns : ndarray of int
+        The columns.
+    places, features : ndarray of int
+        The features, each with the place of its column among those, from 1.
+    """
     read = np.unique(np.concatenate([np.asarray(member["features"], dtype=int) for member in plain["members"]]))
     encoder = encoder_of(plain)
     if encoder is None:
-        return [(int(j), np.array([j])) for j in read]
+        return read, np.arange(1, len(read) + 1), read
     found = [(j, np.arange(first, first + width_of(plan))) for j, plan, first in starts_of(encoder)]
-    return [(j, features) for j, features in found if np.isin(features, read).any()]
+    found = [(j, features) for j, features in found if np.isin(features, read).any()]
+    copies = np.repeat(np.arange(1, len(found) + 1), [len(features) for _, features in found])
+    return np.array([j for j, _ in found], dtype=int), copies, np.concatenate([features for _, features in found])
 
 
 def usual_values(plain: dict[str, Any]) -> np.ndarray:
@@ -231,11 +240,13 @@ def member_similarities(member: Any, X: np.ndarray) -> np.ndarray:
     Z = scaled(member, X)
     found = []
     for term in member["terms"]:
-        values = np.ones((len(X), len(term["weights"])))
+        values: Any = 1.0
         for view in term["views"]:
-            values = values * kernel_values(view["kernel"], Z[:, view["columns"]], view["basis"])
+            columns = view["columns"]  # they rise, so that as many as there are features are all of them
+            seen = Z if len(columns) == Z.shape[1] else Z[:, columns]
+            values = values * kernel_values(view["kernel"], seen, view["basis"])
         found.append(values)
-    return np.hstack(found)
+    return np.concatenate(found, axis=1)
 
 
 def kernel_values(kernel: Any, X: np.ndarray, U: np.ndarray) -> np.ndarray:
@@ -249,10 +260,19 @@ def kernel_values(kernel: Any, X: np.ndarray, U: np.ndarray) -> np.ndarray:
     w = np.broadcast_to(np.asarray(kernel["metric"], dtype=np.float64), X.shape[1:])
     with np.errstate(under="ignore", over="ignore"):
         if name in ("rbf", "matern", "rational_quadratic"):
-            return _profile(kernel, np.stack([np.square(X - u) @ w for u in U], axis=1))
+            return _profile(kernel, _distances(np.square, X, U, w))
         if name == "laplacian":
-            return np.exp(-np.stack([np.abs(X - u) @ w for u in U], axis=1))
+            return np.exp(-_distances(np.abs, X, U, w))
+        if name == "linear":
+            return X @ (U * w).T
         return _of_products(kernel, X @ (U * w).T, np.square(X) @ w, np.square(U) @ w)
+
+
+def _distances(size: Any, X: np.ndarray, U: np.ndarray, w: np.ndarray) -> np.ndarray:
+    """Return sums of weighted sizes of differences, (n, R); of few samples by one product, as loops take time."""
+    if len(X) * U.size <= AT_ONCE:
+        return size(X[:, None, :] - U) @ w
+    return np.stack([size(X - u) @ w for u in U], axis=1)
 
 
 def _profile(kernel: Any, s: np.ndarray) -> np.ndarray:
@@ -266,8 +286,6 @@ def _profile(kernel: Any, s: np.ndarray) -> np.ndarray:
 
 def _of_products(kernel: Any, dot: np.ndarray, xx: np.ndarray, uu: np.ndarray) -> np.ndarray:
     name = kernel["name"]
-    if name == "linear":
-        return dot
     if name == "tanimoto":
         union = xx[:, None] + uu[None, :] - dot
         return dot / np.where(union <= 0, 1.0, union)
