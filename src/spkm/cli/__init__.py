@@ -18,6 +18,7 @@ VERBS = {
     "report": Verb("spkm.cli.report", "write a page about a model and its quality on new samples"),
     "inspect": Verb("spkm.cli.inspect", "say what is in a model file"),
     "compare": Verb("spkm.cli.compare", "set two models side by side"),
+    "check": Verb("spkm.cli.check", "say whether new samples are like those of the fit"),
     "doctor": Verb("spkm.cli.doctor", "say what is installed, and what a file of samples holds"),
     "reproduce": Verb("spkm.cli.reproduce", "run the paper's experiments (needs the package spkm-paper)"),
 }
@@ -26,5 +27,5 @@ __all__ = ["VERBS", "CommandError", "Subparsers", "Verb", "main", "run_command"]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command and return its exit code: 0, 1 failed, 2 usage, 3 data, 4 model file, 130 Ctrl-C."""
+    """Run the command and return its exit code: 0, 1 failed, 2 usage, 3 data, 4 model file, 5 drift, 130 Ctrl-C."""
     return run_command("spkm", "Sparse pre-image kernel machines.", spkm.__version__, VERBS, arguments)

@@ -19,6 +19,7 @@ Subparsers: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 
 #: Exit codes.
 FAILED, USAGE, DATA, MODEL_FILE = 1, 2, 3, 4
+DRIFT = 5  # of check: new samples are unlike those of the fit
 STOPPED = 130  # the exit code of a program that Ctrl-C ended, as shells have it
 
 

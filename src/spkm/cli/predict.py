@@ -45,7 +45,7 @@ def run(options: argparse.Namespace) -> int:
     n_rows, progress = 0, Progress("predict")
     with _writer(options.output) as write:
         for frame in read_chunks(
-            options.data, options.format, options.chunk, _columns(model, options.id), _text_columns(model)
+            options.data, options.format, options.chunk, _columns(model, options.id), text_columns(model)
         ):
             write(predictions(model, frame, options.id, options.data, n_rows))
             n_rows += len(frame)
@@ -100,7 +100,7 @@ def _columns(model: Any, ids: list[str]) -> list[str] | None:
     return None if names is None else list(dict.fromkeys([*ids, *map(str, names)]))
 
 
-def _text_columns(model: Any) -> tuple[str, ...]:
+def text_columns(model: Any) -> tuple[str, ...]:
     """Return the columns of categories, whose levels must not be taken for numbers in some chunks and not in others."""
     from spkm.cli._models import encoder_of
 

@@ -9,7 +9,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
-from spkm.persistence._pipelines import before_last, last_of
+from spkm.persistence._pipelines import before_last, last_of, names_before_last
 
 QUANTILES = (0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99)
 UNLIKE = 0.01  # share of the samples of the fit that are as unlike the basis vectors as what counts as unlike
@@ -29,6 +29,9 @@ class Drift:
         is to be expected. None where similarities have no largest value, as those of a linear kernel.
     quantiles, similarity, expected : tuple of float, or None
         Quantiles of the largest similarity, in new samples and in those of the fit.
+    shift : float or None
+        Largest difference between the distributions of the largest similarity, new and of the fit, at those quantiles:
+        0 where they are the same, 1 where they share nothing.
     features : dict of tuples
         For each feature that the model reads: its ``name``, and the shares of new samples ``below`` and ``above`` the
         range of the fit, and ``clipped``, so far out that the model no longer follows.
@@ -39,6 +42,7 @@ class Drift:
     quantiles: tuple[float, ...]
     similarity: tuple[float, ...] | None
     expected: tuple[float, ...] | None
+    shift: float | None
     features: dict[str, tuple[Any, ...]]
 
     def frame(self) -> Any:
@@ -116,6 +120,7 @@ def monitor(estimator: Any, X: Any, reference: Any = None) -> Drift:
             )
     is_summary = isinstance(reference, dict) and "similarity" in reference
     summary = reference if is_summary else summarize(estimator, reference)
+    names = names_before_last(estimator)
     estimator, rows = _seen(estimator, X)
     largest, expected = _largest(estimator.model_, rows), summary["similarity"]
     told = largest is not None and expected is not None
@@ -125,7 +130,8 @@ def monitor(estimator: Any, X: Any, reference: Any = None) -> Drift:
         quantiles=QUANTILES,
         similarity=tuple(np.quantile(largest, QUANTILES).tolist()) if told else None,  # type: ignore[arg-type]
         expected=tuple(expected.tolist()) if told else None,
-        features=_ranges(estimator, rows, summary),
+        shift=_shift(largest, expected) if told else None,  # type: ignore[arg-type]
+        features=_ranges(estimator, rows, summary, names),
     )
 
 
@@ -145,7 +151,14 @@ def _largest(model: Any, rows: Any) -> np.ndarray | None:
     return model.similarities(rows)[:, bounded].max(axis=1) if any(bounded) else None
 
 
-def _ranges(estimator: Any, rows: Any, summary: dict[str, Any]) -> dict[str, tuple[Any, ...]]:
+def _shift(largest: np.ndarray, expected: np.ndarray) -> float:
+    """Return the largest difference of the distributions at quantiles; equal values count for neither side."""
+    up = [p - np.mean(largest <= q) for p, q in zip(QUANTILES, expected, strict=True)]
+    down = [np.mean(largest < q) - p for p, q in zip(QUANTILES, expected, strict=True)]
+    return float(max(0.0, *up, *down))
+
+
+def _ranges(estimator: Any, rows: Any, summary: dict[str, Any], given: Any) -> dict[str, tuple[Any, ...]]:
     read = estimator.selected_features_
     values = _dense(rows, read)
     low, high = _bounds(estimator.model_)
@@ -155,7 +168,7 @@ def _ranges(estimator: Any, rows: Any, summary: dict[str, Any]) -> dict[str, tup
         "above": np.mean(values > summary["high"], axis=0),
         "clipped": np.mean(clipped, axis=0),
     }
-    names = tuple(str(name) for name in estimator.get_feature_names_out())
+    names = tuple(str(name) for name in estimator.get_feature_names_out(given))
     return {"name": names, **{key: tuple(share.tolist()) for key, share in shares.items()}}
 
 

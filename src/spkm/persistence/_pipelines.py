@@ -41,6 +41,16 @@ def before_last(estimator: Any, X: Any) -> Any:
     return X
 
 
+def names_before_last(estimator: Any) -> Any:
+    """Return the names of the columns that the last step of a pipeline sees; None where they are its own business."""
+    if hasattr(last_of(estimator), "feature_names_in_") or len(steps_of(estimator)) == 1:
+        return None
+    names = None
+    for step in steps_of(estimator)[:-1]:
+        names = step.get_feature_names_out(names)
+    return names
+
+
 def with_last(estimator: Any, last: Any) -> Any:
     """Return a pipeline with another last step, or that step."""
     if not is_pipeline(estimator):
