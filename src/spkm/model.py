@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from spkm._boxes import box_of
 from spkm.kernels import Pullback, squared_norms
 from spkm.sources import Block
 
@@ -40,6 +41,8 @@ class View:
         What reports call the view.
     bounded : bool, default=False
         Whether its basis vectors stay inside the range of the data. An estimator sets it by ``basis_bounds``.
+    monotone : tuple of pairs of int, default=()
+        Columns that the scores rise (1) or fall (-1) with. An estimator sets it by its own ``monotone``.
     """
 
     kernel: Any
@@ -48,6 +51,7 @@ class View:
     basis_penalty: Any = None
     name: str = ""
     bounded: bool = False
+    monotone: tuple[tuple[int, int], ...] = ()
 
     def width(self, n_features: int) -> int:
         """Return the number of columns looked at."""
@@ -160,28 +164,8 @@ class PreimageModel:
         return slice(self._weights_at, self.n_params)
 
     def box(self, ranges: Callable[[], tuple[np.ndarray, np.ndarray]]) -> tuple[np.ndarray, np.ndarray] | None:
-        """Return the least and the largest theta, or None where nothing is bounded.
-
-        Vectors of bounded views stay inside the ``ranges`` of the columns. The weights of a linear part are fixed.
-        """
-        bounded = [view.bounded for _, view in self.views]
-        if not any(bounded) and not any(term.is_linear_part for term in self.terms):
-            return None
-        lower, upper = np.full(self.n_params, -np.inf), np.full(self.n_params, np.inf)
-        low, high = ranges() if any(bounded) else (np.zeros(0), np.zeros(0))
-        for (basis, _), (top, _), (_, view) in zip(
-            self.unpack_basis(lower), self.unpack_basis(upper), self.views, strict=True
-        ):
-            if view.bounded:
-                columns = slice(None) if view.columns is None else view.columns
-                basis[...], top[...] = low[columns], high[columns]
-        row = 0
-        for term in self.terms:
-            if term.is_linear_part:
-                for part in (lower, upper):
-                    self.unpack(part).weights[row : row + term.n_basis] = np.eye(term.n_basis)
-            row += term.n_basis
-        return lower, upper
+        """Return the least and the largest theta, or None where nothing is bounded; see :mod:`spkm._boxes`."""
+        return box_of(self, ranges)
 
     def unpack(self, theta: np.ndarray) -> Params:
         """Return the parts of ``theta``, as views on it."""

@@ -174,7 +174,7 @@ class Objective:
         self.has_weight_prox = self.regularization.weight_rough is not None
         self.is_smooth = basis_smooth and not self.has_weight_prox
         #: Whether the best weights for a basis are those of a ridge regression.
-        fixed = any(term.is_linear_part for term in model.terms)
+        fixed = any(term.is_linear_part for term in model.terms) or any(view.monotone for _, view in model.views)
         self.can_eliminate = loss.is_quadratic and self.regularization.quadratic() is not None and not fixed
         self.offers = (
             "prox",

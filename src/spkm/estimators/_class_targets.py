@@ -9,6 +9,7 @@ from scipy import sparse
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 
+from spkm.estimators._monotone import constraints
 from spkm.estimators._request import Request
 from spkm.estimators._tables import Table, normalized_weight
 from spkm.targets import Classes, Labels
@@ -19,7 +20,7 @@ def class_samples(params: dict[str, Any], X: Any, table: Table) -> tuple[Request
     several = table.y.ndim == 2
     target, Y, weight = encode_classes(table.y, table.weight, params.get("class_weight"))
     request = Request.of(
-        params,
+        {**params, "monotone": constraints(params.get("monotone"), table)},
         X,
         "classification",
         several_labels=several,

@@ -79,6 +79,9 @@ class SPKMClassifier(PredictsClasses, ClassifierMixin, CallbackSupportMixin, Bas
     basis : {"free", "samples"}, default="free"
         "samples" makes every basis vector a training sample, no two of them equal: a free fit, whose vectors move to
         the nearest samples, and a fit of all else. For where a prototype must be a real case; it costs some accuracy.
+    monotone : dict, default=None
+        Features, by name or number, that the score of the second class rises (1) or falls (-1) with, whatever the
+        others are: by construction, of two classes and kernels that fall with the distance, or "linear".
     fit_intercept : bool, default=True
         Whether to learn b.
     scale : {True, False, "common"}, default=True
@@ -123,6 +126,8 @@ class SPKMClassifier(PredictsClasses, ClassifierMixin, CallbackSupportMixin, Bas
         Their weights c.
     intercept_ : float or ndarray of shape (n_classes,)
         The intercept b.
+    monotone_ : dict
+        With ``monotone``: the directions, proved from the fitted numbers.
     linear_coef_ : ndarray of shape (n_features_in_,) or (n_features_in_, n_classes)
         With a linear part: the change of the score for a change of each feature by one unit.
     nearest_samples_, nearest_distances_ : ndarray of shape (n_basis,)
@@ -189,6 +194,7 @@ class SPKMClassifier(PredictsClasses, ClassifierMixin, CallbackSupportMixin, Bas
         linear_part: Any = "auto",
         basis_bounds: Any = "data",
         basis: Any = "free",
+        monotone: Any = None,
         fit_intercept: bool = True,
         scale: Any = True,
         solver: Any = "auto",
@@ -218,6 +224,7 @@ class SPKMClassifier(PredictsClasses, ClassifierMixin, CallbackSupportMixin, Bas
         self.linear_part = linear_part
         self.basis_bounds = basis_bounds
         self.basis = basis
+        self.monotone = monotone
         self.fit_intercept = fit_intercept
         self.scale = scale
         self.solver = solver

@@ -82,6 +82,7 @@ def problem_of(
     given = _given_penalties(request)
     on_views = [p for v in asked for p in (request.basis_penalties if v.basis_penalty is None else v.basis_penalty)]
     by_evidence = _evidence_fits(request, asked, on_views) if given is None else any(p.is_evidence for p in given)
+    directions = tuple((column, direction) for _, column, direction in request.monotone)
     ready = (
         replace(
             view,
@@ -89,6 +90,7 @@ def problem_of(
             metric=_metric(request, view, by_evidence),
             # Vectors with a place among the data stay there; those of dot products are directions.
             bounded=request.basis_bounds == "data" and (kernel.stationary or kernel.nonnegative),
+            monotone=directions,
         )
         for view, kernel in zip(asked, kernels, strict=True)
     )
@@ -102,7 +104,7 @@ def problem_of(
     if has_linear_part:
         # The evidence learns the strength of a linear part.
         penalties = [] if by_evidence else [SquaredL2(LINEAR_STRENGTH * source.n_features / n)]
-        linear = View(LINEAR_KERNEL, None, "fixed", penalties, LINEAR_PART)
+        linear = View(LINEAR_KERNEL, None, "fixed", penalties, LINEAR_PART, monotone=directions)
         resolved = (*resolved, Term(m, (linear,), is_linear_part=True))
     priors = (0.0, 0.0) if by_evidence else (BANDWIDTH_PRIOR / n, RELEVANCE_PRIOR / n)
     fit_intercept = bool(request.fit_intercept)
@@ -131,7 +133,7 @@ def _has_linear_part(request: Request, evidence: bool, n_features: int) -> bool:
     asked = request.linear_part
     if asked == "auto":
         of_evidence = evidence and request.is_plain and n_features <= MOST_BESIDE_EVIDENCE
-        return request.is_adaptive or of_evidence
+        return request.is_adaptive or of_evidence or (request.is_plain and bool(request.monotone))
     if asked and (request.of_pairs or request.is_searched):
         raise ValueError(
             f"linear_part={asked!r} goes neither with pairs nor with a selection or a search for the number of "
@@ -148,7 +150,7 @@ def _metric(request: Request, view: View, evidence: bool) -> str:
     asked = "auto" if isinstance(request.learn_bandwidth, Mapping) else request.learn_bandwidth
     learn = asked if isinstance(asked, str) else bool(asked)
     by_default = learn == "auto" and view.kernel.stationary
-    if learn == "columns" or (by_default and (evidence or request.is_adaptive)):
+    if learn == "columns" or (by_default and (evidence or request.is_adaptive or request.monotone)):
         return "relevances"
     return "scale" if learn is True or by_default else "fixed"
 
@@ -197,10 +199,13 @@ def _evidence_fits(request: Request, views: list[View], penalties: list[Penalty]
     )
     # Pairs that share entities are no independent samples: the evidence takes too much of them for noise, measured.
     of_samples = request.task == "regression" and not request.of_pairs and request.loss.is_quadratic
+    of_samples = of_samples and not request.monotone  # weights that are eliminated would not keep their signs
     return of_samples and solver_fits and kernels_fit and all(penalty.is_smooth for penalty in penalties)
 
 
 def _check_evidence(request: Request, views: list[View], penalties: list[Penalty], count: int) -> None:
+    if request.monotone:
+        raise ValueError("weight_penalty='evidence' does not go with monotone. Use weight_penalty='rkhs'.")
     if not request.loss.is_quadratic:
         raise ValueError(
             f"weight_penalty='evidence' needs loss='squared'; got loss={request.asked_loss!r}. "

@@ -20,6 +20,7 @@ from spkm.estimators._defaults import for_samples, problem_of
 from spkm.estimators._domains import check_domain, scaling_for
 from spkm.estimators._interrupts import settle
 from spkm.estimators._lead import Lead
+from spkm.estimators._monotone import check_targets, clipped_at_range, prove
 from spkm.estimators._request import Request
 from spkm.estimators._robust import after_squared, begins_squared, led_by_squared, trusts
 from spkm.estimators._sample_basis import moved_to_samples, nearest_attributes, onto_samples, with_samples
@@ -56,6 +57,8 @@ class Samples(NamedTuple):
     def source(self, request: Request) -> tuple[ArraySource, Scaling | None]:
         """Return them as a source, and the scaling that it applies."""
         scaling = scaling_for(request.terms, request.scale, self.X, self.weight)
+        if request.monotone and scaling is not None:
+            scaling = clipped_at_range(scaling, self.X, [column for _, column, _ in request.monotone])
         kind = PairSource if request.of_pairs else ArraySource
         return kind(self.X, self.Y, self.weight, scaling), scaling
 
@@ -128,6 +131,7 @@ def fit_once(request: Request, samples: Samples, previous: FittedModel | None, p
     if previous is not None:
         check_continues(previous, request.terms, samples.X.shape[1], samples.target)
     _tell_of_many_vectors(request, samples)
+    check_targets(request, samples)
     source, scaling = samples.source(request)
     # A solver's wild step may overflow: it sees a value that is not finite and takes a shorter one.
     with np.errstate(all="ignore"), source.threads(request.threads):
@@ -156,12 +160,15 @@ def fit_once(request: Request, samples: Samples, previous: FittedModel | None, p
         restore_scale(objective, best)
         found_beside = view_usage_of(objective, best.theta, request.terms)
         found_beside |= nearest_attributes(objective, best.theta, samples.rows, picked)
+        if request.monotone:
+            found_beside["monotone_"] = {feature: sign for feature, _, sign in request.monotone}
         posterior = None
         if lead.problem.evidence is not None and request.is_plain:
             found = lead.problem.continued(best.noise, best.ridge, best.linear_variance).objective(source)
             posterior = found.posterior(found.start(best.theta))
     outcome = outcome_of(request, samples, objective.model, best, scaling, None, found_beside)
     model = replace(outcome.model, strength=lead.strength, posterior=posterior)
+    prove(request, model)
     return replace(outcome, model=model if picked is None else with_samples(model, samples.X, picked))
 
 

@@ -14,6 +14,7 @@ from spkm.estimators._base import ReadsModel, attributes_of, publish
 from spkm.estimators._callbacks import CallbackSupportMixin, Progress, with_callbacks
 from spkm.estimators._checkpoint import EVERY, opened_checkpoint
 from spkm.estimators._fitting import Finish, SearchSetup, fit_model, prepared, search_for
+from spkm.estimators._monotone import constraints
 from spkm.estimators._partial import partial_numbers, takes_batches
 from spkm.estimators._request import Request
 from spkm.estimators._streams import fit_stream, named_columns, opened_stream
@@ -87,6 +88,9 @@ class SPKMRegressor(PredictsNumbers, RegressorMixin, CallbackSupportMixin, BaseE
         As in :class:`SPKMClassifier`.
     learn_bandwidth, basis_bounds, basis, fit_intercept, scale, solver, start, n_restarts
         As in :class:`SPKMClassifier`.
+    monotone : dict, default=None
+        Features, by name or number, that predictions rise (1) or fall (-1) with, whatever the others are: by
+        construction, as in :class:`SPKMClassifier`. The weights then have fixed signs, and no evidence.
     linear_part : {"auto", True, False}, default="auto"
         Whether a linear function is added, f(x) = b + w'x + sum_r c_r k(x, u_r). "auto" adds it beside a single
         stationary kernel under the evidence, which learns its strength, for at most 500 features: every iteration
@@ -138,6 +142,7 @@ class SPKMRegressor(PredictsNumbers, RegressorMixin, CallbackSupportMixin, BaseE
         linear_part: Any = "auto",
         basis_bounds: Any = "data",
         basis: Any = "free",
+        monotone: Any = None,
         fit_intercept: bool = True,
         scale: Any = True,
         solver: Any = "auto",
@@ -165,6 +170,7 @@ class SPKMRegressor(PredictsNumbers, RegressorMixin, CallbackSupportMixin, BaseE
         self.linear_part = linear_part
         self.basis_bounds = basis_bounds
         self.basis = basis
+        self.monotone = monotone
         self.fit_intercept = fit_intercept
         self.scale = scale
         self.solver = solver
@@ -271,6 +277,7 @@ def real_samples(
     """Return the request of a regressor, its table, the targets (n, m), and how they are standardised."""
     table = read_table(estimator, X, y, sample_weight, multi_output=True)
     params = estimator.get_params(deep=False) if params is None else params
+    params = {**params, "monotone": constraints(params.get("monotone"), table)}
     request = Request.of(params, X, "regression", tables=table.attributes["_tables"])
     Y = real_targets(table.y)
     request.loss.check_target(Y)

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from spkm._checks import check_choice, check_integer, check_real, n_threads
+from spkm.estimators._monotone import Constraints, check_monotone
 from spkm.estimators._views import asked_terms, basis_penalties
 from spkm.losses import LOSSES, Loss
 from spkm.model import Term
@@ -39,6 +40,7 @@ ABSENT: dict[str, Any] = {
     "linear_part": False,
     "basis_bounds": "data",
     "basis": "free",
+    "monotone": (),
 }
 
 
@@ -67,7 +69,7 @@ class Request:
     by_folds : bool
         Whether folds may choose the strength of the penalty, where that is left to us.
 
-    The other parameters are those of the estimator, as the user gave them.
+    The other parameters are those of the estimator, as the user gave them; ``monotone`` with numbers of columns.
     """
 
     task: str
@@ -89,6 +91,7 @@ class Request:
     linear_part: Any
     basis_bounds: str | None
     basis: str
+    monotone: Constraints
     fit_intercept: bool
     scale: Any
     solver: Any
@@ -125,7 +128,8 @@ class Request:
         free = isinstance(self.weight_penalty, str) and self.weight_penalty == "auto"
         by_gradient = isinstance(self.solver, str) and self.solver in ("auto", "lbfgs", "adam")
         suits = self.task == "classification" and not self.loss.coupled and not self.loss.is_quadratic
-        adaptive = free and by_gradient and plain and suits and not self.basis_penalties and self.by_folds
+        bound = self.basis_penalties or self.monotone
+        adaptive = free and by_gradient and plain and suits and not bound and self.by_folds
         derived = {
             "selects": selects,
             "is_automatic": automatic,
@@ -169,6 +173,9 @@ class Request:
             Those of pairs, which have parameters of their own.
         """
         params = {**ABSENT, **params}
+        params["monotone"] = params["monotone"] or ()
+        if params["monotone"] and isinstance(params["solver"], str) and params["solver"] == "auto":
+            params["solver"] = "lbfgs"  # it keeps bounds
         if params["n_basis"] is None and task == "classification":
             params["n_basis"] = LEAST_VECTORS if params["multi_class"] != "joint" else default_vectors(n_classes)
         params["seed"] = seed_of(params["random_state"])
@@ -186,7 +193,9 @@ class Request:
         common = params["basis_penalty"]
         penalties = [] if common is None or isinstance(common, Mapping) else basis_penalties(common)
         params |= {"task": task, "terms": terms, "loss": loss, "basis_penalties": penalties}
-        return Request(**{part.name: params[part.name] for part in fields(Request) if part.name in params})
+        request = Request(**{part.name: params[part.name] for part in fields(Request) if part.name in params})
+        check_monotone(request)
+        return request
 
     def rng(self) -> np.random.Generator:
         """Return a generator of the seed."""

@@ -31,7 +31,12 @@ def begins_squared(request: Request) -> bool:
     automatic = all(isinstance(asked, str) and asked == "auto" for asked in (request.start, request.learn_bandwidth))
     untouched = request.has_free_strength and automatic
     by_gradient = isinstance(request.solver, str) and request.solver in ("auto", "lbfgs")
-    plain = request.is_plain and request.linear_part in ("auto", False) and not request.basis_penalties
+    plain = (
+        request.is_plain
+        and not request.monotone
+        and request.linear_part in ("auto", False)
+        and not request.basis_penalties
+    )
     return bool(request.task == "regression" and of_residuals and untouched and by_gradient and plain)
 
 

@@ -27,6 +27,13 @@ MOST_CANCELLATION = 10.0  # above it single contributions are an order of magnit
 BACKGROUND = 500  # samples that effects and indices are computed on
 
 
+def _directions(estimator: Any) -> list[str]:
+    """Return a sentence on the constraints of direction that a model was fitted with."""
+    found = getattr(estimator, "monotone_", {})
+    words = [f"{'rises' if sign > 0 else 'falls'} with {feature}" for feature, sign in found.items()]
+    return [f"By construction the score {', '.join(words)}, whatever the other features are."] if words else []
+
+
 def summary(estimator: Any, X: Any = None, y: Any = None, *, width: int = 120) -> str:
     """Return a description of a fitted model that fits a terminal.
 
@@ -56,7 +63,13 @@ def summary(estimator: Any, X: Any = None, y: Any = None, *, width: int = 120) -
     """
     model = model_of(estimator)
     names = names_of(estimator, model.n_features)
-    lines = [_sentence(model), *_caution(estimator), "", *_basis_table(estimator, model, names, X, y)]
+    lines = [
+        _sentence(model),
+        *_directions(estimator),
+        *_caution(estimator),
+        "",
+        *_basis_table(estimator, model, names, X, y),
+    ]
     if X is not None:
         lines += ["", *_feature_table(estimator, model, names, X)]
     check_integer("width", width, 20)
