@@ -32,7 +32,7 @@ def constraints(monotone: Any, table: Any) -> Constraints:
     for feature, direction in monotone.items():
         if isinstance(direction, bool) or not isinstance(direction, int | np.integer) or direction not in (1, -1):
             raise ValueError(f"monotone[{feature!r}] must be 1 or -1; got {direction!r}.")
-        column = known.get(feature, feature) if isinstance(feature, str) else feature
+        column: Any = known.get(feature, feature) if isinstance(feature, str) else feature
         is_index = isinstance(column, int | np.integer) and not isinstance(column, bool)
         if not is_index or not 0 <= column < n_features:
             what = f"one of the {n_features} columns, by number" + (f" or name ({', '.join(known)})" if known else "")
