@@ -19,8 +19,10 @@ def class_samples(params: dict[str, Any], X: Any, table: Table) -> tuple[Request
     """Return the request of a classifier of a table made of X, what its labels mean, their signs, and the weights."""
     several = table.y.ndim == 2
     target, Y, weight = encode_classes(table.y, table.weight, params.get("class_weight"))
+    if params.get("monotone") is not None:
+        params = {**params, "monotone": constraints(params["monotone"], table)}
     request = Request.of(
-        {**params, "monotone": constraints(params.get("monotone"), table)},
+        params,
         X,
         "classification",
         several_labels=several,

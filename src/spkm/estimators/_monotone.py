@@ -20,8 +20,6 @@ Constraints = tuple[tuple[Any, int, int], ...]
 
 def constraints(monotone: Any, table: Any) -> Constraints:
     """Return the constraints that a user asked for, checked against the columns of a table."""
-    if monotone is None:
-        return ()
     if not isinstance(monotone, Mapping):
         raise TypeError(
             f"monotone must be a dict of features and directions, as {{'income': 1, 'age': -1}}; got {monotone!r}."
@@ -45,8 +43,6 @@ def constraints(monotone: Any, table: Any) -> Constraints:
 
 def check_monotone(request: Any) -> None:
     """Raise ValueError where a constraint could not be kept by construction."""
-    if not request.monotone:
-        return
     if not isinstance(request.monotone, tuple):
         raise ValueError("monotone needs all samples at once, as a table in memory: use fit.")
     views = [view for term in request.terms for view in term.views]
@@ -72,8 +68,6 @@ def check_monotone(request: Any) -> None:
 
 def check_targets(request: Any, samples: Any) -> None:
     """Raise ValueError where targets or samples are of a kind that has no monotone model."""
-    if not request.monotone:
-        return
     if sparse.issparse(samples.X):
         raise ValueError("monotone needs dense samples; got a sparse matrix. Use X.toarray().")
     if request.task == "classification" and samples.Y.shape[1] != 1:

@@ -277,7 +277,8 @@ def real_samples(
     """Return the request of a regressor, its table, the targets (n, m), and how they are standardised."""
     table = read_table(estimator, X, y, sample_weight, multi_output=True)
     params = estimator.get_params(deep=False) if params is None else params
-    params = {**params, "monotone": constraints(params.get("monotone"), table)}
+    if params.get("monotone") is not None:
+        params = {**params, "monotone": constraints(params["monotone"], table)}
     request = Request.of(params, X, "regression", tables=table.attributes["_tables"])
     Y = real_targets(table.y)
     request.loss.check_target(Y)

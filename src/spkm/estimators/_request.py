@@ -194,7 +194,8 @@ class Request:
         penalties = [] if common is None or isinstance(common, Mapping) else basis_penalties(common)
         params |= {"task": task, "terms": terms, "loss": loss, "basis_penalties": penalties}
         request = Request(**{part.name: params[part.name] for part in fields(Request) if part.name in params})
-        check_monotone(request)
+        if request.monotone:
+            check_monotone(request)
         return request
 
     def rng(self) -> np.random.Generator:
