@@ -1,6 +1,6 @@
 # Everything runs in .venv, made on first use. `make help` lists the targets.
 .POSIX:
-.PHONY: help demo docs test test-browser test-oldest test-arithmetic lint bench reproduce clean
+.PHONY: help release-check demo docs test test-browser test-oldest test-arithmetic lint bench reproduce clean
 
 BIN = .venv/bin
 # Tests whose numbers depend on the order in which sums are taken.
@@ -13,6 +13,7 @@ help:
 	@echo 'make test-arithmetic   the numerical tests as other CPUs compute'
 	@echo 'make test-browser   the reports in chromium, which it installs where it is root on Debian'
 	@echo 'make docs    this documentation as a web site, into build/site/html (a few minutes)'
+	@echo 'make release-check     build the wheel twice, compare, check and try it in clean environments; uploads nothing'
 	@echo 'make lint    ruff, import layers, types'
 	@echo 'make bench   the benchmarks (long)'
 	@echo 'make reproduce   the experiments of the paper into reproduction/ (hours; resumes)'
@@ -87,6 +88,12 @@ test-browser: .venv/stamp
 	@command -v chromium >/dev/null && command -v chromedriver >/dev/null || \
 	    (apt-get update -qq && apt-get install -y -qq chromium chromium-driver) >/dev/null
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -q tests/browser
+
+# A release but for the upload: wheel and bill of materials in dist/. With the Python of .venv and the newest there is.
+release-check: .venv/stamp
+	$(PIP) -e '.[release]'
+	@newest=$$(for v in 14 13 12 11; do if python3.$$v -c '' 2>/dev/null; then echo python3.$$v; break; fi; done); \
+	$(BIN)/python tests/release_check.py --python $(BIN)/python $${newest:+--python $$newest}
 
 bench: .venv/stamp
 	$(BIN)/python -m benchmarks

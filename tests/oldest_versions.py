@@ -3,7 +3,7 @@
 import tomllib
 from pathlib import Path
 
-TOOLS = ("import-linter", "mypy", "ruff", "spkm")  # of `make lint`, and the library itself
+TOOLS = ("build", "import-linter", "mypy", "ruff", "spkm", "twine")  # of `make lint`, and the library itself
 
 
 def oldest_versions(path: Path) -> list[str]:

@@ -1,0 +1,87 @@
+"""What no other test looked at, as `python -m benchmarks mutation` found: formulas against independent ones."""
+
+import numpy as np
+import pytest
+
+from spkm import kernels, losses
+from spkm.losses import LOSSES
+from spkm.model import PreimageModel, Term, View
+from spkm.sources import ArraySource
+
+
+@pytest.mark.parametrize("nu", [1.5, 2.5])
+def test_the_profile_of_matern_and_its_slope(nu):
+    """The profile is what the kernel computes in another way, and the slope its difference quotient."""
+    rng = np.random.default_rng(0)
+    X, U = rng.standard_normal((6, 3)), rng.standard_normal((4, 3))
+    kernel = kernels.Matern(nu, 0.7)
+    s = 0.7 * np.square(X[:, None] - U).sum(axis=2)
+    r = np.sqrt(2 * nu) * np.sqrt(2 * s)
+    want = (1 + r) * np.exp(-r) if nu == 1.5 else (1 + r + r**2 / 3) * np.exp(-r)
+    np.testing.assert_allclose(kernel.profile(s), want, rtol=1e-12)
+    np.testing.assert_allclose(kernel(X, U), want, rtol=1e-12)
+    step = 1e-6
+    quotient = (kernel.profile(s + step) - kernel.profile(s - step)) / (2 * step)
+    np.testing.assert_allclose(kernel.slope(s, kernel.profile(s)), quotient, rtol=1e-6)
+
+
+@pytest.mark.parametrize("scale, want", [(0.5, 0.6), (2.0, 2.1), (0.0, None), (-1.0, None)])
+def test_the_largest_diagonal_of_a_scaled_kernel(scale, want):
+    found = kernels.Affine(kernels.RBF(1.0), scale=scale, shift=0.1).largest_diagonal()
+    assert found == (None if want is None else pytest.approx(want))
+
+
+def test_products_of_dot_forms():
+    X, U = np.random.default_rng(0).standard_normal((2, 5, 3))
+    one, other = kernels.Polynomial(2, 0.5, 1.0), kernels.Polynomial(1, 0.25, 2.0)
+    forms = kernels.Product(one, other).forms()
+    assert forms is not None and len(forms) == 1  # both are polynomials of one inner product
+    np.testing.assert_allclose(forms[0].values(X, U), one(X, U) * other(X, U), rtol=1e-10)
+
+
+@pytest.mark.parametrize("name", sorted(LOSSES))
+def test_a_loss_is_free_of_scale_exactly_if_it_says_so(name):
+    loss, rng = LOSSES.part(name, "loss"), np.random.default_rng(0)
+    Y = np.sign(rng.standard_normal((20, 1))) if loss.target == "signs" else rng.uniform(0.5, 2.0, (20, 1))
+    F, w = rng.standard_normal((20, 1)), rng.uniform(0.5, 2.0, (20, 1))
+    values = [loss.value(loss.totals(Y, c * F, w)) for c in (1.0, 3.0)]
+    assert loss.scale_free == (abs(values[1] - values[0]) < 1e-9)
+
+
+def test_a_new_column_has_the_mean_relevance_of_the_old_ones():
+    model = PreimageModel([Term(2, (View(kernels.RBF(1.0), None, "relevances"),))], 2, 1)
+    theta, params = model.zeros()
+    params.basis[0][...] = [[1.0, 2.0], [3.0, 4.0]]
+    params.log_metric[0][...] = [0.4, 1.0]
+    other, moved = model.on_columns(theta, np.array([1, -1, 0]))
+    found = other.unpack(moved)
+    np.testing.assert_allclose(found.log_metric[0], [1.0, 0.7, 0.4])
+    np.testing.assert_array_equal(found.basis[0], [[2.0, 0.0, 1.0], [4.0, 0.0, 3.0]])
+    same, kept = model.on_columns(theta, np.array([0, 1]))
+    np.testing.assert_array_equal(kept, theta)
+    assert same.n_features == 2
+
+
+@pytest.mark.parametrize("m", [1, 2, 3])
+@pytest.mark.parametrize("kernel", [kernels.RBF(0.3), kernels.Matern(1.5, 0.3), kernels.Linear(0.5)], ids=str)
+def test_the_last_pullback_is_any_pullback(kernel, m):
+    """The last one may overwrite what it needs, and has a short way of its own: the gradient is the same."""
+    rng = np.random.default_rng(0)
+    X, Y = rng.standard_normal((12, 3)), rng.standard_normal((12, m))
+    model = PreimageModel([Term(2, (View(kernel, None, "scale"),))], 3, m)
+    theta = rng.standard_normal(model.n_params)
+    source = ArraySource(X, Y, np.ones(12), None)
+    block = source.load(source.pieces(3)[0])
+    S = rng.standard_normal((12, m))
+    first, last = (model.vjp(block, theta)[1](S.copy(), last=is_last) for is_last in (False, True))
+    np.testing.assert_allclose(last, first, rtol=1e-10, atol=1e-12)
+
+
+def test_the_cosine_does_not_need_targets_of_one_size():
+    """Signs are all of size one; as a function of any targets it is the cosine of the angle."""
+    rng = np.random.default_rng(0)
+    Y, F, w = rng.standard_normal((15, 2)), rng.standard_normal((15, 2)), rng.uniform(0.5, 2.0, (15, 1))
+    loss = losses.Cosine()
+    a, b = np.sqrt(w) * Y, np.sqrt(w) * F
+    want = -np.mean((a * b).sum(axis=0) / np.linalg.norm(a, axis=0) / np.linalg.norm(b, axis=0))
+    assert loss.value(loss.totals(Y, F, w)) == pytest.approx(want, rel=1e-12)
