@@ -154,7 +154,7 @@ def run(settings: Settings) -> Iterator[Row]:
         if rates:
             yield Row(f"**{who}, mean of {len(rates)} designs**", float(np.mean(rates)), at_most(RATE), more=("",) * 5)
     for name in [name for name in STABILITY if _wanted(settings, name)][: settings.size(len(STABILITY), 1)]:
-        yield stability_row(name, settings.n_seeds(20))
+        yield stability_row(name, settings.n_seeds(10))
 
 
 def stability_row(name: str, draws: int) -> Row:

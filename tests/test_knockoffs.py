@@ -87,6 +87,16 @@ def test_shrunk_correlations_are_positive_definite_with_fewer_samples_than_featu
     assert np.linalg.eigvalsh(correlation)[0] > 0
 
 
+def test_correlations_are_those_of_the_samples_where_these_are_many_even_if_features_are_dependent():
+    Z = normal_scores(draw(200, 5), np.random.default_rng(0))
+    Z = np.hstack([Z, Z[:, :1]])
+    correlation = correlation_of_scores(Z)
+    np.testing.assert_allclose(correlation - 0.99 * np.corrcoef(Z.T), 0.01 * np.eye(6), atol=1e-12)
+    s = reconstruction_variances(correlation)
+    assert s[0] < 0.1 and s[5] < 0.1 < s[2]  # a feature and its double have copies that say the same
+    assert np.isfinite(gaussian_copies(Z, correlation, s, np.random.default_rng(0))).all()
+
+
 @pytest.mark.parametrize("seed", range(20))
 @pytest.mark.parametrize("fdr", [0.1, 0.34])
 def test_the_threshold_is_the_least_of_its_definition(seed, fdr):

@@ -14,6 +14,7 @@ from scipy.stats import norm
 from sklearn.covariance import ledoit_wolf
 
 MOST_SWEEPS = 50  # of the coordinate descent for the variances; it ends by its tolerance after about ten
+RIDGE = 0.01  # of the correlations: features that are exactly dependent still have copies
 TOLERANCE = 1e-3  # relative change of the sum it minimises: far below what a change of the copies' power would show
 
 
@@ -27,10 +28,17 @@ def normal_scores(X: np.ndarray, rng: np.random.Generator) -> np.ndarray:
 
 
 def correlation_of_scores(Z: np.ndarray) -> np.ndarray:
-    """Return the correlation matrix of normal scores, shrunk as Ledoit and Wolf (2004) do: positive definite."""
-    covariance = ledoit_wolf(Z)[0]
+    """Return the correlation matrix of normal scores, positive definite.
+
+    With at least two samples for each feature it is that of the samples but for one part in a hundred, so that copies
+    have the samples' own moments: shrunk more, copies depend less on the other features than the features do, and too
+    many features stand out. With fewer samples it is shrunk as Ledoit and Wolf (2004) do.
+    """
+    n, d = Z.shape
+    covariance = ledoit_wolf(Z)[0] if n < 2 * d else np.atleast_2d(np.cov(Z.T))
     deviations = np.sqrt(np.diag(covariance))
-    return covariance / np.outer(deviations, deviations)
+    correlation = covariance / np.outer(deviations, deviations)
+    return correlation if n < 2 * d else (1 - RIDGE) * correlation + RIDGE * np.eye(d)
 
 
 def reconstruction_variances(correlation: np.ndarray) -> np.ndarray:
