@@ -1,6 +1,6 @@
 """Files are short, and a reader of a plain fit need not leave them often."""
 
-import os
+import re
 import sys
 from pathlib import Path
 
@@ -32,12 +32,14 @@ class Started(BaseException):
     """Ends a fit where its solver would start."""
 
 
-def test_a_plain_fit_enters_few_files_before_the_solver_starts():
-    root, files = os.path.dirname(spkm.__file__), []
+@pytest.fixture(scope="module")
+def entered():
+    """Return the files that a plain fit enters before its first descent begins, one after another."""
+    root, files = Path(spkm.__file__).parent, []
 
     def profile(frame, event, argument):
         code = frame.f_code
-        if event != "call" or not code.co_filename.startswith(root):
+        if event != "call" or not code.co_filename.startswith(str(root)):
             return
         if code.co_name in ("choose_strength", "best_of_restarts", "minimize"):
             sys.setprofile(None)
@@ -54,4 +56,18 @@ def test_a_plain_fit_enters_few_files_before_the_solver_starts():
             SPKMClassifier(n_jobs=1).fit(X, y)
     finally:
         sys.setprofile(before)
-    assert len(files) < SWITCHES, "\n".join(os.path.relpath(name, root) for name in files)
+    return [Path(name).relative_to(root).as_posix() for name in files]
+
+
+def test_a_plain_fit_enters_few_files_before_the_solver_starts(entered):
+    assert len(entered) < SWITCHES, "\n".join(entered)
+
+
+def test_the_walk_of_the_documentation_is_that_of_the_code(entered):
+    text = (ROOT / "docs" / "walk.md").read_text(encoding="utf-8")
+    steps = text[: text.index("From here on")]
+    named = list(dict.fromkeys(re.findall(r"`([a-z_/]+\.py)`", steps)))
+    assert len(named) > 20
+    assert named == [name for name in dict.fromkeys(entered) if name in named]
+    for name in re.findall(r"`([a-z_/]+\.py|[a-z]+/)`", text):
+        assert (Path(spkm.__file__).parent / name).exists() or name.startswith("src/") or (ROOT / name).exists()
