@@ -23,8 +23,10 @@ from spkm.persistence._files import to_bytes
 from spkm.persistence._load import from_bytes
 from tests.fitted_cases import fitted
 from tests.mutated_files import damaged, forged
+from tests.pipeline_cases import fitted as pipeline_of
 
 NAMES = ("two words, frame", "one against one", "views", "pairs, sparse", "landmarks", "labels, rest", "tables")
+PIPELINES = ("three classes", "selector, frames")
 
 
 def run(settings: Settings) -> Iterator[Row]:
@@ -33,7 +35,7 @@ def run(settings: Settings) -> Iterator[Row]:
 
 
 def _mutated(count: int) -> Iterator[Row]:
-    wholes = [to_bytes(fitted(name)) for name in NAMES]
+    wholes = [to_bytes(fitted(name)) for name in NAMES] + [to_bytes(pipeline_of(name)) for name in PIPELINES]
     rng = np.random.default_rng(0)
     refused = accepted = crashes = wrong = 0
     most = 0.0

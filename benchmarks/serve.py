@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import http.client
 import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -57,7 +58,7 @@ def run(settings: Settings) -> Iterator[Row]:
         path = Path(folder) / "model.spkm"
         model.save(path)
         ours, trivial = [sys.executable, str(SERVER), str(path), "--port", "0"], [sys.executable, "-c", TRIVIAL]
-        with _running(ours) as (port, process), _running(trivial) as (other, _):
+        with _running(ours) as (port, process), _running(trivial) as (other, empty):
             for address in (port, other):
                 _times(address, body, each // 10)
             # In turns, so that both see the same machine.
@@ -69,6 +70,8 @@ def run(settings: Settings) -> Iterator[Row]:
                 detail = ", ".join(f"{key} {value:.2f}" for key, value in more.items())
                 reach = below(0.2) if p == 50 else None
                 yield Row(f"ms that a request takes over a trivial one, {name} ({detail})", added, reach, "{:.3f}")
+            added = 1e3 * (_work(process.pid, port, body, each) - _work(empty.pid, other, body, each)) / each
+            yield Row("ms of CPU that the server takes for a request, over a trivial one", added, below(0.2), "{:.3f}")
             for count in (1, 8):
                 started = time.perf_counter()
                 with ThreadPoolExecutor(count) as pool:
@@ -77,6 +80,18 @@ def run(settings: Settings) -> Iterator[Row]:
                 detail = f"p50 {1e3 * np.median(times):.2f} ms, p99 {1e3 * np.percentile(times, 99):.2f} ms"
                 yield Row(f"requests a second, {count} connections ({detail})", len(times) / seconds, form="{:.0f}")
             yield _memory(process.pid, port, body, many)
+
+
+def _work(process: int, port: int, body: bytes, count: int) -> float:
+    """Return the seconds of CPU that a server takes for requests: what else the machine does is not in them."""
+    before = _cpu(process)
+    _times(port, body, count)
+    return _cpu(process) - before
+
+
+def _cpu(process: int) -> float:
+    fields = Path(f"/proc/{process}/stat").read_text().rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def _memory(process: int, port: int, body: bytes, many: int) -> Row:

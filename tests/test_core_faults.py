@@ -1,9 +1,13 @@
 """What no other test looked at, as `python -m benchmarks mutation` found: formulas against independent ones."""
 
+import ast
+import inspect
+import re
+
 import numpy as np
 import pytest
 
-from spkm import kernels, losses
+from spkm import kernels, losses, penalties, solvers, starts
 from spkm.losses import LOSSES
 from spkm.model import PreimageModel, Term, View
 from spkm.sources import ArraySource
@@ -85,3 +89,29 @@ def test_the_cosine_does_not_need_targets_of_one_size():
     a, b = np.sqrt(w) * Y, np.sqrt(w) * F
     want = -np.mean((a * b).sum(axis=0) / np.linalg.norm(a, axis=0) / np.linalg.norm(b, axis=0))
     assert loss.value(loss.totals(Y, F, w)) == pytest.approx(want, rel=1e-12)
+    mixed = zip(loss.mix(loss.totals(Y, F, w)), loss.directions(Y, F, w), strict=True)
+    gradient = sum(amount * direction for amount, direction in mixed)
+    for i, k in ((0, 0), (3, 1), (14, 0)):
+        step = np.zeros_like(F)
+        step[i, k] = 1e-6
+        up, down = (loss.value(loss.totals(Y, F + sign * step, w)) for sign in (1, -1))
+        assert gradient[i, k] == pytest.approx((up - down) / 2e-6, rel=1e-5, abs=1e-9)
+
+
+def documented_defaults():
+    """Yield classes of parts with a parameter, its default in the signature, and what the docstring says it is."""
+    for module in (kernels, losses, penalties, solvers, starts):
+        for name in sorted(vars(module)):
+            cls = getattr(module, name)
+            if not inspect.isclass(cls) or "__init__" not in vars(cls):
+                continue
+            text = inspect.getdoc(cls) or ""
+            for parameter in inspect.signature(cls).parameters.values():
+                found = re.search(rf"^{parameter.name} : .*default=(\S+)$", text, re.MULTILINE)
+                if found and parameter.default is not parameter.empty:
+                    yield pytest.param(parameter.default, found.group(1), id=f"{name}.{parameter.name}")
+
+
+@pytest.mark.parametrize("default, told", list(documented_defaults()))
+def test_defaults_are_those_of_the_docstring(default, told):
+    assert default == ast.literal_eval(told)

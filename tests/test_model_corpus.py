@@ -8,7 +8,7 @@ import pytest
 
 from spkm import load
 from spkm.persistence import describe
-from tests.write_model_files import FOLDER, answer
+from tests.write_model_files import FOLDER, answer, table_of
 
 FILES = sorted(FOLDER.glob("*/*.spkm"))
 pytestmark = pytest.mark.filterwarnings("ignore:X does not have valid feature names:UserWarning")
@@ -22,7 +22,7 @@ def test_there_are_files():
 def test_files_of_all_releases_load(path: Path):
     known = json.loads(path.with_suffix(".json").read_text())
     estimator = load(path)
-    rows = np.asarray(known["rows"])
+    rows = table_of(known)
     if estimator.__class__.__name__.startswith("Pairwise"):
         rows = rows.astype(int)
     # The last digits are those of the machine that wrote them; float32 has seven.

@@ -7,9 +7,13 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 
-from spkm.persistence import load
+from spkm.persistence import load, save
 from tests.fitted_cases import MAKERS, fitted, samples
+from tests.pipeline_cases import MAKERS as PIPELINES
+from tests.pipeline_cases import fitted as pipeline_of
+from tests.pipeline_cases import mixed
 
 FOLDER = Path(__file__).with_name("model_files")
 SELECTED = "selector"
@@ -35,6 +39,14 @@ def answer(estimator, rows):
     raise TypeError(f"{type(estimator).__name__} says nothing")
 
 
+def table_of(known):
+    """Return the samples of a file of answers: an array, or a frame where columns have names."""
+    if "columns" not in known:
+        return np.asarray(known["rows"])
+    frame = pd.DataFrame(known["rows"], columns=known["columns"])
+    return frame.assign(age=frame["age"].astype(float), member=frame["member"].astype(bool))
+
+
 def main(version: str) -> None:
     folder = FOLDER / version
     folder.mkdir(exist_ok=True)
@@ -46,6 +58,14 @@ def main(version: str) -> None:
         rows = in_rows(name)[:10]
         known = {"rows": rows.tolist(), "answer": answer(load(path), rows)}
         path.with_suffix(".json").write_text(json.dumps(known) + "\n")
+    frame = mixed(10, seed=3)
+    for name in sorted(PIPELINES):
+        path = folder / f"pipeline-{name.replace(', ', '-').replace(' ', '_')}.spkm"
+        if not path.exists():
+            save(pipeline_of(name), path)
+            known = {"columns": list(frame.columns), "rows": json.loads(frame.to_json(orient="values"))}
+            known["answer"] = answer(load(path), table_of(known))
+            path.with_suffix(".json").write_text(json.dumps(known) + "\n")
 
 
 if __name__ == "__main__":
