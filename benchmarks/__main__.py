@@ -10,13 +10,14 @@ from pathlib import Path
 
 from benchmarks._data import Settings
 from benchmarks._report import print_facts, print_table
+from benchmarks._tables import FOLDER, fill_pages, stale
 
 ALWAYS = (
     "gradient passes memory large binary regression mnist one_vs_one sarcos varpro svc "
     "simulated wide_sets small_sets noise_columns lassonet_time exactness very_wide parity landmarks "
     "views pairs drug_target explain coverage model_files serve panel report selection_panel fdr sample_basis"
 ).split()
-BY_NAME_ONLY = ["crossover", "mutation", "out_of_core"]
+BY_NAME_ONLY = ["compare", "crossover", "mutation", "out_of_core"]
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -44,7 +45,18 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument(
         "--results", type=Path, help="CSV file where selection_panel keeps outcomes and takes known ones from"
     )
+    parser.add_argument(
+        "--tables", type=Path, default=FOLDER, help="folder that NAME.csv is written to (default: %(default)s)"
+    )
+    parser.add_argument("--stale", action="store_true", help="say which results the code has left behind, and stop")
+    parser.add_argument("--pages", action="store_true", help="write the results into the pages of docs, and stop")
     options = parser.parse_args(arguments)
+    if options.pages:
+        print("changed:", *fill_pages())
+        return
+    if options.stale:
+        print("\n".join(stale(options.tables)))
+        return
     for name in options.names:
         if name not in choices:
             parser.error(f"unknown benchmark {name!r}; known: {', '.join(choices)}")
@@ -60,7 +72,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if settings.quick:
         print("This is a quick run on tiny sizes: it shows that the benchmarks work, its figures mean nothing.")
     for name in options.names or ALWAYS:
-        print_table(name, importlib.import_module(f"benchmarks.{name}"), settings)
+        print_table(
+            name, importlib.import_module(f"benchmarks.{name}"), settings, _command(name, options), options.tables
+        )
+
+
+def _command(name: str, options: argparse.Namespace) -> str:
+    return f"python -m benchmarks {name}" + (f" --seeds {options.seeds}" if options.seeds else "")
 
 
 if __name__ == "__main__":

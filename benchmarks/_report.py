@@ -20,6 +20,7 @@ from threadpoolctl import threadpool_info
 
 import spkm
 from benchmarks._data import MissingData, Settings
+from benchmarks._tables import FOLDER, Table, today
 
 WIDTHS = (61, 9, 10)  # of the columns what, reach and measured
 
@@ -100,8 +101,8 @@ def progress(text: str) -> None:
     print(text, file=sys.stderr, flush=True)
 
 
-def print_facts() -> None:
-    """Print what the figures depend on: processor, cores, libraries, and how busy the problem is."""
+def facts() -> dict[str, str]:
+    """Return what the figures depend on: processor, cores, libraries, and how busy the machine is."""
     config: Any = np.show_config(mode="dicts")
     simd = config["SIMD Extensions"].get("found", [])
     avx512 = any(name.startswith(("AVX512", "X86_V4")) for name in simd)
@@ -112,10 +113,19 @@ def print_facts() -> None:
     }
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     libraries = f"numpy {np.__version__}, scipy {scipy.__version__}, scikit-learn {sklearn.__version__}"
-    print(f"- processor: {_processor()}, {cores} cores, load {os.getloadavg()[0]:.1f}")
-    print(f"- spkm {spkm.__version__}, Python {platform.python_version()}, {libraries}")
-    print(f"- BLAS: {', '.join(sorted(blas)) or config['Build Dependencies']['blas']['name']}")
-    print(f"- SIMD of numpy: {' '.join(simd) or 'baseline only'}; AVX512: {'yes' if avx512 else 'no'}")
+    simd_text = f"{' '.join(simd) or 'baseline only'}; AVX512: {'yes' if avx512 else 'no'}"
+    return {
+        "processor": f"{_processor()}, {cores} cores, load {os.getloadavg()[0]:.1f}",
+        "versions": f"spkm {spkm.__version__}, Python {platform.python_version()}, {libraries}",
+        "BLAS": ", ".join(sorted(blas)) or config["Build Dependencies"]["blas"]["name"],
+        "SIMD of numpy": simd_text,
+    }
+
+
+def print_facts() -> None:
+    """Print what the figures depend on."""
+    for name, text in facts().items():
+        print(f"- {name}: {text}")
     print("\nA figure with * is not reached.", flush=True)
 
 
@@ -126,12 +136,15 @@ def _processor() -> str:
     return names[0] if names else platform.processor() or platform.machine()
 
 
-def print_table(name: str, module: ModuleType, settings: Settings) -> None:
-    """Run a benchmark and print its rows; say so where data are absent, and count the warnings it gave."""
+def print_table(name: str, module: ModuleType, settings: Settings, command: str = "", folder: Path = FOLDER) -> None:
+    """Run a benchmark and print its rows; say so where data are absent, and count the warnings it gave.
+
+    A run that is not quick writes its rows to a file of the folder, too, at the end.
+    """
     print(f"\n## {name}\n\n{(module.__doc__ or '').strip()}\n")
     columns = ("what", "reach", "measured", *getattr(module, "COLUMNS", ()))
     widths = [*WIDTHS, *(max(len(column), 9) for column in columns[3:])]
-    start = perf_counter()
+    start, results = perf_counter(), Table(name, columns)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
@@ -140,9 +153,14 @@ def print_table(name: str, module: ModuleType, settings: Settings) -> None:
                     _print_line(columns, widths)
                     print("|" + "|".join(" " + "-" * w + " " for w in widths) + "|")
                 _print_line(row.cells(), widths)
+                results.rows.append(row.cells())
         except MissingData as absent:
             print(f"skipped: {absent}")
-    print(f"\n- took {perf_counter() - start:.0f} s", flush=True)
+    took = f"{perf_counter() - start:.0f} s"
+    print(f"\n- took {took}", flush=True)
+    if results.rows and not settings.quick:
+        results.facts = {**today(), "command": command or f"python -m benchmarks {name}", "took": took, **facts()}
+        print(f"- written to {results.write(folder).name}")
     for text, count in Counter(f"{w.category.__name__}: {_gist(w.message)}" for w in caught).most_common(5):
         print(f"- {count} x {text}", flush=True)
 

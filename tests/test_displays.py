@@ -123,6 +123,7 @@ def test_waterfalls_end_at_the_score(cancer):
     display = ContributionDisplay.from_estimator(model, X, row=7, background=X[::4])
     frame = display.frame()
     np.testing.assert_allclose(frame.sum(axis=1), display.contributions, atol=1e-9)
+    assert list(frame.index)[-1] == "linear" and model.linear_coef_.any()
     total = frame.to_numpy().sum() + frame.attrs["base_value"]
     np.testing.assert_allclose(total, model.decision_function(X)[7], atol=1e-9)
 

@@ -42,7 +42,7 @@ def staged(path: Path) -> Path:
     if relative == Path("README.md"):
         return SOURCE / "index.md"
     if relative.parts[:2] == ("examples", "gallery"):
-        return SOURCE / "gallery" / relative.relative_to("examples/gallery").with_suffix(".rst")
+        return SOURCE / "gallery" / ("index.rst" if relative.stem == "README" else f"{relative.stem}.rst")
     return SOURCE / (relative.relative_to("docs") if relative.parts[0] == "docs" else relative)
 
 
@@ -65,8 +65,13 @@ def rewritten(text: str, page: Path) -> str:
 
 
 def stage() -> None:
-    """Copy pages and examples into the folder that Sphinx reads."""
-    shutil.rmtree(SOURCE, ignore_errors=True)
+    """Copy pages and examples into the folder that Sphinx reads; what the gallery drew stays until its code changes."""
+    SOURCE.mkdir(parents=True, exist_ok=True)
+    for path in SOURCE.iterdir():
+        if path.is_dir() and path.name != "gallery":
+            shutil.rmtree(path)
+        elif path.is_file():
+            path.unlink()
     for pattern in PAGES:
         for page in sorted(ROOT.glob(pattern)):
             staged(page).parent.mkdir(parents=True, exist_ok=True)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from spkm._checks import check_choice, check_integer
-from spkm.inspection._reading import Reading, explain, frames
+from spkm.inspection._reading import Reading, basis_labels, explain, frames
 from spkm.inspection._style import BLUE, GREY, INK, ORANGE, axes_of, label_bars, number, panels, plain, short, signed
 
 LEVELS = ("both", "basis", "features")
@@ -35,6 +35,8 @@ class ContributionDisplay:
         features of all vectors.
     basis : int, default=None
         The vector whose features are shown at level "both"; None is the one that adds most.
+    basis_names : sequence of str, default=None
+        Names along R; None is u0, u1 and so on.
 
     Attributes
     ----------
@@ -66,6 +68,7 @@ class ContributionDisplay:
         level: str = "both",
         basis: int | None = None,
         max_features: int = 10,
+        basis_names: Any = None,
     ) -> None:
         self.base_value = base_value
         self.score = score
@@ -77,6 +80,7 @@ class ContributionDisplay:
         self.level = level
         self.basis = basis
         self.max_features = max_features
+        self.basis_names = [f"u{r}" for r in range(len(contributions))] if basis_names is None else list(basis_names)
 
     @classmethod
     def from_estimator(
@@ -139,12 +143,12 @@ class ContributionDisplay:
             level=level,
             basis=basis,
             max_features=max_features,
+            basis_names=basis_labels(reading.model),
         ).plot(ax=ax)
 
     def frame(self) -> Any:
         """Return what features add within every basis vector as a pandas frame: a row per vector."""
-        index = [f"u{r}" for r in range(len(self.contributions))]
-        frame = frames().DataFrame(self.within, index=index, columns=self.feature_names)
+        frame = frames().DataFrame(self.within, index=self.basis_names, columns=self.feature_names)
         frame.attrs.update(base_value=self.base_value, score=self.score)
         return frame
 
@@ -156,7 +160,7 @@ class ContributionDisplay:
         ax : Axes, default=None
             Where to draw.
         """
-        vectors = [f"u{r}" for r in range(len(self.contributions))]
+        vectors = self.basis_names
         if self.level == "features":
             self.figure_, self.ax_ = axes_of(ax, (7.0, 1.3 + 0.32 * min(self.max_features, len(self.feature_names))))
             self._features(self.ax_, self.within.sum(axis=0), self.base_value, ("mean", "score"))
@@ -172,8 +176,8 @@ class ContributionDisplay:
         self.ax_ = cells[0]
         self._waterfall(cells[0, 0], vectors, self.contributions, self.base_value, ("mean", "score"))
         cells[0, 0].set_title("basis vectors add up to the score", loc="left", fontsize=10)
-        self._features(cells[0, 1], self.within[r], 0.0, ("0", f"u{r} adds"))
-        cells[0, 1].set_title(f"features add up to what u{r} adds", loc="left", fontsize=10)
+        self._features(cells[0, 1], self.within[r], 0.0, ("0", f"{vectors[r]} adds"))
+        cells[0, 1].set_title(f"features add up to what {vectors[r]} adds", loc="left", fontsize=10)
         return self
 
     def _features(self, ax: Any, values: np.ndarray, start: float, ends: tuple[str, str]) -> None:

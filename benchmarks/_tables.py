@@ -1,0 +1,137 @@
+"""Results as CSV files: what a benchmark measured, where and when; and which of them the code has left behind."""
+
+from __future__ import annotations
+
+import csv
+import re
+import subprocess
+from dataclasses import dataclass, field
+from datetime import date
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+FOLDER = Path(__file__).parent / "results"
+#: Code that a benchmark measures, beside its own module; those that are not named measure fits.
+MEASURES = {
+    "explain": ("src/spkm/explain",),
+    "report": ("src/spkm/inspection",),
+    "model_files": ("src/spkm/persistence",),
+    "gradient": ("src/spkm/kernels", "src/spkm/losses", "src/spkm/penalties.py", "src/spkm/objective.py"),
+    "passes": ("src/spkm/kernels", "src/spkm/sources", "src/spkm/objective.py"),
+    "exactness": ("src/spkm/fitted.py", "src/spkm/kernels", "src/spkm/selection"),
+}
+FITS = (
+    "kernels",
+    "losses",
+    "penalties.py",
+    "solvers",
+    "starts.py",
+    "evidence.py",
+    "profiled.py",
+    "estimators",
+    "selection",
+)
+
+
+@dataclass
+class Table:
+    """The table of one benchmark, and the facts it depends on (processor, versions, date, commit, command)."""
+
+    name: str
+    columns: tuple[str, ...]
+    rows: list[list[str]] = field(default_factory=list)
+    facts: dict[str, str] = field(default_factory=dict)
+
+    def write(self, folder: Path = FOLDER) -> Path:
+        """Write NAME.csv: lines of facts that begin with #, the header, the rows."""
+        folder.mkdir(parents=True, exist_ok=True)
+        path = folder / f"{self.name}.csv"
+        with path.open("w", newline="", encoding="utf-8") as file:
+            file.writelines(f"# {key}: {value}\n" for key, value in self.facts.items())
+            writer = csv.writer(file, lineterminator="\n")
+            writer.writerow(self.columns)
+            writer.writerows(self.rows)
+        return path
+
+    @classmethod
+    def read(cls, path: Path) -> Table:
+        """Return the results of a file that `write` wrote."""
+        lines = path.read_text(encoding="utf-8").splitlines()
+        facts = dict(line[2:].split(": ", 1) for line in lines if line.startswith("# "))
+        header, *rows = csv.reader(line for line in lines if not line.startswith("# "))
+        return cls(path.stem, tuple(header), rows, facts)
+
+    def markdown(self) -> str:
+        """Return the table in Markdown; figures that miss what was to be reached are bold."""
+
+        def line(cells: list[str] | tuple[str, ...]) -> str:
+            shown = [f"**{cell[:-2]}**" if cell.endswith(" *") else cell for cell in cells]
+            return "| " + " | ".join(cell.replace("|", "\\|") for cell in shown) + " |"
+
+        return "\n".join([line(self.columns), "|" + " --- |" * len(self.columns), *map(line, self.rows)])
+
+
+def filled(text: str, folder: Path = FOLDER) -> str:
+    """Return a page with the tables of results between its marks, ``<!-- results: NAME -->`` and ``<!-- end -->``."""
+
+    def table(match: re.Match[str]) -> str:
+        path = folder / f"{match[1]}.csv"
+        if not path.exists():
+            return match[0]
+        results = Table.read(path)
+        told = ("command", "date", "commit", "took", "processor", "versions")
+        source = "; ".join(results.facts[key] for key in told if key in results.facts)
+        return f"<!-- results: {match[1]} -->\n\n{results.markdown()}\n\n*{source}*\n\n<!-- end -->"
+
+    return re.sub(r"<!-- results: (\w+) -->\n(?:.*?\n)?<!-- end -->", table, text, flags=re.DOTALL)
+
+
+def fill_pages() -> list[str]:
+    """Write the tables of results into the pages that show them; return the names of the pages that changed."""
+    changed = []
+    for page in sorted((ROOT / "docs").rglob("*.md")):
+        before = page.read_text(encoding="utf-8")
+        if (after := filled(before)) != before:
+            page.write_text(after, encoding="utf-8")
+            changed.append(page.name)
+    return changed
+
+
+def today() -> dict[str, str]:
+    """Return the date, and the commit of the code if it is that of a commit."""
+    commit = _git("rev-parse", "--short=10", "HEAD")
+    changed = _git("status", "--porcelain", "--", "src", "benchmarks/*.py")
+    return {"date": date.today().isoformat(), "commit": commit + ("+" if changed else "") if commit else "unknown"}
+
+
+def changes_since(results: Table) -> list[str]:
+    """Return the commits since the results were written that touch what they measure, newest first.
+
+    Where the commit is not in the history any more, as after a rebase, those since the end of that day count.
+    """
+    paths = MEASURES.get(results.name, tuple(f"src/spkm/{name}" for name in FITS))
+    paths = (*paths, f"benchmarks/{results.name}.py")
+    commit = results.facts.get("commit", "").rstrip("+")
+    known = _git("merge-base", "--is-ancestor", commit, "HEAD") is not None
+    since = f"{commit}..HEAD" if known else f"--since={results.facts['date']} 23:59"
+    return (_git("log", "--format=%h %s", since, "--", *paths) or "").splitlines()
+
+
+def stale(folder: Path = FOLDER) -> list[str]:
+    """Return a line for every file of results: up to date, or how many commits behind."""
+    lines = []
+    for path in sorted(folder.glob("*.csv")):
+        results = Table.read(path)
+        behind = changes_since(results)
+        last = f"{len(behind)} commits since then touch it, the last: {behind[0]}" if behind else "up to date"
+        lines.append(f"{results.name} ({results.facts['date']}, {results.facts['commit']}): {last}")
+    return lines
+
+
+def _git(*arguments: str) -> str | None:
+    """Return what git says, None where it fails or is absent."""
+    try:
+        done = subprocess.run(["git", "-C", str(ROOT), *arguments], capture_output=True, text=True, check=False)
+    except OSError:
+        return None
+    return done.stdout.strip() if done.returncode == 0 else None

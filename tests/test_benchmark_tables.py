@@ -1,0 +1,62 @@
+"""Files of benchmark results: they are read as they were written, and the code that left them behind is named."""
+
+import pytest
+
+from benchmarks._tables import FOLDER, ROOT, Table, changes_since, filled, stale
+
+
+def test_results_are_read_as_they_were_written(tmp_path):
+    rows = [["accuracy, 5 | 10", "≥ 1.00", "0.50 *"], ['with "quotes"\tand tabs', "", "2"]]
+    written = Table(
+        "some", ("what", "reach", "measured"), rows, {"date": "2026-01-31", "commit": "abc", "command": "a: b"}
+    )
+    read = Table.read(written.write(tmp_path))
+    assert read == written
+
+
+def test_a_table_marks_what_is_missed():
+    results = Table("some", ("what", "reach", "measured"), [["a | b", "≥ 1", "0.5 *"]])
+    assert results.markdown().splitlines()[-1] == "| a \\| b | ≥ 1 | **0.5** |"
+
+
+def test_changes_are_those_of_the_code_that_is_measured(monkeypatch):
+    asked = []
+
+    def git(*arguments):
+        asked.append(arguments)
+        return {"merge-base": None, "log": "abc explain: a change"}[arguments[0]]
+
+    monkeypatch.setattr("benchmarks._tables._git", git)
+    results = Table("explain", (), facts={"date": "2026-01-31", "commit": "gone"})
+    assert changes_since(results) == ["abc explain: a change"]
+    assert asked[-1][2:] == ("--since=2026-01-31 23:59", "--", "src/spkm/explain", "benchmarks/explain.py")
+
+
+def test_every_file_of_results_tells_where_it_comes_from():
+    files = sorted(FOLDER.glob("*.csv"))
+    for path in files:
+        results = Table.read(path)
+        assert {"date", "commit", "command", "processor", "versions"} <= set(results.facts)
+        assert results.rows and {len(row) for row in results.rows} == {len(results.columns)}
+    assert len(stale()) == len(files)
+
+
+@pytest.mark.parametrize("changed", [True, False])
+def test_results_say_whether_they_are_stale(tmp_path, monkeypatch, changed):
+    monkeypatch.setattr("benchmarks._tables.changes_since", lambda results: ["abc a change"] * changed)
+    Table("some", ("what",), [["a"]], {"date": "2026-01-31", "commit": "abc"}).write(tmp_path)
+    assert stale(tmp_path)[0].endswith("the last: abc a change" if changed else "up to date")
+
+
+@pytest.mark.parametrize("page", sorted((ROOT / "docs").rglob("*.md")), ids=lambda page: page.name)
+def test_pages_show_the_results_of_the_files(page):
+    text = page.read_text(encoding="utf-8")
+    assert filled(text) == text, "run python -m benchmarks --pages"
+
+
+def test_a_page_is_filled_between_its_marks(tmp_path):
+    facts = {"date": "2026-01-31", "commit": "abc", "command": "python -m benchmarks some"}
+    Table("some", ("what", "measured"), [["a", "1"]], facts).write(tmp_path)
+    once = filled("Before\n<!-- results: some -->\n<!-- end -->\nafter", tmp_path)
+    assert "| a | 1 |" in once and "python -m benchmarks some; 2026-01-31" in once
+    assert once.startswith("Before") and once.endswith("after") and filled(once, tmp_path) == once
