@@ -11,6 +11,7 @@ import spkm
 
 #: Modules whose names users meet, in this order; all other public modules follow under a heading of their own.
 FIRST = (
+    "conformal",
     "explain",
     "inspection",
     "kernels",
