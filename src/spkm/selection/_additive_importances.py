@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 
 import numpy as np
-from scipy.stats import rankdata
+from scipy.stats import norm, rankdata
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LassoCV
 from sklearn.model_selection import KFold
@@ -20,11 +20,11 @@ FOLDS = 3  # the fewest that leave most samples to learn from: only an order of 
 def additive_importances(X: np.ndarray, Y: np.ndarray, weight: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     """Return for each feature the sum of the sizes of the terms that it has a part in.
 
-    The terms are cos(k pi u_j) / sqrt(k), k = 1..6, with u_j in (0, 1) the rank of feature j, and products of the first
-    of them for two features whose correlation with the targets is beyond sqrt(2 log(number of pairs) / n), which is
-    where the largest of as many correlations of noise lies. The lasso, its strength chosen by three folds, gives each a
-    coefficient; its size is |coefficient| times the deviation of the term. Nothing depends on the features' order or
-    on monotone transformations of them.
+    The terms are z_j, the normal score of the rank u_j in (0, 1) of feature j, sqrt(2 / k) cos(k pi u_j), k = 2..6, and
+    products 2 cos(pi u_i) cos(pi u_j) of two features whose correlation with the targets is beyond
+    sqrt(2 log(number of pairs) / n), which is where the largest of as many correlations of noise lies. The lasso, its
+    strength chosen by three folds, gives each a coefficient; its size is |coefficient| times the deviation of the term.
+    Nothing depends on the features' order or on monotone transformations of them.
 
     Parameters
     ----------
@@ -43,8 +43,7 @@ def additive_importances(X: np.ndarray, Y: np.ndarray, weight: np.ndarray, rng: 
         Zero where no term of the feature is in the model.
     """
     d = X.shape[1]
-    waves = _cosines(X)
-    single = (waves / np.sqrt(np.arange(1, FREQUENCIES + 1))).reshape(len(X), -1)
+    single, slopes = _terms(X)
     members = np.repeat(np.arange(d), FREQUENCIES)
     weight = weight / weight.mean()
     folds = KFold(FOLDS, shuffle=True, random_state=int(rng.integers(2**31)))
@@ -55,8 +54,8 @@ def additive_importances(X: np.ndarray, Y: np.ndarray, weight: np.ndarray, rng: 
         if deviation == 0:
             continue
         y = y / deviation
-        i, j = _pairs_beyond_chance(waves[:, :, 0], weight * y)
-        products = waves[:, i, 0] * waves[:, j, 0]
+        i, j = _pairs_beyond_chance(slopes, weight * y)
+        products = slopes[:, i] * slopes[:, j]
         sizes = _sizes_in_lasso(np.hstack([single, products - products.mean(axis=0)]), y, weight, folds)
         of_pairs = sizes[len(members) :]
         result += np.bincount(members, sizes[: len(members)], d)
@@ -64,11 +63,16 @@ def additive_importances(X: np.ndarray, Y: np.ndarray, weight: np.ndarray, rng: 
     return result
 
 
-def _cosines(X: np.ndarray) -> np.ndarray:
-    """Return cosines of the ranks, (n, d, frequencies), centred and of unit deviation but for ties."""
+def _terms(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the terms of single features, (n, 6 d), and the bounded slopes that products are made of, (n, d)."""
     u = (rankdata(X, axis=0) - 0.5) / len(X)
-    waves = np.sqrt(2) * np.cos(np.pi * u[:, :, None] * np.arange(1, FREQUENCIES + 1))
-    return waves - waves.mean(axis=0)
+    k = np.arange(1, FREQUENCIES + 1)
+    waves = np.sqrt(2) * np.cos(np.pi * u[:, :, None] * k)
+    waves -= waves.mean(axis=0)
+    slopes = waves[:, :, 0].copy()
+    waves /= np.sqrt(k)
+    waves[:, :, 0] = norm.ppf(u)  # the sum of many effects that are linear in it has no rest that looks like noise
+    return waves.reshape(len(X), -1), slopes
 
 
 def _pairs_beyond_chance(first: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
