@@ -1,10 +1,10 @@
 """Strict selection on data it was not tuned on: 28 made-up families, 5 kinds of pure noise and ten wide sets.
 
 Half A is to explore on, half B to confirm on: families and sets by alternate position, noise by its draws. Ours is
-``SPKMClassifierCV()`` or ``SPKMRegressorCV()``; the oracle is the same without a selection, on the relevant features
-alone. The score is the accuracy, or the share of the absolute error that is explained (D²), in percent, of 2,000 new
-samples. Of a wide set, models learn from one half of the samples and are judged on the other, both ways; l1-logistic is
-scikit-learn's ``LogisticRegressionCV``, one against the rest. Seconds are processor time of one thread.
+``SPKMClassifierCV()`` or ``SPKMRegressorCV()``; the oracle is the same on the relevant features alone. The score is the
+accuracy, or the share of the absolute error that is explained (D²), in percent, of 2,000 new samples. Of a wide set,
+models learn from one half of the samples and are judged on the other, both ways; l1-logistic is scikit-learn's
+``LogisticRegressionCV``, one against the rest. Seconds are processor time of one thread.
 """
 
 from __future__ import annotations
@@ -102,9 +102,9 @@ def outcomes_of_draw(
     n = settings.size(family.n, 120)
     everything, true = np.arange(X.shape[1]), np.array([members[0] for members in relevant])
 
-    def measure(who: str, columns: np.ndarray, selection: str | None) -> Outcome:
+    def measure(who: str, columns: np.ndarray) -> Outcome:
         train, test = slice(0, n), slice(-TEST, None)
-        model = machine(family.task, seed, selection)
+        model = machine(family.task, seed)
         seconds = timed_fit(model, X[train][:, columns], y[train])
         score = score_of(family.task, y[test], model.predict(X[test][:, columns]))
         chosen = columns[model.selected_features_]
@@ -114,15 +114,15 @@ def outcomes_of_draw(
         return outcome
 
     return (
-        results.get(code, problem, seed, "ours", partial(measure, "ours", everything, "strict")),
-        results.get(code, problem, seed, "oracle", partial(measure, "oracle", true, None)),
+        results.get(code, problem, seed, "ours", partial(measure, "ours", everything)),
+        results.get(code, problem, seed, "oracle", partial(measure, "oracle", true)),
     )
 
 
-def machine(task: str, seed: int, selection: str | None) -> Any:
+def machine(task: str, seed: int) -> Any:
     """Return the estimator that chooses by itself."""
     kind = SPKMClassifierCV if task == "classes" else SPKMRegressorCV
-    return kind(selection=selection, random_state=seed, n_jobs=1)
+    return kind(random_state=seed, n_jobs=1)
 
 
 def score_of(task: str, y: np.ndarray, predicted: np.ndarray) -> float:
@@ -155,7 +155,7 @@ def noise_rows(settings: Settings, results: Results, code: str, half: str) -> It
 def outcome_of_noise(settings: Settings, code: str, half: str, family: Family, problem: str, seed: int) -> Outcome:
     X, y, _ = family.draw(seed)
     n, d = settings.size(family.n, 60), settings.size(X.shape[1], 20)
-    model = machine(family.task, seed, "strict")
+    model = machine(family.task, seed)
     seconds = timed_fit(model, X[:n, :d], y[:n])
     chosen = model.selected_features_
     progress(f"{half}, {problem}, seed {seed}: {len(chosen)} features, {seconds:.1f} s")
@@ -218,7 +218,7 @@ def outcome_of_half(X: np.ndarray, y: np.ndarray, code: str, half: str, problem:
     """Return the outcome of a model that learns from half of the samples; seed 2k + 1 is the mirror of 2k."""
     first, second = stratified_halves(y, seed // 2)
     train, test = (second, first) if seed % 2 else (first, second)
-    model = machine("classes", seed, "strict") if who == "ours" else l1_logistic()
+    model = machine("classes", seed) if who == "ours" else l1_logistic()
     seconds = timed_fit(model, X[train], y[train])
     score = score_of("classes", y[test], model.predict(X[test]))
     chosen = model.selected_features_ if who == "ours" else features_of_l1(model)
