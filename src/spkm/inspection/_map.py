@@ -11,7 +11,7 @@ from spkm.inspection._reading import Reading, frames
 from spkm.inspection._style import BLUE, COLOURS, INK, MARKERS, ORANGE, axes_of, diverging, plain, short
 
 POINTS = 400  # samples drawn at most
-FEW = 30  # vectors whose marks may be large
+FEW = 10  # vectors whose marks may be large
 
 
 class DecisionMapDisplay:
@@ -163,18 +163,24 @@ class DecisionMapDisplay:
         scores = {f"score {o}": part.ravel() for o, part in enumerate(np.moveaxis(self.scores, 2, 0))}
         return frames().DataFrame(columns | scores | {"prediction": names})
 
-    def plot(self, ax: Any = None) -> DecisionMapDisplay:
+    def plot(self, ax: Any = None, *, legend: bool = True) -> DecisionMapDisplay:
         """Draw the map.
 
         Parameters
         ----------
         ax : Axes, default=None
             Where to draw.
+        legend : bool, default=True
+            Whether to add a legend and a bar of colours; panels of one figure may share them.
         """
         self.figure_, self.ax_ = axes_of(ax, (6.6, 4.6))
         ax = self.ax_
         shading = self._many_classes if len(self.labels) > 2 else self._one_score
-        shading()
+        filled = shading()
+        if legend and filled is not None:
+            bar = self.figure_.colorbar(filled, ax=ax, fraction=0.05, pad=0.02)
+            bar.set_label(self.score_name)
+            bar.outline.set_visible(False)
         self._samples()
         self._vectors()
         ax.set(xlabel=short(self.feature_names[0], 40), ylabel=short(self.feature_names[1], 40))
@@ -182,26 +188,29 @@ class DecisionMapDisplay:
         ax.set_ylim(self.grid[1][[0, -1]])
         if self.held:
             ax.set_title(self.held, loc="left", fontsize=9)
-        place = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.14)}
-        ax.legend(frameon=False, fontsize=9, ncols=3, markerscale=0.7, **place)
+        if legend:
+            place = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.14)}
+            ax.legend(frameon=False, fontsize=9, ncols=3, markerscale=0.7, **place)
         plain(ax)
         return self
 
     def _vectors(self) -> None:
         inside = np.all(np.isfinite(self.vectors), axis=1)
         style = {"edgecolors": INK, "linewidths": 1.0, "zorder": 4}
+        room = min(1.0, max(0.25, FEW / max(1, len(self.vectors))))  # many marks are small ones
         if self.weights is None:
-            size = 150 if inside.sum() <= FEW else 40
-            self.ax_.scatter(*self.vectors[inside].T, s=size, c="white", marker="*", label=self.vector_name, **style)
+            self.ax_.scatter(
+                *self.vectors[inside].T, s=150 * room, c="white", marker="*", label=self.vector_name, **style
+            )
             return
-        sizes = 70 + 180 * np.abs(self.weights) / (np.abs(self.weights).max() or 1.0)
+        sizes = room * (70 + 180 * np.abs(self.weights) / (np.abs(self.weights).max() or 1.0))
         for is_here, colour, sign in ((self.weights > 0, ORANGE, "+"), (self.weights <= 0, BLUE, "−")):
             rows = inside & is_here
             if rows.any():
                 label = f"{self.vector_name}, weight {sign}"
                 self.ax_.scatter(*self.vectors[rows].T, s=sizes[rows], c=colour, marker="D", label=label, **style)
 
-    def _one_score(self) -> None:
+    def _one_score(self) -> Any:
         surface = self.scores[:, :, 0].T if self.labels else self.decisions.T
         if self.labels:
             from matplotlib.ticker import MaxNLocator
@@ -213,9 +222,7 @@ class DecisionMapDisplay:
             self.ax_.plot([], [], color=INK, linewidth=1.8, label="boundary, score 0")
         else:
             filled = self.ax_.contourf(*self.grid, surface, levels=15, cmap="cividis")
-        bar = self.figure_.colorbar(filled, ax=self.ax_, fraction=0.05, pad=0.02)
-        bar.set_label(self.score_name)
-        bar.outline.set_visible(False)
+        return filled
 
     def _many_classes(self) -> None:
         from matplotlib.colors import ListedColormap, to_rgb

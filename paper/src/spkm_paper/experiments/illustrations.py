@@ -14,14 +14,15 @@ from sklearn.svm import SVC
 
 from spkm import SPKMClassifier, SPKMRegressor
 from spkm.datasets import make_waves
+from spkm.inspection import DecisionMapDisplay
 from spkm.kernels import RBF
 from spkm_paper.experiments._blocks import Figure, Table
-from spkm_paper.experiments._figures import BLACK, BLUE, ORANGE, panels
+from spkm_paper.experiments._figures import legend_below, panels
 from spkm_paper.experiments._tables import mean_and_deviation
 from spkm_paper.experiments._tasks import Experiment, Numbers, Plan, Results, Task
 
 NAME = "illustrations"
-VERSION = 1
+VERSION = 2
 SEEDS = 10
 N_TRAIN, N_TEST, GRID = 50, 200, 60
 SIZES = {"classification": (1, 2, 5), "regression": (2, 5, 10)}
@@ -55,7 +56,8 @@ def run(task: Task, folder: Path | None) -> Numbers:
     classes = task.data == "classification"
     if R is not None:
         machine: Any = SPKMClassifier if classes else SPKMRegressor
-        model = machine(R, kernel=kernel, learn_bandwidth=False, scale=False, n_jobs=1, random_state=task.seed)
+        plain = {"weight_penalty": "rkhs", "learn_bandwidth": False, "linear_part": False, "scale": False}
+        model = machine(R, kernel=kernel, n_jobs=1, random_state=task.seed, **plain)
     else:
         model = SVC(gamma=kernel.gamma) if classes else KernelRidge(alpha=0.1, kernel="rbf", gamma=kernel.gamma)
     model.fit(X[train], y[train])
@@ -98,9 +100,9 @@ def report(results: Results) -> list[Table | Figure]:
         ]
         blocks.append(Table(f"{kind.capitalize()}, mean over seeds", ["method", head, "vectors"], lines))
         caption = (
-            f"{kind.capitalize()} with one RBF kernel for all. Diamonds are training rows; + and x are vectors of "
-            "positive and negative weight, larger for larger weights (not comparable between panels); some may lie "
-            "outside."
+            f"{kind.capitalize()} with one RBF kernel for all: training samples, and diamonds for the vectors, orange "
+            "where their weight is positive and blue where it is negative, larger for larger weights (not comparable "
+            "between panels); some may lie outside."
         )
         shown = {
             r.task.method: r.numbers or {} for r in results.all if r.task.data == kind and r.task.seed == SHOWN_SEED
@@ -111,32 +113,29 @@ def report(results: Results) -> list[Table | Figure]:
 
 
 def draw(kind: str, shown: Mapping[str, Numbers]) -> Any:
-    """Return the surfaces of all methods, by their names."""
+    """Return the maps of all methods, by their names."""
     X, y = rows(kind, SHOWN_SEED)
-    (left, bottom), (right, top) = _limits(X)
-    figure, axes = panels(len(shown), columns=4, width=3.0, height=2.7, sharex=True, sharey=True)
+    low, high = _limits(X)
+    grid = (np.linspace(low[0], high[0], GRID), np.linspace(low[1], high[1], GRID))
+    classes = kind == "classification"
+    figure, axes = panels(len(shown), columns=4, width=3.0, height=2.9, sharex=True, sharey=True)
     for axis, (method, numbers) in zip(axes, shown.items(), strict=True):
-        surface = np.reshape(numbers["surface"], (GRID, GRID))
-        most = np.abs(surface).max() if kind == "classification" else np.abs(y).max()
-        box = {"extent": (left, right, bottom, top), "origin": "lower", "aspect": "auto"}
-        image = axis.imshow(surface, cmap="PuOr", vmin=-most, vmax=most, alpha=0.7, **box)
-        if kind == "classification":
-            axis.contour(surface, levels=[0.0], colors=BLACK, linewidths=1, extent=(left, right, bottom, top))
-            colours: Any = np.where(y[:N_TRAIN] == 1, BLUE, ORANGE)
-            axis.scatter(*X[:N_TRAIN].T, c=colours, s=12, marker="D", edgecolors="white", linewidths=0.4)
-        else:
-            style = {"cmap": "PuOr", "vmin": -most, "vmax": most, "edgecolors": "white", "linewidths": 0.4}
-            axis.scatter(*X[:N_TRAIN].T, c=y[:N_TRAIN], s=14, marker="D", **style)
-        basis, weights = np.array(numbers["basis"]), np.array(numbers["weights"])
-        sizes = 25 + 120 * np.abs(weights) / np.abs(weights).max()
-        for sign, mark in ((weights > 0, "+"), (weights <= 0, "x")):
-            axis.scatter(*basis[sign].T, s=sizes[sign], c=BLACK, marker=mark, linewidths=1.3)
+        surface = np.reshape(numbers["surface"], (GRID, GRID)).T
+        DecisionMapDisplay(
+            grid,
+            surface[:, :, None],
+            (surface > 0).astype(int) if classes else surface,
+            X[:N_TRAIN],
+            (y[:N_TRAIN] == 1).astype(int) if classes else None,
+            np.array(numbers["basis"]),
+            ["x1", "x2"],
+            ["class -1", "class 1"] if classes else [],
+            weights=np.array(numbers["weights"]),
+            vector_name="vector",
+        ).plot(ax=axis, legend=False)
         axis.set_title(PANEL_TITLES[kind].format(method, numbers["score"]), fontsize=8)
-        axis.set(xlim=(left, right), ylim=(bottom, top), xlabel="$x_1$")
-        axis.grid(False)
-    axes[0].set_ylabel("$x_2$")
-    if kind == "regression":
-        figure.colorbar(image, ax=axes, label="$y$")
+        axis.label_outer()
+    legend_below(figure, axes)
     return figure
 
 
@@ -144,7 +143,8 @@ EXPERIMENT = Experiment(
     NAME,
     "Illustrations in two dimensions",
     "50 training and 200 test rows, made in the run: two moons for classification, a wavy surface for regression. One "
-    "RBF kernel for all, its bandwidth the mean distance of training rows. In the paper's picture, of other data, an "
+    "RBF kernel for all, its bandwidth the mean distance of training samples; ours as in the paper, with the RKHS norm "
+    "and without a linear part. In the paper's picture, of other data, an "
     "SVM of 28 support vectors has 88 % and SPKM with one vector 90 %.",
     tasks,
     run,
