@@ -66,7 +66,7 @@ def path(cancer):
 
 def stability():
     probabilities = np.array([0.9, 0.1, 0.0, 0.5])
-    return StabilitySelection(probabilities, 0.75, np.array([0]), np.array(list("abcd")), 2, 2.0, 20)
+    return StabilitySelection(probabilities, 0.75, np.array([0]), np.array(list("abcd")), 2, 2.0, 1.0, True, 20)
 
 
 DRAWN = {
