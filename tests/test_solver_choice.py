@@ -35,14 +35,15 @@ def test_stages_end_as_low_as_all_rows_at_once():
     assert staged.value < 1.2 * run(LBFGS(), objective, theta).value
 
 
-def test_stages_under_the_evidence_are_no_worse_than_all_rows_at_once():
-    X, y = make_inverse_dynamics(7000, random_state=0)
-    train, test = slice(0, 5000), slice(5000, None)
+@pytest.mark.slow
+def test_stages_under_the_evidence_have_less_error_than_all_rows_at_once():
+    X, y = make_inverse_dynamics(14_000, random_state=0)
+    train, test = slice(0, 12_000), slice(12_000, None)
     errors = []
     for solver in ("auto", VarPro(basis_rows=20_000)):
         model = SPKMRegressor(20, solver=solver, random_state=0).fit(X[train], y[train])
         errors.append(np.mean(np.square(model.predict(X[test]) - y[test])) / y[test].var())
-    assert errors[0] < 1.2 * errors[1]
+    assert errors[0] < 0.8 * errors[1]
 
 
 def test_a_first_stage_of_all_rows_changes_nothing():
