@@ -177,10 +177,10 @@ class L1Ball(Penalty):
 
 
 class GroupL2(Penalty):
-    """strength * sum over groups of columns of sqrt(size of the group) * |A[:, group]|.
+    """strength * sum over groups of features of sqrt(size of the group) * |A[:, group]|.
 
     A group leaves all rows at once.
-    Without ``groups`` each column is a group: the l2,1 norm over features. With ``l1_ratio`` above 0 entries inside a
+    Without ``groups`` each feature is a group: the l2,1 norm over features. With ``l1_ratio`` above 0 entries inside a
     group become zero too (sparse group).
 
     Parameters
@@ -188,7 +188,7 @@ class GroupL2(Penalty):
     strength : float, default=1e-3
         The factor.
     groups : array-like of shape (d,), default=None
-        A label for every column; columns of one label are one group.
+        A label for every feature; features of one label are one group.
     l1_ratio : float, default=0.0
         Share of an additional entrywise l1 norm.
     nonnegative : bool, default=False

@@ -1,4 +1,4 @@
-"""First basis vectors, from a sample of rows, and the first theta they make."""
+"""First basis vectors, from some of the samples, and the first theta they make."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ MOST_COEFFICIENTS = 1000  # of a linear part that a first guess solves for; more
 
 
 class Sample(NamedTuple):
-    """Some rows, dense and scaled, with targets (n, m) and weights (n,)."""
+    """Some samples, dense and scaled, with targets (n, m) and weights (n,)."""
 
     X: np.ndarray
     Y: np.ndarray
@@ -32,11 +32,11 @@ class Sample(NamedTuple):
 class Start(Part):
     """Base of all start rules: ``points(sample, term, rng)`` returns (R, d) points and their labels (R, m), or None.
 
-    The sample holds the columns of the term alone, and the term numbers them so.
+    The sample holds the features of the term alone, and the term numbers them so.
     """
 
     def points(self, sample: Sample, term: Term, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray | None]:
-        """Return first basis vectors of a term, over its columns, with the targets they stand for."""
+        """Return first basis vectors of a term, over its features, with the targets they stand for."""
         raise NotImplementedError(f"{type(self).__name__} must define points(sample, term, rng).")
 
 
@@ -105,7 +105,7 @@ class Greedy(Start):
 
 
 class Random(Start):
-    """Gaussian points with the mean and the deviation of the columns."""
+    """Gaussian points with the mean and the deviation of the features."""
 
     def points(self, sample: Sample, term: Term, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray | None]:
         weight = sample.weight / sample.weight.sum()

@@ -126,7 +126,7 @@ class ReadsModel:
         return predicted_chunks(self, method, X)
 
     def get_support(self, indices: bool = False) -> np.ndarray:
-        """Return which columns of X the model reads.
+        """Return which features of X the model reads.
 
         Parameters
         ----------
@@ -136,7 +136,7 @@ class ReadsModel:
         Returns
         -------
         support : ndarray of bool of shape (n_features_in_,), or of int
-            A column outside it has no influence on any prediction.
+            A feature outside it has no influence on any prediction.
         """
         check_is_fitted(self)
         if indices:
@@ -146,12 +146,12 @@ class ReadsModel:
         return mask
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
-        """Return the names of the columns that the model reads.
+        """Return the names of the features that the model reads.
 
         Parameters
         ----------
         input_features : array-like of str, default=None
-            Names of all columns; those seen in fit, or x0, x1 and so on, when None.
+            Names of all features; those seen in fit, or x0, x1 and so on, when None.
 
         Returns
         -------
@@ -162,7 +162,7 @@ class ReadsModel:
         return _check_feature_names_in(self, input_features)[self.selected_features_]
 
     def restricted(self) -> Any:
-        """Return a fitted model of the selected columns alone.
+        """Return a fitted model of the selected features alone.
 
         Returns
         -------

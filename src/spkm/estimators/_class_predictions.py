@@ -64,7 +64,7 @@ class PredictsClasses(ReadsModel):
         probabilities : ndarray of shape (n_samples, n_classes) or (n_samples, n_labels)
             Those of classes sum to one. With ``multi_class="ovr"`` they are those of the binary problems over their
             sum; with "ovo" those that agree best with the pairs (Wu, Lin and Weng 2004, second method), of which the
-            largest need not be the class with most votes where a row is in doubt.
+            largest need not be the class with most votes where a sample is in doubt.
         """
         check_is_fitted(self)
         return probabilities(self.model_, self._scores(X))

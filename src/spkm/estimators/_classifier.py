@@ -27,8 +27,8 @@ from spkm.estimators._tables import Table, check_same_columns, read_table
 class SPKMClassifier(PredictsClasses, ClassifierMixin, CallbackSupportMixin, BaseEstimator):
     """Sparse pre-image kernel classifier, f(x) = b + sum_r c_r k(x, u_r) with learned basis vectors u_r.
 
-    The targets are one label for each row, or an indicator matrix of 0 and 1, dense or sparse, where a row may have any
-    number of labels. A label that all rows have, or none, is predicted so for every row.
+    The targets are one label for each sample, or an indicator matrix of 0 and 1, dense or sparse: a sample may have any
+    number of labels. A label that all samples have, or none, is predicted so for every sample.
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ class SPKMClassifier(PredictsClasses, ClassifierMixin, CallbackSupportMixin, Bas
         The kernel; with ``views`` it may be a dict, one for each of them by name. So may ``n_basis``,
         ``basis_penalty`` and ``learn_bandwidth``.
     views : dict, default=None
-        Named columns of X, which kernels of their own look at: the model is the sum over them, each with ``n_basis``
+        Named features of X, which kernels of their own look at: the model is the sum over them, each with ``n_basis``
         vectors. Columns are told by index, mask, slice, name or a function of X; views may overlap. X may be a dict of
         tables instead.
     terms : list of Term, default=None
@@ -51,20 +51,20 @@ class SPKMClassifier(PredictsClasses, ClassifierMixin, CallbackSupportMixin, Bas
     multi_class : {"joint", "ovr", "ovo"}, default="joint"
         What to do with more than two classes. "joint" is one model whose basis vectors all classes share. "ovr" is a
         binary model for each class, against the rest, and "ovo" one for each pair of classes; each has ``n_basis``
-        vectors and at most ``max_features`` columns of its own.
+        vectors and at most ``max_features`` features of its own.
     basis_penalty : str, Penalty, list or None, default=None
         Penalty on the basis vectors, on the scale of the model.
     weight_penalty : str, Penalty, list or None, default="auto"
         Penalty on the weights; "auto" is a ridge whose strength three folds of the samples choose, along a path of warm
         starts, and for views, dot-product kernels and searches the RKHS norm of f with a fixed strength.
     selection : {None, "strict"}, default=None
-        "strict" finds the columns that the model needs, by held-out rows, and makes a model of those alone: no other
-        column has any influence on a prediction.
+        "strict" finds the features that the model needs, by held-out samples, and makes a model of those alone: no
+        other feature has any influence on a prediction.
     max_features : int, default=None
-        Most columns of a strict selection. A kernel of a distance on at most 60 columns uses as many of these as do no
-        harm on held-out rows, others as few as are nearly as good.
+        Most features of a strict selection. A stationary kernel on at most 60 features uses as many of these as do no
+        harm on held-out samples, others as few as are nearly as good.
     feature_groups : array-like of shape (n_features,), default=None
-        A label for every column; in a strict selection columns of one label enter and leave together.
+        A label for every feature; in a strict selection features of one label enter and leave together.
     max_basis : int, default=None
         Most basis vectors with ``n_basis="auto"``; None is 50.
     learn_bandwidth : {"auto", True, False, "columns"}, default="auto"
@@ -85,8 +85,8 @@ class SPKMClassifier(PredictsClasses, ClassifierMixin, CallbackSupportMixin, Bas
     fit_intercept : bool, default=True
         Whether to learn b.
     scale : {True, False, "common"}, default=True
-        Columns are standardised and clipped at five deviations inside (sparse ones are not centred); "common" gives all
-        columns one scale, as pixels want.
+        Features are standardised and clipped at five deviations inside (sparse ones are not centred); "common" gives
+        all features one scale, as pixels want.
     solver : str or Solver, default="auto"
         "auto" picks by loss, penalties and size.
     start : str, Start or array of shape (n_basis, n_features), default="auto"
@@ -109,19 +109,19 @@ class SPKMClassifier(PredictsClasses, ClassifierMixin, CallbackSupportMixin, Bas
     Attributes
     ----------
     basis_vectors_ : ndarray of shape (n_basis, n_features_in_)
-        The basis vectors, in the units of X; NaN in columns that a strict selection left out, or that a vector's view
+        The basis vectors, in the units of X; NaN in features that a strict selection left out, or that a vector's view
         does not look at.
     selected_features_ : ndarray of int
-        The columns that the model reads. Those of a kernel of a distance are all columns, or those of a strict
-        selection; those of a kernel of a dot product are the ones where some basis vector is not zero.
+        The features that the model reads. A stationary kernel reads all features, or those of a strict
+        selection; a dot-product kernel those where some basis vector is not zero.
     relevances_ : ndarray of shape (n_features_in_,)
-        The learned factor w_j of each column in the kernel's inner product sum_j w_j x_j u_j of scaled columns: 1 where
-        none is learned, 0 where the column is not read.
+        The learned factor w_j of each feature in the kernel's inner product sum_j w_j x_j u_j of scaled features: 1
+        where none is learned, 0 where the feature is not read.
     feature_importances_ : ndarray of shape (n_features_in_,)
-        With a strict selection: by how much the mean training loss rises when the column leaves the kernel, all else as
-        it is; of several binary problems the mean.
+        With a strict selection: by how much the mean training loss rises when the feature leaves the kernel, all else
+        as it is; of several binary problems the mean.
     cv_results_ : dict of ndarray
-        With a strict selection or ``n_basis="auto"``: every model that held-out rows judged, one entry for each.
+        With a strict selection or ``n_basis="auto"``: every model that held-out samples judged, one entry for each.
     dual_coef_ : ndarray of shape (n_basis,) or (n_basis, n_classes)
         Their weights c.
     intercept_ : float or ndarray of shape (n_classes,)
@@ -137,7 +137,7 @@ class SPKMClassifier(PredictsClasses, ClassifierMixin, CallbackSupportMixin, Bas
         By how much contributions of basis vectors cancel on the training samples: the median of
         sum_r |c_r (k_r - mean k_r)| over |f - mean f|. 1 is not at all; above 10 the parts cannot be read one by one.
     kernel_ : Kernel or dict
-        The kernel with what was learned of it; it acts on scaled columns. With views it is a dict by name.
+        The kernel with what was learned of it; it acts on scaled features. With views it is a dict by name.
     view_usage_ : dict of ViewUsage
         With views or terms, for each by name: the ``columns`` it looks at, its ``rows`` in ``basis_vectors_``, how many
         of these are in use (``n_used``) and its ``share`` of the variance of the predictions.

@@ -43,7 +43,7 @@ from spkm.sources import ArraySource, one_blas_thread
 
 
 class SPKMClassifierCV(PredictsClasses, ClassifierMixin, CallbackSupportMixin, BaseEstimator):
-    """Classifier that chooses its kernel, columns, penalty and number of vectors by cross-validation.
+    """Classifier that chooses its kernel, features, penalty and number of vectors by cross-validation.
 
     All classes, or labels, share the vectors: it is ``multi_class="joint"`` of :class:`SPKMClassifier`. For a choice in
     each binary problem wrap it in :class:`sklearn.multiclass.OneVsOneClassifier`.
@@ -61,7 +61,7 @@ class SPKMClassifierCV(PredictsClasses, ClassifierMixin, CallbackSupportMixin, B
     weight_penalty : str, Penalty, list or None, default="auto"
         "auto" tries several strengths of the RKHS norm; any other is taken as it is.
     selection : {"strict", None}, default="strict"
-        Whether columns are selected.
+        Whether features are selected.
     max_features, feature_groups, max_basis
         As in :class:`SPKMClassifier`.
     learn_bandwidth, fit_intercept, scale, solver, max_iter, tol, class_weight
@@ -71,7 +71,7 @@ class SPKMClassifierCV(PredictsClasses, ClassifierMixin, CallbackSupportMixin, B
     scoring : str or callable, default=None
         What held-out rows are judged by, one number for each split; None is the loss, row by row, which tells more.
     refit : bool, default=True
-        Whether to carry the choice out on all rows. False keeps the model of the training rows, for a single split.
+        Whether to carry the choice out on all samples. False keeps that of the training samples, for a single split.
     n_jobs, random_state, verbose
         As in :class:`SPKMClassifier`.
 
@@ -80,7 +80,7 @@ class SPKMClassifierCV(PredictsClasses, ClassifierMixin, CallbackSupportMixin, B
     best_params_ : dict
         What was chosen.
     cv_results_ : dict of ndarray
-        Every model that held-out rows judged: kernel, stage of the search, factor on the strength of the penalty,
+        Every model that held-out samples judged: kernel, stage of the search, factor on the strength of the penalty,
         number of features (mean over splits) and of vectors, held-out loss (minus the score with ``scoring``) and its
         error.
     n_kernels_ : int
@@ -186,7 +186,7 @@ class SPKMClassifierCV(PredictsClasses, ClassifierMixin, CallbackSupportMixin, B
 
 
 class SPKMRegressorCV(PredictsNumbers, RegressorMixin, CallbackSupportMixin, BaseEstimator):
-    """Regressor that chooses its kernel, columns, penalty and number of vectors by cross-validation.
+    """Regressor that chooses its kernel, features, penalty and number of vectors by cross-validation.
 
     Parameters
     ----------

@@ -39,26 +39,26 @@ class SPKMNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
     """Nystroem features k(x, U) k(U, U)^(-1/2) with landmarks U that are learned with the targets.
 
     Inner products of the features approach the kernel, and equal it on the landmarks: a linear model of them is a
-    kernel problem. Used as :class:`sklearn.kernel_approximation.Nystroem`, which draws its landmarks from the rows;
+    kernel problem. Used as :class:`sklearn.kernel_approximation.Nystroem`, which draws its landmarks from the samples;
     those that are learned bring the same accuracy in smaller numbers.
 
     Parameters
     ----------
     n_components : int, default=None
-        Number of landmarks, and of features; no more than there are distinct rows. None is 100, or the ``n_basis`` of
-        the estimator given as ``landmarks``.
+        Number of landmarks, and of features; no more than there are distinct samples. None is 100, or the ``n_basis``
+        of the estimator given as ``landmarks``.
     kernel : str or Kernel, default=None
         The kernel. None is "rbf", or that of the estimator. Learned landmarks come with a learned bandwidth; the others
-        have the kernel as it is, where a bandwidth that is not given is the mean distance of rows.
+        have the kernel as it is, where a bandwidth that is not given is the mean distance of samples.
     landmarks : {"auto", "learned", "kmeans", "random"} or SPKM estimator, default="auto"
         - "learned": the basis vectors of a model fitted to y, :class:`SPKMClassifier` for labels and
           :class:`SPKMRegressor` for real targets and several outputs;
         - "kmeans": centres of k-means, without y;
-        - "random": rows drawn at random, without y;
+        - "random": samples drawn at random, without y;
         - "auto": "learned" where y is given, else "kmeans";
         - an estimator that is not fitted: as "learned", with its settings; it also says whether y holds labels or
           numbers, where ``type_of_target`` of scikit-learn takes whole numbers for labels;
-        - a fitted one: its basis vectors, kernel and scaling, whatever the rows here. It stays fitted when this
+        - a fitted one: its basis vectors, kernel and scaling, whatever the samples here. It stays fitted when this
           transformer is cloned; in the grid of a search wrap it as ``FrozenEstimator(model)``.
     scale : {True, False, "common"}, default=None
         As in :class:`SPKMClassifier`. None is True, or that of the estimator.
@@ -70,13 +70,13 @@ class SPKMNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
     Attributes
     ----------
     components_ : ndarray of shape (n_components, n_features_in_)
-        The landmarks, in the units of X; NaN in columns that a strict selection left out.
+        The landmarks, in the units of X; NaN in features that a strict selection left out.
     component_indices_ : ndarray of int of shape (n_components,)
-        Which rows they are; only with ``landmarks="random"``.
+        Which samples they are; only with ``landmarks="random"``.
     normalization_ : ndarray of shape (n_components, n_components)
         The matrix k(U, U)^(-1/2), symmetric.
     kernel_ : Kernel
-        The kernel that the features approach, with what was learned of it; it acts on scaled columns. Of 2k - 1 it is
+        The kernel that the features approach, with what was learned of it; it acts on scaled features. Of 2k - 1 it is
         k.
     estimator_ : SPKM estimator
         The model whose basis vectors the landmarks are, if they are.
@@ -123,7 +123,7 @@ class SPKMNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         y : array-like of shape (n_samples,) or (n_samples, n_outputs), default=None
             Targets; needed, and looked at, only where landmarks are learned.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows.
+            Weights of the samples.
 
         Returns
         -------
@@ -164,7 +164,7 @@ class SPKMNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         return publish(self, attributes)
 
     def transform(self, X: Any) -> np.ndarray:
-        """Return the features of every row.
+        """Return the features of every sample.
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""Splits of pairs that say what is new in the test rows: pairs, entities of one side, or of both."""
+"""Splits of pairs that say what is new in the test samples: pairs, entities of one side, or of both."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from spkm.estimators._request import generator
 
 
 class PairKFold(BaseCrossValidator):
-    """Folds of pairs whose test rows hold new pairs, new left entities, new right entities or both.
+    """Folds of pairs whose test samples hold new pairs, new left entities, new right entities or both.
 
     A model of pairs that knows both entities from other pairs has an easier task than one that has met neither of
     them. Which of the tasks a figure is for must be said, and this splitter makes it so.
@@ -21,7 +21,7 @@ class PairKFold(BaseCrossValidator):
     Parameters
     ----------
     new : {"pairs", "left", "right", "both"}, default="pairs"
-        What no training row has: the pairs of the test rows, their left entities, their right ones, or both. With
+        What no training sample has: the pairs of the test samples, their left entities, their right ones, or both. With
         "both", pairs of a known with a new entity are in neither part, and there are ``n_splits`` squared splits:
         each fold of left entities with each of right ones.
     n_splits : int, default=5
@@ -50,7 +50,7 @@ class PairKFold(BaseCrossValidator):
         return n_splits**2 if self.new == "both" else n_splits
 
     def split(self, X: Any, y: Any = None, groups: Any = None) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """Yield rows to train on and to test on.
+        """Yield samples to train on and to test on.
 
         Parameters
         ----------

@@ -61,21 +61,21 @@ class PairwiseSPKMClassifier(PredictsPairs, ClassifierMixin, CallbackSupportMixi
     n_basis : int, default=20
         Number of pairs (u_r, v_r) of basis vectors, for each view of the left entities with each of the right ones.
     left_kernel, right_kernel : str, Kernel, list or dict, default="rbf"
-        The kernel of each side. A list are kernels on the same columns, a dict one for each view, by name.
+        The kernel of each side. A list are kernels on the same features, a dict one for each view, by name.
     left_views, right_views : dict, default=None
-        Named columns of a side, as ``views`` of :class:`SPKMClassifier`. The model has a term for each view of one
+        Named features of a side, as ``views`` of :class:`SPKMClassifier`. The model has a term for each view of one
         side with each of the other.
     loss, basis_penalty, weight_penalty, learn_bandwidth, fit_intercept, scale, solver, n_restarts
-        As in :class:`SPKMClassifier`; the columns of each table are scaled by themselves.
+        As in :class:`SPKMClassifier`; the features of each table are scaled by themselves.
     max_iter, tol, class_weight, n_jobs, random_state, verbose
         As in :class:`SPKMClassifier`.
 
     Attributes
     ----------
     basis_left_, basis_right_ : ndarray of shapes (n_basis, n_features_left_), (n_basis, n_features_right_)
-        The basis vectors in the units of the tables; NaN in columns that a vector's view does not look at.
+        The basis vectors in the units of the tables; NaN in features that a vector's view does not look at.
     relevances_left_, relevances_right_ : ndarray
-        The learned factor of each column in its kernel, as ``relevances_`` of :class:`SPKMClassifier`.
+        The learned factor of each feature in its kernel, as ``relevances_`` of :class:`SPKMClassifier`.
     n_features_left_, n_features_right_ : int
         Columns of the tables.
     left_feature_names_in_, right_feature_names_in_ : ndarray of str
@@ -256,12 +256,12 @@ class PairwiseSPKMRegressor(PredictsPairs, RegressorMixin, CallbackSupportMixin,
     n_basis : int, default=20
         Number of pairs (u_r, v_r) of basis vectors, for each view of the left entities with each of the right ones.
     left_kernel, right_kernel : str, Kernel, list or dict, default="rbf"
-        The kernel of each side. A list are kernels on the same columns, a dict one for each view, by name.
+        The kernel of each side. A list are kernels on the same features, a dict one for each view, by name.
     left_views, right_views : dict, default=None
-        Named columns of a side, as ``views`` of :class:`SPKMClassifier`. The model has a term for each view of one
+        Named features of a side, as ``views`` of :class:`SPKMClassifier`. The model has a term for each view of one
         side with each of the other.
     loss, basis_penalty, weight_penalty, learn_bandwidth, fit_intercept, scale, solver, n_restarts
-        As in :class:`SPKMRegressor`; the columns of each table are scaled by themselves.
+        As in :class:`SPKMRegressor`; the features of each table are scaled by themselves.
     max_iter, tol, n_jobs, random_state, verbose
         As in :class:`SPKMRegressor`.
 

@@ -82,7 +82,7 @@ class SPKMRegressor(PredictsNumbers, RegressorMixin, CallbackSupportMixin, BaseE
         Penalty on the basis vectors, on the scale of the model.
     weight_penalty : str, Penalty, list or None, default="auto"
         Penalty on the weights; "auto" is "evidence" for squared loss, which learns its strength and the relevance of
-        each column, and the RKHS norm of f for the others. "huber", "quantile" and "epsilon_insensitive" begin with
+        each feature, and the RKHS norm of f for the others. "huber", "quantile" and "epsilon_insensitive" begin with
         a squared fit, whose relevances and strength they keep.
     selection, max_features, feature_groups, max_basis
         As in :class:`SPKMClassifier`.

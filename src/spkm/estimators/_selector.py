@@ -1,4 +1,4 @@
-"""A transformer that keeps the columns a kernel problem needs, for a pipeline before another model."""
+"""A transformer that keeps the features a kernel problem needs, for a pipeline before another model."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from spkm.estimators._tables import is_tables, read_like
 
 
 class SPKMSelector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
-    """Keep the columns of a strict selection.
+    """Keep the features of a strict selection.
 
     Parameters
     ----------
     estimator : SPKM estimator, default=None
-        With ``selection="strict"``; of several binary problems, the columns that any of them needs are kept. None is
+        With ``selection="strict"``; of several binary problems, the features that any of them needs are kept. None is
         :class:`SPKMClassifierCV` for labels and :class:`SPKMRegressorCV` for real targets.
     max_features : int, default=None
-        Most columns that are kept; None leaves it to the estimator.
+        Most features that are kept; None leaves it to the estimator.
     fdr : float, default=None
         The false discovery rate: of the features that are kept, the share that tells nothing of the targets beyond
         what the others tell is at most this, on average over data sets. Each feature is compared with a knockoff, a
@@ -82,7 +82,7 @@ class SPKMSelector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> SPKMSelector:
-        """Find the columns.
+        """Find the features.
 
         Parameters
         ----------
@@ -91,7 +91,7 @@ class SPKMSelector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
         y : array-like of shape (n_samples,) or (n_samples, n_outputs)
             Targets.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows.
+            Weights of the samples.
 
         Returns
         -------
@@ -127,7 +127,7 @@ class SPKMSelector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
         return publish(self, attributes)
 
     def transform(self, X: Any) -> Any:
-        """Return the kept columns of X.
+        """Return the kept features of X.
 
         Parameters
         ----------
@@ -137,7 +137,7 @@ class SPKMSelector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
         Returns
         -------
         X : array or frame
-            The columns that were kept.
+            The features that were kept.
         """
         return super().transform(read_like(self, X) if is_tables(X) else X)
 

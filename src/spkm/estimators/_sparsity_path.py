@@ -177,7 +177,7 @@ def _standard_error(scores: np.ndarray, weights: np.ndarray) -> float:
 
 
 def _penalty_path(estimator: ReadsModel, X: Any, y: Any, sample_weight: Any, strengths: Any) -> SparsityPath:
-    """Return the path of a penalty on the basis vectors, which leaves every column to a kernel of a distance."""
+    """Return the path of a penalty on the basis vectors, which leaves every feature to a stationary kernel."""
     strengths = np.asarray(strengths, dtype=np.float64)
     if strengths.ndim != 1 or len(strengths) == 0 or not np.all(np.isfinite(strengths) & (strengths >= 0)):
         raise ValueError(f"strengths must be a list of numbers of at least 0; got {strengths!r}.")

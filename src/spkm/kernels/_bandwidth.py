@@ -10,7 +10,7 @@ from scipy import sparse
 
 
 def gamma_from_rows(X: Any, weight: np.ndarray, rule: str) -> float:
-    """Return 1 / (2 t^2), t the weighted mean or median distance between different rows of ``X``."""
+    """Return 1 / (2 t^2), t the weighted mean or median distance between different samples of ``X``."""
     X = X.toarray() if sparse.issparse(X) else np.asarray(X)
     X = X.astype(np.float64, copy=False)
     X = X - np.average(X, axis=0, weights=weight)  # what all rows share would cost digits below
@@ -49,7 +49,7 @@ def number(kernel: Any) -> float:
 
 
 class PerColumn:
-    """gamma="auto": one over the number of columns, so that a product of standardised rows is of order one."""
+    """gamma="auto": one over the number of features, so that a product of standardised samples is of order one."""
 
     gamma: Any
 

@@ -1,7 +1,7 @@
 """What a kernel is: its values, and its values with a pullback.
 
 Shapes, once for all kernels: ``X`` is (n, d), dense or CSR; ``U`` is (R, d), dense; values are (n, R). ``metric``
-holds the relevances w of the columns, a number or (d,): the inner product every kernel is built on is sum_j w_j x_j
+holds the relevances w of the features, a number or (d,): the inner product every kernel is built on is sum_j w_j x_j
 u_j. A *pullback* maps G = dL/dk (n, R) to dL/dU (R, d) and dL/dmetric (a number or (d,), as ``metric`` is). It may
 overwrite G. It may have an attribute ``of_outer``: the same of G = s c' from s (n, 1) and c (R, 1), which may overwrite
 the kernel's values, so that it must be the last that is asked of them; G itself is then never made.
@@ -34,7 +34,7 @@ FORMULAS = ("vjp", "value", "profile", "_invariants", "_value", "_union")
 
 
 class Kernel(Part):
-    """A similarity k(x, u) that can be differentiated in u and in the relevances of the columns."""
+    """A similarity k(x, u) that can be differentiated in u and in the relevances of the features."""
 
     claims = {
         "formula": (FORMULAS, None),
@@ -75,7 +75,7 @@ class Kernel(Part):
         X, U, metric
             See the module's docstring.
         xx : ndarray of shape (n,), default=None
-            Squared norms of the rows under a metric of ones, where the caller has them already.
+            Squared norms of the samples under a metric of ones, where the caller has them already.
         learn_metric : bool, default=False
             Whether the pullback must return dL/dmetric; None comes in its place otherwise.
         """
@@ -147,8 +147,8 @@ class InvariantKernel(Kernel):
 
     A subclass defines ``value(dot, xx, uu)`` and ``slopes(dot, xx, uu, value)``, which returns the derivatives of the
     value in the three invariants. ``dot`` is (n, R), ``xx`` (n, 1), ``uu`` (1, R). A slope may be None (zero), a
-    number or an array that broadcasts to (n, R). X is touched by two matrix products only, so CSR rows need no second
-    method.
+    number or an array that broadcasts to (n, R). X is touched by two matrix products only, so CSR samples need no
+    second method.
     """
 
     gamma: Any = 1.0
@@ -233,7 +233,7 @@ class DotKernel(PerColumn, InvariantKernel):
 class DistanceKernel(InvariantKernel):
     """A kernel of s = gamma * |x - u|^2: a subclass defines ``profile(s)``, 1 at 0, and ``slope(s, value)``.
 
-    ``gamma="mean"`` becomes 1 / (2 t^2) with t the mean distance of training rows, ``"median"`` likewise, when a
+    ``gamma="mean"`` becomes 1 / (2 t^2) with t the mean distance of training samples, ``"median"`` likewise, when a
     model is fitted. ``profile`` may overwrite s; then ``slope`` must do with the value.
     """
 
@@ -352,7 +352,7 @@ class Rescaled(WrappedKernel):
     kernel : Kernel
         The base kernel.
     factor : float or ndarray of shape (d,)
-        What the metric is multiplied by: one number, or a relevance for each column.
+        What the metric is multiplied by: one number, or a relevance for each feature.
     """
 
     formula = "rescaled"

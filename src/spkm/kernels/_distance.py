@@ -1,4 +1,4 @@
-"""Kernels of a distance: they compare x with u by what differs."""
+"""Stationary kernels: functions of a distance between x and u."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class RBF(DistanceKernel):
     Parameters
     ----------
     gamma : float, "mean" or "median", default="mean"
-        1 / (2 t^2) for a bandwidth t; a name takes t from the distances of training rows.
+        1 / (2 t^2) for a bandwidth t; a name takes t from the distances of training samples.
 
     Examples
     --------
@@ -152,12 +152,12 @@ class Laplacian(Kernel):
     """Laplacian kernel, k(x, u) = exp(-gamma sum_j |x_j - u_j|).
 
     The sum of absolute differences is no matrix product: a pass costs O(ndR) as for the others, but some times more.
-    CSR rows become dense block by block.
+    CSR samples become dense block by block.
 
     Parameters
     ----------
     gamma : float, "mean" or "median", default="mean"
-        A name sets it to t^-1 for a typical sum of absolute differences t (d times that of one column, to a constant).
+        A name sets it to t^-1 for a typical sum of absolute differences t (d times that of one feature, to a constant).
     """
 
     formula = "laplacian"

@@ -18,7 +18,7 @@ class Linear(DotKernel):
     Parameters
     ----------
     gamma : float or "auto", default="auto"
-        Factor on the product; "auto" is one over the number of columns.
+        Factor on the product; "auto" is one over the number of features.
     """
 
     formula = "linear"

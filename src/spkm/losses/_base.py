@@ -1,8 +1,8 @@
-"""What a loss is: totals over rows that add up, a value from totals, and directions for the gradient.
+"""What a loss is: totals over samples that add up, a value from totals, and directions for the gradient.
 
-Shapes, once for all losses: targets ``Y`` and predictions ``F`` are (n, m), row weights ``w`` (n, 1) and sum to one
-over all rows of a fit. A gradient dL/dF is sum_q mix_q * directions_q with numbers mix_q that may need the totals of
-*all* rows: that is what lets a loss that is no sum over rows, the cosine proximity, do with one pass.
+Shapes, once for all losses: targets ``Y`` and predictions ``F`` are (n, m), sample weights ``w`` (n, 1) and sum to one
+over all samples of a fit. A gradient dL/dF is sum_q mix_q * directions_q with numbers mix_q that may need the totals of
+*all* samples: that is what lets a loss that is no sum over samples, the cosine proximity, do with one pass.
 """
 
 from __future__ import annotations
@@ -55,11 +55,11 @@ class Loss(Part):
     rkhs_strength = (0.2, 0.2)
 
     def totals(self, Y: np.ndarray, F: np.ndarray, w: np.ndarray) -> np.ndarray:
-        """Return sums over the rows of a block, in float64; those of several blocks add up."""
+        """Return sums over the samples of a block, in float64; those of several blocks add up."""
         raise NotImplementedError(f"{type(self).__name__} must define totals(Y, F, w).")
 
     def value(self, totals: np.ndarray) -> float:
-        """Return the loss from the totals of all rows."""
+        """Return the loss from the totals of all samples."""
         raise NotImplementedError(f"{type(self).__name__} must define value(totals).")
 
     def directions(self, Y: np.ndarray, F: np.ndarray, w: np.ndarray) -> tuple[np.ndarray, ...]:
@@ -91,16 +91,16 @@ class Loss(Part):
 
 
 class SumLoss(Loss):
-    """A weighted sum over rows: a subclass defines ``pointwise(Y, F)`` and ``slope(Y, F)``, its derivative in F."""
+    """A weighted sum over samples: a subclass defines ``pointwise(Y, F)`` and ``slope(Y, F)``, its derivative in F."""
 
     coupled = False
 
     def pointwise(self, Y: np.ndarray, F: np.ndarray) -> np.ndarray:
-        """Return the loss of every entry, (n, m), or of every row, (n, 1)."""
+        """Return the loss of every entry, (n, m), or of every sample, (n, 1)."""
         raise NotImplementedError(f"{type(self).__name__} must define pointwise(Y, F).")
 
     def slope(self, Y: np.ndarray, F: np.ndarray) -> np.ndarray:
-        """Return the derivative of the row's loss in F, (n, m)."""
+        """Return the derivative of the sample's loss in F, (n, m)."""
         raise NotImplementedError(f"{type(self).__name__} must define slope(Y, F).")
 
     def totals(self, Y: np.ndarray, F: np.ndarray, w: np.ndarray) -> np.ndarray:

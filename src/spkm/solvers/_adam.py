@@ -1,4 +1,4 @@
-"""Mini-batch steps, for many rows or many classes."""
+"""Mini-batch steps, for many samples or many classes."""
 
 from __future__ import annotations
 
@@ -60,18 +60,18 @@ class AdamState:
 class Adam(Solver):
     """Adam on mini-batches, with a prox after each step where a penalty needs one; float32 inside.
 
-    The rates suit standardised columns and targets. With squared loss and a quadratic penalty the weights are solved
+    The rates suit standardised features and targets. With squared loss and a quadratic penalty the weights are solved
     for exactly at the end.
 
     Parameters
     ----------
     max_iter : int, default=None
-        Passes over the rows; None is what makes 4,000 to 5,000 steps, or for many rows 2,000 steps but at least one
-        pass.
+        Passes over the samples; None is what makes 4,000 to 5,000 steps, or for many samples 2,000 steps but at least
+        one pass.
     batch_size : int, default=None
-        Rows in a step; None is 32 to 256, and 512 for many rows.
+        Samples in a step; None is 32 to 256, and 512 for many samples.
     basis_rate, weight_rate, metric_rate : float, default=0.05, 0.5 and 0.01
-        Heights of the rates: of U in units of the mean distance of rows over sqrt(d), of C and b, and of the log
+        Heights of the rates: of U in units of the mean distance of samples over sqrt(d), of C and b, and of the log
         bandwidth.
     """
 

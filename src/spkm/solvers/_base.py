@@ -28,7 +28,7 @@ class Result:
     value : float
         The objective there.
     n_iter : int
-        Iterations (passes over the rows for a stochastic solver).
+        Iterations (passes over the samples for a stochastic solver).
     converged : bool
         Whether the solver stopped because progress had ended, and not for want of iterations.
     interrupted : bool

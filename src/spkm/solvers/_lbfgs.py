@@ -30,7 +30,8 @@ class LBFGS(Solver):
     tol : float, default=1e-3
         Stop when the objective falls by less than this share over ten iterations.
     first_rows : int, default=None
-        Rows of a first subsample; it grows tenfold from stage to stage until it holds all rows. None starts with all.
+        Samples of a first subsample; it grows tenfold from stage to stage until it holds all samples. None starts with
+        all.
     """
 
     needs = ("gradient",)
@@ -69,13 +70,14 @@ class VarPro(Solver):
     tol : float, default=3e-4
         As for :class:`LBFGS`.
     basis_rows : int, default=None
-        Rows that the basis is learned from, drawn at random if there are more; the weights are solved for on all rows.
-        None takes all.
+        Samples that the basis is learned from, drawn at random if there are more; the weights are solved for on all
+        samples. None takes all.
     polish : int, default=10
         Joint iterations on all parameters at the end.
     first_rows : int, default=None
         As for :class:`LBFGS`, but never to a rougher tolerance than ``FINE`` before the last stage. It is more than a
-        matter of time: the evidence of few rows leads to better vectors than that of many, as its trace term is larger.
+        matter of time: the evidence of few samples leads to better vectors than that of many, as its trace term is
+        larger.
     """
 
     needs = ("elimination",)
