@@ -15,7 +15,8 @@ from benchmarks._tables import FOLDER, fill_pages, stale
 ALWAYS = (
     "gradient passes memory large binary regression mnist one_vs_one sarcos varpro svc "
     "simulated wide_sets small_sets noise_columns lassonet_time exactness very_wide parity landmarks "
-    "views pairs drug_target explain coverage model_files serve panel report selection_panel fdr sample_basis"
+    "views pairs drug_target explain coverage model_files serve panel report selection_panel fdr "
+    "sample_basis stability vectors"
 ).split()
 BY_NAME_ONLY = ["compare", "crossover", "mutation", "out_of_core"]
 

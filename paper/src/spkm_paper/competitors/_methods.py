@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.compose import TransformedTargetRegressor
+from sklearn.kernel_approximation import RBFSampler
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.linear_model import Lasso, LogisticRegression, Ridge
 from sklearn.multiclass import OneVsRestClassifier
@@ -17,6 +18,12 @@ from sklearn.svm import SVC, SVR, l1_min_c
 from spkm.estimators import SPKMNystroem
 from spkm.kernels import RBF
 from spkm_paper.competitors._bandwidth import resolved_gamma
+from spkm_paper.competitors._few_vectors import (
+    KernelMatchingPursuit,
+    RBFNetwork,
+    ReducedSetClassifier,
+    ReducedSetRegressor,
+)
 from spkm_paper.competitors._mmd_critic import MMDCriticClassifier
 from spkm_paper.competitors._sca import SCAClassifier
 from spkm_paper.competitors._signs import SignClassifier, signs
@@ -30,6 +37,7 @@ FEATURE_ALPHA_GRID = 10.0 ** np.arange(2, -7, -1)  # of a ridge on a few feature
 L1_GRID = np.geomspace(1.1, 1000.0, 20)  # times the weakest fit, or part of the strongest penalty, with any column
 PAPER_GRID = 10.0 ** np.arange(-5, 1)  # C as it is, a penalty from its end: [1e-5, 1]
 NYSTROEM_WIDTHS = (0.25, 1.0, 4.0)  # times the gamma of the mean distance
+NETWORK_WIDTHS = (2.0, 1.0, 0.5)  # times the distance to the nearest centres
 INTERCEPT_SCALING = 10.0  # liblinear penalises the intercept: not by much
 LASSO_STEPS = 10_000
 
@@ -148,6 +156,25 @@ def _nystroem_svm(on: Training, gamma: float, C: float) -> Any:
     return make_pipeline(_landmarks(on, gamma), SVC(C=C, kernel="linear"))
 
 
+def _random_features(on: Training, gamma: float, alpha: float) -> Any:
+    features = RBFSampler(gamma=gamma, n_components=on.n_vectors, random_state=on.random_state)
+    return make_pipeline(features, _for_task(on, Ridge(alpha=alpha)))
+
+
+def _matching_pursuit(on: Training, gamma: float, alpha: float) -> Any:
+    return _for_task(on, KernelMatchingPursuit(on.n_vectors, gamma, alpha))
+
+
+def _rbf_network(on: Training, width: float, alpha: float) -> Any:
+    return _for_task(on, RBFNetwork(on.n_vectors, width, alpha, on.random_state))
+
+
+def _reduced_set(on: Training, gamma: float, C: float) -> Any:
+    if on.task == CLASSIFICATION:
+        return ReducedSetClassifier(on.n_vectors, C, gamma, on.random_state)
+    return ReducedSetRegressor(on.n_vectors, C, gamma, random_state=on.random_state)
+
+
 CLASSES, NUMBERS, BOTH = (CLASSIFICATION,), (REGRESSION,), (CLASSIFICATION, REGRESSION)
 PENALTIES = PAPER_GRID[::-1]
 TREATMENTS, SCOPES = ("relabel", "remove"), ("local", "global")
@@ -184,4 +211,12 @@ METHODS: Mapping[str, Method] = {
     "nystroem_kmeans_svm_paper": Method(
         CLASSES, lambda on: {"gamma": _mean_width(on), "C": PAPER_GRID}, _nystroem_svm, True
     ),
+    "random_fourier": Method(
+        BOTH, lambda on: {"gamma": _some_widths(on), "alpha": FEATURE_ALPHA_GRID}, _random_features, True
+    ),
+    "matching_pursuit": Method(
+        BOTH, lambda on: {"gamma": _some_widths(on), "alpha": FEATURE_ALPHA_GRID}, _matching_pursuit, True
+    ),
+    "rbf_network": Method(BOTH, lambda on: {"width": NETWORK_WIDTHS, "alpha": FEATURE_ALPHA_GRID}, _rbf_network, True),
+    "reduced_set": Method(BOTH, lambda on: {"gamma": _some_widths(on), "C": SVR_C_GRID}, _reduced_set, True),
 }
