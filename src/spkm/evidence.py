@@ -20,7 +20,7 @@ LOWEST_VARIANCE = 1e-12  # of the noise, relative to the targets' variance: a pe
 FARTHEST_LOG = 30.0  # bound on |log l|, so that exp cannot overflow
 LOG_TAU = (-14.0, 5.0)  # bounds of the logarithm of the variance of a linear part's coefficients
 # Added to the diagonal of k(U, U) one after another. From the strong end fits may end in a bad minimum, measured.
-RIDGES = (0.001, 0.01, 0.03, 0.1, 0.3)
+RIDGES = (0.001, 0.01, 0.03, 0.1, 0.3, 1.0)
 
 
 class _Solved(NamedTuple):
