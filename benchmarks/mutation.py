@@ -57,6 +57,12 @@ EXPLAINED: tuple[tuple[str, str, str, str], ...] = (
         "size.sum(axis=1) > self.radius",
         "on the ball itself the projection is identity",
     ),
+    (
+        "penalties.py",
+        "ordered > candidates",
+        "ordered > candidates",
+        "an entry at the threshold becomes zero either way",
+    ),
     ("kernels/_forms.py", "np.linspace(-8.0", "", "how finely a quadrature is sought; its error is checked"),
     ("kernels/_forms.py", "NODES", "", "sizes of quadratures that are tried; their errors are checked"),
 )

@@ -35,12 +35,19 @@ def test_the_largest_diagonal_of_a_scaled_kernel(scale, want):
     assert found == (None if want is None else pytest.approx(want))
 
 
-def test_products_of_dot_forms():
+def test_products_and_sums_of_dot_forms():
     X, U = np.random.default_rng(0).standard_normal((2, 5, 3))
     one, other = kernels.Polynomial(2, 0.5, 1.0), kernels.Polynomial(1, 0.25, 2.0)
     forms = kernels.Product(one, other).forms()
     assert forms is not None and len(forms) == 1  # both are polynomials of one inner product
     np.testing.assert_allclose(forms[0].values(X, U), one(X, U) * other(X, U), rtol=1e-10)
+    added = kernels.Sum(one, other).forms()
+    assert added is not None and len(added) == 1
+    np.testing.assert_allclose(added[0].values(X, U), one(X, U) + other(X, U), rtol=1e-10)
+    apart = kernels.Sum(one, kernels.Rescaled(other, np.array([1.0, 2.0, 3.0]))).forms()
+    assert apart is not None and len(apart) == 2  # of two inner products
+    total = sum(form.values(X, U) for form in apart)
+    np.testing.assert_allclose(total, one(X, U) + kernels.Rescaled(other, np.array([1.0, 2.0, 3.0]))(X, U), rtol=1e-10)
 
 
 @pytest.mark.parametrize("name", sorted(LOSSES))

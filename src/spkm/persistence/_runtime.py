@@ -55,6 +55,7 @@ class NumpyModel:
         self.task: str = plain["task"]
         self.n_features: int = n_columns(plain)
         self.feature_names: list[str] | None = columns_of(plain)
+        self._weights = [member_weights(member) for member in plain["members"]]
         self._groups, self._usual = column_groups(plain), usual_values(plain)
         self.classes_ = None if plain["classes"] is None else np.array(plain["classes"])
 
@@ -69,9 +70,9 @@ class NumpyModel:
 
     def _scores(self, X: np.ndarray) -> np.ndarray:
         parts = []
-        for member in self.plain["members"]:
-            parts.append(member_similarities(member, X) @ member_weights(member) + member["intercept"])
-        return np.hstack(parts)
+        for member, weights in zip(self.plain["members"], self._weights, strict=True):
+            parts.append(member_similarities(member, X) @ weights + member["intercept"])
+        return parts[0] if len(parts) == 1 else np.concatenate(parts, axis=1)
 
     def contributions(self, X: Any) -> np.ndarray:
         """Return what each basis vector adds to the scores, (n_samples, n_basis, n_outputs)."""
@@ -229,10 +230,13 @@ def member_weights(member: Any) -> np.ndarray:
 
 def scaled(member: Any, X: np.ndarray) -> np.ndarray:
     """Return the features of a member on its scale."""
-    Z, scaling = X[:, member["features"]], member["scaling"]
+    Z, scaling = X.take(member["features"], axis=1), member["scaling"]
     if scaling is None:
         return Z
-    return np.clip((Z - scaling["center"]) / scaling["scale"], scaling["low"], scaling["high"])
+    Z -= scaling["center"]
+    Z /= scaling["scale"]
+    np.maximum(Z, scaling["low"], out=Z)
+    return np.minimum(Z, scaling["high"], out=Z)
 
 
 def member_similarities(member: Any, X: np.ndarray) -> np.ndarray:
