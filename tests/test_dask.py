@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import signal
-import threading
-import time
+from types import SimpleNamespace
+from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -18,6 +18,7 @@ distributed = pytest.importorskip("distributed")
 import pandas as pd  # noqa: E402
 
 from spkm import SPKMClassifier, SPKMRegressor  # noqa: E402
+from spkm.solvers import LBFGS  # noqa: E402
 from spkm.sources import _chunks as chunks_module  # noqa: E402
 
 pytestmark = pytest.mark.filterwarnings("default")  # those of Dask are not ours
@@ -95,44 +96,81 @@ def test_columns_in_several_blocks_and_targets_of_other_cuts():
     np.testing.assert_array_equal(model.basis_vectors_, plain.basis_vectors_)
 
 
-def fit_on(n_workers, kill=False):
-    with (
-        distributed.LocalCluster(
-            n_workers=n_workers, threads_per_worker=1, processes=True, dashboard_address=None
-        ) as cluster,
-        distributed.Client(cluster) as client,
-    ):
-        estimator = regressor()
-        if kill:
-            pid = next(iter(client.run(os.getpid).values()))
-            threading.Thread(target=lambda: (time.sleep(1.0), os.kill(pid, signal.SIGKILL)), daemon=True).start()
-            estimator.set_params(solver=Slow())
-        return estimator.fit(*arrays(X, Y, WEIGHT))
+class AtIteration(LBFGS):
+    """L-BFGS that does something after some iteration."""
+
+    actions: ClassVar[list] = []  # of the next fit; no parameter, as a checkpoint compares those
+
+    def __init__(self, at=3, max_iter=15, tol=1e-2, first_rows=None):
+        super().__init__(max_iter, tol, first_rows)
+        self.at = at
+
+    def minimize(self, objective, theta, rng, on_iteration=None):
+        def tell(i, value):
+            if i == self.at and self.actions:
+                self.actions.pop()()
+            return on_iteration(i, value)
+
+        tell.store = on_iteration.store
+        return super().minimize(objective, theta, rng, tell)
 
 
-class Slow:
-    """Stands for L-BFGS with a pause in each iteration, so that there is a middle to kill a worker in."""
+def acting(at, *actions):
+    AtIteration.actions[:] = actions
+    return regressor().set_params(solver=AtIteration(at))
 
-    def __new__(cls):
-        from spkm.solvers import LBFGS
 
-        class SlowLBFGS(LBFGS):
-            def minimize(self, objective, theta, rng, on_iteration=None):
-                def pause(i, value):
-                    time.sleep(0.2)
-                    return False if on_iteration is None else on_iteration(i, value)
-
-                return super().minimize(objective, theta, rng, pause)
-
-        return SlowLBFGS(max_iter=15, tol=1e-2)
+def kill(client):
+    os.kill(next(iter(client.run(os.getpid).values())), signal.SIGKILL)
 
 
 @pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="there is no SIGKILL")
 def test_workers_do_not_show_in_the_result():
+    """One worker; a second that joins late; one of two killed; four."""
     with dask.config.set(scheduler="sync"):
         local = regressor().fit(*arrays(X, Y, WEIGHT))
-    for found in (fit_on(1), fit_on(2, kill=True)):
-        np.testing.assert_array_equal(found.basis_vectors_, local.basis_vectors_)
-        np.testing.assert_array_equal(found.dual_coef_, local.dual_coef_)
     assert local.score(X, SCORE) > 0.5
+    found = {}
+    with (
+        distributed.LocalCluster(n_workers=1, threads_per_worker=1, processes=True, dashboard_address=None) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        found["one"] = regressor().fit(*arrays(X, Y, WEIGHT))
+        found["late"] = acting(3, lambda: cluster.scale(2)).fit(*arrays(X, Y, WEIGHT))
+        client.wait_for_workers(2)
+        found["killed"] = acting(4, lambda: kill(client)).fit(*arrays(X, Y, WEIGHT))
+        cluster.scale(4)
+        client.wait_for_workers(4)
+        found["four"] = regressor().fit(*arrays(X, Y, WEIGHT))
+    for name, model in found.items():
+        np.testing.assert_array_equal(model.basis_vectors_, local.basis_vectors_, err_msg=name)
+        np.testing.assert_array_equal(model.dual_coef_, local.dual_coef_, err_msg=name)
+
+
+def test_a_scheduler_that_is_gone_is_told_and_the_checkpoint_stays(tmp_path, monkeypatch):
+    client = SimpleNamespace(status="running")
+    monkeypatch.setattr("spkm.sources._dask._client", lambda: client)
+    path = tmp_path / "state.npz"
+    with dask.config.set(scheduler="sync"):
+        gone = acting(5, lambda: setattr(client, "status", "closed"))
+        with pytest.raises(ConnectionError, match="scheduler is gone"):
+            gone.fit(*arrays(X, Y, WEIGHT), checkpoint=path, checkpoint_every=0)
+        assert path.exists() and not hasattr(gone, "model_")
+        client.status = "running"
+        resumed = acting(5).fit(*arrays(X, Y, WEIGHT), checkpoint=path)
+    assert resumed.score(X, SCORE) > 0.5 and not path.exists()
+
+
+class KilledWorker(Exception):
+    """Dask's own has the same name."""
+
+
+def dying(block):
+    raise KilledWorker
+
+
+def test_workers_that_die_for_want_of_memory_are_told():
+    x, y = arrays(X, Y)
+    with dask.config.set(scheduler="sync"), pytest.raises(MemoryError, match="chunks of X smaller"):
+        regressor().fit(x.map_blocks(dying, dtype=float, meta=np.zeros((0, 0))), y)

@@ -162,7 +162,8 @@ def test_a_failed_call_leaves_the_model_as_it_was():
 
 
 @pytest.mark.parametrize(
-    "options", [{"solver": "lbfgs"}, {"selection": "strict"}, {"n_basis": "auto"}, {"multi_class": "ovr"}]
+    "options",
+    [{"solver": "lbfgs"}, {"selection": "strict"}, {"n_basis": "auto"}, {"multi_class": "ovr"}, {"monotone": {0: 1}}],
 )
 def test_estimators_that_need_all_samples_have_none(options):
     model = SPKMClassifier(**options)

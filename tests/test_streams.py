@@ -235,6 +235,8 @@ def test_other_mistakes_are_told(tmp_path):
         SPKMClassifier(3).fit(cut(X, Y_REAL))
     with pytest.raises(ValueError, match="needs samples in memory"):
         SPKMClassifier(3, selection="strict").fit(cut(X, LABELS))
+    with pytest.raises(ValueError, match="monotone needs samples in memory"):
+        SPKMRegressor(3, monotone={0: 1}).fit(cut(X, Y_REAL))
     folder = written(tmp_path, "parquet")
     with pytest.raises(ValueError, match=r"'label' holds .*string"):
         SPKMRegressor(3).fit(folder, "y")
@@ -255,6 +257,19 @@ def test_files_are_read_in_random_order(tmp_path):
     np.testing.assert_array_equal(ordered, Y_REAL)
     assert not np.array_equal(mixed, Y_REAL)
     np.testing.assert_array_equal(np.sort(mixed), np.sort(Y_REAL))
+
+
+def test_files_of_other_columns(tmp_path):
+    ds = pytest.importorskip("pyarrow.dataset")
+    from spkm.sources._parquet import TableReader
+
+    folder = written(tmp_path, "parquet")
+    FRAME[:100].assign(x0=1, more=0).to_parquet(folder / "9.parquet")  # integers in x0, and a column that others lack
+    reader = TableReader(ds.dataset(folder), "y", None, NAMES)
+    np.testing.assert_array_equal(np.concatenate([c.X for c in reader.chunks()])[: len(X)], X)
+    assert sum(len(c.y) for c in reader.chunks()) == N + 100
+    with pytest.raises(ValueError, match="filter"):  # pyarrow's own word: parts of it cannot be read by themselves
+        next(TableReader(ds.dataset(folder).filter(ds.field("y") > 0), "y", None, NAMES).chunks())
 
 
 def test_predictions_of_a_list_of_arrays():

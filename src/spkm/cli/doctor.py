@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 import argparse
-import os
 import platform
-import time
+from pathlib import Path
 from typing import Any
 
 from spkm.cli._command import Subparsers
-from spkm.cli._output import STDIO, check_can_write, notes, say, table, write_json
+from spkm.cli._output import STDIO, check_can_write, notes, table, write_json
 from spkm.cli._reading import add_data_options
 
 PACKAGES = ("numpy", "scipy", "scikit-learn", "joblib", "threadpoolctl", "pandas", "pyarrow", "matplotlib", "rich")
-TRIAL = 1000  # samples of the fit that is timed
+TRIAL = 1000  # samples of several files that are looked at
 
 
 def add_parser(subparsers: Subparsers) -> None:
     """Add the options."""
     parser = subparsers.add_parser("doctor", help="say what is installed and what a file holds", description=__doc__)
-    parser.add_argument("data", nargs="?", help="a file of samples; - is stdin")
-    parser.add_argument("--target", metavar="COLUMN", help="what would be predicted; then a small fit is timed")
+    parser.add_argument("data", nargs="?", help="a file of samples, a folder of them or a pattern; - is stdin")
+    parser.add_argument("--target", metavar="COLUMN", help="what would be predicted; then small trials are timed")
     parser.add_argument("--json", metavar="FILE", help="as JSON; - is stdout, instead of the text")
     add_data_options(parser)
 
@@ -32,10 +31,14 @@ def run(options: argparse.Namespace) -> int:
     if options.data is not None:
         from spkm.cli._reading import read_frame
 
-        frame = read_frame(options.data, options.format)
-        result["data"] = _data(frame, options.data)
+        if Path(options.data).is_dir() or "*" in options.data:
+            frame, n_samples = _beginning(options.data)
+        else:
+            frame = read_frame(options.data, options.format)
+            n_samples = len(frame)
+        result["data"] = _data(frame, options.data, n_samples)
         if options.target is not None:
-            result["fit"] = _trial(frame, options.target)
+            result["fit"] = _forecast(frame, options.target, n_samples)
     if options.json is not None:
         write_json(options.json, result)
     if options.json != STDIO:
@@ -51,6 +54,7 @@ def _system() -> dict[str, Any]:
     from threadpoolctl import threadpool_info
 
     import spkm
+    from spkm.estimators._forecast import machine_memory
 
     versions = {"spkm": spkm.__version__, "python": platform.python_version()}
     for name in PACKAGES:
@@ -61,18 +65,10 @@ def _system() -> dict[str, Any]:
     blas = [
         f"{one.get('internal_api')} {one.get('version')}, {one['num_threads']} threads" for one in threadpool_info()
     ]
-    return {"versions": versions, "cores": cpu_count(), "blas": blas, "memory_bytes": _memory()}
+    return {"versions": versions, "cores": cpu_count(), "blas": blas, "memory_bytes": machine_memory()}
 
 
-def _memory() -> int | None:
-    """Return the bytes of memory of the machine, where the system tells."""
-    try:
-        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    except (AttributeError, ValueError, OSError):
-        return None
-
-
-def _data(frame: Any, path: str) -> dict[str, Any]:
+def _data(frame: Any, path: str, n_samples: int) -> dict[str, Any]:
     columns = []
     for name in frame.columns:
         column = frame[name]
@@ -86,33 +82,51 @@ def _data(frame: Any, path: str) -> dict[str, Any]:
         )
     return {
         "file": path,
-        "samples": len(frame),
+        "samples": n_samples,
+        "looked_at": len(frame),
         "columns": columns,
         "memory_bytes": int(frame.memory_usage(deep=True).sum()),
     }
 
 
-def _trial(frame: Any, target: str) -> dict[str, Any]:
-    """Return what a fit would take, from a fit of a part of the samples: its time goes with their number."""
+def _beginning(pattern: str) -> tuple[Any, int]:
+    """Return the first samples of a folder or pattern of files, and the number of all of them."""
+    from spkm.cli._reading import data_error, needed
+    from spkm.sources._parquet import opened
+
+    needed("pyarrow")
+    try:
+        dataset = opened(pattern)
+    except (OSError, ValueError) as error:
+        raise data_error(str(error)) from error
+    return dataset.head(TRIAL).to_pandas(), dataset.count_rows()
+
+
+def _forecast(frame: Any, target: str, n_samples: int) -> dict[str, Any]:
+    """Return what a fit would take: the features that an encoder makes of some samples, and a forecast for them."""
     import numpy as np
 
-    from spkm.cli._fitting import fit_pipeline
+    from spkm import SPKMClassifier, SPKMRegressor, TableEncoder
     from spkm.cli._samples import samples_of
 
     samples = samples_of(frame, target, [])
-    n = len(samples.y)
-    rows = np.sort(np.random.default_rng(0).permutation(n)[:TRIAL])
-    started = time.perf_counter()
+    rows = np.random.default_rng(0).permutation(len(samples.y))[:TRIAL]
     with notes():
-        pipeline, _ = fit_pipeline(samples.at(rows), [], None, None, 0)
-    seconds = time.perf_counter() - started
-    width = len(pipeline.steps[0][1].feature_origin_)
-    say(f"a fit of {len(rows)} samples took {seconds:.1f} s.")
+        width = len(TableEncoder().fit(samples.X.iloc[np.sort(rows)]).feature_origin_)
+    streamed = n_samples > len(frame)
+    if samples.task == "classes":
+        found = SPKMClassifier().forecast(
+            n_samples, width, n_classes=max(2, len(np.unique(samples.y))), streamed=streamed
+        )
+    else:
+        found = SPKMRegressor().forecast(n_samples, width, streamed=streamed)
     return {
         "task": samples.task,
         "features": width,
-        "minutes": seconds * n / len(rows) / 60,
-        "memory_bytes": 3 * 8 * n * width,  # the matrix, its scaled copy, and what is in work
+        "passes": found.passes,
+        "minutes": found.minutes,
+        "memory_bytes": found.memory_bytes,
+        "words": str(found),
     }
 
 
@@ -124,12 +138,10 @@ def _show(result: dict[str, Any]) -> None:
         print(f"{system['memory_bytes'] / 2**30:.1f} GiB of memory")
     if "data" in result:
         data = result["data"]
-        print(f"\n{data['file']}: {data['samples']:,} samples, {data['memory_bytes'] / 2**20:.1f} MiB in memory")
+        size = data["memory_bytes"] * data["samples"] / max(1, data["looked_at"])
+        print(f"\n{data['file']}: {data['samples']:,} samples, {size / 2**20:.1f} MiB in memory")
         rows = [[c["column"], c["type"], f"{c['missing']:,}", f"{c['different']:,}"] for c in data["columns"]]
         print(table([["column", "type", "missing", "different"], *rows]))
     if "fit" in result:
         fit = result["fit"]
-        print(
-            f"\nA fit predicts {fit['task']} from {fit['features']} features; about {fit['minutes']:.1f} minutes and "
-            f"{fit['memory_bytes'] / 2**20:.0f} MiB of memory."
-        )
+        print(f"\nThe target holds {fit['task']}. {fit['words']}")

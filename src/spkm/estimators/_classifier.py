@@ -18,6 +18,7 @@ from spkm.estimators._checkpoint import EVERY, opened_checkpoint
 from spkm.estimators._class_predictions import PredictsClasses
 from spkm.estimators._class_targets import class_samples
 from spkm.estimators._fitting import Outcome, SearchSetup, fit_model, prepared, search_for
+from spkm.estimators._forecast import forecast
 from spkm.estimators._multiclass import fit_parts, joined_attributes
 from spkm.estimators._partial import partial_classes, takes_batches
 from spkm.estimators._streams import fit_stream, named_columns, opened_stream
@@ -238,6 +239,8 @@ class SPKMClassifier(PredictsClasses, ClassifierMixin, CallbackSupportMixin, Bas
         self.random_state = random_state
         self.verbose = verbose
 
+    forecast = forecast
+
     @with_callbacks
     def fit(
         self,
@@ -267,12 +270,9 @@ class SPKMClassifier(PredictsClasses, ClassifierMixin, CallbackSupportMixin, Bas
             Weights of the samples. Integers are repeats: 2 is the sample given twice, 0 the sample left out. Of other
             weights only the ratios count. Of files and lazy frames the name of a column.
         target, weight, features : str or list of str, default=None
-            Where X is a table with names, in files or in memory: the columns of y, of ``sample_weight`` and of X
-            (all others when None).
-        checkpoint : str or path, default=None
-            A file that holds the best so far while the fit runs. If the process ends, the same call goes on from there.
-        checkpoint_every : float, default=120
-            Least seconds between two writings of it.
+            Of a table with names, in files or in memory: columns of y, of ``sample_weight``, of X (None: all others).
+        checkpoint, checkpoint_every : path and float, default=None and 120
+            A file that holds the best so far, written at most every so many seconds: the same call goes on from there.
 
         Returns
         -------

@@ -205,12 +205,13 @@ def takes_batches(estimator: Any) -> bool:
         (isinstance(estimator.n_basis, str), "n_basis"),
         (getattr(estimator, "multi_class", "joint") != "joint", "multi_class"),
         (estimator.basis == "samples", "basis"),
+        (estimator.monotone is not None, "monotone"),
     ):
         if wrong:
             raise AttributeError(
                 f"partial_fit needs solver='auto', 'adam' or Adam(...), a number for n_basis, multi_class='joint', "
-                f"basis='free' and no selection; got {what}={getattr(estimator, what)!r}, which needs all samples at "
-                "once. Use fit."
+                f"basis='free', no selection and no monotone; got {what}={getattr(estimator, what)!r}, which needs all "
+                "samples at once. Use fit."
             )
     return True
 

@@ -14,6 +14,7 @@ from spkm.estimators._base import ReadsModel, attributes_of, publish
 from spkm.estimators._callbacks import CallbackSupportMixin, Progress, with_callbacks
 from spkm.estimators._checkpoint import EVERY, opened_checkpoint
 from spkm.estimators._fitting import Finish, SearchSetup, fit_model, prepared, search_for
+from spkm.estimators._forecast import forecast
 from spkm.estimators._monotone import constraints
 from spkm.estimators._partial import partial_numbers, takes_batches
 from spkm.estimators._request import Request
@@ -183,6 +184,8 @@ class SPKMRegressor(PredictsNumbers, RegressorMixin, CallbackSupportMixin, BaseE
         self.random_state = random_state
         self.verbose = verbose
 
+    forecast = forecast
+
     @with_callbacks
     def fit(
         self,
@@ -208,12 +211,9 @@ class SPKMRegressor(PredictsNumbers, RegressorMixin, CallbackSupportMixin, BaseE
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the samples, as in :class:`SPKMClassifier`.
         target, weight, features : str or list of str, default=None
-            Where X is a table with names, in files or in memory: the columns of y, of ``sample_weight`` and of X
-            (all others when None).
-        checkpoint : str or path, default=None
-            A file that holds the best so far while the fit runs. If the process ends, the same call goes on from there.
-        checkpoint_every : float, default=120
-            Least seconds between two writings of it.
+            Of a table with names, in files or in memory: columns of y, of ``sample_weight``, of X (None: all others).
+        checkpoint, checkpoint_every : path and float, default=None and 120
+            A file that holds the best so far, written at most every so many seconds: the same call goes on from there.
 
         Returns
         -------

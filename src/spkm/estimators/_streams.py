@@ -175,6 +175,8 @@ def fit_stream(estimator: Any, reader: Any, task: str, progress: Progress) -> St
     """Return a model of what a reader yields, joint for all classes and of all features."""
     params = estimator.get_params(deep=False) if progress.store is None else progress.store.params
     of_classes = task == "classification"
+    if params["monotone"] is not None:
+        raise ValueError(f"monotone needs samples in memory; got {params['monotone']!r}. Fit a sample of them.")
     seed = int(generator(params["random_state"]).integers(2**31))
     scout = ArraySource(np.zeros((1, 1)))
     with scout.threads(n_threads(params["n_jobs"])):

@@ -25,8 +25,8 @@ from spkm.sources._scaling import Scaling
 from spkm.sources._summary import Summary, merged, summary_of
 
 KEPT_ROWS = 20_000  # samples that are kept: as many as learn bases, strengths and relevances
-CHUNK_ENTRIES = 2**19  # entries of X in a chunk: 4 MB, as some of them exist at a time
-SHUFFLED_ENTRIES = 2**20  # entries of X that are shuffled together for batches
+CHUNK_ENTRIES = 2**18  # entries of X in a chunk: 2 MB, as some of them exist at a time
+SHUFFLED_ENTRIES = 2**18  # entries of X that are shuffled together for batches
 
 
 class Chunk(NamedTuple):

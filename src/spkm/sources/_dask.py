@@ -6,6 +6,7 @@ one node of the graph. Results are added in the order of shards, so that the num
 
 from __future__ import annotations
 
+from asyncio import CancelledError
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -69,7 +70,30 @@ class DaskReader:
         make = dask.delayed(_shard, pure=False)
         made = [make(*row, self.names, others) for row in zip(shards, *parts, strict=True)]
         # With workers of their own shards stay in memory there. Without, every pass makes them anew.
-        self.shards = list(dask.persist(*made)) if _has_client() else made
+        self.client = _client()
+        self.shards = made if self.client is None else list(dask.persist(*made))
+
+    def _computed(self, *tasks: Any) -> list[Any]:
+        """Return the results of tasks; an error that says what to do where the workers cannot give them."""
+        import dask
+
+        try:
+            if self.client is None or self.client.status == "running":
+                return list(dask.compute(*tasks))
+            cause: BaseException | None = None
+        except (Exception, CancelledError) as error:
+            if type(error).__name__ == "KilledWorker":
+                raise MemoryError(
+                    "Workers of Dask died over and over while they worked on one shard, most likely for want of "
+                    "memory. Make the chunks of X smaller, or give workers more memory."
+                ) from error
+            if self.client is None or self.client.status == "running":
+                raise
+            cause = error
+        raise ConnectionError(
+            "The Dask scheduler is gone, and shards with it. Connect a new client and make X anew; a fit with "
+            "checkpoint= goes on from the last state that was written."
+        ) from cause
 
     def mapped(self, task: Callable[[Chunk], Any]) -> list[Any]:
         """Return ``task(shard)`` of every shard, in order: one round trip."""
@@ -77,7 +101,7 @@ class DaskReader:
 
         shared = dask.delayed(task, pure=False, traverse=False)
         apply = dask.delayed(_applied, pure=False)
-        return list(dask.compute(*(apply(shared, shard) for shard in self.shards)))
+        return self._computed(*(apply(shared, shard) for shard in self.shards))
 
     def summarized(self, seed: int, of_classes: bool, n_kept: int) -> Summary:
         """Return the summary of all samples, merged in pairs of neighbours."""
@@ -88,28 +112,26 @@ class DaskReader:
         while len(level) > 1:
             pairs = [both(*level[i : i + 2], n_kept) for i in range(0, len(level) - 1, 2)]
             level = pairs + level[len(pairs) * 2 :]
-        return dask.compute(level[0])[0]
+        return self._computed(level[0])[0]
 
     def chunks(self, rng: np.random.Generator | None = None) -> Iterator[Chunk]:
         """Yield all shards here, a few at a time."""
-        import dask
-
         order = np.arange(len(self.shards)) if rng is None else rng.permutation(len(self.shards))
         for start in range(0, len(order), GATHERED):
-            for shard in dask.compute(*(self.shards[i] for i in order[start : start + GATHERED])):
+            for shard in self._computed(*(self.shards[i] for i in order[start : start + GATHERED])):
                 yield from in_pieces(shard)
 
 
-def _has_client() -> bool:
+def _client() -> Any:
+    """Return the client of the workers, or None."""
     try:
         from distributed import get_client
     except ImportError:
-        return False
+        return None
     try:
-        get_client()
+        return get_client()
     except ValueError:
-        return False
-    return True
+        return None
 
 
 def _delayed(X: Any) -> list[Any]:
