@@ -20,6 +20,7 @@ from spkm.profiled import ProfiledObjective
 from spkm.solvers import SOLVERS
 from spkm.solvers import _restarts as restarts_module
 from tests.interrupting import interrupt_at
+from tests.recording import Recorder
 from tests.small_data import assert_same_fit, counts, curve, scores, two_classes
 
 QUICK = {"n_basis": 4, "tol": 1e-2, "random_state": 0}
@@ -135,27 +136,6 @@ def test_an_interrupted_restart_keeps_the_one_before(case, monkeypatch):
     calls[:] = [1]
     with pytest.raises(KeyboardInterrupt):  # nothing to keep
         clone(model).fit(X, y)
-
-
-class Recorder:
-    """Counts what a fit reports, and stops it at an iteration if asked."""
-
-    def __init__(self, stop_at=None):
-        self.stop_at = stop_at
-        self.names = []
-
-    def setup(self, estimator, context):
-        self.names.append("setup")
-
-    def on_fit_task_begin(self, estimator, context):
-        pass
-
-    def on_fit_task_end(self, estimator, context):
-        self.names.append(context.task_name)
-        return self.names.count("iteration") == self.stop_at
-
-    def teardown(self, estimator, context):
-        self.names.append("teardown")
 
 
 def test_callbacks_see_every_iteration_and_may_stop(case, callbacks):

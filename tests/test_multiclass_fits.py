@@ -14,6 +14,7 @@ from sklearn.model_selection import GridSearchCV
 from spkm import SPKMClassifier, SPKMNystroem, SPKMSelector, sparsity_path, stability_selection, theory
 from spkm.objective import Objective
 from tests.quick_search import quick_search
+from tests.recording import Recorder
 from tests.several_classes import QUICK, STRICT, each_kind, same_fit, three_class_models
 from tests.small_data import assert_same_fit, three_classes
 
@@ -179,27 +180,6 @@ def test_verbose_names_the_problems(models, caplog):
     ]
 
 
-class Recorder:
-    """Notes the tasks that end, and asks to stop after the one of a given name."""
-
-    def __init__(self, stop_after=None):
-        self.stop_after = stop_after
-        self.names = []
-
-    def setup(self, estimator, context):
-        self.names.append("setup")
-
-    def on_fit_task_begin(self, estimator, context):
-        pass
-
-    def on_fit_task_end(self, estimator, context):
-        self.names.append(context.task_name)
-        return context.task_name == self.stop_after
-
-    def teardown(self, estimator, context):
-        self.names.append("teardown")
-
-
 def test_callbacks_see_every_problem(models, callbacks):
     _, X, y = models
     recorder = Recorder()
@@ -208,7 +188,7 @@ def test_callbacks_see_every_problem(models, callbacks):
     told = [name for name in recorder.names if name != "iteration"]
     assert told == ["setup", *problems, "fit", "teardown"] and "iteration" in recorder.names
     # All problems make the model: who asks to stop after one of them gets a whole model all the same.
-    stopped = clone(model).set_callbacks(Recorder("0 against the rest")).fit(X, y)
+    stopped = clone(model).set_callbacks(Recorder(stop_after="0 against the rest")).fit(X, y)
     np.testing.assert_array_equal(stopped.decision_function(X), model.decision_function(X))
 
 

@@ -70,7 +70,7 @@ def test_a_killed_run_loses_only_what_was_not_finished(store):
 
 
 def test_processes_give_what_one_gives(store, tmp_path):
-    tasks = work(toy.fit, range(4))
+    tasks = work(toy.fit, range(2))
     other = Store(tmp_path / "other.jsonl")
     parallel, serial = run_all(tasks, store, jobs=2), run_all(tasks, other, jobs=1)
     here = [execute(task, run, None) for task, run, _ in tasks]
