@@ -63,6 +63,7 @@ EXPLAINED: tuple[tuple[str, str, str, str], ...] = (
         "ordered > candidates",
         "an entry at the threshold becomes zero either way",
     ),
+    ("kernels/_forms.py", "np.maximum(v - fold", "", "a guard far below all weight"),
     ("kernels/_forms.py", "np.linspace(-8.0", "", "how finely a quadrature is sought; its error is checked"),
     ("kernels/_forms.py", "NODES", "", "sizes of quadratures that are tried; their errors are checked"),
 )

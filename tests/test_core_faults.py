@@ -6,6 +6,7 @@ import re
 
 import numpy as np
 import pytest
+from scipy import sparse
 
 from spkm import kernels, losses, penalties, solvers, starts
 from spkm.losses import LOSSES
@@ -86,6 +87,20 @@ def test_the_last_pullback_is_any_pullback(kernel, m):
     S = rng.standard_normal((12, m))
     first, last = (model.vjp(block, theta)[1](S.copy(), last=is_last) for is_last in (False, True))
     np.testing.assert_allclose(last, first, rtol=1e-10, atol=1e-12)
+
+
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize("kernel", [kernels.Polynomial(2, 0.5, 1.0), kernels.Tanimoto()], ids=str)
+def test_the_diagonal_of_a_kernel_that_says_nothing_of_it(kernel, kind):
+    """What a kernel of one's own gets: its values, one sample at a time."""
+    X = np.abs(np.random.default_rng(0).standard_normal((5, 3)))
+    np.testing.assert_allclose(kernels.Kernel.diagonal(kernel, kind(X)), np.diag(kernel(X, X)), rtol=1e-12)
+
+
+@pytest.mark.parametrize("name", ["linear_variance", "noise"])
+def test_variances_of_the_evidence_are_positive(name):
+    with pytest.raises(ValueError, match=name):
+        penalties.Evidence(**{name: 0.0}).check("weight_penalty")
 
 
 def test_the_cosine_does_not_need_targets_of_one_size():
