@@ -1,5 +1,7 @@
 """Small searches: rows, candidates and folds that the tests of a search share."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from spkm.penalties import Evidence, RKHSNorm
@@ -11,15 +13,11 @@ from spkm.selection import (
     Problem,
     Search,
     Validation,
-    _elimination,
-    _initial_supports,
-    _search,
     fit_submodel,
 )
-from spkm.selection._choice import Start
-from spkm.selection._one_standard_error import mean_and_error
 from spkm.sources import ArraySource
 from tests import cases
+from tests.quick_search import FEWER
 
 
 def problem_of(source, kernel, n_basis, loss, evidence=False):
@@ -59,7 +57,18 @@ def product_rows(n=100, d=6, seed=0):
 
 
 def search_of(
-    rows, loss, candidates, *, groups=None, max_features="all", n_folds=2, scorer=None, on_step=None, kind=np.asarray
+    rows,
+    loss,
+    candidates,
+    *,
+    groups=None,
+    max_features="all",
+    max_groups=None,
+    n_folds=2,
+    scorer=None,
+    on_step=None,
+    kind=np.asarray,
+    **settings,
 ):
     """Return a search over folds of every other row, and a fold of all rows."""
     X, Y = rows
@@ -71,18 +80,9 @@ def search_of(
         folds.append(Fold(source, ArraySource(kind(X[test]), Y[test]), np.random.default_rng(k)))
     judge = Validation(folds, loss, scorer)
     most = d if max_features == "all" else max_features
-    search = Search(judge, candidates, FeatureGroups(d, groups), most, True, on_step)
+    units = FeatureGroups(d, groups)
+    search = Search(judge, candidates, units, most, True, on_step, max_groups, replace(FEWER, **settings))
     return search, Fold(ArraySource(kind(X), Y), None, np.random.default_rng(9))
-
-
-def fit_for(monkeypatch, iterations):
-    """Let every fit of a search but those of an elimination have as many iterations."""
-    for module in (_search, _initial_supports, _elimination):
-        monkeypatch.setattr(module, "FIRST_ITERATIONS", iterations)
-
-
-def mean_loss(search, losses):
-    return mean_and_error(losses, search.validation.weight)[0]
 
 
 def choice_of(search, candidate, columns, n_units):
@@ -95,4 +95,4 @@ def choice_of(search, candidate, columns, n_units):
         params.weights[...] = 1.0
         models.append(fit_submodel(problem, fold.train, columns, theta, 5, fold.rng))
     losses = search.validation.losses(models)
-    return Choice(candidate, Start(None, 0), 1.0, n_units, models, losses, mean_loss(search, losses))
+    return Choice(candidate, 1.0, n_units, models, losses)

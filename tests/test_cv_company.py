@@ -148,11 +148,11 @@ def test_float32_and_sparse_rows(case):
 
 def test_an_edge_is_told_on_the_users_line(careful):
     X = rows(80)
-    y = X[:, 1] - X[:, 3]
+    settings = {**LINE, "kernel": "rbf", "selection": None, "n_basis": "auto", "max_basis": 2}
     with pytest.warns(
-        UserWarning, match="The best strength of the penalty lies at the edge of what was tried"
+        UserWarning, match="The best number of basis vectors lies at the edge of what was tried"
     ) as caught:
-        SPKMRegressorCV(**{**LINE, "max_iter": 100}, loss="huber").fit(X, y)
+        SPKMRegressorCV(**settings).fit(X, np.sin(2 * X[:, 1]) - X[:, 3] ** 2)
     assert caught[0].filename == __file__
 
 
@@ -232,6 +232,7 @@ def test_one_candidate_is_the_estimator_itself():
         "basis_bounds",
         "basis_penalty",
         "linear_part",
+        "monotone",
         "views",
         "terms",
         "multi_class",

@@ -15,8 +15,9 @@ from sklearn.model_selection import (
 )
 
 from spkm import SPKMClassifierCV, SPKMRegressorCV
+from spkm.estimators import _search_setup
 from spkm.kernels import RBF, Linear, Matern, Polynomial, Tanimoto
-from spkm.selection import _sparse_path
+from spkm.selection import DEFAULTS
 from tests.cross_validated import LINE, RESULTS, frame, labels, quick_case, real_target, rows
 from tests.small_data import assert_same_fit, fingerprints, scores
 
@@ -68,7 +69,7 @@ def test_the_default_kernels_and_a_list_of_kernels(careful):
 
 
 def test_the_kernel_that_fits_is_chosen(careful, monkeypatch):
-    monkeypatch.setattr(_sparse_path, "ITERATIONS", 60)
+    monkeypatch.setattr(_search_setup, "DEFAULTS", DEFAULTS)
     X = rows(100, 4)
     product = (X[:, 0] * X[:, 2] > 0).astype(int)
     settings = {**LINE, "kernel": ["linear", Polynomial(2)], "n_basis": 2, "max_iter": 50}
@@ -267,10 +268,10 @@ def test_a_score_may_ask_for_few_columns():
         return 1.0
 
     X = rows()
-    model = SPKMClassifierCV(**LINE, scoring=as_good_as_any).fit(X, labels(X))
-    assert len(model.selected_features_) == 1  # of equal models the smallest
-    model = SPKMClassifierCV(**LINE, scoring=prefer_few).fit(X, labels(X))
-    assert len(model.selected_features_) == 1
+    for scoring in (as_good_as_any, prefer_few):
+        with pytest.warns(UserWarning, match="No feature is selected"):
+            model = SPKMClassifierCV(**LINE, scoring=scoring).fit(X, labels(X))
+        assert len(model.selected_features_) == 0  # of equal models the smallest
 
 
 def test_weights_reach_the_scorer():

@@ -92,16 +92,19 @@ def test_an_interrupt_stops_the_work_that_a_fit_is_part_of(work):
 def test_a_search_returns_the_best_so_far():
     out, code, errors = run(
         """
+        from spkm import SPKMClassifierCV
         from spkm.selection._search import Search
 
-        first = Search._settled
+        first = Search._eliminated
 
-        def settled(self, choice):  # there is a choice to keep from here on
-            busy.set()
-            return first(self, choice)
+        def eliminated(self, candidate):
+            if candidate.name == "rbf":  # there is a choice to keep from here on
+                busy.set()
+            return first(self, candidate)
 
-        Search._settled = settled
-        search = SPKMClassifier(selection="strict", solver="lbfgs", n_basis=6, n_jobs=1, random_state=0)
+        Search._eliminated = eliminated
+        kernels = ["linear", "rbf"]
+        search = SPKMClassifierCV(kernel=kernels, solver="lbfgs", n_basis=6, n_jobs=1, random_state=0)
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             search.fit(X, y)

@@ -9,8 +9,8 @@ from spkm.checking import check_kernel, check_loss
 from spkm.kernels import RBF, Affine, DotKernel, Linear, Rescaled
 from spkm.losses import Log, Loss, Squared
 from spkm.penalties import RKHSNorm, SquaredL2
-from spkm.selection import FeatureGroups, has_path
-from spkm.selection._sparse_path import VECTORS_PER_OUTPUT, sparse_path
+from spkm.selection import DEFAULTS, FeatureGroups, has_path
+from spkm.selection._sparse_path import sparse_support
 from spkm.selection._validation import row_losses
 from spkm.solvers import Adam, Alternating, VarPro, choose_solver
 from spkm.sources import ArraySource
@@ -239,10 +239,10 @@ def test_a_path_of_a_kernel_that_bends_is_not_the_convex_one():
     X, Y = cases.rows(40, 6), cases.targets(Log(), 40, 1)
     assert has_path(Bent()) and has_path(Exponential()) and has_path(Linear())
     sizes = [
-        len(sparse_path(ArraySource(X, Y), Log(), kernel, 1, FeatureGroups(6), True, np.random.default_rng(0))[0].basis)
+        len(sparse_support(ArraySource(X, Y), Log(), kernel, 1, FeatureGroups(6), True, np.random.default_rng(0)).basis)
         for kernel in (Linear(1.0), Bent(1.0), Exponential(1.0))
     ]
-    assert sizes == [1, VECTORS_PER_OUTPUT, VECTORS_PER_OUTPUT]
+    assert sizes == [1, DEFAULTS.vectors_per_output, DEFAULTS.vectors_per_output]
 
 
 def test_a_dot_kernel_of_ones_own_fits():

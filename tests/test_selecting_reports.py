@@ -163,8 +163,22 @@ def test_a_record_of_the_search(careful):
     results = model.cv_results_
     assert {"kernel", "stage", "strength_factor", "mean_n_features", "n_basis", "mean_test_loss"} <= set(results)
     assert len({len(column) for column in results.values()}) == 1 < len(results["stage"])
-    assert {"path", "elimination", "polish"} <= set(results["stage"])
+    assert {"elimination", "strength", "empty model"} == set(results["stage"])
     assert np.all(np.isfinite(results["mean_test_loss"]))
+
+
+def test_frequencies_and_alternatives(careful):
+    X = np.array(rows())
+    X[:, 0] = X[:, 1] + 0.01 * np.random.default_rng(0).standard_normal(len(X))
+    model = SPKMRegressor(**{**LINE, "max_features": 2}).fit(X, X[:, 1] + 0.6 * X[:, 4])
+    shares = model.selection_frequency_
+    assert shares.shape == (D,) and set(shares) <= {0.0, 0.5, 1.0}  # of two folds
+    assert shares[model.selected_features_].min() > 0
+    twin = {0: 1, 1: 0}[int(np.intersect1d(model.selected_features_, [0, 1])[0])]
+    assert {j: others.tolist() for j, others in model.alternatives_.items()} == {1 - twin: [twin]}
+    small = model.restricted()
+    np.testing.assert_array_equal(small.selection_frequency_, shares[model.selected_features_])
+    assert small.alternatives_ == {}
 
 
 # Without strict selection.

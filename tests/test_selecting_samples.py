@@ -7,7 +7,6 @@ from spkm import SPKMClassifier, SPKMRegressor
 from spkm.estimators import _search_setup
 from spkm.losses import Log
 from spkm.penalties import RKHSNorm
-from spkm.selection import _search
 from spkm.sources import _array as array_module
 from spkm.sources import _rows as rows_module
 from tests.selecting import (
@@ -46,7 +45,6 @@ def test_a_number_of_vectors_found_by_held_out_rows(most):
 
 @pytest.mark.parametrize(("most", "tried"), [(1, [1]), (4, [1, 2, 3, 4]), (10, [1, 2, 3, 5, 8, 10])])
 def test_the_largest_number_of_vectors_is_tried(monkeypatch, most, tried):
-    monkeypatch.setattr(_search, "PATIENCE", 10)
     X = rows()
     model = SPKMClassifier(n_basis="auto", max_basis=most, max_iter=4, random_state=0).fit(X, labels(X))
     results = model.cv_results_

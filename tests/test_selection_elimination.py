@@ -11,7 +11,7 @@ from spkm.kernels import RBF, Linear, Polynomial
 from spkm.losses import Log, Squared
 from spkm.penalties import Evidence, RKHSNorm
 from spkm.selection import FeatureGroups, Problem, Submodel, _elimination, fit_submodel, losses_without
-from spkm.selection._elimination import COARSE, FINE, eliminate, eliminate_together, next_count, shrunk
+from spkm.selection._elimination import eliminate, next_count, shrunk
 from spkm.sources import ArraySource
 from spkm.sources import _array as source_module
 from tests import cases
@@ -95,19 +95,6 @@ def test_the_least_useful_leaves_first():
         assert after.model.n_features == len(after.columns) == len(before.columns) - 1
 
 
-def test_rows_that_no_fit_sees_decide_as_well():
-    source, unseen = table(Log(), n=40), ArraySource(cases.rows(9, N_COLUMNS)[::-1], cases.targets(Log(), 9, 1))
-    current = submodel(RBF(0.3), Log(), "scale", columns=np.arange(N_COLUMNS))
-    models = eliminate(
-        current, source, FeatureGroups(N_COLUMNS), 1, N_COLUMNS, np.random.default_rng(0), COARSE, unseen
-    )
-    for before, after in pairwise(models):
-        both = sum(losses_without(before, rows, FeatureGroups(len(before.columns))) for rows in (source, unseen))
-        np.testing.assert_array_equal(after.columns, np.delete(before.columns, np.argmin(both)))
-    without = eliminate(current, source, FeatureGroups(N_COLUMNS), 1, N_COLUMNS, np.random.default_rng(0))
-    assert any(a.columns.tolist() != b.columns.tolist() for a, b in zip(models, without, strict=True))
-
-
 @pytest.mark.parametrize("groups", [None, ("a", "b", "a", "c", "b", "d")])
 def test_the_least_relevant_leaves_first_where_the_evidence_has_learned_relevances(groups):
     source = table(Squared(), n=40)
@@ -123,25 +110,7 @@ def test_the_least_relevant_leaves_first_where_the_evidence_has_learned_relevanc
         np.testing.assert_array_equal(after.columns, before.columns[inside.label != np.argmin(mean_squares)])
 
 
-def test_models_that_lose_columns_together_lose_the_one_of_the_lowest_mean_log_relevance():
-    halves = [table(Squared(), n=40), table(Squared(), n=25)]
-    everything = np.arange(N_COLUMNS)
-    current = submodel(RBF(0.3), Squared(), "relevances", columns=everything, evidence=Evidence())
-    rngs = [np.random.default_rng(0), np.random.default_rng(1)]
-    firsts = [
-        fit_submodel(current.problem, half, everything, current.theta, 10, rng)
-        for half, rng in zip(halves, rngs, strict=True)
-    ]
-    sequences = eliminate_together(firsts, halves, FeatureGroups(N_COLUMNS), 1, N_COLUMNS, rngs)
-    assert [sequence[0] for sequence in sequences] == firsts
-    for before, after in pairwise(zip(*sequences, strict=True)):
-        logs = np.mean([model.model.unpack(model.theta).log_metric[0] for model in before], axis=0)
-        for model in after:
-            np.testing.assert_array_equal(model.columns, np.delete(before[0].columns, np.argmin(logs)))
-
-
 def test_groups_leave_together_and_several_at_a_time_while_there_are_many(monkeypatch):
-    monkeypatch.setattr(_elimination, "NEXT_ITERATIONS", 2)
     groups = np.arange(12) // 2
     rng = np.random.default_rng(0)
     X = cases.frozen(rng.standard_normal((30, 12)))
@@ -150,7 +119,7 @@ def test_groups_leave_together_and_several_at_a_time_while_there_are_many(monkey
     start, params = problem.objective(source).model.zeros()
     params.weights[...] = 1.0
     first = fit_submodel(problem, source, np.arange(12), start, 20, rng)
-    monkeypatch.setattr(_elimination, "next_count", lambda count, ratio: count - 2 if count > 2 else count - 1)
+    monkeypatch.setattr(_elimination, "next_count", lambda count, one_by_one: count - 2 if count > 2 else count - 1)
     models = eliminate(first, source, FeatureGroups(12, groups), 1, 12, rng)
     assert [len(model.columns) for model in models] == [12, 8, 4, 2]
     for model in models:
@@ -162,7 +131,7 @@ def test_groups_leave_together_and_several_at_a_time_while_there_are_many(monkey
 
 
 def test_no_fewer_are_kept_than_asked_for(monkeypatch):
-    monkeypatch.setattr(_elimination, "next_count", lambda count, ratio: 1)
+    monkeypatch.setattr(_elimination, "next_count", lambda count, one_by_one: 1)
     source = table(Squared())
     first = submodel(Linear(1.0), Squared(), n_basis=1, weight_penalties=[RKHSNorm(1e-2)])
     models = eliminate(first, source, FeatureGroups(N_COLUMNS), 3, N_COLUMNS, np.random.default_rng(0))
@@ -170,23 +139,23 @@ def test_no_fewer_are_kept_than_asked_for(monkeypatch):
 
 
 def test_a_budget_between_two_numbers_is_one_of_them(monkeypatch):
-    monkeypatch.setattr(_elimination, "next_count", lambda count, ratio: count - 2)
+    monkeypatch.setattr(_elimination, "next_count", lambda count, one_by_one: count - 2)
     source = table(Squared())
     first = submodel(Linear(1.0), Squared(), columns=np.arange(N_COLUMNS), n_basis=1, weight_penalties=[RKHSNorm(1e-2)])
     models = eliminate(first, source, FeatureGroups(N_COLUMNS), 1, 5, np.random.default_rng(0))
     assert [len(model.columns) for model in models] == [6, 5, 3, 1]
 
 
-@given(st.integers(2, 5000), st.sampled_from([COARSE, FINE]))
+@given(st.integers(2, 5000), st.sampled_from([3, 20]))
 @settings(max_examples=100, deadline=None)
-def test_numbers_of_units_are_those_that_all_eliminations_share(count, ratio):
-    shared = [20]
+def test_numbers_of_groups_are_those_that_all_eliminations_share(count, one_by_one):
+    shared = [one_by_one]
     while shared[-1] < 10_000:
-        shared.append(int(ratio * shared[-1]))
-    below = next_count(count, ratio)
-    assert below == (count - 1 if count <= 20 else max(size for size in shared if size < count))
-    # No more leave at once than the ratio says, or what is too many for the next number.
-    assert below >= 0.99 * count / ratio or count <= 20
+        shared.append(max(int(1.25 * shared[-1]), shared[-1] + 1))
+    below = next_count(count, one_by_one)
+    assert below == (count - 1 if count <= one_by_one else max(size for size in shared if size < count))
+    # No more leave at once than a fifth, or what is too many for the next number.
+    assert below >= 0.99 * count / 1.25 - 1 or count <= one_by_one
 
 
 def test_a_fit_does_not_end_above_its_start():

@@ -5,12 +5,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from spkm.selection._one_standard_error import FOR_FEATURES, OTHERWISE, mean_and_error, simplest_as_good
+from spkm.selection import DEFAULTS
+from spkm.selection._one_standard_error import mean_and_error, simplest_as_good
 from tests import cases
 
 few = settings(max_examples=60, deadline=None)
 seeds = st.integers(0, 10_000)
-shares = st.sampled_from([0.0, OTHERWISE, FOR_FEATURES, np.inf])
+shares = st.sampled_from([0.0, DEFAULTS.other_share, DEFAULTS.feature_share, np.inf])
 
 
 def draw(seed, n_models=6, n_rows=20):

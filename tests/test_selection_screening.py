@@ -1,60 +1,18 @@
-"""The screen of wide tables: correlations by a double loop, columns that are always or never kept."""
+"""Screens: what goes with the targets beyond chance, alone, in pairs and in threes; and columns that vary."""
+
+from itertools import combinations
 
 import numpy as np
 import pytest
+from scipy.stats import norm
 
-from spkm.selection import FeatureGroups, _screening
-from spkm.selection._screening import correlations, screened, varies
-from spkm.sources import ArraySource, Scaling, fit_scaling
-from spkm.sources import _array as source_module
+from spkm.selection import DEFAULTS, FeatureGroups
+from spkm.selection._screening import _pairs, _triples, bounded, feature_scores, group_scores, varies
+from spkm.sources import ArraySource, fit_scaling
 from tests import cases
 
 KINDS = {"dense": np.asarray, "csr": cases.csr}
 each_kind = pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
-
-
-def strongest_by_loop(X, Y, weight):
-    """Return for each column the largest |weighted correlation| of x or x^2 with a target, times its deviation."""
-    frequency = np.repeat(np.arange(len(X)), weight)  # whole weights are repeats of rows
-    X, Y = X[frequency], Y[frequency]
-    best = np.zeros(X.shape[1])
-    for j in range(X.shape[1]):
-        for y in Y.T:
-            for x in (X[:, j], X[:, j] ** 2):
-                best[j] = max(best[j], abs(np.corrcoef(x, y)[0, 1]) * y.std())
-    return best
-
-
-@each_kind
-@pytest.mark.parametrize("m", [1, 3])
-def test_correlations_equal_a_double_loop(monkeypatch, kind, m):
-    X = cases.rows(30, 7)
-    rng = np.random.default_rng(0)
-    Y = cases.frozen(rng.standard_normal((30, m)) + X[:, 2:3] ** 2 - X[:, 5:6])
-    weight = rng.integers(1, 4, 30)
-    expected = strongest_by_loop(X, Y, weight)
-    np.testing.assert_allclose(correlations(ArraySource(kind(X), Y, weight)), expected)
-    monkeypatch.setattr(source_module, "rows_per_block", lambda n_features, width: 7)
-    np.testing.assert_allclose(correlations(ArraySource(kind(X), Y, weight)), expected)
-
-
-@each_kind
-def test_correlations_are_those_of_scaled_columns_of_any_precision(kind):
-    X, Y = cases.rows(30, 5), cases.targets(cases.LOSSES["squared"], 30, 1)
-    scaling = Scaling(np.zeros(5), np.array([1.0, 10.0, 0.1, 3.0, 1.0]), np.full(5, np.inf))
-    expected = strongest_by_loop(X / scaling.scale, Y, np.ones(30, dtype=int))
-    np.testing.assert_allclose(correlations(ArraySource(kind(X), Y, None, scaling)), expected)
-    single = ArraySource(kind(X.astype(np.float32)), Y, None, scaling)
-    np.testing.assert_allclose(correlations(single), expected, rtol=1e-4)
-
-
-@each_kind
-def test_a_constant_column_goes_with_nothing(kind):
-    X = cases.rows(20, 3).copy()
-    X[:, 0], X[:, 2] = 3.3, 0.0
-    found = correlations(ArraySource(kind(X), X[:, 1:2].copy()))
-    assert found[1] > 0.1 and found[2] == 0
-    assert found[0] < 1e-3 * found[1]
 
 
 @each_kind
@@ -70,47 +28,87 @@ def test_columns_that_vary(kind):
     np.testing.assert_array_equal(varies(ArraySource(kind(X), X[:, :1].copy(), None, scaling)), [0, 1, 0, 1])
 
 
-def wide(d, n=20, seed=0):
-    rng = np.random.default_rng(seed)
-    X = cases.frozen(rng.standard_normal((n, d)))
-    return ArraySource(X, np.asarray(X[:, :1] + X[:, 7:8]))
+def normal(n=200, d=6, seed=0):
+    return np.random.default_rng(seed).standard_normal((n, d))
 
 
-@pytest.mark.parametrize("seen", [10, 25])
-def test_the_most_correlated_allowed_columns_are_seen(monkeypatch, seen):
-    monkeypatch.setattr(_screening, "SEEN", seen)
-    source = wide(60)
-    allowed = np.setdiff1d(np.arange(60), [0, 3])
-    found = screened(source, FeatureGroups(60), np.zeros(0, dtype=int), allowed)
-    strengths = correlations(source)
-    np.testing.assert_array_equal(found, np.sort(allowed[np.argsort(-strengths[allowed])[:seen]]))
-    assert 7 in found and 0 not in found
+def scores_of(X, y, work=1e9, weight=None, kind=np.asarray):
+    Y = cases.frozen(np.asarray(y, dtype=float).reshape(len(X), -1))
+    return feature_scores(ArraySource(kind(X), Y, weight), Y, work)
 
 
-def test_columns_that_are_known_are_always_seen(monkeypatch):
-    monkeypatch.setattr(_screening, "SEEN", 10)
-    source = wide(60)
-    least = np.sort(np.argsort(correlations(source))[:6])
-    found = screened(source, FeatureGroups(60), least, np.arange(60))
-    assert set(least) <= set(found) and len(found) == 10
-    many = np.arange(20, 40)
-    np.testing.assert_array_equal(screened(source, FeatureGroups(60), many, np.arange(60)), many)
-    # What is not allowed is not seen, known or not.
-    assert 25 not in screened(source, FeatureGroups(60), many, np.setdiff1d(np.arange(60), [25]))
+@each_kind
+@pytest.mark.parametrize(
+    ("effect", "features"),
+    [
+        (lambda X: X[:, 2], [2]),
+        (lambda X: X[:, 2] ** 2, [2]),
+        (lambda X: np.sin(4 * X[:, 2]), [2]),
+        (lambda X: np.sign(X[:, 1] * X[:, 4]), [1, 4]),
+        (lambda X: np.sign(X[:, 0] * X[:, 1] * X[:, 4]), [0, 1, 4]),
+        (lambda X: (X[:, 3] > 0) & (X[:, 5] > 0), [3, 5]),
+    ],
+    ids=["line", "square", "wave", "product", "three-way product", "and"],
+)
+def test_the_screen_is_certain_of_what_is_there_and_of_nothing_else(kind, effect, features):
+    X = normal(400, 20)
+    scores = scores_of(X, effect(X), kind=kind)
+    assert np.flatnonzero(scores > 5).tolist() == features  # noise is beyond 5 once in 150 tables and kinds
 
 
-def test_groups_are_seen_as_a_whole(monkeypatch):
-    monkeypatch.setattr(_screening, "SEEN", 10)
-    units = FeatureGroups(60, np.arange(60) // 3)
-    found = screened(wide(60), units, np.array([30]), np.arange(60))
-    assert len(found) == 9 and {0, 1, 2, 6, 7, 8, 30, 31, 32} == set(found)
-    monkeypatch.setattr(_screening, "SEEN", 2)
-    assert len(screened(wide(60), units, np.zeros(0, dtype=int), np.arange(60))) == 3  # never none
+def test_scores_are_those_of_a_loop_over_functions():
+    X = bounded(normal(80, 5), np.ones(80))
+    t = bounded(np.random.default_rng(1).standard_normal((80, 1)), np.ones(80))
+    for columns in ((0, 3), (1, 2, 4)):
+        found = (_pairs if len(columns) == 2 else _triples)(X, t, np.ones(80))
+        best = np.zeros(5)
+        for some in combinations(range(5), len(columns)):
+            product = np.prod(X[:, some], axis=1)
+            z = abs(t[:, 0] @ product) / np.sqrt(np.sum(np.square(t[:, 0] * product)))
+            best[list(some)] = np.maximum(best[list(some)], z)
+        n_functions = len(list(combinations(range(5), len(columns))))
+        expected = -np.log(2 * norm.sf(best)) - np.log(n_functions)
+        np.testing.assert_allclose(found, expected, rtol=1e-3, atol=1e-3)
 
 
-def test_at_most_500_columns_are_seen_and_all_of_a_narrow_table():
-    none = np.zeros(0, dtype=int)
-    found = screened(wide(700), FeatureGroups(700), none, np.arange(700))
-    assert len(found) == _screening.SEEN == 500 and {0, 7} <= set(found)
-    allowed = np.arange(0, 700, 2)
-    np.testing.assert_array_equal(screened(wide(700), FeatureGroups(700), none, allowed), allowed)
+def test_noise_is_rarely_named():
+    # Bonferroni: a score beyond -log(chance / 3) in any feature has at most that chance, in three kinds of functions.
+    named = 0
+    for seed in range(40):
+        X = normal(150, 30, seed)
+        named += scores_of(X, np.random.default_rng(1000 + seed).standard_normal(150)).max() > -np.log(0.05 / 3)
+    assert named < 8  # of 40 at 5 %, eight or more happen once in a thousand times
+
+
+def test_weights_are_repeats_and_scales_do_not_matter():
+    X, rng = normal(60), np.random.default_rng(1)
+    y, weight = X[:, 0] * X[:, 3] + rng.standard_normal(60), rng.integers(1, 4, 60)
+    repeated = scores_of(np.repeat(X, weight, axis=0), np.repeat(y, weight))
+    # The number of samples decides how many features products are looked at of: all of these few.
+    np.testing.assert_allclose(scores_of(X, y, weight=weight), repeated, rtol=1e-3, atol=1e-3)
+    np.testing.assert_allclose(scores_of(1e3 * X + 5, -7 * y), scores_of(X, y), rtol=1e-3, atol=1e-3)
+
+
+def test_the_work_limits_the_features_whose_products_are_looked_at():
+    X = normal(300, 40)
+    y = X[:, 0] + 0.01 * X[:, 5]
+    few = scores_of(X, np.sign(X[:, 11] * X[:, 30]), work=300 * 4**2)
+    assert few[11] < 5 > few[30] and scores_of(X, np.sign(X[:, 11] * X[:, 30]))[11] > 5
+    assert np.argmax(scores_of(X, y, work=1.0)) == 0
+
+
+def test_groups_have_the_score_of_their_best_column_and_others_none():
+    X = normal(200, 6)
+    Y = cases.frozen(X[:, [2]] + 0.1 * X[:, [4]])
+    source, units = ArraySource(X, Y), FeatureGroups(6, [0, 1, 1, 2, 2, 3])
+    scores = group_scores(source, Y, units, np.array([0, 1, 2, 3, 4]))
+    assert scores[3] == -np.inf and np.argmax(scores) == 1
+    alone = feature_scores(source.columns(np.arange(5)), Y, DEFAULTS.work)
+    np.testing.assert_allclose(scores[:3], [alone[0], alone[1:3].max(), alone[3:5].max()])
+
+
+def test_a_constant_column_goes_with_nothing():
+    X = normal(50, 3)
+    X[:, 1] = 3.3
+    scores = scores_of(X, X[:, 0])
+    assert scores[0] > 5 and scores[1] < 0 and np.all(np.isfinite(scores))

@@ -9,16 +9,17 @@ import pytest
 from spkm.kernels import RBF, Linear, Polynomial
 from spkm.losses import Log, Squared
 from spkm.objective import Objective
-from spkm.selection import Fold, Search, _initial_supports, fit_submodel
-from spkm.selection._choice import Start, StopSearch
-from spkm.selection._elimination import moved
+from spkm.selection import Fold, Search
+from spkm.selection._choice import StopSearch
 from spkm.selection._validation import scaled_losses
 from spkm.sources import ArraySource
 from tests import cases
 from tests.interrupting import interrupt_at
-from tests.small_searches import candidate, fit_for, linear_rows, product_rows, search_of
+from tests.small_searches import candidate, choice_of, linear_rows, product_rows, search_of
 
 pytestmark = pytest.mark.usefixtures("careful")
+#: Iterations with which fits find what is there; the empty model competes.
+CAREFUL = {"path_iterations": 60, "first_iterations": 40, "single_iterations": 10, "chance": 0.05}
 
 
 # What it finds.
@@ -47,9 +48,8 @@ def test_the_columns_of_a_line(kernel, n_basis, kind):
 @pytest.mark.parametrize(
     ("kernel", "n_basis"), [(Polynomial(2, 1.0, 1.0), 4), (RBF("mean"), 6)], ids=["polynomial", "rbf"]
 )
-def test_the_columns_of_a_product(monkeypatch, kernel, n_basis):
-    fit_for(monkeypatch, 40)
-    search, everything = search_of(product_rows(), Squared(), [candidate(kernel, Squared(), n_basis)])
+def test_the_columns_of_a_product(kernel, n_basis):
+    search, everything = search_of(product_rows(), Squared(), [candidate(kernel, Squared(), n_basis)], **CAREFUL)
     model = search.refit(search.run(), everything)
     assert model.columns.tolist() == [0, 3]
     X, Y = product_rows(200, seed=5)
@@ -72,50 +72,125 @@ def parity_rows(n=300, d=20, seed=0):
     ],
     ids=["polynomial, csr", "rbf", "rbf, squared, csr", "rbf, evidence"],
 )
-def test_columns_of_which_no_two_tell_anything(monkeypatch, kernel, loss, evidence, kind):
-    fit_for(monkeypatch, 40)
-    search, everything = search_of(parity_rows(), loss, [candidate(kernel, loss, 8, evidence)], kind=kind)
-    choice = search.run()
-    assert choice.start.threes
-    model = search.refit(choice, everything)
+def test_columns_of_which_no_two_tell_anything(kernel, loss, evidence, kind):
+    search, everything = search_of(parity_rows(), loss, [candidate(kernel, loss, 8, evidence)], kind=kind, **CAREFUL)
+    model = search.refit(search.run(), everything)
     assert model.columns.tolist() == [2, 9, 13]
     X, Y = parity_rows(seed=5)
     assert np.mean((model.predict(ArraySource(X, Y)) > 0) == (Y > 0)) > 0.85
 
 
-def test_columns_in_threes_beside_one_with_an_effect_of_its_own(monkeypatch):
-    fit_for(monkeypatch, 40)
-    X, Y = parity_rows()
-    rows = X, Y + X[:, [5]] + 0.1 * np.random.default_rng(1).standard_normal(Y.shape)
-    search, everything = search_of(rows, Squared(), [candidate(RBF("mean"), Squared(), 10)])
+def test_a_wiggly_effect_of_one_feature_among_many():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((300, 30))
+    rows = cases.frozen(X), cases.frozen(np.sign(np.sin(4 * X[:, [7]])))
+    search, everything = search_of(rows, Log(), [candidate(RBF("mean"), Log(), 10)], **CAREFUL)
+    assert search.refit(search.run(), everything).columns.tolist() == [7]
+
+
+# Held-out samples have no say in what they judge.
+
+
+@pytest.mark.parametrize(
+    ("kernel", "loss", "evidence"),
+    [
+        (Linear(1.0), Log(), False),
+        (Polynomial(2, 1.0, 1.0), Log(), False),
+        (RBF("mean"), Log(), False),
+        (RBF("mean"), Squared(), True),
+    ],
+    ids=["linear", "polynomial", "rbf", "rbf, evidence"],
+)
+def test_other_held_out_targets_leave_the_models_of_their_fold_as_they_are(kernel, loss, evidence):
+    X, Y = linear_rows(90, 12)
+    problem = candidate(kernel, loss, 4, evidence)
+
+    def models_of_first_fold(targets):
+        search, _ = search_of((X, targets), loss, [problem], n_folds=3, max_features=5)
+        search.run()
+        search, _ = search_of((X, targets), loss, [problem], n_folds=3, max_features=5)
+        return search.sequence_of(problem, search.folds[0], 1.0), search.folds[0]
+
+    models, fold = models_of_first_fold(Y)
+    noise = np.array(Y)
+    noise[::3] = np.random.default_rng(1).choice([-1.0, 1.0], size=noise[::3].shape)
+    others, same = models_of_first_fold(noise)
+    assert np.any(fold.test.Y != same.test.Y) and np.array_equal(fold.train.Y, same.train.Y)
+    assert len(models) == len(others)
+    for model, other in zip(models, others, strict=True):
+        np.testing.assert_array_equal(model.columns, other.columns)
+        np.testing.assert_array_equal(model.theta, other.theta)
+
+
+def test_the_models_that_a_search_judges_are_those_of_training_samples_alone(monkeypatch):
+    # In the search itself, not in a step of it: every model of the first fold, whatever its held-out targets are.
+    X, Y = linear_rows(90, 12)
+    problem = candidate(RBF("mean"), Log(), 3, factors=(10.0, 1.0))
+
+    def judged(targets):
+        search, _ = search_of((X, targets), Log(), [problem], n_folds=3)
+        seen = []
+        losses = search.validation.losses
+        monkeypatch.setattr(search.validation, "losses", lambda models: seen.append(models[0]) or losses(models))
+        search._eliminated(problem)
+        return seen
+
+    noise = np.array(Y)
+    noise[::3] = np.random.default_rng(1).choice([-1.0, 1.0], size=noise[::3].shape)
+    before, after = {m.theta.tobytes() for m in judged(Y)}, {m.theta.tobytes() for m in judged(noise)}
+    assert before == after
+
+
+# The empty model.
+
+
+@pytest.mark.parametrize("loss", [Log(), Squared()], ids=["classes", "real"])
+def test_nothing_is_found_in_noise(loss):
+    found = 0
+    for seed in range(10):
+        rng = np.random.default_rng(seed)
+        X, Y = rng.standard_normal((60, 8)), rng.standard_normal((60, 1))
+        rows = cases.frozen(X), cases.frozen(np.sign(Y) if loss.target == "signs" else Y)
+        kernels = [candidate(Linear(1.0), loss), candidate(RBF("mean"), loss, 4)]
+        search, everything = search_of(rows, loss, kernels, n_folds=4, chance=0.05, single_iterations=5)
+        choice = search.run()
+        found += not choice.is_empty
+        if choice.is_empty:
+            model = search.refit(choice, everything)
+            F = model.predict(everything.train)
+            assert np.all(F == F[0]) and not search.frequencies(choice).any()
+            assert search.columns_by_themselves(choice, everything).size == 0
+    # Of ten draws at a chance of 5 % each, four or more happen once in a thousand times.
+    assert found < 4
+
+
+def test_the_empty_model_is_the_best_constant():
+    X, _ = linear_rows()
+    Y = np.where(np.arange(80)[:, None] % 4 == 0, 1.0, -1.0)
+    search, everything = search_of((X, Y), Log(), [candidate(Linear(1.0), Log())])
+    choice = replace(choice_of(search, search.candidates[0], np.array([1]), 1), is_empty=True)
+    F = search.refit(choice, everything).predict(everything.train)
+    np.testing.assert_allclose(F, np.log(1 / 3), atol=1e-4)
+    search, everything = search_of((X, X[:, [2]] + 3.0), Squared(), [candidate(Linear(1.0), Squared())])
+    choice = replace(choice_of(search, search.candidates[0], np.array([1]), 1), is_empty=True)
+    F = search.refit(choice, everything).predict(everything.train)
+    np.testing.assert_allclose(F, X[:, 2].mean() + 3.0, atol=1e-9)
+
+
+def test_frequencies_are_shares_of_folds():
+    search, _ = search_of(linear_rows(), Log(), [candidate(Linear(1.0), Log())])
     choice = search.run()
-    assert choice.start.threes and search.refit(choice, everything).columns.tolist() == [2, 5, 9, 13]
+    shares = np.mean([np.isin(np.arange(8), model.columns) for model in choice.models], axis=0)
+    np.testing.assert_array_equal(search.frequencies(choice), shares)
 
 
-def test_columns_in_threes_bring_their_groups_and_keep_the_budget(monkeypatch):
-    fit_for(monkeypatch, 40)
-    product = candidate(Polynomial(3, 1.0, 1.0), Log(), 8)
-    search, everything = search_of(parity_rows(500), Log(), [product], groups=np.arange(20) // 2, max_features=6)
-    assert search.refit(search.run(), everything).columns.tolist() == [2, 3, 8, 9, 12, 13]
-
-
-def test_no_columns_in_threes_where_there_are_none_or_too_many_columns(monkeypatch):
-    product = candidate(Polynomial(3, 1.0, 1.0), Log(), 2)
-    assert search_of(parity_rows(), Log(), [product])[0].supports._tells_in_threes
-    assert not search_of(linear_rows(300, 20), Log(), [product])[0].supports._tells_in_threes
-    assert not search_of(parity_rows(), Log(), [product], max_features=None)[0].supports._tells_in_threes
-    monkeypatch.setattr(_initial_supports, "MOST_SEEN", 19)
-    assert not search_of(parity_rows(), Log(), [product])[0].supports._tells_in_threes
-
-
-def test_the_kernel_that_fits_wins_the_race(monkeypatch):
-    fit_for(monkeypatch, 30)
+def test_the_kernel_that_fits_wins_the_race():
     kernels = [candidate(Linear(1.0), Squared()), candidate(Polynomial(2, 1.0, 1.0), Squared(), 4)]
-    search, _ = search_of(product_rows(), Squared(), kernels)
+    search, _ = search_of(product_rows(), Squared(), kernels, **CAREFUL)
     assert search.run().candidate.name == "polynomial"
     X, _ = product_rows()
     line = X[:, [0]] - X[:, [3]] + 0.5 * np.random.default_rng(0).standard_normal((len(X), 1))
-    search, _ = search_of((X, line), Squared(), kernels)
+    search, _ = search_of((X, line), Squared(), kernels, **CAREFUL)
     assert search.run().candidate.name == "linear"  # the polynomial holds every line: among equals the first
 
 
@@ -142,9 +217,9 @@ def test_every_model_that_was_judged_is_in_the_record():
     for record in search.validation.records:
         assert tuple(record) == names
         assert np.isfinite(record["mean_test_loss"]) and record["error_test_loss"] >= 0
-        assert 1 <= record["mean_n_features"] <= 8
-        assert np.isnan(record["strength_factor"]) == (record["stage"] == "path")
-    assert {"path", "elimination", "polish"} <= {record["stage"] for record in search.validation.records}
+        assert (record["mean_n_features"] == 0) == (record["stage"] == "empty model")
+        assert record["mean_n_features"] <= 8
+    assert {record["stage"] for record in search.validation.records} == {"elimination", "empty model"}
     assert {record["kernel"] for record in search.validation.records if record["stage"] == "elimination"} == {
         "linear",
         "rbf",
@@ -152,8 +227,10 @@ def test_every_model_that_was_judged_is_in_the_record():
     for kernel in ("linear", "rbf"):
         eliminated = [r for r in search.validation.records if r["stage"] == "elimination" and r["kernel"] == kernel]
         assert min(r["mean_n_features"] for r in eliminated) == 1
-    for word in ("path", "elimination", "polish"):
-        assert any(word in text for text in told)
+    for name in ("linear", "rbf"):
+        assert any(text.endswith(f"elimination with {name}") for text in told)
+    shares = [int(text.split(" %")[0]) for text in told]
+    assert shares == sorted(shares) and shares[-1] <= 100
 
 
 def test_a_kernel_has_one_name_in_all_stages():
@@ -201,18 +278,11 @@ def test_a_refit_looks_at_all_rows():
     )
 
 
-@pytest.mark.parametrize("evidence", [False, True])
-def test_rows_that_choose_columns_by_themselves_do_not_ask_the_folds(evidence):
-    X, _ = linear_rows()
-    loss = Squared() if evidence else Log()
-    Y = X[:, [1]] - 1.5 * X[:, [4]]
-    problem = candidate(RBF("mean"), loss, 2, evidence=evidence)
-    search, everything = search_of((X, Y if evidence else np.sign(Y)), loss, [problem])
-    others = np.full(8, 8)
+def test_rows_that_choose_columns_by_themselves_do_not_ask_the_folds():
+    search, everything = search_of(linear_rows(), Log(), [candidate(RBF("mean"), Log(), 2)])
+    others = np.full(8, 9)
     others[[0, 5]] = 1, 2
     choice = replace(search.run(), n_units=2, left_at=[others] * 2)
-    pairs = zip(search.folds, choice.models, strict=True)
-    choice = replace(choice, models=[moved(m, fold.train, np.array([0, 5]), fold.rng) for fold, m in pairs])
     assert search.refit(choice, everything).columns.tolist() == [0, 5]
     assert search.columns_by_themselves(choice, everything).tolist() == [1, 4]
 
@@ -227,28 +297,7 @@ def test_a_sequence_goes_down_to_one_unit():
         assert set(after.columns) < set(before.columns)
 
 
-@pytest.mark.parametrize("gamma", [1.0, 0.25, 3.0])
-def test_a_fit_from_a_path_begins_with_the_paths_own_predictions(monkeypatch, gamma):
-    # A kernel whose gamma the user gives has its path with that gamma.
-    kernel = Polynomial(2, 1.0, gamma)
-    search, everything = search_of(linear_rows(), Log(), [candidate(kernel, Log(), 4)])
-    paths = search.supports.paths(everything, [kernel])
-    point = paths[kernel][0][0]
-    starts = []
-
-    def keep_start(problem, source, columns, theta, max_iter, rng):
-        starts.append((problem, columns, theta))
-        return fit_submodel(problem, source, columns, theta, max_iter, rng)
-
-    monkeypatch.setattr(_initial_supports, "fit_submodel", keep_start)
-    search.supports.first(search.candidates[0], everything, Start(kernel, point.step), paths, 1.0)
-    problem, columns, theta = starts[0]
-    model = problem.objective(everything.train.columns(columns)).model
-    F = model.predict(everything.train.columns(columns).load((0, 80)), theta)
-    np.testing.assert_allclose(F, point.predict(everything.train), rtol=1e-8, atol=1e-8)
-
-
-@pytest.mark.parametrize("call", [1, 20, 100])
+@pytest.mark.parametrize("call", [1, 10, 40])
 def test_an_interrupt_ends_the_search(monkeypatch, call):
     # Solvers keep what they have when they are interrupted; a search that went on would need one Ctrl-C for each fit.
     search, _ = search_of(linear_rows(), Log(), [candidate(RBF("mean"), Log(), 2)])
@@ -263,7 +312,7 @@ def test_a_scorer_decides_alone():
         search, everything = search_of(
             linear_rows(60),
             Log(),
-            [candidate(Polynomial(2, 1.0, 1.0), Log(), 2)],
+            [candidate(RBF("mean"), Log(), 2)],
             scorer=lambda model, fold, sign=sign: sign * len(model.columns),
         )
         assert len(search.refit(search.run(), everything).columns) == n_columns
@@ -277,45 +326,41 @@ def test_a_target_of_nothing_is_no_error():
         np.testing.assert_allclose(model.predict(everything.train), 0, atol=1e-3)
 
 
-def test_a_step_may_ask_to_stop_and_what_was_chosen_is_kept():
+def test_a_step_may_ask_to_stop_and_the_best_so_far_is_kept():
     kernels = [candidate(Linear(1.0), Log()), candidate(RBF("mean"), Log(), 2)]
-    for asks_at in ("path", "elimination", "polish"):
+    for asks_at in ("linear", "rbf"):
         told = []
 
         def on_step(text, asks_at=asks_at, told=told):
             told.append(text)
-            return text.startswith(asks_at)
+            return text.endswith(asks_at)
 
         search, everything = search_of(linear_rows(60), Log(), kernels, on_step=on_step)
         choice = search.run()
-        assert isinstance(choice.stopped, StopSearch)
-        # All kernels are compared before a choice can be kept, and nothing is done after.
-        assert {"elimination with linear", "elimination with rbf"} <= set(told)
-        assert not any(text.startswith("size") for text in told)
-        model = search.refit(choice, everything)
-        assert np.all(np.isfinite(model.predict(everything.train)))
-        assert search.confirmed(choice, model, everything) == (choice, model)
+        assert isinstance(choice.stopped, StopSearch) and choice.candidate.name == "linear"
+        # The first kernel is carried to its end, so that there is a choice to keep; nothing more is done after.
+        expected = 2 * ["elimination with linear"] + (asks_at == "rbf") * ["elimination with rbf"]
+        assert [text.split(": ")[1] for text in told] == expected
+        assert np.all(np.isfinite(search.refit(choice, everything).predict(everything.train)))
     assert search_of(linear_rows(60), Log(), kernels, on_step=lambda text: False)[0].run().stopped is None
 
 
-def test_a_step_of_the_last_look_may_ask_to_stop():
-    told = []
-    line = candidate(Linear(1.0), Log())
-    search, everything = search_of(linear_rows(200), Log(), [line], on_step=lambda text: told.append(text) or stop)
-    stop = False
-    choice = search.run()
-    assert choice.stopped is None
-    stop = True
-    model = search.refit(choice, everything)  # what was chosen is carried out
-    assert told[-1].startswith("path")
-    last, same = search.confirmed(choice, model, everything)
-    assert isinstance(last.stopped, StopSearch) and same is model
-    assert told[-1].startswith("confirmation")
-
-
 def test_an_interrupt_after_a_choice_keeps_it(monkeypatch):
-    search, everything = search_of(linear_rows(60), Log(), [candidate(Linear(1.0), Log())])
-    interrupt_at(monkeypatch, Search, "_polished", 1)
+    kernels = [candidate(Linear(1.0), Log()), candidate(RBF("mean"), Log(), 2)]
+    search, everything = search_of(linear_rows(60), Log(), kernels)
+    interrupt_at(monkeypatch, Search, "_eliminated", 2)
     choice = search.run()
-    assert isinstance(choice.stopped, KeyboardInterrupt)
+    assert isinstance(choice.stopped, KeyboardInterrupt) and choice.candidate.name == "linear"
     assert np.all(np.isfinite(search.refit(choice, everything).predict(everything.train)))
+
+
+# Numbers of basis vectors.
+
+
+def test_a_number_of_vectors_is_chosen_by_held_out_samples():
+    kernel = candidate(RBF("mean"), Squared(), 1, sizes=(1, 2, 6))
+    search, everything = search_of(product_rows(), Squared(), [kernel], max_features=None, **CAREFUL)
+    choice = search.run()
+    assert choice.n_basis > 1 and search.refit(choice, everything).model.n_basis == choice.n_basis
+    assert {r["n_basis"] for r in search.validation.records if r["stage"] == "size"} == {1, 2, 6}
+    assert ("number of basis vectors" in choice.at_edge) == (choice.n_basis == 6)

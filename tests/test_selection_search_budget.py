@@ -6,19 +6,13 @@ import numpy as np
 import pytest
 
 from spkm.kernels import RBF, Linear, Polynomial
-from spkm.losses import Log, Squared
-from spkm.selection import (
-    FeatureGroups,
-    _search,
-)
-from spkm.selection._agreement import agreed_columns
-from spkm.selection._choice import Start
+from spkm.losses import Log
+from spkm.selection import FeatureGroups
 from tests import cases
 from tests.small_searches import (
     candidate,
     choice_of,
     linear_rows,
-    product_rows,
     search_of,
 )
 
@@ -79,18 +73,6 @@ def test_the_budget_holds_where_all_rows_want_larger_groups_than_the_folds():
     assert len(search.refit(choice, everything).columns) <= 3
 
 
-def test_a_polish_that_brings_larger_groups_keeps_the_budget():
-    # Four single columns were chosen. Of the units that come back the best two are groups of three: as a model they
-    # exceed the budget of five.
-    groups = np.array([0, 1, 1, 1, 2, 2, 2, 3, 4, 5])
-    X = cases.frozen(np.random.default_rng(0).standard_normal((60, 10)))
-    Y = np.where(X[:, 1:4].sum(axis=1, keepdims=True) > X[:, 4:7].sum(axis=1, keepdims=True), 1.0, -1.0)
-    line = candidate(Linear(1.0), Log())
-    search, _ = search_of((X, Y), Log(), [line], groups=groups, max_features=5)
-    polished = search._polished(choice_of(search, line, np.array([0, 7, 8, 9]), 4))
-    assert max(len(model.columns) for model in polished.models) <= 5
-
-
 def test_a_number_of_units_is_not_less_than_what_was_judged():
     # Where the folds' models differ in size there is no model of the smaller size in the other fold.
     line = candidate(Linear(1.0), Log())
@@ -98,83 +80,34 @@ def test_a_number_of_units_is_not_less_than_what_was_judged():
     few = choice_of(search, line, np.array([1, 4]), 2).models[0]
     more = choice_of(search, line, np.array([0, 1, 2, 4]), 4).models[1]
     choice = choice_of(search, line, np.array([1, 4]), 4)
-    picked = search._picked(choice, "strength", [[few], [more]])
+    picked = search._picked(choice, [[few], [more]])
     assert [len(model.columns) for model in picked.models] == [2, 4]
     assert picked.n_units == 4
 
 
-@pytest.mark.parametrize(
-    ("kernel", "loss", "most", "expected"),
-    [
-        (RBF(0.1), Log(), 3, 3),
-        (RBF(0.1), Log(), "all", 1),
-        (Linear(1.0), Log(), 3, 1),
-        (RBF(0.1), Squared(), 3, 1),
-    ],
-)
-def test_a_budget_is_spent_by_classifiers_whose_kernel_has_no_path(monkeypatch, kernel, loss, most, expected):
-    problem = candidate(kernel, loss)
-    search, _ = search_of(linear_rows(), loss, [problem], max_features=most)
-    choices = [choice_of(search, problem, np.arange(count), count) for count in (4, 3, 2, 1)]
-    sequences = [list(of_fold) for of_fold in zip(*(choice.models for choice in choices), strict=True)]
-    monkeypatch.setattr(search.validation, "losses", lambda models: np.ones(80))
-    assert search._picked(choices[0], "polish", sequences).n_units == expected
-    # Columns that do harm leave even so.
-    monkeypatch.setattr(search.validation, "losses", lambda models: np.full(80, float(len(models[0].columns))))
-    assert search._picked(choices[0], "polish", sequences).n_units == 1
+@pytest.mark.parametrize("kernel", [Linear(1.0), Polynomial(2, 1.0, 1.0), RBF("mean")], ids=["linear", "poly", "rbf"])
+def test_a_budget_of_groups(kernel):
+    problem = candidate(kernel, Log(), 2)
+    for most in (1, 2):
+        search, everything = search_of(grouped_rows(), Log(), [problem], groups=GROUPS, max_groups=most)
+        choice = search.run()
+        for model in (*choice.models, search.refit(choice, everything)):
+            assert search.n_groups(model) <= most
+            assert_whole(model.columns, GROUPS)
+    assert search.refit(choice, everything).columns.tolist() == [1, 2, 4, 5]
 
 
-@pytest.mark.parametrize(
-    ("kernel", "most", "seen"), [(RBF(0.1), 3, True), (RBF(0.1), "all", False), (Linear(1.0), 3, False)]
-)
-def test_held_out_rows_say_which_columns_leave_where_there_is_a_budget(monkeypatch, kernel, most, seen):
+@pytest.mark.parametrize("kernel", [RBF(0.1), Linear(1.0)], ids=["rbf", "linear"])
+def test_of_models_that_are_as_good_the_smallest_is_taken_with_and_without_a_budget(monkeypatch, kernel):
     problem = candidate(kernel, Log())
-    search, everything = search_of(linear_rows(), Log(), [problem], max_features=most)
-    model = choice_of(search, problem, np.array([1, 4]), 2).models[0]
-    given = []
-    monkeypatch.setattr(_search, "eliminate", lambda *args: given.append(args[-1]))
-    for fold in (search.folds[0], everything):
-        search._reduced(model, fold, 1)
-    assert given == [search.folds[0].test if seen else None, None]
-
-
-def test_held_out_rows_that_score_a_path_have_no_say_in_its_columns(monkeypatch):
-    problem = candidate(RBF(0.1), Log())
-    search, _ = search_of(linear_rows(), Log(), [problem], max_features=3)
-    choice = replace(choice_of(search, problem, np.array([1, 4]), 2), start=Start(None, 0))
-    given = []
-    monkeypatch.setattr(_search, "eliminate", lambda *args: given.append(args[-1]))
-    search.sequence(choice, search.folds[0])
-    assert given == [None]
-
-
-def test_a_budget_does_not_count_among_many_columns(monkeypatch):
-    search, _ = search_of(linear_rows(), Log(), [candidate(RBF(0.1), Log())], max_features=3)
-    assert search._has_budget(RBF(0.1)) and not search._has_budget(None)
-    monkeypatch.setattr(_search, "FEW_COLUMNS", 7)
-    assert not search._has_budget(RBF(0.1))
-
-
-def test_no_last_look_where_there_is_a_budget(monkeypatch):
-    problem = candidate(RBF(0.1), Log())
-    search, everything = search_of(linear_rows(), Log(), [problem], max_features=3)
-    choice = choice_of(search, problem, np.array([0, 1, 4]), 3)
-    monkeypatch.setattr(_search, "ROWS_FOR_PARAMETER", 0)
-    assert search.confirmed(choice, choice.models[0], everything) == (choice, choice.models[0])
-
-
-# Folds that agree.
-
-
-def test_folds_whose_columns_the_evidence_ranks_choose_the_same_and_all_rows_take_these():
-    problem = candidate(RBF("mean"), Squared(), 4, evidence=True)
-    search, everything = search_of(product_rows(), Squared(), [problem], n_folds=3)
-    choice = search.run()
-    columns = choice.models[0].columns
-    for model in (*choice.models, search.refit(choice, everything)):
-        np.testing.assert_array_equal(model.columns, columns)
-        assert model.problem.n_basis == 4
-    assert set(columns) >= {0, 3}
+    for most in (3, "all"):
+        search, _ = search_of(linear_rows(), Log(), [problem], max_features=most)
+        choices = [choice_of(search, problem, np.arange(count), count) for count in (4, 3, 2, 1)]
+        sequences = [list(of_fold) for of_fold in zip(*(choice.models for choice in choices), strict=True)]
+        monkeypatch.setattr(search.validation, "losses", lambda models: np.ones(80))
+        assert search._picked(choices[0], sequences).n_units == 1
+        monkeypatch.setattr(search.validation, "losses", lambda models: np.full(80, 1.0 / len(models[0].columns)))
+        assert search._picked(choices[0], sequences).n_units == (3 if most == 3 else 4)
 
 
 def test_noise_that_leaves_late_everywhere_does_not_win_over_a_column_that_never_came_in_in_one_fold():
@@ -185,15 +118,4 @@ def test_noise_that_leaves_late_everywhere_does_not_win_over_a_column_that_never
     left_at[1][[0, 2]] = 1, 3
     choice = replace(choice_of(search, line, np.array([0, 1]), 2), left_at=left_at)
     on_all_rows = [choice_of(search, line, np.array(columns), 0).models[0] for columns in ([0, 1, 2], [0, 1], [0])]
-    np.testing.assert_array_equal(agreed_columns(choice, on_all_rows, search.units, search.max_features), [0, 1])
-
-
-def test_a_polish_of_folds_that_agree_begins_with_the_columns_that_left_last():
-    problem = candidate(RBF("mean"), Squared(), 3, evidence=True)
-    search, _ = search_of(product_rows(d=9), Squared(), [problem])
-    choice = search._eliminated(problem, Start(None, 0), [{}, {}])
-    n_wider = min(9, int(np.ceil(1.5 * choice.n_units)))
-    np.testing.assert_array_equal(choice.wider, np.flatnonzero(choice.left_at[0] <= n_wider))
-    search.validation.records.clear()
-    search._polished(choice)
-    assert max(record["mean_n_features"] for record in search.validation.records) == n_wider
+    np.testing.assert_array_equal(search._agreed(choice, on_all_rows), [0, 1])

@@ -133,4 +133,4 @@ def test_the_simplest_model_is_taken_by_the_rule():
     exact = [Given(fold.test.Y) for fold in judge.folds]
     off = [Given(fold.test.Y + 1.0) for fold in judge.folds]
     losses = [judge.losses(models) for models in (off, exact, exact)]
-    assert judge.simplest(losses, np.array([1, 3, 2])) == (2, 2)
+    assert judge.simplest(losses, np.array([1, 3, 2]), 0.02) == (2, 2)

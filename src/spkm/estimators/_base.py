@@ -75,6 +75,7 @@ class ReadsModel:
     basis_vectors_: np.ndarray
     kernel_: Any
     view_usage_: dict[str, ViewUsage]
+    alternatives_: dict[int, np.ndarray]
 
     save = _shipping.save
     export = _shipping.export
@@ -180,9 +181,11 @@ class ReadsModel:
         if hasattr(self, "feature_names_in_"):
             small.feature_names_in_ = self.feature_names_in_[chosen]
         small.selected_features_ = np.searchsorted(chosen, self.selected_features_)
-        for name in ("relevances_", "feature_importances_"):
+        for name in ("relevances_", "feature_importances_", "selection_frequency_"):
             if hasattr(self, name):
                 setattr(small, name, getattr(self, name)[chosen])
+        if hasattr(self, "alternatives_"):
+            small.alternatives_ = {}  # the features that could stand for the selected ones are gone
         if hasattr(self, "view_usage_"):
             small.view_usage_ = {name: usage.on(chosen) for name, usage in self.view_usage_.items()}
         small.basis_vectors_ = self.basis_vectors_[:, chosen]

@@ -61,9 +61,8 @@ class SPKMClassifier(PredictsClasses, ClassifierMixin, CallbackSupportMixin, Bas
     selection : {None, "strict"}, default=None
         "strict" finds the features that the model needs, by held-out samples, and makes a model of those alone: no
         other feature has any influence on a prediction.
-    max_features : int, default=None
-        Most features of a strict selection. A stationary kernel on at most 60 features uses as many of these as do no
-        harm on held-out samples, others as few as are nearly as good.
+    max_features, max_groups : int, default=None
+        Most features, and most groups of ``feature_groups``, of a strict selection.
     feature_groups : array-like of shape (n_features,), default=None
         A label for every feature; in a strict selection features of one label enter and leave together.
     max_basis : int, default=None
@@ -113,14 +112,16 @@ class SPKMClassifier(PredictsClasses, ClassifierMixin, CallbackSupportMixin, Bas
         The basis vectors, in the units of X; NaN in features that a strict selection left out, or that a vector's view
         does not look at.
     selected_features_ : ndarray of int
-        The features that the model reads. A stationary kernel reads all features, or those of a strict
-        selection; a dot-product kernel those where some basis vector is not zero.
+        The features that the model reads: all, those of a strict selection, those where a dot product's u is not zero.
     relevances_ : ndarray of shape (n_features_in_,)
         The learned factor w_j of each feature in the kernel's inner product sum_j w_j x_j u_j of scaled features: 1
         where none is learned, 0 where the feature is not read.
     feature_importances_ : ndarray of shape (n_features_in_,)
         With a strict selection: by how much the mean training loss rises when the feature leaves the kernel, all else
         as it is; of several binary problems the mean.
+    selection_frequency_, alternatives_ : ndarray of shape (n_features_in_,), dict
+        With a strict selection: the share of folds that chose each feature by themselves; and for selected features
+        those that could stand for them, whose correlation with them is at least 0.9 in size.
     cv_results_ : dict of ndarray
         With a strict selection or ``n_basis="auto"``: every model that held-out samples judged, one entry for each.
     dual_coef_ : ndarray of shape (n_basis,) or (n_basis, n_classes)
@@ -153,12 +154,9 @@ class SPKMClassifier(PredictsClasses, ClassifierMixin, CallbackSupportMixin, Bas
         Beside ``estimators_``: which of them each row of ``basis_vectors_`` belongs to.
     class_pairs_ : ndarray of shape (n_pairs, 2)
         Beside ``estimators_``, with ``multi_class="ovo"``: the labels of each of them.
-    n_iter_ : int
-        Iterations (passes for mini-batches) of the best start; of several binary problems the most.
-    objective_ : float
-        The objective at the end.
-    objective_path_ : ndarray
-        The objective from iteration to iteration.
+    n_iter_, objective_, objective_path_ : int, float, ndarray
+        Iterations (passes for mini-batches) of the best start, of several binary problems the most; the objective at
+        the end, and from iteration to iteration.
     n_features_in_, feature_names_in_
         As everywhere in scikit-learn.
 
@@ -189,6 +187,7 @@ class SPKMClassifier(PredictsClasses, ClassifierMixin, CallbackSupportMixin, Bas
         weight_penalty: Any = "auto",
         selection: Any = None,
         max_features: int | None = None,
+        max_groups: int | None = None,
         feature_groups: Any = None,
         max_basis: int | None = None,
         learn_bandwidth: Any = "auto",
@@ -219,6 +218,7 @@ class SPKMClassifier(PredictsClasses, ClassifierMixin, CallbackSupportMixin, Bas
         self.weight_penalty = weight_penalty
         self.selection = selection
         self.max_features = max_features
+        self.max_groups = max_groups
         self.feature_groups = feature_groups
         self.max_basis = max_basis
         self.learn_bandwidth = learn_bandwidth

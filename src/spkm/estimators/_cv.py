@@ -32,14 +32,13 @@ from spkm.estimators._fitting import (
 )
 from spkm.estimators._regressor import PredictsNumbers, SPKMRegressor, real_samples
 from spkm.estimators._request import Request
-from spkm.estimators._search_setup import candidate_for, decided, search_over, some_rows
+from spkm.estimators._search_setup import candidate_for, decided, search_over
 from spkm.estimators._tables import Table, read_table
 from spkm.estimators._views import check_vectors
 from spkm.kernels import KERNELS, RBF, Kernel, Linear, Matern, Polynomial
 from spkm.model import Term, View
 from spkm.selection import Choice, Fold, Search, Submodel
 from spkm.solvers import Result
-from spkm.sources import ArraySource, one_blas_thread
 
 
 class SPKMClassifierCV(PredictsClasses, ClassifierMixin, CallbackSupportMixin, BaseEstimator):
@@ -62,7 +61,7 @@ class SPKMClassifierCV(PredictsClasses, ClassifierMixin, CallbackSupportMixin, B
         "auto" tries several strengths of the RKHS norm; any other is taken as it is.
     selection : {"strict", None}, default="strict"
         Whether features are selected.
-    max_features, feature_groups, max_basis
+    max_features, max_groups, feature_groups, max_basis
         As in :class:`SPKMClassifier`.
     learn_bandwidth, fit_intercept, scale, solver, max_iter, tol, class_weight
         As in :class:`SPKMClassifier`.
@@ -108,6 +107,7 @@ class SPKMClassifierCV(PredictsClasses, ClassifierMixin, CallbackSupportMixin, B
         weight_penalty: Any = "auto",
         selection: Any = "strict",
         max_features: int | None = None,
+        max_groups: int | None = None,
         feature_groups: Any = None,
         max_basis: int | None = None,
         learn_bandwidth: Any = "auto",
@@ -130,6 +130,7 @@ class SPKMClassifierCV(PredictsClasses, ClassifierMixin, CallbackSupportMixin, B
         self.weight_penalty = weight_penalty
         self.selection = selection
         self.max_features = max_features
+        self.max_groups = max_groups
         self.feature_groups = feature_groups
         self.max_basis = max_basis
         self.learn_bandwidth = learn_bandwidth
@@ -192,7 +193,7 @@ class SPKMRegressorCV(PredictsNumbers, RegressorMixin, CallbackSupportMixin, Bas
     ----------
     kernel : "auto", str, Kernel or list of them, default="auto"
         Kernels in the race. "auto" tries linear, polynomial of degree 3 and Matern.
-    n_basis, loss, weight_penalty, selection, max_features, feature_groups, max_basis
+    n_basis, loss, weight_penalty, selection, max_features, max_groups, feature_groups, max_basis
         As in :class:`SPKMClassifierCV`.
     learn_bandwidth, fit_intercept, scale, solver, max_iter, tol
         As in :class:`SPKMRegressor`.
@@ -224,6 +225,7 @@ class SPKMRegressorCV(PredictsNumbers, RegressorMixin, CallbackSupportMixin, Bas
         weight_penalty: Any = "auto",
         selection: Any = "strict",
         max_features: int | None = None,
+        max_groups: int | None = None,
         feature_groups: Any = None,
         max_basis: int | None = None,
         learn_bandwidth: Any = "auto",
@@ -245,6 +247,7 @@ class SPKMRegressorCV(PredictsNumbers, RegressorMixin, CallbackSupportMixin, Bas
         self.weight_penalty = weight_penalty
         self.selection = selection
         self.max_features = max_features
+        self.max_groups = max_groups
         self.feature_groups = feature_groups
         self.max_basis = max_basis
         self.learn_bandwidth = learn_bandwidth
@@ -373,9 +376,6 @@ def carried_out(estimator: Any, setup: SearchSetup, progress: Progress) -> Outco
 
 def _model_of_split(request: Request, search: Search, choice: Choice, samples: Samples) -> Outcome:
     fold = search.folds[0]
-    everything = some_rows(ArraySource(*samples[:3], fold.scaling), fold.scaling, fold.rng)
-    with np.errstate(all="ignore"), one_blas_thread():
-        choice, _ = search.confirmed(choice, choice.models[0], everything)
     model = choice.models[0]
     attributes = report_choice(search, choice, model, fold.train)
     objective = model.problem.objective(fold.train.columns(model.columns), model.columns)

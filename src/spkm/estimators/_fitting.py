@@ -24,7 +24,7 @@ from spkm.estimators._monotone import check_targets, clipped_at_range, prove
 from spkm.estimators._request import Request
 from spkm.estimators._robust import after_squared, begins_squared, led_by_squared, trusts
 from spkm.estimators._sample_basis import moved_to_samples, nearest_attributes, onto_samples, with_samples
-from spkm.estimators._search_setup import candidate_for, dealt_folds, decided, importances, search_over, some_rows
+from spkm.estimators._search_setup import candidate_for, dealt_folds, decided, report_choice, search_over, some_rows
 from spkm.estimators._sizes import fit_size, suits_two_sizes
 from spkm.estimators._tables import Table
 from spkm.estimators._views import view_usage
@@ -248,27 +248,17 @@ def fit_choice(request: Request, search: Search, choice: Choice, samples: Sample
     rng = request.rng()
     with np.errstate(all="ignore"), source.threads(request.threads):
         everything = some_rows(source, scaling, rng)
-        was_stopped = choice.stopped is not None
-        choice, model = search.confirmed(choice, search.refit(choice, everything), everything)
-        if choice.stopped is not None and not was_stopped:
-            settle("The search", by_signal=isinstance(choice.stopped, KeyboardInterrupt))
+        try:
+            model = search.refit(choice, everything)
+        except KeyboardInterrupt:
+            settle("The search", by_signal=True)
+            model = choice.models[0]  # of the first fold, which is the best there is
         part = source.columns(model.columns)
-        # Strengths for all samples, not for those of the search, and the evidence's own prior.
-        default = problem_of(request, part, model.columns)
-        problem = replace(
-            model.problem,
-            weight_penalties=default.weight_penalties,
-            evidence=default.evidence,
-            metric_prior=default.metric_prior,
-        )
-        objective = problem.with_factor(choice.factor).with_noise(model.noise).objective(part, model.columns)
-        solver = resolve_solver(request.solver, request.max_iter, request.tol, objective)
-        result = solver.minimize(objective, model.theta, rng, progress.iteration)
-        picked = None
-        if request.basis == "samples":
-            parts = problem.with_factor(choice.factor), objective, model.columns
-            result, picked = onto_samples(*parts, result, solver, rng, progress.iteration)
-        tell_how_it_ended(type(solver).__name__, result)
+        if choice.is_empty:
+            objective = model.problem.objective(part, model.columns)
+            result, picked = Result(model.theta, model.objective, 1, True, trace=[model.objective]), None
+        else:
+            objective, result, picked = _fit_chosen(request, choice, model, part, rng, progress)
         restore_scale(objective, result)
         attributes = report_choice(search, choice, replace(model, theta=result.theta), source)
         attributes |= view_usage_of(objective, result.theta, request.terms, model.columns)
@@ -278,22 +268,35 @@ def fit_choice(request: Request, search: Search, choice: Choice, samples: Sample
     return outcome if picked is None else replace(outcome, model=with_samples(outcome.model, samples.X, picked))
 
 
-def report_choice(search: Search, choice: Choice, model: Submodel, source: ArraySource) -> dict[str, Any]:
-    """Return what a search reports beside its model."""
-    if choice.at_edge:
-        warn_user(
-            f"The best {' and the best '.join(choice.at_edge)} lies at the edge of what was tried. "
-            "cv_results_ shows the losses; widen max_basis, or give weight_penalty yourself.",
-            UserWarning,
-        )
-    records = search.validation.records
-    attributes: dict[str, Any] = {
-        "cv_results_": {name: np.array([record[name] for record in records]) for name in records[0]},
-        "_choice": {"kernel": choice.candidate.kernel, "strength_factor": choice.factor},
-    }
-    if search.selects:
-        attributes["feature_importances_"] = importances(model, source)
-    return attributes
+def _fit_chosen(
+    request: Request,
+    choice: Choice,
+    model: Submodel,
+    part: ArraySource,
+    rng: np.random.Generator,
+    progress: Progress,
+) -> tuple[Any, Result, np.ndarray | None]:
+    """Return the objective on all samples and its minimum, from where the model of a search stands.
+
+    With a basis of samples their places come as well.
+    """
+    # Strengths for all samples, not for those of the search, and the evidence's own prior.
+    default = problem_of(request, part, model.columns)
+    problem = replace(
+        model.problem,
+        weight_penalties=default.weight_penalties,
+        evidence=default.evidence,
+        metric_prior=default.metric_prior,
+    )
+    objective = problem.with_factor(choice.factor).with_noise(model.noise).objective(part, model.columns)
+    solver = resolve_solver(request.solver, request.max_iter, request.tol, objective)
+    result = solver.minimize(objective, model.theta, rng, progress.iteration)
+    picked = None
+    if request.basis == "samples":
+        parts = problem.with_factor(choice.factor), objective, model.columns
+        result, picked = onto_samples(*parts, result, solver, rng, progress.iteration)
+    tell_how_it_ended(type(solver).__name__, result)
+    return objective, result, picked
 
 
 def outcome_of(

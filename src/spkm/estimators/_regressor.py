@@ -85,7 +85,7 @@ class SPKMRegressor(PredictsNumbers, RegressorMixin, CallbackSupportMixin, BaseE
         Penalty on the weights; "auto" is "evidence" for squared loss, which learns its strength and the relevance of
         each feature, and the RKHS norm of f for the others. "huber", "quantile" and "epsilon_insensitive" begin with
         a squared fit, whose relevances and strength they keep.
-    selection, max_features, feature_groups, max_basis
+    selection, max_features, max_groups, feature_groups, max_basis
         As in :class:`SPKMClassifier`.
     learn_bandwidth, basis_bounds, basis, fit_intercept, scale, solver, start, n_restarts
         As in :class:`SPKMClassifier`.
@@ -137,6 +137,7 @@ class SPKMRegressor(PredictsNumbers, RegressorMixin, CallbackSupportMixin, BaseE
         weight_penalty: Any = "auto",
         selection: Any = None,
         max_features: int | None = None,
+        max_groups: int | None = None,
         feature_groups: Any = None,
         max_basis: int | None = None,
         learn_bandwidth: Any = "auto",
@@ -165,6 +166,7 @@ class SPKMRegressor(PredictsNumbers, RegressorMixin, CallbackSupportMixin, BaseE
         self.weight_penalty = weight_penalty
         self.selection = selection
         self.max_features = max_features
+        self.max_groups = max_groups
         self.feature_groups = feature_groups
         self.max_basis = max_basis
         self.learn_bandwidth = learn_bandwidth

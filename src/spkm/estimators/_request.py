@@ -31,6 +31,7 @@ ABSENT: dict[str, Any] = {
     "basis_penalty": None,
     "selection": None,
     "max_features": None,
+    "max_groups": None,
     "feature_groups": None,
     "max_basis": None,
     "start": "auto",
@@ -85,6 +86,7 @@ class Request:
     weight_penalty: Any
     selection: str | None
     max_features: int | None
+    max_groups: int | None
     feature_groups: Any
     max_basis: int | None
     learn_bandwidth: Any
@@ -244,7 +246,7 @@ def _check_settings(params: Mapping[str, Any]) -> None:
         check_choice("learn_bandwidth", params["learn_bandwidth"], ("auto", True, False, "columns"))
     if not isinstance(params["n_basis"], Mapping) and params["n_basis"] != "auto":
         check_integer("n_basis", params["n_basis"], 1)
-    for name in ("max_iter", "max_features", "max_basis"):
+    for name in ("max_iter", "max_features", "max_groups", "max_basis"):
         if params[name] is not None:
             check_integer(name, params[name], 1)
     if params["tol"] is not None:
@@ -260,7 +262,7 @@ def _check_selection(params: Mapping[str, Any], terms: tuple[Term, ...]) -> None
             "basis='samples' goes with no basis_penalty: samples are what they are. Set basis_penalty=None, or "
             "basis='free'."
         )
-    for name in ("max_features", "feature_groups"):
+    for name in ("max_features", "max_groups", "feature_groups"):
         if params[name] is not None and not strict:
             raise ValueError(f"{name} needs selection='strict'; got selection=None. Set it, or leave {name} out.")
     automatic = any(isinstance(term.n_basis, str) for term in terms)

@@ -8,13 +8,14 @@ from typing import Any
 
 import numpy as np
 
+from spkm._checks import warn_user
 from spkm.estimators._defaults import problem_of
 from spkm.estimators._domains import scaling_for
 from spkm.estimators._request import Request
 from spkm.losses import Loss, sign_groups
 from spkm.problem import Problem
 from spkm.selection import (
-    VECTORS_PER_OUTPUT,
+    DEFAULTS,
     Candidate,
     Choice,
     FeatureGroups,
@@ -23,6 +24,7 @@ from spkm.selection import (
     Submodel,
     Validation,
     has_path,
+    interchangeable,
     losses_without,
     only_kernel,
 )
@@ -75,7 +77,9 @@ def search_over(
         resolve_solver(request.solver, request.max_iter, request.tol, objective)
     validation = Validation(folds, request.loss, scorer)
     chosen = max_features if request.selects else None
-    return Search(validation, candidates, units, chosen, bool(request.fit_intercept), on_step)
+    return Search(
+        validation, candidates, units, chosen, bool(request.fit_intercept), on_step, request.max_groups, DEFAULTS
+    )
 
 
 def decided(search: Search) -> Choice:
@@ -102,7 +106,7 @@ def candidate_for(request: Request, n_outputs: int) -> Candidate:
     most = max((request.max_basis or MAX_BASIS) // len(terms), 1)
     n_first = 20 if loss.target == "real" else 10 * (n_outputs // 2 + 1)
     counts = [min(n_first, most) if automatic else term.n_basis for term in terms]
-    sizes = (*(size for size in SIZES if size < most), most) if automatic else ()
+    sizes = (*(size for size in SIZES if size < most), most) if automatic and not request.selects else ()
     if has_path(kernel) and isinstance(kernel.gamma, str):
         kernel = kernel.with_gamma(1.0)  # not one over the columns: few are left at the end
         terms = (replace(terms[0], views=(replace(terms[0].views[0], kernel=kernel),)),)
@@ -110,16 +114,15 @@ def candidate_for(request: Request, n_outputs: int) -> Candidate:
     if linear:
         counts, sizes = [min(counts[0], n_outputs)], ()  # more vectors than outputs say nothing more
     elif has_path(kernel) and automatic:
-        few = min(VECTORS_PER_OUTPUT * n_outputs, most)
-        counts, sizes = [few], tuple(size for size in (2 * few, 4 * few, 8 * few) if size <= most)
+        counts = [min(DEFAULTS.vectors_per_output * n_outputs, most)]
     terms = tuple(replace(term, n_basis=count) for term, count in zip(terms, counts, strict=True))
     free = request.has_free_strength
     factors: tuple[float, ...] = (1.0,)
     if free and not loss.scale_free:
         if linear:
             factors = (100.0, 10.0, 1.0)
-        else:  # with a weaker one a kernel without a path overfits, and its losses order features badly
-            factors = (1.0, 10.0, 100.0) if has_path(kernel) else (1.0, 100.0, 10.0)
+        else:
+            factors = (1.0, 10.0, 100.0) if has_path(kernel) else (100.0, 10.0, 1.0)
 
     def build(source: Source, columns: np.ndarray, n_basis: int | None) -> Problem:
         asked = terms if n_basis is None else tuple(replace(term, n_basis=n_basis) for term in terms)
@@ -156,3 +159,30 @@ def importances(model: Submodel, source: ArraySource) -> np.ndarray:
     now = model.problem.loss.value(model.problem.objective(part, model.columns).totals(model.theta))
     result[model.columns] = losses_without(model, source, inside) - now
     return result
+
+
+def report_choice(search: Search, choice: Choice, model: Submodel, source: ArraySource) -> dict[str, Any]:
+    """Return what a search reports beside its model."""
+    if choice.is_empty:
+        warn_user(
+            "No feature is selected: on held-out samples no model is better than a constant by more than chance. The "
+            "prediction is that constant. cv_results_ shows the losses; more samples may tell more.",
+            UserWarning,
+        )
+    if choice.at_edge:
+        warn_user(
+            f"The best {' and the best '.join(choice.at_edge)} lies at the edge of what was tried. "
+            "cv_results_ shows the losses; widen max_basis, or give weight_penalty yourself.",
+            UserWarning,
+        )
+    records = search.validation.records
+    attributes: dict[str, Any] = {
+        "cv_results_": {name: np.array([record[name] for record in records]) for name in records[0]},
+        "_choice": {"kernel": choice.candidate.kernel, "strength_factor": choice.factor},
+    }
+    if search.selects:
+        attributes["feature_importances_"] = importances(model, source)
+        attributes["selection_frequency_"] = search.frequencies(choice)
+        columns = np.zeros(0, dtype=int) if choice.is_empty else model.columns
+        attributes["alternatives_"] = interchangeable(source, columns, search.settings.alike)
+    return attributes

@@ -1,29 +1,33 @@
-"""Strict selection of columns: paths, elimination by loss, and the search that joins them."""
+"""Strict selection of features: screens, sparse paths, backward elimination, and the search that joins them."""
 
 from spkm.problem import Problem
 from spkm.selection._additive_importances import additive_importances
 from spkm.selection._choice import Candidate, Choice, only_kernel
 from spkm.selection._elimination import Submodel, fit_submodel, losses_without
 from spkm.selection._feature_groups import FeatureGroups
+from spkm.selection._interchangeable import interchangeable
 from spkm.selection._knockoffs import knockoff_threshold, knockoffs, normal_scores
 from spkm.selection._one_standard_error import mean_and_error
 from spkm.selection._search import Search
-from spkm.selection._sparse_path import VECTORS_PER_OUTPUT, has_path
+from spkm.selection._settings import DEFAULTS, SearchSettings
+from spkm.selection._sparse_path import has_path
 from spkm.selection._validation import Fold, Validation, row_losses
 
 __all__ = [
-    "VECTORS_PER_OUTPUT",
+    "DEFAULTS",
     "Candidate",
     "Choice",
     "FeatureGroups",
     "Fold",
     "Problem",
     "Search",
+    "SearchSettings",
     "Submodel",
     "Validation",
     "additive_importances",
     "fit_submodel",
     "has_path",
+    "interchangeable",
     "knockoff_threshold",
     "knockoffs",
     "losses_without",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
 import numpy as np
 
@@ -17,7 +16,7 @@ from spkm.sources import ArraySource
 
 @dataclass(frozen=True)
 class Candidate:
-    """A kernel in the supports.
+    """A kernel in the race.
 
     Parameters
     ----------
@@ -61,28 +60,17 @@ class StopSearch(Exception):
     """A callback asks to stop, and there is a choice to keep."""
 
 
-class Start(NamedTuple):
-    """First columns: a step of a kernel's path; where ``kernel`` is None those that tell in threes, or all columns."""
-
-    kernel: Kernel | None
-    step: int
-    threes: bool = False
-
-
 @dataclass(frozen=True)
 class Choice:
-    """What the search decided: a candidate, where its first columns come from, a strength, a number of units."""
+    """What the search decided: a kernel, a number of feature groups, a strength and a number of basis vectors."""
 
     candidate: Candidate
-    start: Start
     factor: float
-    n_units: int
+    n_units: int  # number of feature groups
     models: list[Submodel]  # one of each fold
-    losses: np.ndarray  # what the validation says of them
-    best: float  # the lowest held-out loss, which a larger model may have
-    left_at: list[np.ndarray] = field(default_factory=list)  # of each fold, when units left: the order of their use
-    wider: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=int))  # columns that a polish may begin with
+    losses: np.ndarray  # of the held-out samples
+    left_at: list[np.ndarray] = field(default_factory=list)  # of each fold, the smallest size that has each group
     n_basis: int = 0  # 0: that of the candidate
-    pruning: float = 0.0  # strength of the l1 penalty on the weights that pruned vectors
     at_edge: tuple[str, ...] = ()  # what was best at an end of its grid
     stopped: BaseException | None = None  # what ended the search before its time
+    is_empty: bool = False  # whether it is the model without features

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-FOR_FEATURES = 0.05  # share of the best loss that a model of fewer features may be worse by
-OTHERWISE = 0.02  # the same for a simpler kernel, a stronger penalty or fewer vectors: they matter less to a reader
-
 
 def mean_and_error(losses: np.ndarray, weight: np.ndarray) -> tuple[float, float]:
     """Return the weighted mean of some numbers and its standard error."""

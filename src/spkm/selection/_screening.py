@@ -1,51 +1,148 @@
-"""Which columns of a wide table a kernel that is not linear gets to see."""
+"""Screens: which features go with the targets by themselves, in pairs or in threes, beyond chance.
+
+Every statistic is a sum over samples of the residual times a function of the features, over its own deviation, so that
+it is standard normal where the function means nothing. A feature's score is the largest, over all functions it is part
+of, of -log(p) - log(number of functions of that kind): positive from where Bonferroni's correction calls it unlikely.
+"""
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from scipy import sparse
+from scipy.special import log_ndtr
 
 from spkm.selection._feature_groups import FeatureGroups
+from spkm.selection._settings import DEFAULTS, SearchSettings
 from spkm.sources import ArraySource, Block
 
-SEEN = 500  # columns
-
-
-def screened(source: ArraySource, units: FeatureGroups, always: np.ndarray, allowed: np.ndarray) -> np.ndarray:
-    """Return at most about 500 allowed columns: those of ``always``, and those that go with the targets."""
-    if len(allowed) <= SEEN:
-        return allowed
-    scores = np.zeros(len(units.size))
-    np.maximum.at(scores, units.label, correlations(source))
-    scores[units.label[always]] = np.inf
-    forbidden = np.ones(len(scores), dtype=bool)
-    forbidden[units.label[allowed]] = False
-    scores[forbidden] = -np.inf
-    order = np.argsort(-scores, kind="stable")
-    within = (np.cumsum(units.size[order]) <= max(SEEN, len(always))) & ~forbidden[order]
-    within[0] = True
-    return units.columns(order[within])
-
-
-def correlations(source: ArraySource) -> np.ndarray:
-    """Return for each column the largest |covariance| of a target with x or x^2, over the deviation of x or x^2."""
-    mean = source.reduce(_block_mean, width=1)[0]
-    sums = source.encoded(lambda Y: Y - mean.astype(Y.dtype)).reduce(_block_sums, width=1)[0]
-    x, squares, fourth = sums[:3]
-    with_x, with_squares = np.split(np.abs(sums[3:]), 2)
-    best = np.zeros(len(x))
-    for cross, first, second in ((with_x, x, squares), (with_squares, squares, fourth)):
-        spread = np.sqrt(np.maximum(second - first**2, 1e-12 * second))
-        best = np.maximum(best, cross.max(axis=0) / np.where(spread > 0, spread, np.inf))
-    return best
+WAVES = 8  # half waves over the range of a feature that univariate screens look for
+FAR = 2.0  # deviations at which features and targets are cut: a few far samples would decide on the sum of a product
+BLOCK = 256  # features that are looked at together
+MAIN_EFFECTS = 20  # samples for each feature whose main effect is taken off before products are looked at
 
 
 def varies(source: ArraySource) -> np.ndarray:
-    """Return which columns are not constant, (d,): a kernel of a distance would carry a constant one along."""
+    """Return which columns are not constant, (d,): a stationary kernel would carry a constant one along."""
     mean, squares = source.reduce(_block_moments, width=1)[0]
     return squares - mean**2 > 1e-12 * squares
+
+
+def group_scores(
+    source: ArraySource,
+    targets: np.ndarray,
+    units: FeatureGroups,
+    allowed: np.ndarray,
+    settings: SearchSettings = DEFAULTS,
+) -> np.ndarray:
+    """Return for each group of features the largest score of its allowed columns; minus infinity where none is."""
+    scores = np.full(len(units.size), -np.inf)
+    np.maximum.at(scores, units.label[allowed], feature_scores(source.columns(allowed), targets, settings.work))
+    return scores
+
+
+def feature_scores(source: ArraySource, targets: np.ndarray, work: float) -> np.ndarray:
+    """Return the score of every column, (d,), from targets (n, m): by itself, in products of two and of three."""
+    weight = source.w[:, 0] * source.total_weight
+    T = bounded(targets, weight)
+    scores = np.full(source.n_features, -np.inf)
+    for start in range(0, source.n_features, BLOCK):
+        some = np.arange(start, min(start + BLOCK, source.n_features))
+        scores[some] = _univariate(bounded(source.columns(some).dense(), weight), T, weight)
+    scores -= np.log(source.n_features)
+    order = np.argsort(-scores, kind="stable")
+    n = weight.sum()
+    for degree in (2, 3):
+        some = np.sort(order[: int((work / n) ** (1 / degree))])
+        if len(some) <= degree:
+            continue
+        X = bounded(source.columns(some).dense(), weight)
+        main = np.argsort(-scores[some], kind="stable")[: max(1, int(n) // MAIN_EFFECTS)]
+        R = _residual(X[:, main], T, weight)
+        found = _pairs(X, R, weight) if degree == 2 else _triples(X, R, weight)
+        scores[some] = np.maximum(scores[some], found)
+    return scores
+
+
+def bounded(A: np.ndarray, weight: np.ndarray) -> np.ndarray:
+    """Return the columns of A in deviations, cut at :data:`FAR`, around their means; constant ones become zero."""
+    share = weight / weight.sum()
+    mean = share @ A
+    A = A - mean
+    deviation = np.sqrt(share @ np.square(A))
+    A = np.clip(A / np.where(deviation > 1e-6 * np.abs(mean), deviation, np.inf), -FAR, FAR)
+    return np.asarray(A - share @ A)
+
+
+def _log_p(z: np.ndarray) -> np.ndarray:
+    """Return minus the logarithm of the two-sided chance of a normal number beyond z."""
+    return np.asarray(-log_ndtr(-np.abs(z)) - np.log(2.0))
+
+
+def _univariate(X: np.ndarray, T: np.ndarray, weight: np.ndarray) -> np.ndarray:
+    """Return the scores of columns by themselves: of x and of its half waves cos(k theta), by Chebyshev's recursion."""
+    cosine = np.clip(X / FAR, -1.0, 1.0)
+    cosine = np.sin(0.5 * np.pi * cosine)  # of theta = pi (1 - x / FAR) / 2: even waves over the range
+    before, now = np.ones_like(X), cosine
+    best = np.abs(_standardized(X, T, weight))
+    for _ in range(WAVES):
+        best = np.maximum(best, np.abs(_standardized(now, T, weight)))
+        before, now = now, 2 * cosine * now - before
+    return _log_p(best) - np.log((WAVES + 1) * T.shape[1])
+
+
+def _standardized(Phi: np.ndarray, T: np.ndarray, weight: np.ndarray) -> np.ndarray:
+    """Return the largest |z| over targets of the weighted sums of t times each (centred) column of Phi."""
+    Phi = Phi - (weight / weight.sum()) @ Phi
+    best = np.zeros(Phi.shape[1])
+    for t in T.T:
+        sums = (weight * t) @ Phi
+        best = np.maximum(best, np.abs(sums) / np.sqrt(np.maximum((weight * t**2) @ np.square(Phi), 1e-30)))
+    return best
+
+
+def _residual(X: np.ndarray, T: np.ndarray, weight: np.ndarray) -> np.ndarray:
+    """Return what least squares on columns and their squares leave of the targets."""
+    root = np.sqrt(weight)[:, None]
+    A = np.hstack([np.ones((len(X), 1)), X, np.square(X)])
+    return np.asarray(T - A @ np.linalg.lstsq(root * A, root * T, rcond=1e-6)[0])
+
+
+def _pairs(X: np.ndarray, R: np.ndarray, weight: np.ndarray) -> np.ndarray:
+    """Return the scores of columns by their best product with another."""
+    X, R, weight = (A.astype(np.float32) for A in (X, R, weight))  # chance is far above the rounding
+    squares = np.square(X)
+    d = X.shape[1]
+    best = np.zeros(d)
+    for r in R.T:
+        for start, stop in pairwise([*range(0, d, 4 * BLOCK), d]):
+            sums = X[:, start:stop].T @ ((weight * r)[:, None] * X)
+            variances = squares[:, start:stop].T @ ((weight * r**2)[:, None] * squares)
+            z = np.abs(sums) / np.sqrt(np.maximum(variances, 1e-30))
+            z[np.arange(stop - start), np.arange(start, stop)] = 0.0
+            best[start:stop] = np.maximum(best[start:stop], z.max(axis=1))
+    return _log_p(best) - np.log(d * (d - 1) / 2 * R.shape[1])
+
+
+def _triples(X: np.ndarray, R: np.ndarray, weight: np.ndarray) -> np.ndarray:
+    """Return the scores of columns by their best product with two others."""
+    X, R, weight = (A.astype(np.float32) for A in (X, R, weight))
+    squares = np.square(X)
+    d = X.shape[1]
+    best = np.zeros(d)
+    for i in range(d - 2):
+        later, later_squares = X[:, i + 1 :], squares[:, i + 1 :]
+        for r in R.T:
+            sums = later.T @ ((weight * r * X[:, i])[:, None] * later)
+            variances = later_squares.T @ ((weight * r**2 * squares[:, i])[:, None] * later_squares)
+            z = np.abs(sums) / np.sqrt(np.maximum(variances, 1e-30))
+            np.fill_diagonal(z, 0.0)
+            rows = z.max(axis=1)
+            best[i] = max(best[i], rows.max())
+            best[i + 1 :] = np.maximum(best[i + 1 :], rows)
+    return _log_p(best) - np.log(d * (d - 1) * (d - 2) / 6 * R.shape[1])
 
 
 def _squared(A: Any) -> Any:
@@ -54,16 +151,3 @@ def _squared(A: Any) -> Any:
 
 def _block_moments(block: Block) -> tuple[np.ndarray]:
     return (np.hstack([block.X.T @ block.w, _squared(block.X).T @ block.w]).T,)
-
-
-def _block_mean(block: Block) -> tuple[np.ndarray]:
-    return (block.w.T @ block.Y,)
-
-
-def _block_sums(block: Block) -> tuple[np.ndarray]:
-    """Return weighted sums over a block of x, x^2, x^4, then for each target of y x, then of y x^2."""
-    squares = _squared(block.X)
-    fourth = _squared(squares)
-    targets = block.w * block.Y
-    parts = [block.X.T @ block.w, squares.T @ block.w, fourth.T @ block.w, block.X.T @ targets, squares.T @ targets]
-    return (np.hstack(parts).T,)

@@ -1,9 +1,10 @@
-"""Paths of sparse models: which columns a kernel of a dot product needs, from many to few.
+"""Where an elimination begins: the features of a sparse model of a dot-product kernel.
 
 On a path the model is f(x) = b + sum_r s_r k(x, u_r) with fixed signs s_r, so that a penalty on U cannot be evaded by
-larger weights, and the penalty is mu * sum_j |U_:j|: a column leaves all basis vectors at once, and with it the
-model. The path of a linear kernel is convex and goes from few columns to many; all others start from a dense model
-and lose columns (measured: started from nothing they stay there, or find other columns).
+larger weights, and the penalty is mu * sum_j |U_:j|: a feature leaves all basis vectors at once, and with it the
+model. The path of a linear kernel is convex and goes from few features to many; all others start from a dense model
+and lose features (measured: started from nothing they stay there, or find other features). Both end at one strength,
+which depends on the number of samples and features alone: no held-out sample has a say.
 """
 
 from __future__ import annotations
@@ -15,41 +16,28 @@ import numpy as np
 
 from spkm.kernels import Kernel
 from spkm.losses import Loss
-from spkm.model import PreimageModel, Term, View
-from spkm.objective import Objective, cotangent
-from spkm.penalties import GroupL2
+from spkm.objective import cotangent
 from spkm.selection._feature_groups import FeatureGroups
-from spkm.solvers import proximal_descent
+from spkm.selection._settings import DEFAULTS, SearchSettings
 from spkm.sources import ArraySource, Block
 
-N_STEPS = 14  # strengths of a path
-SKIPPED = 4  # of them, the weakest, where the kernel is not linear: there it would learn the rows by heart
-RATIO = 1.5  # between neighbours
-LOWEST = 0.15  # first strength, times the mean slope of the loss over the root of the rows
-ITERATIONS = 60  # at one strength
-TOLERANCE = 3e-4
-FIRST_ACTIVE = 10  # units that a linear path starts with
-VECTORS_PER_OUTPUT = 4  # of a kernel that is not linear
+RATIO = 1.5  # between neighbouring strengths
+LEAST = 0.01  # last strength of a linear path over its first, as in glmnet: classes may be apart, and slopes vanish
+N_STEPS = 6  # strengths of a path that is not convex
 FIRST_SIZE = 0.3  # of a first basis vector
 
 
 @dataclass
 class PathPoint:
-    """A model on the path: the place of its strength among all, the columns it uses, its parameters on them."""
+    """The end of a path: its strength, the columns in use, and the model's parameters on them."""
 
-    step: int
+    strength: float
+
     kernel: Kernel
     columns: np.ndarray
     basis: np.ndarray
     weights: np.ndarray
     intercept: np.ndarray
-
-    def predict(self, source: ArraySource) -> np.ndarray:
-        """Return the scores (n, m) of a source of all columns."""
-        return np.concatenate(list(source.columns(self.columns).map(self._block_scores, width=len(self.basis))))
-
-    def _block_scores(self, block: Block) -> np.ndarray:
-        return self.kernel(block.X, self.basis) @ self.weights + self.intercept
 
 
 def has_path(kernel: Kernel | None) -> TypeGuard[Kernel]:
@@ -57,7 +45,43 @@ def has_path(kernel: Kernel | None) -> TypeGuard[Kernel]:
     return kernel is not None and kernel.has_sparse_path
 
 
-def sparse_path(
+class PathModel:
+    """The loss of a model with fixed signs: its value and gradient in U and b, on dense or sparse rows."""
+
+    def __init__(self, source: ArraySource, loss: Loss, kernel: Kernel, n_basis: int, fit_intercept: bool) -> None:
+        rows = source.X if source.scaling is None else source.scaling(source.X[:])
+        self.block = Block(rows, source.Y, source.w, {})
+        self.loss, self.kernel, self.fit_intercept = loss, kernel, fit_intercept
+        m = source.n_outputs
+        r = np.arange(n_basis)
+        signs = np.where(r // m % 2 == 0, 1.0, -1.0)
+        #: Weights (R, m): each output has its own vectors, half of them with a minus.
+        self.signs = (signs[:, None] * (r[:, None] % m == np.arange(m))).astype(source.dtype)
+
+    def on(self, columns: np.ndarray) -> PathModel:
+        """Return the same model of some columns."""
+        other = object.__new__(PathModel)
+        X = self.block.X[:, columns]
+        other.__dict__.update(self.__dict__, block=self.block._replace(X=X.toarray() if hasattr(X, "toarray") else X))
+        return other
+
+    def value_and_slopes(self, U: np.ndarray, b: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
+        """Return the loss, and its slopes in U and b."""
+        block = self.block
+        K, pullback = self.kernel.vjp(block.X, U)
+        F = K @ self.signs + b
+        totals = self.loss.totals(block.Y, F, block.w)
+        S = cotangent(block, self.loss, F, totals)
+        return self.loss.value(totals), pullback(S @ self.signs.T)[0], S.sum(axis=0) * self.fit_intercept
+
+    def slope_size(self, U: np.ndarray, b: np.ndarray) -> float:
+        """Return the mean size of the loss's slopes in the scores: the noise that gradients are made of."""
+        block = self.block
+        F = self.kernel.vjp(block.X, U)[0] @ self.signs + b
+        return float(np.abs(cotangent(block, self.loss, F, self.loss.totals(block.Y, F, block.w))).sum())
+
+
+def sparse_support(
     source: ArraySource,
     loss: Loss,
     kernel: Kernel,
@@ -65,97 +89,103 @@ def sparse_path(
     units: FeatureGroups,
     fit_intercept: bool,
     rng: np.random.Generator,
-) -> list[PathPoint]:
-    """Return models of one kernel, of gamma 1, along strengths of the penalty, the weakest first."""
-    linear = kernel.is_linear
+    settings: SearchSettings = DEFAULTS,
+) -> PathPoint:
+    """Return the end of a kernel's path, at gamma 1."""
     kernel = kernel.with_gamma(1.0)
-    steps = _strengths(source, loss)
     m = source.n_outputs
-    # Each output needs vectors of its own while signs are fixed.
-    n_basis = m if linear else max(n_basis, VECTORS_PER_OUTPUT * m)
-    model = PreimageModel([Term(n_basis, (View(kernel),))], source.n_features, m, fit_intercept)
-    theta, params = model.zeros()
-    params.weights[...] = _signs(n_basis, m)
-    if not linear:
-        params.basis[0][...] = FIRST_SIZE / np.sqrt(source.n_features) * rng.standard_normal(params.basis[0].shape)
-    active = np.ones(len(units.size), dtype=bool)
-    if linear:
-        first = units.norms(_basis_slope(source, loss, model, theta))
-        active = first >= np.sort(first)[-min(FIRST_ACTIVE, len(first))]
-    points = []
-    for step in range(N_STEPS)[::-1] if linear else range(SKIPPED, N_STEPS):
-        theta, active = _solve(source, loss, model, theta, units, steps[step], active, grow=linear)
-        point = _point(kernel, model, theta, step)
-        if len(point.columns) == 0:
-            if linear:
-                continue
-            break
-        points.append(point)
-    return points[::-1] if linear else points
+    n_basis = m if kernel.is_linear else max(n_basis, settings.vectors_per_output * m)
+    model = PathModel(source, loss, kernel, n_basis, fit_intercept)
+    U, b = np.zeros((n_basis, source.n_features), dtype=source.dtype), np.zeros(m, dtype=source.dtype)
+    # The universal threshold over the size of slopes, with products of up to three features where there are such.
+    n_functions = max(len(units.size), 2) ** (1 if kernel.is_linear else 3)
+    share = settings.path_share * float(np.sqrt(2 * np.log(n_functions) / source.total_weight))
+    if kernel.is_linear:
+        U, b, last = _grown(model, U, b, units, share, settings)
+    else:
+        last = share * model.slope_size(U, b)
+        U += FIRST_SIZE / np.sqrt(source.n_features) * rng.standard_normal(U.shape)
+        for step in range(N_STEPS)[::-1]:
+            columns = np.flatnonzero(np.any(U != 0, axis=0))
+            if len(columns) == 0:
+                break
+            inner, groups = model.on(columns), units.of(columns)
+            part, b = _descend(inner, U[:, columns], b, groups, last / RATIO**step, settings)
+            U = np.zeros_like(U)
+            U[:, columns] = part
+    columns = np.flatnonzero(np.any(U != 0, axis=0))
+    return PathPoint(last, kernel, columns, U[:, columns], model.signs, b)
 
 
-def _solve(
-    source: ArraySource,
-    loss: Loss,
-    model: PreimageModel,
-    theta: np.ndarray,
-    units: FeatureGroups,
-    strength: float,
-    active: np.ndarray,
-    grow: bool,
+def _grown(
+    model: PathModel, U: np.ndarray, b: np.ndarray, units: FeatureGroups, share: float, settings: SearchSettings
+) -> tuple[np.ndarray, np.ndarray, float]:
+    """Return the end of a convex path: active groups are worked on, all others are checked for optimality.
+
+    It ends where the strength is a share of the size of the slopes that are left (a scaled lasso, Sun and Zhang 2012).
+    """
+    _, b = _descend(model.on(np.zeros(0, dtype=int)), U[:, :0], b, units.of(np.zeros(0, dtype=int)), 0.0, settings)
+    slopes = units.norms(model.value_and_slopes(U, b)[1])
+    strength = float(slopes.max())
+    active = np.zeros(len(units.size), dtype=bool)
+    least = LEAST * strength
+    while strength > max(share * model.slope_size(U, b), least):
+        strength /= RATIO
+        while True:
+            active |= slopes > strength
+            columns = units.columns(active)
+            part, b = _descend(model.on(columns), U[:, columns], b, units.of(columns), strength, settings)
+            U[:, columns] = part
+            slopes = units.norms(model.value_and_slopes(U, b)[1])
+            if not np.any((slopes > strength) & ~active):
+                break
+    return U, b, strength
+
+
+def _descend(
+    model: PathModel, U: np.ndarray, b: np.ndarray, units: FeatureGroups, strength: float, settings: SearchSettings
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the minimum at one strength and the units in use; only active ones are worked on."""
-    while True:
-        columns = units.columns(active)
-        inner, theta_in = model.on_columns(theta, columns)
-        inside = source if len(columns) == source.n_features else source.columns(columns)
-        groups = units.label[columns]
-        single = len(np.unique(groups)) == len(groups)
-        objective = Objective(inner, loss, inside, GroupL2(strength, None if single else groups))
-        free = np.ones(inner.n_params, dtype=bool)
-        inner.unpack(free).weights[...] = False
-        result = proximal_descent(objective, theta_in, ITERATIONS, TOLERANCE, None, free)
-        if result.interrupted:
-            raise KeyboardInterrupt
-        theta_in = result.theta
-        places = np.full(source.n_features, -1)
-        places[columns] = np.arange(len(columns))
-        _, theta = inner.on_columns(theta_in, places)
-        used = np.zeros(len(active), dtype=bool)
-        used[groups[np.any(inner.unpack(theta_in).basis[0] != 0, axis=0)]] = True
-        if not grow:
-            return theta, used
-        outside = (units.norms(_basis_slope(source, loss, model, theta)) > strength) & ~active
-        if not outside.any():
-            return theta, active
-        active = active | outside
+    """Return the minimum of the loss plus ``strength`` times the norms of groups: proximal steps (SpaRSA)."""
+    root = np.sqrt(units.size)[units.label] if U.shape[1] else np.zeros(0)
+    single = U.shape[1] == len(units.size)
+
+    def norms(U: np.ndarray) -> np.ndarray:
+        squares = np.einsum("rj,rj->j", U, U)
+        return np.sqrt(squares if single else np.bincount(units.label, squares)[units.label])
+
+    def penalty(U: np.ndarray) -> float:
+        return strength * float(np.sum(norms(U) * (1.0 if single else root / units.size[units.label])))
+
+    smooth, dU, db = model.value_and_slopes(U, b)
+    value = smooth + penalty(U)
+    step = 0.1 * np.sqrt((np.vdot(U, U) + 1e-2) / max(np.vdot(dU, dU), 1e-20)) if U.size else 1.0
+    step_b = 1.0
+    trace = [value]
+    for _ in range(settings.path_iterations):
+        for _ in range(40):
+            V = U - step * dU
+            length = norms(V)
+            V = V * np.maximum(1.0 - step * strength * root / np.maximum(length, 1e-300), 0.0)
+            c = b - step_b * db
+            new_smooth, dV, dc = model.value_and_slopes(V, c)
+            moved, shift = V - U, c - b
+            gain = np.vdot(moved, moved) / step + np.vdot(shift, shift) / step_b
+            new = new_smooth + penalty(V)
+            if np.isfinite(new) and new <= value - 1e-4 * gain:
+                break
+            step, step_b = max(0.4 * step, 1e-20), max(0.4 * step_b, 1e-20)
+        else:
+            break
+        step = _spectral(moved, dV - dU, step)
+        step_b = _spectral(shift, dc - db, step_b)
+        U, b, dU, db, value = V, c, dV, dc, new
+        trace.append(value)
+        if not gain > 0 or (len(trace) > 5 and trace[-6] - value < 0.5 * settings.path_tolerance * abs(value)):
+            break
+    return U, b
 
 
-def _basis_slope(source: ArraySource, loss: Loss, model: PreimageModel, theta: np.ndarray) -> np.ndarray:
-    return model.unpack(Objective(model, loss, source).value_and_gradient(theta)[1]).basis[0]
-
-
-def _point(kernel: Kernel, model: PreimageModel, theta: np.ndarray, step: int) -> PathPoint:
-    params = model.unpack(theta)
-    columns = np.flatnonzero(np.any(params.basis[0] != 0, axis=0))
-    # Copies of the parts: a view would keep a theta of all columns for every point.
-    return PathPoint(step, kernel, columns, params.basis[0][:, columns], params.weights.copy(), params.intercept.copy())
-
-
-def _signs(n_basis: int, n_outputs: int) -> np.ndarray:
-    """Return weights (R, m): each output has its own vectors, half of them with a minus."""
-    r = np.arange(n_basis)
-    signs = np.where(r // n_outputs % 2 == 0, 1.0, -1.0)
-    return signs[:, None] * (r[:, None] % n_outputs == np.arange(n_outputs))
-
-
-def _strengths(source: ArraySource, loss: Loss) -> np.ndarray:
-    size = source.reduce(_block_slope, loss, width=1)[0]
-    lowest = LOWEST * float(size) / np.sqrt(source.total_weight)
-    return lowest * RATIO ** np.arange(N_STEPS)
-
-
-def _block_slope(block: Block, loss: Loss) -> tuple[float]:
-    F = np.zeros_like(block.Y)
-    totals = loss.totals(block.Y, F, block.w)
-    return (float(np.abs(cotangent(block, loss, F, totals)).sum()),)
+def _spectral(moved: np.ndarray, change: np.ndarray, step: float) -> float:
+    """Return Barzilai and Borwein's step."""
+    ss, sy = float(np.vdot(moved, moved)), float(np.vdot(moved, change))
+    return float(np.clip(ss / sy, 1e-20, 1e20)) if sy > 1e-12 * ss > 0 else min(2.0 * step, 1e20)

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from spkm.losses import Loss
-from spkm.selection._one_standard_error import OTHERWISE, mean_and_error, simplest_as_good
+from spkm.selection._one_standard_error import mean_and_error, simplest_as_good
 from spkm.sources import ArraySource, Scaling
 
 FACTORS = 2.0 ** np.arange(-3, 5.5, 0.5)  # tried on the scores before they are judged
@@ -96,7 +96,7 @@ class Validation:
         )
         return mean
 
-    def simplest(self, losses: list[np.ndarray], sizes: np.ndarray, share: float = OTHERWISE) -> tuple[int, int]:
+    def simplest(self, losses: list[np.ndarray], sizes: np.ndarray, share: float) -> tuple[int, int]:
         """Return the places of the simplest model as good as the best, and of the best."""
         return simplest_as_good(losses, sizes, self.weight, share)
 

@@ -1,0 +1,163 @@
+"""Where the elimination of a candidate begins: its first features and its first fit, from training samples alone."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from spkm.kernels import Kernel, Linear, Polynomial
+from spkm.losses import Loss, Squared
+from spkm.selection._choice import Candidate
+from spkm.selection._elimination import Submodel, fit_submodel
+from spkm.selection._feature_groups import FeatureGroups
+from spkm.selection._screening import group_scores
+from spkm.selection._settings import SearchSettings
+from spkm.selection._sparse_path import FIRST_SIZE, PathPoint, has_path, sparse_support
+from spkm.selection._validation import Fold
+from spkm.starts import KMeans, first_theta
+
+#: Kernels whose paths propose features to kernels that have none.
+PROPOSERS: tuple[Kernel, ...] = (Linear(gamma=1.0), Polynomial(degree=3, coef0=1.0, gamma=1.0))
+
+
+FEW = 10
+
+
+class Beginnings:
+    """First models of all candidates, by fold.
+
+    Parameters
+    ----------
+    loss : Loss
+        The loss.
+    candidates : list of Candidate
+        Kernels in the race.
+    units : FeatureGroups
+        What enters and leaves together.
+    allowed : ndarray of int
+        Columns that may be looked at.
+    selects : bool
+        Whether features are selected; all of them are read otherwise.
+    fit_intercept : bool
+        Whether b is learned.
+    settings : SearchSettings
+        The numbers of the search.
+    """
+
+    def __init__(
+        self,
+        loss: Loss,
+        candidates: list[Candidate],
+        units: FeatureGroups,
+        allowed: np.ndarray,
+        selects: bool,
+        fit_intercept: bool,
+        settings: SearchSettings,
+    ) -> None:
+        self.loss = loss
+        self.units = units
+        self.allowed = allowed
+        self.selects = selects
+        self.fit_intercept = fit_intercept
+        self.settings = settings
+        # A penalty would shrink the scores of a loss that ignores their length to nothing.
+        self.path_loss: Loss = Squared() if loss.scale_free else loss
+        own = [c.kernel for c in candidates if has_path(c.kernel)]
+        self.proposers = [next((k for k in own if k.is_linear == p.is_linear), p) for p in PROPOSERS]
+        self._known: dict[tuple[int, Any], Any] = {}
+
+    def first(self, candidate: Candidate, fold: Fold, factor: float, n_basis: int | None = None) -> Submodel:
+        """Return a candidate fitted on its first features."""
+        point = self._path(candidate.kernel, fold) if self.selects and has_path(candidate.kernel) else None
+        columns = self._columns(candidate, fold, point)
+        source = fold.train.columns(columns)
+        problem = candidate.build(source, columns, n_basis).with_factor(factor)
+        if point is None or len(point.basis) != problem.n_basis:
+            return self._fitted(problem, fold, columns)
+        objective = problem.objective(source, columns)
+        theta, params = objective.model.zeros()
+        known = np.isin(columns, point.columns)
+        gamma = objective.model.views[0][1].kernel.gamma
+        basis = params.basis[0]
+        if not point.kernel.is_linear:  # where a product is missing both of its slopes are zero
+            basis[...] = FIRST_SIZE / np.sqrt(len(columns)) * fold.rng.standard_normal(basis.shape)
+        basis[:, known] = point.basis[:, np.isin(point.columns, columns)] / gamma
+        params.weights[...] = point.weights
+        params.intercept[...] = point.intercept
+        return self._fitted(problem, fold, columns, theta)
+
+    def certain(self, fold: Fold) -> np.ndarray:
+        """Return the groups that the screen is certain of, the clearest first."""
+        if not self.selects:
+            return np.zeros(0, dtype=int)
+        scores = self._scores(fold)
+        order = np.argsort(-scores, kind="stable")
+        return order[: np.count_nonzero(scores > -np.log(self.settings.chance / 3))]
+
+    def of_screen(self, candidate: Candidate, fold: Fold, groups: np.ndarray, factor: float) -> Submodel:
+        """Return a candidate fitted on the columns of some groups."""
+        columns = self.units.columns(groups)
+        problem = candidate.build(fold.train.columns(columns), columns, None).with_factor(factor)
+        return self._fitted(problem, fold, columns, iterations=2 * self.settings.first_iterations)
+
+    def _fitted(
+        self,
+        problem: Any,
+        fold: Fold,
+        columns: np.ndarray,
+        theta: np.ndarray | None = None,
+        iterations: int | None = None,
+    ) -> Submodel:
+        if theta is None:
+            theta = first_theta(problem.objective(fold.train.columns(columns), columns), KMeans(), "ridge", fold.rng)
+        iterations = iterations or self.settings.first_iterations
+        return fit_submodel(problem, fold.train, columns, theta, iterations, fold.rng, self.settings.tolerance)
+
+    def _columns(self, candidate: Candidate, fold: Fold, point: PathPoint | None) -> np.ndarray:
+        """Return the first columns of a candidate: of its path, or of those of others; then of the screen."""
+        if not self.selects:
+            return self.allowed
+        most = max(self.settings.most_groups, int(fold.train.total_weight) // 10)
+        labels = np.unique(self.units.label[self.allowed])
+        if point is None and len(labels) <= FEW:
+            return self.allowed
+        scores = self._scores(fold)
+        points = [point] if point is not None else [self._path(kernel, fold) for kernel in self.proposers]
+        used = np.zeros(len(scores), dtype=bool)
+        for p in points:
+            used[self.units.label[p.columns]] = True
+        if point is None or not point.kernel.is_linear:
+            used[self.certain(fold)] = True
+        # Those of the paths first, but never without a handful of the screen.
+        order = np.lexsort((-scores, ~used))
+        n_taken = int(np.clip(np.count_nonzero(used), min(5, len(labels)), most))
+        return self.units.columns(order[:n_taken])
+
+    def _scores(self, fold: Fold) -> np.ndarray:
+        """Return the scores of groups by the screen."""
+        key = (id(fold), "scores")
+        if key not in self._known:
+            targets = self.loss.working_target(fold.train.Y)
+            self._known[key] = group_scores(fold.train, targets, self.units, self.allowed, self.settings)
+        return self._known[key]
+
+    def _path(self, kernel: Kernel, fold: Fold) -> PathPoint:
+        """Return the end of a kernel's path."""
+        key = (id(fold), kernel)
+        if key not in self._known:
+            columns = self.allowed
+            if not kernel.is_linear and len(np.unique(self.units.label[columns])) > self.settings.n_screened:
+                scores = self._scores(fold).copy()
+                linear = next((k for k in self.proposers if k.is_linear), None)
+                if linear is not None:
+                    scores[self.units.label[self._path(linear, fold).columns]] = np.inf
+                columns = self.units.columns(np.argsort(-scores, kind="stable")[: self.settings.n_screened])
+            source = fold.train.columns(columns)
+            inside = self.units.of(columns)
+            point = sparse_support(
+                source, self.path_loss, kernel, 1, inside, self.fit_intercept, fold.rng, self.settings
+            )
+            point.columns = columns[point.columns]
+            self._known[key] = point
+        return self._known[key]
