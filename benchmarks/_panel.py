@@ -20,6 +20,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, SVR
 
 from benchmarks._data import MissingData, Settings
+from benchmarks._report import Row, at_most
 
 TWO_CLASSES = (
     "adult10k australian bank_marketing banknote blood_transfusion electricity10k haberman hepatitis ilpd "
@@ -32,6 +33,7 @@ REAL_TARGETS = (
     "abalone airfoil auto_mpg auto_price bike bodyfat ccpp elevators energy_heating gas_drift kc_house8k kin40k "
     "machine_cpu pol protein_casp pumadyn32nm servo skillcraft yacht"
 ).split()
+NOTHING = ("", "", "", "", "")  # in the columns of the table beside a figure
 SHARES = (0.6, 0.2, 0.2)
 MOST = (1500, 500, 2000)  # samples for training, validation and test
 GAMMAS = (0.03, 0.1, 0.3, 1.0, 3.0)  # over the number of features
@@ -92,7 +94,22 @@ def classification_peers(train: Any, validation: Any, test: Any, step: int) -> d
         from lightgbm import LGBMClassifier  # type: ignore[import-not-found]
 
         others["LightGBM"] = lambda: LGBMClassifier(random_state=0, verbose=-1, n_jobs=1)
-    return found | {name: 100 * make().fit(*train).score(*test) for name, make in others.items()}
+    found |= {name: 100 * make().fit(*train).score(*test) for name, make in others.items()}
+    if find_spec("xrfm") is not None:
+        found["xRFM"] = _xrfm_accuracy(train, validation, test)
+    return found
+
+
+def _xrfm_accuracy(train: Any, validation: Any, test: Any) -> float:
+    from xrfm import xRFM  # type: ignore[import-not-found]
+
+    scaler, classes = StandardScaler().fit(train[0]), np.unique(train[1])
+    parts = [
+        (scaler.transform(X).astype(np.float32), np.searchsorted(classes, y)) for X, y in (train, validation, test)
+    ]
+    model = xRFM(device="cpu", tuning_metric="accuracy", random_state=0, verbose=False)
+    model.fit(*parts[0], *parts[1])
+    return 100 * float(np.mean(np.ravel(model.predict(parts[2][0])) == parts[2][1]))
 
 
 def _calibrated_log_loss(svc: Any, train: Any, validation: Any, test: Any) -> float:
@@ -142,3 +159,10 @@ def share_outside(estimator: Any, X: np.ndarray) -> float:
     slack = 1e-6 * np.maximum(np.ptp(X, axis=0), 1e-300)
     outside = (U < X.min(axis=0) - slack) | (U > X.max(axis=0) + slack)
     return 100 * float(np.sum(outside & known) / max(np.sum(known), 1))
+
+
+def of_vectors(where: str, of: dict[str, np.ndarray], most: float) -> Iterator[Row]:
+    """Yield cancellation, coordinates outside the data and seconds."""
+    yield Row(f"{where}: cancellation, median", np.median(of["cancellation"]), at_most(most), "{:.1f}", NOTHING)
+    yield Row(f"{where}: coordinates outside the data, %", of["outside"].mean(), at_most(0.0), more=NOTHING)
+    yield Row(f"{where}: seconds of a fit, geometric mean", np.exp(np.log(of["seconds"]).mean()), more=NOTHING)
