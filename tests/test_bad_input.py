@@ -328,7 +328,7 @@ def test_one_row_and_two_rows():
 def test_fewer_rows_than_basis_vectors(start):
     X, y = two_classes()
     model = classifier(n_basis=20, start=start).fit(X[:6], y[:6])
-    assert model.basis_vectors_.shape == (20, 2) and model.score(X[:6], y[:6]) == 1.0
+    assert 1 <= len(model.basis_vectors_) <= 20 and model.score(X[:6], y[:6]) == 1.0  # those of one place are merged
     X, y = curve()
     model = regressor(n_basis=20, start=start).fit(X[:6], y[:6])
     assert model.basis_vectors_.shape == (20, 2) and np.all(np.isfinite(model.predict(X)))

@@ -36,8 +36,9 @@ def three():
 
 def test_attributes_of_two_classes(two):
     model, X, _ = two
-    assert model.basis_vectors_.shape == (4, 2)
-    assert model.dual_coef_.shape == (4,)
+    n_basis = len(model.basis_vectors_)
+    assert 1 <= n_basis <= 4 and model.basis_vectors_.shape[1] == 2  # those of one place are merged
+    assert model.dual_coef_.shape == (n_basis,)
     assert np.ndim(model.intercept_) == 0
     assert model.classes_.tolist() == [0, 1]
     assert model.n_features_in_ == 2
@@ -51,8 +52,9 @@ def test_attributes_of_two_classes(two):
 
 def test_attributes_of_three_classes(three):
     model, X, y = three
-    assert model.basis_vectors_.shape == (4, 3)
-    assert model.dual_coef_.shape == (4, 3)
+    n_basis = len(model.basis_vectors_)
+    assert 1 <= n_basis <= 4 and model.basis_vectors_.shape[1] == 3
+    assert model.dual_coef_.shape == (n_basis, 3)
     assert model.intercept_.shape == (3,)
     assert model.decision_function(X).shape == (90, 3)
     assert model.predict_proba(X).shape == (90, 3)

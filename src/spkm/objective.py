@@ -49,6 +49,8 @@ class Regularization:
         relevance_prior: float = 0.0,
     ) -> None:
         self.model = model
+        #: The RKHS norm is that of the kernels' part; a linear part has a penalty of its own.
+        self.kernels = model.without_linear_part()
         self.weight_penalties = weight_penalties
         self.metric_prior = metric_prior
         self.relevance_prior = relevance_prior
@@ -123,14 +125,14 @@ class Regularization:
     ) -> float:
         value = 0.0
         row = 0
-        for K, pullback in self.model.gram(theta):
+        for K, pullback in self.kernels.gram(theta):
             cut = slice(row, row + len(K))
             K = K.copy()
             K.flat[:: len(K) + 1] += JITTER
             part, dC, dK = penalty.value_of_gram(weights[cut], K)
             value += part
             d_weights[cut] += dC
-            gradient[self.model.basis_part] += pullback(dK)
+            gradient[self.kernels.basis_part] += pullback(dK)
             row += len(K)
         return value
 

@@ -12,9 +12,13 @@ from spkm.evidence import EvidenceObjective
 from spkm.losses import Loss
 from spkm.model import PreimageModel, Term
 from spkm.objective import Objective
-from spkm.penalties import Evidence, Penalty, SquaredL2
+from spkm.penalties import Evidence, Penalty, RKHSNorm, SquaredL2
 from spkm.sources import Source
 
+# The ridge over the RKHS norm. Cancellation is 4.0 in the median without it, 2.4 with 0.1 and 2.1 with 0.3, at equal
+# accuracy. A ridge alone loses 0.3 ± 0.15 points: several vectors of a small weight at one place cost less than one of
+# their sum, where the norm pushes vectors of one sign apart (benchmark panel, half A).
+RIDGE_SHARE = 0.3
 LEAST_NOISE = 1e-6  # to go on with: with less, vectors that depend on one another could not be told apart
 
 
@@ -89,9 +93,9 @@ class Problem:
         """Return the same problem with the strengths of its tunable penalties multiplied by ``factor``."""
         return replace(self, weight_penalties=[penalty.with_factor(factor) for penalty in self.weight_penalties])
 
-    def with_ridge(self, strength: float) -> Problem:
-        """Return the same problem with a ridge of the given strength on its weights, and no other penalty."""
-        return replace(self, weight_penalties=[SquaredL2(strength)])
+    def with_strength(self, strength: float) -> Problem:
+        """Return the same problem with an RKHS norm of the given strength, a ridge of a share of it, and no more."""
+        return replace(self, weight_penalties=[RKHSNorm(strength), SquaredL2(RIDGE_SHARE * strength)])
 
     def with_metric(self, before: str, now: str) -> Problem:
         """Return the same problem whose views of one metric learn another."""

@@ -34,8 +34,8 @@ class SPKMClassifier(PredictsClasses, ClassifierMixin, CallbackSupportMixin, Bas
     Parameters
     ----------
     n_basis : int, "auto" or None, default=None
-        Number of basis vectors, shared by all classes; None is 10, or 4 for each class if that is more. "auto" adds
-        vectors while held-out samples gain by it, then prunes them by an l1 penalty on the weights.
+        Most basis vectors, shared by all classes; None is 10, or 4 for each class if that is more. Those of one place
+        are merged. "auto" adds vectors while held-out samples gain by it, then prunes them by an l1 penalty.
     kernel : str, Kernel or dict, default="rbf"
         The kernel; with ``views`` it may be a dict, one for each of them by name. So may ``n_basis``,
         ``basis_penalty`` and ``learn_bandwidth``.
@@ -56,8 +56,8 @@ class SPKMClassifier(PredictsClasses, ClassifierMixin, CallbackSupportMixin, Bas
     basis_penalty : str, Penalty, list or None, default=None
         Penalty on the basis vectors, on the scale of the model.
     weight_penalty : str, Penalty, list or None, default="auto"
-        Penalty on the weights; "auto" is a ridge whose strength three folds of the samples choose, along a path of warm
-        starts, and for views, dot-product kernels and searches the RKHS norm of f with a fixed strength.
+        Penalty on the weights; "auto" is the RKHS norm with a ridge of 0.3 of it, whose strength three folds choose,
+        and for views, dot-product kernels and searches the RKHS norm with a fixed strength.
     selection : {None, "strict"}, default=None
         "strict" finds the features that the model needs, by held-out samples, and makes a model of those alone: no
         other feature has any influence on a prediction.

@@ -36,7 +36,6 @@ FOLDS = 3  # five gained nothing beyond the noise, and take longer (panel, half 
 FOLD_ROWS = 5_000  # samples that folds share
 MOST_WORK = 1e8  # multiplications of a pass over FOLD_ROWS samples up to which folds are worth their time
 LINEAR_KERNEL = Linear(gamma=1.0)
-FIRST_STRENGTH = 0.3  # of the ridge on the weights, over the total weight: the middle of the strengths that are tried
 
 
 def for_samples(request: Request, source: Source) -> Request:
@@ -170,8 +169,6 @@ def _given_penalties(request: Request) -> list[Penalty] | None:
 
 def _weight_penalties(request: Request, given: list[Penalty] | None, n: float, n_outputs: int) -> list[Penalty]:
     """Return penalties on the weights with numbers for their strengths."""
-    if request.is_adaptive:
-        return [SquaredL2(FIRST_STRENGTH / n)]
     strength = request.loss.rkhs_strength[n_outputs > 1] / n
     return [penalty.with_default(strength) for penalty in ([RKHSNorm()] if given is None else given)]
 

@@ -14,12 +14,13 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from spkm._checks import warn_user
-from spkm.estimators._adaptive import last_solver, led_by_folds
+from spkm.estimators._adaptive import MOST_ROWS, last_solver, led_by_folds
 from spkm.estimators._callbacks import Progress
 from spkm.estimators._defaults import for_samples, problem_of
 from spkm.estimators._domains import check_domain, scaling_for
 from spkm.estimators._interrupts import settle
 from spkm.estimators._lead import Lead
+from spkm.estimators._merging import merged
 from spkm.estimators._monotone import check_targets, clipped_at_range, prove
 from spkm.estimators._request import Request
 from spkm.estimators._robust import after_squared, begins_squared, led_by_squared, trusts
@@ -154,6 +155,8 @@ def fit_once(request: Request, samples: Samples, previous: FittedModel | None, p
         best, picked = _descended(request, lead, objective, solver, scaling, progress), None
         if request.basis == "samples":
             best, picked = onto_samples(lead.problem, objective, None, best, solver, request.rng(), progress.iteration)
+        elif lead.strength is not None and not request.monotone:
+            objective, best = merged(lead.problem, objective, best, polish=source.n_rows <= MOST_ROWS)
         if lead.noise is not None:
             best.noise, best.ridge = lead.noise, lead.ridge
         progress.interrupted = best.interrupted
@@ -187,7 +190,7 @@ def _led_by_previous(
     if previous.strength is not None:
         if not any(view.metric == "relevances" for _, view in previous.model.views):
             problem = problem.with_metric("relevances", "scale")
-        problem, solver = problem.with_ridge(previous.strength / source.total_weight), last_solver(source)
+        problem, solver = problem.with_strength(previous.strength / source.total_weight), last_solver(source)
     noise = previous.noise if begins_squared(request) else None
     if noise is not None:
         problem = after_squared(problem, noise, previous.ridge, source)

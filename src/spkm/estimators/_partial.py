@@ -287,7 +287,7 @@ def _problem(request: Request, source: Any, previous: FittedModel | None) -> Pro
         norm = RKHSNorm(2.0 * previous.noise / source.total_weight)
         return replace(problem, weight_penalties=[norm])
     chosen = previous.strength if request.is_adaptive else None
-    return problem if chosen is None else problem.with_ridge(chosen / source.total_weight)
+    return problem if chosen is None else problem.with_strength(chosen / source.total_weight)
 
 
 def _range_of_basis(previous: FittedModel, scaling: Any) -> tuple[np.ndarray, np.ndarray]:

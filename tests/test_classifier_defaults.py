@@ -1,0 +1,170 @@
+"""What the classifier does by itself: a strength by folds, vectors apart from one another, many samples by stages."""
+
+import numpy as np
+import pytest
+from sklearn.datasets import make_moons
+
+from spkm import SPKMClassifier
+from spkm.estimators import _adaptive
+from spkm.estimators._merging import merged
+from spkm.kernels import RBF, Linear
+from spkm.losses import Log
+from spkm.model import LINEAR_PART, PreimageModel, Term, View
+from spkm.objective import Objective
+from spkm.penalties import SquaredL2
+from spkm.problem import RIDGE_SHARE, Problem
+from spkm.profiled import JITTER
+from spkm.solvers import Result
+from spkm.sources import ArraySource
+from tests import cases
+
+OF_LINEAR_PART = 0.7
+
+
+def problem_with_linear_part(m, n_basis=3):
+    linear = View(Linear(1.0), None, "fixed", [SquaredL2(OF_LINEAR_PART)], LINEAR_PART)
+    terms = (Term(n_basis, (View(RBF(0.3), None, "relevances"),)), Term(m, (linear,), is_linear_part=True))
+    return Problem(terms, Log(), relevance_prior=0.2)
+
+
+def theta_with_linear_part(model, n_basis=3):
+    theta = cases.random_theta(model).copy()
+    model.unpack(theta).weights[n_basis:] = np.eye(model.n_outputs)
+    return theta
+
+
+@pytest.mark.parametrize("m", [1, 3])
+def test_gradient_of_the_penalties_by_folds_equals_differences(m):
+    source = ArraySource(cases.rows(12), cases.targets(Log(), 12, m))
+    objective = problem_with_linear_part(m).with_strength(0.4).objective(source)
+    assert cases.gradient_error(objective, theta_with_linear_part(objective.model)) < 1e-6
+
+
+@pytest.mark.parametrize("m", [1, 3])
+def test_penalty_is_norm_and_ridge_of_the_vectors_and_leaves_the_linear_part_to_its_own(m):
+    source = ArraySource(cases.rows(12), cases.targets(Log(), 12, m))
+    model = problem_with_linear_part(m).objective(source).model
+    theta = theta_with_linear_part(model)
+    params = model.unpack(theta)
+    U, C, relevances = params.basis[0], params.weights[:3], np.exp(params.log_metric[0])
+    K = np.exp(-0.3 * np.sum(relevances * (U[:, None] - U[None]) ** 2, axis=2))
+    own = 0.5 * OF_LINEAR_PART * np.sum(params.basis[1] ** 2)
+    own += 0.1 * np.sum(np.maximum(params.log_metric[0], 0.0) ** 2)
+    values = []
+    for strength in (0.4, 0.8):
+        regularization = problem_with_linear_part(m).with_strength(strength).objective(source).regularization
+        # The weights of a linear part stay the identity: their ridge is a constant.
+        constant = 0.5 * RIDGE_SHARE * strength * m
+        of_vectors = 0.5 * strength * np.trace(C.T @ (K + (JITTER + RIDGE_SHARE) * np.eye(3)) @ C)
+        values.append(regularization.smooth(theta)[0] - own - constant)
+        np.testing.assert_allclose(values[-1], of_vectors, rtol=1e-10)
+    np.testing.assert_allclose(values[1], 2 * values[0], rtol=1e-10)
+
+
+def test_vectors_of_one_sign_are_pushed_apart():
+    # Two vectors of half the weight at one place cost the ridge half of what one does; the norm asks them to move.
+    model = PreimageModel([Term(2, (View(RBF(1.0), None, "fixed"),))], 1, 1)
+    source = ArraySource(np.zeros((1, 1)), np.ones((1, 1)))
+    problem = Problem(tuple(model.terms), Log()).with_strength(1.0)
+    regularization = problem.objective(source).regularization
+
+    def penalty(distance, weights):
+        theta, params = model.zeros()
+        params.basis[0][1], params.weights[:, 0] = distance, weights
+        return regularization.smooth(theta)[0]
+
+    distances = np.linspace(0.0, 2.0, 9)
+    assert np.all(np.diff([penalty(s, (1.0, 1.0)) for s in distances]) < 0)
+    assert np.all(np.diff([penalty(s, (1.0, -1.0)) for s in distances]) > 0)
+
+
+def of_three_vectors(U, C):
+    """Return problem, objective and result of a model of three vectors and a linear part."""
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-2, 2, (200, cases.N_FEATURES))
+    source = ArraySource(X, np.where(X[:, :1] > 0, 1.0, -1.0))
+    problem = problem_with_linear_part(1).with_strength(0.01)
+    objective = problem.objective(source)
+    theta = theta_with_linear_part(objective.model)
+    params = objective.model.unpack(theta)
+    params.basis[0][...], params.weights[:3, 0] = U, C
+    return problem, objective, Result(theta, objective.value(theta), 7, True, trace=[1.0])
+
+
+def scores(objective, theta):
+    return np.concatenate(list(objective.source.map(block_scores, objective.model, theta, width=4)))
+
+
+def block_scores(block, model, theta):
+    return model.predict(block, theta)
+
+
+def test_vectors_of_one_place_become_one_and_the_function_stays():
+    U = np.zeros((3, cases.N_FEATURES))
+    U[1] = 1.0
+    problem, objective, result = of_three_vectors(U, (0.5, -0.4, 1.5))
+    before = result.theta
+    smaller, found = merged(problem, objective, result, polish=False)
+    assert smaller.model.without_linear_part().n_basis == 2
+    np.testing.assert_allclose(smaller.model.unpack(found.theta).weights[:2, 0], [2.0, -0.4])
+    now, then = (scores(o, theta) for o, theta in ((smaller, found.theta), (objective, before)))
+    np.testing.assert_allclose(now, then, rtol=1e-12, atol=1e-12)
+    assert found.value == smaller.value(found.theta) == found.trace[-1]
+    polished = merged(problem, *of_three_vectors(U, (0.5, -0.4, 1.5))[1:], polish=True)[1]
+    assert polished.value < found.value and polished.n_iter == 7
+
+
+def test_vectors_that_are_near_but_say_different_things_stay():
+    U = np.zeros((3, cases.N_FEATURES))
+    U[1] = 1.0
+    U[2, 0] = 0.05  # beside the first: together they are a slope
+    problem, objective, result = of_three_vectors(U, (-40.0, 0.4, 40.0))
+    assert merged(problem, objective, result, polish=True) == (objective, result)
+
+
+def test_two_moons_have_no_two_vectors_of_one_place():
+    X, y = make_moons(300, noise=0.3, random_state=0)
+    model = SPKMClassifier(8, random_state=0).fit(X, y)
+    U, C = model.basis_vectors_, model.dual_coef_
+    assert len(U) == len(C) <= 8  # the most, and as many weights
+    distances = np.linalg.norm((U[:, None] - U[None]) / X.std(axis=0), axis=2) + 9 * np.eye(len(U))
+    assert distances.min() > 0.01
+    again = model.set_params(warm_start=True).fit(X, y)
+    assert len(again.basis_vectors_) <= 8 and again.score(X, y) > 0.85
+
+
+def test_noise_gets_a_stronger_penalty_than_a_clean_rule():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((300, 3))
+    clean = SPKMClassifier(6, random_state=0).fit(X, (X**2).sum(axis=1) > 2.5).model_.strength
+    noise = SPKMClassifier(6, random_state=0).fit(X, rng.integers(2, size=300)).model_.strength
+    assert {clean, noise} <= set(_adaptive.STRENGTHS) and clean < noise
+
+
+def test_the_fit_goes_on_from_the_fold_that_suits_all_samples_best():
+    source = ArraySource(cases.rows(30), cases.targets(Log(), 30, 1))
+    problem = problem_with_linear_part(1).with_strength(0.1)
+    objective: Objective = problem.objective(source)
+    thetas = [theta_with_linear_part(objective.model) * factor for factor in (3.0, 0.1, 1.0)]
+    onward = _adaptive.FromFolds(problem, thetas, source, np.random.default_rng(0))
+    values = [objective.value(objective.inside(theta)) for theta in thetas]
+    assert objective.value(onward(np.zeros_like(thetas[0]))) == min(values) and not onward.interrupted
+
+
+def test_many_samples_go_by_folds_a_stage_and_a_pass(monkeypatch):
+    for name, value in {"MOST_ROWS": 500, "STAGE_ROWS": 300}.items():
+        monkeypatch.setattr(_adaptive, name, value)
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((2000, 2))
+    y = (X**2).sum(axis=1) > 1.4
+    stages = []
+    descended = _adaptive._descended
+
+    def watched(objective, theta, max_iter):
+        stages.append((objective.source.n_rows, max_iter))
+        return descended(objective, theta, max_iter)
+
+    monkeypatch.setattr(_adaptive, "_descended", watched)
+    model = SPKMClassifier(4, random_state=0).fit(X, y)
+    assert stages[-1] == (300, _adaptive.STAGE_ITERATIONS)
+    assert model.n_iter_ == 1 and model.score(X, y) > 0.95  # one pass over all samples
