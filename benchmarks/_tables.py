@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import re
 import subprocess
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
@@ -62,13 +63,14 @@ class Table:
         return cls(path.stem, tuple(header), rows, facts)
 
     def markdown(self) -> str:
-        """Return the table in Markdown; figures that miss what was to be reached are bold."""
+        """Return the table in Markdown, without empty columns; figures that miss what was to be reached are bold."""
+        kept = [k for k in range(len(self.columns)) if any(row[k] for row in self.rows)]
 
-        def line(cells: list[str] | tuple[str, ...]) -> str:
-            shown = [f"**{cell[:-2]}**" if cell.endswith(" *") else cell for cell in cells]
+        def line(cells: Sequence[str]) -> str:
+            shown = (f"**{cells[k][:-2]}**" if cells[k].endswith(" *") else cells[k] for k in kept)
             return "| " + " | ".join(cell.replace("|", "\\|") for cell in shown) + " |"
 
-        return "\n".join([line(self.columns), "|" + " --- |" * len(self.columns), *map(line, self.rows)])
+        return "\n".join([line(self.columns), "|" + " --- |" * len(kept), *map(line, self.rows)])
 
 
 def filled(text: str, folder: Path = FOLDER) -> str:
