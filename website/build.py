@@ -93,6 +93,7 @@ def main() -> int:
         "-W",
         "--keep-going",
         "-q",
+        "-E",
         "-j",
         "auto",
         "-c",
