@@ -85,7 +85,7 @@ def filled(text: str, folder: Path = FOLDER) -> str:
         source = "; ".join(results.facts[key] for key in told if key in results.facts)
         return f"<!-- results: {match[1]} -->\n\n{results.markdown()}\n\n*{source}*\n\n<!-- end -->"
 
-    return re.sub(r"<!-- results: (\w+) -->\n(?:.*?\n)?<!-- end -->", table, text, flags=re.DOTALL)
+    return re.sub(r"<!-- results: (\w+) -->\n(?:.*?\n)??<!-- end -->", table, text, flags=re.DOTALL)
 
 
 def fill_pages() -> list[str]:

@@ -57,6 +57,9 @@ def test_pages_show_the_results_of_the_files(page):
 def test_a_page_is_filled_between_its_marks(tmp_path):
     facts = {"date": "2026-01-31", "commit": "abc", "command": "python -m benchmarks some"}
     Table("some", ("what", "measured"), [["a", "1"]], facts).write(tmp_path)
-    once = filled("Before\n<!-- results: some -->\n<!-- end -->\nafter", tmp_path)
+    once = filled(
+        "Before\n<!-- results: some -->\n<!-- end -->\nbetween\n<!-- results: none -->\n<!-- end -->\nafter", tmp_path
+    )
+    assert "between\n<!-- results: none -->\n<!-- end -->" in once
     assert "| a | 1 |" in once and "python -m benchmarks some; 2026-01-31" in once
     assert once.startswith("Before") and once.endswith("after") and filled(once, tmp_path) == once

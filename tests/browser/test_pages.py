@@ -68,6 +68,16 @@ def test_a_page_opens_with_the_tab_of_its_address(anchor, opened, browser, pages
     assert browser.run("return document.querySelector('[role=tab][aria-selected=true]').id") == f"tab-{opened}"
 
 
+def test_a_page_does_not_move_the_page_that_it_is_embedded_in(browser, pages, tmp_path):
+    *_, path = pages("two_classes")
+    outer = tmp_path / "outer.html"
+    frame = f"<iframe src='{path.resolve().as_uri()}#what-if' width=600 height=700></iframe>"
+    outer.write_text(f"<!doctype html><div style='height: 3000px'></div>{frame}")
+    browser.open(outer)
+    time.sleep(1)
+    assert browser.run("return scrollY") == 0
+
+
 @pytest.mark.parametrize(
     "kind", ["two_classes", "regression", "five_features", "views", "pairs", "linear", "one_against_one"]
 )

@@ -3,6 +3,14 @@ const facts = JSON.parse(document.getElementById("facts").textContent);
 const machine = makeMachine(facts);
 const panels = new Map();
 
+// Scrolls the bar of tabs alone: scrollIntoView would move a page that this one is embedded in.
+function showTab(tab) {
+  const bar = document.getElementById("tabs"),
+    around = bar.getBoundingClientRect(),
+    box = tab.getBoundingClientRect();
+  bar.scrollLeft += Math.min(0, box.left - around.left) + Math.max(0, box.right - around.right);
+}
+
 function selectTab(id, focus = true) {
   for (const [name, { tab, panel }] of panels) {
     tab.setAttribute("aria-selected", name === id ? "true" : "false");
@@ -11,7 +19,7 @@ function selectTab(id, focus = true) {
   }
   drawWhere((name) => name === id);
   if (focus) panels.get(id).tab.focus();
-  panels.get(id).tab.scrollIntoView({ block: "nearest", inline: "nearest" });
+  showTab(panels.get(id).tab);
 }
 
 function addTab(id, title, content) {
