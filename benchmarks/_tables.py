@@ -73,6 +73,11 @@ class Table:
         return "\n".join([line(self.columns), "|" + " --- |" * len(kept), *map(line, self.rows)])
 
 
+def tables(folder: Path = FOLDER) -> list[Path]:
+    """Return the files of a folder that hold tables: those that begin with facts; others hold single outcomes."""
+    return [path for path in sorted(folder.glob("*.csv")) if path.read_text(encoding="utf-8").startswith("# ")]
+
+
 def filled(text: str, folder: Path = FOLDER) -> str:
     """Return a page with the tables of results between its marks, ``<!-- results: NAME -->`` and ``<!-- end -->``."""
 
@@ -122,7 +127,7 @@ def changes_since(results: Table) -> list[str]:
 def stale(folder: Path = FOLDER) -> list[str]:
     """Return a line for every file of results: up to date, or how many commits behind."""
     lines = []
-    for path in sorted(folder.glob("*.csv")):
+    for path in tables(folder):
         results = Table.read(path)
         behind = changes_since(results)
         last = f"{len(behind)} commits since then touch it, the last: {behind[0]}" if behind else "up to date"

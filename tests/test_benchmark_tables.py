@@ -2,7 +2,7 @@
 
 import pytest
 
-from benchmarks._tables import FOLDER, ROOT, Table, changes_since, filled, stale
+from benchmarks._tables import ROOT, Table, changes_since, filled, stale, tables
 
 
 def test_results_are_read_as_they_were_written(tmp_path):
@@ -33,7 +33,7 @@ def test_changes_are_those_of_the_code_that_is_measured(monkeypatch):
 
 
 def test_every_file_of_results_tells_where_it_comes_from():
-    files = sorted(FOLDER.glob("*.csv"))
+    files = tables()
     for path in files:
         results = Table.read(path)
         assert {"date", "commit", "command", "processor", "versions"} <= set(results.facts)
