@@ -15,9 +15,9 @@ from spkm.objective import Objective
 from spkm.penalties import Evidence, Penalty, RKHSNorm, SquaredL2
 from spkm.sources import Source
 
-# The ridge over the RKHS norm. Cancellation is 4.0 in the median without it, 2.4 with 0.1 and 2.1 with 0.3, at equal
+# The ridge over the RKHS norm. Cancellation is 4.0 in the median without it, 2.4 with 0.1 and 2.2 with 0.3, at equal
 # accuracy. A ridge alone loses 0.3 ± 0.15 points: several vectors of a small weight at one place cost less than one of
-# their sum, where the norm pushes vectors of one sign apart (benchmark panel, half A).
+# their sum, where the norm pushes vectors of one sign apart (sets of half A of the panel and of Table 1).
 RIDGE_SHARE = 0.3
 LEAST_NOISE = 1e-6  # to go on with: with less, vectors that depend on one another could not be told apart
 
