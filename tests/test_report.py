@@ -245,7 +245,7 @@ def levels(found):
 def test_checks_pass_for_a_good_model(cancer):
     _, X, y = cancer
     model = SPKMClassifier(n_basis=4, weight_penalty="rkhs", random_state=0).fit(X[::2], y[::2])
-    stable = StabilitySelection(np.ones(30), 0.75, np.arange(30), np.array(X.columns), 30, 1.0, 20)
+    stable = StabilitySelection(np.ones(30), 0.75, np.arange(30), np.array(X.columns), 30, 1.0, 1.0, True, 20)
     found = levels(facts(model, X[1::2], y[1::2], train=(X[::2], y[::2]), stability=stable))
     assert set(found.values()) <= {"pass", "none"} and list(found.values()).count("pass") >= 11
 
@@ -260,7 +260,7 @@ def test_checks_find_what_is_wrong(cancer):
     params.basis[0][2] += 50.0
     params.weights[3] = 0.0
     model.model_ = replace(model.model_, theta=theta, interrupted=True)
-    shaky = StabilitySelection(np.zeros(5), 0.75, np.arange(0), np.array(list("abcde")), 5, 1.0, 20)
+    shaky = StabilitySelection(np.zeros(5), 0.75, np.arange(0), np.array(list("abcde")), 5, 1.0, 1.0, True, 20)
     found = levels(facts(model, small + 9 * small.std(axis=0), truth, train=(small, truth), stability=shaky))
     assert found["SPKM01"] == "look"  # two equal vectors
     assert found["SPKM02"] == "look"  # a vector far from all samples
