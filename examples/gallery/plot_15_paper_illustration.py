@@ -3,8 +3,8 @@ The paper's illustration: two spirals
 =====================================
 
 Algorithm 1 of the paper (alternating steps on the basis vectors and on the weights) beside the default of this library,
-with thirty vectors each. The paper's algorithm has a bandwidth to be chosen, here on validation samples; the default
-learns it.
+with at most thirty vectors each: diamonds, in the colour of the class that they speak for. The paper's algorithm has a
+bandwidth to be chosen, here on validation samples; the default learns it.
 """
 
 import matplotlib.pyplot as plt
@@ -45,5 +45,6 @@ figure, axes = plt.subplots(1, 2, figsize=(11, 4.6))
 named = ((paper, f"the paper's algorithm, gamma = {paper.kernel.gamma}"), (ours, "the default here"))
 for (model, name), ax in zip(named, axes, strict=True):
     DecisionMapDisplay.from_estimator(model, X, y, features=(0, 1), ax=ax)
+    ax.get_legend().remove()
     ax.set_title(f"{name}: {model.score(X_test, y_test):.1%} right", fontsize=10)
 plt.show()
