@@ -13,6 +13,7 @@ from spkm.selection import DEFAULTS, _begin, _elimination
 FEWER = replace(
     DEFAULTS,
     chance=1 - 1e-9,
+    empty_chance=1 - 1e-9,
     path_iterations=6,
     vectors_per_output=2,
     first_iterations=4,

@@ -9,7 +9,7 @@ import pytest
 from spkm.kernels import RBF, Linear, Polynomial
 from spkm.losses import Log, Squared
 from spkm.objective import Objective
-from spkm.selection import Fold, Search
+from spkm.selection import DEFAULTS, Fold, Search
 from spkm.selection._choice import StopSearch
 from spkm.selection._validation import scaled_losses
 from spkm.sources import ArraySource
@@ -19,7 +19,8 @@ from tests.small_searches import candidate, choice_of, linear_rows, product_rows
 
 pytestmark = pytest.mark.usefixtures("careful")
 #: Iterations with which fits find what is there; the empty model competes.
-CAREFUL = {"path_iterations": 60, "first_iterations": 40, "single_iterations": 10, "chance": 0.05}
+CAREFUL = {"path_iterations": 60, "first_iterations": 40, "single_iterations": 10}
+CAREFUL |= {"chance": DEFAULTS.chance, "empty_chance": DEFAULTS.empty_chance}
 
 
 # What it finds.
@@ -152,7 +153,7 @@ def test_nothing_is_found_in_noise(loss):
         X, Y = rng.standard_normal((60, 8)), rng.standard_normal((60, 1))
         rows = cases.frozen(X), cases.frozen(np.sign(Y) if loss.target == "signs" else Y)
         kernels = [candidate(Linear(1.0), loss), candidate(RBF("mean"), loss, 4)]
-        search, everything = search_of(rows, loss, kernels, n_folds=4, chance=0.05, single_iterations=5)
+        search, everything = search_of(rows, loss, kernels, n_folds=4, **CAREFUL)
         choice = search.run()
         found += not choice.is_empty
         if choice.is_empty:

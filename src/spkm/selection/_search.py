@@ -182,7 +182,10 @@ class Search:
         empty = self._judged(replace(chosen, n_units=0, is_empty=True), "empty model", models)
         gain, error = mean_and_error(empty.losses - chosen.losses, self.validation.weight)
         # One-sided, over as many kernels as were tried.
-        least = -ndtri(self.settings.chance / len(choices))
+        least = -ndtri(self.settings.empty_chance / len(choices))
+        certain = [set(self.beginnings.certain(fold)) for fold in self.folds]
+        if set.intersection(*certain):  # the screens of all folds name a feature: better at all will do
+            least = 0.0
         return chosen if gain > least * error else empty
 
     def _with_strength(self, choice: Choice) -> Choice:
