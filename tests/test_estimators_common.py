@@ -19,6 +19,7 @@ pytestmark = [
     pytest.mark.usefixtures("hasty"),
     pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning"),
     pytest.mark.filterwarnings("ignore:The best .* lies at the edge:UserWarning"),
+    pytest.mark.filterwarnings("ignore:No feature is selected:UserWarning"),
     pytest.mark.filterwarnings("ignore:n_components=100 is more than the .* distinct rows:UserWarning"),
 ]
 
@@ -69,6 +70,7 @@ BAD_PARAMETERS = {
     "weight_penalty": ["l3", 3],
     "selection": ["lenient", True, 1],
     "max_features": [0, 2.5, True, "many"],
+    "max_groups": [0, 2.5, True, "many"],
     "max_basis": [0, 2.5, True, "many"],
     "max_groups": [0, 2.5, True, "many"],
     "monotone": [[1, 0], 1, "up"],
