@@ -21,7 +21,7 @@ from spkm.starts import KMeans, first_theta
 PROPOSERS: tuple[Kernel, ...] = (Linear(gamma=1.0), Polynomial(degree=3, coef0=1.0, gamma=1.0))
 
 
-FEW = 10  # groups that a kernel without a path begins with, all of them; with 50 of noise it missed a wave of one
+FEW = 10  # groups that a kernel without a path begins with, all of them; with 50 it missed a wave of one
 
 
 class Beginnings:

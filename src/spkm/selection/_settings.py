@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class SearchSettings:
-    """Numbers of a search for features. "Tried" is on two draws of up to 17 made-up relations, not on held-out ones.
+    """Numbers of a search for features. "Tried" is on two draws of up to 17 simulated relations.
 
     Parameters
     ----------
     n_screened : int
-        Feature groups that kernels which are not linear get to see; not compared with other numbers, time grows with it.
+        Feature groups that kernels which are not linear get to see; not compared with other numbers.
     work : float
         Multiplications that the screen of products may take; it looks at fewer features rather than taking longer.
     chance : float
@@ -22,7 +22,7 @@ class SearchSettings:
         did so in 6 to 10 % of fits to noise, as the number of features was chosen by the same samples; tried on 50 draws.
     path_share : float
         Strength of the penalty at the end of a path, over the universal threshold sqrt(2 log(d) / n) (Donoho and
-        Johnstone 1994), above which noise alone stays out of a linear model. Tried: 0.7 loses weak effects, 0.4 does not.
+        Johnstone 1994), above which noise alone stays out of a linear model. Tried: 0.7 loses weak effects.
     path_iterations, path_tolerance : int, float
         Of the proximal steps at one strength; not compared with other numbers.
     vectors_per_output : int
