@@ -72,7 +72,6 @@ BAD_PARAMETERS = {
     "max_features": [0, 2.5, True, "many"],
     "max_groups": [0, 2.5, True, "many"],
     "max_basis": [0, 2.5, True, "many"],
-    "max_groups": [0, 2.5, True, "many"],
     "monotone": [[1, 0], 1, "up"],
     "learn_bandwidth": ["yes", 1, None],
     "fit_intercept": ["yes", 1, None],
