@@ -19,7 +19,7 @@ class SearchSettings:
         Chance that a feature of noise is named by the screen: the usual 5 %.
     empty_chance : float
         Level, over the number of kernels, of the test that held-out samples prefer a model to a constant. At 5 % they
-        did so in 6 to 10 % of fits to noise, as the number of features was chosen by the same samples; tried on 50 draws.
+        did so in 6 to 10 % of fits to noise, as the number of features was chosen by the same samples (50 draws).
     path_share : float
         Strength of the penalty at the end of a path, over the universal threshold sqrt(2 log(d) / n) (Donoho and
         Johnstone 1994), above which noise alone stays out of a linear model. Tried: 0.7 loses weak effects.
