@@ -20,7 +20,7 @@ ADAM_FROM_CLASSES = 5_000  # samples, for more than two classes
 ADAM_FROM_FEATURES = 100  # features, for more than two classes
 BASIS_ROWS = 20_000  # samples that learn the basis under a squared loss; the weights see all samples
 # Samples of a first stage under the evidence, where there are at least three times as many. Error over that of all
-# samples at once, inverse dynamics: 1.0 of 3,000 samples (3 draws), 0.8 of 6,000 (7), 0.4 of 12,000 (3), in equal time.
+# samples at once, inverse dynamics: 1.0 of 3,000 samples (3 draws), 0.9 of 6,000 (7), 0.4 of 12,000 (3), in equal time.
 FIRST_ROWS = 1_000
 ROUGH = 5e-3  # tolerance beyond BASIS_ROWS: a subsample is not worth overfitting
 
