@@ -127,7 +127,8 @@ def test_constant_targets_warm_starts_and_files(tmp_path):
     again = spkm.load(tmp_path / "model.spkm")
     assert_on_samples(again, X)
     np.testing.assert_array_equal(again.predict(X), model.predict(X))
-    small = SPKMClassifier(2, kernel="linear", **QUICK, selection="strict", max_features=2).fit(X, y > 0).restricted()
+    small = SPKMClassifier(2, kernel="linear", **QUICK, selection="strict", max_features=2)
+    small = small.fit(X, X[:, 0] > 0).restricted()
     assert small.basis_vectors_.shape[1] == len(small.selected_features_)
     assert np.isfinite(small.basis_vectors_).all()
 

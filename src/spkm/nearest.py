@@ -57,7 +57,7 @@ def distinct_nearest_rows(source: Any, terms: Any) -> np.ndarray:
     start = 0
     for n_rows, listed in source.map(_block_candidates, terms, width, width=width):
         pool = [
-            _best_distinct(np.append(rows, start + found), np.append(values, more), width)
+            _best_distinct(source.X, np.append(rows, start + found), np.append(values, more), width)
             for (rows, values), (found, more) in zip(pool, listed, strict=True)
         ]
         start += n_rows
@@ -79,7 +79,7 @@ def _block_nearest(block: Block, terms: Any) -> tuple[int, np.ndarray, np.ndarra
 
 def _block_candidates(block: Block, terms: Any, count: int) -> tuple[int, list[tuple[np.ndarray, np.ndarray]]]:
     values = _nearness(block, terms)
-    return len(values), [_best_distinct(np.arange(len(values)), column, count) for column in values.T]
+    return len(values), [_best_distinct(block.X, np.arange(len(values)), column, count) for column in values.T]
 
 
 def _nearness(block: Block, terms: Any) -> np.ndarray:
@@ -87,11 +87,15 @@ def _nearness(block: Block, terms: Any) -> np.ndarray:
         return np.hstack([np.abs(cosines(term, block.X)) for term in terms]).astype(np.float64)
 
 
-def _best_distinct(rows: np.ndarray, values: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the first rows of the ``count`` largest values, falling; equal samples have equal values."""
-    _, first = np.unique(-np.round(values, DIGITS), return_index=True)
-    kept = first[:count]
-    return rows[kept], values[kept]
+def _best_distinct(X: Any, rows: np.ndarray, values: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return ``count`` rows with the largest values, falling, ties in their order, without repeats of a sample."""
+    kept: dict[bytes, int] = {}
+    for i in np.argsort(-np.round(values, DIGITS), kind="stable"):
+        kept.setdefault(_row_key(X, rows[i]), i)
+        if len(kept) == count:
+            break
+    places = list(kept.values())
+    return rows[places], values[places]
 
 
 def _row_key(X: Any, i: int) -> bytes:
