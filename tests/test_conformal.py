@@ -149,7 +149,7 @@ def test_deviations_make_intervals_wide_where_nothing_was_seen():
     rng = np.random.default_rng(0)
     X = rng.uniform(-1, 1, size=(120, 1))
     y = np.sin(3 * X[:, 0]) + 0.1 * rng.normal(size=120)
-    model = SPKMRegressor(4, random_state=0, linear_part=False).fit(X[:60], y[:60])
+    model = SPKMRegressor(random_state=0, linear_part=False).fit(X[:60], y[:60])
     conformal = SplitConformalRegressor(model, conformity_score="residual_normalized").conformalize(X[60:], y[60:])
     intervals = conformal.predict_interval(np.array([[0.0], [30.0]]))[1]
     width = intervals[:, 1, 0] - intervals[:, 0, 0]

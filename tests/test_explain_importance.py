@@ -124,7 +124,9 @@ def test_shares_of_variance_add_up(iris):
 def test_a_summary_of_many_vectors_and_features_stays_short():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(60, 40))
-    estimator = fitted(SPKMClassifier(25, linear_part=False, max_iter=3, random_state=0), X, (X[:, 0] > 0).astype(int))
+    estimator = fitted(
+        SPKMClassifier(25, weight_penalty="rkhs", max_iter=3, random_state=0), X, (X[:, 0] > 0).astype(int)
+    )
     lines = summary(estimator, X).splitlines()
     assert "... and 5 more basis vectors" in lines and "... and 20 more features" in lines
     assert "a positive score is 1, else 0" in lines[0]
