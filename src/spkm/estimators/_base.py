@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from copy import copy
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,13 +14,14 @@ from spkm._checks import n_threads
 from spkm.estimators import _reading, _shipping
 from spkm.estimators._domains import check_domain
 from spkm.estimators._fitting import Outcome
-from spkm.estimators._streams import predicted_chunks
+from spkm.estimators._streams import FileTable, predicted_chunks
 from spkm.estimators._tables import read_like
 from spkm.estimators._views import ViewUsage
 from spkm.fitted import FittedModel
 
 #: Private attributes that a fit leaves beside those that end with an underscore.
 PRIVATE = ("_tables", "_pairs", "_n_features_out", "_seen")
+IN_FILES = (FileTable, str, Path)
 #: What goes into no file: where calls of partial_fit are.
 UNSAVED = ("_progression",)
 
@@ -95,6 +97,8 @@ class ReadsModel:
         return self.model_.scores(self._rows(X), n_threads(self.n_jobs))
 
     def _rows(self, X: Any) -> Any:
+        if isinstance(X, IN_FILES):
+            raise TypeError("X must be in memory; got a table in files. Of these predict_chunks(X) yields predictions.")
         rows = read_like(self, X)
         check_domain_of(self.model_, rows)
         return rows

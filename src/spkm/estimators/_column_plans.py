@@ -133,7 +133,10 @@ class LevelPlan:
 
     def write(self, values: np.ndarray, out: np.ndarray) -> None:
         """Write the output for the values into an array of zeros, (n, number of origins)."""
-        codes = self.codes(values)
+        self.write_codes(self.codes(values), out)
+
+    def write_codes(self, codes: np.ndarray, out: np.ndarray) -> None:
+        """Write ones at the places that :meth:`codes` returned."""
         rows = np.flatnonzero(codes >= 0)
         out[rows, codes[rows]] = 1.0
 
@@ -169,22 +172,31 @@ def plan_of(column: str, values: np.ndarray, as_category: bool, least: int, most
     """
     kind = "category" if as_category else kind_of(column, values)
     if kind == "category":
-        return _level_plan(column, values, least, most)
+        counts, absent = _counted(values)
+        return level_plan(column, counts, absent, least, most)
     numbers = to_numbers(values, column, kind == "boolean")
-    absent = np.isnan(numbers)
-    if absent.all():
+    present = numbers[~np.isnan(numbers)]
+    if len(present) == 0:
+        return number_plan(column, kind, len(numbers), np.nan, np.nan, np.nan)
+    return number_plan(
+        column, kind, len(numbers) - len(present), present.min(), present.max(), float(np.median(present))
+    )
+
+
+def number_plan(column: str, kind: str, absent: int, low: float, high: float, median: float) -> tuple[Plan | None, str]:
+    """Return how numbers or booleans are encoded, or None, and what is to be said; NaN if all are missing."""
+    if np.isnan(median):
         return None, f"column {column!r} is missing in all samples: dropped."
-    present = numbers[~absent]
-    varies = bool((present != present[0]).any())
-    if not varies and not absent.any():
-        return None, f"column {column!r} is {present[0]:g} in all samples: dropped."
-    fill = float(np.median(present))
-    note = f"column {column!r}: {absent.sum()} missing values became the median, {fill:g}, with a column that says so."
-    plan = NumberPlan(column, round(fill) if kind == "boolean" else fill, varies, bool(absent.any()), kind == "boolean")
-    return plan, note if absent.any() else ""
+    varies = bool(low != high)
+    if not varies and not absent:
+        return None, f"column {column!r} is {low:g} in all samples: dropped."
+    note = f"column {column!r}: {absent} missing values became the median, {median:g}, with a column that says so."
+    plan = NumberPlan(column, round(median) if kind == "boolean" else median, varies, absent > 0, kind == "boolean")
+    return plan, note if absent else ""
 
 
-def _level_plan(column: str, values: np.ndarray, least: int, most: int) -> tuple[Plan | None, str]:
+def _counted(values: np.ndarray) -> tuple[dict[str, int], int]:
+    """Return how often each level is there, and how many values are missing."""
     counts: dict[str, int] = {}
     absent = 0
     for value in values.tolist():
@@ -193,18 +205,26 @@ def _level_plan(column: str, values: np.ndarray, least: int, most: int) -> tuple
         else:
             text = level_text(value)
             counts[text] = counts.get(text, 0) + 1
+    return counts, absent
+
+
+def level_plan(
+    column: str, counts: dict[str, int], absent: int, least: int, most: int, n_levels: int = 0
+) -> tuple[Plan | None, str]:
+    """Return how categories are encoded, or None, and what is to be said; ``n_levels`` if not all could be counted."""
     ranked = sorted(counts, key=lambda level: (-counts[level], level))  # ties by name: no matter the order of samples
     frequent = [level for level in ranked if counts[level] >= least][:most]
-    n_rare = len(ranked) - len(frequent)
+    n_rare = max(len(ranked), n_levels) - len(frequent)
+    so_many = f"at least {n_rare}" if n_levels > len(ranked) else f"{n_rare}"
     plan = LevelPlan(column, tuple(sorted(frequent)), n_rare > 0, absent > 0)
     if len(plan.origins()) < 2:
         if n_rare > 1:
             return None, (
-                f"column {column!r} has {n_rare} levels, none of them in {least} samples or more, like an identifier "
+                f"column {column!r} has {so_many} levels, none of them in {least} samples or more, like an identifier "
                 "or free text: dropped."
             )
         return None, f"column {column!r} is the same in all samples: dropped."
-    said = [f"{n_rare} rare levels share a column, (other)"] if n_rare else []
+    said = [f"{so_many} rare levels share a column, (other)"] if n_rare else []
     said += [f"{absent} missing values have a column of their own"] if absent else []
     return plan, f"column {column!r}: {'; '.join(said)}." if said else ""
 

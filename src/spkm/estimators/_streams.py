@@ -30,6 +30,9 @@ class FileTable:
         A file, a folder, a pattern with ``*``, several files, or what pyarrow opened.
     features : sequence of str, default=None
         The columns of X; None is all but those of y and of the weights.
+    encoder : TableEncoder, default=None
+        A fitted one, which says what columns are read and makes numbers of them, chunk by chunk. None takes columns of
+        numbers without gaps. ``encoder.transform(table)`` returns a table with it.
 
     Examples
     --------
@@ -37,12 +40,23 @@ class FileTable:
     FileTable('measurements/*.parquet', features=['height', 'weight'])
     """
 
-    def __init__(self, table: Any, features: Any = None) -> None:
+    def __init__(self, table: Any, features: Any = None, encoder: Any = None) -> None:
+        if features is not None and encoder is not None:
+            raise TypeError("Pass either features or encoder, not both: the encoder reads the columns of its fit.")
         self.table = table
         self.features = features
+        self.encoder = encoder
 
     def __repr__(self) -> str:
-        return f"FileTable({self.table!r}, features={self.features!r})"
+        how = f"features={self.features!r}" if self.encoder is None else f"encoder={self.encoder!r}"
+        return f"FileTable({self.table!r}, {how})"
+
+
+def is_in_files(X: Any) -> bool:
+    """Whether X names a table in files; of a list one cannot tell."""
+    return isinstance(X, FileTable | str | Path) or (
+        type(X).__module__.startswith("pyarrow") and hasattr(X, "get_fragments")
+    )
 
 
 def named_columns(X: Any, y: Any, sample_weight: Any, target: Any, weight: Any, features: Any) -> tuple[Any, Any, Any]:
@@ -57,7 +71,7 @@ def named_columns(X: Any, y: Any, sample_weight: Any, target: Any, weight: Any, 
     if isinstance(X, FileTable):
         if features is not None and X.features is not None:
             raise TypeError("Pass either features or FileTable(..., features), not both.")
-        return FileTable(X.table, X.features if features is None else features), y, sample_weight
+        return FileTable(X.table, X.features if features is None else features, X.encoder), y, sample_weight
     kind = type(X).__module__.split(".")[0]
     if isinstance(X, str | Path | list) or kind == "pyarrow":
         return FileTable(X, features), y, sample_weight
@@ -86,17 +100,17 @@ def opened_stream(X: Any, y: Any = None, sample_weight: Any = None) -> Any:
     Of files and frames ``y`` and ``sample_weight`` are names of columns; chunks hold their own.
     """
     kind = type(X).__module__.split(".")[0]
-    features = None
+    features = encoder = None
     if kind == "dask":
         from spkm.sources._dask import DaskReader
 
         return DaskReader(X, y, sample_weight)
     if isinstance(X, FileTable):
-        X, features = X.table, X.features
+        X, features, encoder = X.table, X.features, X.encoder
         kind = type(X).__module__.split(".")[0]
         if not isinstance(X, str | Path | list | tuple) and kind != "pyarrow":
             raise TypeError(f"FileTable takes paths or a pyarrow dataset; got {type(X).__name__}.")
-    elif not (isinstance(X, str | Path) or (kind == "pyarrow" and hasattr(X, "get_fragments"))):
+    elif not is_in_files(X):
         if kind == "polars" and hasattr(X, "collect_schema") and hasattr(X, "collect") and _names_columns(y):
             from spkm.sources._parquet import LazyFrameReader
 
@@ -107,9 +121,10 @@ def opened_stream(X: Any, y: Any = None, sample_weight: Any = None) -> Any:
             "y and sample_weight must be names of columns where X is a table in files; got "
             f"{type(y).__name__} and {type(sample_weight).__name__}."
         )
+    from spkm.estimators._encoded_files import FileEncoder
     from spkm.sources._parquet import TableReader
 
-    return TableReader(X, y, sample_weight, features)
+    return TableReader(X, y, sample_weight, features, None if encoder is None else FileEncoder(encoder))
 
 
 def _names_columns(y: Any) -> bool:
@@ -228,8 +243,10 @@ def _real_samples(request: Request, reader: Any, summary: Summary) -> StreamSamp
 def predicted_chunks(estimator: Any, method: str, X: Any) -> Iterator[np.ndarray]:
     """Yield what a method of a fitted estimator returns for each chunk of X."""
     names = getattr(estimator, "feature_names_in_", None)
-    if isinstance(X, str | Path) or type(X).__module__.startswith("pyarrow"):
-        X = FileTable(X, None if names is None else list(names))
+    if is_in_files(X):
+        X = X if isinstance(X, FileTable) else FileTable(X)
+        if X.features is None and X.encoder is None and names is not None:
+            X = FileTable(X.table, list(names))
     elif names is not None and type(X).__module__.startswith("dask") and hasattr(X, "columns"):
         X = X[list(names)]
     if type(X).__module__.startswith("polars") and hasattr(X, "collect_schema"):
@@ -240,6 +257,10 @@ def predicted_chunks(estimator: Any, method: str, X: Any) -> Iterator[np.ndarray
         reader = IterableReader(X) if isinstance(X, list) else opened_stream(X)
     if reader is None:
         raise TypeError(f"X must be files, a frame or chunks; got {type(X).__name__}. Use {method}(X) itself.")
+    encoder = getattr(reader, "encoder", None)
+    found = reader.names if encoder is None else encoder.names
+    if names is not None and found is not None and list(found) != list(names):
+        raise ValueError(f"X must have the features of the fit, {list(names)}; got {list(found)}.")
     plain = copy(estimator)
     plain.__dict__.pop("feature_names_in_", None)  # columns were found by name; what comes now are arrays
     for chunk in reader.chunks():

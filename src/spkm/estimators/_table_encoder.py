@@ -24,6 +24,7 @@ from spkm.estimators._column_plans import (
     plan_from,
     plan_of,
 )
+from spkm.estimators._streams import FileTable, is_in_files
 from spkm.estimators._tables import DATES, collected
 
 PLAIN_FORMAT = 1  # of to_plain; raised when older readers would misread it
@@ -114,10 +115,11 @@ class TableEncoder(TransformerMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : DataFrame or array-like of shape (n_samples, n_features)
-            Samples: a frame of pandas or polars, or an array of numbers or objects.
+        X : DataFrame or array-like of shape (n_samples, n_features), or files
+            Samples: a frame of pandas or polars, or an array of numbers or objects. Or a table in files, which is read
+            once, a chunk at a time: a path, a folder, a pattern, a dataset of pyarrow, :class:`~spkm.FileTable`.
         y : object, default=None
-            Not read.
+            Of a table in files the name of the column, or a list of names, that y is: it is no feature. Else not read.
 
         Returns
         -------
@@ -128,37 +130,60 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         most = check_integer("max_levels", self.max_levels, 1)
         if self.min_frequency != "auto":
             check_integer("min_frequency", self.min_frequency, 1)
+        if is_in_files(X):
+            return publish(self, self._learned_of_files(X if isinstance(X, FileTable) else FileTable(X), y, most))
         probe = TableEncoder()  # takes what scikit-learn learns of the table: nothing is changed before all went well
         table = _table(probe, X, reset=True)
         names = _names(table)
         n = table.shape[0]
-        least = min(10, max(1, int(0.02 * n))) if self.min_frequency == "auto" else self.min_frequency
+        least = self._least(n)
         categories = _places(self.categorical, names)
         plans, notes = [], []
         for j, values in enumerate(_columns(table, names)):
             plan, note = plan_of(names[j], values, j in categories, least, most)
             plans.append(plan)
             notes += [note] if note else []
-        if not any(plans):
-            raise ValueError("X must have a column that is not the same in all samples: " + " ".join(notes))
+        _check_varies(plans, notes)
         float32 = getattr(table, "dtype", None) == np.float32
         learned = {key: value for key, value in vars(probe).items() if key.endswith("_")}
         return publish(self, {**learned, **_learned(plans, names, notes, self.sparse, bool(float32))})
+
+    def _least(self, n: int) -> int:
+        return min(10, max(1, int(0.02 * n))) if self.min_frequency == "auto" else self.min_frequency
+
+    def _learned_of_files(self, X: FileTable, y: Any, most: int) -> dict[str, Any]:
+        """Return the fitted attributes of a table in files."""
+        if X.encoder is not None:
+            raise ValueError("X must be a table that no encoder has turned into numbers yet.")
+        from spkm.estimators._encoded_files import learned_of_files
+
+        others = [] if y is None else [y] if isinstance(y, str) else list(y)
+        names, facts, n = learned_of_files(X.table, X.features, others, lambda names: _places(self.categorical, names))
+        if n < 2:
+            raise ValueError(f"X must have at least 2 samples; got {n}.")
+        found = [fact.plan(self._least(n), most) for fact in facts]
+        plans, notes = [plan for plan, _ in found], [note for _, note in found if note]
+        _check_varies(plans, notes)
+        attributes = {"n_features_in_": len(names), "feature_names_in_": np.array(names, dtype=object)}
+        return {**attributes, **_learned(plans, names, notes, self.sparse, False)}
 
     def transform(self, X: Any) -> Any:
         """Return the matrix of numbers.
 
         Parameters
         ----------
-        X : DataFrame or array-like of shape (n_samples, n_features)
+        X : DataFrame or array-like of shape (n_samples, n_features), or files
             Samples with the columns of the fit.
 
         Returns
         -------
-        X : ndarray or CSR of shape (n_samples, n_features_out)
-            float64; of an array of float32 it is float32.
+        X : ndarray or CSR of shape (n_samples, n_features_out), or FileTable
+            float64; of an array of float32 it is float32. Of a table in files nothing is read here: models read, and
+            encode, what is returned a chunk at a time.
         """
         check_is_fitted(self)
+        if is_in_files(X):
+            return FileTable(X.table if isinstance(X, FileTable) else X, encoder=self)
         table = _table(self, X, reset=False)
         columns = _columns(table, self.columns_)
         dtype = np.float32 if self.float32_ and getattr(table, "dtype", None) == np.float32 else np.float64
@@ -249,6 +274,11 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         tags.input_tags.categorical = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
+
+
+def _check_varies(plans: list[Plan | None], notes: list[str]) -> None:
+    if not any(plans):
+        raise ValueError("X must have a column that is not the same in all samples: " + " ".join(notes))
 
 
 def _learned(

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from glob import glob
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -22,71 +22,37 @@ FORMATS = {
 }
 OPEN_PARTS = 2  # parts of a table that are read in turn, in random order; each takes about 35 MB
 READ_AT_ONCE = 2**16  # bytes of each column of a file
+MISSING_TEXTS = ("None", "<NA>", "?")  # of CSV files, beside those that pyarrow knows
 NUMERIC = ("int", "uint", "float", "double", "halffloat", "bool", "decimal")
 
 
-class TableReader:
-    """Chunks of a table in files.
+class Batches:
+    """Record batches of some columns of a dataset.
 
     Parameters
     ----------
-    table : str, Path, sequence of them or pyarrow.dataset.Dataset
-        A file, a folder, a pattern with ``*``, several files, or what pyarrow opened.
-    target : str, list of str or None
-        The column, or the columns, of y; None for predictions.
-    weight : str or None
-        The column of sample weights.
-    features : sequence of str or None
-        The columns of X; None is all others. Only columns that are asked for are read.
+    dataset : pyarrow.dataset.Dataset
+        The table.
+    columns : list of str
+        The columns that are read.
     """
 
-    def __init__(self, table: Any, target: Any = None, weight: str | None = None, features: Any = None) -> None:
-        self.dataset = opened(table)
-        schema = self.dataset.schema
-        self.target, self.weight = target, weight
-        targets = [] if target is None else [target] if isinstance(target, str) else list(target)
-        others = [*targets, *([] if weight is None else [weight])]
-        self.names = chosen_columns(schema.names, others, features)
-        self.columns = [*self.names, *others]
-        for name in self.names:
-            kind = str(schema.field(name).type)
-            if not kind.startswith(NUMERIC):
-                raise ValueError(
-                    f"X must hold numbers; column {name!r} holds {kind}. Encode it first, or leave it out by features."
-                )
-        single = all(str(schema.field(name).type) in ("float", "halffloat") for name in self.names)
-        self.dtype = np.dtype(np.float32 if single else np.float64)
+    def __init__(self, dataset: Any, columns: list[str]) -> None:
+        self.dataset = dataset
+        self.columns = columns
 
-    def chunks(self, rng: np.random.Generator | None = None) -> Iterator[Chunk]:
-        """Yield all chunks, or those of random parts in turn."""
-        parts = self._parts()
-        if rng is None:
-            for part in parts:
-                yield from self._of_part(part)
-            return
-        waiting = (self._of_part(parts[i], OPEN_PARTS) for i in rng.permutation(len(parts)))
-        running = list(islice(waiting, OPEN_PARTS))
-        while running:
-            for part in running.copy():
-                chunk = next(part, None)
-                if chunk is not None:
-                    yield chunk
-                    continue
-                running.remove(part)
-                running += islice(waiting, 1)
-
-    def _parts(self) -> list[Any]:
+    def parts(self) -> list[Any]:
         """Return what can be read by itself: groups of rows of Parquet files, other files as a whole."""
         parts: list[Any] = []
         for fragment in self.dataset.get_fragments():
             parts += fragment.split_by_row_group() if hasattr(fragment, "split_by_row_group") else [fragment]
         return parts
 
-    def _of_part(self, part: Any, smaller: int = 1) -> Iterator[Chunk]:
-        rows = max(1024, CHUNK_ENTRIES // smaller // max(1, len(self.names)))
+    def of_part(self, part: Any, rows: int) -> Iterator[Any]:
+        """Yield the batches of a part, of at most ``rows`` samples and none empty."""
         for batch in self._groups_of_file(part, rows) if self._is_whole(part) else self._scanned(part, rows):
             if batch.num_rows:
-                yield self._chunk(batch)
+                yield batch
 
     def _is_whole(self, part: Any) -> bool:
         """Whether a Parquet file holds the columns just as the dataset says."""
@@ -116,14 +82,102 @@ class TableReader:
             use_threads=False,
         )
 
+
+class BatchEncoder(Protocol):
+    """What turns batches of mixed columns into numbers."""
+
+    #: The columns that it reads, and the names of the features that it makes of them.
+    columns: list[str]
+    names: list[str]
+
+    def encoded(self, batch: Any) -> np.ndarray:
+        """Return the features of a batch, (n, number of names)."""
+        ...
+
+
+class TableReader:
+    """Chunks of a table in files.
+
+    Parameters
+    ----------
+    table : str, Path, sequence of them or pyarrow.dataset.Dataset
+        A file, a folder, a pattern with ``*``, several files, or what pyarrow opened.
+    target : str, list of str or None
+        The column, or the columns, of y; None for predictions.
+    weight : str or None
+        The column of sample weights.
+    features : sequence of str or None
+        The columns of X; None is all others. Only columns that are asked for are read.
+    encoder : BatchEncoder or None
+        What turns its columns into X; None takes numbers as they are.
+    """
+
+    def __init__(
+        self,
+        table: Any,
+        target: Any = None,
+        weight: str | None = None,
+        features: Any = None,
+        encoder: BatchEncoder | None = None,
+    ) -> None:
+        dataset = opened(table)
+        schema = dataset.schema
+        self.target, self.weight, self.encoder = target, weight, encoder
+        targets = [] if target is None else [target] if isinstance(target, str) else list(target)
+        others = [*targets, *([] if weight is None else [weight])]
+        columns = chosen_columns(schema.names, others, features if encoder is None else encoder.columns)
+        self.names = columns if encoder is None else None  # what an encoder returns of a frame has no names, either
+        self.width = len(columns if encoder is None else encoder.names)
+        self.batches = Batches(dataset, [*columns, *others])
+        if encoder is None:
+            _check_numeric(schema, columns)
+        single = encoder is None and all(str(schema.field(name).type) in ("float", "halffloat") for name in columns)
+        self.dtype = np.dtype(np.float32 if single else np.float64)
+
+    def chunks(self, rng: np.random.Generator | None = None) -> Iterator[Chunk]:
+        """Yield all chunks, or those of random parts in turn."""
+        parts = self.batches.parts()
+        if rng is None:
+            for part in parts:
+                yield from self._of_part(part)
+            return
+        waiting = (self._of_part(parts[i], OPEN_PARTS) for i in rng.permutation(len(parts)))
+        running = list(islice(waiting, OPEN_PARTS))
+        while running:
+            for part in running.copy():
+                chunk = next(part, None)
+                if chunk is not None:
+                    yield chunk
+                    continue
+                running.remove(part)
+                running += islice(waiting, 1)
+
+    def _of_part(self, part: Any, smaller: int = 1) -> Iterator[Chunk]:
+        rows = max(1024, CHUNK_ENTRIES // smaller // max(1, self.width))
+        return map(self._chunk, self.batches.of_part(part, rows))
+
     def _chunk(self, batch: Any) -> Chunk:
-        # Columns as rows of memory: they are copied whole, and products with them are as quick.
-        X = np.empty((len(self.names), batch.num_rows), dtype=self.dtype)
-        for row, name in zip(X, self.names, strict=True):
-            row[...] = batch.column(name).to_numpy(zero_copy_only=False)
         y = None if self.target is None else _targets(lambda name: batch.column(name).to_numpy(False), self.target)
         weight = None if self.weight is None else batch.column(self.weight).to_numpy(zero_copy_only=False)
-        return Chunk(X.T, y, weight)
+        X = self._numbers(batch, self.names) if self.encoder is None else self.encoder.encoded(batch)
+        return Chunk(X, y, weight)
+
+    def _numbers(self, batch: Any, names: Any) -> np.ndarray:
+        # Columns as rows of memory: they are copied whole, and products with them are as quick.
+        X = np.empty((self.width, batch.num_rows), dtype=self.dtype)
+        for row, name in zip(X, names, strict=True):
+            row[...] = batch.column(name).to_numpy(zero_copy_only=False)
+        return X.T
+
+
+def _check_numeric(schema: Any, names: list[str]) -> None:
+    for name in names:
+        kind = str(schema.field(name).type)
+        if not kind.startswith(NUMERIC):
+            raise ValueError(
+                f"X must hold numbers; column {name!r} holds {kind}. Put a TableEncoder before the model, "
+                "make_pipeline(TableEncoder(), model), or leave the column out by features."
+            )
 
 
 class LazyFrameReader:
@@ -192,7 +246,17 @@ def opened(table: Any) -> Any:
         raise ValueError(
             f"X must name files of one kind, {', '.join(FORMATS)}; got {', '.join(sorted(suffixes)) or 'no suffix'}."
         )
-    return ds.dataset(paths, format=kinds.pop())
+    kind = kinds.pop()
+    return ds.dataset(paths, format=_csv() if kind == "csv" else kind)
+
+
+def _csv() -> Any:
+    """Return the format of CSV files, whose cells are missing where pandas and the command line say so."""
+    import pyarrow.csv as csv
+    import pyarrow.dataset as ds
+
+    marks = [*csv.ConvertOptions().null_values, *MISSING_TEXTS]
+    return ds.CsvFileFormat(convert_options=csv.ConvertOptions(null_values=marks, strings_can_be_null=True))
 
 
 def _files(table: Any) -> list[str]:
