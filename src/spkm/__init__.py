@@ -45,6 +45,7 @@ if TYPE_CHECKING:
         TableEncoder,
         sparsity_path,
         stability_selection,
+        write_predictions,
     )
     from spkm.model import Term, View
     from spkm.persistence import load, save
@@ -67,6 +68,7 @@ __all__ = [
     "save",
     "sparsity_path",
     "stability_selection",
+    "write_predictions",
 ]
 #: The one place of the version: the build reads it from here.
 __version__ = "0.2.0.dev0"

@@ -5,6 +5,7 @@ from spkm.estimators._cv import SPKMClassifierCV, SPKMRegressorCV
 from spkm.estimators._landmarks import SPKMNystroem
 from spkm.estimators._pair_splits import PairKFold
 from spkm.estimators._pairwise import PairwiseSPKMClassifier, PairwiseSPKMRegressor
+from spkm.estimators._prediction_files import write_predictions
 from spkm.estimators._regressor import SPKMRegressor
 from spkm.estimators._selector import SPKMSelector
 from spkm.estimators._sparsity_path import SparsityPath, sparsity_path
@@ -28,4 +29,5 @@ __all__ = [
     "TableEncoder",
     "sparsity_path",
     "stability_selection",
+    "write_predictions",
 ]

@@ -98,7 +98,10 @@ class ReadsModel:
 
     def _rows(self, X: Any) -> Any:
         if isinstance(X, IN_FILES):
-            raise TypeError("X must be in memory; got a table in files. Of these predict_chunks(X) yields predictions.")
+            raise TypeError(
+                "X must be in memory; got a table in files. predict_chunks(X) yields predictions of these, and "
+                "spkm.write_predictions writes them to a file."
+            )
         rows = read_like(self, X)
         check_domain_of(self.model_, rows)
         return rows
