@@ -81,7 +81,7 @@ class Search:
         )
         self._tell = on_step or (lambda text: False)
         self._stop_asked = self._may_stop = False
-        self._done, self._steps = 0, len(candidates) * (len(self.folds) + 1) + 1
+        self._done, self._steps = 0, len(candidates) * len(self.folds) + 2
 
     def _allowed(self) -> np.ndarray:
         """Return the columns that some candidate looks at, that fit the budget, and that vary somewhere."""
@@ -108,12 +108,15 @@ class Search:
         chosen: Choice | None = None
         try:
             for candidate in self.candidates:
-                choices.append(self._with_strength(self._eliminated(candidate)))
+                choices.append(self._eliminated(candidate))
                 self._may_stop = True
                 if self._stop_asked:
                     raise StopSearch
             chosen = self._simplest(choices)
-            return chosen if chosen.is_empty else self._sized(chosen)
+            if not chosen.is_empty:
+                chosen = self._with_strength(chosen)
+                chosen = self._sized(chosen)
+            return chosen
         except (KeyboardInterrupt, StopSearch) as stop:
             if not choices:
                 raise
@@ -172,9 +175,7 @@ class Search:
 
     def _simplest(self, choices: list[Choice]) -> Choice:
         """Return the simplest kernel as good as the best; the empty model if that is not beyond chance better."""
-        place, _ = self.validation.simplest(
-            [choice.losses for choice in choices], np.arange(len(choices)), self.settings.other_share
-        )
+        place, _ = self.validation.simplest([choice.losses for choice in choices], np.arange(len(choices)))
         chosen = choices[place]
         if not self.selects:
             return chosen
