@@ -119,7 +119,7 @@ def candidate_for(request: Request, n_outputs: int) -> Candidate:
     free = request.has_free_strength
     factors: tuple[float, ...] = (1.0,)
     if free and not loss.scale_free:
-        factors = (1.0, 10.0, 100.0) if has_path(kernel) else (100.0, 10.0, 1.0)
+        factors = (1.0, 10.0, 100.0) if has_path(kernel) and not linear else (100.0, 10.0, 1.0)
 
     def build(source: Source, columns: np.ndarray, n_basis: int | None) -> Problem:
         asked = terms if n_basis is None else tuple(replace(term, n_basis=n_basis) for term in terms)

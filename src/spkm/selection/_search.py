@@ -174,20 +174,22 @@ class Search:
         return replace(offers[place], left_at=left)
 
     def _simplest(self, choices: list[Choice]) -> Choice:
-        """Return the simplest kernel as good as the best; the empty model if that is not beyond chance better."""
-        place, _ = self.validation.simplest([choice.losses for choice in choices], np.arange(len(choices)))
-        chosen = choices[place]
-        if not self.selects:
-            return chosen
-        models = [empty_model(chosen.candidate, self.beginnings.allowed[:1], fold) for fold in self.folds]
-        empty = self._judged(replace(chosen, n_units=0, is_empty=True), "empty model", models)
-        gain, error = mean_and_error(empty.losses - chosen.losses, self.validation.weight)
-        # One-sided, over as many kernels as were tried.
-        least = -ndtri(self.settings.empty_chance / len(choices))
+        """Return the simplest kernel as good as the best of those beyond chance better than the empty model, or that."""
+        if self.selects:
+            models = [empty_model(choices[0].candidate, self.beginnings.allowed[:1], fold) for fold in self.folds]
+            empty = self._judged(replace(choices[0], n_units=0, is_empty=True), "empty model", models)
+            choices = [choice for choice in choices if self._beyond_chance(choice, empty, len(choices))]
+            if not choices:
+                return empty
+        return choices[self.validation.simplest([choice.losses for choice in choices], np.arange(len(choices)))[0]]
+
+    def _beyond_chance(self, choice: Choice, empty: Choice, n_kernels: int) -> bool:
+        """Whether held-out samples prefer a model to the empty one beyond chance: one-sided, over all kernels tried."""
+        gain, error = mean_and_error(empty.losses - choice.losses, self.validation.weight)
         certain = [set(self.beginnings.certain(fold)) for fold in self.folds]
-        if set.intersection(*certain):  # the screens of all folds name a feature: better at all will do
-            least = 0.0
-        return chosen if gain > least * error else empty
+        # Where the screens of all folds name the same feature, better at all will do.
+        least = 0.0 if set.intersection(*certain) else -ndtri(self.settings.empty_chance / n_kernels)
+        return bool(gain > least * error)
 
     def _with_strength(self, choice: Choice) -> Choice:
         """Return the choice with a penalty that does as well as any on its features.

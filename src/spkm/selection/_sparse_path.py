@@ -99,9 +99,9 @@ def sparse_support(
     U, b = np.zeros((n_basis, source.n_features), dtype=source.dtype), np.zeros(m, dtype=source.dtype)
     # The universal threshold over the size of slopes, with products of up to three features where there are such.
     n_functions = max(len(units.size), 2) ** (1 if kernel.is_linear else 3)
-    share = settings.path_share * float(np.sqrt(2 * np.log(n_functions) / source.total_weight))
+    share = float(np.sqrt(2 * np.log(n_functions) / source.total_weight))
     if kernel.is_linear:
-        U, b, last = _grown(model, U, b, units, share, settings)
+        U, b, last = _grown(model, U, b, units, settings.path_share * share, settings)
     else:
         last = share * model.slope_size(U, b)
         U += FIRST_SIZE / np.sqrt(source.n_features) * rng.standard_normal(U.shape)
