@@ -3,8 +3,8 @@
 1. *Screen*: which features go with the targets beyond chance, by themselves, in pairs and in threes.
 2. *Begin*: a dot-product kernel with the features of its sparse path, every kernel with those of the screen.
 3. *Eliminate*: the group whose removal raises the training loss least leaves, down to one group.
-4. *Pick*: of each kernel the smallest model within one standard error of its best; of these the simplest kernel within
-   one standard error of the best; the empty model unless held-out samples are beyond chance better without it.
+4. *Pick*: of each kernel the smallest model within one standard error of its best; of those that are beyond chance
+   better than the empty model the simplest kernel within one standard error of the best, or the empty model if none is.
 5. *Strength* and, if asked for, number of basis vectors: on the features found, by held-out samples.
 6. *Refit*: steps 1 to 3 on all samples; the features that folds and all samples kept most often are fitted.
 
