@@ -174,7 +174,7 @@ class Search:
         return replace(offers[place], left_at=left)
 
     def _simplest(self, choices: list[Choice]) -> Choice:
-        """Return the simplest kernel as good as the best of those beyond chance better than the empty model, or that."""
+        """Return the simplest kernel as good as the best of those better than the empty model; that one if none is."""
         if self.selects:
             models = [empty_model(choices[0].candidate, self.beginnings.allowed[:1], fold) for fold in self.folds]
             empty = self._judged(replace(choices[0], n_units=0, is_empty=True), "empty model", models)
