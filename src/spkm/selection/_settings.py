@@ -23,7 +23,7 @@ class SearchSettings:
     path_share : float
         Strength of the penalty at the end of a linear path, over the universal threshold sqrt(2 log(d) / n) (Donoho
         and Johnstone 1994), above which noise alone stays out of a linear model. Tried: 0.7 loses weak effects. Other
-        paths end at the threshold itself; tried: at 0.4 products of degree 2 and 5 lost a third of their features.
+        paths end at the threshold itself: at 0.4 of it degrees 2 and 5 were 1.6 ± 1.7 points less accurate (12 draws).
     path_iterations, path_tolerance : int, float
         Of the proximal steps at one strength; not compared with other numbers.
     vectors_per_output : int
