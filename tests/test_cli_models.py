@@ -117,7 +117,7 @@ def test_inspect(files, capsys):
     assert done.returncode == 0 and "basis vectors" in done.stdout and "sand" in done.stdout
     assert main(["inspect", str(files / "a.spkm"), "--json", "-"]) == 0
     found = json.loads(capsys.readouterr().out)
-    assert found["classes"] == ["no", "yes"] and found["n_basis"] == 3
+    assert found["classes"] == ["no", "yes"] and 1 <= found["n_basis"] <= 3
     assert found["about"]["target"] == "good" and 0 < found["about"]["held-out AUC"] <= 1
     assert [one["kind"] for one in found["inputs"]] == ["category", "number", "number", "number"]
 
