@@ -28,7 +28,8 @@ pytestmark = [
     pytest.mark.usefixtures("hasty"),
     pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning"),
     pytest.mark.filterwarnings("ignore:The best .* lies at the edge:UserWarning"),
-    pytest.mark.filterwarnings("ignore:No features* (is|were) selected:UserWarning"),  # a line cannot part these classes
+    # A line cannot part these classes.
+    pytest.mark.filterwarnings("ignore:No features* (is|were) selected:UserWarning"),
     # scikit-learn's type_of_target, before it refuses NaN
     pytest.mark.filterwarnings("ignore:invalid value encountered in cast:RuntimeWarning"),
 ]
