@@ -100,6 +100,7 @@ def test_a_path_wants_an_estimator_of_ours():
         sparsity_path(LogisticRegression(), *rows())
 
 
+@pytest.mark.filterwarnings("ignore:No features* (is|were) selected:UserWarning")  # the checks' classes are noise
 @parametrize_with_checks([SPKMSelector(SPKMClassifier(**LINE, selection="strict"))])
 def test_scikit_learn(estimator, check):
     check(estimator)
