@@ -161,6 +161,7 @@ def test_a_callback_that_asks_to_stop_is_no_interrupt(name, n):
     """Not even in the company of scikit-learn, where an interrupt would stop all work."""
     X, y = two_classes()
     y = np.arange(len(y)) % 3 if name == "ovo" else y
+    y = (X[:, 0] > 0).astype(int) if name in ("selection", "cv") else y  # what a linear kernel finds
     model = clone(STOPPED[name])
     if not hasattr(model, "set_callbacks"):
         pytest.skip("callbacks came with scikit-learn 1.9")
