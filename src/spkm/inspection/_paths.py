@@ -15,6 +15,8 @@ from spkm.inspection._style import BLUE, GREEN, GREY, INK, ORANGE, PALE, axes_of
 class PathDisplay:
     """The held-out score along a path of models, with the numbers of features and basis vectors below.
 
+    The horizontal axis is the strength or, where several models share one, the number of features.
+
     Parameters
     ----------
     path : SparsityPath
@@ -86,27 +88,31 @@ class PathDisplay:
         """
         figure, cells = panels(ax, 2, 1, (6.8, 5.2), height_ratios=[1.5, 1])
         above, below = cells[:, 0]
-        path, strengths = self.path, _drawable(self.path.strengths)
+        path = self.path
+        # Steps of an elimination may have the same price: they are told apart by what is left.
+        by_strength = len(np.unique(path.strengths)) == len(path.strengths)
+        x = _drawable(path.strengths) if by_strength else path.n_features
         best = int(np.argmax(path.scores))
         error = path.score_errors[best]
         if np.isfinite(error):
             above.axhspan(
                 path.scores[best] - error, path.scores[best], color=PALE, label="within one standard error of the best"
             )
-        above.plot(strengths, path.scores, "-o", color=BLUE, markersize=5, label="mean over the splits")
-        above.plot(strengths[best], path.scores[best], "s", color=INK, markersize=8, fillstyle="none", label="best")
-        below.plot(strengths, path.n_features, "-o", color=BLUE, markersize=5, label="features")
-        below.plot(strengths, path.n_basis, "--^", color=GREEN, markersize=5, label="basis vectors")
+        above.plot(x, path.scores, "-o", color=BLUE, markersize=5, label="mean over the splits")
+        above.plot(x[best], path.scores[best], "s", color=INK, markersize=8, fillstyle="none", label="best")
+        below.plot(x, path.n_features, "-o", color=BLUE, markersize=5, label="features")
+        below.plot(x, path.n_basis, "--^", color=GREEN, markersize=5, label="basis vectors")
         for cell in (above, below):
             mark = f"chosen: {path.n_features[self.chosen]} features" if cell is above else None
-            cell.axvline(strengths[self.chosen], color=ORANGE, linewidth=1.8, zorder=0, label=mark)
+            cell.axvline(x[self.chosen], color=ORANGE, linewidth=1.8, zorder=0, label=mark)
             cell.set_xscale("log")
             cell.legend(frameon=False, fontsize=9, loc="upper left", bbox_to_anchor=(1.0, 1.0))
         above.tick_params(labelbottom=False)
         above.set_ylabel(self.score_name)
         below.set_yscale("log")
         _whole_ticks(below, max(path.n_features.max(), path.n_basis.max()))
-        below.set(xlabel="strength: the price of a feature, or of the penalty", ylabel="number")
+        strength = "strength: the price of a feature, or of the penalty"
+        below.set(xlabel=strength if by_strength else "features that the model reads", ylabel="number")
         plain(above, "y")
         plain(below, "y")
         self.figure_, self.ax_ = figure, cells[:, 0]
