@@ -52,7 +52,34 @@ def fitted_folds(
     return models, held_out, fold_of
 
 
-class CrossConformalRegressor(RegressorMixin, BaseEstimator):
+class _CrossConformal(BaseEstimator):
+    """A model of all samples, one for each fold, and the scores of samples that theirs has not learned from."""
+
+    estimator_: Any
+    estimators_: list[Any]
+    conformity_scores_: np.ndarray
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Return the predictions of the model of all samples.
+
+        Parameters
+        ----------
+        X : what the estimator takes
+            Samples.
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,)
+            The predictions.
+        """
+        check_scored(self, "fit_conformalize")
+        return self.estimator_.predict(X)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "conformity_scores_")
+
+
+class CrossConformalRegressor(RegressorMixin, _CrossConformal):
     """Prediction intervals by cross-validation, from all samples: CV+ and its relatives.
 
     Parameters
@@ -144,22 +171,6 @@ class CrossConformalRegressor(RegressorMixin, BaseEstimator):
         self.estimator_, self.estimators_, self._fold_of, self.conformity_scores_ = whole, models, fold_of, scores
         return self
 
-    def predict(self, X: Any) -> np.ndarray:
-        """Return the predictions of the model of all samples.
-
-        Parameters
-        ----------
-        X : what the estimator takes
-            Samples.
-
-        Returns
-        -------
-        y : ndarray of shape (n_samples,)
-            The predictions.
-        """
-        check_scored(self, "fit_conformalize")
-        return self.estimator_.predict(X)
-
     def predict_interval(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
         """Return predictions and their intervals.
 
@@ -199,11 +210,8 @@ class CrossConformalRegressor(RegressorMixin, BaseEstimator):
             upper[i] = [above[rank - 1] for rank in ranks]
         return predictions, np.stack([lower, upper], axis=1)
 
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "conformity_scores_")
 
-
-class CrossConformalClassifier(ClassifierMixin, BaseEstimator):
+class CrossConformalClassifier(ClassifierMixin, _CrossConformal):
     """Sets of classes by cross-validation, from all samples.
 
     A class is in the set of a new sample unless its score is above those of a share ``confidence_level`` of the
@@ -292,22 +300,6 @@ class CrossConformalClassifier(ClassifierMixin, BaseEstimator):
         self.classes_ = labels
         return self
 
-    def predict(self, X: Any) -> np.ndarray:
-        """Return the predictions of the model of all samples.
-
-        Parameters
-        ----------
-        X : what the estimator takes
-            Samples.
-
-        Returns
-        -------
-        labels : ndarray of shape (n_samples,)
-            The predicted classes.
-        """
-        check_scored(self, "fit_conformalize")
-        return self.estimator_.predict(X)
-
     def predict_set(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
         """Return predicted classes and sets of classes.
 
@@ -334,6 +326,3 @@ class CrossConformalClassifier(ClassifierMixin, BaseEstimator):
         if self.conformity_score == "aps":
             sets[np.arange(len(sets)), np.searchsorted(self.classes_, labels)] = True
         return labels, sets
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "conformity_scores_")
