@@ -188,7 +188,10 @@ def test_names_with_dollars_are_no_formulas(cancer):
     [
         (lambda c: BasisDisplay.from_estimator(c[0], x=[1.0, 2.0]), "x must have an entry for each of the 4"),
         (lambda c: BasisDisplay.from_estimator(c[0], image_shape=(3, 3)), "image_shape must have 4 pixels"),
-        (lambda c: BasisCardDisplay.from_estimator(*c, basis=9), "basis must be below \\d, the number of vectors"),
+        (
+            lambda c: BasisCardDisplay.from_estimator(*c, basis=9),
+            "basis must be below {n_basis}, the number of vectors",
+        ),
         (lambda c: ContributionDisplay.from_estimator(c[0], c[1], row=900), "row must be below 150"),
         (lambda c: EffectDisplay.from_estimator(c[0], c[1], (0, 1, 2)), "one feature or two"),
         (lambda c: EffectDisplay.from_estimator(c[0], c[1], "petal"), "features must be a column of X; got 'petal'"),
@@ -198,7 +201,7 @@ def test_names_with_dollars_are_no_formulas(cancer):
     ],
 )
 def test_mistakes_are_named(call, message, iris):
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises(ValueError, match=message.format(n_basis=len(iris[0].basis_vectors_))):
         call(iris)
 
 
