@@ -21,6 +21,7 @@ from sklearn.svm import SVC, SVR
 
 from benchmarks._data import MissingData, Settings
 from benchmarks._report import Row, at_most
+from spkm import SPKMClassifier, SPKMRegressor
 
 TWO_CLASSES = (
     "adult10k australian bank_marketing banknote blood_transfusion electricity10k haberman hepatitis ilpd "
@@ -33,6 +34,10 @@ REAL_TARGETS = (
     "abalone airfoil auto_mpg auto_price bike bodyfat ccpp elevators energy_heating gas_drift kc_house8k kin40k "
     "machine_cpu pol protein_casp pumadyn32nm servo skillcraft yacht"
 ).split()
+OURS: dict[str, tuple[list[str], Callable[..., Any]]] = {
+    "classes": (TWO_CLASSES + MORE_CLASSES, SPKMClassifier),
+    "real targets": (REAL_TARGETS, SPKMRegressor),
+}
 NOTHING = ("", "", "", "", "")  # in the columns of the table beside a figure
 SHARES = (0.6, 0.2, 0.2)
 MOST = (1500, 500, 2000)  # samples for training, validation and test

@@ -12,20 +12,16 @@ from typing import Any
 import numpy as np
 
 from benchmarks._data import Settings
-from benchmarks._panel import MORE_CLASSES, REAL_TARGETS, TWO_CLASSES, halves, load, split, timed_fit
+from benchmarks._panel import OURS, halves, load, split, timed_fit
 from benchmarks._report import Row, progress, standard_error
-from spkm import SPKMClassifier, SPKMRegressor
+from spkm import SPKMClassifier
 
 COLUMNS = ("error", "median", "time x")
 MOST_TRAINING = 800
-GROUPS: dict[str, tuple[list[str], Callable[..., Any]]] = {
-    "classes": (TWO_CLASSES + MORE_CLASSES, SPKMClassifier),
-    "real targets": (REAL_TARGETS, SPKMRegressor),
-}
 
 
 def run(settings: Settings) -> Iterator[Row]:
-    for group, (names, make) in GROUPS.items():
+    for group, (names, make) in OURS.items():
         for half, members in halves(names):
             members = members[: settings.size(len(members), 1)]
             found = np.array([price(settings, name, make) for name in members])

@@ -15,21 +15,17 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 
 from benchmarks._data import Settings
-from benchmarks._panel import MORE_CLASSES, REAL_TARGETS, TWO_CLASSES, halves, load, split
+from benchmarks._panel import OURS, halves, load, split
 from benchmarks._report import Row, progress
-from spkm import SPKMClassifier, SPKMRegressor
+from spkm import SPKMClassifier
 
 COLUMNS = ("90 %", "chance", "agreement", "90 %")
 MOST_TRAINING = 800
 KEPT = 0.9  # share of the samples of the second kind of fit
-GROUPS: dict[str, tuple[list[str], Callable[..., Any]]] = {
-    "classes": (TWO_CLASSES + MORE_CLASSES, SPKMClassifier),
-    "real targets": (REAL_TARGETS, SPKMRegressor),
-}
 
 
 def run(settings: Settings) -> Iterator[Row]:
-    for group, (names, make) in GROUPS.items():
+    for group, (names, make) in OURS.items():
         for half, members in halves(names):
             found = []
             for name in members[: settings.size(len(members), 1)]:

@@ -34,6 +34,14 @@ def curve(n=80, seed=2):
     return read_only(X, np.sin(2 * X[:, 0]) + 0.5 * X[:, 1] ** 2 + 0.05 * rng.standard_normal(n))
 
 
+def noisy(n=150, n_classes=2, seed=0):
+    """Return overlapping clouds in two columns."""
+    rng = np.random.default_rng(seed)
+    y = np.arange(n) % n_classes
+    centres = np.array([[0.0, 0.0], [1.5, 0.5], [0.0, 2.0]])
+    return read_only(centres[y] + rng.standard_normal((n, 2)), y)
+
+
 def counts(n=120, seed=3):
     """Return two columns and counts whose logarithm is smooth in them."""
     rng = np.random.default_rng(seed)

@@ -22,12 +22,11 @@ from spkm import (
 )
 from spkm.objective import Objective
 from spkm.profiled import ProfiledObjective
+from tests.marks import QUICK_SEARCHES
 from tests.small_data import curve, three_classes, two_classes
 
 pytestmark = [
-    pytest.mark.usefixtures("hasty"),
-    pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning"),
-    pytest.mark.filterwarnings("ignore:The best .* lies at the edge:UserWarning"),
+    *QUICK_SEARCHES,
     # A line cannot part these classes.
     pytest.mark.filterwarnings("ignore:No features* (is|were) selected:UserWarning"),
     # scikit-learn's type_of_target, before it refuses NaN

@@ -21,13 +21,10 @@ from spkm import SPKMClassifier, SPKMClassifierCV, SPKMRegressorCV
 from spkm.kernels import RBF, Polynomial
 from spkm.penalties import RKHSNorm
 from tests.cross_validated import LINE, frame, labels, quick_case, real_target, rows
+from tests.marks import QUICK_SEARCHES
 from tests.small_data import assert_same_fit, scores
 
-pytestmark = [
-    pytest.mark.usefixtures("hasty"),
-    pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning"),  # few iterations on purpose
-    pytest.mark.filterwarnings("ignore:The best .* lies at the edge:UserWarning"),
-]
+pytestmark = QUICK_SEARCHES
 
 
 @pytest.fixture(params=["classifier", "regressor"])

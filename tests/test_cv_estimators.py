@@ -19,13 +19,10 @@ from spkm.estimators import _search_setup
 from spkm.kernels import RBF, Linear, Matern, Polynomial, Tanimoto
 from spkm.selection import DEFAULTS
 from tests.cross_validated import LINE, RESULTS, frame, labels, quick_case, real_target, rows
+from tests.marks import QUICK_SEARCHES
 from tests.small_data import assert_same_fit, fingerprints, scores
 
-pytestmark = [
-    pytest.mark.usefixtures("hasty"),
-    pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning"),  # few iterations on purpose
-    pytest.mark.filterwarnings("ignore:The best .* lies at the edge:UserWarning"),
-]
+pytestmark = QUICK_SEARCHES
 
 
 @pytest.fixture(params=["classifier", "regressor"])

@@ -11,14 +11,13 @@ from sklearn.utils.estimator_checks import (
 
 from spkm import SPKMClassifier, SPKMClassifierCV, SPKMNystroem, SPKMRegressor, SPKMRegressorCV, Term, View
 from spkm.solvers import Alternating
+from tests.marks import QUICK_SEARCHES
 from tests.small_data import curve, two_classes
 
 # scikit-learn's checks fit labels drawn at random, and its own suite ignores the first warning while they run. The
 # others tell the truth: so few vectors are too few, and so few rows make no hundred landmarks.
 pytestmark = [
-    pytest.mark.usefixtures("hasty"),
-    pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning"),
-    pytest.mark.filterwarnings("ignore:The best .* lies at the edge:UserWarning"),
+    *QUICK_SEARCHES,
     pytest.mark.filterwarnings("ignore:No feature is selected:UserWarning"),
     pytest.mark.filterwarnings("ignore:n_components=100 is more than the .* distinct rows:UserWarning"),
 ]

@@ -19,6 +19,7 @@ from spkm.objective import Objective
 from spkm.selection import _search
 from spkm.solvers import LBFGS
 from tests.interrupting import interrupt_at
+from tests.marks import QUICK_SEARCHES
 from tests.selecting import (
     LINE,
     STRICT,
@@ -29,11 +30,7 @@ from tests.selecting import (
     rows,
 )
 
-pytestmark = [
-    pytest.mark.usefixtures("hasty"),
-    pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning"),  # few iterations on purpose
-    pytest.mark.filterwarnings("ignore:The best .* lies at the edge:UserWarning"),
-]
+pytestmark = QUICK_SEARCHES
 
 
 # Errors.

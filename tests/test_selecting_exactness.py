@@ -9,6 +9,7 @@ from spkm import SPKMClassifier, SPKMRegressor
 from spkm.estimators import _search_setup
 from spkm.kernels import KERNELS, RBF, Polynomial, Sum
 from spkm.losses import LOSSES
+from tests.marks import QUICK_SEARCHES
 from tests.selecting import (
     LINE,
     STORAGE,
@@ -23,11 +24,7 @@ from tests.selecting import (
 )
 from tests.small_data import scaled
 
-pytestmark = [
-    pytest.mark.usefixtures("hasty"),
-    pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning"),  # few iterations on purpose
-    pytest.mark.filterwarnings("ignore:The best .* lies at the edge:UserWarning"),
-]
+pytestmark = QUICK_SEARCHES
 
 
 @pytest.mark.parametrize("estimator", [SPKMClassifier, SPKMRegressor])

@@ -14,14 +14,11 @@ from spkm.estimators import _search_setup
 from spkm.kernels import KERNELS
 from spkm.losses import Log, Squared
 from spkm.penalties import Evidence, GroupL2, SquaredL2
+from tests.marks import QUICK_SEARCHES
 from tests.selecting import LINE, STRICT, D, fitted, labels, real_target, rows, spoiled
 from tests.small_data import assert_same_fit, scaled, scores
 
-pytestmark = [
-    pytest.mark.usefixtures("hasty"),
-    pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning"),  # few iterations on purpose
-    pytest.mark.filterwarnings("ignore:The best .* lies at the edge:UserWarning"),
-]
+pytestmark = QUICK_SEARCHES
 
 
 # What is reported.

@@ -9,6 +9,7 @@ from spkm.losses import Log
 from spkm.penalties import RKHSNorm
 from spkm.sources import _array as array_module
 from spkm.sources import _rows as rows_module
+from tests.marks import QUICK_SEARCHES
 from tests.selecting import (
     LINE,
     STRICT,
@@ -20,11 +21,7 @@ from tests.selecting import (
 )
 from tests.small_data import assert_same_fit, read_only, scaled, scores
 
-pytestmark = [
-    pytest.mark.usefixtures("hasty"),
-    pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning"),  # few iterations on purpose
-    pytest.mark.filterwarnings("ignore:The best .* lies at the edge:UserWarning"),
-]
+pytestmark = QUICK_SEARCHES
 
 
 # The number of vectors.

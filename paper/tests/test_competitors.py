@@ -11,9 +11,9 @@ from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.svm import SVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from small_rows import noisy, three_classes, two_classes
 from spkm.kernels import RBF
 from spkm_paper.competitors import MMDCriticClassifier, SCAClassifier, SignClassifier
+from tests.small_data import noisy, three_classes, two_classes
 
 BAD_PARAMETERS = {
     SCAClassifier: {

@@ -7,10 +7,10 @@ from sklearn.linear_model import Ridge
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.svm import SVC, SVR
 
-from small_rows import curve, noisy, three_classes
 from spkm_paper.competitors import KernelMatchingPursuit, RBFNetwork, ReducedSetClassifier, ReducedSetRegressor
 from spkm_paper.competitors._few_vectors import reduced_set
 from spkm_paper.competitors._methods import METHODS, Training
+from tests.small_data import curve, noisy, three_classes
 
 
 def left_over(features, Y):

@@ -12,9 +12,9 @@ from sklearn.kernel_ridge import KernelRidge
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.neighbors import KNeighborsClassifier
 
-from small_rows import noisy, three_classes
 from spkm_paper.competitors import MMDCriticClassifier, SCAClassifier, SignClassifier
 from spkm_paper.competitors._mmd import RowsKernel, greedy_criticisms, greedy_prototypes
+from tests.small_data import noisy, three_classes
 
 
 def mmd(X, rows, gamma, groups):

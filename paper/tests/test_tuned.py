@@ -7,10 +7,10 @@ from sklearn.kernel_ridge import KernelRidge
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.preprocessing import StandardScaler
 
-from small_rows import curve, noisy, three_classes
 from spkm.kernels import RBF
 from spkm_paper.competitors import METHODS, candidates, tuned
 from spkm_paper.competitors._methods import METHODS as DEFINITIONS
+from tests.small_data import curve, noisy, three_classes
 
 
 def split(n):

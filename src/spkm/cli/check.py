@@ -107,8 +107,8 @@ def chance_shift(n: int) -> float:
 
 def _new_cells(model: Any, X: Any) -> dict[str, dict[str, float]]:
     """Return, for columns of the table where the fit had none, the shares of unknown levels and of missing values."""
+    from spkm._cells import is_missing, level_text
     from spkm.cli._models import encoder_of
-    from spkm.estimators._column_plans import is_missing, level_text
 
     encoder = encoder_of(model)
     found: dict[str, dict[str, float]] = {}

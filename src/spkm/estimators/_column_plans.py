@@ -10,8 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-TRUTH = {"true": 1.0, "false": 0.0, "1": 1.0, "0": 0.0}  # texts of a boolean, in small letters
-MISSING_TYPES = ("NAType", "NaTType")  # pandas' own marks, told by name, as pandas need not be installed
+from spkm._cells import TRUTH, is_missing, level_text
 
 
 class FeatureOrigin(NamedTuple):
@@ -284,22 +283,6 @@ def _floats(objects: Iterable[Any], column: str, boolean: bool) -> Iterable[floa
         except (TypeError, ValueError):
             what = "truths (True or False)" if boolean else "numbers"
             raise ValueError(f"Column {column!r} must hold {what}, as in the fit; got {value!r}.") from None
-
-
-def is_missing(value: Any) -> bool:
-    """Whether a cell is empty: None, NaN or pandas' NA."""
-    if isinstance(value, str):
-        return False  # first, as it is the most frequent
-    return value is None or type(value).__name__ in MISSING_TYPES or (isinstance(value, float) and value != value)
-
-
-def level_text(value: Any) -> str:
-    """Return the name of a level; 3.0 is "3", as missing values turn columns of integers into floats."""
-    if isinstance(value, str):
-        return value
-    if isinstance(value, float | np.floating) and float(value).is_integer():
-        return str(int(value))
-    return str(value)
 
 
 def plain_plan(plan: Plan) -> dict[str, Any]:

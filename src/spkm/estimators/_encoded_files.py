@@ -11,13 +11,12 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from spkm._cells import is_missing, level_text
 from spkm.estimators._column_plans import (
     LevelPlan,
     Plan,
     date_message,
-    is_missing,
     level_plan,
-    level_text,
     number_plan,
     to_numbers,
 )

@@ -11,6 +11,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, validate_data
 
+from spkm._cells import is_missing, level_text
 from spkm._checks import check_choice, check_integer
 from spkm.estimators import _shipping
 from spkm.estimators._base import publish
@@ -18,8 +19,6 @@ from spkm.estimators._column_plans import (
     FeatureOrigin,
     Plan,
     date_message,
-    is_missing,
-    level_text,
     plain_plan,
     plan_from,
     plan_of,

@@ -12,10 +12,9 @@ from typing import Any
 
 import numpy as np
 
+from spkm._cells import TRUTH, is_missing, level_text
 from spkm.persistence._container import need
 
-TRUTH = {"true": 1.0, "false": 0.0, "1": 1.0, "0": 0.0}  # as in TableEncoder
-MISSING_TYPES = ("NAType", "NaTType")
 FIELDS = {"fill": float, "value": bool, "missing": bool, "boolean": bool, "levels": list, "other": bool, "column": str}
 
 
@@ -149,19 +148,3 @@ def _number(value: Any, plan: Any) -> float:
     if np.isinf(number):
         raise ValueError(f"Column {plan['column']!r} must hold finite numbers; got {value!r}.")
     return number
-
-
-def is_missing(value: Any) -> bool:
-    """Whether a cell is empty: None, NaN or pandas' NA."""
-    if isinstance(value, str):
-        return False
-    return value is None or type(value).__name__ in MISSING_TYPES or (isinstance(value, float) and value != value)
-
-
-def level_text(value: Any) -> str:
-    """Return the name of a level; 3.0 is "3", as missing values turn columns of integers into floats."""
-    if isinstance(value, str):
-        return value
-    if isinstance(value, float | np.floating) and float(value).is_integer():
-        return str(int(value))
-    return str(value)
