@@ -101,7 +101,7 @@ def test_missing_rows_or_targets():
 
 def test_negative_rows_under_a_kernel_of_counts():
     X, y = fingerprints()
-    message = r"kernel=Tanimoto\(\) needs non-negative columns; column 1 of X has minimum -1. .* kernel='rbf'"
+    message = r"kernel=Tanimoto\(\) needs non-negative features; column 1 of X has minimum -1. .* kernel='rbf'"
     for kind in (np.asarray, sparse.csr_array):
         with pytest.raises(ValueError, match=message):
             classifier(kernel="tanimoto").fit(kind(with_entry(X, -1.0)), y)

@@ -158,7 +158,7 @@ def test_features_may_go_to_the_clip_but_need_ranges_without_one():
     [
         ({"max_changes": 3}, "max_changes must be 1 or 2; got 3"),
         ({"ranges": {"x0": (2.0, 1.0)}}, r"ranges\['x0'\] must be \(low, high\) with low <= high"),
-        ({"frozen": ["y"]}, "frozen names a column that the table does not have: 'y'"),
+        ({"frozen": ["y"]}, "frozen names a feature that X does not have: 'y'"),
         ({"integers": [9]}, "integers must hold names or indices from 0 to 4"),
         ({"integers": [0], "ranges": {0: (0, 1e9)}}, "'x0' has more than 10000 values"),
     ],

@@ -107,7 +107,7 @@ def test_counts_with_tanimoto():
     model = SPKMClassifierCV(**{**LINE, "kernel": ["tanimoto"], "n_basis": 2}).fit(X, y)
     assert isinstance(model.best_params_["kernel"], Tanimoto) and model.score(X, y) > 0.6
     np.testing.assert_array_equal(model.predict_proba(np.where(model.get_support(), X, -7.0)), model.predict_proba(X))
-    with pytest.raises(ValueError, match="needs non-negative columns"):
+    with pytest.raises(ValueError, match="needs non-negative features"):
         model.fit(-X, y)
 
 

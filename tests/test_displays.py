@@ -194,7 +194,7 @@ def test_names_with_dollars_are_no_formulas(cancer):
         ),
         (lambda c: ContributionDisplay.from_estimator(c[0], c[1], row=900), "row must be below 150"),
         (lambda c: EffectDisplay.from_estimator(c[0], c[1], (0, 1, 2)), "one feature or two"),
-        (lambda c: EffectDisplay.from_estimator(c[0], c[1], "petal"), "features must be a column of X; got 'petal'"),
+        (lambda c: EffectDisplay.from_estimator(c[0], c[1], "petal"), "features must name a feature of X; got 'petal'"),
         (lambda c: ShapleyDisplay.from_estimator(c[0], c[1], output="rose"), "output must be one of setosa"),
         (lambda c: ViewShareDisplay.from_estimator(c[0]), "must have views"),
         (lambda c: PairMatrixDisplay.from_estimator(c[0]), "must be one of pairs"),

@@ -19,7 +19,7 @@ from tests.small_data import curve, two_classes
 pytestmark = [
     *QUICK_SEARCHES,
     pytest.mark.filterwarnings("ignore:No feature is selected:UserWarning"),
-    pytest.mark.filterwarnings("ignore:n_components=100 is more than the .* distinct rows:UserWarning"),
+    pytest.mark.filterwarnings("ignore:n_components=100 is more than the .* distinct samples:UserWarning"),
 ]
 
 # Few basis vectors and iterations where the variant, not the end of the descent, is what is checked.

@@ -199,12 +199,12 @@ def test_a_restricted_model_needs_the_features_it_reads_alone(multi_class):
         bound = 1e-12 * np.abs(model.weights).sum()
         np.testing.assert_allclose(small.scores(X[:, chosen]), model.scores(X), rtol=0, atol=bound)
         np.testing.assert_allclose(small.basis_vectors[:, [-2, -1]], model.basis_vectors[:, [1, 4]], rtol=1e-14)
-    with pytest.raises(ValueError, match=r"features must hold all columns that the model reads; \[4\] are missing"):
+    with pytest.raises(ValueError, match=r"features must include all that the model reads; \[4\] are missing"):
         model.restricted(np.array([0, 1]))
 
 
 def test_a_model_tells_how_many_columns_it_needs():
     X = cases.rows(40)
     model = SPKMRegressor(3, **QUICK).fit(X, X[:, 0]).model_
-    with pytest.raises(ValueError, match="X must have the 4 columns of the fit; got 3"):
+    with pytest.raises(ValueError, match="X must have the 4 features of the fit; got 3"):
         model.scores(X[:, :3])

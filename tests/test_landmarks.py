@@ -308,7 +308,7 @@ def test_more_landmarks_than_distinct_rows():
     X, y = two_classes(10)
     X, y = np.concatenate([X, X]), np.concatenate([y, y])
     for rule in ("random", "kmeans", "learned"):
-        told = r"n_components=12 is more than the 10 distinct rows of X: 10 landmarks are used\."
+        told = r"n_components=12 is more than the 10 distinct samples of X: 10 landmarks are used\."
         with pytest.warns(UserWarning, match=told) as caught:
             transformer = SPKMNystroem(12, landmarks=rule, random_state=0).fit(X, y)
         assert transformer.transform(X).shape == (20, 10)
@@ -342,9 +342,9 @@ def test_rows_that_cannot_be():
     with pytest.raises(NotFittedError):
         SPKMNystroem().transform(X)
     transformer = SPKMNystroem(3, kernel="tanimoto", landmarks="random")
-    with pytest.raises(ValueError, match="needs non-negative columns"):
+    with pytest.raises(ValueError, match="needs non-negative features"):
         transformer.fit(X)
-    with pytest.raises(ValueError, match="needs non-negative columns"):
+    with pytest.raises(ValueError, match="needs non-negative features"):
         transformer.fit(np.abs(X)).transform(X)
     with pytest.raises(ValueError, match="X must hold numbers"):
         transformer.fit([["a", "b"]])

@@ -135,11 +135,11 @@ def test_a_certificate_looks_at_the_numbers():
         ({"solver": "adam"}, "solver='auto' or 'lbfgs'"),
         ({"scale": False}, "scale=True"),
         ({"weight_penalty": "evidence"}, "evidence"),
-        ({"monotone": {7: 1}}, "one of the 4 columns"),
-        ({"monotone": {"income": 1}}, "one of the 4 columns, by number; got 'income'"),
+        ({"monotone": {7: 1}}, "one of the 4 features"),
+        ({"monotone": {"income": 1}}, "one of the 4 features, by number; got 'income'"),
         ({"monotone": {0: 2}}, r"monotone\[0\] must be 1 or -1; got 2"),
         ({"monotone": {0: True}}, "must be 1 or -1"),
-        ({"monotone": {True: 1}}, "one of the 4 columns"),
+        ({"monotone": {True: 1}}, "one of the 4 features"),
     ],
 )
 def test_what_cannot_be_kept_is_refused(options, says):

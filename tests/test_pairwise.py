@@ -250,7 +250,7 @@ BAD_SETTINGS = [
     ({"right_kernel": {"a": "rbf"}}, "right_kernel can be a dict only with right_views"),
     ({"left_views": {"a": [9]}}, r"left_views\['a'\]"),
     ({"left_views": {"a": [0]}, "left_kernel": {"b": "rbf"}}, "left_kernel must have an entry for each view"),
-    ({"left_kernel": "tanimoto"}, "needs non-negative columns"),
+    ({"left_kernel": "tanimoto"}, "needs non-negative features"),
 ]
 
 

@@ -112,7 +112,7 @@ def test_groups_leave_as_a_whole():
     rows = RowL2(1.0).prox(A.T, 0.5)
     np.testing.assert_array_equal(rows, columns.T)
     assert GroupL2(2.0, cases.GROUPS).value(A) == pytest.approx(2 * (np.sqrt(2) * np.sqrt(0.07) + 2.0 + np.sqrt(0.13)))
-    with pytest.raises(ValueError, match="groups must hold one label for each of the 4 columns; got "):
+    with pytest.raises(ValueError, match="groups must hold one label for each of the 4 features; got "):
         GroupL2(1.0, [0, 1]).value(A)
 
 

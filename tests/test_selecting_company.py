@@ -102,7 +102,7 @@ def test_a_constant_target_needs_no_search(settings):
 
 
 def test_one_row_cannot_be_held_out():
-    with pytest.raises(ValueError, match="A choice by held-out rows needs at least 2 different rows"):
+    with pytest.raises(ValueError, match="A choice by held-out samples needs at least 2 different samples"):
         _search_setup.dealt_folds(np.ones((1, 1)), Squared(), np.random.default_rng(0))
 
 

@@ -54,7 +54,7 @@ def test_columns_that_are_not_read_may_break_the_rules_of_the_kernel():
     other = spoiled(X, model.selected_features_, 1.0)
     assert other.min() < 0
     np.testing.assert_array_equal(model.predict_proba(other), model.predict_proba(X))
-    with pytest.raises(ValueError, match="needs non-negative columns"):
+    with pytest.raises(ValueError, match="needs non-negative features"):
         model.predict(-X)
 
 

@@ -215,7 +215,7 @@ def broken(what):
 @pytest.mark.parametrize(
     ("what", "message"),
     [
-        ("NaN", "column 2 holds NaN"),
+        ("NaN", "feature 2 holds NaN"),
         ("weight", "sample_weight must be positive"),
         ("negative", "at least zero"),
         ("one class", "at least two classes"),

@@ -143,7 +143,7 @@ def test_each_view_may_have_its_own_settings():
     without = X.copy()
     without[:, 5:] = 0.0
     np.testing.assert_allclose(clf.decision_function(X) - clf.decision_function(without), part, atol=1e-10)
-    with pytest.raises(ValueError, match=r"column [567] of X has minimum"):
+    with pytest.raises(ValueError, match=r"feature [567] of X has minimum"):
         clf.predict(-X)
 
 
@@ -255,12 +255,12 @@ def test_a_start_is_given_by_the_vectors_of_a_fit():
 
 
 BAD = [
-    ({"views": {}}, "views must be a dict from names to columns"),
-    ({"views": [[0], [1]]}, "views must be a dict from names to columns"),
-    ({"views": {"a": []}}, "no column"),
-    ({"views": {"a": [0, 0]}}, "the same column twice"),
-    ({"views": {"a": [0, 99]}}, r"views\['a'\] must tell columns"),
-    ({"views": {"a": ["x"]}}, r"views\['a'\] must tell columns"),
+    ({"views": {}}, "views must be a dict from names to features"),
+    ({"views": [[0], [1]]}, "views must be a dict from names to features"),
+    ({"views": {"a": []}}, "no feature"),
+    ({"views": {"a": [0, 0]}}, "the same feature twice"),
+    ({"views": {"a": [0, 99]}}, r"views\['a'\] must select features"),
+    ({"views": {"a": ["x"]}}, r"views\['a'\] must select features"),
     ({"views": VIEWS, "terms": [Term(1, View("rbf"))]}, "Pass either views or terms"),
     ({"views": VIEWS, "kernel": {"shape": "rbf"}}, "kernel must have an entry for each view"),
     ({"views": VIEWS, "n_basis": {"shape": 0, "size": 1, "noise": 1}}, "n_basis must be an integer"),
@@ -271,8 +271,8 @@ BAD = [
     ({"terms": [View("rbf")]}, "terms must be a list of spkm.Term"),
     ({"terms": [Term(1, "rbf")]}, r"views of terms\[0\] must be a spkm.View"),
     ({"terms": [Term(0, View("rbf"))]}, "n_basis must be an integer"),
-    ({"terms": [Term(1, (View("rbf", [0]), View("rbf", [0, 1])))]}, "different columns"),
-    ({"terms": [Term(1, (View("rbf"), View("rbf", [0, 1])))]}, "different columns"),
+    ({"terms": [Term(1, (View("rbf", [0]), View("rbf", [0, 1])))]}, "different features"),
+    ({"terms": [Term(1, (View("rbf"), View("rbf", [0, 1])))]}, "different features"),
     ({"terms": [Term(1, View("rbf", name="a")), Term(1, View("rbf", name="a"))]}, "names of terms must be different"),
     ({"terms": [Term(1, View("rbf", metric="learned"))]}, r"metric of terms\[0\] must be one of"),
     ({"terms": [Term(1, View("rbff"))]}, "Did you mean 'rbf'"),

@@ -29,7 +29,7 @@ def signs(n_basis: int) -> np.ndarray:
 def box_of(model: Any, ranges: Ranges) -> tuple[np.ndarray, np.ndarray] | None:
     """Return the least and the largest theta of a model, or None where nothing is bounded.
 
-    Vectors of bounded views stay inside the ``ranges`` of the columns. The weights of a linear part are fixed. Monotone
+    Vectors of bounded views stay inside the ``ranges`` of the features. Weights of a linear part are fixed. Monotone
     views have vectors at the edges, and weights of one sign.
     """
     needs = [view.bounded or bool(view.monotone) for _, view in model.views]

@@ -1,4 +1,4 @@
-"""Checks of your own kernel or loss: derivatives by differences, dense rows against sparse, parts against the whole."""
+"""Check a kernel or loss of your own: derivatives by finite differences, dense against sparse, parts against sums."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def check_kernel(kernel: Kernel, *, X: Any = None, n_basis: int = 3, tol: float 
     kernel : Kernel
         With numbers for its parameters, or data-driven ones that are then chosen on ``X``.
     X : array-like of shape (n, d), default=None
-        Rows to check it on; positive random numbers if None.
+        Samples to check it on; positive random numbers if None.
     n_basis : int, default=3
         Number of basis vectors. Above 1, so that contributions of different vectors cannot be confused.
     tol : float, default=1e-6
@@ -55,7 +55,7 @@ def check_kernel(kernel: Kernel, *, X: Any = None, n_basis: int = 3, tol: float 
     K = kernel(X, U)
     if K.shape != G.shape or not np.all(np.isfinite(K)):
         raise ValueError(f"{name} must return finite values of shape {G.shape}; got shape {K.shape}.")
-    errors = [_compared(f"{name}: values of CSR rows", kernel(sparse.csr_array(X), U), K, tol)]
+    errors = [_compared(f"{name}: values of CSR samples", kernel(sparse.csr_array(X), U), K, tol)]
     for metric in (1.3, rng.uniform(0.5, 1.5, size=X.shape[1])):
         dU, d_metric = kernel.vjp(X, U, metric, None, True)[1](G.copy())
 
@@ -79,7 +79,7 @@ def check_loss(loss: Loss, *, n_outputs: int = 2, tol: float = 1e-6, random_stat
     loss : Loss
         The loss.
     n_outputs : int, default=2
-        Columns of the targets.
+        Number of outputs (columns of Y).
     tol : float, default=1e-6
         Largest relative error allowed.
     random_state : int, default=0

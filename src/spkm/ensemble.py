@@ -42,12 +42,12 @@ class ModelEnsemble:
 
     @property
     def n_features(self) -> int:
-        """Number of columns of the user's table."""
+        """Number of features of X."""
         return self.members[0].n_features
 
     @property
     def features(self) -> np.ndarray:
-        """The columns of the user's table that any member holds."""
+        """The features of X that any member holds."""
         return np.unique(np.concatenate([member.features for member in self.members]))
 
     @property
@@ -91,7 +91,7 @@ class ModelEnsemble:
         return np.concatenate([member.vector_rows for member in self.members])
 
     def features_read(self) -> np.ndarray:
-        """Return the columns of the user's table that can change a score."""
+        """Return the features of X that can change a score."""
         return np.unique(np.concatenate([member.features_read() for member in self.members]))
 
     def scores(self, X: Any, n_threads: int = 1) -> np.ndarray:
@@ -107,5 +107,5 @@ class ModelEnsemble:
         return self.similarities(X, n_threads)[:, :, None] * self.weights
 
     def restricted(self, features: np.ndarray) -> ModelEnsemble:
-        """Return the models of a table of the columns ``features`` alone."""
+        """Return the models for samples of ``features`` alone."""
         return replace(self, members=tuple(member.restricted(features) for member in self.members))

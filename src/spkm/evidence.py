@@ -24,7 +24,7 @@ RIDGES = (0.001, 0.01, 0.03, 0.1, 0.3, 1.0)
 
 
 class _Solved(NamedTuple):
-    """The regression on features and columns: where they are among the moments, its prior, means, factors and C."""
+    """The regression on Phi and X: its columns among the moments, prior, means, factors and coefficients C."""
 
     columns: np.ndarray
     prior: np.ndarray
@@ -46,7 +46,7 @@ class EvidenceObjective(ProfiledObjective):
             + trace / (2 l) * mean_i (k(x_i, x_i) - k_i' K^-1 k_i) + prior / (2 n) * |log w - mean|^2
         V_k = min over c of |y_k - Phi_c c|^2 / (2 n) + l / (2 n) c'K c
 
-    Beside a linear part Phi_c has the d columns of X as well, K the block I / tau, and log tau, the logarithm of the
+    With a linear part Phi_c has the d columns of X as well, K the block I / tau, and log tau, the logarithm of the
     coefficients' variance over that of the kernels, is the last extra parameter. The trace term is of kernels alone.
 
     Parameters

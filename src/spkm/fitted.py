@@ -36,7 +36,7 @@ class FittedView:
     kernel : Kernel
         With what was learned of its bandwidth and relevances.
     columns : ndarray of int
-        The columns of ``model.scaled(X)`` that it looks at.
+        The columns of ``model.scaled(X)`` that it reads.
     basis : ndarray of shape (n_basis, n_columns)
         Its part of the basis vectors, on the scale of the model.
     """
@@ -83,9 +83,9 @@ class FittedModel:
     scaling : Scaling or None
         What is done to the features before kernels see them: ``center``, ``scale`` and ``clip``. None is nothing.
     features : ndarray of int
-        The columns of the user's table that the model holds, in rising order.
+        The features of X that the model holds, in rising order.
     n_features : int
-        Number of columns of the user's table.
+        Number of features of X.
     model : PreimageModel
         Terms and shapes.
     theta : ndarray
@@ -190,7 +190,7 @@ class FittedModel:
         return everywhere
 
     def features_read(self) -> np.ndarray:
-        """Return the columns of the user's table that can change a score.
+        """Return the features of X that can change a score.
 
         A stationary kernel reads every feature it looks at, whatever the basis holds there; a dot-product kernel reads
         those where some basis vector is not zero. Vectors whose weights are all zero read nothing.
@@ -318,19 +318,19 @@ class FittedModel:
         X = X if hasattr(X, "shape") else np.asarray(X, dtype=np.float64)
         X = X if X.dtype.kind == "f" else X.astype(np.float64)
         if X.shape[1] != self.n_features:
-            raise ValueError(f"X must have the {self.n_features} columns of the fit; got {X.shape[1]}.")
-        # A selection makes a copy even of all columns, so that the layout of X in memory cannot show in the last bit.
+            raise ValueError(f"X must have the {self.n_features} features of the fit; got {X.shape[1]}.")
+        # A selection makes a copy even of all features, so that the layout of X in memory cannot show in the last bit.
         return X[:, self.features] if self.selected or len(self.features) < self.n_features else X
 
     # Other models made of it
 
     def restricted(self, features: np.ndarray) -> FittedModel:
-        """Return the model of a table of the columns ``features`` alone, rising; all that it reads are among them."""
+        """Return the model for samples of ``features`` alone, in rising order; it must read no others."""
         features = np.asarray(features)
         read = self.features_read()
         missing = np.setdiff1d(read, features)
         if len(missing):
-            raise ValueError(f"features must hold all columns that the model reads; {missing.tolist()} are missing.")
+            raise ValueError(f"features must include all that the model reads; {missing.tolist()} are missing.")
         places = np.searchsorted(self.features, read)
         model, theta = self.model.on_columns(self.theta, places, [term.on(places) for term in self.model.terms])
         return replace(

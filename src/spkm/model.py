@@ -1,5 +1,5 @@
 """The model f(x) = b + sum_j sum_r c_jr k_j(x, u_jr): a sum of terms, a term a product of views, a view a kernel on
-some columns.
+some features.
 
 All parameters of one fit are one flat vector ``theta``: for each view its basis vectors and its learned metric, then
 the weights C (R, m), then the intercept (m,).
@@ -22,18 +22,18 @@ LINEAR_PART = "linear part"  # the name of the view that a linear part is
 
 @dataclass(frozen=True)
 class View:
-    """A kernel on some columns.
+    """A kernel on some features.
 
     Parameters
     ----------
     kernel : Kernel
         With numbers for all its parameters. In the ``terms`` of an estimator it may be a name, or wait for data.
     columns : ndarray of int, default=None
-        The columns it looks at, in rising order; all when None. In the ``terms`` of an estimator anything that says
-        which columns of X: indices, a mask, a slice, names, or a function of X that returns one of these.
+        The features it reads, in rising order; None is all. In the ``terms`` of an estimator anything that selects
+        features of X: indices, a mask, a slice, names, or a function of X that returns one of these.
     metric : {"fixed", "scale", "relevances"}, default=None
         What is learned of the metric beside the kernel's own parameters: nothing; one factor, the bandwidth; or a
-        factor for each column. The parameters are logarithms of the factors, so 0 is the kernel as it stands. None is
+        factor for each feature. The parameters are logarithms of the factors, so 0 is the kernel as it stands. None is
         "fixed"; in an estimator it is what ``learn_bandwidth`` says.
     basis_penalty : Penalty or list of Penalty, default=None
         Of the basis vectors of this view; None is that of the objective.
@@ -42,7 +42,7 @@ class View:
     bounded : bool, default=False
         Whether its basis vectors stay inside the range of the data. An estimator sets it by ``basis_bounds``.
     monotone : tuple of pairs of int, default=()
-        Columns that the scores rise (1) or fall (-1) with. An estimator sets it by its own ``monotone``.
+        Features that the scores rise (1) or fall (-1) with. An estimator sets it by its own ``monotone``.
     """
 
     kernel: Any
@@ -54,7 +54,7 @@ class View:
     monotone: tuple[tuple[int, int], ...] = ()
 
     def width(self, n_features: int) -> int:
-        """Return the number of columns looked at."""
+        """Return the number of features that it reads."""
         return n_features if self.columns is None else len(self.columns)
 
     def metric_size(self, n_features: int) -> int:
@@ -67,7 +67,7 @@ class View:
         return self.metric not in (None, "fixed")
 
     def factors(self, log_metric: np.ndarray) -> Any:
-        """Return what the metric is multiplied by, a number or one for each column."""
+        """Return what the metric is multiplied by, a number or one for each feature."""
         if not self.learns_metric:
             return 1.0
         factors = np.exp(log_metric)
@@ -89,13 +89,13 @@ class Term:
         return " × ".join(view.name for view in self.views)
 
     def columns(self, n_features: int) -> np.ndarray:
-        """Return the columns that any of the views looks at, in rising order."""
+        """Return the features that any of the views reads, in rising order."""
         if any(view.columns is None for view in self.views):
             return np.arange(n_features)
         return np.unique(np.concatenate([view.columns for view in self.views]))
 
     def on(self, columns: np.ndarray) -> Term:
-        """Return the term for a table of the given columns alone: views lose the others, and number them anew."""
+        """Return the term for samples of the given features alone: views lose the others and are renumbered."""
         if all(view.columns is None for view in self.views):
             return self
         places = [None if v.columns is None else np.flatnonzero(np.isin(columns, v.columns)) for v in self.views]
@@ -121,7 +121,7 @@ class PreimageModel:
     terms : list of Term
         The parts that are added up.
     n_features, n_outputs : int
-        Columns of X, columns of F.
+        Number of features of X, and of outputs.
     fit_intercept : bool, default=True
         Without one, the intercept in theta stays as it is: its gradient is zero.
     """
@@ -190,11 +190,11 @@ class PreimageModel:
     def on_columns(
         self, theta: np.ndarray, places: np.ndarray, terms: list[Term] | None = None
     ) -> tuple[PreimageModel, np.ndarray]:
-        """Return the model of other columns and its theta.
+        """Return the model of other features and its theta.
 
-        ``places`` tells where each column stood, -1 for one that is new: it is zero in all basis vectors, and its
+        ``places`` tells where each feature stood, -1 for one that is new: it is zero in all basis vectors, and its
         relevance is the geometric mean of the old ones. ``terms`` are those of the new table; None are the same ones,
-        of views that look at all columns.
+        of views that read all features.
         """
         other = PreimageModel(self.terms if terms is None else terms, len(places), self.n_outputs, self.fit_intercept)
         result, params = other.zeros()
@@ -216,7 +216,7 @@ class PreimageModel:
         return other, result
 
     def with_relevances(self, theta: np.ndarray) -> tuple[PreimageModel, np.ndarray]:
-        """Return the same function with a relevance for each column of each view, to look at or to take away."""
+        """Return the same function with a relevance for each feature of each view, to look at or to take away."""
         terms = [
             replace(term, views=tuple(replace(view, metric="relevances") for view in term.views)) for term in self.terms
         ]
@@ -244,7 +244,7 @@ class PreimageModel:
             X, index = block.columns(view.columns)
             learn = view.learns_metric
             metric = view.factors(params.log_metric[k])
-            key = None if view.columns is None else view.columns.tobytes()  # models of other columns may share the rows
+            key = None if view.columns is None else view.columns.tobytes()  # models of other features may share blocks
             if np.ndim(metric) == 0 and key not in block.cache:
                 block.cache[key] = squared_norms(X)
             K, pull = view.kernel.vjp(X, params.basis[k], metric, block.cache.get(key), learn)
@@ -360,9 +360,9 @@ class PreimageModel:
 
 
 def _gathered(K: np.ndarray, pull: Pullback, index: np.ndarray) -> tuple[np.ndarray, Pullback]:
-    """Return the values of rows that are repeated by ``index``, and their pullback.
+    """Return the kernel values of rows that are repeated by ``index``, and their pullback.
 
-    The kernel is evaluated once for each of its rows, however many rows of the table they stand for; so is its
+    The kernel is evaluated once for each distinct row, however many samples share it; so is its
     pullback, on the sum of the cotangents.
     """
     count = len(K)

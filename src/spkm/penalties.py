@@ -179,7 +179,7 @@ class L1Ball(Penalty):
 class GroupL2(Penalty):
     """strength * sum over groups of features of sqrt(size of the group) * |A[:, group]|.
 
-    A group leaves all rows at once.
+    A group leaves all basis vectors at once.
     Without ``groups`` each feature is a group: the l2,1 norm over features. With ``l1_ratio`` above 0 entries inside a
     group become zero too (sparse group).
 
@@ -209,7 +209,7 @@ class GroupL2(Penalty):
     def _labels(self, d: int) -> np.ndarray:
         labels = np.unique(np.asarray(self.groups), return_inverse=True)[1]
         if labels.shape != (d,):
-            raise ValueError(f"groups must hold one label for each of the {d} columns; got {np.shape(self.groups)}.")
+            raise ValueError(f"groups must hold one label for each of the {d} features; got {np.shape(self.groups)}.")
         return labels
 
     def _norms(self, A: np.ndarray) -> tuple[Any, np.ndarray, Any]:

@@ -52,7 +52,7 @@ class Problem:
     fit_intercept: bool = True
 
     def objective(self, source: Source, columns: np.ndarray | None = None) -> Any:
-        """Return the objective on the samples of ``source``, which holds some columns of the whole table, or all."""
+        """Return the objective on the samples of ``source``, which holds some or all of the features."""
         model = self.model(source, columns)
         box = model.box(source.ranges)
         if self.evidence is not None:
@@ -61,11 +61,11 @@ class Problem:
         return Objective(model, self.loss, source, self.basis_penalties, self.weight_penalties, *priors, box)
 
     def model(self, source: Source, columns: np.ndarray | None = None) -> PreimageModel:
-        """Return the model of the features and outputs of ``source``, which holds some columns of the table, or all."""
+        """Return the model of the features and outputs of ``source``, which holds some or all of the features."""
         return PreimageModel(self.on(columns), source.n_features, source.n_outputs, self.fit_intercept)
 
     def on(self, columns: np.ndarray | None) -> list[Term]:
-        """Return the terms for a table of the given columns alone."""
+        """Return the terms for samples of the given features alone."""
         return list(self.terms) if columns is None else [term.on(columns) for term in self.terms]
 
     @property

@@ -41,7 +41,7 @@ class Start(Part):
 
 
 class Rows(Start):
-    """Rows of the data, drawn with their weights; classes in turn."""
+    """Samples of the data, drawn with their weights; classes in turn."""
 
     def points(self, sample: Sample, term: Term, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray | None]:
         picked = np.concatenate(
@@ -63,12 +63,12 @@ class KMeans(Start):
 
 
 class Greedy(Start):
-    """Rows picked one by one, each the one whose feature best explains what the earlier ones leave unexplained.
+    """Samples picked greedily, each the one whose kernel values best explain the current residual.
 
     Parameters
     ----------
     n_candidates : int, default=300
-        Rows that may be picked.
+        Samples that may be picked.
     """
 
     numbers = {"n_candidates": COUNT}
@@ -231,7 +231,7 @@ def _alternating_signs(n_basis: int, n_outputs: int) -> np.ndarray:
 
 
 def _by_class(sample: Sample, n_basis: int) -> list[tuple[np.ndarray, int]]:
-    """Return (rows, points) of each class or set of labels; of all rows if there are none, or more than points."""
+    """Return (samples, points) of each class or set of labels; of all samples if there are none, or too many."""
     Y, everything = sample.Y, np.arange(len(sample.Y))
     if not np.all(np.abs(Y) == 1):
         return [(everything, n_basis)]

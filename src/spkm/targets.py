@@ -242,7 +242,7 @@ def same_meaning(a: Any, b: Any) -> bool:
 
 
 def _weighted_median(Y: np.ndarray, share: np.ndarray) -> np.ndarray:
-    """Return the least value of each column that at least half of the weight does not exceed, (m,)."""
+    """Return the weighted median of each output, (m,): the smallest value that reaches half of the weight."""
     order = np.argsort(Y, axis=0, kind="stable")
     below = np.cumsum(share[order], axis=0)
     first = np.argmax(below >= 0.5 * (1 - 1e-12), axis=0)

@@ -10,7 +10,7 @@ import numpy as np
 from spkm.cli._output import say
 from spkm.cli._reading import data_error
 
-FEW_VALUES = 10  # a column of at most so many whole numbers is taken for classes
+FEW_VALUES = 10  # a column of at most so many distinct whole numbers is taken for classes
 MOST_CLASSES = 100
 LEAST_ROWS = 10
 

@@ -1,4 +1,4 @@
-"""Data that are made up, with a known relation between columns and targets."""
+"""Data that are made up, with a known relation between features and targets."""
 
 from __future__ import annotations
 
@@ -12,31 +12,31 @@ from spkm._checks import check_choice, check_integer, check_real
 def make_sparse_relation(
     kind: str = "linear", n_samples: int = 500, n_features: int = 100, *, random_state: Any = None
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Make two classes that depend on a tenth of the columns.
+    """Make two classes that depend on a tenth of the features.
 
-    With Z the relevant columns, f = Z b (linear), (Z b1)^2 - (Z b2)^2 (quadratic) or (Z b1 + 1/2)^5 - 3 (Z b2)^2
+    With Z the relevant features, f = Z b (linear), (Z b1)^2 - (Z b2)^2 (quadratic) or (Z b1 + 1/2)^5 - 3 (Z b2)^2
     (quintic); the entries of b are normal with variance 1 / (n_features / 10). The class is 1 where f is above its
-    median. All columns are standard normal, and the relevant ones lie anywhere among the others.
+    median. All features are standard normal, and the relevant ones lie anywhere among the others.
 
     Parameters
     ----------
     kind : {"linear", "quadratic", "quintic"}, default="linear"
         The relation.
     n_samples : int, default=500
-        Number of rows.
+        Number of samples.
     n_features : int, default=100
-        Number of columns, at least 10.
+        Number of features, at least 10.
     random_state : int, Generator or None, default=None
         Seed of the random numbers.
 
     Returns
     -------
     X : ndarray of shape (n_samples, n_features)
-        Rows.
+        Samples.
     y : ndarray of shape (n_samples,)
         Classes 0 and 1.
     relevant : ndarray of shape (n_features // 10,)
-        The relevant columns, ascending.
+        The relevant features, ascending.
 
     Examples
     --------
@@ -61,13 +61,13 @@ def make_spirals(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Make two interleaved spirals in the plane, to draw decision surfaces over.
 
-    A row at angle t, with t / (3 pi) the root of a uniform number so that the arms are evenly filled, lies at
+    A sample at angle t, with t / (3 pi) the root of a uniform number so that the arms are evenly filled, lies at
     t / (3 pi) (cos t, sin t) in class 0, on the opposite side in class 1, plus normal noise.
 
     Parameters
     ----------
     n_samples : int, default=200
-        Number of rows, of which every second one is of class 1.
+        Number of samples, of which every second one is of class 1.
     noise : float, default=0.05
         Deviation of the noise; the arms are 1/3 apart.
     random_state : int, Generator or None, default=None
@@ -76,7 +76,7 @@ def make_spirals(
     Returns
     -------
     X : ndarray of shape (n_samples, 2)
-        Rows.
+        Samples.
     y : ndarray of shape (n_samples,)
         Classes 0 and 1.
 
@@ -104,9 +104,9 @@ def make_waves(
     Parameters
     ----------
     n_samples : int, default=200
-        Number of rows, uniform between -1 and 1 in each column.
+        Number of samples, uniform between -1 and 1 in each feature.
     n_features : int, default=2
-        Number of columns: 1 makes a sine curve, 2 a surface.
+        Number of features: 1 makes a sine curve, 2 a surface.
     noise : float, default=0.1
         Deviation of the normal noise.
     random_state : int, Generator or None, default=None
@@ -115,7 +115,7 @@ def make_waves(
     Returns
     -------
     X : ndarray of shape (n_samples, n_features)
-        Rows.
+        Samples.
     y : ndarray of shape (n_samples,)
         Targets.
 
@@ -137,15 +137,15 @@ def make_waves(
 def make_inverse_dynamics(
     n_samples: int = 1000, *, noise: float = 0.02, random_state: Any = None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Make up the inverse dynamics of an arm of seven joints, like SARCOS, in any number of rows.
+    """Make up the inverse dynamics of an arm of seven joints, like SARCOS, in any number of samples.
 
-    Columns are positions q (in units of 1/2), velocities v and accelerations a, all standard normal; the torque is
+    Features are positions q (in units of 1/2), velocities v and accelerations a, all standard normal; the torque is
     2 sin q1 + sum over j of (cos(q1 - qj) aj + sin(q1 - qj) vj^2 / 2) / j, of unit deviation, plus noise.
 
     Parameters
     ----------
     n_samples : int, default=1000
-        Number of rows.
+        Number of samples.
     noise : float, default=0.02
         Deviation of the normal noise.
     random_state : int, Generator or None, default=None
@@ -154,7 +154,7 @@ def make_inverse_dynamics(
     Returns
     -------
     X : ndarray of shape (n_samples, 21)
-        Rows.
+        Samples.
     y : ndarray of shape (n_samples,)
         The torque at the first joint.
 

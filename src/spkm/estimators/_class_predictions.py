@@ -31,7 +31,7 @@ class PredictsClasses(ReadsModel):
         Parameters
         ----------
         X : array-like, DataFrame or CSR of shape (n_samples, n_features)
-            Rows.
+            Samples.
 
         Returns
         -------
@@ -57,7 +57,7 @@ class PredictsClasses(ReadsModel):
         Parameters
         ----------
         X : array-like, DataFrame or CSR of shape (n_samples, n_features)
-            Rows.
+            Samples.
 
         Returns
         -------

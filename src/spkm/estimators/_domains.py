@@ -26,7 +26,7 @@ def scaling_for(terms: tuple[Term, ...], scale: Any, X: Any, weight: np.ndarray)
 
 
 def columns_of_counts(terms: Sequence[Term], n_features: int) -> np.ndarray:
-    """Return the columns that kernels of counts look at."""
+    """Return the features that kernels of counts look at."""
     views = tuple(view for term in terms for view in term.views if view.kernel.nonnegative)
     return Term(1, views).columns(n_features) if views else np.zeros(0, dtype=int)
 
@@ -42,6 +42,6 @@ def check_domain(terms: Sequence[Term], X: Any) -> None:
         kernel = next(view.kernel for term in terms for view in term.views if view.kernel.nonnegative)
         j = int(np.argmin(low))
         raise ValueError(
-            f"kernel={kernel!r} needs non-negative columns; column {columns[j]} of X has minimum {low[j]:g}. "
+            f"kernel={kernel!r} needs non-negative features; feature {columns[j]} of X has minimum {low[j]:g}. "
             "Use fingerprints or counts as they are, or kernel='rbf'."
         )

@@ -311,7 +311,7 @@ def outcome_of(
     columns: np.ndarray | None,
     attributes: dict[str, Any],
 ) -> Outcome:
-    """Return the outcome of a result on the given columns, or on all."""
+    """Return the outcome of a result on the given features, or on all."""
     fitted = fitted_model(request, samples.target, model, result.theta, scaling, samples.X.shape[1], columns)
     fitted = replace(fitted, noise=result.noise, ridge=result.ridge, interrupted=result.interrupted)
     fitted = replace(fitted, linear_variance=result.linear_variance)
@@ -335,7 +335,7 @@ def fitted_model(
     n_features: int,
     columns: np.ndarray | None,
 ) -> FittedModel:
-    """Return the model of some columns, or of all, in the units of y."""
+    """Return the model of some features, or of all, in the units of y."""
     whole, theta = target.expanded(model, theta)
     features = np.arange(n_features) if columns is None else columns
     if columns is not None and scaling is not None:

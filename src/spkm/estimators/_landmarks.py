@@ -119,7 +119,7 @@ class SPKMNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         Parameters
         ----------
         X : array-like, DataFrame or CSR of shape (n_samples, n_features)
-            Rows.
+            Samples.
         y : array-like of shape (n_samples,) or (n_samples, n_outputs), default=None
             Targets; needed, and looked at, only where landmarks are learned.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -169,7 +169,7 @@ class SPKMNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         Parameters
         ----------
         X : array-like, DataFrame or CSR of shape (n_samples, n_features)
-            Rows; the features of float32 are float32.
+            Samples; the features of float32 are float32.
 
         Returns
         -------
@@ -197,7 +197,7 @@ class SPKMNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         generator(self.random_state)
         model = self._model()
         if hasattr(model, "left_kernel"):
-            raise ValueError(f"landmarks must be an estimator of rows; got {model!r}, which is one of pairs.")
+            raise ValueError(f"landmarks must be an estimator of single samples; got {model!r}, which is one of pairs.")
         if not isinstance(model, ReadsModel):
             if not (isinstance(model, str) and model in RULES):
                 raise ValueError(
@@ -232,8 +232,8 @@ class SPKMNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         wanted = int(self._setting("n_components"))
         if wanted > n_distinct:
             warn_user(
-                f"n_components={wanted} is more than the {n_distinct} distinct rows of X: {n_distinct} landmarks are "
-                "used.",
+                f"n_components={wanted} is more than the {n_distinct} distinct samples of X: {n_distinct} landmarks "
+                "are used.",
                 UserWarning,
             )
         return min(wanted, n_distinct)
@@ -259,7 +259,7 @@ class SPKMNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         return clone(template).set_params(**given).fit(X, y, sample_weight=sample_weight)
 
     def _unsupervised(self, X: Any, weight: np.ndarray, drawn: bool) -> tuple[FittedModel, np.ndarray | None]:
-        """Return landmarks without targets, and which rows they are where rows are ``drawn``."""
+        """Return landmarks without targets, and which samples they are where they are ``drawn``."""
         asked = (Term(1, (View(KERNELS.part(self._setting("kernel"))),)),)
         check_domain(asked, X)
         rng = generator(self.random_state)

@@ -14,12 +14,12 @@ from spkm.sources import Scaling
 #: Formulas of kernels that are positive and fall with the difference of every feature.
 FALLING = ("rbf", "matern", "rational_quadratic", "laplacian")
 
-#: What a request holds: for each constraint what the user called the feature, its column, and +1 or -1.
+#: What a request holds: for each constraint what the user called the feature, its index, and +1 or -1.
 Constraints = tuple[tuple[Any, int, int], ...]
 
 
 def constraints(monotone: Any, table: Any) -> Constraints:
-    """Return the constraints that a user asked for, checked against the columns of a table."""
+    """Return the constraints that a user asked for, checked against the features of X."""
     if not isinstance(monotone, Mapping):
         raise TypeError(
             f"monotone must be a dict of features and directions, as {{'income': 1, 'age': -1}}; got {monotone!r}."
@@ -33,10 +33,10 @@ def constraints(monotone: Any, table: Any) -> Constraints:
         column: Any = known.get(feature, feature) if isinstance(feature, str) else feature
         is_index = isinstance(column, int | np.integer) and not isinstance(column, bool)
         if not is_index or not 0 <= column < n_features:
-            what = f"one of the {n_features} columns, by number" + (f" or name ({', '.join(known)})" if known else "")
+            what = f"one of the {n_features} features, by number" + (f" or name ({', '.join(known)})" if known else "")
             raise ValueError(f"monotone must name {what[:300]}; got {feature!r}.")
         if int(column) in found:
-            raise ValueError(f"monotone names column {int(column)} twice: by name and by number.")
+            raise ValueError(f"monotone names feature {int(column)} twice: by name and by number.")
         found[int(column)] = (feature, int(column), int(direction))
     return tuple(found.values())
 
@@ -121,7 +121,7 @@ def _falls(tree: dict[str, Any]) -> tuple[bool, bool]:
 
 
 def clipped_at_range(scaling: Scaling, X: np.ndarray, columns: list[int]) -> Scaling:
-    """Return a scaling that clips some columns at the range of the samples: the model is constant beyond it."""
+    """Return a scaling that clips some features at the range of the samples: the model is constant beyond it."""
     Z = replace(scaling, clip=np.full_like(scaling.clip, np.inf)).columns(np.array(columns))(X[:, columns])
     clip, middle = scaling.clip.copy(), scaling.middle.copy()
     low, high = Z.min(axis=0).astype(float), Z.max(axis=0).astype(float)
@@ -137,7 +137,7 @@ def prove(request: Any, model: Any) -> None:
 
 
 def certificate(model: Any, column: int, direction: int) -> bool:
-    """Whether the numbers of a fitted model prove that its scores rise (1) or fall (-1) with a column, for all x.
+    """Whether the numbers of a fitted model prove that its scores rise (1) or fall (-1) with a feature, for all x.
 
     Nothing is sampled: each vector must lie beyond the edge of the feature's range that the sign of its weights asks
     for, and each linear coefficient must have the sign of the direction.
@@ -147,7 +147,7 @@ def certificate(model: Any, column: int, direction: int) -> bool:
     model : FittedModel
         The model.
     column : int
-        The column of the user's table.
+        Index of the feature in X.
     direction : {1, -1}
         The direction.
     """

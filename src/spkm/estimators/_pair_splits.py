@@ -79,13 +79,13 @@ class PairKFold(BaseCrossValidator):
                 train, test = (left != k) & (right != m), (left == k) & (right == m)
                 if not train.any() or not test.any():
                     raise ValueError(
-                        f"No row is left to {'train' if test.any() else 'test'} on where both entities are new: "
+                        f"No pair is left to {'train' if test.any() else 'test'} on where both entities are new: "
                         f"the pairs are too few for n_splits={self.n_splits}. Lower it."
                     )
                 yield np.flatnonzero(train), np.flatnonzero(test)
 
     def _dealt(self, labels: np.ndarray, what: str, rng: np.random.Generator) -> np.ndarray:
-        """Return a fold for each row; rows of one label share it."""
+        """Return a fold for each pair; pairs of one label share it."""
         distinct, code = np.unique(labels, return_inverse=True)
         if len(distinct) < self.n_splits:
             raise ValueError(f"n_splits={self.n_splits} needs as many {what}; got {len(distinct)}. Lower it.")

@@ -91,7 +91,7 @@ def read_pairs(estimator: Any, pairs: Any, y: Any, left: Any, right: Any, sample
         if is_cross_validated() and table.shape[0] == np.shape(pairs)[0]:
             raise ValueError(
                 f"{side} has as many rows as there are pairs, {table.shape[0]}: scikit-learn's cross-validation cuts "
-                "such an argument into folds, and pairs would point to other entities. Add a row that no pair names "
+                "such an argument into folds, and pairs would point to other entities. Add an entity that no pair has "
                 f"to {side}, or write the loop over the splits yourself."
             )
     checked = _checked_pairs(pairs, tables)

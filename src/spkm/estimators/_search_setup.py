@@ -62,11 +62,11 @@ def search_over(
     for (train, test), rng in zip(splits, rngs, strict=True):
         for part, use in ((train, "fit"), (test, "judge by")):
             if not weight[part].sum() > 0:
-                raise ValueError(f"cv makes a split whose rows to {use} have no weight. Use another splitter.")
+                raise ValueError(f"cv makes a split whose samples to {use} all have weight zero. Use another splitter.")
         rows = merged_rows(pick_rows(X, train), Y[train], weight[train])
         scaling = scaling_for(candidates[0].terms, request.scale, rows[0], rows[2])
         fold = some_rows(ArraySource(*rows, scaling), scaling, rng)
-        # Merged, too: the error of a mean must not depend on whether a row is given twice or has weight 2.
+        # Merged, too: the error of a mean must not depend on whether a sample is given twice or has weight 2.
         fold.test = ArraySource(*merged_rows(pick_rows(X, test), Y[test], weight[test]), scaling)
         fold.test_rows = test
         folds.append(fold)
@@ -89,7 +89,7 @@ def decided(search: Search) -> Choice:
 
 
 def some_rows(source: ArraySource, scaling: Scaling | None, rng: np.random.Generator) -> Fold:
-    """Return a fold without rows to judge by, of at most as many rows as a search can afford."""
+    """Return a fold without samples to judge by, of at most as many samples as a search can afford."""
     return Fold(source.sample(MOST_ROWS, rng), None, rng, scaling)
 
 
@@ -99,7 +99,7 @@ def candidate_for(request: Request, n_outputs: int) -> Candidate:
     for view in (view for term in terms for view in term.views):
         if request.selects and view.kernel.is_per_feature:
             raise ValueError(
-                f"kernel={view.kernel!r} has a factor for each column, which cannot lose columns. Leave it out."
+                f"kernel={view.kernel!r} has a factor for each feature, which cannot lose features. Leave it out."
             )
     kernel = only_kernel(terms)
     automatic = request.is_automatic
@@ -108,7 +108,7 @@ def candidate_for(request: Request, n_outputs: int) -> Candidate:
     counts = [min(n_first, most) if automatic else term.n_basis for term in terms]
     sizes = (*(size for size in SIZES if size < most), most) if automatic and not request.selects else ()
     if has_path(kernel) and isinstance(kernel.gamma, str):
-        kernel = kernel.with_gamma(1.0)  # not one over the columns: few are left at the end
+        kernel = kernel.with_gamma(1.0)  # not one over the features: few are left at the end
         terms = (replace(terms[0], views=(replace(terms[0].views[0], kernel=kernel),)),)
     linear = kernel is not None and kernel.is_linear
     if linear:
@@ -133,10 +133,10 @@ def candidate_for(request: Request, n_outputs: int) -> Candidate:
 def dealt_folds(
     Y: np.ndarray, loss: Loss, rng: np.random.Generator, n_folds: int | None = None
 ) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Return rows to fit and to judge by: shuffled, and dealt class by class where targets are signs."""
+    """Return samples to fit and to judge by: shuffled, and dealt class by class where targets are signs."""
     n = len(Y)
     if n < 2:
-        raise ValueError(f"A choice by held-out rows needs at least 2 different rows; got n_samples = {n}.")
+        raise ValueError(f"A choice by held-out samples needs at least 2 different samples; got n_samples = {n}.")
     order = rng.permutation(n)
     if loss.target == "signs" and np.all(np.abs(Y) == 1):
         # Class by class, in the order of their first samples here: how classes are named must not matter.
@@ -149,7 +149,7 @@ def dealt_folds(
 
 
 def importances(model: Submodel, source: ArraySource) -> np.ndarray:
-    """Return by how much the mean training loss rises when a column leaves the kernel, all else as it is, (d,)."""
+    """Return by how much the mean training loss rises when a feature leaves the kernel, all else as it is, (d,)."""
     result = np.zeros(source.n_features)
     inside = FeatureGroups(len(model.columns))
     part = source.columns(model.columns)

@@ -87,7 +87,7 @@ class SPKMSelector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
         Parameters
         ----------
         X : array-like, DataFrame or CSR of shape (n_samples, n_features)
-            Rows.
+            Samples.
         y : array-like of shape (n_samples,) or (n_samples, n_outputs)
             Targets.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -117,7 +117,7 @@ class SPKMSelector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
             if getattr(estimator, "multi_class", "joint") != "joint":
                 raise ValueError(
                     f"max_features is a limit for each binary problem with multi_class={estimator.multi_class!r}, not "
-                    "for all columns that are kept. Use multi_class='joint', or set max_features of the estimator."
+                    "for all features that are kept. Use multi_class='joint', or set max_features of the estimator."
                 )
             fitted.set_params(max_features=self.max_features)
         fitted.fit(X, y, sample_weight=sample_weight)

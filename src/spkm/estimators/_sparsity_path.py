@@ -36,18 +36,18 @@ class SparsityPath:
         With strict selection the price of a feature: what the objective rises by, per feature, when the next ones
         leave. With a basis penalty, its strength (or radius).
     n_features, n_basis : ndarray of int of shape (k,)
-        Columns that the model reads, basis vectors.
+        Features that the model reads, basis vectors.
     n_nonzero : ndarray of int of shape (k,)
-        Entries of the basis vectors that are not zero (in columns that are read).
+        Entries of the basis vectors that are not zero (in features that are read).
     scores, losses : ndarray of shape (k,)
         Mean held-out score of the estimator (accuracy, R2), and mean held-out loss where the selection is strict (NaN
         otherwise).
     score_errors : ndarray of shape (k,)
         Standard error of the mean score over the splits.
     objectives : ndarray of shape (k,)
-        The objective on all rows.
+        The objective on all samples.
     supports : list of ndarray of int
-        The columns.
+        The features.
     """
 
     strengths: np.ndarray
@@ -69,7 +69,7 @@ class SparsityPath:
 def sparsity_path(
     estimator: ReadsModel, X: Any, y: Any, *, sample_weight: Any = None, strengths: Any = None
 ) -> SparsityPath:
-    """Return the models of an estimator from many features to few, with what held-out rows say of them.
+    """Return the models of an estimator from many features to few, with their held-out losses and scores.
 
     Parameters
     ----------
@@ -156,7 +156,7 @@ def _strict_path(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Sparsity
 
 
 def _score(samples: Samples, model: Submodel, fold: Fold) -> float:
-    """Return accuracy (of labels: the share of rows that have all of them right), or R2 as a mean over outputs."""
+    """Return accuracy (of labels: the share of samples that have all of them right), or R2 as a mean over outputs."""
     assert fold.test is not None
     F, Y, w = model.predict(fold.test), fold.test.Y, fold.test.w
     if model.problem.loss.target == "signs" or hasattr(samples.target, "labels"):

@@ -22,7 +22,7 @@ from spkm.sources import one_blas_thread, pick_rows
 
 @dataclass
 class StabilitySelection:
-    """How often each feature is chosen on halves of the rows.
+    """How often each feature is chosen on halves of the samples.
 
     Attributes
     ----------

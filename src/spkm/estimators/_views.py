@@ -1,4 +1,4 @@
-"""What an estimator is asked to be: terms of views, each a kernel on some columns with some vectors."""
+"""What an estimator is asked to be: terms of views, each a kernel on some features with some vectors."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ class ViewUsage(NamedTuple):
     Parameters
     ----------
     columns : ndarray of int
-        The columns of X that it looks at.
+        The features of X that it looks at.
     rows : slice
-        Its rows in ``basis_vectors_`` and ``dual_coef_``.
+        Its rows of ``basis_vectors_`` and ``dual_coef_``.
     n_used : int
         How many of these have weights that are not all zero.
     share : float
-        Share of the variance of the predictions on the training rows: the covariance of what the view adds to them
+        Share of the variance of the predictions on the training samples: the covariance of what the view adds to them
         with the whole, over the variance of the whole. The shares of all views sum to one; a view that others
         correct has a negative one.
     """
@@ -44,14 +44,14 @@ class ViewUsage(NamedTuple):
     share: float
 
     def on(self, columns: np.ndarray) -> ViewUsage:
-        """Return the same for a table of the given columns alone."""
+        """Return the same for samples of the given features alone."""
         return self._replace(columns=np.flatnonzero(np.isin(columns, self.columns)))
 
 
 def asked_terms(params: Mapping[str, Any], X: Any, tables: Mapping[str, Any] | None = None) -> tuple[Term, ...]:
     """Return the terms that the parameters of an estimator ask for; kernels may still wait for data.
 
-    ``X`` is what the user gave: columns may be told by its names, or by a function of it. Where it is a dict of tables,
+    ``X`` is what the user gave: features may be chosen by name, or by a function of X. Where it is a dict of tables,
     ``tables`` has their layouts.
     """
     if params["views"] is not None and params["terms"] is not None:
@@ -78,7 +78,7 @@ def asked_terms(params: Mapping[str, Any], X: Any, tables: Mapping[str, Any] | N
 def view_usage(
     objective: Any, theta: np.ndarray, asked: tuple[Term, ...], columns: np.ndarray | None
 ) -> dict[str, ViewUsage]:
-    """Return what a model of the given columns makes of the terms that were asked for, by name."""
+    """Return what a model of the given features makes of the terms that were asked for, by name."""
     model, source = objective.model, objective.source
     mean, product = source.reduce(_block_shares, model, theta, width=model.n_basis)
     covariance = (product - mean * mean.sum(axis=0)).sum(axis=1)
@@ -97,7 +97,7 @@ def view_usage(
 
 
 def _block_shares(block: Block, model: PreimageModel, theta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return sums over rows of what each term adds to a prediction, and of its product with the whole, (terms, m)."""
+    """Return sums over samples of each term's part of a prediction, and of its product with the whole, (terms, m)."""
     Phi, _ = model.features(block, theta)
     weights = model.unpack(theta).weights
     cuts = np.cumsum([0, *(term.n_basis for term in model.terms)])
@@ -136,8 +136,8 @@ def _check_apart(i: int, views: list[View]) -> None:
     for view in views:
         if view.columns is None or seen & set(view.columns.tolist()):
             raise ValueError(
-                f"The views of terms[{i}] are multiplied, so they must look at different columns. "
-                "For a product of kernels on the same columns use kernels.Product."
+                f"The views of terms[{i}] are multiplied, so they must look at different features. "
+                "For a product of kernels on the same features use kernels.Product."
             )
         seen |= set(view.columns.tolist())
 
@@ -150,14 +150,14 @@ def _columns_of_tables(views: Any, tables: Mapping[str, Any]) -> dict[str, np.nd
 
 
 def named_columns(views: Any, X: Any, argument: str = "views") -> dict[str, np.ndarray | None]:
-    """Return the columns of each view, by name; None where they are all columns."""
+    """Return the features of each view, by name; None where they are all features."""
     if not isinstance(views, Mapping) or not views or not all(isinstance(name, str) for name in views):
-        raise ValueError(f"{argument} must be a dict from names to columns; got {views!r}.")
+        raise ValueError(f"{argument} must be a dict from names to features; got {views!r}.")
     return {name: _columns(f"{argument}[{name!r}]", columns, X) for name, columns in views.items()}
 
 
 def _columns(argument: str, columns: Any, X: Any) -> np.ndarray | None:
-    """Return indices in rising order; None where they are all columns."""
+    """Return indices in rising order; None where they are all features."""
     table = X if hasattr(X, "shape") else np.asarray(X)
     key = columns(X) if callable(columns) else columns
     if isinstance(key, slice) and key == slice(None):
@@ -165,16 +165,16 @@ def _columns(argument: str, columns: Any, X: Any) -> np.ndarray | None:
     try:
         indices = _get_column_indices(table, _by_place(table, key))
     except (KeyError, TypeError, ValueError, IndexError, NotImplementedError) as error:
-        raise ValueError(f"{argument} must tell columns by index, mask, slice or name: {error}") from error
+        raise ValueError(f"{argument} must select features by index, mask, slice or name: {error}") from error
     found = np.array(indices, dtype=np.intp) % max(table.shape[1], 1)
     if len(found) == 0 or len(np.unique(found)) < len(found):
-        what = "no column" if len(found) == 0 else "the same column twice"
-        raise ValueError(f"{argument} must tell columns, each once; got {key!r}, which is {what}.")
+        what = "no feature" if len(found) == 0 else "the same feature twice"
+        raise ValueError(f"{argument} must select features, each once; got {key!r}, which is {what}.")
     return None if len(found) == table.shape[1] else np.sort(found)
 
 
 def _by_place(table: Any, key: Any) -> Any:
-    """Return names of columns of a frame as indices, where scikit-learn before 1.8 knows only those of pandas."""
+    """Return names of the columns of a frame as indices, where scikit-learn before 1.8 knows only those of pandas."""
     names = getattr(table, "columns", None)
     wanted = [key] if isinstance(key, str) else key
     if not isinstance(names, list) or not isinstance(wanted, list) or not all(isinstance(w, str) for w in wanted):

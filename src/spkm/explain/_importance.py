@@ -16,7 +16,7 @@ from spkm.explain._table import frames, members_of, model_of, names_of, table_of
 
 @dataclass(frozen=True)
 class Importances:
-    """Importances of features, with intervals over resamples of the rows. Made by :func:`importances`.
+    """Importances of features, with bootstrap intervals. Made by :func:`importances`.
 
     Attributes
     ----------
@@ -76,7 +76,7 @@ def importances(
     X, y : table of shape (n, d), targets
         Samples, best ones that the model was not fitted on.
     groups : dict from a name to columns, default=None
-        Columns that are one feature.
+        Columns of X that count as one feature.
     n_repeats : int, default=5
         Number of permutations of each feature.
     n_resamples, confidence_level : int and float, default=200 and 0.9
@@ -143,14 +143,14 @@ class _Problem:
         return np.flatnonzero(np.isin(self.model.features, columns))
 
     def shuffled(self, columns: np.ndarray, order: np.ndarray) -> np.ndarray:
-        """Return the samples with the values of some of the user's columns taken from others."""
+        """Return the samples with the values of some of the user's features taken from others."""
         Z = self.Z.copy()
         places = self.places(columns)
         Z[:, places] = self.Z[order][:, places]
         return Z
 
     def scores(self, Z: np.ndarray, without: np.ndarray | None) -> np.ndarray:
-        """Return the scores, on the scale of the loss, with some of the user's columns out of the kernels."""
+        """Return the scores, on the scale of the loss, with some of the user's features out of the kernels."""
         metric = np.ones(Z.shape[1])
         if without is not None:
             metric[self.places(without)] = 0.0

@@ -48,7 +48,7 @@ class ProductPiece:
         return result
 
     def state(self, Z: np.ndarray, mean: bool = False) -> np.ndarray:
-        """Return the factors of every player, (s, n, R, Q), or their means over the rows, (s, 1, R, Q)."""
+        """Return the factors of every player, (s, n, R, Q), or their means over the samples, (s, 1, R, Q)."""
         exponents = self.exponents(Z)
         factors = np.exp(np.negative(exponents, out=exponents), out=exponents)
         return factors.mean(axis=1, keepdims=True) if mean else factors
@@ -85,7 +85,7 @@ class DotPiece:
         return result
 
     def state(self, Z: np.ndarray, mean: bool = False) -> np.ndarray:
-        """Return y^l / l! of every player's part y, (s, n, R, p + 1), or their means over the rows."""
+        """Return y^l / l! of every player's part y, (s, n, R, p + 1), or their means over the samples."""
         y = self.products(Z)
         powers = np.empty((*y.shape, len(self.coefficients)))
         powers[..., 0] = 1.0
@@ -113,7 +113,7 @@ class PlainPiece:
         return len(self.players)
 
     def state(self, Z: np.ndarray, mean: bool = False) -> np.ndarray:
-        """Return the rows themselves, (1, n, columns); a mean of rows is not what the kernel could be asked for."""
+        """Return the samples themselves, (1, n, columns): the kernel has no closed form for a mean over them."""
         if mean:
             raise ValueError(
                 f"independent=True needs a kernel with closed forms; {self.kernel_names} has none. "
@@ -228,7 +228,7 @@ def column_index(column: Any, place: Mapping[str, int], n_features: int, argumen
     """Return the index of a column given by index or name."""
     if isinstance(column, str):
         if column not in place:
-            raise ValueError(f"{argument} names a column that the table does not have: {column!r}.")
+            raise ValueError(f"{argument} names a feature that X does not have: {column!r}.")
         return place[column]
     if isinstance(column, bool) or not isinstance(column, int | np.integer) or not 0 <= column < n_features:
         raise ValueError(f"{argument} must hold names or indices from 0 to {n_features - 1}; got {column!r}.")
@@ -244,7 +244,7 @@ def view_product(views: Sequence[Any], Z: np.ndarray) -> np.ndarray:
 
 
 def scaled_rows(model: Any, X: Any) -> np.ndarray:
-    """Return the rows as the model sees them, dense and in double precision."""
+    """Return the samples as the model sees them, dense and in double precision."""
     Z = model.scaled(X)
     return np.asarray(Z.toarray() if hasattr(Z, "toarray") else Z, dtype=np.float64)
 

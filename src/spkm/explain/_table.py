@@ -105,9 +105,9 @@ def table_of(X: Any, estimator: Any, n_features: int, argument: str) -> Any:
         return X
     X = sparse.csr_array(X) if sparse.issparse(X) else np.asarray(X)
     if X.ndim != 2 or X.shape[1] != n_features:
-        raise ValueError(f"{argument} must be a table of {n_features} columns; got shape {X.shape}.")
+        raise ValueError(f"{argument} must have {n_features} features; got shape {X.shape}.")
     if X.shape[0] == 0:
-        raise ValueError(f"{argument} must have at least one row; got none.")
+        raise ValueError(f"{argument} must have at least one sample; got none.")
     if X.dtype.kind not in "fiub":
         raise ValueError(f"{argument} must hold numbers; got {X.dtype}.")
     X = X.astype(np.float64)

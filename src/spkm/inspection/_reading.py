@@ -59,7 +59,7 @@ class Reading:
     model : FittedModel or ModelEnsemble
         Its model.
     names : tuple of str
-        Names of the columns of ``table(X)``; of several tables with the table before them.
+        Names of the features of ``table(X)``; of several tables, each with the name of its table first.
     outputs : tuple of str
         Names of the scores.
     labels : ndarray or None
@@ -91,7 +91,7 @@ class Reading:
         if self.estimator is self.model:
             X = sparse.csr_array(X) if sparse.issparse(X) else np.asarray(X, dtype=np.float64)
             if X.ndim != 2 or X.shape[1] != self.model.n_features:
-                raise ValueError(f"X must be a table of {self.model.n_features} columns; got shape {X.shape}.")
+                raise ValueError(f"X must have {self.model.n_features} features; got shape {X.shape}.")
             return X
         return read_like(self.estimator, X)
 
@@ -101,10 +101,12 @@ class Reading:
         return np.asarray(table.toarray() if hasattr(table, "toarray") else table, dtype=np.float64)
 
     def column(self, feature: Any, argument: str = "feature") -> int:
-        """Return the index of a column given by name or index."""
+        """Return the index of a feature given by name or index."""
         if isinstance(feature, str):
             if feature not in self.names:
-                raise ValueError(f"{argument} must be a column of X; got {feature!r}. The first are {self.names[:5]}.")
+                raise ValueError(
+                    f"{argument} must name a feature of X; got {feature!r}. The first are {self.names[:5]}."
+                )
             return self.names.index(feature)
         if check_integer(argument, int(feature), 0) >= len(self.names):
             raise ValueError(f"{argument} must be below {len(self.names)}; got {feature!r}.")
@@ -122,7 +124,7 @@ class Reading:
 
     @property
     def read(self) -> np.ndarray:
-        """The columns that the model reads."""
+        """The features that the model reads."""
         return self.model.features_read()
 
     @property
@@ -146,7 +148,7 @@ class Reading:
         return (values - center) / scale
 
     def centre(self, X: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
-        """Return mean and standard deviation of every column: of the samples X, or those that scaling knows."""
+        """Return mean and standard deviation of every feature: of the samples X, or those that scaling knows."""
         if X is not None:
             spread = X.std(axis=0)
             return X.mean(axis=0), np.where(spread > 0, spread, 1.0)

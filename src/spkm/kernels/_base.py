@@ -51,9 +51,9 @@ class Kernel(Part):
     is_linear = False
     #: Whether it has a factor of its own for each feature, so that it fits one set of features only.
     is_per_feature = False
-    #: True if k depends on x - u alone: then k(x, x) is 1, a bandwidth is worth learning and columns may be centred.
+    #: True if k depends on x - u alone: then k(x, x) is 1, a bandwidth is worth learning and features may be centred.
     stationary = False
-    #: True if columns have no meaning below zero (fingerprints, counts): such data are neither centred nor scaled.
+    #: True if features have no meaning below zero (fingerprints, counts): such data are neither centred nor scaled.
     nonnegative = False
     #: True if a constant was added (2k - 1): then the values are not those of the kernel behind the RKHS norm.
     shifted = False

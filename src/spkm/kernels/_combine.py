@@ -11,7 +11,7 @@ from spkm.kernels._forms import Forms, no_forms, product_of, sum_of
 
 
 class _Pair(Kernel):
-    """Two kernels of the same columns, under one metric."""
+    """Two kernels of the same features, under one metric."""
 
     #: All others are those of the two kernels, whatever formula joins them.
     claims = {

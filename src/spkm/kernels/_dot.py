@@ -109,7 +109,7 @@ class NormalizedPolynomial(PerColumn, InvariantKernel):
 class Tanimoto(InvariantKernel):
     """Tanimoto (Jaccard) similarity, k(x, u) = x.u / (x.x + u.u - x.u), for fingerprints and counts.
 
-    Positive semi-definite for all real vectors: x.u / (x.x + u.u) is, and k is the sum of its powers. Columns are
+    Positive semi-definite for all real vectors: x.u / (x.x + u.u) is, and k is the sum of its powers. Features are
     taken as they are, never centred or scaled; two zero vectors have similarity 0.
 
     Examples

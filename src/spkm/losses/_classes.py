@@ -18,8 +18,8 @@ class Log(SumLoss):
     Parameters
     ----------
     columns : {"classes", "labels"}, default="classes"
-        What several columns are: "classes", of which a row has one; or "labels", of which it may have any number, so
-        that each column has a logistic loss of its own. :class:`~spkm.SPKMClassifier` sets it by its targets.
+        What the columns of Y are: "classes", of which a sample has exactly one, or "labels", of which it may have any
+        number; each label then has a logistic loss of its own. :class:`~spkm.SPKMClassifier` sets it by its targets.
     """
 
     target = "signs"
@@ -129,7 +129,7 @@ class Exponential(SumLoss):
 class Cosine(Loss):
     """Cosine proximity -(y.f) / (|y| |f|) of the whole columns, a mean over columns.
 
-    Not a sum over rows but a function of three of them, y.f, f.f and y.y. Its gradient mixes two directions, y and f.
+    Not a sum over samples but a function of three sums, y.f, f.f and y.y. Its gradient mixes two directions, y and f.
     """
 
     target = "signs"
@@ -160,7 +160,7 @@ class Cosine(Loss):
 
 
 def sign_groups(Y: np.ndarray) -> np.ndarray:
-    """Return an integer for every row of signs, equal where the rows are: its class, or its set of labels, (n,)."""
+    """Return an integer for every row of signs, equal for equal rows: its class, or its set of labels, (n,)."""
     if Y.shape[1] == 1:
         return (Y[:, 0] > 0).astype(int)
     if np.all((Y > 0).sum(axis=1) == 1):

@@ -158,7 +158,7 @@ class Adam(Solver):
             theta = objective.eliminated().complete(theta[objective.model.basis_part])
         theta = objective.inside(theta)  # single precision rounds across the bounds
         if not objective.is_smooth and not interrupted:
-            # Noise keeps small entries from settling at zero; steps on all rows let them.
+            # Noise keeps small entries from settling at zero; steps on all samples let them.
             polished = proximal_descent(objective, theta, POLISH, 0.0)
             return replace(polished, n_iter=n_passes, converged=True, trace=trace)
         return Result(theta, objective.value(theta), n_passes, not interrupted, interrupted, trace=trace)
@@ -170,7 +170,7 @@ class Adam(Solver):
         steps = []
         for _, view in model.views:
             columns = X if view.columns is None else X[:, view.columns]
-            # The mean distance of rows over sqrt(d) is near sqrt(2) times the typical deviation of a column.
+            # The mean distance of samples over sqrt(d) is near sqrt(2) times the typical deviation of a feature.
             steps.append(self.basis_rate * np.sqrt(2.0 * columns.var(axis=0).mean()))
         steps += [self.metric_rate] * len(model.views) + [self.weight_rate, self.weight_rate]
         return part_steps(objective, steps).astype(np.float32)

@@ -15,7 +15,7 @@ from spkm.sources._scaling import Scaling
 
 # Scaled samples of fewer than SMALL entries are kept; of more, blocks are scaled whenever they are read.
 MANY_ROWS = 2**17  # from here on samples do not fit the cache,
-RUN = 8  # and a batch is made of runs of so many neighbours: reading single rows would take longer than the step
+RUN = 8  # a batch is made of runs of so many neighbours: reading single samples would take longer than the step
 FETCHED = 2**18  # entries of X that are read at once for batches
 
 
@@ -99,7 +99,7 @@ class ArraySource(Source):
                 yield Block(X[cut], Y[cut], w[cut] / w[cut].sum(), {})
 
     def _batch_rows(self, size: int, n_steps: int, rng: np.random.Generator) -> Iterator[np.ndarray]:
-        """Yield the rows of each step: random runs of neighbours (single rows if n is small), all rows in a pass."""
+        """Yield the samples of each step: random runs of neighbours (single ones if n is small), each once a pass."""
         run = RUN if size % RUN == 0 and self.n_rows >= MANY_ROWS else 1
         size, n_runs = size // run, self.n_rows // run
         order, at = rng.permutation(n_runs), 0
@@ -110,13 +110,13 @@ class ArraySource(Source):
             at += size
 
     def _take(self, rows: np.ndarray) -> Block:
-        """Return the given rows with their weights made to sum to one."""
+        """Return the given samples with their weights made to sum to one."""
         X = self.X[rows]
         w = self.w[rows]
         return Block(X if self.scaling is None else self.scaling(X), self.Y[rows], w / w.sum(), {})
 
     def subset(self, rows: np.ndarray) -> ArraySource:
-        """Return a source of the given rows, on the same threads."""
+        """Return a source of the given samples, on the same threads."""
         weight = self.w[rows, 0] * self.total_weight
         return self._like(self._picked(rows), self.Y[rows], weight, self.scaling)
 

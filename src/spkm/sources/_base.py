@@ -35,13 +35,13 @@ class Block(NamedTuple):
     cache: dict[Any, np.ndarray]
 
     def columns(self, columns: np.ndarray | None) -> tuple[Any, np.ndarray | None]:
-        """Return some columns, rising, or all (None), and which of these rows each sample is (None: in order)."""
+        """Return some features, rising, or all (None), and which row each sample is (None: in order)."""
         table = self.X
         if hasattr(table, "entities"):  # of pairs: rows of a table that samples share
             return table.entities(columns)
         if columns is None:
             return table, None
-        # Neighbouring columns are looked at where they lie, others are copied block by block.
+        # Neighbouring features are a slice of the block; others are copied, block by block.
         if len(columns) and columns[-1] - columns[0] + 1 == len(columns):
             return table[:, columns[0] : columns[-1] + 1], None
         return table[:, columns], None
@@ -84,7 +84,7 @@ class Source:
         raise NotImplementedError
 
     def columns(self, columns: np.ndarray) -> Source:
-        """Return a source of the given columns, on the same threads."""
+        """Return a source of the given features, on the same threads."""
         raise NotImplementedError
 
     def encoded(self, function: Callable[[np.ndarray], np.ndarray]) -> Source:
@@ -92,7 +92,7 @@ class Source:
         raise NotImplementedError
 
     def ranges(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return the least and the largest value of each column, (d,), on the scale of the blocks."""
+        """Return the least and the largest value of each feature, (d,), on the scale of the blocks."""
         raise NotImplementedError
 
     def reduce(self, function: Callable[..., tuple], *args: Any, width: int) -> tuple:

@@ -1,4 +1,4 @@
-"""Rows that are pairs: a table of two entities' columns side by side, which is never made."""
+"""Samples that are pairs: the features of two entities side by side, in a table that is never built."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from spkm.sources._array import ArraySource
 from spkm.sources._base import Block, rows_per_block
 from spkm.sources._scaling import Scaling, fit_scaling
 
-PER_VALUE = 25  # columns of an entity that cost a kernel as much as one value of a pair costs the rest; measured
+PER_VALUE = 25  # features of an entity that cost a kernel as much as the rest costs for one pair; measured
 
 
 class PairTable:
-    """Rows [left[i], right[j]] for pairs (i, j), as a table of all columns that can be sliced by rows and by columns.
+    """Samples [left[i], right[j]] for pairs (i, j), as a table that can be sliced by rows and by columns.
 
     Parameters
     ----------
     left, right : ndarray or CSR of shapes (n_left, d_left), (n_right, d_right)
         The entities.
     pairs : ndarray of int of shape (n, 2)
-        A row of ``left`` and one of ``right`` for each row.
+        A row of ``left`` and a row of ``right`` for each sample.
     """
 
     ndim = 2
@@ -37,7 +37,7 @@ class PairTable:
         self.dtype = np.result_type(left.dtype, right.dtype)
 
     def __getitem__(self, key: Any) -> PairTable:
-        if isinstance(key, tuple):  # columns, of all rows
+        if isinstance(key, tuple):  # features of all pairs
             columns = np.arange(self.shape[1])[key[1]]
             at = self.left.shape[1]
             left, right = self.left[:, columns[columns < at]], self.right[:, columns[columns >= at] - at]
@@ -54,7 +54,7 @@ class PairTable:
         return PairTable(tables[0], tables[1], np.column_stack(codes))
 
     def scaling(self, weight: np.ndarray, common: bool) -> Scaling:
-        """Return the scaling of the weighted pairs, as the table of all columns would have it."""
+        """Return the scaling of the weighted pairs, as the joined table would have it."""
         parts = []
         for k, table in enumerate((self.left, self.right)):
             by_entity = np.bincount(self.pairs[:, k], weight, table.shape[0])
@@ -68,24 +68,24 @@ class PairTable:
         return PairTable(left(self.left), right(self.right), self.pairs)
 
     def entities(self, columns: np.ndarray | None) -> tuple[Any, np.ndarray]:
-        """Return columns of the one side they belong to, for the entities there are, and the entity of each row."""
+        """Return features of the side they belong to, for all entities of it, and the entity of each pair."""
         at = self.left.shape[1]
         if columns is None or (len(columns) and columns[0] < at <= columns[-1]):
-            raise ValueError("A view of pairs must look at columns of one side alone.")
+            raise ValueError("A view of pairs must read features of one side alone.")
         on_left = len(columns) > 0 and columns[0] < at
         table, index = (self.left, self.pairs[:, 0]) if on_left else (self.right, self.pairs[:, 1])
         columns = columns if on_left else columns - at
-        if len(index) < table.shape[0]:  # not all of them can be in these rows
+        if len(index) < table.shape[0]:  # fewer pairs than entities: some are not named
             used, index = np.unique(index, return_inverse=True)
             table = table[used]
         return table if len(columns) == table.shape[1] else table[:, columns], index
 
     def min(self, axis: int) -> np.ndarray:
-        """Return the least value of each column (``axis`` 0) over all entities."""
+        """Return the smallest value of each feature (``axis`` 0) over all entities."""
         return self._extremes("min", axis)
 
     def max(self, axis: int) -> np.ndarray:
-        """Return the largest value of each column (``axis`` 0) over all entities."""
+        """Return the largest value of each feature (``axis`` 0) over all entities."""
         return self._extremes("max", axis)
 
     def _extremes(self, name: str, axis: int) -> np.ndarray:
@@ -97,18 +97,18 @@ class PairTable:
         return PairTable(self.left.astype(dtype, copy=copy), self.right.astype(dtype, copy=copy), self.pairs)
 
     def toarray(self) -> np.ndarray:
-        """Return the table itself, dense: for few rows."""
+        """Return the joined table, dense: for few pairs."""
         parts = [table[self.pairs[:, k]] for k, table in enumerate((self.left, self.right))]
         return np.hstack([part.toarray() if sparse.issparse(part) else part for part in parts])
 
 
 class PairSource(ArraySource):
-    """Rows of a :class:`PairTable`, the entities scaled at once.
+    """Pairs of a :class:`PairTable`; entities are scaled once.
 
     Parameters
     ----------
     X : PairTable
-        Rows.
+        Pairs.
     Y, weight, scaling
         As in :class:`ArraySource`.
     """

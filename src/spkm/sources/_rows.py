@@ -1,4 +1,4 @@
-"""The rows of a fit as a weighted set: order and repetition of rows must not matter."""
+"""The samples of a fit as a weighted set: order and repetition of samples must not matter."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-MERGED_UP_TO = 5000  # rows; a fit of more rows takes them as they come
-LEADING = 64  # entries of a row by which rows are ordered; their digests settle the rest
+MERGED_UP_TO = 5000  # samples; a fit of more samples takes them as they come
+LEADING = 64  # entries by which samples are ordered; digests settle ties
 
 
-SMALL = 2**22  # entries: fewer are copied where some rows are picked; more stay where they are
+SMALL = 2**22  # entries: fewer are copied where some samples are picked; more stay where they are
 
 
 class PickedRows:
-    """Some rows of an array, without a copy of them: sliced and indexed as an array, it gathers what is asked for.
+    """Some rows of an array without a copy: sliced and indexed like an array, it gathers what is asked for.
 
     Parameters
     ----------
@@ -35,7 +35,7 @@ class PickedRows:
         self.dtype = X.dtype
 
     def __getitem__(self, key: Any) -> Any:
-        if isinstance(key, tuple):  # columns, of all rows: few of them are asked for
+        if isinstance(key, tuple):  # features of all samples: only few are asked for
             return self.X[:, key[1]][self.rows[key[0]]]
         return self.X[self.rows[key]]
 
@@ -52,9 +52,9 @@ def pick_rows(X: Any, rows: np.ndarray) -> Any:
 
 
 def distinct_rows(X: Any, Y: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return where the distinct rows of (X, Y) are, in an order that depends on their values alone, and their weights.
+    """Return the indices of the distinct samples (X, Y), in an order set by their values alone, and their weights.
 
-    Rows of weight zero are left out at every size; above :data:`MERGED_UP_TO` rows nothing else is done.
+    Samples of weight zero are always left out; above :data:`MERGED_UP_TO` samples nothing else is done.
     """
     kept = np.flatnonzero(weight)
     weight = weight[kept]
@@ -65,22 +65,22 @@ def distinct_rows(X: Any, Y: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray
     keys = np.empty(len(kept), dtype=object)
     keys[:] = [_key(X, Y, i) for i in kept.tolist()]
     _, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
-    by_size = np.argsort(weight)  # a sum taken in the order of rows would keep a trace of it in its last bit
+    by_size = np.argsort(weight)  # else the last bit of a sum would depend on the order of samples
     return kept[first], np.bincount(inverse[by_size], weights=weight[by_size])
 
 
 def merged_rows(X: Any, Y: np.ndarray, weight: np.ndarray) -> tuple[Any, np.ndarray, np.ndarray]:
-    """Return the rows that :func:`distinct_rows` finds, their targets and their weights.
+    """Return the samples that :func:`distinct_rows` finds, their targets and their weights.
 
-    A fit is not convex, so rounding alone could lead two fits of the same weighted rows to different models. The order
-    is one of values, which a change of units keeps.
+    A fit is not convex, so rounding alone could lead two fits of the same weighted samples to different models. Samples
+    are ordered by their values, an order that a change of units keeps.
     """
     rows, merged = distinct_rows(X, Y, weight)
     return *gathered_rows(X, Y, rows), merged
 
 
 def gathered_rows(X: Any, Y: np.ndarray, rows: np.ndarray) -> tuple[Any, np.ndarray]:
-    """Return the given rows of X and Y, in one layout of memory if they are few."""
+    """Return the given samples of X and Y, in one memory layout if they are few."""
     if len(rows) > MERGED_UP_TO:
         return pick_rows(X, rows), Y[rows]
     X = pick_rows(X, rows)
@@ -92,7 +92,7 @@ def gathered_rows(X: Any, Y: np.ndarray, rows: np.ndarray) -> tuple[Any, np.ndar
 
 
 def _key(X: Any, Y: np.ndarray, i: int) -> bytes:
-    """Return bytes that are equal for equal rows, and ordered by column after column."""
+    """Return bytes that are equal for equal samples, and that sort them by one feature after another."""
     target = Y[i] + 0.0  # -0.0 becomes 0.0
     if sparse.issparse(X):
         cut = slice(X.indptr[i], X.indptr[i + 1])

@@ -80,11 +80,11 @@ class Scaling:
         )
 
     def columns(self, columns: np.ndarray | slice) -> Scaling:
-        """Return the scaling of the given columns alone."""
+        """Return the scaling of the given features alone."""
         return Scaling(*(part[columns] for part in self._parts))
 
     def leaving(self, columns: np.ndarray) -> Scaling:
-        """Return the same scaling but for the given columns, which stay as they are."""
+        """Return the same scaling but for the given features, which stay as they are."""
         parts = [part.copy() for part in self._parts]
         for part, neutral in zip(parts, (0.0, 1.0, np.inf, 0.0), strict=True):
             part[columns] = neutral

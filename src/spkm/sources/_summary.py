@@ -212,6 +212,6 @@ def _check_finite(A: np.ndarray, number: int, argument: str = "X") -> None:
         return
     j = int(np.flatnonzero(~np.isfinite(A).all(axis=0))[0])
     raise ValueError(
-        f"{argument} must hold finite numbers; column {j} holds NaN or infinity in chunk {number}. Fill in what is "
+        f"{argument} must hold finite numbers; feature {j} holds NaN or infinity in chunk {number}. Fill in what is "
         "missing, or leave such samples out."
     )

@@ -6,22 +6,22 @@ from typing import Any
 
 import numpy as np
 
-BYTES = 330_000  # of all shipped rows together; a number takes about six
+BYTES = 330_000  # of all shipped samples together; a number takes about six
 PER_NUMBER = 5.5
-LEVELS = 2e3  # steps that the range of a column is told apart in, at least
+LEVELS = 2e3  # steps that the range of a feature is told apart in, at least
 
 
 def dense_rows(table: Any, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
-    """Return some rows and columns of a table (array, CSR or pairs) as a dense array in double precision."""
+    """Return some samples and features of a table (array, CSR or pairs) as a dense array in double precision."""
     part = table[rows]
     part = part.toarray() if hasattr(part, "toarray") else np.asarray(part)
     return np.asarray(part[:, columns], dtype=np.float64)
 
 
 def stratified(y: np.ndarray | None, n: int, most: int, is_class: bool) -> np.ndarray:
-    """Return at most ``most`` of n rows, in rising order: each class, or each part of the range, by its share.
+    """Return at most ``most`` of n samples, in rising order: each class, or each part of the range, by its share.
 
-    There is no chance in it: within a class rows are taken at equal distances. Every class has a row.
+    There is no chance in it: within a class samples are taken at equal distances. Every class has a sample.
     """
     if n <= most:
         return np.arange(n)
@@ -44,15 +44,15 @@ def stratified(y: np.ndarray | None, n: int, most: int, is_class: bool) -> np.nd
 
 
 def affordable(n_columns: int, most: int) -> int:
-    """Return how many rows of so many columns a report can ship."""
+    """Return how many samples of so many features a report can ship."""
     return int(max(10, min(most, BYTES // (PER_NUMBER * max(n_columns, 1)))))
 
 
 def packed(values: np.ndarray) -> tuple[dict[str, Any], np.ndarray]:
-    """Return a table as whole numbers by column, and the numbers that these stand for.
+    """Return a table as whole numbers, feature by feature, and the numbers that these stand for.
 
-    Column j is (first + code) / 10^digits, which is the same double in every language; ``digits`` is such that the
-    range of the column has two thousand steps or more, fewer where the values need fewer.
+    Feature j is (first + code) / 10^digits, which is the same double in every language; ``digits`` is such that the
+    range of the feature has two thousand steps or more, fewer where the values need fewer.
     """
     columns, shown = [], np.empty_like(values)
     for j, column in enumerate(values.T):
@@ -67,7 +67,7 @@ def packed(values: np.ndarray) -> tuple[dict[str, Any], np.ndarray]:
 
 
 def _digits(column: np.ndarray) -> int:
-    """Return how many decimals a column is shown in."""
+    """Return how many decimals a feature is shown in."""
     low, high = float(column.min()), float(column.max())
     size = max(abs(low), abs(high))
     if size == 0:
