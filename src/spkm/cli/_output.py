@@ -7,7 +7,6 @@ import logging
 import math
 import os
 import sys
-import tempfile
 import time
 import warnings
 from collections.abc import Iterator, Sequence
@@ -15,6 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from spkm._atomic import replacing as replacing_file
 from spkm.cli._command import CommandError
 
 STDIO = "-"  # stands for stdin or stdout
@@ -144,20 +144,11 @@ def check_can_write(option: str, path: str | None) -> None:
 @contextmanager
 def replacing(path: str) -> Iterator[Path]:
     """Yield a temporary file beside ``path``, which takes its place at the end; after an error there is none."""
-    target = Path(path)
-    handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.stem}-", suffix=target.suffix)
-    os.close(handle)
-    temporary = Path(name)
     try:
-        yield temporary
-        umask = os.umask(0)
-        os.umask(umask)
-        temporary.chmod(0o666 & ~umask)  # mkstemp's files are for their owner alone
-        os.replace(temporary, target)
+        with replacing_file(path) as temporary:
+            yield temporary
     except OSError as error:
         raise CommandError(f"cannot write {path}: {error.strerror or error}.", exit_code=1) from error
-    finally:
-        temporary.unlink(missing_ok=True)
 
 
 def write_json(path: str, result: Any) -> None:

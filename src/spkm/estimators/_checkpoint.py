@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -17,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from spkm._atomic import replacing
 from spkm.starts import draw_sample
 
 FORMAT = 1
@@ -103,15 +103,8 @@ class Checkpoint:
             return
         arrays = {**self.context, **state()}
         header = np.frombuffer(json.dumps(self.header).encode(), dtype=np.uint8)
-        beside = self.path.with_name(f".{self.path.name}.{os.getpid()}")
-        try:
-            with open(beside, "wb") as file:
-                np.savez(file, allow_pickle=False, header=header, **arrays)
-                file.flush()
-                os.fsync(file.fileno())
-            os.replace(beside, self.path)
-        finally:
-            beside.unlink(missing_ok=True)
+        with replacing(self.path, "checkpoint") as beside, open(beside, "wb") as file:
+            np.savez(file, allow_pickle=False, header=header, **arrays)
         self.written = time.monotonic()
 
     def done(self) -> None:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import os
-import secrets
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -13,6 +11,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from spkm._atomic import check_place, replacing
 from spkm.estimators._streams import FileTable
 
 
@@ -57,12 +56,10 @@ def write_predictions(model: Any, X: Any, path: Any, method: str = "predict") ->
     kind = WRITERS.get(target.suffix.lower())
     if kind is None:
         raise ValueError(f"path must end with one of {', '.join(WRITERS)}; got {str(path)!r}.")
-    if target.is_dir() or not target.parent.is_dir():
-        raise ValueError(f"path must be a file in a folder that exists; got {str(path)!r}.")
+    check_place(target)
     parts, names_of = _predictions(model, X, method)
-    beside = target.with_name(f".{target.name}.{secrets.token_hex(8)}.part")
-    try:
-        n = 0
+    n = 0
+    with replacing(target) as beside:
         with open(beside, "xb") as stream:
             writer = kind(stream)
             try:
@@ -72,13 +69,8 @@ def write_predictions(model: Any, X: Any, path: Any, method: str = "predict") ->
                     n += len(part)
             finally:
                 writer.close()
-            stream.flush()
-            os.fsync(stream.fileno())
         if n == 0:
             raise ValueError("X must hold at least one sample.")
-        os.replace(beside, target)
-    finally:
-        beside.unlink(missing_ok=True)
     return n
 
 

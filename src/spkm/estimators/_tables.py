@@ -179,7 +179,7 @@ def need_numbers(argument: str) -> Iterator[None]:
     except (TypeError, ValueError) as error:
         if not str(error).startswith(("could not convert string", "float() argument", "The DType")):
             raise
-        advice = "Encode text and dates first, with sklearn.preprocessing.OneHotEncoder say."
+        advice = "Encode text and dates first, with spkm.TableEncoder say."
         raise type(error)(f"{argument} must hold numbers: {error}. {advice}") from error
 
 

@@ -13,13 +13,12 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
-import secrets
 from math import prod
-from pathlib import Path
 from typing import Any
 
 import numpy as np
+
+from spkm._atomic import replacing
 
 PREFIX = b'{"__metadata__":{"sha256":"'
 DIGEST_AT = 8 + len(PREFIX)
@@ -131,15 +130,5 @@ def read_bytes(path: Any) -> bytes:
 
 def write_bytes(path: Any, whole: bytes) -> None:
     """Write a file at once: whoever reads it sees the old one or the new one, whatever happens in between."""
-    path = Path(path)
-    name = path.with_name(f".{path.name}.{secrets.token_hex(8)}.part")
-    handle = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(whole)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(name, path)
-    except BaseException:
-        os.unlink(name)
-        raise
+    with replacing(path) as beside:
+        beside.write_bytes(whole)

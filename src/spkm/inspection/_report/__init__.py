@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Any
 
+from spkm._atomic import check_place, replacing
 from spkm.inspection._report._facts import facts
 from spkm.inspection._report._html import embedded, to_html
 from spkm.inspection._report._markdown import to_markdown
@@ -79,6 +79,7 @@ def report(
     path = Path(path)
     if path.suffix.lower() not in KINDS:
         raise ValueError(f"path must end with {', '.join(KINDS)}; got {path.name!r}.")
+    check_place(path)
     found = facts(
         estimator,
         X,
@@ -92,10 +93,6 @@ def report(
         random_state=random_state,
     )
     text = KINDS[path.suffix.lower()](found)
-    part = path.with_name(f".{path.name}.part")
-    try:
-        part.write_text(text, encoding="utf-8", newline="\n")
-        os.replace(part, path)
-    finally:
-        part.unlink(missing_ok=True)
+    with replacing(path) as beside:
+        beside.write_text(text, encoding="utf-8", newline="\n")
     return path
