@@ -359,7 +359,7 @@ def tell_how_it_ended(name: str, result: Result) -> None:
     if result.interrupted:
         settle(name, result.by_signal)
     elif not result.converged:
-        window = result.trace[-11:]
+        window = result.trace[: result.n_iter + 1][-11:]  # without the iterations of a polish
         warn_user(
             f"{name} stopped after {result.n_iter} iterations while the objective still fell from "
             f"{window[0]:.6g} to {window[-1]:.6g} "
