@@ -68,8 +68,7 @@ class SPKMClassifierCV(PredictsClasses, ClassifierMixin, CallbackSupportMixin, B
     cv : int, splitter or iterable, default=None
         The splits; None is five folds.
     scoring : str or callable, default=None
-        Score of the held-out samples, one number for each split; None is the loss of each held-out sample, which tells
-        more.
+        Score of the held-out samples, one number for each split; None is the loss of each sample, which tells more.
     refit : bool, default=True
         Whether to carry the choice out on all samples. False keeps that of the training samples, for a single split.
     n_jobs, random_state, verbose
