@@ -11,7 +11,7 @@ from spkm.explain._games import SAFE, leave_one_out
 from spkm.explain._structure import ProductPiece
 
 BLOCK = 2**18  # entries of the largest array: it should stay in the cache
-ERROR = 1e-15  # of the integral of one product, weighted by its amount
+ERROR = 1e-14  # of the integral of one product, weighted by its amount
 FEW = np.array([2, 4, 6, 8, 10, 12, 16, 24, 32])  # numbers of nodes to choose from
 
 
@@ -60,30 +60,50 @@ def product_shapley(piece: ProductPiece, present: np.ndarray, absent: np.ndarray
         return np.zeros((0, *shape[:-1]))
     p, q = (np.broadcast_to(part, (s, *shape)).reshape(s, -1) for part in (present, absent))
     amounts = np.broadcast_to(piece.amounts, shape).ravel()
-    result = np.zeros((s, len(amounts)))
+    return shapley_of_products(p, q, amounts).reshape(s, *shape).sum(axis=-1)
+
+
+def shapley_of_products(p: np.ndarray, q: np.ndarray, amounts: np.ndarray) -> np.ndarray:
+    """Return the Shapley values of M single products, (s, M), from factors (s, M) and amounts (M,)."""
+    result = np.zeros(p.shape)
     for chosen, count in _by_nodes(p, q, np.abs(amounts)):
-        t, w = gauss_legendre(s, True) if count == 0 else rule(count)
-        step = max(1, BLOCK // max(1, s * len(t)))
+        t, w = rule(count)
+        step = max(1, BLOCK // max(1, len(p) * len(t)))
         for i in range(0, len(chosen), step):
             some = chosen[i : i + step]
             result[:, some] = _integrals(p[:, some], q[:, some], t, w)
-    return (result * amounts).reshape(s, *shape).sum(axis=-1)
+    result *= amounts
+    return result
+
+
+def enough_nodes(s: int, size: np.ndarray, steepness: np.ndarray) -> np.ndarray:
+    """Return how many nodes products of s factors need.
+
+    Parameters
+    ----------
+    s : int
+        The number of factors, at least 1.
+    size, steepness : ndarray of the same shape
+        Logarithms of the largest value of each product and of its S.
+    """
+    most = len(gauss_legendre(s, True)[0])
+    result = np.full(size.shape, most)
+    for count in FEW[FEW < most][::-1]:
+        constant = 4 * gammaln(count + 1) - np.log(2 * count + 1) - 3 * gammaln(2 * count + 1)
+        result[size + 2 * count * steepness + constant <= np.log(ERROR)] = count
+    return result
 
 
 def _by_nodes(p: np.ndarray, q: np.ndarray, amounts: np.ndarray) -> list[tuple[np.ndarray, int]]:
-    """Return groups of products and the number of nodes of each, 0 for the rule that is exact."""
+    """Return groups of products and the number of nodes of each; products that are too small to matter are in none."""
     most = np.maximum(p, q)
     size = amounts * np.multiply.reduce(most, axis=0)
     places = np.flatnonzero(size * len(p) > ERROR)
     if len(places) < len(size):
         p, q, most, size = p[:, places], q[:, places], most[:, places], size[places]
     steepness = np.log(np.maximum(np.add.reduce(np.abs(p - q) / most, axis=0), 1e-300))
-    size = np.log(size)
-    enough = np.zeros(len(size), dtype=int)  # 0: all of them
-    for count in FEW[2 * FEW < len(p)][::-1]:
-        constant = 4 * gammaln(count + 1) - np.log(2 * count + 1) - 3 * gammaln(2 * count + 1)
-        enough[size + 2 * count * steepness + constant <= np.log(ERROR)] = count
-    return [(places[enough == count], int(count)) for count in np.unique(enough)]
+    nodes = enough_nodes(len(p), np.log(size), steepness)
+    return [(places[nodes == count], int(count)) for count in np.unique(nodes)]
 
 
 def _integrals(p: np.ndarray, q: np.ndarray, t: np.ndarray, w: np.ndarray) -> np.ndarray:

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from spkm.explain._games import game_of, game_of_piece
+from spkm.explain._mixtures import is_mixture, mixture_shapley
 from spkm.explain._quadrature import gauss_legendre, product_shapley
 from spkm.explain._structure import DotPiece, Factor, ProductPiece, Structure, TermParts
 
@@ -44,6 +45,9 @@ def basis_shapley(structure: Structure, Z: np.ndarray, B: np.ndarray, independen
         into = result[:, term.rows]
         if independent or is_linear(term):
             _against_marginals(structure, term, Z, B, into)
+        elif len(term.factors) == 1 and all(is_mixture(piece) for piece in term.factors[0].pieces):
+            for piece in term.factors[0].pieces:
+                into += np.moveaxis(mixture_shapley(piece, Z, B), 0, -1) / len(B)
         else:
             _against_samples(structure, term, Z, B, into)
     return result

@@ -9,7 +9,8 @@ which nothing is known but its values. All work on Z, the columns of the model o
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -30,6 +31,24 @@ class ProductPiece:
     def degree(self) -> int:
         """The degree in t of the game's value when every player is present with probability t."""
         return len(self.players)
+
+    @cached_property
+    def rates(self) -> np.ndarray | None:
+        """The rates r_q, (Q,), if the exponents of component q are r_q times those of the steepest; else None."""
+        every = np.hstack([rates for part in self.parts for rates in part[2:4]])
+        steepest = every[self._steepest]
+        rates = every.sum(axis=1) / max(float(steepest.sum()), 1e-300)
+        return rates if np.allclose(every, np.outer(rates, steepest), rtol=1e-14, atol=0.0) else None
+
+    def common_exponents(self, Z: np.ndarray) -> np.ndarray:
+        """Return -log of the factor of every player in the steepest component, (s, n, R)."""
+        q = slice(self._steepest, self._steepest + 1)
+        parts = tuple((*part[:2], part[2][q], part[3][q], part[4]) for part in self.parts)
+        return replace(self, amounts=self.amounts[q], parts=parts).exponents(Z)[..., 0]
+
+    @property
+    def _steepest(self) -> int:
+        return int(np.argmax(sum(part[2].sum(axis=1) + part[3].sum(axis=1) for part in self.parts)))
 
     def exponents(self, Z: np.ndarray) -> np.ndarray:
         """Return -log of the factor of every player, (s, n, R, Q)."""
