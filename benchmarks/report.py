@@ -1,4 +1,4 @@
-"""Size of a report's page and seconds to write it; the page's own predictions are compared in tests/browser.
+"""Size of a report's page and CPU seconds to write it on one thread; the page's own predictions are compared in tests/browser.
 
 Models are small: what is measured is the report, not the fit.
 """
@@ -9,7 +9,7 @@ import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from time import perf_counter
+from time import process_time
 from typing import Any
 
 import numpy as np
@@ -28,9 +28,9 @@ def run(settings: Settings) -> Iterator[Row]:
     with threadpool_limits(1), warnings.catch_warnings(), TemporaryDirectory() as folder:
         warnings.simplefilter("ignore")  # of fits that are cut short
         for name, (model, X, y), most in cases():
-            start = perf_counter()
+            start = process_time()
             path = report(model, Path(folder) / "page.html", X, y)
-            seconds, size = perf_counter() - start, path.stat().st_size / 1000
+            seconds, size = process_time() - start, path.stat().st_size / 1000
             yield Row(f"{name}, seconds", seconds, below(2), "{:.2f}", (f"{size:.0f}",))
             yield Row(f"{name}, kB", size, below(most), "{:.0f}", ("",))
 

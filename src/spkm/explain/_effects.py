@@ -264,9 +264,9 @@ def left_sides(factor: Factor, local: np.ndarray, points: np.ndarray) -> np.ndar
     sides = []
     for piece in factor.pieces:
         if isinstance(piece, ProductPiece):
-            sides.append(np.exp(-piece.exponents(points)[local].sum(axis=0)) * piece.amounts)
+            sides.append(np.exp(-piece.of_players(local).exponents(points).sum(axis=0)) * piece.amounts)
         else:
-            y = piece.products(points)[local].sum(axis=0)
+            y = piece.of_players(local).products(points).sum(axis=0)
             sides.append(_powers(y, len(piece.coefficients)))
     return np.concatenate(sides, axis=2)
 

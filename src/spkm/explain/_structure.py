@@ -32,6 +32,11 @@ class ProductPiece:
         """The degree in t of the game's value when every player is present with probability t."""
         return len(self.players)
 
+    def of_players(self, places: np.ndarray) -> ProductPiece:
+        """Return the piece of the players at ``places`` alone: its factors are theirs."""
+        parts = tuple((*part[:4], _moved(part[4], places)) for part in self.parts)
+        return replace(self, players=self.players[places], parts=parts)
+
     @cached_property
     def rates(self) -> np.ndarray | None:
         """The rates r_q, (Q,), if the exponents of component q are r_q times those of the steepest; else None."""
@@ -92,6 +97,10 @@ class DotPiece:
     def degree(self) -> int:
         """The degree in t of the game's value when every player is present with probability t."""
         return min(len(self.coefficients) - 1, len(self.players))
+
+    def of_players(self, places: np.ndarray) -> DotPiece:
+        """Return the piece of the players at ``places`` alone: its inner product is theirs."""
+        return replace(self, players=self.players[places], local=_moved(self.local, places))
 
     def products(self, Z: np.ndarray) -> np.ndarray:
         """Return every player's part of the inner product, (s, n, R)."""
@@ -324,6 +333,13 @@ def _local(view: Any, players: np.ndarray, member: np.ndarray) -> np.ndarray:
     """Return the position of every column's player among the factor's players, -1 where none reads it."""
     owner = member[view.columns]
     return np.where(owner >= 0, np.searchsorted(players, np.maximum(owner, 0)), -1)
+
+
+def _moved(local: np.ndarray, places: np.ndarray) -> np.ndarray:
+    """Return positions among the players at ``places``, -1 for those of other players."""
+    found = np.full(int(max(local.max(initial=-1), places.max(initial=-1))) + 2, -1)
+    found[places] = np.arange(len(places))
+    return found[local]  # the last entry stands for -1
 
 
 def _in_order(local: np.ndarray, count: int) -> bool:
