@@ -1,6 +1,7 @@
-"""Size of a report's page and CPU seconds to write it on one thread; the page's own predictions are compared in tests/browser.
+"""Size of a report's page, and seconds of CPU to write it on one thread.
 
-Models are small: what is measured is the report, not the fit.
+The page's own predictions are compared with Python's in tests/browser. Models are small: what is
+measured is the report, not the fit.
 """
 
 from __future__ import annotations
