@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -36,6 +37,14 @@ def wheels(tmp_path_factory):
         subprocess.run(command, cwd=copy, env=environment, check=True, capture_output=True, timeout=120)
         found.append(next(folder.glob("*.whl")))
     return found
+
+
+@pytest.mark.skipif("dev" in spkm.__version__, reason="between two releases")
+def test_the_version_is_the_same_everywhere():
+    newest = re.search(r"^## \[(.+)\] - (\d{4}-\d\d-\d\d)$", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
+    cited = (ROOT / "CITATION.cff").read_text()
+    assert newest[1] == spkm.__version__
+    assert f"\nversion: {newest[1]}\ndate-released: {newest[2]}\n" in cited
 
 
 def test_two_builds_are_one_wheel(wheels):
