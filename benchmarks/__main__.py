@@ -79,7 +79,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def _command(name: str, options: argparse.Namespace) -> str:
-    return f"python -m benchmarks {name}" + (f" --seeds {options.seeds}" if options.seeds else "")
+    given = {"seeds": options.seeds, "half": options.half, "families": " ".join(map(repr, options.families))}
+    return " ".join([f"python -m benchmarks {name}", *(f"--{key} {value}" for key, value in given.items() if value)])
 
 
 if __name__ == "__main__":

@@ -139,12 +139,12 @@ def _processor() -> str:
 def print_table(name: str, module: ModuleType, settings: Settings, command: str = "", folder: Path = FOLDER) -> None:
     """Run a benchmark and print its rows; say so where data are absent, and count the warnings it gave.
 
-    A run that is not quick writes its rows to a file of the folder, too, at the end.
+    A run that is not quick also writes its rows to a file of the folder at the end: NAME.csv, of one half NAME_A.csv.
     """
     print(f"\n## {name}\n\n{(module.__doc__ or '').strip()}\n")
     columns = ("what", "reach", "measured", *getattr(module, "COLUMNS", ()))
     widths = [*WIDTHS, *(max(len(column), 9) for column in columns[3:])]
-    start, results = perf_counter(), Table(name, columns)
+    start, results = perf_counter(), Table(f"{name}_{settings.half}" if settings.half else name, columns)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:

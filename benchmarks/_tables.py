@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
 
+import spkm
+
 ROOT = Path(__file__).parents[1]
 FOLDER = Path(__file__).parent / "results"
 #: Code that a benchmark measures, beside its own module; those that are not named measure fits.
@@ -78,19 +80,30 @@ def tables(folder: Path = FOLDER) -> list[Path]:
     return [path for path in sorted(folder.glob("*.csv")) if path.read_text(encoding="utf-8").startswith("# ")]
 
 
+def parts(name: str, folder: Path = FOLDER) -> list[Path]:
+    """Return the files of a benchmark: NAME.csv, or those of runs of one half each, NAME_A.csv and NAME_B.csv."""
+    whole = folder / f"{name}.csv"
+    return [whole] if whole.exists() else [p for half in "AB" if (p := folder / f"{name}_{half}.csv").exists()]
+
+
 def filled(text: str, folder: Path = FOLDER) -> str:
     """Return a page with the tables of results between its marks, ``<!-- results: NAME -->`` and ``<!-- end -->``."""
 
     def table(match: re.Match[str]) -> str:
-        path = folder / f"{match[1]}.csv"
-        if not path.exists():
-            return match[0]
-        results = Table.read(path)
-        told = ("command", "date", "commit", "took", "processor", "versions")
-        source = "; ".join(results.facts[key] for key in told if key in results.facts)
-        return f"<!-- results: {match[1]} -->\n\n{results.markdown()}\n\n*{source}*\n\n<!-- end -->"
+        shown = [f"{Table.read(path).markdown()}\n\n{caption(Table.read(path))}" for path in parts(match[1], folder)]
+        absent = f"*Not measured with this version yet; `python -m benchmarks {match[1]}` does.*"
+        return f"<!-- results: {match[1]} -->\n\n" + "\n\n".join(shown or [absent]) + "\n\n<!-- end -->"
 
     return re.sub(r"<!-- results: (\w+) -->\n(?:.*?\n)??<!-- end -->", table, text, flags=re.DOTALL)
+
+
+def caption(results: Table) -> str:
+    """Return the facts of a table in a line; a version of the library that is not today's comes first, in bold."""
+    told = ("command", "date", "commit", "took", "processor", "versions")
+    facts = "; ".join(results.facts[key] for key in told if key in results.facts)
+    of = re.match(r"spkm ([^,\s]+)", results.facts.get("versions", ""))
+    older = f"**Measured with spkm {of[1]}.** " if of and of[1] != spkm.__version__ else ""
+    return f"{older}*{facts}*"
 
 
 def fill_pages() -> list[str]:
@@ -116,8 +129,9 @@ def changes_since(results: Table) -> list[str]:
 
     Where the commit is not in the history any more, as after a rebase, those since the end of that day count.
     """
-    paths = MEASURES.get(results.name, tuple(f"src/spkm/{name}" for name in FITS))
-    paths = (*paths, f"benchmarks/{results.name}.py")
+    name = re.sub("_[AB]$", "", results.name)
+    paths = MEASURES.get(name, tuple(f"src/spkm/{part}" for part in FITS))
+    paths = (*paths, f"benchmarks/{name}.py")
     commit = results.facts.get("commit", "").rstrip("+")
     known = _git("merge-base", "--is-ancestor", commit, "HEAD") is not None
     since = f"{commit}..HEAD" if known else f"--since={results.facts['date']} 23:59"

@@ -2,6 +2,7 @@
 
 import pytest
 
+import spkm
 from benchmarks._tables import ROOT, Table, changes_since, filled, stale, tables
 
 
@@ -60,6 +61,16 @@ def test_a_page_is_filled_between_its_marks(tmp_path):
     once = filled(
         "Before\n<!-- results: some -->\n<!-- end -->\nbetween\n<!-- results: none -->\n<!-- end -->\nafter", tmp_path
     )
-    assert "between\n<!-- results: none -->\n<!-- end -->" in once
+    assert "between\n<!-- results: none -->\n\n*Not measured" in once
     assert "| a | 1 |" in once and "python -m benchmarks some; 2026-01-31" in once
     assert once.startswith("Before") and once.endswith("after") and filled(once, tmp_path) == once
+
+
+def test_halves_are_shown_one_after_the_other(tmp_path):
+    for half, version in (("A", spkm.__version__), ("B", "0.0.9")):
+        facts = {"date": "2026-01-31", "commit": "abc", "versions": f"spkm {version}, Python 3.11"}
+        Table(f"some_{half}", ("what", "measured"), [[half, "1"]], facts).write(tmp_path)
+    page = filled("<!-- results: some -->\n<!-- end -->", tmp_path)
+    assert page.index("| A | 1 |") < page.index("| B | 1 |")
+    assert page.count("Measured with spkm") == page.count("**Measured with spkm 0.0.9.**") == 1
+    assert filled(page, tmp_path) == page
