@@ -46,9 +46,12 @@ class Table:
     facts: dict[str, str] = field(default_factory=dict)
 
     def write(self, folder: Path = FOLDER) -> Path:
-        """Write NAME.csv: lines of facts that begin with #, the header, the rows."""
+        """Write NAME.csv: lines of facts that begin with #, the header, the rows. It replaces files of the halves."""
         folder.mkdir(parents=True, exist_ok=True)
         path = folder / f"{self.name}.csv"
+        name = re.sub("_[AB]$", "", self.name)
+        for other in (f"{name}_A", f"{name}_B") if name == self.name else (name,):
+            (folder / f"{other}.csv").unlink(missing_ok=True)
         with path.open("w", newline="", encoding="utf-8") as file:
             file.writelines(f"# {key}: {value}\n" for key, value in self.facts.items())
             writer = csv.writer(file, lineterminator="\n")
@@ -99,7 +102,7 @@ def filled(text: str, folder: Path = FOLDER) -> str:
 
 def caption(results: Table) -> str:
     """Return the facts of a table in a line; a version of the library that is not today's comes first, in bold."""
-    told = ("command", "date", "commit", "took", "processor", "versions")
+    told = ("command", "date", "commit", "took", "note", "processor", "versions")
     facts = "; ".join(results.facts[key] for key in told if key in results.facts)
     of = re.match(r"spkm ([^,\s]+)", results.facts.get("versions", ""))
     older = f"**Measured with spkm {of[1]}.** " if of and of[1] != spkm.__version__ else ""

@@ -3,7 +3,7 @@
 import pytest
 
 import spkm
-from benchmarks._tables import ROOT, Table, changes_since, filled, stale, tables
+from benchmarks._tables import ROOT, Table, changes_since, filled, parts, stale, tables
 
 
 def test_results_are_read_as_they_were_written(tmp_path):
@@ -74,3 +74,7 @@ def test_halves_are_shown_one_after_the_other(tmp_path):
     assert page.index("| A | 1 |") < page.index("| B | 1 |")
     assert page.count("Measured with spkm") == page.count("**Measured with spkm 0.0.9.**") == 1
     assert filled(page, tmp_path) == page
+    Table("some", ("what",), [["a"]], facts).write(tmp_path)
+    assert [path.name for path in parts("some", tmp_path)] == ["some.csv"]
+    Table("some_B", ("what",), [["a"]], facts).write(tmp_path)
+    assert [path.name for path in parts("some", tmp_path)] == ["some_B.csv"]

@@ -27,7 +27,7 @@ from spkm.sources import Source
 # Over the total weight: a weak pull of log bandwidths to their start; flat from 1 to 10, measured.
 BANDWIDTH_PRIOR = 3.0
 SHARPER_FOR_CLASSES = 4.0  # times the gamma of the mean distance, for more than two classes; measured
-# Chosen on one half of a panel of data sets and confirmed on the other, see docs/numbers.md.
+# Chosen on one half of a panel of data sets and confirmed on the other, see docs/numbers/constants.md.
 RELEVANCE_PRIOR = 10.0  # over the total weight, on relevances above their start: 3 and 10 gain, 30 loses
 LINEAR_STRENGTH = 0.25  # times features over the total weight: a linear score of about unit variance a priori
 MOST_BESIDE_EVIDENCE = 500  # features: an iteration solves for n_basis + n_features coefficients

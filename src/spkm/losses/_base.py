@@ -51,7 +51,7 @@ class Loss(Part):
     #: Whether the loss ignores the length of F; then a penalty on the weights has nothing to balance.
     scale_free = False
     #: Default strength of the RKHS norm times the total weight, for (one, several) outputs. Chosen empirically: 0.2 for
-    #: losses of real targets, and what the table in docs/numbers.md shows for those of classes.
+    #: losses of real targets, and as in docs/numbers/constants.md for those of classes.
     rkhs_strength = (0.2, 0.2)
 
     def totals(self, Y: np.ndarray, F: np.ndarray, w: np.ndarray) -> np.ndarray:
