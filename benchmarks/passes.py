@@ -1,14 +1,19 @@
 """One full pass (objective and gradient) over the time of its two bare matrix products, X U' and G' X, in float64.
 
-RBF kernel, one output, columns as they are. Times are minima over rounds in which all of them take turns; the
-products are whole matrices and BLAS's own threads, the pass is in blocks on as many. The column "exp" is what numpy's
-exp takes, on one thread and in cache, for the n R numbers that the kernel needs: without AVX512 it alone may use up
-the allowance. "bandwidth" is the ratio when the bandwidth is learned too.
+RBF kernel, one output, columns as they are. Times are minima over rounds in which all of them take turns: of one
+thread its CPU time, so that other jobs change little, of two the clock's. The products are whole matrices and BLAS's
+own threads, the pass is in blocks on as many. The column "exp" is what numpy's exp takes, on one thread and in cache,
+for the n R numbers that the kernel needs: without AVX512 it alone may use up the allowance. "bandwidth" is the ratio
+when the bandwidth is learned too. The speed-up by a second thread is by the clock, and means something on a machine
+that does nothing else.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
+from time import perf_counter, thread_time
+from typing import Any
 
 import numpy as np
 from threadpoolctl import threadpool_limits
@@ -25,8 +30,8 @@ from spkm.sources import ArraySource
 
 COLUMNS = ("pass, ms", "bare, ms", "exp, ms", "bandwidth")
 SHAPES = ((1_000_000, 20, 10), (100_000, 100, 50), (60_000, 784, 100))
-RATIO_REACH = (1.25, 1.15, 1.05)
-SPEED_UP_REACH = (1.5, 1.65, 1.9)
+RATIO_REACH = (1.4, 1.2, 1.05)
+SPEED_UP_REACH = (1.6, 1.8, 1.9)
 ROUNDS = 11
 
 
@@ -44,12 +49,12 @@ def run(settings: Settings) -> Iterator[Row]:
                 threads = "1 thread" if k == 1 else "2 threads"
                 yield Row(f"{what}, {threads}", single / bare, at_most(ratio) if k == 1 else None, more=more)
             yield Row(
-                f"{what}, speed-up", times["pass", 1] / times["pass", 2], at_least(speed_up), more=("", "", "", "")
+                f"{what}, speed-up", times["clock", 1] / times["pass", 2], at_least(speed_up), more=("", "", "", "")
             )
 
 
 def measure(X: np.ndarray, R: int, loss: str, rounds: int) -> dict[tuple[str, int], float]:
-    """Return the least seconds of ("pass" | "learned" | "bare", threads) and ("exp", 1)."""
+    """Return the least seconds of ("pass" | "learned" | "bare", threads), ("clock", 1) and ("exp", 1)."""
     n, d = X.shape
     rng = np.random.default_rng(1)
     y = np.sign(X[:, 0])[:, None]
@@ -64,16 +69,21 @@ def measure(X: np.ndarray, R: int, loss: str, rounds: int) -> dict[tuple[str, in
         np.matmul(X, U.T, out=dot)
         np.matmul(G.T, X, out=back)
 
-    for _ in range(rounds + 1):
-        for k in (1, 2):
+    def measured(key: tuple[str, int], call: Callable[[], Any], clock: Callable[[], float]) -> None:
+        seconds.setdefault(key, []).append(seconds_of(call, clock))
+
+    # All rounds of one thread come first: BLAS's second one goes on spinning for a while, and slows the first.
+    for k, clock in ((1, thread_time), (2, perf_counter)):
+        for _ in range(rounds + 1):
             with source.threads(k):
                 for name, o in objectives.items():
-                    seconds.setdefault((name, k), []).append(
-                        seconds_of(lambda o=o, name=name: o.value_and_gradient(theta[name]))
-                    )
+                    measured((name, k), partial(o.value_and_gradient, theta[name]), clock)
+                if k == 1:
+                    measured(("clock", 1), partial(objectives["pass"].value_and_gradient, theta["pass"]), perf_counter)
             with threadpool_limits(k, user_api="blas"):
-                seconds.setdefault(("bare", k), []).append(seconds_of(bare))
-        seconds.setdefault(("exp", 1), []).append(seconds_of(lambda: exponentials(n * R)))
+                measured(("bare", k), bare, clock)
+    for _ in range(rounds + 1):
+        measured(("exp", 1), partial(exponentials, n * R), thread_time)
     return {key: min(values[1:]) for key, values in seconds.items()}  # the first round only warms up
 
 

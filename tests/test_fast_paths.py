@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from spkm import SPKMClassifier
-from spkm.kernels import RBF, Matern, RationalQuadratic
+from spkm.kernels import RBF, Matern, RationalQuadratic, _pullbacks
 from spkm.losses import Log
 from spkm.model import PreimageModel, Term, View
 from spkm.sources import ArraySource
@@ -34,6 +34,31 @@ def test_pullback_of_an_outer_product(kernel, metric):
     quick = kernel.vjp(X, U, metric, None, True)[1].of_outer(s, c)
     for a, b in zip(slow, quick, strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-11, atol=1e-12)
+
+
+@pytest.mark.parametrize("kernel", KERNELS, ids=repr)
+@pytest.mark.parametrize("rows", [1, 7, 59, 60])
+def test_products_in_tiles_are_those_of_all_samples(kernel, rows, monkeypatch):
+    U, G = RNG.standard_normal((3, 4)), RNG.standard_normal((60, 3))
+    K, pull = kernel.vjp(X, U, 1.7, None, True)
+    dU, d_metric = pull(G.copy())
+    monkeypatch.setattr(_pullbacks, "FEWEST_ROWS", 1)
+    monkeypatch.setattr(_pullbacks, "SMALL_PRODUCT", rows * U.size)
+    assert len(_pullbacks.tiles(X.shape, len(U))) == -(-60 // rows)
+    K_tiled, pull = kernel.vjp(X, U, 1.7, None, True)
+    dU_tiled, d_metric_tiled = pull(G.copy())
+    np.testing.assert_allclose(K_tiled, K, rtol=1e-12)
+    np.testing.assert_allclose(dU_tiled, dU, rtol=1e-11, atol=1e-12)
+    np.testing.assert_allclose(d_metric_tiled, d_metric, rtol=1e-11)
+
+
+@pytest.mark.parametrize("kernel", KERNELS, ids=repr)
+def test_a_distance_that_rounding_makes_negative(kernel):
+    far = 1e5 + X  # digits of the distances are lost
+    K, pull = kernel.vjp(far, far[:5])
+    assert np.all((K >= 0) & (K <= 1))
+    assert np.all(np.isfinite(pull(np.ones_like(K))[0]))
+    np.testing.assert_allclose(np.diagonal(K), 1.0, atol=1e-3)
 
 
 def test_a_profile_written_anew_is_the_one_that_counts():

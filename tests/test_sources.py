@@ -73,6 +73,20 @@ def blas_threads():
 
 
 @pytest.mark.parametrize("n_threads", [1, 2])
+def test_all_threads_have_the_same_buffers_for_a_while(n_threads):
+    source = ArraySource(X)
+    before = np.getbufsize()
+    with source.threads(n_threads):
+        assert set(source.map(buffer_of_this_thread, width=1)) == {np.getbufsize()}
+        assert np.getbufsize() < before
+    assert np.getbufsize() == before
+
+
+def buffer_of_this_thread(block):
+    return np.getbufsize()
+
+
+@pytest.mark.parametrize("n_threads", [1, 2])
 def test_blas_is_held_to_one_thread_and_let_go_again(n_threads):
     source = ArraySource(X, Y)
     with ThreadpoolController().limit(limits=2):
@@ -230,7 +244,7 @@ def test_blocks_have_a_budget():
         for width in (1, 10, 500):
             rows = base_module.rows_per_block(n_features, width)
             assert rows in (4, 64) or rows * (n_features + 3 * width) * 8 <= 32 * 2**20
-            assert 4 <= rows <= 16384
+            assert 4 <= rows <= 20_000
 
 
 def identity_of(rows):

@@ -266,7 +266,7 @@ class DistanceKernel(InvariantKernel):
         t, xx_, uu = self._invariants(X, U, metric, xx, dot_factor=2.0, squares=squares)
         t -= xx_
         t -= uu
-        np.minimum(t, 0.0, out=t)  # rounding can leave a distance just below zero
+        np.negative(np.abs(t, out=t), out=t)  # rounding can leave a distance just below zero
         state, K = self._evaluated(t)
 
         def pulled(E: np.ndarray, weights: np.ndarray, factor: Any = 1.0) -> tuple[np.ndarray, Any]:

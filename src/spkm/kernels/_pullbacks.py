@@ -8,6 +8,10 @@ import numpy as np
 from scipy import sparse
 
 Array = Any  # dense or CSR
+# Products of so many multiplications OpenBLAS leaves to kernels that do not copy their operands first, where it has
+# them (AVX512); both products together then take 0.63 to 0.9 of the time for 5 to 300 features and 5 to 60 vectors.
+SMALL_PRODUCT = 10**6
+FEWEST_ROWS = 128  # of a tile: for fewer the call itself takes longer than what is gained
 
 
 def squared_norms(X: Array, metric: Any = 1.0, squares: np.ndarray | None = None) -> np.ndarray:
@@ -26,7 +30,33 @@ def columns_first(X: Array, V: np.ndarray) -> np.ndarray:
     Rows of values are short, columns long: sums and products with a number per row or per basis vector, as all kernels
     need them, run two to eight times faster along the columns.
     """
-    return np.asfortranarray(X @ V.T) if sparse.issparse(X) else (V @ X.T).T
+    if sparse.issparse(X):
+        return np.asfortranarray(X @ V.T)
+    V = np.asfortranarray(V)  # in memory as X' is: what kernels for small products are quickest with
+    values = np.empty((len(V), len(X)), dtype=np.result_type(V, X))
+    for rows in tiles(X.shape, len(V)):
+        np.matmul(V, X[rows].T, out=values[:, rows])
+    return values.T
+
+
+def summed_rows(D: np.ndarray, X: Array) -> np.ndarray:
+    """Return D'X, (R, d), for D (n, R): sums of the samples, one for each basis vector."""
+    if sparse.issparse(X):
+        return np.asarray((X.T @ D).T)
+    first, *more = tiles(X.shape, D.shape[1])
+    total = D[first].T @ X[first]
+    for rows in more:
+        total += D[rows].T @ X[rows]
+    return np.asarray(total)
+
+
+def tiles(shape: tuple[int, int], width: int) -> list[slice]:
+    """Return cuts of the rows of X (n, d) whose product with (d, width) is small; one of all rows if they are wide."""
+    n, d = shape
+    size = SMALL_PRODUCT // max(d * width, 1)
+    if size < FEWEST_ROWS or size >= n:
+        return [slice(0, n)]
+    return [slice(start, start + size) for start in range(0, n, size)]
 
 
 def contract(G: np.ndarray, slope: Any, axis: int) -> np.ndarray | None:
@@ -55,7 +85,7 @@ def to_parameters(
 
     ``factor``, a number or (R, 1), multiplies D and T; ``squares`` are those of X, where the caller has them.
     """
-    P = np.asarray((X.T @ D).T if sparse.issparse(X) else D.T @ X)
+    P = summed_rows(D, X)
     P *= dot_factor * gamma * factor
     if T is not None and np.ndim(factor):
         T = T * factor[:, 0]

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from spkm.sources._threads import one_blas_thread
+from spkm.sources._threads import one_blas_thread, shorten_buffers
 
 WIDE = 2**14  # entries of a sample and what is computed from it
 MAX_TASKS = 64  # blocks are added up in at most this many runs, so that sums do not depend on the number of threads
@@ -122,10 +122,7 @@ class Source:
         """Run blocks on ``n_threads`` threads with BLAS held to one thread; what was set before comes back after."""
         with one_blas_thread():
             before = self._pool, self._n_threads
-            # Threads report overflow and the like as the caller does, whatever their number.
-            pool = (
-                ThreadPoolExecutor(n_threads, initializer=partial(np.seterr, **np.geterr())) if n_threads > 1 else None
-            )
+            pool = ThreadPoolExecutor(n_threads, initializer=partial(_begin, np.geterr())) if n_threads > 1 else None
             self._pool, self._n_threads = pool, n_threads
             try:
                 yield
@@ -135,15 +132,21 @@ class Source:
                     pool.shutdown()
 
 
+def _begin(errors: Any) -> None:
+    """Let a thread of a pool compute as the caller does, to the bit, and report overflow and the like as it does."""
+    np.seterr(**errors)
+    shorten_buffers()
+
+
 def rows_per_block(n_features: int, width: int) -> int:
-    """Return how many samples make a block: 4,096 to 16,384 were quickest, fewer where they would not fit 32 MB.
+    """Return how many samples make a block: 4,096 to 20,000 were quickest, fewer where they would not fit 32 MB.
 
     Very wide samples come in blocks of 8 MB: memory, not time, is what they are short of.
     """
     entries = n_features + 3 * width  # of a sample and what is computed from it
     if entries > WIDE:
         return max(2**20 // entries, 4)  # several arrays of a block's size exist at a time
-    return min(16384, max(2**20 // entries, min(4096, 2**22 // entries), 64))
+    return min(20_000, max(2**20 // entries, min(4096, 2**22 // entries), 64))
 
 
 def _windowed(pool: ThreadPoolExecutor, function: Callable[[Any], Any], items: Any, ahead: int) -> Iterator[Any]:
