@@ -9,8 +9,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from benchmarks._data import Settings
+from benchmarks._front import with_figures
 from benchmarks._report import print_facts, print_table
-from benchmarks._tables import FOLDER, fill_pages, stale
+from benchmarks._tables import FOLDER, ROOT, fill_pages, stale
 
 ALWAYS = (
     "gradient passes memory large binary regression mnist one_vs_one sarcos varpro svc "
@@ -54,6 +55,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     options = parser.parse_args(arguments)
     if options.pages:
         print("changed:", *fill_pages())
+        front = ROOT / "README.md"
+        front.write_text(with_figures(front.read_text(encoding="utf-8")), encoding="utf-8")
         return
     if options.stale:
         print("\n".join(stale(options.tables)))

@@ -90,23 +90,36 @@ def parts(name: str, folder: Path = FOLDER) -> list[Path]:
 
 
 def filled(text: str, folder: Path = FOLDER) -> str:
-    """Return a page with the tables of results between its marks, ``<!-- results: NAME -->`` and ``<!-- end -->``."""
+    """Return a page with the tables of results between its marks.
+
+    ``<!-- results: NAME -->`` begins a table, ``<!-- results: NAME, TEXT -->`` one of the rows that begin with TEXT;
+    ``<!-- end -->`` ends it.
+    """
 
     def table(match: re.Match[str]) -> str:
-        shown = [f"{Table.read(path).markdown()}\n\n{caption(Table.read(path))}" for path in parts(match[1], folder)]
-        absent = f"*Not measured with this version yet; `python -m benchmarks {match[1]}` does.*"
-        return f"<!-- results: {match[1]} -->\n\n" + "\n\n".join(shown or [absent]) + "\n\n<!-- end -->"
+        shown = []
+        for path in parts(match["name"], folder):
+            results = Table.read(path)
+            results.rows = [row for row in results.rows if row[0].startswith(match["start"] or "")]
+            shown += [f"{results.markdown()}\n\n{caption(results)}"] if results.rows else []
+        absent = f"*Not measured with this version yet; `python -m benchmarks {match['name']}` does.*"
+        return f"{match['mark']}\n\n" + "\n\n".join(shown or [absent]) + "\n\n<!-- end -->"
 
-    return re.sub(r"<!-- results: (\w+) -->\n(?:.*?\n)??<!-- end -->", table, text, flags=re.DOTALL)
+    marks = r"(?P<mark><!-- results: (?P<name>\w+)(?:, (?P<start>[^>]+))? -->)\n(?:.*?\n)??<!-- end -->"
+    return re.sub(marks, table, text, flags=re.DOTALL)
+
+
+def version_of(facts: dict[str, str]) -> str:
+    """Return the version of the library that a table was measured with; "" if it is today's."""
+    found = re.match(r"spkm ([^,\s]+)", facts.get("versions", ""))
+    return found[1] if found and found[1] != spkm.__version__ else ""
 
 
 def caption(results: Table) -> str:
     """Return the facts of a table in a line; a version of the library that is not today's comes first, in bold."""
     told = ("command", "date", "commit", "took", "note", "processor", "versions")
-    facts = "; ".join(results.facts[key] for key in told if key in results.facts)
-    of = re.match(r"spkm ([^,\s]+)", results.facts.get("versions", ""))
-    older = f"**Measured with spkm {of[1]}.** " if of and of[1] != spkm.__version__ else ""
-    return f"{older}*{facts}*"
+    older = f"**Measured with spkm {version}.** " if (version := version_of(results.facts)) else ""
+    return f"{older}*{'; '.join(results.facts[key] for key in told if key in results.facts)}*"
 
 
 def fill_pages() -> list[str]:

@@ -3,6 +3,7 @@
 import pytest
 
 import spkm
+from benchmarks._front import with_figures
 from benchmarks._tables import ROOT, Table, changes_since, filled, parts, stale, tables
 
 
@@ -53,6 +54,31 @@ def test_results_say_whether_they_are_stale(tmp_path, monkeypatch, changed):
 def test_pages_show_the_results_of_the_files(page):
     text = page.read_text(encoding="utf-8")
     assert filled(text) == text, "run python -m benchmarks --pages"
+
+
+def test_the_readme_shows_the_figures_of_the_files():
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert with_figures(text) == text, "run python -m benchmarks --pages"
+    assert text.count("(`python -m benchmarks ") >= 5
+
+
+def test_the_readme_has_no_figure_without_results(tmp_path):
+    text = "Before\n<!-- figures -->\n<!-- end -->\nafter"
+    assert with_figures(text, tmp_path).count("\n|") == 2
+    facts = {"command": "python -m benchmarks panel_classes", "versions": "spkm 0.0.9, Python 3.11"}
+    rows = [[f"two classes, half {half}: accuracy minus tuned SVC, mean", "+0.60 *", "± 0.54"] for half in "AB"]
+    Table("panel_classes", ("what", "measured", "error"), rows, facts).write(tmp_path)
+    page = with_figures(text, tmp_path)
+    assert page.count("\n|") == 3 and "spkm 0.0.9) | 0 | +0.60 ± 0.54 / +0.60 ± 0.54 points |" in page
+    Table("panel_classes", ("what", "measured", "error"), rows[:1], facts).write(tmp_path)
+    with pytest.raises(KeyError, match=r"panel_classes\.csv has no row"):
+        with_figures(text, tmp_path)
+
+
+def test_a_page_may_show_some_rows(tmp_path):
+    Table("some", ("what", "measured"), [["a: x", "1"], ["b: x", "2"]], {"date": "2026-01-31"}).write(tmp_path)
+    page = filled("<!-- results: some, b: -->\n<!-- end -->", tmp_path)
+    assert "| b: x | 2 |" in page and "a: x" not in page and filled(page, tmp_path) == page
 
 
 def test_a_page_is_filled_between_its_marks(tmp_path):

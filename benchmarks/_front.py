@@ -1,0 +1,126 @@
+"""The six rows of figures in README.md, taken from the tables in ``benchmarks/results``."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchmarks._tables import FOLDER, Table, parts, version_of
+
+Look = Callable[[str, str], str]  # the cell of a row, by the start of its name, and a column
+MARKS = re.compile(r"<!-- figures -->\n.*?<!-- end -->", re.DOTALL)
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A row of README.md: the task with its conditions, the benchmark that measures it, what peers have and ours."""
+
+    task: str
+    benchmark: str
+    peer: Callable[[Look], str]
+    ours: Callable[[Look], str]
+
+
+def halves(look: Look, group: str, what: str, unit: str) -> str:
+    """Return the figures of both halves of the panel."""
+    found = []
+    for half in "AB":
+        row = f"{group}, half {half}: {what}"
+        found.append(f"{look(row, 'measured')} {look(row, 'error')}".strip())
+    return f"{' / '.join(found)} {unit}"
+
+
+FIGURES = (
+    Figure(
+        "Accuracy with two classes, minus that of a tuned SVM. Defaults; 14 public tables, 3 random splits, at most "
+        "1,500 training samples; on the half of the tables on which rules were chosen / on the other half",
+        "panel_classes",
+        lambda look: "0",
+        lambda look: halves(look, "two classes", "accuracy minus tuned SVC", "points"),
+    ),
+    Figure(
+        'R² × 100 of regression, minus that of the better of tuned kernel ridge and SVR. `n_basis="auto"`; 19 public '
+        "tables, medians; halves as above",
+        "panel",
+        lambda look: "0",
+        lambda look: halves(look, "regression", "R² minus tuned KRR or SVR", "points"),
+    ),
+    Figure(
+        "Shapley values of one prediction: time, and error relative to the largest value. 30 features, 8 vectors, "
+        "100 background samples",
+        "explain",
+        lambda look: (
+            f"shap's KernelExplainer: {look('shap KernelExplainer, defaults', 'measured')} ms, error "
+            f"{float(look('shap KernelExplainer, defaults', 'error')):.0%}"
+        ),
+        lambda look: f"{look('rbf, 30 features', 'measured')} ms, error {look('rbf, 30 features', 'error')}",
+    ),
+    Figure(
+        "Accuracy when 10 of 100 features matter, by a polynomial of degree 2. 500 samples to fit, 500 to choose, 10 "
+        "draws",
+        "simulated",
+        lambda look: (
+            f"SVM on all features: {look('degree 2, n = 500: SVC, all columns', 'measured')} %; on those ten: "
+            f"{look('degree 2, n = 500: SVC, oracle', 'measured')} %"
+        ),
+        lambda look: (
+            f"{look('degree 2, n = 500: ours, fit on train', 'measured')} %, precision "
+            f"{look('degree 2, n = 500: ours, fit on train', 'precision')}, recall "
+            f"{look('degree 2, n = 500: ours, fit on train', 'recall')}"
+        ),
+    ),
+    Figure(
+        "Accuracy on BASEHOCK, 1,993 texts of 4,862 words, at most 150 of them. 5 random splits, two thirds to train",
+        "wide_sets",
+        lambda look: (
+            f"l1-logistic regression: {look('basehock, l1-logistic, fitted on train + val', 'measured')} % with "
+            f"{look('basehock, l1-logistic, fitted on train + val', 'columns')} words"
+        ),
+        lambda look: (
+            f"{look('basehock, ours, 5 folds of train + val', 'measured')} % with "
+            f"{look('basehock, ours, 5 folds of train + val', 'columns')}"
+        ),
+    ),
+    Figure(
+        "CPU time of an SVM over ours, at no less accuracy: fit; prediction. n = 20,000, d = 50, made-up classes; the "
+        "SVM's tuning is not counted",
+        "svc",
+        lambda look: (
+            f"scikit-learn {look('fit, n', 'measured')}; {look('predict, 2', 'measured')}. "
+            f"scikit-learn-intelex {look('fit, SVC of', 'measured')}; {look('predict, SVC of', 'measured')}"
+        ),
+        lambda look: "1; 1",
+    ),
+)
+
+
+def look_in(benchmark: str, folder: Path) -> Look:
+    """Return the function that finds cells of the tables of a benchmark; KeyError where there is none."""
+    tables = [Table.read(path) for path in parts(benchmark, folder)]
+
+    def look(start: str, column: str) -> str:
+        for table in tables:
+            for row in table.rows:
+                if row[0].startswith(start):
+                    k = next((k for k, name in enumerate(table.columns) if name.startswith(column)), None)
+                    return "" if k is None else re.sub(r" \*$| \(.*\)$", "", row[k])
+        raise KeyError(f"{benchmark}.csv has no row that begins with {start!r}.")
+
+    return look
+
+
+def with_figures(text: str, folder: Path = FOLDER) -> str:
+    """Return README.md with the table of figures between its marks; a benchmark without results has no row."""
+    lines = ["| task, conditions and command | peer | ours |", "| --- | --- | --- |"]
+    for figure in FIGURES:
+        files = parts(figure.benchmark, folder)
+        if not files:
+            continue
+        look = look_in(figure.benchmark, folder)
+        facts = Table.read(files[0]).facts
+        older = version_of(facts)
+        told = f"`{facts['command']}`" + (f", spkm {older}" if older else "")
+        lines.append(f"| {figure.task} ({told}) | {figure.peer(look)} | {figure.ours(look)} |")
+    return MARKS.sub(lambda match: "<!-- figures -->\n\n" + "\n".join(lines) + "\n\n<!-- end -->", text)
