@@ -29,6 +29,7 @@ from sklearn.preprocessing import StandardScaler
 from spkm import SPKMClassifier, SPKMClassifierCV, SPKMRegressor
 from spkm.objective import Objective
 
+signal.signal(signal.SIGINT, signal.default_int_handler)  # shells have programs in the background ignore it
 rng = np.random.default_rng(0)
 X = rng.standard_normal((3000, 12))
 y = np.sin(X[:, 0]) + X[:, 1] * X[:, 2] > 0
