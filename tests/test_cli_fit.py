@@ -11,7 +11,7 @@ from sklearn.metrics import accuracy_score, log_loss, mean_absolute_error, r2_sc
 from spkm import SPKMClassifier
 from spkm.cli import main
 from spkm.cli._quality import quality_of_classes, quality_of_numbers
-from spkm.cli._samples import samples_of, split
+from spkm.cli._samples import counters, samples_of, split
 from spkm.objective import Objective
 from tests.cli_files import flowers, needs_model_files, read_json, spkm
 from tests.interrupting import interrupt_at
@@ -189,6 +189,14 @@ def test_samples_without_a_target_can_be_left_out():
     frame = pd.DataFrame({"x": np.arange(40.0), "y": [None, "a", "b", "a"] * 10})
     samples = samples_of(frame, "y", [], drop_missing_target=True)
     assert len(samples.y) == len(samples.X) == 30
+
+
+def test_a_column_that_counts_the_samples_is_told():
+    frame = pd.DataFrame(
+        {"a b": [3, 4, 5, 6], "steps": [1, 2, 4, 5], "real": [1.0, 2.0, 3.0, 4.0], "text": list("abcd")}
+    )
+    (note,) = counters(frame)
+    assert note == "column 'a b' counts the samples. If it identifies them, leave it out by --id 'a b'."
 
 
 def test_groups_and_classes_are_split_as_they_should_be(capsys):

@@ -1,5 +1,6 @@
 """Explanations of fitted estimators: every kind of model that a fit can leave behind."""
 
+import re
 import warnings
 
 import numpy as np
@@ -23,6 +24,7 @@ from spkm.explain import (
 )
 from spkm.sources import PairTable
 from tests.enumeration import enumerated_shapley
+from tests.small_data import two_classes
 
 IRIS = load_iris(return_X_y=True)
 DIABETES = load_diabetes(return_X_y=True)
@@ -261,3 +263,11 @@ def test_entities_nearest_to_pairs_and_to_basis_vectors():
         np.testing.assert_allclose(own.similarity, np.take_along_axis(values, own.index, axis=1), rtol=1e-12)
     with pytest.raises(ValueError, match="must be one of pairs"):
         explain_module.nearest_entities(SPKMRegressor(2, random_state=0).fit(left, left[:, 0]))
+
+
+def test_levels_of_a_category_read_as_such():
+    X, y = two_classes()
+    frame = pd.DataFrame({"size": X[:, 0], "job = nurse": (X[:, 1] > 0) * 1.0})
+    model = SPKMClassifier(2, weight_penalty="rkhs", tol=1e-2, random_state=0).fit(frame, y)
+    text = model.summary()
+    assert re.search(r"size = -?[0-9]", text) and re.search(r"job = nurse \([0-9.e-]+\)", text)

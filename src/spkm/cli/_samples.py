@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import dataclass
 from typing import Any
 
@@ -79,6 +80,19 @@ def samples_of(
         raise data_error("there is no column left to predict the target from.")
     groups = None if group is None else frame[group].astype(str).to_numpy()
     return Samples(X, y, task, why, groups)
+
+
+def counters(X: Any) -> list[str]:
+    """Return a note for every column that counts the samples, as identifiers do, which no new sample shares."""
+    numbered = [
+        str(name)
+        for name in X.columns
+        if X[name].dtype.kind in "iu" and len(X) > 1 and np.all(np.diff(X[name].to_numpy().astype(np.int64)) == 1)
+    ]
+    return [
+        f"column {name!r} counts the samples. If it identifies them, leave it out by --id {shlex.quote(name)}."
+        for name in numbered
+    ]
 
 
 def _check_learnable(column: Any, target: str) -> None:

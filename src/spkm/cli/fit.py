@@ -46,7 +46,7 @@ def run(options: argparse.Namespace) -> int:
     # Heavy modules are imported once it is clear that they are needed.
     from spkm.cli._models import persistence
     from spkm.cli._reading import read_frame
-    from spkm.cli._samples import samples_of, split
+    from spkm.cli._samples import counters, samples_of, split
 
     if options.output is not None:
         persistence()  # before the work rather than after it
@@ -59,7 +59,7 @@ def run(options: argparse.Namespace) -> int:
     train_rows, test_rows = split(samples, options.test_size, options.seed)
     train, test = samples.at(train_rows), samples.at(test_rows)
     pipeline, told = fit_pipeline(train, options.categorical, options.features, options.vectors, options.seed)
-    for note in told["encoder_notes"]:
+    for note in [*counters(samples.X), *told["encoder_notes"]]:
         say(f"note: {note}")
     quality = compared(pipeline, train, test, options.seed)
     left_out = [*options.id, *options.drop, *([options.group] if options.group else [])]

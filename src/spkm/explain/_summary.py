@@ -11,6 +11,7 @@ from spkm.explain._effects import partial_dependence
 from spkm.explain._sobol import sobol_indices
 from spkm.explain._table import (
     basis_labels,
+    entry_text,
     frames,
     members_of,
     model_of,
@@ -224,7 +225,7 @@ def _basis_table(estimator: Any, model: Any, names: tuple[str, ...], X: Any, y: 
     header, rows = ["", "weight"], []
     nearest = _nearest(estimator, is_vector)
     if nearest is not None:
-        header.append("nearest row")
+        header.append("nearest sample")
     facts = None if X is None else _activity(estimator, model, X, y)
     if facts is not None:
         header += ["variance", "samples"] + (["classes"] if facts["classes"] is not None else [])
@@ -237,8 +238,8 @@ def _basis_table(estimator: Any, model: Any, names: tuple[str, ...], X: Any, y: 
         if facts is not None:
             row += [f"{facts['share'][r]:.0%}", str(facts["count"][r]) if is_vector[r] else ""]
             row += [facts["classes"][r] if is_vector[r] else ""] if facts["classes"] is not None else []
-        sign = "= {:.4g}" if is_vector[r] else "{:+.3g} a unit"
-        entries = [f"{names[c]} {sign.format(model.basis_vectors[r, c])}" for c in telling[r][:TELLING]]
+        own = [(names[c], model.basis_vectors[r, c]) for c in telling[r][:TELLING]]
+        entries = [entry_text(c, f"{v:.4g}") if is_vector[r] else f"{c} {v:+.3g} a unit" for c, v in own]
         rows.append([*row, ", ".join(entries)])
     left = int(is_vector.sum()) - MOST_ROWS
     more = [f"... and {left} more basis vectors"] if left > 0 else []

@@ -43,6 +43,11 @@ def names_of(estimator: Any, n_features: int) -> tuple[str, ...]:
     return tuple(str(name) for name in names) if names is not None else tuple(f"x{i}" for i in range(n_features))
 
 
+def entry_text(name: str, value: str) -> str:
+    """Return what a basis vector has of a feature: ``age = 41``, or ``job = nurse (0.94)`` of a level of a category."""
+    return f"{name} ({value})" if " = " in name else f"{name} = {value}"
+
+
 def _prefixed(layouts: Any) -> tuple[str, ...]:
     """Return the columns of several tables, with the name of the table before them."""
     return tuple(

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from spkm.explain._table import entry_text
+
 MOST = 20  # features and basis vectors in a table
 LEVELS = {"pass": "passed", "look": "worth a look", "none": "not run"}
 
@@ -67,7 +69,7 @@ def _basis(facts: dict[str, Any]) -> list[str]:
     for card in facts["basis"]["cards"][:MOST]:
         most = max(range(len(outputs)), key=lambda o: abs(card["weights"][o]))
         weight = _number(card["weights"][most]) + (f" ({outputs[most]})" if len(outputs) > 1 else "")
-        telling = ", ".join(f"{name} = {_number(value)}" for name, value, _ in card["features"][:3])
+        telling = ", ".join(entry_text(name, _number(value)) for name, value, _ in card["features"][:3])
         rows.append([f"u{card['r']}", weight, f"{card['share']:.1%}", f"{card['count']:.0%}", telling])
     lines = _table(["", "weight", "variance", "most like", "what sets it apart"], rows)
     left = facts["basis"]["left_out"] + max(0, len(facts["basis"]["cards"]) - MOST)
