@@ -65,7 +65,7 @@ docs: .venv/docs
 	@py=python3.11; $$py -c '' 2>/dev/null || py=python3; $$py -m venv .venv-oldest && \
 	$$py tests/oldest_versions.py > .venv-oldest/oldest.txt
 	.venv-oldest/bin/python -m pip install --quiet --disable-pip-version-check -r .venv-oldest/oldest.txt
-	.venv-oldest/bin/python -m pip install --quiet --disable-pip-version-check --no-deps -e .
+	.venv-oldest/bin/python -m pip install --quiet --disable-pip-version-check --no-deps -e . -e ./paper
 	@touch $@
 
 test-oldest: .venv-oldest/stamp

@@ -5,7 +5,9 @@ from functools import cache
 
 import numpy as np
 import pytest
+import sklearn
 from sklearn.linear_model import Lasso, LogisticRegression
+from sklearn.utils.fixes import parse_version
 
 from spkm.kernels import KERNELS, RBF, DotKernel, Linear, Polynomial, Sum
 from spkm.losses import Huber, Log, Squared, SquaredHinge
@@ -114,7 +116,8 @@ def test_the_linear_path_of_two_classes_is_logistic_regression_with_an_l1_penalt
     X, Y, weight = source.X, source.Y, source.w[:, 0] * source.total_weight
     # C multiplies the sum of weighted losses, here a mean.
     C = 1 / (point.strength * source.total_weight)
-    other = LogisticRegression(l1_ratio=1, C=C, solver="saga", tol=1e-6, max_iter=5000, random_state=0)
+    l1 = {"l1_ratio": 1} if parse_version(sklearn.__version__) >= parse_version("1.8") else {"penalty": "l1"}
+    other = LogisticRegression(C=C, solver="saga", tol=1e-6, max_iter=5000, random_state=0, **l1)
     other.fit(X, Y[:, 0], sample_weight=weight)
     F = other.decision_function(X)[:, None]
     expected = source.w[:, 0] @ Log().pointwise(Y, F)[:, 0] + point.strength * np.abs(other.coef_).sum()
