@@ -6,27 +6,32 @@ import subprocess
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
+from sklearn.pipeline import make_pipeline
 
-import spkm.inspection._report as report
+import spkm.inspection._report as page
 import spkm.persistence
-from spkm import SPKMClassifier, SPKMRegressor
+from spkm import SPKMClassifier, SPKMRegressor, TableEncoder
 from spkm.explain import counterfactual
+from spkm.inspection import report
 
-PAGE = Path(report.__file__).with_name("page")
+PAGE = Path(page.__file__).with_name("page")
 ENGINE = Path(spkm.persistence.__file__).with_name("_engine.js")
 NODE = shutil.which("node")
 pytestmark = pytest.mark.skipif(NODE is None, reason="node is not installed")
 
 ASK = """
 const machine = makeMachine(facts);
-process.stdout.write(JSON.stringify(rows.map((row, i) => smallestChange(machine, row, wanted[i]))));
+const answers = rows.map((row, i) => smallestChange(machine, row, wanted[i]));
+const changed = (answer, i) => ({ ...answer, row: withChange(machine, rows[i], answer.changes) });
+process.stdout.write(JSON.stringify(answers.map(changed)));
 """
 
 
-def found_by_the_page(estimator, X, y, rows, wanted, tmp_path):
+def found_by_the_page(estimator, X, y, rows, wanted, tmp_path, **options):
     """Return what the scripts of the page find for some rows, and the features of the page."""
-    estimator.report(tmp_path / "facts.json", X, y)
+    report(estimator, tmp_path / "facts.json", X, y, **options)
     facts = json.loads((tmp_path / "facts.json").read_text())
     scripts = "\n".join(path.read_text() for path in (ENGINE, PAGE / "machine.js", PAGE / "change.js"))
     given = {"facts": facts, "rows": rows.tolist(), "wanted": wanted}
@@ -74,15 +79,40 @@ def test_changes_are_as_small_as_the_certified_ones_or_proved_not_to_exist(name,
         if answer["proved"] and not answer["found"]:
             assert not exact.found
         elif answer["found"]:
-            changed = row.copy()
-            for j, value in answer["changes"]:
-                changed[j] = value
+            changed = np.array(answer["row"])
             assert answer["size"] == pytest.approx(np.linalg.norm((changed - row) / sd), rel=1e-9)
             reached = model.predict(changed[None])[0]
             on_the_edge = np.abs(model.model_.scores(changed[None])).min() < 1e-6
             assert on_the_edge or (reached >= target - 1e-6 if name == "regression" else reached == target)
             if answer["proved"]:
                 assert answer["size"] <= exact.size * 1.01 + 1e-6
+
+
+@pytest.mark.parametrize("way", ["encoder", "groups"])
+def test_a_category_changes_as_a_whole(way, tmp_path):
+    X, f = data(d=4)
+    levels = np.array(["red", "green", "blue", "grey"])[np.digitize(X[:, 3], [-2.0, 0.0, 2.0])]
+    y = (0.2 * f + np.where(levels == "green", 1.0, -1.0) > 0).astype(int)
+    table = pd.DataFrame({"a": X[:, 0], "b": X[:, 1], "colour": levels})
+    pipeline = make_pipeline(TableEncoder(), SPKMClassifier(5, random_state=0)).fit(table, y)
+    Z, model = pipeline[0].transform(table), pipeline[-1]
+    rows = Z[np.flatnonzero(y == 0)[:6]]
+    if way == "encoder":
+        answers, features = found_by_the_page(pipeline, table, y, rows, [1] * 6, tmp_path)
+    else:
+        groups = {"colour": [2, 3, 4, 5]}
+        answers, features = found_by_the_page(model, Z, y, rows, [1] * 6, tmp_path, groups=groups)
+    ranges = {j: (feature["low"], feature["high"]) for j, feature in enumerate(features[:2])}
+    levels_changed = 0
+    for row, answer in zip(rows, answers, strict=True):
+        exact = counterfactual(model, row, 1, ranges=ranges, groups={"colour": [2, 3, 4, 5]}, margin=0.0)
+        assert answer["proved"] and answer["found"] == exact.found
+        changed = np.array(answer["row"])
+        assert sorted(changed[2:]) == [0, 0, 0, 1]
+        assert answer["size"] <= exact.size * 1.01 + 1e-6
+        assert exact.size <= answer["size"] * 1.01 + 1e-6
+        levels_changed += not np.array_equal(changed[2:], row[2:])
+    assert levels_changed
 
 
 def test_what_cannot_be_bounded_is_not_called_proved(tmp_path):

@@ -1,11 +1,18 @@
 """One browser for all tests of pages, and the pages they look at."""
 
+from pathlib import Path
+
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits, load_iris
+from sklearn.pipeline import make_pipeline
 
-from spkm import PairwiseSPKMRegressor, SPKMClassifier, SPKMRegressor
+from spkm import PairwiseSPKMRegressor, SPKMClassifier, SPKMRegressor, TableEncoder
+from spkm.inspection import report
 from tests.browser.driver import Browser, missing
+
+DATA = Path(__file__).parents[2] / "examples/data"
 
 
 @pytest.fixture(scope="session")
@@ -90,6 +97,13 @@ def evil():
     return SPKMClassifier(n_basis=3, random_state=0).fit(X, y), X, y
 
 
+def categories():
+    table = pd.read_csv(DATA / "seedlings.csv")
+    X, y = table.drop(columns=["seedling", "thrives"]), table["thrives"].to_numpy()
+    model = make_pipeline(TableEncoder(), SPKMClassifier(n_basis=6, random_state=0)).fit(X[::2], y[::2])
+    return model, X[1::2].reset_index(drop=True), y[1::2]
+
+
 KINDS = {
     f.__name__: f
     for f in (
@@ -105,6 +119,7 @@ KINDS = {
         polynomial,
         labels,
         evil,
+        categories,
     )
 }
 
@@ -119,7 +134,7 @@ def pages(tmp_path_factory):
         if key not in made:
             model, X, y = KINDS[kind]()
             path = tmp_path_factory.mktemp("pages") / f"{kind}.html"
-            made[key] = model, X, y, model.report(path, X, y, title=f"{kind} <title>", **options)
+            made[key] = model, X, y, report(model, path, X, y, title=f"{kind} <title>", **options)
         return made[key]
 
     return page

@@ -2,6 +2,7 @@
 
 import base64
 import json
+import re
 import shutil
 import subprocess
 import tempfile
@@ -72,8 +73,9 @@ class Browser:
     def _port(self, log):
         for _ in range(200):
             text = log.read_text(errors="replace")
-            if "on port " in text and self.process.poll() is None:
-                return int(text.split("on port ")[-1].split(".")[0].split()[0])
+            told = re.search(r"started successfully on port (\d+)", text)  # before, it says port 0
+            if told and self.process.poll() is None:
+                return int(told[1])
             time.sleep(0.05)
         raise RuntimeError(f"chromedriver did not start: {log.read_text(errors='replace')}")
 

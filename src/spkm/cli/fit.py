@@ -124,9 +124,8 @@ def _write(options: argparse.Namespace, pipeline: Any, train: Any, test: Any, qu
         about = {"target": options.target, "samples": len(train.y), **held_out}
         write_model(pipeline, options.output, about, train.X[columns])
         written["model"] = options.output
-    if options.report is not None and write_report(
-        pipeline, options, options.report, test.X[columns], test.y, (train.X[columns], train.y)
-    ):
+    if options.report is not None:
+        write_report(pipeline, options, options.report, test.X[columns], test.y, (train.X[columns], train.y))
         written["report"] = options.report
     return written
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from spkm.cli._command import FAILED, CommandError, Subparsers
-from spkm.cli._output import STDIO, check_can_write, notes, replacing, say, write_json
+from spkm.cli._command import CommandError, Subparsers
+from spkm.cli._output import STDIO, check_can_write, notes, replacing, write_json
 from spkm.cli._reading import add_data_options
 
 KINDS = (".html", ".htm", ".md", ".json")  # a page, a card, and the facts alone
@@ -38,8 +38,7 @@ def run(options: argparse.Namespace) -> int:
     task = "classes" if is_classes(model) else "numbers"
     samples = samples_of(frame, options.target, [], task=task, to_learn=False)
     X = features_of(model, samples.X, options.data)
-    if not write_report(model, options, options.output, X, samples.y):
-        return FAILED
+    write_report(model, options, options.output, X, samples.y)
     if options.json is not None:
         write_json(options.json, {"model": options.model, "samples": len(samples.y), "report": options.output})
     if options.json != STDIO:
@@ -62,8 +61,8 @@ def check_report(option: str, path: str | None) -> None:
         raise CommandError(f"{option} must be a file whose name ends with {', '.join(KINDS)}; got {path!r}.")
 
 
-def write_report(model: Any, options: argparse.Namespace, path: str, X: Any, y: Any, train: Any = None) -> bool:
-    """Write the page about a model, where this version of spkm has one; return whether it did.
+def write_report(model: Any, options: argparse.Namespace, path: str, X: Any, y: Any, train: Any = None) -> None:
+    """Write the page about a model.
 
     Parameters
     ----------
@@ -78,13 +77,7 @@ def write_report(model: Any, options: argparse.Namespace, path: str, X: Any, y: 
     train : tuple of DataFrame and ndarray, default=None
         Those it was fitted on.
     """
-    from spkm.cli._models import encoded, estimator_of
+    from spkm.inspection import report
 
-    estimator = estimator_of(model)
-    if not hasattr(estimator, "report"):
-        say("note: this version of spkm has no report (spkm.inspection): none is written.")
-        return False
-    more = {} if train is None else {"train": (encoded(model, train[0]), train[1])}
     with replacing(path) as temporary, notes():
-        estimator.report(temporary, encoded(model, X), y, title=options.title, privacy=options.privacy, **more)
-    return True
+        report(model, temporary, X, y, train=train, title=options.title, privacy=options.privacy)

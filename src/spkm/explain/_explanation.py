@@ -15,6 +15,7 @@ from spkm.explain._parts import similarity_parts
 from spkm.explain._shapley import basis_shapley, interactions
 from spkm.explain._structure import Structure, scaled_rows, structure_of
 from spkm.explain._table import (
+    Pipeline,
     basis_labels,
     dense_columns,
     frames,
@@ -194,7 +195,8 @@ def explain(
     Parameters
     ----------
     estimator : estimator or FittedModel
-        A fitted estimator, or its ``model_``.
+        A fitted estimator, a pipeline that ends with one, or its ``model_``. After a :class:`~spkm.TableEncoder` the
+        columns of its table are explained.
     X : table of shape (n, d)
         Samples to explain.
     background : table of shape (m, d) or "independent", default=None
@@ -205,7 +207,7 @@ def explain(
         one of its samples. The time then hardly depends on the background.
     groups : dict from a name to columns, default=None
         Columns, by name or index, that are one feature (the dummies of a category): they are present or absent
-        together.
+        together. After a TableEncoder the columns of its table, unless others are given.
 
     Returns
     -------
@@ -232,6 +234,10 @@ def explain(
     >>> bool(abs(total - explanation.scores).max() < 1e-10)
     True
     """
+    pipeline = Pipeline.of(estimator)
+    estimator, X, background = pipeline.named, pipeline.table(X), pipeline.table(background)
+    if groups is None and pipeline.encoder is not None:
+        groups = pipeline.encoder.column_groups()
     model = model_of(estimator)
     X = table_of(X, estimator, model.n_features, "X")
     if isinstance(background, str):

@@ -3,12 +3,61 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
 from spkm.explain._structure import column_index
+
+
+@dataclass(frozen=True)
+class Pipeline:
+    """A fitted pipeline taken apart: the steps before the last, the last one, and what these steps say of its features.
+
+    Attributes
+    ----------
+    estimator : object
+        The last step; of an estimator that is no pipeline itself.
+    before : object or None
+        The other steps, if there are some.
+    """
+
+    estimator: Any
+    before: Any = None
+
+    @staticmethod
+    def of(estimator: Any) -> Pipeline:
+        """Take an estimator apart."""
+        if not hasattr(estimator, "steps"):
+            return Pipeline(estimator)
+        return Pipeline(estimator.steps[-1][1], estimator[:-1] if len(estimator.steps) > 1 else None)
+
+    @property
+    def encoder(self) -> Any:
+        """The TableEncoder right before the last step, or None."""
+        last = None if self.before is None else self.before.steps[-1][1]
+        return last if hasattr(last, "column_groups") else None
+
+    @property
+    def named(self) -> Any:
+        """The last step, with the names that the encoder gives to its features."""
+        if self.encoder is None:
+            return self.estimator
+        return Named(model_of(self.estimator), tuple(self.encoder.get_feature_names_out()))
+
+    def table(self, X: Any) -> Any:
+        """Return what the last step sees of a table; None and names stay as they are."""
+        return X if self.before is None or X is None or isinstance(X, str) else self.before.transform(X)
+
+
+@dataclass(frozen=True)
+class Named:
+    """A fitted model with names of its features."""
+
+    model_: Any
+    feature_names_in_: tuple[str, ...]
 
 
 def model_of(estimator: Any) -> Any:

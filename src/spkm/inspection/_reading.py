@@ -23,11 +23,19 @@ from spkm.explain import (
     partial_dependence,
     sobol_indices,
 )
-from spkm.explain._structure import structure_of
+from spkm.explain._structure import players_of, structure_of
 from spkm.explain._summary import _direction as direction
 from spkm.explain._summary import _sentence as sentence
 from spkm.explain._summary import telling_features
-from spkm.explain._table import basis_labels, frames, members_of, model_of, names_of, output_names
+from spkm.explain._table import (
+    Pipeline,
+    basis_labels,
+    frames,
+    members_of,
+    model_of,
+    names_of,
+    output_names,
+)
 
 __all__ = [
     "Reading",
@@ -41,6 +49,7 @@ __all__ = [
     "members_of",
     "nearest",
     "partial_dependence",
+    "players_of",
     "sentence",
     "sobol_indices",
     "structure_of",
@@ -64,6 +73,8 @@ class Reading:
         Names of the scores.
     labels : ndarray or None
         The classes or labels; None in regression.
+    pipeline : Pipeline
+        The estimator with the steps before it.
     """
 
     estimator: Any
@@ -71,19 +82,23 @@ class Reading:
     names: tuple[str, ...]
     outputs: tuple[str, ...]
     labels: np.ndarray | None
+    pipeline: Pipeline
 
     @staticmethod
     def of(estimator: Any) -> Reading:
-        """Return the reading of a fitted estimator of this library, or of its ``model_``."""
-        model = model_of(estimator)
-        names = names_of(estimator, model.n_features)
-        return Reading(estimator, model, names, output_names(model), getattr(model.target, "labels", None))
+        """Return the reading of a fitted estimator of this library, of a pipeline that ends with one, or of a model."""
+        pipeline = Pipeline.of(estimator)
+        model = model_of(pipeline.estimator)
+        names = names_of(pipeline.named, model.n_features)
+        labels = getattr(model.target, "labels", None)
+        return Reading(pipeline.estimator, model, names, output_names(model), labels, pipeline)
 
     def table(self, X: Any) -> Any:
         """Return samples as one array or CSR matrix; pairs as a table that gives dense rows on request.
 
         Of an estimator of pairs X are the pairs, or (pairs, left, right) with tables of new entities.
         """
+        X = self.pipeline.table(X)
         entities = getattr(self.estimator, "_pairs", None)
         if entities is not None:
             given = X if isinstance(X, tuple) else (X, None, None)

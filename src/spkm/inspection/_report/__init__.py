@@ -25,6 +25,7 @@ def report(
     title: str | None = None,
     units: dict[str, str] | None = None,
     stability: Any = None,
+    groups: dict[str, Any] | None = None,
     privacy: str = "rows",
     max_rows: int = 1000,
     random_state: int = 0,
@@ -37,7 +38,8 @@ def report(
     Parameters
     ----------
     estimator : fitted estimator
-        Any of this library.
+        Any of this library, or a pipeline that ends with one. After a :class:`~spkm.TableEncoder` the page speaks of
+        the columns of its table: a category is one thing.
     path : str or Path
         Where to write: ``.html`` is a page, ``.md`` a model card, ``.json`` the facts themselves.
     X, y : table and targets, default of y None
@@ -52,6 +54,9 @@ def report(
         Units of features.
     stability : StabilitySelection, default=None
         How often features are chosen on halves of the samples, by :func:`spkm.stability_selection`.
+    groups : dict from a name to columns, default=None
+        Columns of which exactly one is 1, the dummies of a category: the page asks for the level, and explains it as
+        one feature. Those of a TableEncoder are known.
     privacy : {"rows", "aggregate"}, default="rows"
         "aggregate" puts no sample into the file: no rows, no neighbours, no least and largest values.
     max_rows : int, default=1000
@@ -88,6 +93,7 @@ def report(
         title=title,
         units=units,
         stability=stability,
+        groups=groups,
         privacy=privacy,
         max_rows=max_rows,
         random_state=random_state,

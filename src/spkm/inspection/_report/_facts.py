@@ -15,6 +15,7 @@ import sklearn
 from spkm._checks import check_choice, check_integer
 from spkm.inspection._reading import Reading, basis_labels, familiarity, formula, members_of, sentence
 from spkm.inspection._report._basis_facts import basis_facts, variance_shares
+from spkm.inspection._report._columns import column_facts
 from spkm.inspection._report._feature_facts import feature_facts
 from spkm.inspection._report._findings import findings
 from spkm.inspection._report._quality import quality
@@ -51,6 +52,7 @@ def facts(
     title: str | None = None,
     units: dict[str, str] | None = None,
     stability: Any = None,
+    groups: dict[str, Any] | None = None,
     privacy: str = "rows",
     max_rows: int = 1000,
     random_state: int = 0,
@@ -59,7 +61,7 @@ def facts(
 
     Parameters
     ----------
-    estimator, X, y, train, title, units, stability, privacy, max_rows, random_state
+    estimator, X, y, train, title, units, stability, groups, privacy, max_rows, random_state
         As in :func:`spkm.inspection.report`.
     """
     check_choice("privacy", privacy, PERMITTED)
@@ -86,14 +88,14 @@ def facts(
     features = feature_facts(reading, table if known is None else known[0], sampled, units or {}, stability, ship)
     return {
         "schema": SCHEMA,
-        "title": title or f"{type(estimator).__name__}: what it learned",
-        "model": _model_facts(reading, estimator),
+        "title": title or f"{type(reading.estimator).__name__}: what it learned",
+        "model": _model_facts(reading, reading.estimator),
         "samples": _sample_facts(reading, table, y, known, len(chosen) if ship else 0, privacy),
         "quality": how_good,
         "features": features,
         "basis": basis_facts(reading, sampled, None if y is None else y[some], similarities, share, samples, ship),
         "rows": _row_facts(reading, samples, data) if ship else None,
-        "page": _page_facts(reading, samples, features, ship),
+        "page": _page_facts(reading, samples, features, column_facts(reading, groups, shown), ship),
         "checks": findings(reading, table, scores, similarities, share, y, how_good, known, stability),
         "cautions": _cautions(reading, known, privacy),
         "versions": {
@@ -176,7 +178,9 @@ def _row_facts(reading: Reading, samples: Samples, data: dict[str, Any]) -> dict
     }
 
 
-def _page_facts(reading: Reading, samples: Samples, features: dict[str, Any], ship: bool) -> dict[str, Any] | None:
+def _page_facts(
+    reading: Reading, samples: Samples, features: dict[str, Any], columns: list[dict[str, Any]], ship: bool
+) -> dict[str, Any] | None:
     """Return what a page needs to predict and to explain by itself; None if the model is too large for it."""
     model, read = reading.model, reading.read
     if not 0 < len(read) <= MOST_READ:
@@ -211,6 +215,7 @@ def _page_facts(reading: Reading, samples: Samples, features: dict[str, Any], sh
     return {
         "plain": plain,
         "shapes": shapes,
+        "columns": columns,
         "background": background.tolist() if ship else None,
         "middle": middle.tolist(),
         "familiar": points,

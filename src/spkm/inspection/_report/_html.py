@@ -13,6 +13,7 @@ SCRIPTS = (
     "charts.js",
     "shapley.js",
     "machine.js",
+    "paste.js",
     "change.js",
     "sections.js",
     "parts.js",

@@ -18,49 +18,71 @@ function marginOf(machine, wanted, row0) {
   };
 }
 
-// Values that a feature may take, the nearest to x first on each side.
-function candidates(feature, x, count) {
-  const low = feature.low,
-    high = feature.high,
-    found = [];
-  if (feature.whole && high - low <= 4 * count) for (let v = Math.ceil(low); v <= high; v++) found.push(v);
-  else for (let k = 0; k <= count; k++) found.push(low + ((high - low) * k) / count);
-  return found.filter((v) => v !== x);
+// The row with a change: pairs of a column and its new value, which of a category is the place of the level.
+function withChange(machine, row, change) {
+  const other = row.slice();
+  for (const [c, v] of change) setColumn(machine.columns[c], other, v);
+  return other;
 }
 
-// The smallest change of one feature or two that reaches what is wanted: on a grid, then made smaller and proved by bounds.
+function setColumn(column, row, v) {
+  if (column.options === null) row[column.features[0]] = v;
+  else
+    column.features.forEach((j, k) => {
+      row[j] = column.options[v][1][k];
+    });
+}
+
+// The size of a change of one column in standard deviations, with its sign; of a category how far its features move.
+function stepOf(machine, row, c, v) {
+  const { features, options } = machine.columns[c],
+    sd = (j) => machine.features[j].sd || 1;
+  if (options === null) return (v - row[features[0]]) / sd(features[0]);
+  return Math.hypot(...features.map((j, k) => (options[v][1][k] - row[j]) / sd(j)));
+}
+
+// What may be changed: a missing number has no value to change, and no value becomes missing.
+function free(machine, row) {
+  return changeable(machine).filter((c) => !isMissing(machine.columns[c], row));
+}
+
+function otherLevels(column, row) {
+  const now = levelOf(column, row);
+  return column.options.map((_, k) => k).filter((k) => k !== now && column.options[k][0] !== "(missing)");
+}
+
+// Values that a column may take.
+function candidates(machine, row, c, count) {
+  const column = machine.columns[c];
+  if (column.options !== null) return otherLevels(column, row);
+  const { low, high, whole } = machine.features[column.features[0]],
+    found = [];
+  if (whole && high - low <= 4 * count) for (let v = Math.ceil(low); v <= high; v++) found.push(v);
+  else for (let k = 0; k <= count; k++) found.push(low + ((high - low) * k) / count);
+  return found.filter((v) => v !== row[column.features[0]]);
+}
+
+// The smallest change of one column or two that reaches what is wanted: on a grid, then made smaller and proved by bounds.
 function smallestChange(machine, row, wanted) {
-  const margin = marginOf(machine, wanted, row),
-    spread = machine.features.map((f) => f.sd || 1);
+  const margin = marginOf(machine, wanted, row);
   if (margin(row) >= 0) return { found: true, proved: true, changes: [], size: 0 };
   const budget = Math.max(4000, Math.min(60000, 4e7 / machine.size)),
-    order = machine.features
-      .map((_, j) => j)
-      .filter((j) => machine.features[j].high > machine.features[j].low)
-      .sort((a, b) => machine.features[b].variance - machine.features[a].variance)
-      .slice(0, Math.max(5, Math.floor(budget / 120)));
-  const size = (change) => Math.hypot(...change.map(([j, v]) => (v - row[j]) / spread[j]));
-  const at = (change) => {
-    const other = row.slice();
-    change.forEach(([j, v]) => {
-      other[j] = v;
-    });
-    return margin(other);
-  };
+    order = free(machine, row).slice(0, Math.max(5, Math.floor(budget / 120)));
+  const size = (change) => Math.hypot(...change.map(([c, v]) => stepOf(machine, row, c, v)));
+  const at = (change) => margin(withChange(machine, row, change));
   let best = null;
   const offer = (change) => {
     if (best === null || size(change) < size(best)) best = change;
   };
   const reach = new Map();
-  for (const j of order) {
+  for (const c of order) {
     let most = -Infinity;
-    for (const v of candidates(machine.features[j], row[j], 80)) {
-      const m = at([[j, v]]);
+    for (const v of candidates(machine, row, c, 80)) {
+      const m = at([[c, v]]);
       most = Math.max(most, m);
-      if (m >= 0 && (best === null || Math.abs(v - row[j]) / spread[j] < size(best)))
-        offer(shortened(machine, row, [[j, v]], at));
+      if (m >= 0 && (best === null || size([[c, v]]) < size(best))) offer(shortened(machine, row, [[c, v]], at));
     }
-    reach.set(j, most);
+    reach.set(c, most);
   }
   const few = order
       .slice()
@@ -69,8 +91,8 @@ function smallestChange(machine, row, wanted) {
     side = Math.max(8, Math.min(28, Math.floor(Math.sqrt(budget / 28))));
   for (let a = 0; a < few.length; a++)
     for (let b = 0; b < a; b++) {
-      for (const v of candidates(machine.features[few[a]], row[few[a]], side))
-        for (const w of candidates(machine.features[few[b]], row[few[b]], side)) {
+      for (const v of candidates(machine, row, few[a], side))
+        for (const w of candidates(machine, row, few[b], side)) {
           const change = [
             [few[a], v],
             [few[b], w]
@@ -79,17 +101,19 @@ function smallestChange(machine, row, wanted) {
             offer(shortened(machine, row, change, at));
         }
     }
-  const proof = settled(machine, row, wanted, best, spread);
+  const proof = settled(machine, row, wanted, best);
   best = proof.best;
   return { found: best !== null, proved: proof.proved, changes: best || [], size: best === null ? NaN : size(best) };
 }
 
 // The change drawn back towards the row as far as it still reaches.
 function shortened(machine, row, change, at) {
-  if (change.some(([j]) => machine.features[j].whole)) return change;
+  const steps = ([c]) => machine.columns[c].options !== null || machine.features[machine.columns[c].features[0]].whole;
+  if (change.some(steps)) return change;
   let low = 0,
     high = 1;
-  const part = (t) => change.map(([j, v]) => [j, row[j] + t * (v - row[j])]);
+  const from = (c) => row[machine.columns[c].features[0]],
+    part = (t) => change.map(([c, v]) => [c, from(c) + t * (v - from(c))]);
   for (let step = 0; step < 40; step++) {
     const middle = (low + high) / 2;
     if (at(part(middle)) >= 0) high = middle;
@@ -193,10 +217,13 @@ function upperBound(machine, constraints, lowRow, highRow) {
   return Math.min(...tops);
 }
 
-// The first boxes of a feature: its whole numbers one by one, or the two sides of the row.
-function sidesOf(feature, x) {
-  const { low, high } = feature;
-  if (feature.whole && high - low <= 400) {
+// The first boxes of a column: its levels or whole numbers one by one, or the two sides of the row.
+function sidesOf(machine, row, c) {
+  const column = machine.columns[c];
+  if (column.options !== null) return otherLevels(column, row).map((k) => [k, k]);
+  const { low, high, whole } = machine.features[column.features[0]],
+    x = row[column.features[0]];
+  if (whole && high - low <= 400) {
     const found = [];
     for (let v = Math.ceil(low); v <= high; v++) found.push([v, v]);
     return found;
@@ -209,27 +236,33 @@ function sidesOf(feature, x) {
     : [[low, high]];
 }
 
-// Branch and bound: boxes of one feature or two that no bound rules out are halved. What comes back is the best change,
+// Branch and bound: boxes of one column or two that no bound rules out are halved. What comes back is the best change,
 // and whether every smaller one was ruled out.
-function settled(machine, row, wanted, best, spread) {
+function settled(machine, row, wanted, best) {
   const constraints = constraintsOf(machine, row, wanted);
   if (constraints === null) return { best, proved: false };
-  const free = machine.features.map((_, j) => j).filter((j) => machine.features[j].high > machine.features[j].low),
-    away = (j, [low, high]) => Math.max(low - row[j], row[j] - high, 0) / spread[j],
-    sizeOf = (change) => Math.hypot(...change.map(([j, v]) => (v - row[j]) / spread[j]));
+  const movable = free(machine, row),
+    isLevel = (c) => machine.columns[c].options !== null,
+    number = (c) => machine.columns[c].features[0],
+    sd = (c) => machine.features[number(c)].sd || 1,
+    sizeOf = (change) => Math.hypot(...change.map(([c, v]) => stepOf(machine, row, c, v)));
+  const away = (c, [low, high]) =>
+    isLevel(c) ? stepOf(machine, row, c, low) : Math.max(low - row[number(c)], row[number(c)] - high, 0) / sd(c);
   let left = Math.max(2000, Math.min(200000, 3e7 / machine.size)),
     most = best === null ? Infinity : sizeOf(best),
     proved = true;
   const top = (players, box) => {
-    const low = row.slice(),
-      high = row.slice();
-    players.forEach((j, p) => {
-      [low[j], high[j]] = box[p];
-    });
-    return upperBound(machine, constraints, low, high);
+    const ends = [0, 1].map((end) =>
+      withChange(
+        machine,
+        row,
+        players.map((c, p) => [c, box[p][end]])
+      )
+    );
+    return upperBound(machine, constraints, ...ends);
   };
   const offer = (players, point) => {
-    const change = players.map((j, p) => [j, point[p]]).filter(([j, v]) => v !== row[j]);
+    const change = players.map((c, p) => [c, point[p]]).filter(([c, v]) => isLevel(c) || v !== row[number(c)]);
     if (sizeOf(change) < most && top(players, point.map((v) => [v, v])) >= 0) {
       best = change;
       most = sizeOf(change);
@@ -239,14 +272,14 @@ function settled(machine, row, wanted, best, spread) {
     const open = first.slice();
     while (open.length) {
       const box = open.pop();
-      if (Math.hypot(...players.map((j, p) => away(j, box[p]))) >= most * (1 - CLOSE)) continue;
+      if (Math.hypot(...players.map((c, p) => away(c, box[p]))) >= most * (1 - CLOSE)) continue;
       if (left-- <= 0) return false;
       const bound = top(players, box);
       if (bound === null) return false;
       if (bound < 0) continue;
       const corners = box.reduce((some, ends) => some.flatMap((point) => ends.map((v) => [...point, v])), [[]]);
       corners.forEach((point) => offer(players, point));
-      const widths = box.map(([low, high], p) => (high - low) / spread[players[p]]),
+      const widths = box.map(([low, high], p) => (high - low) / sd(players[p])),
         p = widths.length > 1 && widths[1] > widths[0] ? 1 : 0;
       if (widths[p] === 0) continue; // a point, which was just looked at
       if (widths[p] < FINEST) {
@@ -264,12 +297,12 @@ function settled(machine, row, wanted, best, spread) {
     }
     return true;
   };
-  const sides = new Map(free.map((j) => [j, sidesOf(machine.features[j], row[j])]));
-  for (const j of free) if (!look([j], sides.get(j).map((side) => [side]))) return { best, proved: false };
-  for (let a = 0; a < free.length; a++)
+  const sides = new Map(movable.map((c) => [c, sidesOf(machine, row, c)]));
+  for (const c of movable) if (!look([c], sides.get(c).map((side) => [side]))) return { best, proved: false };
+  for (let a = 0; a < movable.length; a++)
     for (let b = 0; b < a; b++) {
-      const boxes = sides.get(free[a]).flatMap((one) => sides.get(free[b]).map((other) => [one, other]));
-      if (!look([free[a], free[b]], boxes)) return { best, proved: false };
+      const boxes = sides.get(movable[a]).flatMap((one) => sides.get(movable[b]).map((other) => [one, other]));
+      if (!look([movable[a], movable[b]], boxes)) return { best, proved: false };
     }
   return { best, proved };
 }

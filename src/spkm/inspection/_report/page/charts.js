@@ -90,7 +90,10 @@ function waterfall(labels, values, start, { first = "mean", last = "score", widt
   values.forEach((value, k) => {
     const y = 24 + k * step + place.extra,
       a = x(edges[k]),
-      b = x(edges[k + 1]);
+      b = x(edges[k + 1]),
+      text = signed(value, 3),
+      wide = 4 + 7.5 * text.length; // about what the number takes
+    const right = value >= 0 ? Math.max(a, b) + wide <= width : Math.min(a, b) - wide < room;
     chart.append(
       barLabel(place, y + 4, labels[k]),
       svg("rect", {
@@ -104,11 +107,11 @@ function waterfall(labels, values, start, { first = "mean", last = "score", widt
       svg(
         "text",
         {
-          x: value >= 0 ? Math.max(a, b) + 4 : Math.min(a, b) - 4,
+          x: right ? Math.max(a, b) + 4 : Math.min(a, b) - 4,
           y: y + 15,
-          "text-anchor": value >= 0 ? "start" : "end"
+          "text-anchor": right ? "start" : "end"
         },
-        signed(value, 3)
+        text
       )
     );
   });

@@ -36,7 +36,7 @@ function largest(labels, values, most) {
 }
 
 function valueLabels(machine, row) {
-  return machine.features.map((f, j) => `${f.name} = ${fmt(row[j])}${f.unit ? " " + f.unit : ""}`);
+  return machine.columns.map((column) => `${column.name} = ${cellText(column, row)}${column.unit ? " " + column.unit : ""}`);
 }
 
 function vectorParts(machine, row, explained) {
@@ -99,7 +99,7 @@ function drawExplain(machine) {
       alt: `Bars of Shapley values; the largest is ${bars.labels[0]} with ${signed(bars.values[0])}.`,
       chart: barChart(bars.labels, bars.values),
       head: ["feature", "value", "Shapley value"],
-      rows: machine.features.map((f, j) => [f.name, row[j], shap[j]])
+      rows: machine.columns.map((column, c) => [column.name, cell(column, row), shap[c]])
     }),
     flipPart(machine, row),
     nearPart(machine, row)
@@ -133,7 +133,7 @@ function withinFigure(machine, explained, labels, width) {
       alt: `Waterfall over features within ${machine.labels[r]}.`,
       chart: waterfall(fall.labels, fall.values, 0, { first: "", last: `${machine.labels[r]} adds`, width }),
       head: ["feature", `adds within ${machine.labels[r]}`],
-      rows: machine.features.map((f, j) => [f.name, values[j]])
+      rows: machine.columns.map((column, c) => [column.name, values[c]])
     }),
     el("div", { class: "controls" }, el("label", { for: "vector" }, "Another basis vector"), box)
   );
@@ -178,19 +178,16 @@ function flipPart(machine, row) {
       );
       return;
     }
-    const changed = row.slice();
-    found.changes.forEach(([j, v]) => {
-      changed[j] = v;
-    });
+    const changed = withChange(machine, row, found.changes);
     out.replaceChildren(
       found.changes.length
         ? table(
             ["feature", "from", "to", "deviations"],
-            found.changes.map(([j, v]) => [
-              machine.features[j].name,
-              row[j],
-              v,
-              (v - row[j]) / (machine.features[j].sd || 1)
+            found.changes.map(([c, v]) => [
+              machine.columns[c].name,
+              cell(machine.columns[c], row),
+              cell(machine.columns[c], changed),
+              stepOf(machine, row, c, v)
             ]),
             { label: "Smallest change" }
           )
@@ -239,16 +236,16 @@ function nearPart(machine, row) {
     .slice(0, 5);
   if (!near.length) return null;
   const { facts } = machine,
-    top = machine.features
-      .map((_, j) => j)
-      .sort((a, b) => machine.features[b].variance - machine.features[a].variance)
+    top = machine.columns
+      .slice()
+      .sort((a, b) => b.variance - a.variance)
       .slice(0, 6);
   const head = [
     "sample",
     "similarity",
     "prediction",
     ...(facts.rows.y ? ["target"] : []),
-    ...top.map((j) => machine.features[j].name)
+    ...top.map((column) => column.name)
   ];
   const rows = near.map(({ index, similarity }) => [
     String(facts.rows.index[index]),
@@ -257,7 +254,7 @@ function nearPart(machine, row) {
     ...(facts.rows.y
       ? [typeof facts.rows.y[index] === "number" ? facts.rows.y[index] : String(facts.rows.y[index])]
       : []),
-    ...top.map((j) => machine.rows[index][j])
+    ...top.map((column) => cell(column, machine.rows[index]))
   ]);
   return el(
     "div",

@@ -55,6 +55,11 @@ function makeMachine(facts) {
     labels: facts.model.labels,
     shapes: page.shapes,
     features: features.read,
+    columns: page.columns.map((column) => ({
+      ...column,
+      unit: column.options === null ? features.read[column.features[0]].unit : "",
+      variance: column.features.reduce((sum, j) => sum + features.read[j].variance, 0)
+    })),
     facts,
     familiar: page.familiar,
     size: plain.members.reduce(
@@ -65,6 +70,7 @@ function makeMachine(facts) {
     background: page.background === null ? [page.middle] : page.background.map((i) => rows[i]),
     middle: page.middle
   };
+  machine.owner = features.read.map((_, j) => page.columns.findIndex((column) => column.features.includes(j)));
   machine.alike = spkmModel(
     withBasis(
       plain,
@@ -115,6 +121,40 @@ function verify(machine) {
     if (machine.plain.task !== "regression" && String(same) !== String(other)) wrong += 1;
   });
   return { worst, wrong, count: rows.length, good: worst < 1e-12 && wrong === 0 };
+}
+
+// Which level of a category a row has, -1 if it has none of them.
+function levelOf(column, row) {
+  return column.options.findIndex(([, values]) => column.features.every((j, k) => row[j] === values[k]));
+}
+
+// Whether a row has no value in a column of numbers.
+function isMissing(column, row) {
+  return column.missing !== null && row[column.features[1]] === 1;
+}
+
+// What a row has in a column, as text: a number without its unit, or the name of a level.
+function cellText(column, row, digits) {
+  if (column.options === null) return isMissing(column, row) ? "(missing)" : fmt(row[column.features[0]], digits);
+  const k = levelOf(column, row);
+  return k < 0 ? "(none of its levels)" : column.options[k][0];
+}
+
+// What a row has in a column for a table: a number stays one.
+function cell(column, row) {
+  return column.options === null && !isMissing(column, row) ? row[column.features[0]] : cellText(column, row);
+}
+
+// Columns that can be changed: those with more than one value, the most telling ones first.
+function changeable(machine) {
+  const room = (column) => {
+    const f = machine.features[column.features[0]];
+    return column.options !== null ? column.options.length > 1 : f.high > f.low;
+  };
+  return machine.columns
+    .map((_, c) => c)
+    .filter((c) => room(machine.columns[c]))
+    .sort((a, b) => machine.columns[b].variance - machine.columns[a].variance);
 }
 
 // The shipped rows most like a row, in the model's own metric, best first.
@@ -175,65 +215,4 @@ function answer(machine, row) {
   if (!plain.two_dimensional) parts.push(`score ${signed(scores[0])} (positive: ${plain.classes[1]})`);
   else if (!P) parts.push(`score ${signed(scores[k])}`);
   return { text: machine.facts.model.classes[k], detail: parts.join("; "), prediction, P };
-}
-
-// A row from what somebody pasted: JSON, or CSV with a header or without.
-function parseRow(machine, text) {
-  const { features, facts } = machine;
-  let names = null,
-    cells;
-  const trimmed = text.trim();
-  if (trimmed === "") throw new Error("Paste a row first.");
-  if (trimmed[0] === "{" || trimmed[0] === "[") {
-    const value = JSON.parse(trimmed),
-      row = Array.isArray(value) && typeof value[0] === "object" ? value[0] : value;
-    if (Array.isArray(row)) cells = row;
-    else {
-      names = Object.keys(row);
-      cells = Object.values(row);
-    }
-  } else {
-    const lines = trimmed
-      .split(/\r?\n/)
-      .filter((line) => line.trim() !== "")
-      .map(splitLine);
-    const isHead = lines.length > 1 && lines[0].some((cell) => cell !== "" && !Number.isFinite(Number(cell)));
-    if (isHead) names = lines[0];
-    cells = lines[isHead ? 1 : 0];
-  }
-  const number = (value, name) => {
-    const x = typeof value === "number" ? value : value === null || String(value).trim() === "" ? NaN : Number(value);
-    if (!Number.isFinite(x)) throw new Error(`${name} must be a number; got ${JSON.stringify(value)}.`);
-    return x;
-  };
-  if (names !== null) {
-    const place = new Map(names.map((name, k) => [name.trim(), k]));
-    return features.map((feature) => {
-      if (!place.has(feature.name.trim())) throw new Error(`The column ${JSON.stringify(feature.name)} is missing.`);
-      return number(cells[place.get(feature.name.trim())], feature.name);
-    });
-  }
-  if (cells.length === facts.model.n_features)
-    return features.map((feature) => number(cells[feature.column], feature.name));
-  if (cells.length === features.length) return features.map((feature, j) => number(cells[j], feature.name));
-  const counts =
-    facts.model.n_features !== features.length
-      ? `${facts.model.n_features} (all columns) or ${features.length} (those the model reads)`
-      : features.length;
-  throw new Error(`A row must have ${counts} numbers; got ${cells.length}. A first line with column names helps.`);
-}
-
-function splitLine(line) {
-  const mark = ["\t", ";", ","].find((one) => line.includes(one)) || /\s+/;
-  if (mark !== ",")
-    return line
-      .trim()
-      .split(mark)
-      .map((cell) => cell.trim().replace(/^"(.*)"$/, "$1"));
-  const cells = [];
-  line.replace(/(?:^|,)(?:"((?:[^"]|"")*)"|([^,]*))/g, (_, quoted, plainCell) => {
-    cells.push(quoted === undefined ? plainCell.trim() : quoted.replaceAll('""', '"'));
-    return "";
-  });
-  return cells;
 }

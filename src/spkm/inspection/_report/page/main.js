@@ -107,7 +107,7 @@ function rowTabs() {
     el(
       "p",
       {},
-      "Move the sliders; they go as far as the samples do. The prediction is computed here, by the model itself."
+      "Move the sliders, which go as far as the samples do, and choose levels of categories. The prediction is computed here, by the model itself."
     ),
     whatIfHost
   ]);

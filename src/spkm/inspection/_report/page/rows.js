@@ -98,8 +98,8 @@ function rowPicker(machine, name, current, use) {
         el("button", { type: "button", id: `use-${name}`, onclick: pasted }, "Use this row"),
         copyButton("Copy the current row with names", () =>
           toCsv(
-            machine.features.map((f) => f.name),
-            [name === "B" ? state.other : state.row]
+            machine.columns.map((column) => column.name),
+            [machine.columns.map((column) => pastable(column, name === "B" ? state.other : state.row))]
           )
         )
       )

@@ -24,17 +24,18 @@ function gauss(count) {
   return { nodes, weights };
 }
 
-// Factors of every column of a member at a point z: result[r][q][j].
-function termFactors(term, shape, z, width) {
+// Factors of every column of the table at a point z of a member: result[r][q][c]. Features of one category are one.
+function termFactors(machine, member, term, shape, z) {
   return term.weights.map((_, r) =>
     shape.amounts.map((_, q) => {
-      const exponents = new Float64Array(width);
+      const exponents = new Float64Array(machine.columns.length);
       term.views.forEach((view, v) => {
         const rates = shape.views[v];
         view.columns.forEach((column, j) => {
-          const apart = z[column] - view.basis[r][j];
-          if (rates.squared) exponents[column] += rates.squared.steps[q] * rates.squared.base[j] * apart * apart;
-          if (rates.absolute) exponents[column] += rates.absolute.steps[q] * rates.absolute.base[j] * Math.abs(apart);
+          const apart = z[column] - view.basis[r][j],
+            c = machine.owner[member.features[column]];
+          if (rates.squared) exponents[c] += rates.squared.steps[q] * rates.squared.base[j] * apart * apart;
+          if (rates.absolute) exponents[c] += rates.absolute.steps[q] * rates.absolute.base[j] * Math.abs(apart);
         });
       });
       return exponents.map((e) => Math.exp(-e));
@@ -62,15 +63,16 @@ function linearView(term) {
   return term.views.length === 1 && term.views[0].kernel.name === "linear" ? term.views[0] : null;
 }
 
-// What each feature adds to the value of a linear term's vectors, against the mean of other rows.
-function linearWithin(term, member, k, z, others, width) {
+// What each column adds to the value of a linear term's vectors, against the mean of other rows.
+function linearWithin(machine, term, member, k, z, others) {
   const view = linearView(term),
     w = view.kernel.metric;
   return term.weights.map((_, r) => {
-    const own = new Float64Array(width);
+    const own = new Float64Array(machine.columns.length);
     view.columns.forEach((column, j) => {
       const usual = others.reduce((sum, other) => sum + other[k][column], 0) / others.length;
-      own[member.features[column]] = (Array.isArray(w) ? w[j] : w) * view.basis[r][j] * (z[k][column] - usual);
+      own[machine.owner[member.features[column]]] +=
+        (Array.isArray(w) ? w[j] : w) * view.basis[r][j] * (z[k][column] - usual);
     });
     return own;
   });
@@ -89,13 +91,13 @@ function linearShapley(machine, row, scores) {
   const z = engine.scaled(row),
     others = machine.background.map((other) => engine.scaled(other));
   plain.members.forEach((member, k) =>
-    member.terms.forEach((term) => within.push(...linearWithin(term, member, k, z, others, plain.n_features)))
+    member.terms.forEach((term) => within.push(...linearWithin(machine, term, member, k, z, others)))
   );
   return { values: weighted(machine, within, scores), within, base, scores, exact: true, count };
 }
 
 function weighted(machine, within, scores) {
-  const values = Array.from({ length: machine.plain.n_features }, () => scores.map(() => 0));
+  const values = machine.columns.map(() => scores.map(() => 0));
   within.forEach((own, r) =>
     machine.weights[r].forEach((c, o) =>
       own.forEach((value, j) => {
@@ -106,7 +108,7 @@ function weighted(machine, within, scores) {
   return values;
 }
 
-// {values[feature][output], within[vector][feature], base[output], exact} of a row; within is of similarities.
+// {values[column][output], within[vector][column], base[output], exact} of a row; within is of similarities.
 function shapleyValues(machine, row) {
   const { plain, engine, shapes } = machine,
     scores = engine.scores(row);
@@ -123,8 +125,8 @@ function shapleyValues(machine, row) {
                 own +
                 term.weights.length *
                   shapes[k][t].amounts.length *
-                  member.features.length *
-                  Math.ceil(member.features.length / 2) *
+                  machine.columns.length *
+                  Math.ceil(machine.columns.length / 2) *
                   4,
               0
             ),
@@ -132,8 +134,7 @@ function shapleyValues(machine, row) {
         );
   const count = Math.min(machine.background.length, Math.floor(WORK / cost));
   if (count < Math.min(5, machine.background.length)) return sampledShapley(machine, row, scores);
-  const background = machine.background.slice(0, count),
-    width = plain.n_features;
+  const background = machine.background.slice(0, count);
   const within = [],
     base = scores.map(() => 0);
   background.forEach((other) =>
@@ -146,34 +147,30 @@ function shapleyValues(machine, row) {
   plain.members.forEach((member, k) =>
     member.terms.forEach((term, t) => {
       if (shapes[k][t].linear) {
-        within.push(...linearWithin(term, member, k, z, others, width));
+        within.push(...linearWithin(machine, term, member, k, z, others));
         return;
       }
-      const rule = gauss(Math.max(1, Math.ceil(member.features.length / 2)));
-      const present = termFactors(term, shapes[k][t], z[k], member.features.length);
-      const absent = others.map((other) => termFactors(term, shapes[k][t], other[k], member.features.length));
+      const rule = gauss(Math.max(1, Math.ceil(machine.columns.length / 2)));
+      const present = termFactors(machine, member, term, shapes[k][t], z[k]);
+      const absent = others.map((other) => termFactors(machine, member, term, shapes[k][t], other[k]));
       term.weights.forEach((_, r) => {
-        const sums = new Float64Array(member.features.length),
-          own = new Float64Array(width);
+        const sums = new Float64Array(machine.columns.length);
         absent.forEach((factors) =>
           shapes[k][t].amounts.forEach((amount, q) =>
             productGame(present[r][q], factors[r][q], rule, amount / count, sums)
           )
         );
-        member.features.forEach((feature, j) => {
-          own[feature] = sums[j];
-        });
-        within.push(own);
+        within.push(sums);
       });
     })
   );
   return { values: weighted(machine, within, scores), within, base, scores, exact: true, count };
 }
 
-// The mean over orders of the features of what each adds when it takes the row's value, by a seeded sample of orders.
+// The mean over orders of the columns of what each adds when it takes the row's value, by a seeded sample of orders.
 function sampledShapley(machine, row, scores) {
-  const { engine, plain } = machine,
-    width = plain.n_features,
+  const { engine } = machine,
+    width = machine.columns.length,
     order = Array.from({ length: width }, (_, j) => j);
   const rounds = Math.max(2, Math.min(64, Math.floor(2e7 / (machine.size * width)))),
     base = scores.map(() => 0);
@@ -196,7 +193,9 @@ function sampledShapley(machine, row, scores) {
       base[o] += f / rounds;
     });
     for (const j of order) {
-      now[j] = row[j];
+      machine.columns[j].features.forEach((feature) => {
+        now[feature] = row[feature];
+      });
       const next = engine.scores(now);
       next.forEach((f, o) => {
         values[j][o] += (f - last[o]) / rounds;

@@ -1,10 +1,7 @@
 // What if a feature were different, and where two rows part.
 function drawWhatIf(machine, all = false) {
-  const order = machine.features
-    .map((_, j) => j)
-    .filter((j) => machine.features[j].high > machine.features[j].low)
-    .sort((a, b) => machine.features[b].variance - machine.features[a].variance);
-  const shown = all ? order : order.slice(0, 12),
+  const order = changeable(machine),
+    shown = all ? order : order.slice(0, 12),
     live = el("div", { role: "status", "aria-live": "polite", id: "what-if-answer" }),
     changes = el("p", { class: "soft", id: "what-if-changes" });
   const update = () => {
@@ -16,56 +13,15 @@ function drawWhatIf(machine, all = false) {
         `Before: ${answer(machine, state.row).text}, ${answer(machine, state.row).detail} (${state.title}).`
       )
     );
-    const moved = machine.features
-      .map((f, j) =>
-        state.moved[j] !== state.row[j] ? `${f.name} ${fmt(state.row[j])} → ${fmt(state.moved[j])}` : null
-      )
-      .filter((text) => text !== null);
+    const moved = machine.columns
+      .filter((column) => column.features.some((j) => state.moved[j] !== state.row[j]))
+      .map((column) => `${column.name} ${cellText(column, state.row)} → ${cellText(column, state.moved)}`);
     changes.textContent = moved.length
       ? `Changed: ${moved.slice(0, 8).join("; ")}${moved.length > 8 ? ` and ${moved.length - 8} more` : ""}.`
       : "Nothing is changed yet.";
   };
-  const slider = (j) => {
-    const f = machine.features[j],
-      step = f.whole ? 1 : "any",
-      id = `slide-${j}`;
-    const box = el("input", {
-      type: "number",
-      step: "any",
-      min: f.low,
-      max: f.high,
-      value: state.moved[j],
-      id: `${id}-number`,
-      "aria-label": `${f.name}, as a number`
-    });
-    const bar = el("input", { type: "range", min: f.low, max: f.high, step, value: state.moved[j], id });
-    const say = () => bar.setAttribute("aria-valuetext", `${fmt(state.moved[j])}${f.unit ? " " + f.unit : ""}`);
-    const set = (value, from) => {
-      state.moved[j] = value;
-      if (from !== box) box.value = Number(value.toPrecision(8));
-      if (from !== bar) bar.value = value;
-      say();
-      update();
-    };
-    bar.addEventListener("input", () => set(Number(bar.value), bar));
-    bar.addEventListener("keydown", (event) => {
-      // a step of "any" leaves the size of a key's step to the browser
-      const sign = { ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1, PageUp: 10, PageDown: -10 }[event.key];
-      if (!sign) return;
-      event.preventDefault();
-      const by = f.whole ? Math.max(1, Math.round((f.high - f.low) / 100)) : (f.high - f.low) / 100;
-      set(Math.max(f.low, Math.min(f.high, state.moved[j] + sign * by)), null);
-    });
-    box.addEventListener("change", () => set(Math.max(f.low, Math.min(f.high, Number(box.value) || 0)), null));
-    say();
-    return el(
-      "div",
-      { class: "slider" },
-      el("div", { class: "head" }, el("label", { for: id }, f.name, f.unit ? `, ${f.unit}` : ""), box),
-      bar,
-      el("div", { class: "ends" }, el("span", {}, fmt(f.low)), el("span", {}, fmt(f.high)))
-    );
-  };
+  const control = (c) =>
+    machine.columns[c].options === null ? sliderOf(machine, c, update) : levelsOf(machine, c, update);
   update();
   whatIfHost.replaceChildren(
     live,
@@ -97,8 +53,90 @@ function drawWhatIf(machine, all = false) {
           )
         : null
     ),
-    el("div", { class: "sliders" }, shown.map(slider))
+    el("div", { class: "sliders" }, shown.map(control))
   );
+}
+
+// A number: a slider, a box, and where it may be missing a mark for that.
+function sliderOf(machine, c, update) {
+  const column = machine.columns[c],
+    [j, indicator] = column.features,
+    f = machine.features[j],
+    id = `slide-${j}`;
+  const box = el("input", {
+    type: "number",
+    step: "any",
+    min: f.low,
+    max: f.high,
+    value: state.moved[j],
+    id: `${id}-number`,
+    "aria-label": `${column.name}, as a number`
+  });
+  const bar = el("input", {
+    type: "range",
+    min: f.low,
+    max: f.high,
+    step: f.whole ? 1 : "any",
+    value: state.moved[j],
+    id
+  });
+  const gone =
+    column.missing === null
+      ? null
+      : el("input", { type: "checkbox", id: `${id}-missing`, checked: isMissing(column, state.moved) });
+  const say = () => {
+    bar.setAttribute("aria-valuetext", cellText(column, state.moved) + (f.unit ? ` ${f.unit}` : ""));
+    bar.disabled = box.disabled = isMissing(column, state.moved);
+  };
+  const set = (value, from) => {
+    state.moved[j] = value;
+    if (from !== box) box.value = Number(value.toPrecision(8));
+    if (from !== bar) bar.value = value;
+    say();
+    update();
+  };
+  bar.addEventListener("input", () => set(Number(bar.value), bar));
+  bar.addEventListener("keydown", (event) => {
+    // a step of "any" leaves the size of a key's step to the browser
+    const sign = { ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1, PageUp: 10, PageDown: -10 }[event.key];
+    if (!sign) return;
+    event.preventDefault();
+    const by = f.whole ? Math.max(1, Math.round((f.high - f.low) / 100)) : (f.high - f.low) / 100;
+    set(Math.max(f.low, Math.min(f.high, state.moved[j] + sign * by)), null);
+  });
+  box.addEventListener("change", () => set(Math.max(f.low, Math.min(f.high, Number(box.value) || 0)), null));
+  if (gone !== null)
+    gone.addEventListener("change", () => {
+      state.moved[indicator] = gone.checked ? 1 : 0;
+      set(gone.checked ? column.missing : state.moved[j], null);
+    });
+  say();
+  return el(
+    "div",
+    { class: "slider" },
+    el("div", { class: "head" }, el("label", { for: id }, column.name, f.unit ? `, ${f.unit}` : ""), box),
+    bar,
+    el("div", { class: "ends" }, el("span", {}, fmt(f.low)), el("span", {}, fmt(f.high))),
+    gone === null ? null : el("label", { class: "soft" }, gone, " missing")
+  );
+}
+
+// A category: a list of its levels.
+function levelsOf(machine, c, update) {
+  const column = machine.columns[c],
+    id = `level-${c}`,
+    now = levelOf(column, state.moved);
+  const box = el(
+    "select",
+    { id },
+    now < 0 ? el("option", { value: -1, selected: true, disabled: true }, "(none of its levels)") : null,
+    column.options.map(([label], k) => el("option", { value: k, selected: k === now }, label))
+  );
+  box.addEventListener("change", () => {
+    setColumn(column, state.moved, Number(box.value));
+    update();
+  });
+  return el("div", { class: "slider" }, el("div", { class: "head" }, el("label", { for: id }, column.name)), box);
 }
 
 function drawCompare(machine) {
@@ -106,26 +144,21 @@ function drawCompare(machine) {
     score = facts.model.score_names[state.output],
     both = [state.row, state.other].map((row) => shapleyValues(machine, row)),
     o = state.output;
-  const order = machine.features
-    .map((_, j) => j)
-    .sort(
-      (a, b) =>
-        Math.abs(both[1].values[b][o] - both[0].values[b][o]) - Math.abs(both[1].values[a][o] - both[0].values[a][o])
-    );
-  const gaps = machine.features.map((_, j) => both[1].values[j][o] - both[0].values[j][o]);
+  const gaps = machine.columns.map((_, c) => both[1].values[c][o] - both[0].values[c][o]),
+    order = machine.columns.map((_, c) => c).sort((a, b) => Math.abs(gaps[b]) - Math.abs(gaps[a]));
   const fall = largest(
-    machine.features.map((f, j) => `${f.name}: ${fmt(state.row[j])} → ${fmt(state.other[j])}`),
+    machine.columns.map((column) => `${column.name}: ${cellText(column, state.row)} → ${cellText(column, state.other)}`),
     gaps,
     12
   );
   const head = ["feature", "A", "B", "Shapley value A", "Shapley value B", "difference"],
-    rows = order.map((j) => [
-      machine.features[j].name,
-      state.row[j],
-      state.other[j],
-      both[0].values[j][o],
-      both[1].values[j][o],
-      gaps[j]
+    rows = order.map((c) => [
+      machine.columns[c].name,
+      cell(machine.columns[c], state.row),
+      cell(machine.columns[c], state.other),
+      both[0].values[c][o],
+      both[1].values[c][o],
+      gaps[c]
     ]);
   compareHost.replaceChildren(
     el(

@@ -1,0 +1,96 @@
+"""The columns of a table as a page asks for them: numbers by a slider, categories by a list of their levels."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from spkm.inspection._reading import Reading, players_of
+
+NONE_OF_THEM = "another level"
+
+
+def column_facts(reading: Reading, groups: Mapping[str, Any] | None, samples: np.ndarray) -> list[dict[str, Any]]:
+    """Return the columns that the model reads, each with its features among those that are read.
+
+    ``options`` of a category are its levels, as pairs of a name and the values of its features; a number has none.
+    ``missing`` of a number that may be missing is what its feature is then, beside an indicator that is 1.
+
+    Parameters
+    ----------
+    reading : Reading
+        The estimator.
+    groups : dict from a name to columns, or None
+        Columns of which exactly one is 1. Those of a :class:`~spkm.TableEncoder` are known.
+    samples : ndarray of shape (n, features that are read)
+        Samples, to check the groups.
+    """
+    place = {int(c): k for k, c in enumerate(reading.read)}
+    encoder = reading.pipeline.encoder
+    known: dict[str, Any] = {} if encoder is None else _of_encoder(encoder)
+    if known and groups is not None:
+        raise ValueError("groups must be None after a TableEncoder, which knows the columns of its categories.")
+    titles, members = players_of(reading.names, {k: v[0] for k, v in known.items()} or groups)
+    found = []
+    for title, columns in zip(titles, members, strict=True):
+        read = [int(c) for c in columns if int(c) in place]
+        if not read:
+            continue
+        fact: dict[str, Any] = {"name": title, "features": [place[c] for c in read], "options": None, "missing": None}
+        if title in known:
+            fact.update(_control(known[title][1], [int(c) for c in columns], read))
+        elif groups is not None and title in groups:
+            _check_one_hot(title, samples[:, fact["features"]])
+            labels = [_label(reading.names[int(c)], title) for c in columns]
+            fact["options"] = _levels(labels, [int(c) for c in columns], read)
+        found.append(fact)
+    return found
+
+
+def _of_encoder(encoder: Any) -> dict[str, tuple[np.ndarray, Any]]:
+    """Return for every column of the table its features and its plan."""
+    plans = dict(zip(encoder.columns_, encoder.plans_, strict=True))
+    return {name: (columns, plans[name]) for name, columns in encoder.column_groups().items()}
+
+
+def _control(plan: Any, columns: list[int], read: list[int]) -> dict[str, Any]:
+    """Return options and the value of missing numbers of a column that an encoder made."""
+    kinds = [origin.kind for origin in plan.origins()]
+    if plan.kind == "category":
+        special = {"other": "(other)", "missing": "(missing)"}
+        labels = [special.get(origin.kind, origin.level) for origin in plan.origins()]
+        return {"options": _levels(labels, columns, read)}
+    is_read = dict(zip(kinds, [c in read for c in columns], strict=True))
+    value, missing = is_read.get(plan.kind, False), is_read.get("missing", False)
+    if plan.kind == "number" and value:
+        return {"missing": plan.fill if missing else None}
+    options = [["False", [0.0]], ["True", [1.0]]] if value else [["(known)", []]]
+    if missing:
+        options = [[label, [*values, 0.0]] for label, values in options]
+        options.append(["(missing)", [float(plan.fill), 1.0] if value else [1.0]])
+    return {"options": options}
+
+
+def _levels(labels: list[str], columns: list[int], read: list[int]) -> list[list[Any]]:
+    """Return the levels whose columns are read, and what stands for all others."""
+    kept = [label for label, c in zip(labels, columns, strict=True) if c in read]
+    others = [label for label, c in zip(labels, columns, strict=True) if c not in read]
+    options = [[label, row] for label, row in zip(kept, np.eye(len(kept)).tolist(), strict=True)]
+    if others:
+        options.append([others[0] if len(others) == 1 else NONE_OF_THEM, [0.0] * len(kept)])
+    return options
+
+
+def _label(name: str, title: str) -> str:
+    """Return the level that a column of a group stands for."""
+    for mark in (f"{title} = ", f"{title}_", f"{title}="):
+        if name.startswith(mark) and len(name) > len(mark):
+            return name[len(mark) :]
+    return name
+
+
+def _check_one_hot(title: str, values: np.ndarray) -> None:
+    if not (np.isin(values, (0.0, 1.0)).all() and (values.sum(axis=1) <= 1).all()):
+        raise ValueError(f"groups[{title!r}] must be columns of which one is 1 and the others are 0 in every sample.")

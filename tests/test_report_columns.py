@@ -1,0 +1,86 @@
+"""Reports and explanations of pipelines, in terms of the columns of their tables."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from spkm import SPKMClassifier, TableEncoder
+from spkm.explain import explain
+from spkm.inspection._report import facts
+from tests.enumeration import enumerated_shapley
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    rng = np.random.default_rng(0)
+    n = 120
+    X = pd.DataFrame(
+        {
+            "age": np.where(rng.random(n) < 0.2, np.nan, rng.normal(40, 10, n)),
+            "work": rng.choice(["private", "state", None], n, p=[0.5, 0.4, 0.1]),
+            "member": rng.random(n) < 0.5,
+        }
+    )
+    X["member"] = X["member"].astype(object)
+    X.loc[::9, "member"] = None
+    y = (X["age"].fillna(40) > 40).to_numpy() ^ (X["work"] == "state").to_numpy()
+    return make_pipeline(TableEncoder(), SPKMClassifier(3, random_state=0)).fit(X, y), X, y
+
+
+def columns(found):
+    return {column["name"]: column for column in found["page"]["columns"]}
+
+
+def test_levels_numbers_and_truths_become_what_a_page_asks_for(fitted):
+    model, X, y = fitted
+    found = columns(facts(model, X, y))
+    names = [str(name) for name in model[0].get_feature_names_out()]
+    assert list(found) == ["age", "work", "member"]
+    assert found["age"]["options"] is None and found["age"]["missing"] == np.nanmedian(X["age"])
+    assert [label for label, _ in found["work"]["options"]] == ["private", "state", "(missing)"]
+    assert [label for label, _ in found["member"]["options"]] == ["False", "True", "(missing)"]
+    encoded = model[0].transform(X)
+    for i in range(40):
+        for name, column in found.items():
+            if column["options"] is not None:
+                values = encoded[i, column["features"]].tolist()
+                assert sum(values == option for _, option in column["options"]) == 1, (name, values)
+    assert [names[j] for j in found["age"]["features"]] == ["age", "age is missing"]
+
+
+def test_levels_that_the_model_does_not_read_stand_together(fitted):
+    _, X, y = fitted
+    Z = pd.DataFrame({"work = a": [1, 0, 0, 0] * 30, "work = b": [0, 1, 0, 0] * 30, "work = c": [0, 0, 1, 1] * 30})
+    Z["z"] = X["age"].fillna(40)
+    selection = {"selection": "strict", "max_features": 1, "weight_penalty": "rkhs"}
+    model = SPKMClassifier(2, random_state=0, **selection).fit(Z, Z["work = a"])
+    assert model.selected_features_.tolist() == [0]
+    found = columns(facts(model, Z, y, groups={"work": [0, 1, 2]}))
+    assert found["work"]["options"] == [["a", [1.0]], ["another level", [0.0]]]
+    model = SPKMClassifier(2, random_state=0).fit(Z, y)
+    with pytest.raises(ValueError, match=r"groups\['work'\] must be columns of which one is 1"):
+        facts(model, Z, y, groups={"work": ["work = a", "z"]})
+
+
+def test_a_pipeline_is_explained_by_the_columns_of_its_table(fitted):
+    model, X, y = fitted
+    explanation = explain(model, X[:2], X[::20])
+    assert list(explanation.frame().columns) == ["age", "work", "member"]
+    encoded = model[0].transform(X)
+    players = list(model[0].column_groups().values())
+    truth = enumerated_shapley(model[-1].model_.scores, encoded[0], encoded[::20], players)
+    np.testing.assert_allclose(explanation.values[0], truth, atol=1e-10)
+    with pytest.raises(ValueError, match="groups must be None after a TableEncoder"):
+        facts(model, X, y, groups={"work": [2, 3]})
+
+
+def test_other_steps_before_the_estimator_work_too(fitted):
+    model, X, y = fitted
+    Z = model[0].transform(X)
+    pipeline = make_pipeline(StandardScaler(), SPKMClassifier(2, random_state=0)).fit(Z, y)
+    scaled = pipeline[0].transform(Z)
+    values = explain(pipeline, Z[:2], Z[::10]).values
+    np.testing.assert_array_equal(values, explain(pipeline[-1], scaled[:2], scaled[::10]).values)
+    assert len(columns(facts(pipeline, Z, y))) == Z.shape[1]
