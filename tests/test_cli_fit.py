@@ -257,7 +257,7 @@ def test_the_model_is_written_whole(folder, tmp_path, capsys):
     assert [path.name for path in tmp_path.iterdir()] == ["m.spkm"] and "Written" in capsys.readouterr().out
 
 
-def test_a_missing_report_is_told(folder, tmp_path, capsys):
+def test_a_report_is_written(folder, tmp_path):
     words = ["fit", str(folder / "flowers.csv"), "--target", "good", *QUICK, "--report", str(tmp_path / "r.html")]
     assert main(words) == 0
     assert (tmp_path / "r.html").exists()
