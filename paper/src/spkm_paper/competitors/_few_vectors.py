@@ -21,7 +21,7 @@ NEIGHBOURS = 2  # centres whose mean square distance sets the width of a radial 
 
 
 class _DenseRegressor(RegressorMixin, BaseEstimator):
-    """What these regressors share: dense rows, one target or several, a solution of features and an intercept."""
+    """What these regressors share: dense samples, one target or several, a solution of features and an intercept."""
 
     def _checked(self, X: Any, y: Any) -> tuple[np.ndarray, np.ndarray]:
         check_integer("n_vectors", self.n_vectors, 1)
@@ -33,13 +33,13 @@ class _DenseRegressor(RegressorMixin, BaseEstimator):
         raise NotImplementedError
 
     def predict(self, X: Any) -> np.ndarray:
-        """Return the predicted targets of rows."""
+        """Return the predicted targets of samples."""
         F = self._features(rows_like_fitted(self, X)) @ self.coef_ + self.intercept_
         return F[:, 0] if self._flat else F
 
 
 class KernelMatchingPursuit(_DenseRegressor):
-    """Kernel matching pursuit with pre-fitting: training rows enter one by one, each the one that helps most.
+    """Kernel matching pursuit with pre-fitting: training samples enter one by one, each the one that helps most.
 
     Every candidate is judged by the squared error that is left when the weights of all functions are fitted again with
     it; a ridge on the weights is added at the end.
@@ -47,7 +47,7 @@ class KernelMatchingPursuit(_DenseRegressor):
     Parameters
     ----------
     n_vectors : int, default=10
-        Number of rows that enter.
+        Number of samples that enter.
     gamma : float, default=1.0
         Of the RBF kernel.
     alpha : float, default=1e-6
@@ -56,7 +56,7 @@ class KernelMatchingPursuit(_DenseRegressor):
     Attributes
     ----------
     support_ : ndarray of int
-        The rows, in the order in which they entered.
+        The samples, in the order in which they entered.
     coef_, intercept_ : ndarray
         Weights and intercept.
 
@@ -71,7 +71,7 @@ class KernelMatchingPursuit(_DenseRegressor):
         self.alpha = alpha
 
     def fit(self, X: Any, y: Any) -> KernelMatchingPursuit:
-        """Fit the model to dense rows and numbers, (n,) or (n, m)."""
+        """Fit the model to dense samples and numbers, (n,) or (n, m)."""
         X, Y = self._checked(X, y)
         K = rbf_kernel(X, gamma=self.gamma)
         left = K - K.mean(axis=0)  # functions without what those that entered, and the intercept, explain of them
@@ -128,7 +128,7 @@ class RBFNetwork(_DenseRegressor):
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any) -> RBFNetwork:
-        """Fit the model to dense rows and numbers, (n,) or (n, m)."""
+        """Fit the model to dense samples and numbers, (n,) or (n, m)."""
         X, Y = self._checked(X, y)
         count = min(self.n_vectors, len(np.unique(X, axis=0)))
         self.vectors_ = KMeans(count, n_init=1, random_state=self.random_state).fit(X).cluster_centers_
@@ -175,7 +175,7 @@ class ReducedSetRegressor(_DenseRegressor):
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any) -> ReducedSetRegressor:
-        """Fit the model to dense rows and numbers, (n,) or (n, m)."""
+        """Fit the model to dense samples and numbers, (n,) or (n, m)."""
         X, Y = self._checked(X, y)
         A, b = np.zeros(Y.shape), np.zeros(Y.shape[1])
         for k, column in enumerate(Y.T):
@@ -205,7 +205,7 @@ class ReducedSetClassifier(ClassifierMixin, BaseEstimator):
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any) -> ReducedSetClassifier:
-        """Fit the model to dense rows and labels."""
+        """Fit the model to dense samples and labels."""
         check_integer("n_vectors", self.n_vectors, 1)
         X = check_array(X, dtype=np.float64)
         X, codes = labelled_rows(self, X, y)
@@ -224,7 +224,7 @@ class ReducedSetClassifier(ClassifierMixin, BaseEstimator):
         return F[:, 0] if len(self.classes_) == 2 else F
 
     def predict(self, X: Any) -> np.ndarray:
-        """Return the labels of rows."""
+        """Return the labels of samples."""
         F = self.decision_function(X)
         return self.classes_[(F > 0).astype(int) if F.ndim == 1 else np.argmax(F, axis=1)]
 
@@ -232,7 +232,7 @@ class ReducedSetClassifier(ClassifierMixin, BaseEstimator):
 def reduced_set(
     X: np.ndarray, A: np.ndarray, n_vectors: int, gamma: float, random_state: Any
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return vectors Z and weights B with sum_r B_r k(., z_r) near sum_i A_i k(., x_i) in the RKHS, for all columns.
+    """Return vectors Z and weights B with sum_r B_r k(., z_r) near sum_i A_i k(., x_i) in the RKHS, for all features.
 
     A vector maximises what one function can take of what is left, sum_k <left_k, k(., z)>^2, by the fixed point
     z = sum_i g_i x_i / sum_i g_i with g_i = sum_k <left_k, k(., z)> a_ik k(x_i, z); after each all weights are the best

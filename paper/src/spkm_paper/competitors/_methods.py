@@ -1,4 +1,4 @@
-"""The methods by name: what each tries, and how it is made. All of them see standardised columns."""
+"""The methods by name: what each tries, and how it is made. All of them see standardised features."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ from spkm_paper.competitors._signs import SignClassifier, signs
 # Every grid begins with the smoothest or the sparsest model: of equally good ones the first is taken.
 C_GRID = 2.0 ** np.arange(-3, 10)
 SVR_C_GRID = 2.0 ** np.arange(-3, 8, 2)
-GAMMA_GRID = 2.0 ** np.arange(-6, 4)  # over the number of columns
+GAMMA_GRID = 2.0 ** np.arange(-6, 4)  # over the number of features
 ALPHA_GRID = 10.0 ** np.arange(1.0, -4.5, -0.5)
 FEATURE_ALPHA_GRID = 10.0 ** np.arange(2, -7, -1)  # of a ridge on a few features, which needs less
-L1_GRID = np.geomspace(1.1, 1000.0, 20)  # times the weakest fit, or part of the strongest penalty, with any column
+L1_GRID = np.geomspace(1.1, 1000.0, 20)  # times the weakest fit, or part of the strongest penalty, with any feature
 PAPER_GRID = 10.0 ** np.arange(-5, 1)  # C as it is, a penalty from its end: [1e-5, 1]
 NYSTROEM_WIDTHS = (0.25, 1.0, 4.0)  # times the gamma of the mean distance
 NETWORK_WIDTHS = (2.0, 1.0, 0.5)  # times the distance to the nearest centres
@@ -46,7 +46,7 @@ Grid = Mapping[str, Sequence[Any] | np.ndarray]
 
 
 class Training(NamedTuple):
-    """What grids and models may depend on: standardised training rows, their labels or standardised targets."""
+    """What grids and models may depend on: standardised training samples, their labels or standardised targets."""
 
     X: Any
     y: np.ndarray
@@ -56,7 +56,7 @@ class Training(NamedTuple):
 
 
 class Method(NamedTuple):
-    """The tasks that a method can do, its grid for some training rows, and a model for a point of the grid."""
+    """The tasks that a method can do, its grid for some training samples, and a model for a point of the grid."""
 
     tasks: tuple[str, ...]
     grid: Callable[[Training], Grid]
@@ -89,7 +89,7 @@ def _numbers(on: Training) -> np.ndarray:
 
 
 def _lasso_alphas(on: Training) -> np.ndarray:
-    """Return penalties from just below the one that leaves no column."""
+    """Return penalties from just below the one that leaves no feature."""
     targets = _numbers(on)
     strongest = np.max(np.abs(on.X.T @ (targets - targets.mean(axis=0)))) / len(targets)
     return strongest / L1_GRID

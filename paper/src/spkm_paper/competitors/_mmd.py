@@ -1,6 +1,6 @@
-r"""Prototypes and criticisms: rows that are chosen greedily to be like all rows, and those the prototypes leave out.
+r"""Prototypes and criticisms: samples chosen greedily to be like all samples, and those the prototypes leave out.
 
-With mean embeddings of all n rows and of a set S of them, the squared maximum mean discrepancy is
+With mean embeddings of all n samples and of a set S of them, the squared maximum mean discrepancy is
 
     MMD^2(S) = mean_ij k(x_i, x_j) - J(S),
     J(S) = 2 / (n |S|) sum_{i, s} k(x_i, x_s) - 1 / |S|^2 sum_{s, t} k(x_s, x_t).
@@ -18,13 +18,13 @@ from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.utils import gen_batches
 
 BLOCK = 2**22  # entries of the kernel at a time
-LEAST_RESIDUAL = 1e-12  # below which a row is, but for rounding, a combination of the criticisms in feature space
+LEAST_RESIDUAL = 1e-12  # below which a sample is, but for rounding, a combination of the criticisms in feature space
 
 
 class Prototypes(NamedTuple):
-    """Rows in the order of their choice, J and MMD after each, and the witness function at every row in the end.
+    """Samples in the order of their choice, J and MMD after each, and the witness function at every sample in the end.
 
-    That is the mean of a row's kernel with all rows minus its mean with the prototypes.
+    That is the mean of a sample's kernel with all samples minus its mean with the prototypes.
     """
 
     rows: np.ndarray
@@ -34,16 +34,16 @@ class Prototypes(NamedTuple):
 
 
 class RowsKernel:
-    """The RBF kernel between the rows of X, zero between rows of different groups.
+    """The RBF kernel between the samples of X, zero between samples of different groups.
 
     Parameters
     ----------
     X : ndarray or CSR of shape (n, d)
-        Rows.
+        Samples.
     gamma : float
         Of the kernel.
     groups : ndarray of int of shape (n,)
-        Group of every row; of one group the kernel is the RBF kernel.
+        Group of every sample; of one group the kernel is the RBF kernel.
     """
 
     def __init__(self, X: Any, gamma: float, groups: np.ndarray) -> None:
@@ -53,13 +53,13 @@ class RowsKernel:
         self.means = self._means()
 
     def column(self, j: int) -> np.ndarray:
-        """Return k(x_i, x_j) for all rows i."""
+        """Return k(x_i, x_j) for all samples i."""
         values = rbf_kernel(self.X, self.X[[j]], gamma=self.gamma).ravel()
-        values[j] = 1.0  # of sparse rows, but for rounding
+        values[j] = 1.0  # of sparse samples, but for rounding
         return np.where(self.groups == self.groups[j], values, 0.0)
 
     def _means(self) -> np.ndarray:
-        """Return the mean over i of k(x_i, x_j) for every row j."""
+        """Return the mean over i of k(x_i, x_j) for every sample j."""
         n = len(self.groups)
         means = np.empty(n)
         for group in np.unique(self.groups):
@@ -71,11 +71,11 @@ class RowsKernel:
 
 
 def greedy_prototypes(kernel: RowsKernel, n_prototypes: int) -> Prototypes:
-    """Return rows each of which raises J the most, the first of equals."""
+    """Return samples each of which raises J the most, the first of equals."""
     n = len(kernel.means)
     chosen = np.empty(n_prototypes, dtype=int)
     objective = np.empty(n_prototypes)
-    to_chosen = np.zeros(n)  # sum over the chosen rows of k(x_i, x_s)
+    to_chosen = np.zeros(n)  # sum over the chosen samples of k(x_i, x_s)
     is_free = np.ones(n, dtype=bool)
     linear = quadratic = 0.0
     for step in range(n_prototypes):
@@ -94,12 +94,12 @@ def greedy_prototypes(kernel: RowsKernel, n_prototypes: int) -> Prototypes:
 
 
 def greedy_criticisms(kernel: RowsKernel, prototypes: Prototypes, n_criticisms: int) -> np.ndarray:
-    """Return rows C outside the prototypes that raise sum_c |witness(x_c)| + log det k(C, C) the most, one by one."""
+    """Return samples C, not prototypes, that raise sum_c |witness(x_c)| + log det k(C, C) the most, one by one."""
     size = np.abs(prototypes.witness)
     n = len(size)
     is_free = np.ones(n, dtype=bool)
     is_free[prototypes.rows] = False
-    # Partial Cholesky: the determinant grows by the factor 1 - |factor_i|^2 when row i is added.
+    # Partial Cholesky: the determinant grows by the factor 1 - |factor_i|^2 when sample i is added.
     factor = np.zeros((n, n_criticisms))
     residual = np.ones(n)
     chosen = np.empty(n_criticisms, dtype=int)

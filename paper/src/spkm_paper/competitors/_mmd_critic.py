@@ -1,4 +1,4 @@
-"""Nearest prototype, with prototypes that are as a whole like the rows: MMD-critic."""
+"""Nearest prototype, with prototypes that are as a whole like the samples: MMD-critic."""
 
 from __future__ import annotations
 
@@ -17,35 +17,35 @@ from spkm_paper.competitors._rows import labelled_rows, rows_like_fitted
 
 
 class MMDCriticClassifier(ClassifierMixin, BaseEstimator):
-    """Label of the nearest prototype, where prototypes are rows that greedily minimise the mean discrepancy to all.
+    """Label of the nearest prototype, where prototypes are samples that greedily minimise the mean discrepancy to all.
 
     Parameters
     ----------
     n_prototypes : int, default=10
-        Number of prototypes; all rows where there are fewer, with a warning.
+        Number of prototypes; all samples where there are fewer, with a warning.
     gamma : float, {"mean", "median", "scale"}, default="mean"
-        Of the kernel exp(-gamma |x - u|^2). "mean" and "median" are 1 / (2 t^2) for that distance t of rows, "scale" is
-        as in :class:`sklearn.svm.SVC`. Columns are taken as they are: standardise them first.
+        Of the kernel exp(-gamma |x - u|^2). "mean" and "median" are 1 / (2 t^2) for that distance t of samples, "scale"
+        is as in :class:`sklearn.svm.SVC`. Features are taken as they are: standardise them first.
     kernel_scope : {"local", "global"}, default="local"
-        - "local": the kernel of rows of different classes is zero, so that every class is represented by its own
+        - "local": the kernel of samples of different classes is zero, so that every class is represented by its own
           prototypes, in numbers that follow from the objective;
-        - "global": the kernel as it is; labels are looked at only when a new row gets that of its nearest prototype.
+        - "global": the kernel as it is; labels are looked at only when a new sample gets that of its nearest prototype.
     n_criticisms : int, default=0
-        Number of criticisms: rows that the prototypes represent badly, and that differ from one another. They are to
-        look at, and take no part in predictions. No more than there are rows beside the prototypes.
+        Number of criticisms: samples that the prototypes represent badly, and that differ from one another. They are to
+        look at, and take no part in predictions. No more than there are samples beside the prototypes.
 
     Attributes
     ----------
     prototypes_ : ndarray or CSR of shape (n_prototypes, n_features_in_)
         The prototypes, in the order of their choice: the first m are those of a fit of m.
     prototype_indices_ : ndarray of int of shape (n_prototypes,)
-        Which rows they are.
+        Which samples they are.
     prototype_labels_ : ndarray of shape (n_prototypes,)
         Their labels. With few prototypes some class may have none; it is then never predicted.
     objective_path_ : ndarray of shape (n_prototypes,)
         After each prototype, mean_ij k(x_i, x_j) - MMD^2, which is maximised.
     mmd_path_ : ndarray of shape (n_prototypes,)
-        After each prototype, the maximum mean discrepancy between the prototypes and all rows.
+        After each prototype, the maximum mean discrepancy between the prototypes and all samples.
     criticisms_, criticism_indices_
         As for prototypes.
     gamma_ : float
@@ -61,8 +61,8 @@ class MMDCriticClassifier(ClassifierMixin, BaseEstimator):
     criticisms are asked for. There are no sample weights and nothing is random.
 
     The objective rises with every prototype where the kernel is narrow. A wide one, such as that of the mean distance,
-    is met by few prototypes so well that one more, which must be another row, can make it a little worse. The authors'
-    bound on what the greedy choice loses, a share of 1/e of a submodular objective, is for very narrow kernels.
+    is met by few prototypes so well that one more, which must be another sample, can make it a little worse. The
+    authors' bound on what the greedy choice loses, 1/e of a submodular objective, is for very narrow kernels.
 
     References
     ----------
@@ -97,7 +97,7 @@ class MMDCriticClassifier(ClassifierMixin, BaseEstimator):
         Parameters
         ----------
         X : array-like or CSR of shape (n_samples, n_features)
-            Rows.
+            Samples.
         y : array-like of shape (n_samples,)
             Labels.
 
@@ -130,7 +130,7 @@ class MMDCriticClassifier(ClassifierMixin, BaseEstimator):
         Parameters
         ----------
         X : array-like or CSR of shape (n_samples, n_features)
-            Rows.
+            Samples.
 
         Returns
         -------
@@ -138,7 +138,7 @@ class MMDCriticClassifier(ClassifierMixin, BaseEstimator):
             Labels.
         """
         X = rows_like_fitted(self, X)
-        # Prototypes are few: dense rows are compared with dense ones, sparse with sparse.
+        # Prototypes are few: dense samples are compared with dense ones, sparse with sparse.
         U = self.prototypes_
         if sparse.issparse(U) and not sparse.issparse(X):
             U = U.toarray()

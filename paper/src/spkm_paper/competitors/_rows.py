@@ -1,4 +1,4 @@
-"""Rows and labels as the competitors take them: dense or CSR, labels as codes."""
+"""Samples and labels as the competitors take them: dense or CSR, labels as codes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 
 def labelled_rows(estimator: Any, X: Any, y: Any, fewest_classes: int = 2) -> tuple[Any, np.ndarray]:
-    """Return rows to fit and the codes of their labels; the labels become the estimator's ``classes_``."""
+    """Return samples to fit and the codes of their labels; the labels become the estimator's ``classes_``."""
     X, y = validate_data(estimator, X, y, accept_sparse="csr", dtype=np.float64)
     check_classification_targets(y)
     estimator.classes_, codes = np.unique(y, return_inverse=True)
@@ -20,6 +20,6 @@ def labelled_rows(estimator: Any, X: Any, y: Any, fewest_classes: int = 2) -> tu
 
 
 def rows_like_fitted(estimator: Any, X: Any) -> Any:
-    """Return rows to predict, with the columns that the estimator was fitted to."""
+    """Return samples to predict, with the features that the estimator was fitted to."""
     check_is_fitted(estimator)
     return validate_data(estimator, X, accept_sparse="csr", dtype=np.float64, reset=False)

@@ -14,10 +14,10 @@ from spkm_paper.competitors._rows import labelled_rows, rows_like_fitted
 
 
 class SCAClassifier(ClassifierMixin, BaseEstimator):
-    """RBF SVM of rows made separable: the separable case approximation.
+    """RBF SVM of samples made separable: the separable case approximation.
 
-    An SVM is fitted, rows that it gets wrong are relabelled or removed, and a second one is fitted to what is then
-    separable, with a C so large that its margin is hard. Rows inside the margin of the first, and those on the wrong
+    An SVM is fitted, samples that it gets wrong are relabelled or removed, and a second one is fitted to what is then
+    separable, with a C so large that its margin is hard. Samples inside the margin of the first, and those on the wrong
     side, are no longer support vectors; the boundary stays close to where it was.
 
     Parameters
@@ -25,17 +25,17 @@ class SCAClassifier(ClassifierMixin, BaseEstimator):
     C : float, default=1.0
         Of the first SVM.
     gamma : float, {"mean", "median", "scale"}, default="mean"
-        Of the kernel exp(-gamma |x - u|^2). "mean" and "median" are 1 / (2 t^2) for that distance t of rows, "scale" is
-        as in :class:`sklearn.svm.SVC`. Columns are taken as they are: standardise them first.
+        Of the kernel exp(-gamma |x - u|^2). "mean" and "median" are 1 / (2 t^2) for that distance t of samples, "scale"
+        is as in :class:`sklearn.svm.SVC`. Features are taken as they are: standardise them first.
     misclassified : {"relabel", "remove"}, default="relabel"
-        What is done with rows that the first SVM gets wrong: they get the label that it gives them, or are left out.
+        What is done with samples that the first SVM gets wrong: they get the label that it gives them, or are left out.
     separating_C : float, default=1e6
         Of the second SVM.
 
     Attributes
     ----------
     support_ : ndarray of int of shape (n_vectors,)
-        Which of the training rows are support vectors.
+        Which of the training samples are support vectors.
     support_vectors_ : ndarray or CSR of shape (n_vectors, n_features_in_)
         The support vectors.
     n_support_ : ndarray of int of shape (n_classes,)
@@ -47,8 +47,8 @@ class SCAClassifier(ClassifierMixin, BaseEstimator):
     svm_ : SVC
         The first SVM.
     reduced_ : bool
-        Whether the second one is used. It is not where the first gives some class to no row (or, with "remove", gets
-        none of its rows right), as happens at small C: the first one then stays.
+        Whether the second one is used. It is not where the first gives some class to no sample (or, with "remove", gets
+        none of its samples right), as happens at small C: the first one then stays.
     gamma_ : float
         The kernel's gamma, as a number.
     classes_ : ndarray of shape (n_classes,)
@@ -58,8 +58,8 @@ class SCAClassifier(ClassifierMixin, BaseEstimator):
 
     Notes
     -----
-    With more than two classes rows are cleaned once, by the votes of all pairs of classes, and every pair is separated
-    anew. There are no sample weights, and nothing is random.
+    With more than two classes samples are cleaned once, by the votes of all pairs of classes, and every pair is
+    separated anew. There are no sample weights, and nothing is random.
 
     References
     ----------
@@ -89,12 +89,12 @@ class SCAClassifier(ClassifierMixin, BaseEstimator):
         self.separating_C = separating_C
 
     def fit(self, X: Any, y: Any) -> SCAClassifier:
-        """Fit an SVM, make the rows separable and fit another.
+        """Fit an SVM, make the samples separable and fit another.
 
         Parameters
         ----------
         X : array-like or CSR of shape (n_samples, n_features)
-            Rows.
+            Samples.
         y : array-like of shape (n_samples,)
             Labels, of two classes or more.
 
@@ -124,12 +124,12 @@ class SCAClassifier(ClassifierMixin, BaseEstimator):
         return self
 
     def decision_function(self, X: Any) -> np.ndarray:
-        """Return the scores of rows.
+        """Return the scores of samples.
 
         Parameters
         ----------
         X : array-like or CSR of shape (n_samples, n_features)
-            Rows.
+            Samples.
 
         Returns
         -------
@@ -141,12 +141,12 @@ class SCAClassifier(ClassifierMixin, BaseEstimator):
         return self._machine.decision_function(rows)
 
     def predict(self, X: Any) -> np.ndarray:
-        """Return the labels of rows.
+        """Return the labels of samples.
 
         Parameters
         ----------
         X : array-like or CSR of shape (n_samples, n_features)
-            Rows.
+            Samples.
 
         Returns
         -------

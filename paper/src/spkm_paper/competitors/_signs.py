@@ -47,7 +47,7 @@ class SignClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         Parameters
         ----------
         X : array-like or CSR of shape (n_samples, n_features)
-            Rows.
+            Samples.
         y : array-like of shape (n_samples,)
             Labels, of two classes or more.
 
@@ -69,7 +69,7 @@ class SignClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         Parameters
         ----------
         X : array-like or CSR of shape (n_samples, n_features)
-            Rows.
+            Samples.
 
         Returns
         -------
@@ -80,12 +80,12 @@ class SignClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         return self.regressor_.predict(rows)
 
     def predict(self, X: Any) -> np.ndarray:
-        """Return the labels of rows.
+        """Return the labels of samples.
 
         Parameters
         ----------
         X : array-like or CSR of shape (n_samples, n_features)
-            Rows.
+            Samples.
 
         Returns
         -------

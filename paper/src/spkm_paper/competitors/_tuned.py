@@ -1,4 +1,4 @@
-"""Competitors with their parameters chosen on validation rows."""
+"""Competitors with their parameters chosen on validation samples."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ def tuned(
     step: int = 1,
     random_state: Any = 0,
 ) -> tuple[Any, dict[str, Any]]:
-    """Return a competitor fitted to training rows with the parameters that are best on validation rows, and these.
+    """Return a competitor fitted to training samples, with parameters that are best on validation samples, and these.
 
     Best is the highest ``score``: accuracy of labels, R^2 of numbers. Of equally good ones the smoothest or sparsest is
-    taken. Columns, and targets that are numbers, are standardised with the training rows, inside the estimator.
+    taken. Features, and targets that are numbers, are standardised with the training samples, inside the estimator.
 
     Parameters
     ----------
@@ -44,11 +44,11 @@ def tuned(
         A name of :data:`METHODS`, described in ``docs/competitors.md``. Those that end with "_paper" have the grids of
         the paper, 1e-5 to 1, and the mean distance as bandwidth; the others have wider ones.
     X : array-like or CSR of shape (n_samples, n_features)
-        Rows.
+        Samples.
     y : array-like of shape (n_samples,)
         Labels or numbers.
     train, validation : array-like of int or bool
-        Which rows are fitted, and which decide.
+        Which samples are fitted, and which decide.
     task : {"classification", "regression"}, default=None
         What y holds; needed where the method can do both.
     n_vectors : int, default=None
@@ -61,8 +61,8 @@ def tuned(
     Returns
     -------
     estimator : estimator
-        The fitted one, which takes rows of X: a pipeline for labels; for numbers a ``TransformedTargetRegressor`` of a
-        pipeline, ``estimator.regressor_``.
+        The fitted one, which takes samples of X: a pipeline for labels; for numbers a ``TransformedTargetRegressor`` of
+        a pipeline, ``estimator.regressor_``.
     params : dict
         The parameters that were chosen.
 
@@ -87,7 +87,7 @@ def tuned(
         if score > best_score:
             best, best_score = (estimator, params), score
     if best is None:
-        raise ValueError(f"method={method!r} has no finite score on the {len(y[validation])} validation rows.")
+        raise ValueError(f"method={method!r} has no finite score on the {len(y[validation])} validation samples.")
     return best
 
 
@@ -108,7 +108,7 @@ def candidates(
     method : str
         A name of :data:`METHODS`.
     X : array-like or CSR of shape (n_samples, n_features)
-        Training rows, which some grids depend on.
+        Training samples, which some grids depend on.
     y : array-like of shape (n_samples,)
         Their labels or numbers.
     task, n_vectors, step, random_state

@@ -1,4 +1,4 @@
-"""Sets of the catalogue whose rows are pairs of a drug and a target."""
+"""Sets of the catalogue whose samples are pairs of a drug and a target."""
 
 from __future__ import annotations
 

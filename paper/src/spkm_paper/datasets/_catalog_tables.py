@@ -1,4 +1,4 @@
-"""Sets of the catalogue that are one table: small ones, then those with many columns."""
+"""Sets of the catalogue that are one table: small ones, then those with many features."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ TABLES = (
         source=f"{UCI_PAGE}/529",
         remarks=(
             "Male and Yes are 1, Female and No are 0.",
-            "Only 251 of the 520 rows are distinct: a random split puts copies of training rows into the test part.",
+            "Only 251 of the 520 samples are distinct: a random split puts copies of training ones into the test part.",
         ),
         feature_names=split_names(
             "Age, Gender_male, Polyuria, Polydipsia, sudden weight loss, weakness, Polyphagia, Genital "
@@ -93,8 +93,8 @@ TABLES = (
         terms=UCI_TERMS,
         source=f"{UCI_PAGE}/189",
         remarks=(
-            "42 subjects with about 140 rows each; the subject is in groups, not in X. A random split puts rows of a "
-            "subject on both sides and is easier than a split by subject.",
+            "42 subjects with about 140 samples each; the subject is in groups, not in X. A random split puts samples "
+            "of a subject on both sides and is easier than a split by subject.",
         ),
         feature_names=split_names(
             "age, sex, test_time, Jitter(%), Jitter(Abs), Jitter:RAP, Jitter:PPQ5, Jitter:DDP, Shimmer, "
@@ -149,7 +149,7 @@ TABLES = (
         terms=UCI_TERMS,
         source=f"{UCI_PAGE}/170",
         remarks=(
-            "The 6,000 rows of the training part, then the 1,000 of the validation part.",
+            "The 6,000 samples of the training part, then the 1,000 of the validation part.",
             "Checked by shape only: no copy has been at hand.",
         ),
         target_names=("-1", "1"),

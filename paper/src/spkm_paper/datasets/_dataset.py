@@ -14,7 +14,7 @@ from spkm_paper.datasets._info import TEST_FOLD, Arrays, DatasetInfo, shape_text
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Dataset:
-    """A data set: rows, targets, and what to know before using them. Nothing is scaled or centred.
+    """A data set: samples, targets, and what to know before using them. Nothing is scaled or centred.
 
     Attributes
     ----------
@@ -25,15 +25,15 @@ class Dataset:
     y : ndarray of shape (n_samples,) or (n_samples, n_targets)
         Targets; classes are 0, 1, ...
     feature_names : tuple of str or None
-        Names of the columns.
+        Names of the features.
     target_names : tuple of str or None
         Names of the classes, or of the targets.
     groups : ndarray of shape (n_samples,) or None
-        What belongs together in a split: the subject of each row.
+        What belongs together in a split: the subject of each sample.
     views : dict of str to ndarray
-        Tables with the same rows, where the set has several; estimators take the dict in the place of X.
+        Tables with the same samples, where the set has several; estimators take the dict in the place of X.
     tables : dict of str to ndarray
-        What is known of the entities, where rows are pairs: features, similarities, names.
+        What is known of the entities, where samples are pairs: features, similarities, names.
     parts : dict of str to ndarray
         Row numbers of the published training part, test part and training folds, where there are such.
     description : str
@@ -121,7 +121,7 @@ def _pairs(info: DatasetInfo, arrays: Arrays) -> dict[str, Any]:
 
 
 def _parts(fold: np.ndarray) -> Arrays:
-    """Return the rows of the training and of the test part, and of each training fold where there are several."""
+    """Return the samples of the training and of the test part, and of each training fold where there are several."""
     is_test = fold == TEST_FOLD
     folds = np.unique(fold[~is_test])
     of_folds = {f"fold_{number}": np.flatnonzero(fold == number) for number in folds if len(folds) > 1}

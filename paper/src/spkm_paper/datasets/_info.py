@@ -14,7 +14,7 @@ UCI_PAGE = "UCI Machine Learning Repository, https://archive.ics.uci.edu/dataset
 UCI_FILES = "https://archive.ics.uci.edu/ml/machine-learning-databases"
 GITHUB = "https://raw.githubusercontent.com"
 NO_CHECKSUM = "no copy has been at hand, so there is no checksum to confirm a download"
-TEST_FOLD = -1  # in an array "fold"; training rows have folds 0, 1, ...
+TEST_FOLD = -1  # in an array "fold"; training samples have folds 0, 1, ...
 
 
 @dataclass(frozen=True)

@@ -91,7 +91,7 @@ def load(name: str, folder: Folder | None = None, *, download: bool = True) -> D
     Returns
     -------
     Dataset
-        Rows, targets, and what to know about them.
+        Samples, targets, and what to know about them.
 
     Raises
     ------
@@ -167,7 +167,7 @@ def _loader(name: str) -> Callable[..., Dataset]:
     Returns
     -------
     Dataset
-        Rows, targets, and what to know about them.
+        Samples, targets, and what to know about them.
     """
     return loader
 

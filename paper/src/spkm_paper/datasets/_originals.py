@@ -94,13 +94,13 @@ def leukemia(contents: Contents) -> Arrays:
 
 
 def mnist(X: np.ndarray, y: np.ndarray) -> Arrays:
-    """All rows in the official order, 60,000 of them for training; labels as text."""
+    """All samples in the official order, 60,000 of them for training; labels as text."""
     X, y = X.astype(np.uint8), y.astype(np.uint8)
     return {"X_train": X[:60_000], "y_train": y[:60_000], "X_test": X[60_000:], "y_test": y[60_000:]}
 
 
 def gisette(contents: Contents) -> Arrays:
-    """Rows and labels -1 or 1 of the training part, then of the validation part."""
+    """Samples and labels -1 or 1 of the training part, then of the validation part."""
     X_train, y_train, X_valid, y_valid = (np.loadtxt(BytesIO(content), dtype=np.int16, ndmin=1) for content in contents)
     return {"X": np.vstack([X_train, X_valid]), "y": (np.concatenate([y_train, y_valid]) == 1).astype(int)}
 

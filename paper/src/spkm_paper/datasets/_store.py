@@ -64,7 +64,7 @@ class Store:
         if info.why_no_download:
             raise self._not_found(info, f"it is not downloaded: {info.why_no_download}")
         if self.web is None:
-            raise self._not_found(info, "download=False forbids to fetch it")
+            raise self._not_found(info, "fetching is off (download=False; on the command line --download turns it on)")
         return self._from_web(info, self.web)
 
     def _from_folder(self, info: DatasetInfo) -> Arrays | None:

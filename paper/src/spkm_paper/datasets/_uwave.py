@@ -61,7 +61,7 @@ def _label_and_values(line: str) -> list[str]:
 
 
 def uwave(contents: Sequence[bytes]) -> Arrays:
-    """Return the arrays of the catalogue: training rows before test rows, labels 1..8 as 0..7."""
+    """Return the arrays of the catalogue: training samples before test samples, labels 1..8 as 0..7."""
     found = [series(content) for content in contents]
     train, test = found[: len(AXES)], found[len(AXES) :]
     for part in (train, test):

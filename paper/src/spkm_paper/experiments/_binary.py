@@ -20,13 +20,13 @@ TOGETHER = "early_diabetes, copies together"
 TITLES = {
     "breast_cancer_wisconsin": "Breast Cancer Wisconsin (original)",
     "early_diabetes": "Early-stage diabetes",
-    TOGETHER: "Early-stage diabetes, equal rows kept on one side of the split",
+    TOGETHER: "Early-stage diabetes, equal samples kept on one side of the split",
     "ionosphere": "Ionosphere",
     "qsar_biodeg": "QSAR biodegradation",
 }
 NOTES = {
-    "early_diabetes": "Only 251 of the 520 rows are distinct: a random split has copies of training rows among the "
-    "test rows, which favours machines that keep rows, KRR and SVM.",
+    "early_diabetes": "Only 251 of the 520 samples are distinct: a random split has copies of training samples among "
+    "the test samples, which favours machines that keep samples, KRR and SVM.",
     TOGETHER: "The paper's numbers are of a random split, with copies on both sides.",
 }
 SIZES = (1, 2, 5)
@@ -107,7 +107,7 @@ def _fitted(task: Task, X: np.ndarray, y: np.ndarray, train: np.ndarray, validat
 
 
 def _size(model: Any, n_train: int) -> Numbers:
-    """Return how many vectors a machine compares new rows with; of a linear model, how many columns it reads."""
+    """Return how many vectors a machine compares new samples with; of a linear model, how many features it reads."""
     last = model if isinstance(model, SPKMClassifier) else model[-1]
     if hasattr(last, "basis_vectors_"):
         return {"vectors": len(last.basis_vectors_)}

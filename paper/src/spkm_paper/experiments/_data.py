@@ -1,4 +1,4 @@
-"""The rows of an experiment: which data sets there are, and how they are split."""
+"""The samples of an experiment: which data sets there are, and how they are split."""
 
 from __future__ import annotations
 
@@ -33,16 +33,16 @@ def some_rows(n: int, most: int | None, seed: int = 0) -> np.ndarray:
 
 
 def thirds(n: int, seed: int, groups: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the rows of a training, a validation and a test third.
+    """Return the samples of a training, a validation and a test third.
 
     Parameters
     ----------
     n : int
-        Number of rows.
+        Number of samples.
     seed : int
         Seed of the split.
     groups : ndarray of shape (n,), default=None
-        Labels; rows of one label stay together, and the thirds are those of the labels.
+        Labels; samples of one label stay together, and the thirds are those of the labels.
 
     Examples
     --------

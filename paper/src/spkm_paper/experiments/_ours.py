@@ -1,4 +1,4 @@
-"""Our machines as experiments use them: by the paper's algorithm, by default, and chosen on validation rows."""
+"""Our machines as experiments use them: by the paper's algorithm, by default, and chosen on validation samples."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ TUNED_SIZES = (1, 2, 5, 10)
 TUNED_FACTORS = (10.0, 1.0, 0.1)  # on the strength that the library takes by itself
 PAPER_ALGORITHM = (
     "“Paper's algorithm” is Algorithm 1 as we have it: five random starts, 200 gradient steps on the basis, then the "
-    "weights; 2k - 1 of an RBF kernel whose bandwidth is the mean distance of training rows, no intercept."
+    "weights; 2k - 1 of an RBF kernel whose bandwidth is the mean distance of training samples, no intercept."
 )
 
 
@@ -91,6 +91,6 @@ def fitted_by_paper(model: Any, X: np.ndarray, y: np.ndarray) -> Any:
 
 
 def best_on(models: Iterable[Any], X: np.ndarray, y: np.ndarray, train: np.ndarray, validation: np.ndarray) -> Any:
-    """Return the first of the models that score best on the validation rows, all fitted on the training rows."""
+    """Return the first of the models that score best on the validation samples, all fitted on the training samples."""
     fits = (fitted_by_paper(model, X[train], y[train]) for model in models)
     return max(fits, key=lambda model: model.score(X[validation], y[validation]))

@@ -11,7 +11,7 @@ from spkm_paper.experiments._blocks import Figure, Table
 from spkm_paper.experiments._tables import TEST_NOTE
 from spkm_paper.experiments._tasks import Experiment, Result
 
-QUICK_NOTE = "A quick run: few rows, splits and parameters. Its numbers say that everything works, and nothing else."
+QUICK_NOTE = "A quick run: few samples, splits and parameters. Its numbers say that everything works, and nothing else."
 
 STYLE = """
 body { font: 16px/1.5 system-ui, sans-serif; max-width: 72rem; margin: 2rem auto; padding: 0 1rem; color: #222; }
@@ -169,7 +169,7 @@ def page(sections: Sequence[Section], facts: Mapping[str, str], skipped: Mapping
 <h1>{title}</h1>
 <p>The experiments of Huusari, Bhadra, Capponi, Kadri and Rousu (arXiv 2108.12199), run again with spkm. The column
 &ldquo;paper&rdquo; holds the paper&rsquo;s number, whatever ours is; it gives no splits, so the two are of different
-rows of the same data.</p>
+samples of the same data.</p>
 <ul>{links}</ul>
 {f'<p>Skipped:</p><ul class="problem">{absent}</ul>' if absent else ""}
 {chr(10).join(section.html() for section in sections)}

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.spatial.distance import pdist
 
-RIDGE = 1e-6  # of the weights, over the rows
+RIDGE = 1e-6  # of the weights, over the samples
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,7 @@ class Descent:
     n_steps : int
         How many.
     start : {"rows", "normal"}
-        The first U: rows, or standard normal numbers.
+        The first U: samples, or standard normal numbers.
     gradient : {"exact", "summed"}
         "summed" adds up the gradients of all kernel values before it multiplies by c, as the authors' code does; that
         is the gradient for R = 1 alone.
@@ -60,7 +60,7 @@ class Descent:
         """Return the gradient of the loss in U, or what stands for it."""
         K, U, c = model.kernel(X), model.U, model.c
         slope = cosine_loss((2 * K - 1) @ c + model.b, y)[1]
-        pull = 2 * slope[:, None] * K / model.bandwidth**2  # of row i on u_r, towards x_i, for c_r = 1
+        pull = 2 * slope[:, None] * K / model.bandwidth**2  # of sample i on u_r, towards x_i, for c_r = 1
         if self.gradient == "summed":
             pull = np.repeat(pull.sum(axis=1, keepdims=True), self.n_basis, axis=1)
         pull = pull * c
@@ -90,7 +90,7 @@ class PlainModel:
         return np.asarray(np.exp(-squared / (2 * self.bandwidth**2)))
 
     def decision(self, X: np.ndarray) -> np.ndarray:
-        """Return f of every row."""
+        """Return f of every sample."""
         return (2 * self.kernel(X) - 1) @ self.c + self.b
 
     def score(self, X: np.ndarray, y: np.ndarray) -> float:

@@ -1,4 +1,4 @@
-"""What the experiments on few columns share: methods, their curves of accuracy against columns, and the figure."""
+"""What the experiments on few features share: methods, their curves of accuracy against features, and the figure."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ RADII = 10.0 ** np.arange(-1, 3.5, 0.5)  # of the l1 ball, the paper's range
 CURVES = {"SPKM, strict": (BLUE, "o"), "SPKM, paper's algorithm": (ORANGE, "s"), "Lasso": (GREEN, "^")}
 LEVELS = {"SVM": (BLACK, "-"), "SVM on the relevant columns": (RED, "--")}
 NOTES = (
-    "“Strict” reads no column but those it counts. The paper's algorithm with an RBF kernel does: a zero in all of its "
-    "vectors does not take a column out of a distance, so that its columns are counted in the paper's sense only, "
-    "those where some vector is not zero.",
+    "“Strict” reads no feature but those it counts. The paper's algorithm with an RBF kernel does: a zero in all of "
+    "its vectors does not take a feature out of a distance, so that its features are counted in the paper's sense "
+    "only, those where some vector is not zero.",
     "With the cosine loss, which ignores the length of c, the l1 ball hardly forces zeros: two vectors close together "
-    "with large opposite weights predict what two far apart do, so that every radius leaves room for all columns.",
-    "Of a curve (paper's algorithm, Lasso) the table has the point that is best on the validation rows.",
+    "with large opposite weights predict what two far apart do, so that every radius leaves room for all features.",
+    "Of a curve (paper's algorithm, Lasso) the table has the point that is best on the validation samples.",
 )
 
 
 def methods(most: Sequence[int], step: int, restarts: int) -> dict[str, dict[str, Any]]:
-    """Return the methods by name: ours without and with limits on the number of columns, and the others."""
+    """Return the methods by name: ours without and with limits on the number of features, and the others."""
     limited = {f"SPKM, strict, at most {k} columns": {"strict": True, "most": k} for k in most}
     return {
         "SPKM, strict": {"strict": True, "most": None},
@@ -47,7 +47,7 @@ def methods(most: Sequence[int], step: int, restarts: int) -> dict[str, dict[str
 def measured(
     settings: Mapping[str, Any], X: np.ndarray, y: np.ndarray, split: Sequence[np.ndarray], seed: int
 ) -> Numbers:
-    """Fit a method on the training rows, choose on the validation rows, and return test accuracy and columns."""
+    """Fit a method on the training samples, choose on the validation samples, and return test accuracy and features."""
     train, validation, test = split
     if "competitor" in settings:
         step = settings["step"]
@@ -92,7 +92,7 @@ def measured(
 
 
 def _curve(models: Sequence[Any], X: np.ndarray, y: np.ndarray, split: Sequence[np.ndarray], weights: Any) -> Numbers:
-    """Return columns and accuracies of all models, and those of the best on the validation rows."""
+    """Return features and accuracies of all models, and those of the best on the validation samples."""
     train, validation, test = split
     fits = [fitted_by_paper(model, X[train], y[train]) for model in models]
     read = [np.flatnonzero(np.atleast_2d(weights(fit)).any(axis=0)) for fit in fits]
@@ -115,7 +115,7 @@ def _counted(found: Numbers) -> Numbers:
 
 
 def draw(results: Results, titles: Mapping[str, str], n_columns: Mapping[str, int]) -> Any:
-    """Return accuracy against columns for every data set: curves of what selects, levels of what does not."""
+    """Return accuracy against features for every data set: curves of what selects, levels of what does not."""
     figure, axes = panels(len(results.data), columns=3, width=3.8, height=3.0)
     for axis, data in zip(axes, results.data, strict=True):
         for name, (colour, mark) in CURVES.items():
@@ -135,7 +135,7 @@ def draw(results: Results, titles: Mapping[str, str], n_columns: Mapping[str, in
 
 
 def _points(results: Results, data: str, name: str) -> tuple[np.ndarray, np.ndarray]:
-    """Return mean columns and mean accuracies, in the order of the columns."""
+    """Return mean features and mean accuracies, in the order of the features."""
     if name == "SPKM, strict":
         of = [method for method in results.methods(data) if method.startswith(name)]
         pairs = [[results.mean(data, method, what) for what in ("columns", "accuracy")] for method in of]

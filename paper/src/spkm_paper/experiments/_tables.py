@@ -17,7 +17,7 @@ FEWEST_PAIRS = 6  # of fewer splits not even a unanimous verdict of the test is 
 #: For the readers of comparisons.
 TEST_NOTE = (
     "Δ is the mean difference, on the same splits, to the competitor that is best by its mean; p is the two-sided "
-    f"Wilcoxon signed-rank test of it, given from {FEWEST_PAIRS} splits on. Splits share rows, which makes p too small."
+    f"Wilcoxon signed-rank test of it, given from {FEWEST_PAIRS} splits on. Splits share samples: p is too small."
 )
 
 

@@ -175,7 +175,7 @@ class Experiment:
     alone : bool
         Whether its tasks need the machine for themselves, as clocks do.
     makes_data : bool
-        Whether it has made-up rows as well, and so something to do where all of ``data`` are absent.
+        Whether it has made-up samples as well, and so something to do where all of ``data`` are absent.
     """
 
     name: str

@@ -25,7 +25,7 @@ NAME = "differences"
 VERSION = 1
 SPLITS = 10
 MANY_SPLITS = 100
-PAPER_SPLITS = 3  # accuracies of 100 test rows that end in .33 and .67, as in Table 3, are means of three
+PAPER_SPLITS = 3  # accuracies of 100 test samples that end in .33 and .67, as in Table 3, are means of three
 SCALERS = {"standardised": StandardScaler, "to [0, 1]": MinMaxScaler, "as they are": None}
 #: Of Algorithm 1: how it differs from the first.
 VARIANTS: dict[str, dict[str, Any]] = {
@@ -42,7 +42,7 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "columns to [0, 1], standard normal start": {"columns": "to [0, 1]", "start": "normal"},
 }
 WIDTHS = (0.25, 1.0, 4.0)  # times the gamma of the mean distance
-#: Of the SVM: its columns, its range of C, its bandwidths.
+#: Of the SVM: its features, its range of C, its bandwidths.
 SVMS: dict[str, dict[str, Any]] = {
     "SVM, C ≤ 1, standardised": {"columns": "standardised"},
     "SVM, C ≤ 1, columns to [0, 1]": {"columns": "to [0, 1]"},
@@ -107,9 +107,9 @@ def report(results: Results) -> list[Table]:
                 rows.append([name, *map(mean_and_deviation, found), f"{nearest:.2f}"])
         heads = ["Algorithm 1 with", *(f"R = {R}, %" for R in SIZES), "nearest row"]
         note = (
-            "Every other line changes in the second what it says. “Nearest row”: the largest kernel value "
-            "of a training row at the vector of R = 1; where it is near 0, 2k - 1 is -1 for all rows and the machine "
-            "gives all of them the larger class."
+            "Every other line changes in the second what it says. “Nearest sample”: the largest kernel value "
+            "of a training sample at the vector of R = 1; where it is near 0, 2k - 1 is -1 for all samples and the "
+            "machine gives all of them the larger class."
         )
         tables.append(Table(f"Algorithm 1, {TITLES[data]}", heads, rows, [note]))
     rows = []
@@ -142,9 +142,9 @@ def _means_of_three(values: np.ndarray, n: int = 10_000) -> np.ndarray:
 EXPERIMENT = Experiment(
     NAME,
     "Why numbers differ from the paper's Table 1",
-    "Thirds of the rows, as in Table 1. Algorithm 1 is written down here once more, by plain gradient steps of a fixed "
-    "length, as the paper leaves open how it steps, starts and scales; one thing is changed at a time. The SVM has "
-    "the mean distance as bandwidth and chooses C on the validation third.",
+    "Thirds of the samples, as in Table 1. Algorithm 1 is written down here once more, by plain gradient steps of a "
+    "fixed length, as the paper leaves open how it steps, starts and scales; one thing is changed at a time. The SVM "
+    "has the mean distance as bandwidth and chooses C on the validation third.",
     tasks,
     run,
     report,

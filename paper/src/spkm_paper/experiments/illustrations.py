@@ -32,7 +32,7 @@ SHOWN_SEED = 0  # which is drawn
 
 
 def tasks(plan: Plan, sets: Sequence[str]) -> Iterable[Task]:
-    """Yield ours with few vectors and the machine of all rows, for classes and for numbers."""
+    """Yield ours with few vectors and the machine of all samples, for classes and for numbers."""
     for kind, sizes in SIZES.items():
         for seed in range(plan.n_seeds(SEEDS)):
             yield Task(NAME, kind, seed, "SVM" if kind == "classification" else "KRR", {}, VERSION)
@@ -41,7 +41,7 @@ def tasks(plan: Plan, sets: Sequence[str]) -> Iterable[Task]:
 
 
 def rows(kind: str, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return training rows, then test rows: two moons, or a wavy surface."""
+    """Return training samples, then test samples: two moons, or a wavy surface."""
     if kind == "classification":
         return make_moons(N_TRAIN + N_TEST, noise=0.25, random_state=seed)
     return make_waves(N_TRAIN + N_TEST, 2, noise=0.1, random_state=seed)
@@ -142,9 +142,9 @@ def draw(kind: str, shown: Mapping[str, Numbers]) -> Any:
 EXPERIMENT = Experiment(
     NAME,
     "Illustrations in two dimensions",
-    "50 training and 200 test rows, made in the run: two moons for classification, a wavy surface for regression. One "
-    "RBF kernel for all, its bandwidth the mean distance of training samples; ours as in the paper, with the RKHS norm "
-    "and without a linear part. In the paper's picture, of other data, an "
+    "50 training and 200 test samples, made in the run: two moons for classification, a wavy surface for regression. "
+    "One RBF kernel for all, its bandwidth the mean distance of training samples; ours as in the paper, with the RKHS "
+    "norm and without a linear part. In the paper's picture, of other data, an "
     "SVM of 28 support vectors has 88 % and SPKM with one vector 90 %.",
     tasks,
     run,

@@ -1,4 +1,4 @@
-"""Landmarks of a Nystroem approximation: learned against k-means and random rows."""
+"""Landmarks of a Nystroem approximation: learned against k-means and random samples."""
 
 from __future__ import annotations
 
@@ -116,10 +116,10 @@ def _sizes(results: Results) -> list[int]:
 EXPERIMENT = Experiment(
     NAME,
     "Nyström landmarks: learned against k-means",
-    "Thirds of the rows for training, validation and test. Landmarks are basis vectors of SPKMClassifier, centres of "
-    "k-means or random rows, with an RBF kernel whose bandwidth is the mean distance (“with bandwidth”: learned as "
-    "well). KRR is a ridge regression of signs on the features, SVM a linear SVC; their parameters are chosen on the "
-    "validation third. The paper shows curves and no numbers.",
+    "Thirds of the samples for training, validation and test. Landmarks are basis vectors of SPKMClassifier, centres "
+    "of k-means or random samples, with an RBF kernel whose bandwidth is the mean distance (“with bandwidth”: learned "
+    "as well). KRR is a ridge regression of signs on the features, SVM a linear SVC; their parameters are chosen on "
+    "the validation third. The paper shows curves and no numbers.",
     tasks,
     run,
     report,

@@ -109,7 +109,7 @@ def joined(tables: dict[str, np.ndarray]) -> tuple[np.ndarray, dict[str, slice]]
 
 
 def mean_kernel(tables: Sequence[np.ndarray], train: np.ndarray) -> np.ndarray:
-    """Return the mean of the views' RBF kernel matrices, each with the mean distance of its training rows."""
+    """Return the mean of the views' RBF kernel matrices, each with the mean distance of its training samples."""
     total = np.zeros((len(tables[0]),) * 2)
     for table in tables:
         X = StandardScaler().fit(table[train]).transform(table)
@@ -169,7 +169,7 @@ def _ours(task: Task, X: np.ndarray, y: np.ndarray, views: dict[str, slice], spl
 
 
 def _candidates(common: dict[str, Any], n_rows: int, step: int) -> Iterator[SPKMClassifier]:
-    """Yield machines with a bandwidth for each view or for each column, the smoothest first."""
+    """Yield machines with a bandwidth for each view or for each feature, the smoothest first."""
     for factor in TUNED_FACTORS[::step]:
         penalty = RKHSNorm(factor * Log.rkhs_strength[0] / n_rows)
         for bandwidths in (True, "columns"):
@@ -177,7 +177,7 @@ def _candidates(common: dict[str, Any], n_rows: int, step: int) -> Iterator[SPKM
 
 
 def _sparsest(models: Sequence[Any], X: np.ndarray, y: np.ndarray, train: np.ndarray, validation: np.ndarray) -> Any:
-    """Return the first model, the sparsest, that is within one validation row of the best."""
+    """Return the first model, the sparsest, that is within one validation sample of the best."""
     fits = [fitted_by_paper(model, X[train], y[train]) for model in models]
     scores = [fit.score(X[validation], y[validation]) for fit in fits]
     return next(fit for fit, score in zip(fits, scores, strict=True) if score >= max(scores) - 1.001 / len(validation))
@@ -196,12 +196,12 @@ def _kernel_machines(kind: str, wide: bool, step: int) -> Iterator[Any]:
 EXPERIMENT = Experiment(
     NAME,
     "Table 3: multiple kernel learning",
-    "Thirds of the rows for training, validation and test. Every view has an RBF kernel and two vectors. “Paper's "
+    "Thirds of the samples for training, validation and test. Every view has an RBF kernel and two vectors. “Paper's "
     "algorithm”: 2k - 1 with the mean distance as bandwidth, squared loss, l1 penalty on the weights chosen on the "
     "validation third, five random starts. “Default” learns the bandwidths and has the RKHS norm for a penalty; “a "
-    "bandwidth for each column” learns one for each; “tuned” chooses between the two and among three strengths on the "
+    "bandwidth for each feature” learns one for each; “tuned” chooses between the two and among three strengths on the "
     "validation third; “with l1” takes the strongest of a few additional l1 penalties that costs at most one "
-    "validation row. KRR and SVM have the mean of the views' kernels, Lasso the joined columns.",
+    "validation sample. KRR and SVM have the mean of the views' kernels, Lasso the joined features.",
     tasks,
     run,
     report,

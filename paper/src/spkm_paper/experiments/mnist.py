@@ -37,7 +37,7 @@ SHOWN_SEED = 0  # whose basis vectors are kept
 
 
 def tasks(plan: Plan, sets: Sequence[str]) -> Iterable[Task]:
-    """Yield all methods on all draws of training rows."""
+    """Yield all methods on all draws of training samples."""
     for seed in range(plan.n_seeds(SPLITS)):
         for method, settings in METHODS.items():
             size = {"rows": plan.size(6000, 500), "test rows": plan.size(10_000, 1000)}
@@ -46,7 +46,7 @@ def tasks(plan: Plan, sets: Sequence[str]) -> Iterable[Task]:
 
 
 def run(task: Task, folder: Path | None) -> Numbers:
-    """Fit on rows drawn from the training part, and test on the test part."""
+    """Fit on samples drawn from the training part, and test on the test part."""
     data = loaded("mnist", folder)
     rows = np.random.default_rng(task.seed).permutation(data.parts["train"])[: task.settings["rows"]]
     X, y = data.X[rows].astype(np.float32) / np.float32(255), data.y[rows]
@@ -138,9 +138,9 @@ def _unit(picture: np.ndarray) -> np.ndarray:
 EXPERIMENT = Experiment(
     NAME,
     "MNIST: vectors to look at",
-    "6,000 random training rows, the 10,000 test rows, pixels over 255 on one scale. Joint: one model of ten classes "
-    "with ten vectors (paper's algorithm: squared loss). One-vs-one: 45 models of two vectors each (paper's algorithm: "
-    "cosine loss). The SVM chooses C and gamma on a third of its rows and is fitted on all of them.",
+    "6,000 random training samples, the 10,000 test samples, pixels over 255 on one scale. Joint: one model of ten "
+    "classes with ten vectors (paper's algorithm: squared loss). One-vs-one: 45 models of two vectors each (paper's "
+    "algorithm: cosine loss). The SVM chooses C and gamma on a third of its samples and is fitted on all of them.",
     tasks,
     run,
     report,

@@ -34,9 +34,9 @@ TITLES = {
     "sarcos": "SARCOS, first torque",
 }
 NOTES = {
-    "parkinsons_telemonitoring": "A random split has rows of the same 42 subjects on both sides: a machine that weighs "
-    "columns, as our default does, can tell subjects apart by columns such as age and sex, and remember their scores. "
-    "The split by subject tells what can be said of new ones.",
+    "parkinsons_telemonitoring": "A random split has samples of the same 42 subjects on both sides: a machine that "
+    "weighs features, as our default does, can tell subjects apart by features such as age and sex, and remember their "
+    "scores. The split by subject tells what can be said of new ones.",
     BY_SUBJECT: "No subject is in two of the thirds. An error of 1 is that of the mean: what is above it has learned "
     "about the subjects it saw, and nothing about others.",
 }
@@ -164,8 +164,8 @@ def draw(results: Results) -> Any:
 EXPERIMENT = Experiment(
     NAME,
     "Regression: squared error against the number of vectors",
-    "Thirds of the rows for training, validation and test. “Default” is SPKMRegressor(R), without a look at the "
-    "validation rows; “tuned” chooses R and a Matérn or RBF kernel on them; “paper's algorithm” is Algorithm 1 with "
+    "Thirds of the samples for training, validation and test. “Default” is SPKMRegressor(R), without a look at the "
+    "validation samples; “tuned” chooses R and a Matérn or RBF kernel on them; “paper's algorithm” is Algorithm 1 with "
     "squared loss, five rounds and five random starts, its penalty on c chosen on the validation third, its targets "
     "standardised. Landmarks, learned or centres of k-means, have an RBF kernel with the mean distance as bandwidth; "
     "their ridge, KRR, SVR and Lasso choose their parameters on the validation third, KRR and SVR their bandwidths as "

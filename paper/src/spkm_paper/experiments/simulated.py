@@ -1,4 +1,4 @@
-"""Few columns, made-up data: accuracy, and whether the columns that matter are found."""
+"""Few features, made-up data: accuracy, and whether the features that matter are found."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def tasks(plan: Plan, sets: Sequence[str]) -> Iterable[Task]:
 
 
 def run(task: Task, folder: Path | None) -> Numbers:
-    """Make rows, a third each to fit, to choose and to test, and compare the columns found with those that matter."""
+    """Make samples, a third each to fit, choose and test, and compare the features found with those that matter."""
     n, d = task.settings["rows"], task.settings["columns"]
     X, y, relevant = make_sparse_relation(task.data, 3 * n, d, random_state=task.seed)
     split = np.split(np.arange(3 * n), 3)
@@ -54,7 +54,7 @@ def run(task: Task, folder: Path | None) -> Numbers:
 
 
 def report(results: Results) -> list[Table | Figure]:
-    """Return a table for every relation, and accuracy against columns."""
+    """Return a table for every relation, and accuracy against features."""
     blocks: list[Table | Figure] = []
     for data in results.data:
         of = results.methods(data)
@@ -67,17 +67,18 @@ def report(results: Results) -> list[Table | Figure]:
         )
     known = {data: results.values(data, ORACLE, "relevant columns") for data in results.data}
     matter = {data: int(values[0]) for data, values in known.items() if len(values)}
-    caption = "Test accuracy against the number of columns; means over the seeds. The dotted line is what matters."
+    caption = "Test accuracy against the number of features; means over the seeds. The dotted line is what matters."
     return [*blocks, Figure("simulated", caption, lambda: _sparsity.draw(results, RELATIONS, matter))]
 
 
 EXPERIMENT = Experiment(
     NAME,
     "Primal sparsity, simulated: a tenth of the columns matter",
-    "Two classes made of 10 of 100 standard normal columns by a linear relation or a polynomial of degree 2 or 5; 500 "
-    "rows each to fit, to choose and to test. “Strict” is SPKMClassifierCV, which chooses kernel, columns and vectors "
-    "on the validation rows, without and with a limit on the columns. The paper's algorithm has two vectors in an l1 "
-    "ball, cosine loss and 2k - 1 of an RBF kernel. The paper gives no recipe for its data, and no numbers.",
+    "Two classes made of 10 of 100 standard normal features by a linear relation or a polynomial of degree 2 or 5; 500 "
+    "samples each to fit, to choose and to test. “Strict” is SPKMClassifierCV, which chooses kernel, features and "
+    "vectors on the validation samples, without and with a limit on the features. The paper's algorithm has two "
+    "vectors in an l1 ball, cosine loss and 2k - 1 of an RBF kernel. The paper gives no recipe for its data, "
+    "and no numbers.",
     tasks,
     run,
     report,

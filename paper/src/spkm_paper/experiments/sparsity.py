@@ -1,4 +1,4 @@
-"""Few columns, real data: accuracy against the number of columns."""
+"""Few features, real data: accuracy against the number of features."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def run(task: Task, folder: Path | None) -> Numbers:
 
 
 def report(results: Results) -> list[Table | Figure]:
-    """Return a table for every set, and accuracy against columns."""
+    """Return a table for every set, and accuracy against features."""
     blocks: list[Table | Figure] = []
     for data in results.data:
         lines = [Line(method, competitor=not method.startswith("SPKM")) for method in results.methods(data)]
@@ -53,16 +53,16 @@ def report(results: Results) -> list[Table | Figure]:
         blocks.append(
             comparison(results, data, TITLES[data], lines, "accuracy", "accuracy %", more, notes=_sparsity.NOTES)
         )
-    caption = "Test accuracy against the number of columns; means over the splits."
+    caption = "Test accuracy against the number of features; means over the splits."
     return [*blocks, Figure("sparsity", caption, lambda: _sparsity.draw(results, TITLES, {}))]
 
 
 EXPERIMENT = Experiment(
     NAME,
     "Primal sparsity, real data",
-    "Thirds of the rows for training, validation and test. “Strict” is SPKMClassifierCV, which chooses kernel, columns "
-    "and vectors on the validation rows, without and with a limit on the columns. The paper's algorithm has two "
-    "vectors in an l1 ball, cosine loss and 2k - 1 of an RBF kernel. The paper shows curves and no numbers.",
+    "Thirds of the samples for training, validation and test. “Strict” is SPKMClassifierCV, which chooses kernel, "
+    "features and vectors on the validation samples, without and with a limit on the features. The paper's algorithm "
+    "has two vectors in an l1 ball, cosine loss and 2k - 1 of an RBF kernel. The paper shows curves and no numbers.",
     tasks,
     run,
     report,

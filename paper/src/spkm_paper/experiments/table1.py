@@ -75,7 +75,7 @@ def report(results: Results) -> list[Table | Figure]:
     """Return a table for every set, and accuracy against the number of vectors as a figure."""
     tables = [_binary.table(results, data, METHODS, paper_numbers(data)) for data in results.data]
     caption = (
-        "Accuracy against the number of vectors that a new row is compared with; means over the splits, bars of one "
+        "Accuracy against the number of vectors that a new sample is compared with; means over the splits, bars of one "
         "standard deviation. Open marks are the paper's numbers."
     )
     return [*tables, Figure("table1", caption, lambda: draw(results))]
@@ -128,12 +128,12 @@ def _points(group: str, results: Results, data: str) -> tuple[list[float], list[
 EXPERIMENT = Experiment(
     NAME,
     "Table 1: accuracy and number of vectors, RBF kernel",
-    "Thirds of the rows for training, validation and test; columns are standardised with the training rows. "
+    "Thirds of the samples for training, validation and test; features are standardised with the training samples. "
     "Competitors choose their parameters on the validation third, in the paper's range (1e-5 to 1, bandwidth the mean "
     "distance) and in a wide one with bandwidths. "
     + PAPER_ALGORITHM
     + " “Default” is SPKMClassifier(R), which looks at no validation "
-    "rows; “tuned” chooses 1, 2, 5 or 10 vectors and one of three strengths on them.",
+    "samples; “tuned” chooses 1, 2, 5 or 10 vectors and one of three strengths on them.",
     tasks,
     _binary.run,
     report,

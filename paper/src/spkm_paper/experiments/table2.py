@@ -52,7 +52,7 @@ def report(results: Results) -> list[Table]:
 EXPERIMENT = Experiment(
     NAME,
     "Table 2: accuracy and number of vectors, polynomial kernel",
-    "As table 1, with the kernel (x·u / d + 1)³ of standardised columns for all; it is not rescaled to 2k - 1.",
+    "As table 1, with the kernel (x·u / d + 1)³ of standardised features for all; it is not rescaled to 2k - 1.",
     tasks,
     _binary.run,
     report,

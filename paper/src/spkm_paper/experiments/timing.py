@@ -1,4 +1,4 @@
-"""Running time against the number of rows."""
+"""Running time against the number of samples."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ VERSION = 2
 REPEATS = 3
 SIZES = (1_000, 3_000, 10_000, 30_000, 100_000, 300_000, 1_000_000)
 QUICK_SIZES = (300, 1_000, 3_000)
-SHARES = (0.125, 0.25, 0.5, 1.0)  # of the rows of SARCOS, as many as there are
+SHARES = (0.125, 0.25, 0.5, 1.0)  # of the samples of SARCOS, as many as there are
 MOST_ROWS_OF_A_MATRIX = 10_000  # 0.8 GB
 N_TEST = 2_000
-SARCOS_TEST = 0.1  # of its rows
+SARCOS_TEST = 0.1  # of its samples
 SLOPE_POINTS = 3  # the largest sizes: small ones are all overhead
 LABEL_HEIGHT = 1.3  # times the seconds below it
 MADE_UP, SARCOS = "made-up inverse dynamics", "sarcos"
@@ -49,7 +49,7 @@ METHODS: dict[str, dict[str, Any]] = {
 
 
 def tasks(plan: Plan, sets: Sequence[str]) -> Iterable[Task]:
-    """Yield all methods on growing numbers of rows; those with a kernel matrix end where it gets too large."""
+    """Yield all methods on growing numbers of samples; those with a kernel matrix end where it gets too large."""
     for n in plan.size(SIZES, QUICK_SIZES):
         for seed in range(plan.n_seeds(REPEATS)):
             for method, settings in METHODS.items():
@@ -81,7 +81,7 @@ def run(task: Task, folder: Path | None) -> Numbers:
 
 
 def _rows(task: Task, folder: Path | None) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Return rows to fit and to test, their columns standardised."""
+    """Return samples to fit and to test, their features standardised."""
     if "share" in task.settings:
         data = loaded("sarcos", folder)
         order = np.random.default_rng(task.seed).permutation(len(data.y))
@@ -109,7 +109,7 @@ def _machine(task: Task, gamma: float) -> Any:
 
 
 def report(results: Results) -> list[Table | Figure]:
-    """Return times, errors and slopes of both kinds of rows, and the figure."""
+    """Return times, errors and slopes of both kinds of samples, and the figure."""
     blocks: list[Table | Figure] = []
     for kind, sizes in _kinds(results).items():
         heads = ["method", *(f"n = {_n_rows(results, of):,}" for of in sizes)]
@@ -128,12 +128,12 @@ def report(results: Results) -> list[Table | Figure]:
         ]
         blocks.append(Table(f"Seconds of a fit, {TITLES[kind]}", [*heads, "slope"], times, NOTES[kind]))
         blocks.append(Table(f"Squared test error over the variance, {TITLES[kind]}", heads, errors))
-    caption = "Seconds of a fit on one thread against the number of training rows, with fitted slopes."
+    caption = "Seconds of a fit on one thread against the number of training samples, with fitted slopes."
     return [*blocks, Figure("timing", caption, lambda: draw(results))]
 
 
 def draw(results: Results) -> Any:
-    """Return the figure: a panel for each kind of rows."""
+    """Return the figure: a panel for each kind of samples."""
     kinds = _kinds(results)
     figure, axes = panels(len(kinds), width=5.0, height=4.2, sharey=True)
     for axis, (kind, sizes) in zip(axes, kinds.items(), strict=True):
@@ -165,7 +165,7 @@ def _label(axis: Any, ends: list[tuple[float, float, str, str]]) -> None:
 
 
 def _kinds(results: Results) -> dict[str, list[str]]:
-    """Return the sizes of made-up rows and of SARCOS, as far as there are any."""
+    """Return the sizes of made-up samples and of SARCOS, as far as there are any."""
     found = {kind: [of for of in results.data if of.startswith(kind)] for kind in (MADE_UP, SARCOS)}
     return {kind: sizes for kind, sizes in found.items() if sizes}
 
@@ -194,8 +194,8 @@ SLOPES = f"The slope is that of log time over log n at the {SLOPE_POINTS} larges
 NOTES = {
     MADE_UP: [
         SLOPES,
-        "Beyond 20,000 rows SPKMRegressor learns its basis from 20,000 of them and to a rougher tolerance, the weights "
-        "from all rows: the time falls there, and the error need not.",
+        "Beyond 20,000 samples SPKMRegressor learns its basis from 20,000 of them and to a rougher tolerance, the "
+        "weights from all samples: the time falls there, and the error need not.",
     ],
     SARCOS: [SLOPES, "Parts of as many rows as there are, less a tenth to test: 4,449 if only the test file is there."],
 }
@@ -203,10 +203,10 @@ NOTES = {
 EXPERIMENT = Experiment(
     NAME,
     "Running time against the number of rows",
-    "Made-up inverse dynamics of seven joints (21 columns, as SARCOS has), and SARCOS itself, its first torque; fitted "
-    "on one thread, one fit at a time. KRR and the ridge on 100 random landmarks (Nyström) have fixed parameters, "
-    "gradient boosting is scikit-learn's histogram version with its defaults: no choice among several is timed. The "
-    "matrix of KRR ends it at 10,000 rows. The paper times SARCOS, and shows a figure without numbers.",
+    "Made-up inverse dynamics of seven joints (21 features, as SARCOS has), and SARCOS itself, its first torque; "
+    "fitted on one thread, one fit at a time. KRR and the ridge on 100 random landmarks (Nyström) have fixed "
+    "parameters, gradient boosting is scikit-learn's histogram version with its defaults: no choice among several is "
+    "timed. The matrix of KRR ends it at 10,000 samples. The paper times SARCOS, and shows a figure without numbers.",
     tasks,
     run,
     report,
