@@ -6,6 +6,7 @@ import sys
 import numpy as np
 import pytest
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits, load_iris
+from sklearn.model_selection import validation_curve
 
 from spkm import PairwiseSPKMClassifier, SPKMClassifier, SPKMRegressor, sparsity_path
 from spkm.estimators import StabilitySelection
@@ -15,6 +16,8 @@ from spkm.inspection import (
     CalibrationDisplay,
     ContributionDisplay,
     ConvergenceDisplay,
+    Curve,
+    CurveDisplay,
     DecisionMapDisplay,
     EffectDisplay,
     FeaturePathDisplay,
@@ -69,6 +72,13 @@ def stability():
     return StabilitySelection(probabilities, 0.75, np.array([0]), np.array(list("abcd")), 2, 2.0, 1.0, True, 20)
 
 
+def curves(**options):
+    ours = Curve([1, 10, 100], [0.5, 0.2, 0.05], [0.1, 0.1, 0.01], others=[(1, 0.6)])
+    theirs = Curve([1, 10], [0.6, 0.4], joined=False)
+    lines = {"levels": {"mean": 1.0}, "places": {"samples": 50}, "y_scale": "log"}
+    return CurveDisplay({"ours": ours, "theirs": theirs}, **(lines | options)).plot()
+
+
 DRAWN = {
     "basis": lambda c: BasisDisplay.from_estimator(c["iris"][0]),
     "basis of the largest": lambda c: BasisDisplay.from_estimator(c["cancer"][0], c["cancer"][1], max_features=5),
@@ -95,6 +105,7 @@ DRAWN = {
     "convergence": lambda c: ConvergenceDisplay.from_estimator(c["iris"][0]),
     "pairs": lambda c: PairMatrixDisplay.from_estimator(c["pairs"][0], c["pairs"][1][::3]),
     "views of pairs": lambda c: ViewShareDisplay.from_estimator(c["pairs"][0]),
+    "curves": lambda c: curves(),
     "card of pairs": lambda c: BasisCardDisplay.from_estimator(*c["pairs"]),
 }
 
@@ -156,6 +167,32 @@ def test_images_fill_their_grid():
     display = BasisDisplay.from_estimator(model.fit(digits.data[:200], digits.target[:200]), image_shape=(8, 8))
     assert display.ax_.size == 8
     assert all(len(ax.images) == 1 for ax in display.ax_.ravel())
+
+
+def test_images_may_have_titles_and_scales_of_their_own():
+    vectors = np.array([[1.0, -2.0, 0.0, 0.5], [10.0, 20.0, -5.0, 0.0]])
+    display = BasisDisplay(
+        vectors, vectors, np.zeros((2, 0)), [], [], image_shape=(2, 2), titles=["a", "b"], one_scale=False
+    ).plot()
+    assert [ax.get_title() for ax in display.ax_.ravel()] == ["a", "b"]
+    for ax, vector in zip(display.ax_.ravel(), vectors, strict=True):
+        np.testing.assert_allclose(ax.images[0].get_array().ravel(), vector / np.abs(vector).max())
+        assert ax.images[0].get_clim() == (-1.0, 1.0)
+
+
+def test_curves_share_colours_and_hold_validation_scores(iris):
+    display = curves()
+    assert display.frame()["score"].tolist() == [0.5, 0.2, 0.05, 0.6, 0.4]
+    assert [tick.get_text() for tick in display.ax_.get_xticklabels()] == ["1", "10", "100"]
+    other = curves(names=["theirs", "ours", "mean"])
+    assert other.style_of("ours")["color"] == display.style_of("theirs")["color"]
+    assert other.style_of("ours") != display.style_of("ours")
+    _, X, y = iris
+    model = SPKMClassifier(weight_penalty="rkhs", max_iter=5, random_state=0)
+    drawn = CurveDisplay.from_estimator({"a": model}, X, y, sizes=[2, 4], cv=2)
+    _, scores = validation_curve(model, X, y, param_name="n_basis", param_range=[2, 4], cv=2)
+    np.testing.assert_array_equal(drawn.frame()["score"], scores.mean(axis=1))
+    assert drawn.frame()["n_basis"].tolist() == [2, 4]
 
 
 def test_a_path_marks_the_simplest_model_within_one_standard_error(path):

@@ -6,6 +6,7 @@ from spkm.inspection._basis import BasisDisplay
 from spkm.inspection._card import BasisCardDisplay
 from spkm.inspection._contributions import ContributionDisplay
 from spkm.inspection._course import ConvergenceDisplay, StabilityDisplay, ViewShareDisplay
+from spkm.inspection._curves import Curve, CurveDisplay
 from spkm.inspection._effects import EffectDisplay
 from spkm.inspection._map import DecisionMapDisplay
 from spkm.inspection._pairs import PairMatrixDisplay
@@ -19,6 +20,8 @@ __all__ = [
     "CalibrationDisplay",
     "ContributionDisplay",
     "ConvergenceDisplay",
+    "Curve",
+    "CurveDisplay",
     "DecisionMapDisplay",
     "EffectDisplay",
     "FeaturePathDisplay",

@@ -47,6 +47,10 @@ class BasisDisplay:
         Height and width of vectors that are images.
     scaled : bool, default=True
         Whether deviations are known; else they are the values themselves.
+    titles : sequence of str, default=None
+        What to call the vectors, in place of u0, u1 and so on with their weights.
+    one_scale : bool, default=True
+        Whether images share a scale; else each has its own, around zero.
 
     Attributes
     ----------
@@ -75,6 +79,8 @@ class BasisDisplay:
         x: np.ndarray | None = None,
         image_shape: tuple[int, ...] | None = None,
         scaled: bool = True,
+        titles: Any = None,
+        one_scale: bool = True,
     ) -> None:
         self.vectors = vectors
         self.deviations = deviations
@@ -84,6 +90,8 @@ class BasisDisplay:
         self.x = x
         self.image_shape = image_shape
         self.scaled = scaled
+        self.titles = None if titles is None else list(titles)
+        self.one_scale = one_scale
 
     @classmethod
     def from_estimator(
@@ -171,6 +179,8 @@ class BasisDisplay:
 
     def _titles(self) -> list[str]:
         """Return each vector's name with its weight, or the output it speaks for most."""
+        if self.titles is not None:
+            return self.titles
         titles = []
         for r, weight in enumerate(self.weights):
             if len(weight) == 1:
@@ -227,8 +237,11 @@ class BasisDisplay:
         columns = best_columns(count)
         rows = -(-count // columns)
         figure, cells = panels(ax, rows, columns, (1.15 * columns + 1.0, 1.5 * rows + 0.2))
-        low, high = float(np.nanmin(self.vectors)), float(np.nanmax(self.vectors))
-        has_sign = low < -0.25 * high
+        vectors = self.vectors
+        if not self.one_scale:
+            vectors = vectors / np.maximum(np.nanmax(np.abs(vectors), axis=1, keepdims=True), 1e-300)
+        low, high = float(np.nanmin(vectors)), float(np.nanmax(vectors))
+        has_sign = low < -0.25 * high or not self.one_scale
         reach = max(abs(low), abs(high))
         limits = {"vmin": -reach, "vmax": reach} if has_sign else {"vmin": low, "vmax": high}
         picture = None
@@ -236,11 +249,12 @@ class BasisDisplay:
         for r, cell in enumerate(cells.ravel()):
             cell.set_axis_off()
             if r < count:
-                image = self.vectors[r].reshape(self.image_shape)
+                image = vectors[r].reshape(self.image_shape)
                 picture = cell.imshow(image, cmap=diverging() if has_sign else "Greys", **limits)
                 cell.set_title(titles[r], fontsize=8, pad=3)
         bar = figure.colorbar(picture, ax=list(cells.ravel()), fraction=0.03, pad=0.02)
-        bar.set_label("value, in the units of the features", fontsize=9)
+        what = "value, in the units of the features" if self.one_scale else "value over the largest of each image"
+        bar.set_label(what, fontsize=9)
         bar.outline.set_visible(False)
         return figure, cells
 

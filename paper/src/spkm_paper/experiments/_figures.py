@@ -1,24 +1,11 @@
-"""Figures: colours that everyone can tell apart, and files."""
+"""Figures: panels for the displays of spkm.inspection, a legend for all of them, and files."""
 
 from __future__ import annotations
 
 import io
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any
 
-#: Okabe and Ito's colours, told apart also with a colour vision deficiency; yellow, faint on white, is left out.
-BLUE, ORANGE, GREEN, RED, PURPLE, SKY, BLACK, GREY = (
-    "#0072B2",
-    "#E69F00",
-    "#009E73",
-    "#D55E00",
-    "#CC79A7",
-    "#56B4E9",
-    "#000000",
-    "#7F7F7F",
-)
-COLOURS = (BLUE, ORANGE, GREEN, RED, PURPLE, SKY, BLACK, GREY)
-MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 STYLE: Any = {
     "font.size": 9,
     "axes.spines.top": False,
@@ -74,13 +61,6 @@ def legend_below(figure: Any, axes: Iterable[Any]) -> None:
     inches = 0.6 + 0.08 * max(map(len, entries))  # of an entry
     columns = max(1, min(len(entries), int(figure.get_figwidth() / inches)))
     figure.legend(list(entries.values()), list(entries), loc="outside lower center", ncols=columns, frameon=False)
-
-
-def styles(names: Sequence[str]) -> dict[str, dict[str, Any]]:
-    """Return a colour and a marker for each name."""
-    return {
-        name: {"color": COLOURS[i % len(COLOURS)], "marker": MARKERS[i % len(MARKERS)]} for i, name in enumerate(names)
-    }
 
 
 def files(figure: Any) -> dict[str, bytes]:

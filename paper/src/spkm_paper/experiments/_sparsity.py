@@ -10,17 +10,18 @@ from sklearn.model_selection import PredefinedSplit
 from sklearn.preprocessing import StandardScaler
 
 from spkm import SPKMClassifier, SPKMClassifierCV
+from spkm.inspection import Curve, CurveDisplay
 from spkm.kernels import RBF, Affine
 from spkm.penalties import L1Ball
 from spkm.solvers import Alternating
 from spkm_paper.competitors import candidates, tuned
-from spkm_paper.experiments._figures import BLACK, BLUE, GREEN, GREY, ORANGE, RED, legend_below, panels
+from spkm_paper.experiments._figures import legend_below, panels
 from spkm_paper.experiments._ours import BASIS_STEPS, fitted_by_paper
 from spkm_paper.experiments._tasks import Numbers, Results
 
 RADII = 10.0 ** np.arange(-1, 3.5, 0.5)  # of the l1 ball, the paper's range
-CURVES = {"SPKM, strict": (BLUE, "o"), "SPKM, paper's algorithm": (ORANGE, "s"), "Lasso": (GREEN, "^")}
-LEVELS = {"SVM": (BLACK, "-"), "SVM on the relevant columns": (RED, "--")}
+CURVES = ("SPKM, strict", "SPKM, paper's algorithm", "Lasso")
+LEVELS = ("SVM", "SVM on the relevant columns")
 NOTES = (
     "“Strict” reads no feature but those it counts. The paper's algorithm with an RBF kernel does: a zero in all of "
     "its vectors does not take a feature out of a distance, so that its features are counted in the paper's sense "
@@ -118,18 +119,17 @@ def draw(results: Results, titles: Mapping[str, str], n_columns: Mapping[str, in
     """Return accuracy against features for every data set: curves of what selects, levels of what does not."""
     figure, axes = panels(len(results.data), columns=3, width=3.8, height=3.0)
     for axis, data in zip(axes, results.data, strict=True):
-        for name, (colour, mark) in CURVES.items():
-            x, mean = _points(results, data, name)
-            axis.plot(x, mean, color=colour, marker=mark, ms=4, label=name)
-        for name, (colour, line) in LEVELS.items():
-            if name in results.methods(data):
-                axis.axhline(results.mean(data, name, "accuracy"), color=colour, ls=line, lw=1.3, label=name)
-        if data in n_columns:
-            axis.axvline(n_columns[data], color=GREY, lw=0.8, ls=":", label="columns that matter")
-        axis.set(xscale="symlog", xlabel="columns", ylabel="test accuracy [%]")
-        axis.set_xlim(left=0)
+        CurveDisplay(
+            {name: Curve(*_points(results, data, name)) for name in CURVES},
+            levels={name: results.mean(data, name, "accuracy") for name in LEVELS if name in results.methods(data)},
+            places={"columns that matter": n_columns[data]} if data in n_columns else {},
+            names=[*CURVES, *LEVELS],
+            x_label="columns",
+            y_label="test accuracy [%]",
+            x_scale="symlog",
+        ).plot(ax=axis, legend=False)
+        axis.set_xlim(0, 1.3 * axis.get_xlim()[1])  # whole markers at the end
         axis.set_title(titles.get(data, data), fontsize=9)
-        axis.xaxis.set_major_formatter("{x:.0f}")
     legend_below(figure, axes)
     return figure
 

@@ -11,11 +11,12 @@ from sklearn.linear_model import Ridge
 from sklearn.svm import SVC
 
 from spkm import SPKMClassifier, SPKMNystroem
+from spkm.inspection import Curve, CurveDisplay
 from spkm_paper.competitors import SignClassifier
 from spkm_paper.experiments._binary import QUICK_ROWS, TITLES
 from spkm_paper.experiments._blocks import Figure, Table
 from spkm_paper.experiments._data import loaded, some_rows, thirds
-from spkm_paper.experiments._figures import BLACK, legend_below, panels, styles
+from spkm_paper.experiments._figures import legend_below, panels
 from spkm_paper.experiments._ours import WIDE_C
 from spkm_paper.experiments._ridge import ALPHAS, best_linear
 from spkm_paper.experiments._tables import mean_and_deviation
@@ -93,18 +94,17 @@ def draw(results: Results) -> Any:
     sizes = _sizes(results)
     figure, axes = panels(len(MACHINES), width=4.0, height=3.2, sharey=True)
     for axis, machine in zip(axes, MACHINES, strict=True):
-        for data, style in styles(results.data).items():
+        curves = {}
+        for data in results.data:
             learned, centres = (
                 np.array([results.mean(data, f"{rule}, R = {R}", machine) for R in sizes])
                 for rule in ("learned", "k-means")
             )
-            axis.plot(sizes, learned - centres, ms=4, label=TITLES[data], **style)
-        axis.axhline(0, color=BLACK, lw=0.8)
-        axis.set(xscale="log", xlabel="landmarks")
+            curves[TITLES[data]] = Curve(sizes, learned - centres)
+        label = "learned - k-means [points]" if axis is axes[0] else ""
+        CurveDisplay(curves, x_label="landmarks", y_label=label).plot(ax=axis, legend=False)
+        axis.axhline(0, color="black", lw=0.8)
         axis.set_title(machine, fontsize=9)
-        axis.set_xticks(sizes, labels=[str(R) for R in sizes])
-        axis.minorticks_off()
-    axes[0].set_ylabel("learned - k-means [points]")
     legend_below(figure, axes)
     return figure
 

@@ -12,6 +12,7 @@ import numpy as np
 from sklearn.svm import SVC
 
 from spkm import SPKMClassifier
+from spkm.inspection import BasisDisplay
 from spkm.kernels import RBF, Affine
 from spkm.solvers import Alternating
 from spkm_paper.experiments._blocks import Figure, Table
@@ -99,40 +100,30 @@ def report(results: Results) -> list[Table | Figure]:
         joint = METHODS[method]["joint"]
         name = f"mnist_{'paper' if METHODS[method]['paper'] else 'default'}_{'joint' if joint else 'pairs'}"
         shows = "the ten basis vectors" if joint else "two basis vectors for each pair of digits"
-        caption = f"{method}: {shows}. Grey is zero, dark above and light below; the scale is that of each picture."
+        caption = f"{method}: {shows}. White is zero, orange above and blue below; each picture has a scale of its own."
         draw = draw_joint if joint else draw_pairs
         blocks.append(Figure(name, caption, partial(draw, np.reshape(basis, (-1, 28, 28)))))
     return blocks
 
 
 def draw_joint(pictures: np.ndarray) -> Any:
-    """Return ten pictures in two rows."""
-    figure, axes = panels(len(pictures), columns=5, width=1.3, height=1.4)
-    for r, (axis, picture) in enumerate(zip(axes, pictures, strict=True)):
-        _show(axis, picture)
-        axis.set_title(f"$u_{{{r + 1}}}$", fontsize=8)
-    return figure
+    """Return ten pictures in a row."""
+    return _images(pictures, [f"u{r}" for r in range(len(pictures))], (11.0, 1.7))
 
 
 def draw_pairs(pictures: np.ndarray) -> Any:
-    """Return a triangle of pairs of pictures: row and column say which digits they part."""
-    figure, axes = panels(81, columns=9, width=1.0, height=0.62)
-    for axis in axes:
-        axis.axis("off")
-    for k, (first, second) in enumerate(combinations(range(10), 2)):
-        axis = axes[9 * (second - 1) + first]
-        _show(axis, np.hstack([_unit(picture) for picture in pictures[2 * k : 2 * k + 2]]))
-        axis.set_title(f"{first} against {second}", fontsize=6, pad=2)
+    """Return the two pictures of every pair of digits, side by side, each on its own scale."""
+    sizes = np.maximum(np.abs(pictures).max(axis=(1, 2), keepdims=True), 1e-9)
+    both = np.concatenate([(pictures / sizes)[::2], (pictures / sizes)[1::2]], axis=2)
+    return _images(both, [f"{first} against {second}" for first, second in combinations(range(10), 2)], (11.0, 4.6))
+
+
+def _images(pictures: np.ndarray, titles: Sequence[str], size: tuple[float, float]) -> Any:
+    figure, (axis,) = panels(1, width=size[0], height=size[1])
+    vectors, shape = np.reshape(pictures, (len(pictures), -1)), pictures.shape[1:]
+    nothing = np.zeros((len(vectors), 0))
+    BasisDisplay(vectors, vectors, nothing, [], [], image_shape=shape, titles=titles, one_scale=False).plot(ax=axis)
     return figure
-
-
-def _show(axis: Any, picture: np.ndarray) -> None:
-    axis.imshow(_unit(picture), cmap="gray_r", vmin=-1, vmax=1)
-    axis.axis("off")
-
-
-def _unit(picture: np.ndarray) -> np.ndarray:
-    return picture / max(np.abs(picture).max(), 1e-9)
 
 
 EXPERIMENT = Experiment(

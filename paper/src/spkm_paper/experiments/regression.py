@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 
 from spkm import SPKMNystroem, SPKMRegressor
+from spkm.inspection import Curve, CurveDisplay
 from spkm_paper.competitors import tuned
 from spkm_paper.experiments._blocks import Figure, Table
 from spkm_paper.experiments._data import loaded, some_rows, thirds
-from spkm_paper.experiments._figures import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, RED, SKY, legend_below, panels
+from spkm_paper.experiments._figures import legend_below, panels
 from spkm_paper.experiments._ours import best_on, candidate_regressors, paper_regressors
 from spkm_paper.experiments._ridge import ridge_on
 from spkm_paper.experiments._tables import Line, comparison
@@ -24,7 +25,6 @@ SPLITS = 10
 SIZES = (1, 2, 5, 10, 20, 50, 100)
 PAPER_SIZES = (1, 5, 20)
 WIDE_RANGE = 3  # of errors, from which on they are drawn on a logarithmic scale
-TICKS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
 TUNED = "SPKM, tuned, R ≤ 100"
 BY_SUBJECT = "parkinsons_telemonitoring, by subject"
 TITLES = {
@@ -41,13 +41,8 @@ NOTES = {
     "about the subjects it saw, and nothing about others.",
 }
 #: Curves of the figure: colour and mark of each kind of method that has a number of vectors.
-CURVES = {
-    "SPKM, default": (BLUE, "o"),
-    "SPKM, paper's algorithm": (ORANGE, "s"),
-    "ridge on SPKM landmarks": (SKY, "P"),
-    "ridge on k-means landmarks": (PURPLE, "v"),
-}
-LEVELS = {"KRR": (BLACK, "-"), "SVR": (RED, "--"), "Lasso": (GREEN, ":")}
+CURVES = ("SPKM, default", "SPKM, paper's algorithm", "ridge on SPKM landmarks", "ridge on k-means landmarks")
+LEVELS = ("KRR", "SVR", "Lasso")
 
 
 def methods(plan: Plan) -> dict[str, dict[str, Any]]:
@@ -132,31 +127,27 @@ def draw(results: Results) -> Any:
     """Return the figure."""
     figure, axes = panels(len(results.data), columns=2, width=4.4, height=3.0)
     for axis, data in zip(axes, results.data, strict=True):
-        for name, (colour, mark) in CURVES.items():
+        curves = {}
+        for name in CURVES:
             found = {
                 int(method.rsplit(" ", 1)[1]): results.values(data, method, "error")
                 for method in results.methods(data)
                 if method.startswith(name)
             }
-            mean = np.array([values.mean() for values in found.values()])
-            axis.plot(list(found), mean, color=colour, marker=mark, ms=4, label=name)
-            if name == "SPKM, default":
-                spread = np.array([values.std() for values in found.values()])
-                axis.fill_between(list(found), mean - spread, mean + spread, color=colour, alpha=0.15, lw=0)
-        for name, (colour, line) in LEVELS.items():
-            if name in results.methods(data):
-                axis.axhline(results.mean(data, name, "error"), color=colour, ls=line, lw=1.3, label=name)
-        axis.axhline(1.0, color=GREY, lw=0.6)
-        low, high = axis.dataLim.intervaly
-        wide = high > WIDE_RANGE * low
-        axis.set(xscale="log", yscale="log" if wide else "linear", xlabel="vectors", ylabel="squared error / variance")
+            mean, spread = ([float(part(values)) for values in found.values()] for part in (np.mean, np.std))
+            curves[name] = Curve(list(found), mean, spread if name == "SPKM, default" else None)
+        levels = {name: results.mean(data, name, "error") for name in LEVELS if name in results.methods(data)}
+        values = np.concatenate([list(levels.values()), *(curve.y for curve in curves.values())])
+        CurveDisplay(
+            curves,
+            levels={**levels, "error of the mean": 1.0},
+            names=[*CURVES, *LEVELS, "error of the mean"],
+            x_label="vectors",
+            y_label="squared error / variance",
+            y_scale="log" if values.max() > WIDE_RANGE * values.min() else "linear",
+            band=True,
+        ).plot(ax=axis, legend=False)
         axis.set_title(TITLES[data], fontsize=9)
-        axis.set_xticks(SIZES, labels=[str(R) for R in SIZES])
-        axis.minorticks_off()
-        if wide:
-            axis.set_yticks([tick for tick in TICKS if low / 1.2 < tick < 1.2 * high])
-            axis.minorticks_off()
-        axis.yaxis.set_major_formatter("{x:g}")
     legend_below(figure, axes)
     return figure
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from spkm.inspection import Curve, CurveDisplay
 from spkm_paper.experiments import _binary
 from spkm_paper.experiments._blocks import Figure, Table
-from spkm_paper.experiments._figures import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, RED, SKY, legend_below, panels
+from spkm_paper.experiments._figures import legend_below, panels
 from spkm_paper.experiments._ours import PAPER_ALGORITHM
 from spkm_paper.experiments._tasks import Experiment, Plan, Results, Task
 
@@ -82,14 +83,15 @@ def report(results: Results) -> list[Table | Figure]:
 
 
 #: Methods of the figure by the beginning of their names; colour, mark, and whose numbers in the paper go with them.
+#: The groups of methods, and what the paper calls them.
 GROUPS = {
-    "SPKM, default": (BLUE, "o", None),
-    "SPKM, paper's algorithm": (ORANGE, "s", "SPKM, paper's algorithm"),
-    "SPKM, tuned": (SKY, "P", None),
-    "KRR, full grid": (BLACK, "D", "KRR"),
-    "SVM, full grid": (RED, "^", "SVM"),
-    "SCA, full grid": (GREEN, "v", "SCA"),
-    "MMD-critic": (PURPLE, "X", "MMD-critic"),
+    "SPKM, default": None,
+    "SPKM, paper's algorithm": "SPKM, paper's algorithm",
+    "SPKM, tuned": None,
+    "KRR, full grid": "KRR",
+    "SVM, full grid": "SVM",
+    "SCA, full grid": "SCA",
+    "MMD-critic": "MMD-critic",
 }
 
 
@@ -97,19 +99,14 @@ def draw(results: Results) -> Any:
     """Return the figure."""
     figure, axes = panels(len(results.data), columns=3, width=3.6)
     for axis, data in zip(axes, results.data, strict=True):
-        paper = paper_numbers(data)
-        for group, (colour, mark, in_paper) in GROUPS.items():
-            style = {"marker": mark, "color": colour, "ms": 5}
-            line = "-" if group.startswith("SPKM") else ""
-            x, mean, deviation = _points(group, results, data)
-            axis.errorbar(x, mean, deviation, ls=line, lw=1, elinewidth=0.8, capsize=2, label=group, **style)
+        paper, curves = paper_numbers(data), {}
+        for group, in_paper in GROUPS.items():
             entries = [entry for method, entry in paper.items() if in_paper and method.startswith(in_paper)]
             known = [(n, float(text.split()[0])) for text, n in entries if n is not None and text != "error"]
-            axis.plot([n for n, _ in known], [accuracy for _, accuracy in known], ls="", mfc="none", **style)
-        axis.set(xscale="log", xlabel="vectors", ylabel="test accuracy [%]")
+            curves[group] = Curve(*_points(group, results, data), joined=group.startswith("SPKM"), others=known)
+        CurveDisplay(curves, x_label="vectors", y_label="test accuracy [%]").plot(ax=axis, legend=False)
         axis.set_title(_binary.TITLES[data].replace(", ", ",\n", 1), fontsize=9)
-        axis.xaxis.set_major_formatter("{x:.0f}")
-    axes[0].plot([], [], ls="", marker="o", mfc="none", color=GREY, label="open: the paper's number")
+    axes[0].plot([], [], ls="", marker="o", mfc="none", color="grey", label="open: the paper's number")
     legend_below(figure, axes)
     return figure
 

@@ -18,9 +18,10 @@ from sklearn.preprocessing import StandardScaler
 
 from spkm import SPKMRegressor
 from spkm.datasets import make_inverse_dynamics
+from spkm.inspection import Curve, CurveDisplay
 from spkm_paper.experiments._blocks import Figure, Table
 from spkm_paper.experiments._data import loaded
-from spkm_paper.experiments._figures import legend_below, panels, styles
+from spkm_paper.experiments._figures import legend_below, panels
 from spkm_paper.experiments._tables import mean_and_deviation
 from spkm_paper.experiments._tasks import Experiment, Numbers, Plan, Results, Task
 
@@ -137,20 +138,21 @@ def draw(results: Results) -> Any:
     kinds = _kinds(results)
     figure, axes = panels(len(kinds), width=5.0, height=4.2, sharey=True)
     for axis, (kind, sizes) in zip(axes, kinds.items(), strict=True):
-        ends: list[tuple[float, float, str, str]] = []
-        for name, style in styles(tuple(METHODS)).items():
-            n, seconds = _times(results, sizes, name)
-            axis.plot(n, seconds, ms=4, label=name, **style)
-            if slope := _slope(results, sizes, name):
-                ends.append((n[-1], seconds[-1], slope, style["color"]))
-        _label(axis, ends)
-        axis.set(xscale="log", yscale="log", xlabel="training rows")
+        curves = {name: Curve(*_times(results, sizes, name)) for name in METHODS}
+        label = "time of a fit [s]" if axis is axes[0] else ""
+        display = CurveDisplay(curves, x_label="training rows", y_label=label, y_scale="log")
+        display.plot(ax=axis, legend=False)
+        slopes = {name: _slope(results, sizes, name) for name in METHODS}
+        _label(
+            axis,
+            [
+                (curves[name].x[-1], curves[name].y[-1], slope, display.style_of(name)["color"])
+                for name, slope in slopes.items()
+                if slope
+            ],
+        )
         axis.set_title(f"{TITLES[kind]}; slopes at the ends", fontsize=9)
-        axis.minorticks_off()
-        axis.set_xticks([_n_rows(results, of) for of in sizes], labels=[_short(_n_rows(results, of)) for of in sizes])
-        axis.yaxis.set_major_formatter("{x:g}")
         axis.margins(x=0.12)
-    axes[0].set_ylabel("time of a fit [s]")
     legend_below(figure, axes)
     return figure
 
