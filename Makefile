@@ -1,6 +1,6 @@
 # Everything runs in .venv, made on first use. `make help` lists the targets.
 .POSIX:
-.PHONY: help release-check demo docs test test-browser test-oldest test-arithmetic lint bench reproduce clean
+.PHONY: help release-check demo docs docs-lite test test-browser test-oldest test-arithmetic lint bench reproduce clean
 
 BIN = .venv/bin
 # Tests whose numbers depend on the order in which sums are taken.
@@ -13,6 +13,7 @@ help:
 	@echo 'make test-arithmetic   the numerical tests as other CPUs compute'
 	@echo 'make test-browser   the reports in chromium, which it installs where it is root on Debian'
 	@echo 'make docs    this documentation as a web site, into build/site/html (a few minutes)'
+	@echo 'make docs-lite   after make docs: the gallery as notebooks that run in the browser (JupyterLite)'
 	@echo 'make release-check     build the wheel twice, compare, check and try it in clean environments; uploads nothing'
 	@echo 'make lint    ruff, import layers, types'
 	@echo 'make bench   the benchmarks (long)'
@@ -59,6 +60,11 @@ test: lint
 # Warnings are errors, the examples of the gallery run, and internal links are followed.
 docs: .venv/docs
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python website/build.py
+
+# Nothing is fetched; a browser that opens the notebooks loads Pyodide from its address.
+docs-lite: docs
+	$(PIP) -e '.[lite]'
+	$(BIN)/python website/lite.py
 
 # An environment of its own, of the oldest versions that pyproject.toml names.
 .venv-oldest/stamp: pyproject.toml tests/oldest_versions.py

@@ -73,6 +73,7 @@ class Table:
 
         def line(cells: Sequence[str]) -> str:
             shown = (f"**{cells[k][:-2]}**" if cells[k].endswith(" *") else cells[k] for k in kept)
+            shown = (re.sub("([≥≤<>±]) (?=[-+0-9])", "\\1\u00a0", cell) for cell in shown)  # stay on one line
             return "| " + " | ".join(cell.replace("|", "\\|") for cell in shown) + " |"
 
         return "\n".join([line(self.columns), "|" + " --- |" * len(kept), *map(line, self.rows)])

@@ -18,7 +18,7 @@ def test_results_are_read_as_they_were_written(tmp_path):
 
 def test_a_table_marks_what_is_missed():
     results = Table("some", ("what", "reach", "measured"), [["a | b", "≥ 1", "0.5 *"]])
-    assert results.markdown().splitlines()[-1] == "| a \\| b | ≥ 1 | **0.5** |"
+    assert results.markdown().splitlines()[-1] == "| a \\| b | ≥\u00a01 | **0.5** |"
 
 
 def test_changes_are_those_of_the_code_that_is_measured(monkeypatch):
