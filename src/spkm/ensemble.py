@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from spkm._namespaces import Place
 from spkm.fitted import FittedModel
 from spkm.losses import Loss
 from spkm.targets import Target
@@ -94,9 +95,9 @@ class ModelEnsemble:
         """Return the features of X that can change a score."""
         return np.unique(np.concatenate([member.features_read() for member in self.members]))
 
-    def scores(self, X: Any, n_threads: int = 1) -> np.ndarray:
-        """Return the score of every member for every sample, (n, n_outputs)."""
-        return np.hstack([member.scores(X, n_threads) for member in self.members])
+    def scores(self, X: Any, n_threads: int = 1, place: Place | None = None) -> np.ndarray:
+        """Return the score of every member for every sample, (n, n_outputs); ``place`` as for a single model."""
+        return np.hstack([member.scores(X, n_threads, place) for member in self.members])
 
     def similarities(self, X: Any, n_threads: int = 1) -> np.ndarray:
         """Return the values k(x, u_r), (n, n_basis)."""

@@ -14,11 +14,12 @@ from typing import Any
 
 import numpy as np
 
+from spkm._namespaces import Place, anywhere
 from spkm.kernels import Kernel
 from spkm.losses import Loss
 from spkm.model import PreimageModel, Term, View
 from spkm.posterior import Posterior
-from spkm.sources import ArraySource, Block, PairSource, Scaling
+from spkm.sources import Block, Scaling, source_of
 from spkm.targets import Target
 
 FEW = 2_000  # entries of X; fewer are one block, and need none of the arrangements for many
@@ -266,9 +267,9 @@ class FittedModel:
             return held
         return held.scaled(self.scaling) if hasattr(held, "scaled") else self.scaling(held)
 
-    def scores(self, X: Any, n_threads: int = 1) -> np.ndarray:
-        """Return f(x) for every sample, (n, n_outputs)."""
-        return self.by_blocks(_block_scores, X, n_threads)
+    def scores(self, X: Any, n_threads: int = 1, place: Place | None = None) -> np.ndarray:
+        """Return f(x) for every sample, (n, n_outputs), computed by the library of ``place`` if there is one."""
+        return self.by_blocks(_block_scores, X, n_threads, place)
 
     def similarities(self, X: Any, n_threads: int = 1) -> np.ndarray:
         """Return the values k(x, u_r) of the terms' kernels for every sample, (n, n_basis)."""
@@ -294,7 +295,7 @@ class FittedModel:
         found[:, learned] = np.sqrt(self.posterior.variance(Phi, Z, diagonal)) * self.target.scale
         return found
 
-    def by_blocks(self, function: Callable[..., np.ndarray], X: Any, n_threads: int = 1) -> np.ndarray:
+    def by_blocks(self, function: Callable, X: Any, n_threads: int = 1, place: Place | None = None) -> np.ndarray:
         """Return ``function(block, model, theta)``, (n, k), of all samples."""
         held = self._held(X)
         if isinstance(held, np.ndarray) and 0 < held.size <= FEW:
@@ -302,8 +303,7 @@ class FittedModel:
             none = np.empty((len(Z), 0), Z.dtype)
             with np.errstate(under="ignore"):
                 return function(Block(Z, none, none, {}), self.model, self.theta)
-        kind = PairSource if hasattr(held, "entities") else ArraySource
-        source = kind(held, scaling=self.scaling)
+        source = source_of(held, self.scaling, place)
         found, done = np.empty((0, self.n_outputs), dtype=source.dtype), 0
         # Values far from every basis vector underflow to zero, as they should.
         with np.errstate(under="ignore"), source.threads(n_threads if source.n_rows > ON_THREADS else 1):
@@ -391,6 +391,7 @@ def _learned_kernel(view: View, log_metric: np.ndarray) -> Kernel:
     return view.kernel.with_bandwidth(float(factors) if np.ndim(factors) == 0 else factors)
 
 
+@anywhere
 def _block_scores(block: Block, model: PreimageModel, theta: np.ndarray) -> np.ndarray:
     return model.predict(block, theta)
 

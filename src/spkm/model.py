@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from spkm._boxes import box_of
+from spkm._namespaces import namespace, on_host
 from spkm.kernels import Pullback, squared_norms
 from spkm.sources import Block
 
@@ -236,7 +237,7 @@ class PreimageModel:
         The pullback may overwrite the cotangent. It has an attribute ``of_outer`` where that of the only view's kernel
         has one.
         """
-        return self._features(block, self.unpack(theta.astype(block.X.dtype, copy=False)))
+        return self._features(block, self.unpack(theta.astype(block.dtype, copy=False)))
 
     def _features(self, block: Block, params: Params) -> tuple[np.ndarray, Callable[[np.ndarray], np.ndarray]]:
         values, pulls = [], []
@@ -245,7 +246,7 @@ class PreimageModel:
             learn = view.learns_metric
             metric = view.factors(params.log_metric[k])
             key = None if view.columns is None else view.columns.tobytes()  # models of other features may share blocks
-            if np.ndim(metric) == 0 and key not in block.cache:
+            if np.ndim(metric) == 0 and key not in block.cache and block.place is None:
                 block.cache[key] = squared_norms(X)
             K, pull = view.kernel.vjp(X, params.basis[k], metric, block.cache.get(key), learn)
             if index is not None:
@@ -253,10 +254,10 @@ class PreimageModel:
             values.append(K)
             pulls.append((pull, metric))
         products = list(self._by_term(values))
-        Phi = products[0] if len(products) == 1 else np.hstack(products)
+        Phi = products[0] if len(products) == 1 else namespace(products[0]).concat(products, axis=1)
 
         def pullback(G: np.ndarray) -> np.ndarray:
-            gradient = np.empty(self._weights_at, dtype=Phi.dtype)
+            gradient = np.empty(self._weights_at, dtype=block.dtype)
             parts = self.unpack_basis(gradient)
             for k, cotangent in enumerate(self._cotangents(G, values)):
                 pull, metric = pulls[k]
@@ -318,8 +319,10 @@ class PreimageModel:
 
         The map takes a second argument, ``last``: whether it will not be called again, and may overwrite what it knows.
         """
-        params = self.unpack(theta.astype(block.X.dtype, copy=False))
+        params = self.unpack(theta.astype(block.dtype, copy=False))
         Phi, pull = self._features(block, params)
+        if block.place is not None:
+            return self._vjp_elsewhere(block, params, Phi, pull)
         F = Phi @ params.weights
         F += params.intercept
 
@@ -335,6 +338,19 @@ class PreimageModel:
             spread = params.weights * S.T if self.n_outputs == 1 else params.weights @ S.T
             gradient[: self._weights_at] = pull(spread.T)
             return gradient
+
+        return F, pullback
+
+    def _vjp_elsewhere(
+        self, block: Block, params: Params, Phi: Any, pull: Callable
+    ) -> tuple[Any, Callable[..., np.ndarray]]:
+        """Return the same of a block of another library's arrays; gradients are NumPy's."""
+        weights = block.place.array(params.weights)
+        F = Phi @ weights + block.place.array(params.intercept)
+
+        def pullback(S: Any, last: bool = False) -> np.ndarray:
+            d_intercept = on_host(block.place.xp.sum(S, axis=0)) * float(self.fit_intercept)
+            return np.concatenate([pull(S @ weights.T), on_host(Phi.T @ S).ravel(), d_intercept])
 
         return F, pullback
 

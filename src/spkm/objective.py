@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from spkm._namespaces import anywhere
 from spkm.losses import Loss
 from spkm.model import PreimageModel
 from spkm.penalties import Penalty
@@ -261,11 +262,13 @@ class Objective:
                 kept[...] = known
 
 
+@anywhere
 def block_totals(block: Block, model: PreimageModel, loss: Loss, theta: np.ndarray) -> tuple[np.ndarray]:
     """Return the loss's totals over a block."""
     return (loss.totals(block.Y, model.predict(block, theta), block.w),)
 
 
+@anywhere
 def block_gradient(
     block: Block, model: PreimageModel, loss: Loss, theta: np.ndarray, totals: np.ndarray | None
 ) -> tuple[np.ndarray, ...]:

@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
+from spkm._namespaces import anywhere, is_foreign, namespace, on_host
 from spkm.model import PreimageModel
 from spkm.sources import Block, Source
 
@@ -221,6 +222,7 @@ class VariableProjection(ProfiledObjective):
         return np.concatenate([C.ravel(), b])
 
 
+@anywhere
 def block_moments(block: Block, model: PreimageModel, theta: np.ndarray, linear: bool = False) -> tuple[np.ndarray]:
     """Return A'WA of a block, with A = [Phi, 1, Y]; beside a linear part A'W[A, X]."""
     return (_moments_of(_kept_features(block, model, theta, linear)),)
@@ -235,32 +237,37 @@ def block_squares(block: Block) -> tuple[np.ndarray]:
 
 
 class _Kept(NamedTuple):
-    """What the second pass needs of the first: A = [Phi, 1, Y], the weights, X beside a linear part, the pullback."""
+    """What the second pass needs of the first: A = [Phi, 1, Y], the block, X beside a linear part, the pullback."""
 
-    A: np.ndarray
-    w: np.ndarray
+    A: Any
+    block: Block
     X: Any
     pullback: Callable
 
 
 def _kept_features(block: Block, model: PreimageModel, theta: np.ndarray, linear: bool) -> _Kept:
     Phi, pullback = model.features(block, theta)
-    A = np.hstack([Phi, np.ones((len(Phi), 1), Phi.dtype), block.Y])
-    return _Kept(A, block.w, block.X if linear else None, pullback)
+    xp = namespace(Phi)
+    A = xp.concat([Phi, xp.ones_like(block.w), block.Y], axis=1)
+    return _Kept(A, block, block.X if linear else None, pullback)
 
 
 def _moments_of(kept: _Kept) -> np.ndarray:
     # In float64 always: what is left of y'y after the elimination is a small difference of these sums.
     A = _precise(kept.A)
-    weighted = A * kept.w
-    S = weighted.T @ A
-    return S if kept.X is None else np.hstack([S, (_precise(kept.X).T @ weighted).T])
+    weighted = A * kept.block.w
+    S = on_host(weighted.T @ A)
+    return S if kept.X is None else np.hstack([S, on_host((_precise(kept.X).T @ weighted).T)])
 
 
 def _precise(A: Any) -> Any:
+    if is_foreign(A):
+        xp = namespace(A)
+        return xp.astype(A, xp.float64, copy=False)
     return A.astype(np.float64, copy=False)
 
 
+@anywhere
 def _block_pull(
     block: Block, model: PreimageModel, theta: np.ndarray, dS: np.ndarray, linear: bool
 ) -> tuple[np.ndarray]:
@@ -269,10 +276,11 @@ def _block_pull(
 
 def _pull(kept: _Kept, dS: np.ndarray, width: int) -> np.ndarray:
     """Return the gradient in the basis part: S = A'WA, so dL/dA = w A (dS + dS'), of which the columns of Phi count."""
-    both = (dS + dS.T)[:width].astype(kept.A.dtype)
+    both: Any = (dS + dS.T)[:width].astype(kept.block.dtype)
+    both = both if kept.block.place is None else kept.block.place.array(both)
     size = kept.A.shape[1]
     columns_first = both[:, :size] @ kept.A.T
     if kept.X is not None:
         columns_first += (kept.X @ both[:, size:].T).T
-    columns_first *= kept.w.T
+    columns_first *= kept.block.w.T
     return kept.pullback(columns_first.T)

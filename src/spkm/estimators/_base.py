@@ -11,6 +11,7 @@ import numpy as np
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
 from spkm._checks import n_threads
+from spkm._namespaces import on_host, place_of
 from spkm.estimators import _reading, _shipping
 from spkm.estimators._domains import check_domain
 from spkm.estimators._fitting import Outcome
@@ -62,6 +63,12 @@ def attributes_of(outcome: Outcome, dtype: Any) -> dict[str, Any]:
     }
 
 
+def works_anywhere(model: Any) -> bool:
+    """Whether all kernels of a model are formulas of arrays of any library."""
+    members = getattr(model, "members", [model])
+    return all(view.kernel.anywhere for member in members for _, view in member.model.views)
+
+
 class ReadsModel:
     """An estimator whose predictions come from ``model_``, for samples of one table."""
 
@@ -94,7 +101,10 @@ class ReadsModel:
     def _scores(self, X: Any) -> np.ndarray:
         """Return the scores of the model for every sample, (n, m)."""
         check_is_fitted(self)
-        return self.model_.scores(self._rows(X), n_threads(self.n_jobs))
+        place = place_of(X)
+        if place is None or not works_anywhere(self.model_):
+            return self.model_.scores(self._rows(X), n_threads(self.n_jobs))
+        return self.model_.scores(self._rows(X), n_threads(self.n_jobs), place)
 
     def _rows(self, X: Any) -> Any:
         if isinstance(X, IN_FILES):
@@ -102,7 +112,7 @@ class ReadsModel:
                 "X must be in memory; got a table in files. predict_chunks(X) yields predictions of these, and "
                 "spkm.write_predictions writes them to a file."
             )
-        rows = read_like(self, X)
+        rows = read_like(self, X if place_of(X) is None else on_host(X))
         check_domain_of(self.model_, rows)
         return rows
 

@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from spkm._namespaces import returned_like_X
 from spkm.estimators._base import ReadsModel
 from spkm.estimators._multiclass import decision, log_probabilities, probabilities
 
@@ -25,6 +26,7 @@ class PredictsClasses(ReadsModel):
 
     multi_class: Any = "joint"
 
+    @returned_like_X
     def decision_function(self, X: Any) -> np.ndarray:
         """Return the scores f(x).
 
@@ -45,12 +47,14 @@ class PredictsClasses(ReadsModel):
         scores = decision(self.model_, self._scores(X))
         return scores if self.model_.target.two_dimensional else scores[:, 0]
 
+    @returned_like_X
     def predict(self, X: Any) -> np.ndarray:
         """Return the most likely label of every sample of ``X``, or a matrix that indicates its labels."""
         check_is_fitted(self)
         return self.model_.target.decode(decision(self.model_, self._scores(X)))
 
     @available_if(has_probabilities)
+    @returned_like_X
     def predict_proba(self, X: Any) -> np.ndarray:
         """Return the probability of every class, or label; only where the loss gives them ("log").
 
@@ -70,6 +74,7 @@ class PredictsClasses(ReadsModel):
         return probabilities(self.model_, self._scores(X))
 
     @available_if(has_probabilities)
+    @returned_like_X
     def predict_log_proba(self, X: Any) -> np.ndarray:
         """Return the logarithm of :meth:`predict_proba`, finite also where a probability rounds to zero."""
         check_is_fitted(self)

@@ -9,6 +9,7 @@ from scipy import sparse
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 
+from spkm._namespaces import on_host
 from spkm.estimators._monotone import constraints
 from spkm.estimators._request import Request
 from spkm.estimators._tables import Table, normalized_weight
@@ -22,8 +23,8 @@ def class_samples(params: dict[str, Any], X: Any, table: Table) -> tuple[Request
     if params.get("monotone") is not None:
         params = {**params, "monotone": constraints(params["monotone"], table)}
     request = Request.of(
-        params,
-        X,
+        {**params, "place": table.place},
+        X if table.place is None else on_host(X),
         "classification",
         several_labels=several,
         n_classes=len(target.labels),

@@ -35,7 +35,7 @@ from spkm.model import Term
 from spkm.problem import Problem
 from spkm.selection import Choice, Search, Submodel
 from spkm.solvers import Result, Solver, best_of_restarts, resolve_solver, with_settings
-from spkm.sources import ArraySource, PairSource, Scaling, distinct_rows, gathered_rows
+from spkm.sources import ArraySource, PairSource, PlacedSource, Scaling, distinct_rows, gathered_rows
 from spkm.starts import first_theta, resolve_start
 from spkm.targets import Target
 
@@ -60,6 +60,8 @@ class Samples(NamedTuple):
         scaling = scaling_for(request.terms, request.scale, self.X, self.weight)
         if request.monotone and scaling is not None:
             scaling = clipped_at_range(scaling, self.X, [column for _, column, _ in request.monotone])
+        if request.place is not None and request.works_anywhere:
+            return PlacedSource(self.X, self.Y, self.weight, scaling, request.place), scaling
         kind = PairSource if request.of_pairs else ArraySource
         return kind(self.X, self.Y, self.weight, scaling), scaling
 

@@ -10,6 +10,7 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.metaestimators import available_if
 
 from spkm._checks import n_threads
+from spkm._namespaces import on_host, returned_like_X
 from spkm.estimators._base import ReadsModel, attributes_of, publish
 from spkm.estimators._callbacks import CallbackSupportMixin, Progress, with_callbacks
 from spkm.estimators._checkpoint import EVERY, opened_checkpoint
@@ -26,6 +27,7 @@ from spkm.targets import Real
 class PredictsNumbers(ReadsModel):
     """Predictions of real targets, from the scores of ``model_``."""
 
+    @returned_like_X
     def predict(self, X: Any, return_std: bool = False) -> Any:
         """Return the predicted targets of every sample.
 
@@ -281,6 +283,8 @@ def real_samples(
     params = estimator.get_params(deep=False) if params is None else params
     if params.get("monotone") is not None:
         params = {**params, "monotone": constraints(params["monotone"], table)}
+    params = {**params, "place": table.place}
+    X = X if table.place is None else on_host(X)
     request = Request.of(params, X, "regression", tables=table.attributes["_tables"])
     Y = real_targets(table.y)
     request.loss.check_target(Y)

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from spkm._checks import check_choice, check_integer, check_real, n_threads
+from spkm._namespaces import Place
 from spkm.estimators._monotone import Constraints, check_monotone
 from spkm.estimators._views import asked_terms, basis_penalties
 from spkm.losses import LOSSES, Loss
@@ -69,6 +70,8 @@ class Request:
         What ``np.random.default_rng`` takes: each use of randomness begins with a generator of its own.
     by_folds : bool
         Whether folds may choose the strength of the penalty, where that is left to us.
+    place : Place or None
+        Where passes over the samples are done; None is NumPy.
 
     The other parameters are those of the estimator, as the user gave them; ``monotone`` with numbers of columns.
     """
@@ -105,6 +108,7 @@ class Request:
     warm_start: bool
     seed: Any
     by_folds: bool = True
+    place: Place | None = None
 
     #: Whether features are selected.
     selects: bool = field(init=False)
@@ -120,6 +124,8 @@ class Request:
     has_free_strength: bool = field(init=False)
     #: Whether the strength of the penalty is chosen by held-out samples.
     is_adaptive: bool = field(init=False)
+    #: Whether kernels and loss are formulas of arrays of any library.
+    works_anywhere: bool = field(init=False)
 
     def __post_init__(self) -> None:
         views = [view for term in self.terms for view in term.views]
@@ -140,6 +146,7 @@ class Request:
             "is_plain": plain,
             "has_free_strength": free,
             "is_adaptive": adaptive,
+            "works_anywhere": self.loss.anywhere and all(view.kernel.anywhere for view in views),
         }
         for name, value in derived.items():
             object.__setattr__(self, name, bool(value))

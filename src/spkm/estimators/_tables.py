@@ -18,6 +18,8 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
+from spkm._namespaces import Place, on_host, place_of
+
 DATES = ("date", "time", "duration", "period")  # beginnings of the names of pandas' and polars' types, in small letters
 PLAIN = 2_000  # entries of a small array
 DATE_TYPES = (date, time, timedelta, np.datetime64, np.timedelta64)
@@ -45,16 +47,22 @@ class Table:
         Weights of the samples; they sum to the number that penalties take for n.
     attributes : dict
         What the fitted estimator remembers of it.
+    place : Place or None
+        Where passes are done if X came as an array of another library, under scikit-learn's ``array_api_dispatch``.
     """
 
     X: Any
     y: Any
     weight: np.ndarray
     attributes: dict[str, Any]
+    place: Place | None = None
 
 
 def read_table(estimator: Any, X: Any, y: Any, sample_weight: Any, **options: Any) -> Table:
     """Return the samples of a fit, checked; the estimator is not changed. ``y="no_validation"`` leaves y out."""
+    place = None if isinstance(X, np.ndarray) else place_of(X)
+    if place is not None:
+        X, y, sample_weight = map(on_host, (X, y, sample_weight))
     layouts = table_layouts(X) if is_tables(X) else None
     rows = joined_table(X, layouts)
     settings = {"accept_sparse": "csr", "dtype": [np.float64, np.float32], "estimator": estimator}
@@ -68,7 +76,7 @@ def read_table(estimator: Any, X: Any, y: Any, sample_weight: Any, **options: An
     if names is not None:
         attributes["feature_names_in_"] = names
     X = canonical(X)
-    return Table(X, y, checked_weight(sample_weight, X), attributes)
+    return Table(X, y, checked_weight(sample_weight, X), attributes, place)
 
 
 def read_like(estimator: Any, X: Any) -> Any:

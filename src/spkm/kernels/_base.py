@@ -16,7 +16,9 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from spkm._namespaces import is_foreign, namespace
 from spkm._parts import Part
+from spkm.kernels._anywhere import Evaluated, vjp_anywhere
 from spkm.kernels._bandwidth import PerColumn, gamma_from_rows, number
 from spkm.kernels._forms import Forms, no_forms
 from spkm.kernels._pullbacks import columns_first, contract, squared_norms, to_parameters
@@ -42,7 +44,10 @@ class Kernel(Part):
         "reads_zero_features": (("vjp", "slopes", "uses_norms"), True),
         "is_linear": (("vjp", "slopes", "uses_norms", "value", "slope"), False),
         "forms": (("vjp", "value", "profile", "_value", "_invariants"), no_forms),
+        "anywhere": ((*FORMULAS, "slope", "slopes"), False),
     }
+    #: Whether its formula is one of arrays of any library, so that it works where X is.
+    anywhere = False
     #: The name by which files and exports know the formula; None if they do not.
     formula: str | None = None
     #: Whether a feature that is zero in u still changes k(x, u), as it does in a distance but not in a dot product.
@@ -125,6 +130,8 @@ class Kernel(Part):
 
     def with_bandwidth(self, factor: Any) -> Kernel:
         """Return the same kernel with its metric multiplied by ``factor``, a number or (d,)."""
+        from spkm.kernels._combine import Rescaled  # which is made of kernels itself
+
         return Rescaled(self, factor)
 
     def plain(self) -> dict[str, Any]:
@@ -177,6 +184,8 @@ class InvariantKernel(Kernel):
     def vjp(
         self, X: Array, U: np.ndarray, metric: Any = 1.0, xx: np.ndarray | None = None, learn_metric: bool = False
     ) -> tuple[np.ndarray, Pullback]:
+        if is_foreign(X):
+            return vjp_anywhere(self, X, U, metric, learn_metric)
         dot, xx_, uu = self._invariants(X, U, metric, xx)
         K = self._value(dot, xx_, uu)
 
@@ -191,6 +200,10 @@ class InvariantKernel(Kernel):
 
     def _value(self, dot: np.ndarray, xx: Any, uu: Any) -> np.ndarray:
         return self.value(dot, xx, uu)
+
+    def _evaluated_anywhere(self, dot: Any, xx: Any, uu: Any) -> Evaluated:
+        K = self._value(dot, xx, uu)
+        return K, lambda: self.slopes(dot, xx, uu, K)
 
     def diagonal(self, X: Array) -> np.ndarray:
         xx = squared_norms(X, number(self))[:, None]
@@ -259,6 +272,8 @@ class DistanceKernel(InvariantKernel):
     def vjp(
         self, X: Array, U: np.ndarray, metric: Any = 1.0, xx: np.ndarray | None = None, learn_metric: bool = False
     ) -> tuple[np.ndarray, Pullback]:
+        if is_foreign(X):
+            return vjp_anywhere(self, X, U, metric, learn_metric)
         # -s rather than s, and all of it in place: what is done to the n R values beside the two products with X
         # takes half of the time of a pass where samples have few features.
         of_features = learn_metric and np.ndim(metric) and not sparse.issparse(X)
@@ -284,6 +299,16 @@ class DistanceKernel(InvariantKernel):
         pullback.of_outer = of_outer  # type: ignore[attr-defined]
         return K, pullback
 
+    def _evaluated_anywhere(self, dot: Any, xx: Any, uu: Any) -> Evaluated:
+        s = namespace(dot).abs(xx + uu - 2 * dot)
+        K = self.profile(s)
+
+        def slopes() -> tuple[Any, Any, Any]:
+            slope = self.slope(s, K)
+            return -2 * slope, slope, slope
+
+        return K, slopes
+
     def diagonal(self, X: Array) -> np.ndarray:
         return np.ones(X.shape[0])
 
@@ -297,104 +322,3 @@ class DistanceKernel(InvariantKernel):
         if self.gamma not in ("mean", "median"):
             raise ValueError(f"gamma must be a positive number, 'mean' or 'median'; got {self.gamma!r}.")
         return self.with_gamma(gamma_from_rows(X, weight, self.gamma))
-
-
-class WrappedKernel(Kernel):
-    """A kernel made of one other, its ``kernel``."""
-
-    #: All others are those of the other kernel, whatever formula wraps it.
-    claims = {
-        "formula": (FORMULAS, None),
-        "affine_parts": (("vjp",), Kernel.affine_parts),
-        "largest_diagonal": (("vjp",), no_largest_diagonal),
-        "forms": (("vjp",), no_forms),
-    }
-    kernel: Kernel
-
-    @property
-    def stationary(self) -> bool:  # type: ignore[override]
-        return self.kernel.stationary
-
-    @property
-    def nonnegative(self) -> bool:  # type: ignore[override]
-        return self.kernel.nonnegative
-
-    @property
-    def shifted(self) -> bool:  # type: ignore[override]
-        return self.kernel.shifted
-
-    @property
-    def reads_zero_features(self) -> bool:  # type: ignore[override]
-        return self.kernel.reads_zero_features
-
-    @property
-    def is_per_feature(self) -> bool:  # type: ignore[override]
-        return self.kernel.is_per_feature
-
-    def check(self, argument: str) -> Any:
-        self.kernel.check(argument)
-        return super().check(argument)
-
-    def around(self, kernel: Kernel) -> Kernel:
-        """Return the same, made of another kernel."""
-        return self.__class__(**{**self.get_params(deep=False), "kernel": kernel})
-
-    def resolved(self, X: Array, weight: np.ndarray) -> Kernel:
-        kernel = self.kernel.resolved(X, weight)
-        return self if kernel is self.kernel else self.around(kernel)
-
-
-class Rescaled(WrappedKernel):
-    """A kernel with a fixed factor on its metric: k(x, u) under w is the base kernel under factor * w.
-
-    Parameters
-    ----------
-    kernel : Kernel
-        The base kernel.
-    factor : float or ndarray of shape (d,)
-        What the metric is multiplied by: one number, or a relevance for each feature.
-    """
-
-    formula = "rescaled"
-
-    def __init__(self, kernel: Kernel, factor: Any = 1.0) -> None:
-        self.kernel = kernel
-        self.factor = factor
-
-    @property
-    def is_per_feature(self) -> bool:  # type: ignore[override]
-        return np.ndim(self.factor) > 0 or self.kernel.is_per_feature
-
-    def vjp(
-        self, X: Array, U: np.ndarray, metric: Any = 1.0, xx: np.ndarray | None = None, learn_metric: bool = False
-    ) -> tuple[np.ndarray, Pullback]:
-        factor = np.asarray(self.factor)
-        K, pull = self.kernel.vjp(X, U, metric * factor, xx, learn_metric)
-
-        def pullback(G: np.ndarray) -> tuple[np.ndarray, Any]:
-            dU, d_metric = pull(G)
-            if d_metric is None:
-                return dU, None
-            scaled = d_metric * factor
-            return dU, scaled if np.ndim(metric) else np.sum(scaled)
-
-        return K, pullback
-
-    def diagonal(self, X: Array) -> np.ndarray:
-        root = np.sqrt(np.broadcast_to(np.asarray(self.factor, dtype=float), X.shape[1:]))
-        return self.kernel.diagonal(X.multiply(root).tocsr() if sparse.issparse(X) else X * root)
-
-    def rkhs(self) -> Kernel:
-        return self.around(self.kernel.rkhs())
-
-    def affine_parts(self) -> tuple[float, float, Kernel]:
-        scale, shift, core = self.kernel.affine_parts()
-        return scale, shift, self.around(core)
-
-    def largest_diagonal(self, squared_radius: float = np.inf) -> float | None:
-        most = float(np.max(self.factor))
-        return self.kernel.largest_diagonal(squared_radius * most if most > 0 else 0.0)
-
-    def forms(self) -> Forms | None:
-        forms = self.kernel.forms()
-        return None if forms is None else tuple(form.rescaled(self.factor) for form in forms)

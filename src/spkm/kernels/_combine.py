@@ -1,12 +1,13 @@
-"""Kernels made of kernels: sums, products, and scaling with a shift (2k - 1)."""
+"""Kernels made of kernels: sums, products, other metrics, and scaling with a shift (2k - 1)."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
-from spkm.kernels._base import FORMULAS, Array, Kernel, Pullback, WrappedKernel, no_largest_diagonal
+from spkm.kernels._base import FORMULAS, Array, Kernel, Pullback, no_largest_diagonal
 from spkm.kernels._forms import Forms, no_forms, product_of, sum_of
 
 
@@ -18,6 +19,7 @@ class _Pair(Kernel):
         "formula": (FORMULAS, None),
         "largest_diagonal": (("vjp",), no_largest_diagonal),
         "forms": (("vjp",), no_forms),
+        "anywhere": (("vjp",), False),
     }
 
     def __init__(self, left: Kernel, right: Kernel) -> None:
@@ -44,6 +46,10 @@ class _Pair(Kernel):
     def is_per_feature(self) -> bool:  # type: ignore[override]
         return self.left.is_per_feature or self.right.is_per_feature
 
+    @property
+    def anywhere(self) -> bool:  # type: ignore[override]
+        return self.left.anywhere and self.right.anywhere
+
     def check(self, argument: str) -> Any:
         self.left.check(argument)
         self.right.check(argument)
@@ -67,7 +73,7 @@ class Sum(_Pair):
     ) -> tuple[np.ndarray, Pullback]:
         A, pull_a = self.left.vjp(X, U, metric, xx, learn_metric)
         B, pull_b = self.right.vjp(X, U, metric, xx, learn_metric)
-        return A + B, lambda G: _added(pull_a(G.copy()), pull_b(G))
+        return A + B, lambda G: _added(pull_a(+G), pull_b(G))  # +G is a copy
 
     def diagonal(self, X: Array) -> np.ndarray:
         return self.left.diagonal(X) + self.right.diagonal(X)
@@ -101,6 +107,112 @@ class Product(_Pair):
 
     def forms(self) -> Forms | None:
         return product_of(self.left.forms(), self.right.forms())
+
+
+class WrappedKernel(Kernel):
+    """A kernel made of one other, its ``kernel``."""
+
+    #: All others are those of the other kernel, whatever formula wraps it.
+    claims = {
+        "formula": (FORMULAS, None),
+        "affine_parts": (("vjp",), Kernel.affine_parts),
+        "largest_diagonal": (("vjp",), no_largest_diagonal),
+        "forms": (("vjp",), no_forms),
+        "anywhere": (("vjp",), False),
+    }
+    kernel: Kernel
+
+    @property
+    def stationary(self) -> bool:  # type: ignore[override]
+        return self.kernel.stationary
+
+    @property
+    def nonnegative(self) -> bool:  # type: ignore[override]
+        return self.kernel.nonnegative
+
+    @property
+    def shifted(self) -> bool:  # type: ignore[override]
+        return self.kernel.shifted
+
+    @property
+    def reads_zero_features(self) -> bool:  # type: ignore[override]
+        return self.kernel.reads_zero_features
+
+    @property
+    def is_per_feature(self) -> bool:  # type: ignore[override]
+        return self.kernel.is_per_feature
+
+    @property
+    def anywhere(self) -> bool:  # type: ignore[override]
+        return self.kernel.anywhere
+
+    def check(self, argument: str) -> Any:
+        self.kernel.check(argument)
+        return super().check(argument)
+
+    def around(self, kernel: Kernel) -> Kernel:
+        """Return the same, made of another kernel."""
+        return self.__class__(**{**self.get_params(deep=False), "kernel": kernel})
+
+    def resolved(self, X: Array, weight: np.ndarray) -> Kernel:
+        kernel = self.kernel.resolved(X, weight)
+        return self if kernel is self.kernel else self.around(kernel)
+
+
+class Rescaled(WrappedKernel):
+    """A kernel with a fixed factor on its metric: k(x, u) under w is the base kernel under factor * w.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        The base kernel.
+    factor : float or ndarray of shape (d,)
+        What the metric is multiplied by: one number, or a relevance for each feature.
+    """
+
+    formula = "rescaled"
+
+    def __init__(self, kernel: Kernel, factor: Any = 1.0) -> None:
+        self.kernel = kernel
+        self.factor = factor
+
+    @property
+    def is_per_feature(self) -> bool:  # type: ignore[override]
+        return np.ndim(self.factor) > 0 or self.kernel.is_per_feature
+
+    def vjp(
+        self, X: Array, U: np.ndarray, metric: Any = 1.0, xx: np.ndarray | None = None, learn_metric: bool = False
+    ) -> tuple[np.ndarray, Pullback]:
+        factor = np.asarray(self.factor)
+        K, pull = self.kernel.vjp(X, U, metric * factor, xx, learn_metric)
+
+        def pullback(G: np.ndarray) -> tuple[np.ndarray, Any]:
+            dU, d_metric = pull(G)
+            if d_metric is None:
+                return dU, None
+            scaled = d_metric * factor
+            return dU, scaled if np.ndim(metric) else np.sum(scaled)
+
+        return K, pullback
+
+    def diagonal(self, X: Array) -> np.ndarray:
+        root = np.sqrt(np.broadcast_to(np.asarray(self.factor, dtype=float), X.shape[1:]))
+        return self.kernel.diagonal(X.multiply(root).tocsr() if sparse.issparse(X) else X * root)
+
+    def rkhs(self) -> Kernel:
+        return self.around(self.kernel.rkhs())
+
+    def affine_parts(self) -> tuple[float, float, Kernel]:
+        scale, shift, core = self.kernel.affine_parts()
+        return scale, shift, self.around(core)
+
+    def largest_diagonal(self, squared_radius: float = np.inf) -> float | None:
+        most = float(np.max(self.factor))
+        return self.kernel.largest_diagonal(squared_radius * most if most > 0 else 0.0)
+
+    def forms(self) -> Forms | None:
+        forms = self.kernel.forms()
+        return None if forms is None else tuple(form.rescaled(self.factor) for form in forms)
 
 
 class Affine(WrappedKernel):

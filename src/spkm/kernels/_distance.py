@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from spkm._namespaces import namespace
 from spkm._parts import POSITIVE
 from spkm.kernels._bandwidth import gamma_from_rows, number
 from spkm.kernels._base import Array, DistanceKernel, Kernel, Pullback
@@ -35,12 +36,13 @@ class RBF(DistanceKernel):
 
     claims = {**DistanceKernel.claims, **IN_PLACE}
     formula = "rbf"
+    anywhere = True
 
     def __init__(self, gamma: Any = "mean") -> None:
         self.gamma = gamma
 
     def profile(self, s: np.ndarray) -> np.ndarray:
-        return np.exp(np.negative(s, out=s), out=s)
+        return namespace(s).exp(-s)
 
     def slope(self, s: np.ndarray, value: np.ndarray) -> np.ndarray:
         return -value
@@ -71,6 +73,7 @@ class Matern(DistanceKernel):
 
     claims = {**DistanceKernel.claims, **IN_PLACE}
     formula = "matern"
+    anywhere = True
     choices = {"nu": (1.5, 2.5)}
 
     def __init__(self, nu: float = 2.5, gamma: Any = "mean") -> None:
@@ -78,12 +81,13 @@ class Matern(DistanceKernel):
         self.gamma = gamma
 
     def profile(self, s: np.ndarray) -> np.ndarray:
-        root = np.sqrt(4 * self.nu * s)
+        xp = namespace(s)
+        root = xp.sqrt(4 * self.nu * s)
         polynomial = 1 + root if self.nu == 1.5 else 1 + root + root * root / 3
-        return polynomial * np.exp(-root)
+        return polynomial * xp.exp(-root)
 
     def slope(self, s: np.ndarray, value: np.ndarray) -> np.ndarray:
-        root = np.sqrt(4 * self.nu * s)
+        root = namespace(s).sqrt(4 * self.nu * s)
         # d/dq of the two profiles: -exp(-sqrt q)/2 and -(1 + sqrt q) exp(-sqrt q)/6; then dq/ds = 4 nu. The value holds
         # the exponential already, and a division is cheaper than another one.
         if self.nu == 1.5:
@@ -132,6 +136,7 @@ class RationalQuadratic(DistanceKernel):
     """
 
     formula = "rational_quadratic"
+    anywhere = True
     numbers = {"alpha": POSITIVE}
 
     def __init__(self, alpha: float = 1.0, gamma: Any = "mean") -> None:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from spkm._namespaces import namespace
 from spkm._parts import COUNT, POSITIVE, Number
 from spkm.kernels._bandwidth import PerColumn, number
 from spkm.kernels._base import DotKernel, InvariantKernel, Kernel, no_largest_diagonal
@@ -22,6 +23,7 @@ class Linear(DotKernel):
     """
 
     formula = "linear"
+    anywhere = True
     is_linear = True
 
     def __init__(self, gamma: Any = "auto") -> None:
@@ -51,6 +53,7 @@ class Polynomial(DotKernel):
     """
 
     formula = "polynomial"
+    anywhere = True
     numbers = {"degree": COUNT, "coef0": Number()}
 
     def __init__(self, degree: int = 3, coef0: float = 1.0, gamma: Any = "auto") -> None:
@@ -85,6 +88,7 @@ class NormalizedPolynomial(PerColumn, InvariantKernel):
     """
 
     formula = "normalized_polynomial"
+    anywhere = True
     claims = {**Kernel.claims, "largest_diagonal": (("vjp", "value"), no_largest_diagonal)}
     numbers = {"degree": COUNT, "coef0": POSITIVE}  # with 0 a sample of zeros has no direction
 
@@ -94,13 +98,13 @@ class NormalizedPolynomial(PerColumn, InvariantKernel):
         self.gamma = gamma
 
     def value(self, dot: np.ndarray, xx: np.ndarray, uu: np.ndarray) -> np.ndarray:
-        return ((dot + self.coef0) / np.sqrt((xx + self.coef0) * (uu + self.coef0))) ** self.degree
+        return ((dot + self.coef0) / namespace(dot).sqrt((xx + self.coef0) * (uu + self.coef0))) ** self.degree
 
     def largest_diagonal(self, squared_radius: float = np.inf) -> float | None:
         return 1.0
 
     def slopes(self, dot: np.ndarray, xx: np.ndarray, uu: np.ndarray, value: np.ndarray) -> tuple[Any, Any, Any]:
-        norm = np.sqrt((xx + self.coef0) * (uu + self.coef0))
+        norm = namespace(dot).sqrt((xx + self.coef0) * (uu + self.coef0))
         cosine = (dot + self.coef0) / norm
         half = -0.5 * self.degree * value
         return self.degree * cosine ** (self.degree - 1) / norm, half / (xx + self.coef0), half / (uu + self.coef0)
@@ -143,7 +147,7 @@ class Tanimoto(InvariantKernel):
 
 def _power(base: np.ndarray, exponent: int) -> np.ndarray:
     """Return base ** exponent by products: NumPy takes a logarithm of every entry from the third power on."""
-    result = np.ones_like(base) if exponent == 0 else base
+    result = namespace(base).ones_like(base) if exponent == 0 else base
     for _ in range(exponent - 1):
         result = result * base
     return result

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from spkm._namespaces import namespace
 from spkm._parts import Part
 
 FAR = 3.0  # deviations beyond which a robust loss clips targets for its first guess: the usual three-sigma rule
@@ -27,10 +28,13 @@ class Loss(Part):
     claims = {
         "is_quadratic": (FORMULAS, False),
         "is_likelihood": (FORMULAS, False),
+        "anywhere": (FORMULAS, False),
         "coupled": (("totals", "value", "directions", "mix"), True),
         "link": (("predict", "probabilities"), None),
     }
     choices = {"target": ("real", "signs")}
+    #: Whether its formulas are those of arrays of any library.
+    anywhere = False
     #: Whether the loss is the squared error (f - y)^2, so that the best weights for a basis have a closed form.
     is_quadratic = False
     #: Whether the loss of a sample is minus the logarithm of its probability.
@@ -104,7 +108,8 @@ class SumLoss(Loss):
         raise NotImplementedError(f"{type(self).__name__} must define slope(Y, F).")
 
     def totals(self, Y: np.ndarray, F: np.ndarray, w: np.ndarray) -> np.ndarray:
-        return np.asarray([np.sum(w * self.pointwise(Y, F), dtype=np.float64)])
+        xp = namespace(F)
+        return np.asarray([float(xp.sum(w * self.pointwise(Y, F), dtype=xp.float64))])
 
     def value(self, totals: np.ndarray) -> float:
         return float(totals[0])

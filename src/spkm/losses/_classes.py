@@ -8,6 +8,7 @@ import numpy as np
 from scipy.special import expit, log_expit
 from sklearn.base import clone
 
+from spkm._namespaces import namespace
 from spkm._parts import POSITIVE
 from spkm.losses._base import Loss, SumLoss
 
@@ -22,6 +23,7 @@ class Log(SumLoss):
         number; each label then has a logistic loss of its own. :class:`~spkm.SPKMClassifier` sets it by its targets.
     """
 
+    anywhere = True
     target = "signs"
     is_likelihood = True
     link = "logistic"
@@ -35,20 +37,23 @@ class Log(SumLoss):
         return clone(self).set_params(columns="labels" if several else "classes")
 
     def pointwise(self, Y: np.ndarray, F: np.ndarray) -> np.ndarray:
+        xp = namespace(F)
         if self._apart(F):
             # log(1 + exp(t)) without overflow, of functions that NumPy has vector instructions for.
             t = -Y * F
-            return np.log1p(np.exp(-np.abs(t))) + np.maximum(t, 0)
-        top = F.max(axis=1, keepdims=True)
-        scores = top + np.log(np.exp(F - top).sum(axis=1, keepdims=True))
-        return scores - np.where(Y > 0, F, 0).sum(axis=1, keepdims=True)
+            return xp.log1p(xp.exp(-xp.abs(t))) + xp.maximum(t, 0)
+        top = xp.max(F, axis=1, keepdims=True)
+        scores = top + xp.log(xp.sum(xp.exp(F - top), axis=1, keepdims=True))
+        return scores - xp.sum(xp.where(Y > 0, F, 0.0), axis=1, keepdims=True)
 
     def slope(self, Y: np.ndarray, F: np.ndarray) -> np.ndarray:
+        xp = namespace(F)
         if self._apart(F):
             t = -Y * F
-            small = np.exp(-np.abs(t))
-            return -Y * np.where(t < 0, small, 1) / (1 + small)
-        return _softmax(F) - (Y > 0)
+            small = xp.exp(-xp.abs(t))
+            return -Y * xp.where(t < 0, small, 1.0) / (1 + small)
+        shares = _softmax(F)
+        return xp.where(Y > 0, shares - 1, shares)
 
     def probabilities(self, F: np.ndarray) -> np.ndarray:
         """Return the probability of each class, (n, n_classes), or that each label is there, (n, n_labels)."""
@@ -75,14 +80,16 @@ class Log(SumLoss):
 class SquaredHinge(SumLoss):
     """Squared margin error, max(0, 1 - y f)^2."""
 
+    anywhere = True
     target = "signs"
     rkhs_strength = (0.3, 0.03)
 
     def pointwise(self, Y: np.ndarray, F: np.ndarray) -> np.ndarray:
-        return np.square(np.maximum(1 - Y * F, 0))
+        xp = namespace(F)
+        return xp.square(xp.maximum(1 - Y * F, 0))
 
     def slope(self, Y: np.ndarray, F: np.ndarray) -> np.ndarray:
-        return -2 * Y * np.maximum(1 - Y * F, 0)
+        return -2 * Y * namespace(F).maximum(1 - Y * F, 0)
 
 
 class SmoothHinge(SumLoss):
@@ -94,6 +101,7 @@ class SmoothHinge(SumLoss):
         The parabola spans margins from 1 - width to 1.
     """
 
+    anywhere = True
     target = "signs"
     rkhs_strength = (0.1, 0.03)
     numbers = {"width": POSITIVE}
@@ -102,28 +110,32 @@ class SmoothHinge(SumLoss):
         self.width = width
 
     def pointwise(self, Y: np.ndarray, F: np.ndarray) -> np.ndarray:
-        short = np.maximum(1 - Y * F, 0)
-        curved = np.minimum(short, self.width)
+        xp = namespace(F)
+        short = xp.maximum(1 - Y * F, 0)
+        curved = xp.minimum(short, self.width)
         return curved * (short - 0.5 * curved) / self.width
 
     def slope(self, Y: np.ndarray, F: np.ndarray) -> np.ndarray:
-        return -Y * np.clip((1 - Y * F) / self.width, 0, 1)
+        return -Y * namespace(F).clip((1 - Y * F) / self.width, 0, 1)
 
 
 class Exponential(SumLoss):
     """Boosting's loss, exp(-y f); beyond -y f = 30 it goes on as a straight line, so that it cannot overflow."""
 
+    anywhere = True
     target = "signs"
     rkhs_strength = (0.1, 0.03)
     _linear_from = 30.0
 
     def pointwise(self, Y: np.ndarray, F: np.ndarray) -> np.ndarray:
+        xp = namespace(F)
         t = -Y * F
-        inside = np.minimum(t, self._linear_from)
-        return np.exp(inside) * (1 + t - inside)
+        inside = xp.minimum(t, self._linear_from)
+        return xp.exp(inside) * (1 + t - inside)
 
     def slope(self, Y: np.ndarray, F: np.ndarray) -> np.ndarray:
-        return -Y * np.exp(np.minimum(-Y * F, self._linear_from))
+        xp = namespace(F)
+        return -Y * xp.exp(xp.minimum(-Y * F, self._linear_from))
 
 
 class Cosine(Loss):
@@ -170,6 +182,7 @@ def sign_groups(Y: np.ndarray) -> np.ndarray:
 
 def _softmax(F: np.ndarray) -> np.ndarray:
     """Return exp(f) over its sum in every row; SciPy's, for any kind of array, takes longer than a mini-batch."""
-    shares = np.exp(F - F.max(axis=1, keepdims=True))
-    shares /= shares.sum(axis=1, keepdims=True)
+    xp = namespace(F)
+    shares = xp.exp(F - xp.max(F, axis=1, keepdims=True))
+    shares /= xp.sum(shares, axis=1, keepdims=True)
     return shares

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from spkm._namespaces import namespace
 from spkm._parts import POSITIVE, Number
 from spkm.losses._base import SumLoss
 
@@ -13,10 +14,11 @@ from spkm.losses._base import SumLoss
 class Squared(SumLoss):
     """Squared error, (f - y)^2."""
 
+    anywhere = True
     is_quadratic = True
 
     def pointwise(self, Y: np.ndarray, F: np.ndarray) -> np.ndarray:
-        return np.square(F - Y)
+        return namespace(F).square(F - Y)
 
     def slope(self, Y: np.ndarray, F: np.ndarray) -> np.ndarray:
         return 2 * (F - Y)
@@ -32,6 +34,7 @@ class Huber(SumLoss):
         which outliers do not change.
     """
 
+    anywhere = True
     robust = True
     numbers = {"delta": POSITIVE}
 
@@ -39,12 +42,13 @@ class Huber(SumLoss):
         self.delta = delta
 
     def pointwise(self, Y: np.ndarray, F: np.ndarray) -> np.ndarray:
-        r = np.abs(F - Y)
-        small = np.minimum(r, self.delta)
+        xp = namespace(F)
+        r = xp.abs(F - Y)
+        small = xp.minimum(r, self.delta)
         return small * (r - 0.5 * small)
 
     def slope(self, Y: np.ndarray, F: np.ndarray) -> np.ndarray:
-        return np.clip(F - Y, -self.delta, self.delta)
+        return namespace(F).clip(F - Y, -self.delta, self.delta)
 
 
 class EpsilonInsensitive(SumLoss):
@@ -56,17 +60,20 @@ class EpsilonInsensitive(SumLoss):
         Half the width of the tube, in standard deviations of y when an estimator fits.
     """
 
+    anywhere = True
     numbers = {"epsilon": Number()}
 
     def __init__(self, epsilon: float = 0.1) -> None:
         self.epsilon = epsilon
 
     def pointwise(self, Y: np.ndarray, F: np.ndarray) -> np.ndarray:
-        return np.square(np.maximum(np.abs(F - Y) - self.epsilon, 0))
+        xp = namespace(F)
+        return xp.square(xp.maximum(xp.abs(F - Y) - self.epsilon, 0))
 
     def slope(self, Y: np.ndarray, F: np.ndarray) -> np.ndarray:
+        xp = namespace(F)
         r = F - Y
-        return 2 * np.sign(r) * np.maximum(np.abs(r) - self.epsilon, 0)
+        return 2 * xp.sign(r) * xp.maximum(xp.abs(r) - self.epsilon, 0)
 
 
 class Quantile(SumLoss):
@@ -80,6 +87,7 @@ class Quantile(SumLoss):
         Half the width of the parabola, in deviations of y as for :class:`Huber`.
     """
 
+    anywhere = True
     robust = True
     for_classes = False
     numbers = {"width": POSITIVE}
@@ -89,13 +97,14 @@ class Quantile(SumLoss):
         self.width = width
 
     def pointwise(self, Y: np.ndarray, F: np.ndarray) -> np.ndarray:
+        xp = namespace(F)
         r = Y - F
-        size = np.abs(r)
-        smooth = np.where(size < self.width, 0.5 * (r * r / self.width + self.width), size)
+        size = xp.abs(r)
+        smooth = xp.where(size < self.width, 0.5 * (r * r / self.width + self.width), size)
         return (self.quantile - 0.5) * r + 0.5 * smooth
 
     def slope(self, Y: np.ndarray, F: np.ndarray) -> np.ndarray:
-        return -(self.quantile - 0.5) - 0.5 * np.clip((Y - F) / self.width, -1, 1)
+        return -(self.quantile - 0.5) - 0.5 * namespace(F).clip((Y - F) / self.width, -1, 1)
 
     def check(self, argument: str) -> Any:
         if not (isinstance(self.quantile, int | float) and 0 < self.quantile < 1):
@@ -109,17 +118,20 @@ class Poisson(SumLoss):
     Beyond f = 30 the exponential goes on as a straight line, so that a wild step of a solver stays finite.
     """
 
+    anywhere = True
     standardize_target = False
     for_classes = False
     link = "exp"
     _linear_from = 30.0
 
     def pointwise(self, Y: np.ndarray, F: np.ndarray) -> np.ndarray:
-        inside = np.minimum(F, self._linear_from)
-        return np.exp(inside) * (1 + F - inside) - Y * F
+        xp = namespace(F)
+        inside = xp.minimum(F, self._linear_from)
+        return xp.exp(inside) * (1 + F - inside) - Y * F
 
     def slope(self, Y: np.ndarray, F: np.ndarray) -> np.ndarray:
-        return np.exp(np.minimum(F, self._linear_from)) - Y
+        xp = namespace(F)
+        return xp.exp(xp.minimum(F, self._linear_from)) - Y
 
     def predict(self, F: np.ndarray) -> np.ndarray:
         return np.exp(np.minimum(F, self._linear_from))  # the mean under the straight line: exp cannot overflow

@@ -3,6 +3,7 @@
 from spkm.sources._array import MANY_ROWS, ArraySource
 from spkm.sources._base import Block, Source
 from spkm.sources._chunks import Chunk, ChunkSource, IterableReader, Recipe, kept_source, summarized
+from spkm.sources._elsewhere import PlacedSource, source_of
 from spkm.sources._pairs import PairSource, PairTable
 from spkm.sources._rows import distinct_rows, gathered_rows, merged_rows, pick_rows
 from spkm.sources._scaling import Scaling, fit_scaling
@@ -18,6 +19,7 @@ __all__ = [
     "IterableReader",
     "PairSource",
     "PairTable",
+    "PlacedSource",
     "Recipe",
     "Scaling",
     "Source",
@@ -29,5 +31,6 @@ __all__ = [
     "merged_rows",
     "one_blas_thread",
     "pick_rows",
+    "source_of",
     "summarized",
 ]

@@ -34,6 +34,16 @@ class Block(NamedTuple):
     w: np.ndarray
     cache: dict[Any, np.ndarray]
 
+    @property
+    def dtype(self) -> np.dtype:
+        """The precision of the samples, and of what is computed from them."""
+        return self.X.dtype
+
+    @property
+    def place(self) -> Any:
+        """Where arrays are if they are not NumPy's; None here."""
+        return None
+
     def columns(self, columns: np.ndarray | None) -> tuple[Any, np.ndarray | None]:
         """Return some features, rising, or all (None), and which row each sample is (None: in order)."""
         table = self.X

@@ -1,0 +1,97 @@
+"""Arrays of other libraries, torch's say, by the array API standard: where they live, and back to NumPy.
+
+They count where scikit-learn's ``array_api_dispatch`` is set. An estimator takes them to NumPy at its border; what
+costs time, the passes over all samples, is done by the library of X, on its device.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+from scipy import sparse
+from sklearn import get_config
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+class Place(NamedTuple):
+    """A library of arrays, as a namespace of the standard, and one of its devices."""
+
+    xp: Any
+    device: Any
+
+    def array(self, values: np.ndarray) -> Any:
+        """Return values as an array of this place; in the same memory where the library can."""
+        if not values.flags.writeable:  # a library may warn of memory that it must not change
+            values = values.copy()
+        return self.xp.asarray(values, device=self.device)
+
+
+def is_foreign(array: Any) -> bool:
+    """Whether an array is one of another library than NumPy and SciPy, as those in blocks of other places are."""
+    return not isinstance(array, np.ndarray) and not sparse.issparse(array) and hasattr(array, "device")
+
+
+def namespace(array: Any) -> Any:
+    """Return the namespace of an array: NumPy itself for its own."""
+    return np if isinstance(array, np.ndarray | np.generic) else _compat().array_namespace(array)
+
+
+def place_of(X: Any) -> Place | None:
+    """Return the place of samples that are to be worked on there, None of all that goes to NumPy."""
+    if isinstance(X, np.ndarray) or not get_config()["array_api_dispatch"] or not is_foreign(X):
+        return None
+    compat = _compat()
+    if not compat.is_array_api_obj(X):
+        return None
+    return Place(compat.array_namespace(X), compat.device(X))
+
+
+def on_host(array: Any) -> Any:
+    """Return an array of another library as one of NumPy, in the same memory where it can; all else as it is."""
+    if not is_foreign(array) or not _compat().is_array_api_obj(array):
+        return array
+    array = array.detach() if hasattr(array, "detach") else array
+    compat = _compat()
+    if compat.is_torch_array(array) or compat.is_cupy_array(array):
+        array = compat.to_device(array, "cpu")
+    return np.asarray(array) if hasattr(array, "__array__") else np.from_dlpack(array)
+
+
+def anywhere(function: F) -> F:
+    """Mark a function of a block that works with arrays of any library."""
+    function.anywhere = True  # type: ignore[attr-defined]
+    return function
+
+
+def returned_like_X(method: F) -> F:
+    """Let a method of an estimator return its array in the library of its first argument, and on its device.
+
+    Labels that are no numbers have no place in other libraries: they stay in NumPy.
+    """
+
+    @wraps(method)
+    def wrapped(self: Any, X: Any, *args: Any, **kwargs: Any) -> Any:
+        found = method(self, X, *args, **kwargs)
+        place = place_of(X)
+        if place is None:
+            return found
+        if isinstance(found, tuple):
+            return tuple(map(place.array, found))
+        return place.array(found) if found.dtype.kind in "fiub" else found
+
+    return wrapped  # type: ignore[return-value]
+
+
+def _compat() -> Any:
+    try:
+        import array_api_compat
+    except ImportError as error:
+        raise ImportError(
+            "X of another library than NumPy needs array-api-compat. Install it by pip install 'spkm[array-api]', or "
+            "give X as a NumPy array."
+        ) from error
+    return array_api_compat

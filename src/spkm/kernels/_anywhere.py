@@ -1,0 +1,47 @@
+"""Kernels of invariants for samples of any library; shapes are those of ``_base.py``, and basis vectors are NumPy's.
+
+X and what has a number for each sample stay where they are: only sums over the samples come back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from spkm._namespaces import Place, namespace, on_host
+from spkm.kernels._bandwidth import number
+
+#: The value and its derivatives in x.u, |x|^2 and |u|^2 (None is zero), from these invariants.
+Evaluated = tuple[Any, Callable[[], tuple[Any, Any, Any]]]
+
+
+def vjp_anywhere(
+    kernel: Any, X: Any, U: np.ndarray, metric: Any, learn_metric: bool
+) -> tuple[Any, Callable[[Any], tuple[np.ndarray, Any]]]:
+    """Return the values of a kernel of invariants and their pullback, which leaves its argument as it is."""
+    xp = namespace(X)
+    place = Place(xp, X.device)
+    gamma = number(kernel)
+    w = np.broadcast_to(np.asarray(metric * gamma, dtype=U.dtype), U.shape[1:])
+    V = U * w
+    dot = X @ place.array(np.ascontiguousarray(V.T))
+    xx = ((X * X) @ place.array(w.copy()))[:, None] if kernel.uses_norms else None
+    uu = place.array(np.einsum("rj,rj->r", U, V))[None, :]
+    K, slopes = kernel._evaluated_anywhere(dot, xx, uu)
+
+    def pullback(G: Any) -> tuple[np.ndarray, Any]:
+        d_dot, d_xx, d_uu = slopes()
+        P = on_host((G * d_dot).T @ X)
+        T = np.zeros(len(U), U.dtype) if d_uu is None else on_host(xp.sum(G * d_uu, axis=0))
+        dU = gamma * metric * (P + 2 * T[:, None] * U)
+        if not learn_metric:
+            return dU, None
+        d_metric = np.einsum("rj,rj->j", U, P) + T @ (U * U)
+        if d_xx is not None:
+            d_metric = d_metric + on_host(xp.sum(G * d_xx, axis=1) @ (X * X))
+        d_metric = gamma * d_metric
+        return dU, d_metric if np.ndim(metric) else d_metric.sum()
+
+    return K, pullback
