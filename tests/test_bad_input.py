@@ -331,7 +331,7 @@ def test_fewer_rows_than_basis_vectors(start):
     assert 1 <= len(model.basis_vectors_) <= 20 and model.score(X[:6], y[:6]) == 1.0  # those of one place are merged
     X, y = curve()
     model = regressor(n_basis=20, start=start).fit(X[:6], y[:6])
-    assert model.basis_vectors_.shape == (20, 2) and np.all(np.isfinite(model.predict(X)))
+    assert 1 <= len(model.basis_vectors_) <= 20 and np.all(np.isfinite(model.predict(X)))  # likewise
 
 
 def test_columns_that_say_nothing_and_columns_twice():

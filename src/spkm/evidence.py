@@ -12,7 +12,7 @@ from spkm.losses import Loss
 from spkm.model import PreimageModel
 from spkm.objective import Regularization, block_totals
 from spkm.penalties import Evidence, Penalty
-from spkm.posterior import Posterior
+from spkm.posterior import Posterior, Surroundings
 from spkm.profiled import SOLVABLE, ProfiledObjective
 from spkm.sources import Block, Source
 
@@ -191,22 +191,24 @@ class EvidenceObjective(ProfiledObjective):
         params.intercept[...] = solved.mean_y - solved.mean @ solved.C
         return whole
 
-    def posterior(self, phi: np.ndarray) -> Posterior:
+    def posterior(self, phi: np.ndarray, around: Surroundings) -> Posterior:
         """Return what the variance of predictions needs."""
-        R, m = self.kernels.n_basis, self.kernels.n_outputs
+        m = self.kernels.n_outputs
         theta = self._theta(phi)
         S = self._normalized(self._summed(theta))
         solved = self._parts(S, [K for K, _ in self._grams(theta)], phi)
         V = self._residual(S, solved)
         A_inverse = cho_solve(solved.A_factor, np.eye(len(solved.mean))) / self.n
-        K_inverse = cho_solve(cho_factor(solved.prior[:R, :R] - self.diagonal * np.eye(R)), np.eye(R))
-        unexplained = max(0.0, self.mean_diagonal - float(np.sum(K_inverse * S[:R, :R])))
-        return Posterior(2 * V[:m], self.noise(phi), K_inverse, A_inverse, solved.mean, unexplained)
+        return Posterior(2 * V[:m], self._spread(S, solved), A_inverse, solved.mean, *around)
+
+    def _spread(self, S: np.ndarray, solved: _Solved) -> np.ndarray:
+        """Return the variance of each output."""
+        R, m = self.kernels.n_basis, self.kernels.n_outputs
+        return np.diag(S[R + 1 : R + 1 + m, R + 1 : R + 1 + m]) - solved.mean_y**2
 
     def _residual(self, S: np.ndarray, solved: _Solved) -> np.ndarray:
         """Return V of each output."""
-        R, m = self.kernels.n_basis, self.kernels.n_outputs
-        yy = np.diag(S[R + 1 : R + 1 + m, R + 1 : R + 1 + m]) - solved.mean_y**2
+        yy = self._spread(S, solved)
         left = 0.5 * (yy - np.einsum("rk,rk->k", solved.B, solved.C))
         return np.maximum(left, LOWEST_VARIANCE * np.maximum(yy, 1e-300))
 

@@ -285,14 +285,11 @@ class FittedModel:
         It needs :attr:`posterior`.
         """
         assert self.posterior is not None
-        Z, term = self.scaled(X), self.terms[0]
-        diagonal = np.ones(Z.shape[0])
-        for view in term.views:
-            diagonal = diagonal * view.kernel.diagonal(Z[:, view.columns])
-        Phi = self.similarities(X, n_threads)[:, self.vector_rows]
-        learned = self.target.learned
+        Z, rows, learned = self.scaled(X), self.vector_rows, self.target.learned
+        weights = self.weights[rows][:, learned] / self.target.scale
+        kernel, Phi = self.terms[0].views[0].kernel, self.similarities(X, n_threads)[:, rows]
         found = np.zeros((Z.shape[0], self.n_outputs))
-        found[:, learned] = np.sqrt(self.posterior.variance(Phi, Z, diagonal)) * self.target.scale
+        found[:, learned] = np.sqrt(self.posterior.variance(kernel, Phi, Z, weights)) * self.target.scale
         return found
 
     def by_blocks(self, function: Callable, X: Any, n_threads: int = 1, place: Place | None = None) -> np.ndarray:

@@ -312,7 +312,7 @@ class Evidence(Penalty):
         evidence by itself may end at the constant model from a rough start.
     ridge : float or "auto", default="auto"
         Added to the diagonal of k(U, U) in the penalty, which keeps weights of near vectors from cancelling. "auto"
-        raises it from 0.001 to 0.3 at most, while the objective stays within 0.03 of its lowest value: 3 % of the
+        raises it from 0.001 to 1 at most, while the objective stays within 0.1 of its lowest value: 10 % of the
         deviation of the noise. It is for a single stationary kernel, and 0 for others.
     linear_variance : float or "auto", default="auto"
         First variance of the coefficients of a linear part over that of the kernels; "auto" is one over the number of

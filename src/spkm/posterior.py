@@ -3,54 +3,92 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+
+ROWS = 10_000  # samples whose similarities to all centres are held at once: 8 MB
+
+
+class Surroundings(NamedTuple):
+    """Where the samples of a fit were: centres of them, and how much a Gaussian process seen there leaves open.
+
+    Attributes
+    ----------
+    centres : ndarray of shape (n_centres, n_features)
+        Centres of groups of samples, on the scale of the model.
+    inverse : ndarray of shape (n_centres, n_centres)
+        The inverse of their kernel matrix with the noise of a group's mean on its diagonal.
+    usual : float
+        What is left open at most of the samples, at the most.
+    """
+
+    centres: np.ndarray
+    inverse: np.ndarray
+    usual: float
 
 
 @dataclass(frozen=True)
 class Posterior:
     """What the variance of a prediction needs beside the model.
 
-    With s the variance of the noise, l its ratio to that of the kernels, K = k(U, U), and a = [k_x, x] with means taken
-    off (x beside a linear part), the variance of a new target is
+    With s the variance of the noise, t that of the targets, and a = [k_x, x] with means taken off (x beside a linear
+    part), the expected square of a new target's distance from the prediction is
 
-        s (1 + max(q(x) - q, 0) / l + a' A^-1 a),   q(x) = k(x, x) - k_x' K^-1 k_x,   A = Phi_c'Phi_c + l (K + ridge I).
+        s (1 + a' A^-1 a) + rho (t - s) + (rho g)^2,   A = Phi_c'Phi_c + l (K + ridge I),
 
-    q is the mean of q(x) over the samples of the fit: what the vectors do not explain there is in s already. Far from
-    the data k_x fades, and the kernels' part grows to its prior, s / l.
+    where rho(x), between 0 and 1, is the share of the kernels' part that is unknown at x:
+
+        rho = max(q(x) - q, 0) / (k(x, x) - q),   q(x) = k(x, x) - k(x, Z) (k(Z, Z) + noise I)^-1 k(Z, x).
+
+    Z are centres of the samples of the fit and not the basis vectors, which may lie where no sample was, and q is a
+    high quantile of q(x) over the samples: what they leave open is in s already. Away from the data rho is 1. The
+    variance of a new target is then that of all targets, and the kernels' part g of the prediction, its mean taken
+    off, is off by itself.
 
     Attributes
     ----------
-    noise_variance : ndarray of shape (n_outputs,)
-        The variance s of each learned output, as it was standardised.
-    noise : float
-        The ratio l.
-    K_inverse, A_inverse : ndarray
-        Inverses of K and A.
+    noise_variance, total_variance : ndarray of shape (n_outputs,)
+        The variances s and t of each learned output, as it was standardised.
+    A_inverse : ndarray
+        The inverse of A.
     mean : ndarray
         The means that were taken off.
-    unexplained : float
-        The mean q.
+    centres, centres_inverse, usual
+        Those of :class:`Surroundings`.
     """
 
     noise_variance: np.ndarray
-    noise: float
-    K_inverse: np.ndarray
+    total_variance: np.ndarray
     A_inverse: np.ndarray
     mean: np.ndarray
-    unexplained: float
+    centres: np.ndarray
+    centres_inverse: np.ndarray
+    usual: float
 
     def __post_init__(self) -> None:
-        for array in (self.noise_variance, self.K_inverse, self.A_inverse, self.mean):
-            array.setflags(write=False)
+        for array in vars(self).values():
+            if isinstance(array, np.ndarray):
+                array.setflags(write=False)
 
-    def variance(self, Phi: np.ndarray, X: Any, diagonal: np.ndarray) -> np.ndarray:
-        """Return the variance of new targets, (n, n_outputs), from k(x, u), x and k(x, x)."""
-        Phi = Phi.astype(np.float64, copy=False)
-        unexplained = diagonal - np.einsum("ir,ir->i", Phi @ self.K_inverse, Phi) - self.unexplained
-        if len(self.mean) > Phi.shape[1]:
+    def unknown(self, kernel: Any, X: Any) -> np.ndarray:
+        """Return rho of samples on the scale of the model, (n,)."""
+        diagonal = np.asarray(kernel.diagonal(X), dtype=np.float64)
+        k = np.asarray(kernel(X, self.centres.astype(X.dtype, copy=False)), dtype=np.float64)
+        left = diagonal - np.einsum("ir,ir->i", k @ self.centres_inverse, k)
+        return np.clip((left - self.usual) / np.maximum(diagonal - self.usual, np.finfo(float).tiny), 0.0, 1.0)
+
+    def variance(self, kernel: Any, Phi: np.ndarray, X: Any, weights: np.ndarray) -> np.ndarray:
+        """Return the variance of new targets, (n, n_outputs), from the kernel, k(x, u), x and the weights of the u."""
+        parts = (slice(first, first + ROWS) for first in range(0, max(len(Phi), 1), ROWS))
+        return np.concatenate([self._of_block(kernel, Phi[rows], X[rows], weights) for rows in parts])
+
+    def _of_block(self, kernel: Any, Phi: np.ndarray, X: Any, weights: np.ndarray) -> np.ndarray:
+        rho = self.unknown(kernel, X)[:, None]
+        Phi, R = Phi.astype(np.float64, copy=False), Phi.shape[1]
+        if len(self.mean) > R:
             Phi = np.hstack([Phi, X.toarray() if hasattr(X, "toarray") else X])
         centred = Phi - self.mean
-        learned = np.einsum("ir,ir->i", centred @ self.A_inverse, centred)
-        return np.outer(1.0 + np.maximum(unexplained, 0.0) / self.noise + np.maximum(learned, 0.0), self.noise_variance)
+        learned = np.maximum(np.einsum("ir,ir->i", centred @ self.A_inverse, centred), 0.0)
+        far = rho * np.maximum(self.total_variance - self.noise_variance, 0.0)
+        return np.outer(1.0 + learned, self.noise_variance) + far + (rho * (centred[:, :R] @ weights)) ** 2

@@ -56,7 +56,7 @@ class KMeans(Start):
     def points(self, sample: Sample, term: Term, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray | None]:
         points, labels = [], []
         for rows, count in _by_class(sample, term.n_basis):
-            points.append(_centres(sample.X[rows], sample.weight[rows], count, rng))
+            points.append(centres_of(sample.X[rows], sample.weight[rows], count, rng))
             weight = sample.weight[rows] / sample.weight[rows].sum()
             labels.append(np.repeat(weight @ sample.Y[rows], count).reshape(sample.Y.shape[1], count).T)
         return _spread(np.concatenate(points), sample, rng), np.concatenate(labels)
@@ -250,7 +250,8 @@ def _draw(rows: np.ndarray, weight: np.ndarray, count: int, rng: np.random.Gener
     return rng.choice(rows, size=count, replace=bool(count > np.count_nonzero(probability)), p=probability)
 
 
-def _centres(X: np.ndarray, weight: np.ndarray, count: int, rng: np.random.Generator) -> np.ndarray:
+def centres_of(X: np.ndarray, weight: np.ndarray, count: int, rng: np.random.Generator) -> np.ndarray:
+    """Return centres of k-means, (count, d); the samples themselves, repeated, if no more than ``count`` differ."""
     seen: dict[bytes, np.ndarray] = {}
     for x in X + 0.0:  # -0.0 becomes 0.0
         seen.setdefault(x.tobytes(), x)

@@ -27,6 +27,7 @@ from spkm.estimators._robust import after_squared, begins_squared, led_by_square
 from spkm.estimators._sample_basis import moved_to_samples, nearest_attributes, onto_samples, with_samples
 from spkm.estimators._search_setup import candidate_for, dealt_folds, decided, report_choice, search_over, some_rows
 from spkm.estimators._sizes import fit_size, suits_two_sizes
+from spkm.estimators._surroundings import posterior_of
 from spkm.estimators._tables import Table
 from spkm.estimators._views import view_usage
 from spkm.estimators._warm_start import check_continues, continued_theta
@@ -150,6 +151,7 @@ def fit_once(request: Request, samples: Samples, previous: FittedModel | None, p
         else:
             lead = Lead(problem)
         objective = lead.objective(source)
+        by_evidence = lead.problem.evidence is not None and request.is_plain
         if lead.solver is not None and request.solver == "auto":
             solver = with_settings(lead.solver, {"max_iter": request.max_iter, "tol": request.tol})
         else:
@@ -157,8 +159,9 @@ def fit_once(request: Request, samples: Samples, previous: FittedModel | None, p
         best, picked = _descended(request, lead, objective, solver, scaling, progress), None
         if request.basis == "samples":
             best, picked = onto_samples(lead.problem, objective, None, best, solver, request.rng(), progress.iteration)
-        elif lead.strength is not None and not request.monotone:
-            objective, best = merged(lead.problem, objective, best, polish=source.n_rows <= MOST_ROWS)
+        elif (by_evidence or lead.strength is not None) and not request.monotone:
+            learned = lead.problem.continued(best.noise, best.ridge, best.linear_variance)
+            objective, best = merged(learned, objective, best, polish=source.n_rows <= MOST_ROWS)
         if lead.noise is not None:
             best.noise, best.ridge = lead.noise, lead.ridge
         progress.interrupted = best.interrupted
@@ -168,10 +171,7 @@ def fit_once(request: Request, samples: Samples, previous: FittedModel | None, p
         found_beside |= nearest_attributes(objective, best.theta, samples.rows, picked)
         if request.monotone:
             found_beside["monotone_"] = {feature: sign for feature, _, sign in request.monotone}
-        posterior = None
-        if lead.problem.evidence is not None and request.is_plain:
-            found = lead.problem.continued(best.noise, best.ridge, best.linear_variance).objective(source)
-            posterior = found.posterior(found.start(best.theta))
+        posterior = posterior_of(lead.problem, objective, best, request.rng()) if by_evidence else None
     outcome = outcome_of(request, samples, objective.model, best, scaling, None, found_beside)
     model = replace(outcome.model, strength=lead.strength, posterior=posterior)
     if request.monotone:

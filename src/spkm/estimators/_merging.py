@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from spkm.problem import Problem
-from spkm.solvers import LBFGS, Result
+from spkm.solvers import LBFGS, Result, VarPro
 
 ALIKE = 0.9  # value of the kernel at two vectors, 1 at one place, from which on they may be one
 RISE = 1e-3  # share by which the loss may rise in all: what L-BFGS takes for converged
@@ -22,7 +22,8 @@ def merged(problem: Problem, objective: Any, result: Result, polish: bool) -> tu
     """Return objective and result of the vectors that are left; the first term holds the vectors of one kernel.
 
     The two that are most alike become one first: weights are added, its place is their mean by the size of the weights.
-    The loss may rise by ``RISE`` in all, else the two stay. ``polish`` lets all parameters follow.
+    The loss may rise by ``RISE`` in all, else the two stay. ``polish`` lets all parameters follow. Under the evidence,
+    whose problem goes on with what was learned, the weights are solved for again.
     """
     theta = result.theta
     refused: set[tuple[int, int]] = set()
@@ -36,11 +37,15 @@ def merged(problem: Problem, objective: Any, result: Result, polish: bool) -> tu
             refused.add(pair)
     if smaller is objective:
         return objective, result
-    result.theta, result.value = theta, smaller.value(theta)
+    by_evidence = problem.evidence is not None
+    parameters = smaller.start(theta) if by_evidence else theta
+    result.theta, result.value = smaller.complete(parameters) if by_evidence else theta, smaller.value(parameters)
     result.trace = [result.value]  # values of more vectors are not comparable: the ridge is another
     if polish:
-        polished = LBFGS(max_iter=POLISH).minimize(smaller, theta, np.random.default_rng(0))
+        solver = VarPro(max_iter=POLISH) if by_evidence else LBFGS(max_iter=POLISH)
+        polished = solver.minimize(smaller, theta, np.random.default_rng(0))
         result.theta, result.value, result.trace = polished.theta, polished.value, polished.trace
+        result.noise, result.linear_variance = polished.noise, polished.linear_variance
         result.interrupted = result.interrupted or polished.interrupted
         result.by_signal = result.by_signal or polished.by_signal
     return smaller, result

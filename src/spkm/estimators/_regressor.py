@@ -36,9 +36,9 @@ class PredictsNumbers(ReadsModel):
         X : array-like, DataFrame or CSR of shape (n_samples, n_features), or dict of them
             Samples.
         return_std : bool, default=False
-            Whether to return the standard deviation of a new target as well, noise included: that of the sparse
-            Gaussian process whose mean the model is. It grows away from the data, and needs a fit with the evidence
-            and a single stationary kernel.
+            Whether to return the standard deviation of a new target from its prediction as well, noise included: that
+            of the sparse Gaussian process whose mean the model is. Away from the samples of the fit it is that of all
+            targets, or more. It needs a fit with the evidence and a single stationary kernel.
 
         Returns
         -------
@@ -72,9 +72,9 @@ class SPKMRegressor(PredictsNumbers, RegressorMixin, CallbackSupportMixin, BaseE
     Parameters
     ----------
     n_basis : int or "auto", default=20
-        Number of basis vectors, shared by all outputs. "auto" is 20 or 60, at most half the samples and at most
-        ``max_basis``, whichever has the lower loss on a held-out fifth of the samples; with a selection, pairs, views
-        or a linear kernel it is as in :class:`SPKMClassifier`.
+        Number of basis vectors at the most, shared by all outputs: those that end at one place are merged. "auto" is
+        20 or 60, at most half the samples and at most ``max_basis``, whichever has the lower loss on a held-out fifth
+        of the samples; with a selection, pairs, views or a linear kernel it is as in :class:`SPKMClassifier`.
     kernel : str or Kernel, default="matern"
         The kernel; the default, of smoothness 5/2, had lower errors than "rbf" in measurements.
     views, terms

@@ -293,11 +293,20 @@ def _checked_posterior(posterior: Any, model: PreimageModel, target: Any) -> Pos
     need(isinstance(posterior, Posterior), "its variances are others")
     R, d = model.without_linear_part().n_basis, model.n_features
     sizes = (R, R + d)
-    arrays = (posterior.noise_variance, posterior.K_inverse, posterior.A_inverse, posterior.mean)
-    need(all(isinstance(a, np.ndarray) and a.dtype == np.float64 for a in arrays), "its variances are others")
-    need(posterior.K_inverse.shape == (R, R) and len(posterior.mean) in sizes, "its variances are others")
-    need(posterior.A_inverse.shape == (len(posterior.mean),) * 2, "its variances are others")
-    need(posterior.noise_variance.shape == (int(target.learned.sum()),), "its variances are others")
+    outputs, size, count = int(target.learned.sum()), np.size(posterior.mean), len(np.atleast_1d(posterior.centres))
+    shapes = {
+        "noise_variance": (outputs,),
+        "total_variance": (outputs,),
+        "A_inverse": (size, size),
+        "mean": (size,),
+        "centres": (count, d),
+        "centres_inverse": (count, count),
+    }
+    for name, shape in shapes.items():
+        array = getattr(posterior, name)
+        need(isinstance(array, np.ndarray) and array.dtype == np.float64, "its variances are others")
+        need(array.shape == shape and size in sizes, "its variances are others")
+    need(type(posterior.usual) is float, "its variances are others")
     return posterior
 
 
