@@ -139,7 +139,8 @@ def _show(result: dict[str, Any]) -> None:
     if "data" in result:
         data = result["data"]
         size = data["memory_bytes"] * data["samples"] / max(1, data["looked_at"])
-        print(f"\n{data['file']}: {data['samples']:,} samples, {size / 2**20:.1f} MiB in memory")
+        part = f"; counts are of the first {data['looked_at']:,}" if data["looked_at"] < data["samples"] else ""
+        print(f"\n{data['file']}: {data['samples']:,} samples, {size / 2**20:.1f} MiB in memory{part}")
         rows = [[c["column"], c["type"], f"{c['missing']:,}", f"{c['different']:,}"] for c in data["columns"]]
         print(table([["column", "type", "missing", "different"], *rows]))
     if "fit" in result:
