@@ -27,7 +27,7 @@ from spkm.penalties import L1, RKHSNorm
 
 OUTPUT = Path("demo_output")
 SEEDLINGS = Path(__file__).parent / "data" / "seedlings.csv"
-SPLITS = 5  # random splits, two thirds to fit and one third to test; the table shows means
+SPLITS = 3  # random splits, two thirds to fit and one third to test; the table shows means
 
 plt.rcParams.update({"font.size": 10, "axes.titlesize": 10, "figure.dpi": 150})
 
