@@ -14,10 +14,14 @@ import numpy as np
 import pytest
 
 from spkm import save
+from spkm.kernels import RBF, Laplacian, Linear, Matern, Polynomial, RationalQuadratic, Rescaled, Sum
+from spkm.persistence import NumpyModel, plain_model
 from spkm.persistence._files import to_bytes
 from spkm.persistence._load import from_bytes
+from spkm.persistence._runtime import usual_values
 from tests.fitted_cases import fitted as estimators
 from tests.fitted_cases import samples
+from tests.made_models import make_model
 from tests.pipeline_cases import fitted, mixed
 from tests.test_model_pipelines import rows_of
 
@@ -171,3 +175,28 @@ runpy.run_path({str(PATH)!r}, run_name="__main__")
         status, found = ask(port, {"rows": rows_of(mixed(2))})
         assert status == 200 and len(found["answers"]) == 2
         assert process.communicate(timeout=60)[0].strip() == "[]"
+
+
+KINDS = {
+    "rbf": [(3, [(RBF(0.3), None)])],
+    "laplacian of some": [(3, [(Laplacian(0.2), [0, 2, 4])])],
+    "matern beside a linear part": [(3, [(Matern(2.5, gamma=0.2), None)]), (1, [(Linear(0.4), None)])],
+    "rational quadratic": [(2, [(RationalQuadratic(1.5, gamma=0.3), None)])],
+    "polynomial": [(3, [(Polynomial(3, gamma=0.3), None)])],
+    "relevances": [(3, [(Rescaled(Matern(1.5, gamma=0.2), np.linspace(0, 2, 5)), None)])],
+    "a product of views": [(3, [(RBF(0.3), [0, 1]), (Linear(0.2), [2, 3, 4])])],
+    "a sum": [(2, [(Sum(RBF(0.3), Laplacian(0.2)), None)])],
+}
+
+
+@pytest.mark.parametrize("name", KINDS)
+@pytest.mark.parametrize("scaling", [True, False])
+def test_effects_are_those_of_samples_with_a_column_changed(name, scaling):
+    light = NumpyModel(plain_model(make_model(KINDS[name], 5, n_outputs=2, scaling=scaling)))
+    X = 2 * np.random.default_rng(0).normal(size=(4, 5))
+    F, effects = light.effects(X)
+    np.testing.assert_allclose(F, light.scores(X), rtol=1e-12, atol=1e-12)
+    for j in range(5):
+        changed = X.copy()
+        changed[:, j] = usual_values(light.plain)[j]
+        np.testing.assert_allclose(effects[:, j], F - light.scores(changed), rtol=1e-9, atol=1e-11)

@@ -18,8 +18,6 @@ from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-import numpy as np
-
 import spkm
 from spkm.persistence import NumpyModel
 
@@ -76,6 +74,8 @@ def _row(row: Any, i: int, model: NumpyModel) -> list[Any]:
     if not isinstance(row, list) or len(row) != model.n_features:
         raise _unfit(f"rows[{i}] must be an object, or a list of {model.n_features} values.")
     mixed = "encoder" in model.plain
+    if set(map(type, row)) == {float}:
+        return row
     for j, value in enumerate(row):
         fits = value is None or isinstance(value, str | bool | int | float) if mixed else type(value) in (int, float)
         if not fits or (isinstance(value, int) and abs(value) > 2**1000):
@@ -92,19 +92,19 @@ def answer(model: NumpyModel, rows: list[list[Any]]) -> dict[str, Any]:
         F, effects = model.effects(rows)
     except (TypeError, ValueError, OverflowError) as error:
         raise _unfit(str(error)) from error
-    predictions = model.predict_from(F)
-    shares = model.probabilities_from(F) if model.plain["probabilities"] is not None else None
+    predictions, scores = model.predict_from(F).tolist(), F.tolist()
+    shares = model.probabilities_from(F).tolist() if model.plain["probabilities"] is not None else None
     names = model.feature_names or [f"x{j}" for j in range(model.n_features)]
-    labels = model.plain["classes"] or model.plain["outputs"]
+    labels = list(map(str, model.plain["classes"] or model.plain["outputs"]))
     found = []
-    for i, prediction in enumerate(predictions.tolist()):
-        one: dict[str, Any] = {"prediction": prediction, "score": F[i].tolist()}
+    for i, prediction in enumerate(predictions):
+        one: dict[str, Any] = {"prediction": prediction, "score": scores[i]}
         if shares is not None:
-            one["probability"] = dict(zip(map(str, labels), shares[i].tolist(), strict=True))
-        output = int(np.argmax(F[i]))  # of several scores, the reasons for the largest
-        parts = effects[i, :, output]
-        order = np.argsort(-np.abs(parts))[:MOST_REASONS]
-        one["reasons"] = [{"column": names[j], "effect": float(parts[j])} for j in order if parts[j] != 0]
+            one["probability"] = dict(zip(labels, shares[i], strict=True))
+        output = scores[i].index(max(scores[i]))  # of several scores, the reasons for the largest
+        parts = effects[i, :, output].tolist()
+        order = sorted(range(len(parts)), key=list(map(abs, parts)).__getitem__, reverse=True)[:MOST_REASONS]
+        one["reasons"] = [{"column": names[j], "effect": parts[j]} for j in order if parts[j] != 0]
         found.append(one)
     return {"answers": found}
 

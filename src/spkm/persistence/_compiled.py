@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from spkm.persistence._decisions import decisions, probabilities
 from spkm.persistence._encoding import encode, encoder_of, n_columns
-from spkm.persistence._runtime import EXP_FROM, check_sizes, decisions, kernel_values, probabilities
+from spkm.persistence._runtime import EXP_FROM, check_sizes, kernel_values
 
 METHODS = ("predict", "predict_proba", "decision_function", "similarities", "contributions")
 

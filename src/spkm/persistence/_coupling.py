@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any, Protocol
 
-from spkm.persistence._runtime import SMALLEST_SHARE, TINY
+from spkm.persistence._decisions import SMALLEST_SHARE, TINY
 
 
 class Arithmetic(Protocol):

@@ -7,12 +7,11 @@ from typing import Any
 import numpy as np
 
 from spkm.persistence._container import need
+from spkm.persistence._decisions import decisions, probabilities
 from spkm.persistence._encoding import check_encoder, columns_of, encode, encoder_of, n_columns, starts_of, width_of
 
 EXP_FROM = 30.0  # beyond it the exponential of a count's logarithm is not followed, as in losses
-SMALLEST_SHARE = 1e-7  # of a pair, as in estimators
 AT_ONCE = 2**17  # differences that are held at once: a megabyte
-TINY = float(np.finfo(np.float64).tiny)
 
 
 class NumpyModel:
@@ -56,13 +55,15 @@ class NumpyModel:
         self.n_features: int = n_columns(plain)
         self.feature_names: list[str] | None = columns_of(plain)
         self._weights = [member_weights(member) for member in plain["members"]]
+        self._members = [_ready_member(member) for member in plain["members"]]
         self._groups, self._usual = column_groups(plain), usual_values(plain)
+        self._column_effects: Any = None
         self.classes_ = None if plain["classes"] is None else np.array(plain["classes"])
 
     def similarities(self, X: Any) -> np.ndarray:
         """Return k(x, u_r) for every sample and basis vector, (n_samples, n_basis)."""
         X = self._rows(X)
-        return np.hstack([member_similarities(member, X) for member in self.plain["members"]])
+        return np.hstack([member_similarities(member, X) for member in self._members])
 
     def scores(self, X: Any) -> np.ndarray:
         """Return f(x) for every sample, (n_samples, n_outputs)."""
@@ -70,7 +71,7 @@ class NumpyModel:
 
     def _scores(self, X: np.ndarray) -> np.ndarray:
         parts = []
-        for member, weights in zip(self.plain["members"], self._weights, strict=True):
+        for member, weights in zip(self._members, self._weights, strict=True):
             parts.append(member_similarities(member, X) @ weights + member["intercept"])
         return parts[0] if len(parts) == 1 else np.concatenate(parts, axis=1)
 
@@ -124,6 +125,18 @@ class NumpyModel:
             Zero for columns that the model does not read.
         """
         rows, (columns, copies, features) = self._rows(X), self._groups
+        if self._column_effects is None:
+            from spkm.persistence._column_effects import ColumnEffects, are_sums
+
+            able = are_sums(self._members) and len(columns) > 0
+            self._column_effects = ColumnEffects(self._members, self._groups, self._usual) if able else False
+        if self._column_effects:
+            scores, moved = self._column_effects(rows)
+            if len(columns) == self.n_features:
+                return scores, moved
+            effects = np.zeros((len(rows), self.n_features, scores.shape[1]))
+            effects[:, columns] = moved
+            return scores, effects
         changed = np.repeat(rows[:, None, :], len(columns) + 1, axis=1)
         changed[:, copies, features] = self._usual[features]
         F = self._scores(changed.reshape(-1, rows.shape[1])).reshape(len(rows), len(columns) + 1, -1)
@@ -228,6 +241,33 @@ def member_weights(member: Any) -> np.ndarray:
     return np.concatenate([term["weights"] for term in member["terms"]])
 
 
+def _ready_member(member: Any) -> Any:
+    """Return a member whose parts are arrays that nothing has to be done to, with metrics as wide as their views."""
+    terms = [
+        {
+            **term,
+            "weights": np.asarray(term["weights"], dtype=np.float64),
+            "views": [
+                {**view, "kernel": _ready_kernel(view["kernel"], len(view["columns"]))} for view in term["views"]
+            ],
+        }
+        for term in member["terms"]
+    ]
+    intercept = np.asarray(member["intercept"], dtype=np.float64)
+    features = np.asarray(member["features"], dtype=np.intp)
+    return {**member, "features": features, "intercept": intercept, "terms": terms}
+
+
+def _ready_kernel(kernel: Any, width: int) -> Any:
+    ready = {
+        name: _ready_kernel(part, width) if name in ("kernel", "left", "right") else part
+        for name, part in kernel.items()
+    }
+    if "metric" in kernel:
+        ready["metric"] = np.array(np.broadcast_to(np.asarray(kernel["metric"], dtype=np.float64), (width,)))
+    return ready
+
+
 def scaled(member: Any, X: np.ndarray) -> np.ndarray:
     """Return the features of a member on its scale."""
     Z, scaling = X.take(member["features"], axis=1), member["scaling"]
@@ -261,7 +301,9 @@ def kernel_values(kernel: Any, X: np.ndarray, U: np.ndarray) -> np.ndarray:
     if name in ("sum", "product"):
         left, right = (kernel_values(kernel[part], X, U) for part in ("left", "right"))
         return left + right if name == "sum" else left * right
-    w = np.broadcast_to(np.asarray(kernel["metric"], dtype=np.float64), X.shape[1:])
+    w = kernel["metric"]
+    if np.shape(w) != X.shape[1:]:
+        w = np.broadcast_to(np.asarray(w, dtype=np.float64), X.shape[1:])
     with np.errstate(under="ignore", over="ignore"):
         if name in ("rbf", "matern", "rational_quadratic"):
             return _profile(kernel, _distances(np.square, X, U, w))
@@ -277,6 +319,25 @@ def _distances(size: Any, X: np.ndarray, U: np.ndarray, w: np.ndarray) -> np.nda
     if len(X) * U.size <= AT_ONCE:
         return size(X[:, None, :] - U) @ w
     return np.stack([size(X - u) @ w for u in U], axis=1)
+
+
+def parts_of_sum(kernel: Any, X: np.ndarray, U: np.ndarray) -> np.ndarray:
+    """Return the parts of the features in the sum that a kernel is a function of, (n, R, d)."""
+    if kernel["name"] in ("linear", "polynomial"):
+        return X[:, None, :] * (U * kernel["metric"])
+    apart = X[:, None, :] - U
+    np.abs(apart, out=apart) if kernel["name"] == "laplacian" else np.square(apart, out=apart)
+    apart *= kernel["metric"]
+    return apart
+
+
+def of_sum(kernel: Any, s: np.ndarray) -> np.ndarray:
+    """Return the values of a kernel from those sums."""
+    if kernel["name"] == "linear":
+        return s
+    if kernel["name"] == "polynomial":
+        return (s + kernel["coef0"]) ** kernel["degree"]
+    return np.exp(-s) if kernel["name"] == "laplacian" else _profile(kernel, s)
 
 
 def _profile(kernel: Any, s: np.ndarray) -> np.ndarray:
@@ -298,75 +359,3 @@ def _of_products(kernel: Any, dot: np.ndarray, xx: np.ndarray, uu: np.ndarray) -
     if name == "normalized_polynomial":
         base = base / np.sqrt((xx[:, None] + kernel["coef0"]) * (uu[None, :] + kernel["coef0"]))
     return base ** kernel["degree"]
-
-
-def decisions(plain: Any, F: np.ndarray) -> np.ndarray:
-    """Return what a classifier decides by, from scores: a column for each class or label, or one for two classes."""
-    return _votes(plain, F) if plain["combine"] == "pairs" else _with_constants(plain, F)
-
-
-def probabilities(plain: Any, F: np.ndarray) -> np.ndarray:
-    """Return probabilities from scores."""
-    kind = plain["probabilities"]
-    if kind == "logistic":
-        return np.hstack([logistic(-F), logistic(F)])
-    if kind == "softmax":
-        shares = np.exp(F - F.max(axis=1, keepdims=True))
-        return shares / shares.sum(axis=1, keepdims=True)
-    if kind == "coupled":
-        return _coupled(logistic(plain["steepness"] * F), len(plain["classes"]))
-    shares = logistic(_with_constants(plain, F))
-    return shares if kind == "each" else _normalized(shares)
-
-
-def logistic(F: np.ndarray) -> np.ndarray:
-    """Return 1 / (1 + exp(-f)), without overflow."""
-    small = np.exp(-np.abs(F))
-    return np.where(F >= 0, 1.0, small) / (1 + small)
-
-
-def _with_constants(plain: Any, F: np.ndarray) -> np.ndarray:
-    constants = plain["constants"]
-    if constants is None:
-        return F
-    found = np.empty((len(F), len(constants)))
-    learned = iter(F.T)
-    for k, constant in enumerate(constants):
-        found[:, k] = next(learned) if constant is None else constant
-    return found
-
-
-def _normalized(P: np.ndarray) -> np.ndarray:
-    P = np.maximum(P, TINY)
-    return P / P.sum(axis=1, keepdims=True)
-
-
-def _votes(plain: Any, F: np.ndarray) -> np.ndarray:
-    n_classes = len(plain["classes"])
-    P = logistic(plain["steepness"] * F)
-    p = _coupled(P, n_classes)
-    found = np.zeros((len(F), n_classes))
-    for k, (a, b) in enumerate(_pairs(n_classes)):
-        of_pair = p[:, a] + p[:, b]
-        found[:, b] += of_pair * P[:, k]
-        found[:, a] += of_pair * (1 - P[:, k])
-    return found
-
-
-def _pairs(n_classes: int) -> list[tuple[int, int]]:
-    return [(a, b) for a in range(n_classes) for b in range(a + 1, n_classes)]
-
-
-def _coupled(P: np.ndarray, n_classes: int) -> np.ndarray:
-    """Return probabilities of classes from those of their pairs (Wu, Lin and Weng 2004, second method)."""
-    P = np.clip(P, SMALLEST_SHARE, 1 - SMALLEST_SHARE)
-    system = np.zeros((len(P), n_classes + 1, n_classes + 1))
-    for k, (a, b) in enumerate(_pairs(n_classes)):
-        p = P[:, k]
-        system[:, a, b] = system[:, b, a] = -p * (1 - p)
-        system[:, a, a] += p * p
-        system[:, b, b] += (1 - p) * (1 - p)
-    system[:, :-1, -1] = system[:, -1, :-1] = 1.0
-    right = np.zeros((len(P), n_classes + 1, 1))
-    right[:, -1] = 1.0
-    return _normalized(np.linalg.solve(system, right)[:, :-1, 0])
