@@ -264,7 +264,8 @@ def _files(table: Any) -> list[str]:
         return [str(path) for path in table]
     path = Path(table)
     if path.is_dir():
-        found = [str(p) for p in path.rglob("*") if p.suffix.lower() in FORMATS]
+        # Hidden files are no data: a file that is being written beside them, say.
+        found = [str(p) for p in path.rglob("*") if p.suffix.lower() in FORMATS and not p.name.startswith(".")]
     elif path.exists():
         found = [str(path)]
     else:
