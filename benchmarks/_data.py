@@ -1,4 +1,4 @@
-"""What a run was asked for, and the rows that benchmarks work on: from files, or made up."""
+"""What a run was asked for, and the samples that benchmarks work on: from files, or made up."""
 
 from __future__ import annotations
 
@@ -71,12 +71,12 @@ def parts(n: int, shares: tuple[float, ...], seed: int) -> list[np.ndarray]:
 
 
 def thirds(n: int, seed: int) -> list[np.ndarray]:
-    """Return the rows of a training, a validation and a test third."""
+    """Return the samples of a training, a validation and a test third."""
     return parts(n, (1 / 3, 1 / 3, 1 / 3), seed)
 
 
 def smooth_problem(n: int, d: int, seed: int = 0, noise: float = 0.3) -> tuple[np.ndarray, np.ndarray]:
-    """Return Gaussian rows and a non-linear function of five directions in them, of unit deviation, plus noise.
+    """Return Gaussian samples and a non-linear function of five directions in them, of unit deviation, plus noise.
 
     The directions p are orthonormal and the same for all seeds: sin(2 p1) + p2 p3 + p4^2 / 2 + p5.
     """
@@ -91,6 +91,6 @@ def smooth_problem(n: int, d: int, seed: int = 0, noise: float = 0.3) -> tuple[n
 def smooth_classes(
     n: int, d: int, n_classes: int = 2, seed: int = 0, noise: float = 0.3
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the rows of :func:`smooth_problem` with its noisy function cut into equally frequent classes."""
+    """Return the samples of :func:`smooth_problem` with its noisy function cut into equally frequent classes."""
     X, f = smooth_problem(n, d, seed, noise)
     return X, np.searchsorted(np.quantile(f, np.arange(1, n_classes) / n_classes), f)

@@ -1,4 +1,4 @@
-"""The neighbours in classification: SVC, l1-logistic regression and LassoNet, chosen on validation rows."""
+"""The neighbours in classification: SVC, l1-logistic regression and LassoNet, chosen on validation samples."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def tuned_svc(
     step: int = 1,
     columns: np.ndarray | None = None,
 ) -> Any:
-    """Return an RBF SVC with every ``step``-th C and gamma of the grids tried, on the given columns or all."""
+    """Return an RBF SVC with every ``step``-th C and gamma of the grids tried, on the given features or all."""
     chosen = np.arange(X.shape[1]) if columns is None else columns
     _, params = tuned("svm", X[:, chosen], y, train, validation, step=step)
     model = make_pipeline(ColumnTransformer([("scaled", StandardScaler(), chosen)]), SVC(**params))
@@ -44,7 +44,7 @@ def has_lassonet() -> bool:
 def lassonet_path(
     X: np.ndarray, y: np.ndarray, train: np.ndarray, validation: np.ndarray, seed: int, quick: bool
 ) -> Any:
-    """Return a LassoNet, defaults, that ran its path on one thread; the validation rows stop its training."""
+    """Return a LassoNet, defaults, that ran its path on one thread; the validation samples stop its training."""
     import torch
     from lassonet import LassoNetClassifier
 
@@ -55,7 +55,7 @@ def lassonet_path(
 
 
 class LassoNetOnPath:
-    """LassoNet at the point of its path that is best on the validation rows."""
+    """LassoNet at the point of its path that is best on the validation samples."""
 
     def __init__(
         self, X: np.ndarray, y: np.ndarray, train: np.ndarray, validation: np.ndarray, seed: int, quick: bool
@@ -63,7 +63,7 @@ class LassoNetOnPath:
         self.model = lassonet_path(X, y, train, validation, seed, quick)
         self.classes_ = np.unique(y[train])
         points = [(self._at(point).score(X[validation], y[validation]), i) for i, point in enumerate(self.model.path_)]
-        point = self.model.path_[max(points)[1]]  # of equals the last, which has the fewest columns
+        point = self.model.path_[max(points)[1]]  # of equals the last, which has the fewest features
         self._at(point)
         self.selected_features_ = np.flatnonzero(point.selected.numpy())
 

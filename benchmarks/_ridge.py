@@ -1,4 +1,4 @@
-"""The neighbours in regression, kernel ridge and ridge on Nystroem features: columns and target standardised."""
+"""The neighbours in regression, kernel ridge and ridge on Nystroem features: features and target standardised."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 ALPHAS = 10.0 ** np.arange(-4.0, 1.5, 0.5)
-GAMMAS = 2.0 ** np.arange(-6, 3)  # over the number of columns
+GAMMAS = 2.0 ** np.arange(-6, 3)  # over the number of features
 Make = Callable[[float, float], Any]
 
 
@@ -27,7 +27,7 @@ def nystroem_ridge(alpha: float, gamma: float, n_components: int = 300, seed: in
 
 
 def tuned(make: Make, train: tuple, validation: tuple, quick: bool = False) -> tuple[Any, tuple[float, float]]:
-    """Return the model with the least error on the validation rows among those of a grid, and its alpha and gamma."""
+    """Return the model with the least error on validation samples among those of a grid, and its alpha and gamma."""
     step = 4 if quick else 1
     best: Any = (np.inf, None, (0.0, 0.0))
     for gamma in GAMMAS[::step] / train[0].shape[1]:

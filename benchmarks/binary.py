@@ -1,7 +1,7 @@
 """Accuracy of SPKMClassifier, untuned, against an SVC whose C and gamma were chosen on a validation third.
 
-Thirds of the rows for training, validation and test; both learn from the training third alone. Differences are paired
-over the splits, in points, with their standard error.
+Thirds of the samples for training, validation and test; both learn from the training third alone. Differences are
+paired over the splits, in points, with their standard error.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Where one solver overtakes another: seconds and final objective of each, for the rules of solver="auto".
 
 "measured" is the solver that was first among those that ended within 1 % of the best objective. "growing" is L-BFGS
-on a tenth of the rows, then on all; "tenth" is a basis learned on a tenth of the rows, with weights from all.
+on a tenth of the samples, then on all; "tenth" is a basis learned on a tenth of them, with weights from all.
 Start points are not counted. A time with + was cut off.
 """
 
@@ -32,7 +32,7 @@ def run(settings: Settings) -> Iterator[Row]:
         X, y = problem(loss, n, d)
         for R in sizes:
             runs = {name: fit(loss, R, solver, X, y, limit) for name, solver in solvers(n, loss).items()}
-            # A run that was cut off may have stopped on a part of the rows: its objective is not comparable.
+            # A run that was cut off may have stopped on a part of the samples: its objective is not comparable.
             whole = {name: run for name, run in runs.items() if not run[2]} or runs
             best = min(value for _, value, _ in whole.values())
             good = {name: seconds for name, (seconds, value, _) in whole.items() if value <= best + 0.01 * abs(best)}

@@ -47,13 +47,13 @@ def shapley_rows(settings: Settings) -> Iterator[Row]:
         error = enumeration_error(estimator.fit(X[:, :10], y), X[:, :10])
         model = estimator.fit(X, y)
         seconds = seconds_a_row(lambda m=model: explain(m, rows, background), rows)
-        yield Row(f"{kernel}, 30 features, ms a row", 1e3 * seconds, below(10), "{:.2f}", (f"{error:.0e}",))
+        yield Row(f"{kernel}, 30 features, ms a sample", 1e3 * seconds, below(10), "{:.2f}", (f"{error:.0e}",))
         if kernel == "rbf":
             seconds = seconds_a_row(lambda m=model: explain(m, rows, background, independent=True), rows)
-            yield Row("rbf, independent features, ms a row", 1e3 * seconds, below(1), "{:.2f}", ("",))
+            yield Row("rbf, independent features, ms a sample", 1e3 * seconds, below(1), "{:.2f}", ("",))
             explanation = explain(model, rows[:3], background)
             seconds = seconds_a_row(explanation.interactions, rows[:3])
-            yield Row("rbf, all pairwise interactions, ms a row", 1e3 * seconds, None, "{:.2f}", ("",))
+            yield Row("rbf, all pairwise interactions, ms a sample", 1e3 * seconds, None, "{:.2f}", ("",))
             yield from shap_rows(model, rows[:2], background, settings)
             yield from shapiq_rows(model, rows[:2])
 
@@ -74,7 +74,7 @@ def shap_rows(model: Any, rows: np.ndarray, background: np.ndarray, settings: Se
         values = explainer.shap_values(rows, silent=True, **options)
         seconds = (process_time() - start) / len(rows)
         error = np.abs(values - exact).max() / np.abs(exact).max()
-        yield Row(f"shap KernelExplainer, {name}, ms a row", 1e3 * seconds, None, "{:.0f}", (f"{error:.0e}",))
+        yield Row(f"shap KernelExplainer, {name}, ms a sample", 1e3 * seconds, None, "{:.0f}", (f"{error:.0e}",))
 
 
 def shapiq_rows(model: Any, rows: np.ndarray) -> Iterator[Row]:
@@ -96,7 +96,7 @@ def shapiq_rows(model: Any, rows: np.ndarray) -> Iterator[Row]:
     scores, empty = fitted.scores(rows)[:, 0], fitted.intercept[0] + fitted.weights.sum()
     sums = np.array([sum(values.get_n_order(1).values) for values in found])
     error = np.abs(sums - (scores - empty)).max() / np.abs(scores - empty).max()
-    yield Row("shapiq ProductKernelExplainer, ms a row", 1e3 * seconds, None, "{:.0f}", (f"{error:.0e}",))
+    yield Row("shapiq ProductKernelExplainer, ms a sample", 1e3 * seconds, None, "{:.0f}", (f"{error:.0e}",))
 
 
 def wide_rows(settings: Settings) -> Iterator[Row]:
@@ -107,7 +107,7 @@ def wide_rows(settings: Settings) -> Iterator[Row]:
     explanation = explain(model, X[:1], X[:100])
     error = np.abs(explanation.base_values + explanation.values.sum(axis=1) - explanation.scores).max()
     seconds = seconds_a_row(lambda: explain(model, X[:1], X[:100]), X[:1])
-    yield Row(f"rbf, {d} features, s a row", seconds, below(5), "{:.2f}", (f"{error:.0e}",))
+    yield Row(f"rbf, {d} features, s a sample", seconds, below(5), "{:.2f}", (f"{error:.0e}",))
 
 
 def effect_rows(settings: Settings) -> Iterator[Row]:
@@ -136,7 +136,7 @@ def counterfactual_rows(settings: Settings) -> Iterator[Row]:
     found = [counterfactual(model, x, 1 - label, ranges=X) for x, label in zip(rows, model.predict(rows), strict=True)]
     seconds = (process_time() - start) / len(rows)
     proved = sum(change.found or change.none_exists for change in found)
-    yield Row("counterfactual, all pairs of 30 features, s a row", seconds, None, "{:.2f}", ("",))
+    yield Row("counterfactual, all pairs of 30 features, s a sample", seconds, None, "{:.2f}", ("",))
     yield Row("samples with an answer or a proof that there is none", proved / len(rows), None, "{:.0%}", ("",))
 
 
@@ -159,7 +159,7 @@ def enumeration_error(model: Any, X: np.ndarray) -> float:
 
 
 def seconds_a_row(call: Any, rows: np.ndarray) -> float:
-    """Return the shortest time of three calls, for one of the rows."""
+    """Return the shortest time of three calls, for one of the samples."""
     times = []
     for _ in range(3):
         start = process_time()

@@ -1,6 +1,6 @@
 """Largest relative error of the analytic gradient against fourth-order central differences, float64, R = 3.
 
-For every kernel: all losses x smooth penalties x (1, 3 outputs) x (dense, CSR) x (one bandwidth, one per column)
+For every kernel: all losses x smooth penalties x (1, 3 outputs) x (dense, CSR) x (one bandwidth, one per feature)
 learned. The error is taken apart for basis, metric, weights and intercept, each relative to its own largest entry.
 Penalties that are not smooth have no gradient. The last rows check the objectives with the weights eliminated.
 """

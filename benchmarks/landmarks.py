@@ -1,10 +1,11 @@
-"""Kernel machines on Nystroem features with few landmarks: learned with the targets, centres of k-means, random rows.
+"""Kernel machines on Nystroem features with few landmarks: learned with the targets, k-means centres, random samples.
 
-Thirds of the rows for training, validation and test; columns are standardised. All have one RBF kernel, its bandwidth
-the mean distance of training rows, but for "and bandwidth", which learns that as well (in regression one for every
-column). On the features KRR is ridge regression and SVM a linear SVC; "exact" has the kernel itself. Alpha and C are
-chosen on the validation third. Accuracies in percent, those of KRR by the sign of its predictions; squared errors over
-the variance of the test targets; means over the splits. Parkinson's is cut to 3,000 rows, drawn at random.
+Thirds of the samples for training, validation and test; features are standardised. All have one RBF kernel, its
+bandwidth the mean distance of training samples, but for "and bandwidth", which learns that as well (in regression one
+for every feature). On the features KRR is ridge regression and SVM a linear SVC; "exact" has the kernel itself. Alpha
+and C are chosen on the validation third. Accuracies in percent, those of KRR by the sign of its predictions; squared
+errors over the variance of the test targets; means over the splits. Parkinson's is cut to 3,000 samples, drawn at
+random.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Time of full-batch L-BFGS over that of solver="auto", to the same objective within 1 %; n = 1,000,000.
 
-"auto" runs once; then L-BFGS on all rows runs until its objective is at most 1.01 times the one "auto" ended with, or
+"auto" runs once; then L-BFGS on all samples runs till its objective is at most 1.01 times the one "auto" ended with, or
 until its time is up: then the ratio is a lower bound. Both times are those of whole fits on all cores.
 """
 

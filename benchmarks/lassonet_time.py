@@ -1,7 +1,7 @@
-"""Time of LassoNet's path over that of our whole choice with the same rows to validate, on one thread; d = 100.
+"""Time of LassoNet's path over that of our whole choice with the same samples to validate, on one thread; d = 100.
 
-Both fit the same 500 rows and look at 500 others; ours is ``SPKMClassifierCV`` with one split. LassoNet has its
-defaults: its path ends when no column is left.
+Both fit the same 500 samples and look at 500 others; ours is ``SPKMClassifierCV`` with one split. LassoNet has its
+defaults: its path ends when no feature is left.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ from benchmarks._timing import seconds_of
 from spkm import SPKMClassifier
 
 LOSSES = ("log", "squared_hinge")
-SMALL = (6000, 10, 91.5)  # rows, vectors, accuracy to reach
+SMALL = (6000, 10, 91.5)  # samples, vectors, accuracy to reach
 FULL = ((10, 92.5, 3.0), (100, 97.7, 14.0), (200, 98.3, 29.0))  # vectors, accuracy and seconds to reach
 
 
@@ -30,8 +30,8 @@ def run(settings: Settings) -> Iterator[Row]:
         for R, accuracy, seconds in FULL[: settings.size(len(FULL), 1)]:
             runs = [fit(X[:n], y[:n], X_test, y_test, R, loss, seed) for seed in range(settings.n_seeds(1))]
             score, time = np.mean(runs, axis=0)
-            yield Row(f"{n:,} rows, {R} vectors, {loss}, accuracy %", score, at_least(accuracy))
-            yield Row(f"{n:,} rows, {R} vectors, {loss}, seconds", time, at_most(seconds), "{:.1f}")
+            yield Row(f"{n:,} samples, {R} vectors, {loss}, accuracy %", score, at_least(accuracy))
+            yield Row(f"{n:,} samples, {R} vectors, {loss}, seconds", time, at_most(seconds), "{:.1f}")
 
 
 def small_subsets(
@@ -44,8 +44,8 @@ def small_subsets(
         rows = np.random.default_rng(seed).permutation(len(y))[:n]
         runs.append(fit(X[rows], y[rows], X_test, y_test, R, loss, seed))
     score, time = np.mean(runs, axis=0)
-    yield Row(f"{n:,} rows, {R} vectors, {loss}, accuracy %, mean of {len(runs)}", score, at_least(accuracy))
-    yield Row(f"{n:,} rows, {R} vectors, {loss}, seconds", time, form="{:.1f}")
+    yield Row(f"{n:,} samples, {R} vectors, {loss}, accuracy %, mean of {len(runs)}", score, at_least(accuracy))
+    yield Row(f"{n:,} samples, {R} vectors, {loss}, seconds", time, form="{:.1f}")
 
 
 def fit(

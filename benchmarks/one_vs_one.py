@@ -1,7 +1,7 @@
-"""MNIST, 6,000 rows: a binary model of two vectors for each of the 45 pairs, beside one joint model of 90 vectors.
+"""MNIST, 6,000 samples: a binary model of two vectors for each of the 45 pairs, beside one joint model of 90 vectors.
 
 Pixels are float32 over 255, with scale="common"; all else is the default but for the loss, which the rows name. The
-SVC has C = 10 and gamma="scale". The steepness of votes was chosen on other seeds, and on training rows for a test.
+SVC has C = 10 and gamma="scale". The steepness of votes was chosen on other seeds, and on training samples for a test.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""A million pairs of 5,000 x 5,000 entities with 500 columns each: time and memory of a fit with 20 pairs of vectors,
-and a pass over pairs against a pass over the same rows as one table (100,000 of them: a million rows would be 8 GB).
+"""A million pairs of 5,000 x 5,000 entities with 500 features each: time and memory of a fit with 20 pairs of vectors,
+and a pass over pairs against a pass over the same pairs as one table (100,000 of them: a million would be 8 GB).
 
-Then Tanimoto on fingerprints of 2,048 bits, as CSR: a pass over pairs against one over the table of joined rows.
+Then Tanimoto on fingerprints of 2,048 bits, as CSR: a pass over pairs against one over the joined table.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from spkm.model import PreimageModel, Term, View
 from spkm.objective import Objective
 from spkm.sources import ArraySource, PairSource, PairTable
 
-COLUMNS = ("pass over pairs, s", "over rows, s")
+COLUMNS = ("pass over pairs, s", "over joined table, s")
 SOLVERS = {"auto": {}, "lbfgs": {"max_iter": 10}}
 
 
@@ -45,7 +45,7 @@ def run(settings: Settings) -> Iterator[Row]:
     few = n // 10
     rng = np.random.default_rng(0)
     left, right = rng.standard_normal((entities, d)), rng.standard_normal((entities, d))
-    yield ratio("pass over joined rows, over one over pairs", left, right, RBF(0.5 / d), few)
+    yield ratio("pass over the joined table, over one over pairs", left, right, RBF(0.5 / d), few)
     bits = settings.size(2048, 64)
     prints = [sparse.random_array((entities, bits), density=0.03, rng=rng, format="csr") for _ in range(2)]
     for table in prints:
@@ -69,7 +69,7 @@ def time_and_memory(solver: str, n: int, entities: int, d: int) -> tuple[float, 
 
 
 def ratio(what: str, left: Any, right: Any, kernel: Kernel, n: int) -> Row:
-    """Return a row with the time of objective and gradient over joined rows, over that over pairs."""
+    """Return a row with the time of objective and gradient over the joined table, over that over pairs."""
     rng = np.random.default_rng(1)
     pairs = np.sort(rng.integers(left.shape[0], size=(n, 2)), axis=0)
     rng.shuffle(pairs[:, 1])

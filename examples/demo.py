@@ -146,16 +146,14 @@ def write_out_breast_cancer():
     weights = np.ravel(model.dual_coef_)
     terms = "".join(f" {'-' if c < 0 else '+'} {abs(c):.2f} k(x, u{r})" for r, c in enumerate(weights, start=1))
     accuracy = 100 * model.score(X_test, y_test)
-    print(f"The breast cancer model with {len(weights)} vectors, {accuracy:.1f} % right on unseen rows:\n")
+    print(f"The breast cancer model with {len(weights)} vectors, {accuracy:.1f} % right on new samples:\n")
     print(f"    f(x) = {np.ravel(model.intercept_)[0]:.2f}{terms}      f(x) > 0 means '{model.classes_[1]}'\n")
-    print(
-        "k is an RBF kernel on columns scaled to mean 0 and standard deviation 1. The vectors in the units of the data,"
-    )
-    print("in their eight most extreme features (in brackets: standard deviations from the mean row):\n")
+    print("k is an RBF kernel on features scaled to mean 0 and standard deviation 1. The vectors in units of the data,")
+    print("in their eight most extreme features (in brackets: standard deviations from the mean):\n")
     names = load_breast_cancer().feature_names
     centre, spread = X_train.mean(axis=0), X_train.std(axis=0, ddof=1)
     deviation = (model.basis_vectors_ - centre) / spread
-    print(f"    {'':<26}{'mean row':>12}" + "".join(f"{f'u{r + 1}':>19}" for r in range(len(weights))))
+    print(f"    {'':<26}{'mean':>12}" + "".join(f"{f'u{r + 1}':>19}" for r in range(len(weights))))
     for j in np.argsort(-np.abs(deviation).max(axis=0))[:8]:
         cells = [f"{u:.4g} ({z:+.1f})" for u, z in zip(model.basis_vectors_[:, j], deviation[:, j], strict=True)]
         print(f"    {names[j]:<26}{centre[j]:>12.4g}" + "".join(f"{cell:>19}" for cell in cells))
@@ -163,14 +161,14 @@ def write_out_breast_cancer():
 
 
 def few_of_many():
-    """Return made-up rows of which the class depends on products and squares of 5 of 60 columns."""
+    """Return made-up samples whose class depends on products and squares of 5 of 60 features."""
     X = np.random.default_rng(0).standard_normal((1200, 60))
     f = 2 * X[:, 7] * X[:, 21] + X[:, 33] ** 2 - X[:, 48] ** 2 + X[:, 55]
     return X, (f > np.median(f)).astype(int)
 
 
 def select_features(path):
-    """Print which columns a strict selection keeps, and draw how the held-out accuracy depends on their number."""
+    """Print which features a strict selection keeps, and draw how the held-out accuracy depends on their number."""
     X, y = few_of_many()
     X_train, X_test, y_train, y_test = split(X, y, seed=0)
     start = perf_counter()
@@ -189,7 +187,7 @@ def select_features(path):
 
 
 def weigh_views():
-    """Print what three groups of the breast cancer columns bring, and what an l1 penalty leaves of them."""
+    """Print what three groups of the breast cancer features bring, and what an l1 penalty leaves of them."""
     data = load_breast_cancer()
     X_train, X_test, y_train, y_test = split(data.data, data.target, seed=0)
     views = {"means": slice(0, 10), "standard errors": slice(10, 20), "worst values": slice(20, 30)}
@@ -203,11 +201,11 @@ def weigh_views():
         with_l1 = f"l1 keeps {kept.n_used} of 2 ({100 * kept.share:.0f} % of f)"
         print(f"    {name:<17}{100 * usage.share:5.0f} % of f   {with_l1}")
     right = [f"{100 * model.score(X_test, y_test):.1f} %" for model in (plain, pruned)]
-    print(f"    right on unseen rows: {right[0]}, with l1 {right[1]}\n")
+    print(f"    right on new samples: {right[0]}, with l1 {right[1]}\n")
 
 
 def predict_pairs():
-    """Print how well affinities of made-up pairs are predicted, by what is new in the test rows."""
+    """Print how well affinities of made-up pairs are predicted, by what is new in the test pairs."""
     rng = np.random.default_rng(0)
     drugs, targets = rng.standard_normal((60, 6)), rng.standard_normal((50, 8))
     pairs = np.array([(i, j) for i in range(60) for j in range(50)])
@@ -293,9 +291,9 @@ def main():
     draw_digits(OUTPUT / "digits_basis.png")
     draw_moons(OUTPUT / "moons_surface.png")
     print("Now open")
-    print(f"    {OUTPUT / 'report.html'}         what the model of the file learned: pick a row, move the sliders")
+    print(f"    {OUTPUT / 'report.html'}         what the model of the file learned: pick a sample, move the sliders")
     print(f"    {OUTPUT / 'digits_basis.png'}    the basis vectors of a digit classifier, as images")
-    print(f"    {OUTPUT / 'features.png'}        accuracy against the number of columns that a model reads")
+    print(f"    {OUTPUT / 'features.png'}        accuracy against the number of features that a model reads")
     print(f"    {OUTPUT / 'moons_surface.png'}   a decision surface with its few vectors, beside an SVC")
 
 

@@ -3,7 +3,7 @@ Credit decisions with reason codes
 ==================================
 
 Whoever is refused has a right to the main reasons. Shapley values of this model are exact, by column of the table: the
-columns of a category are one feature. The table is made up, with text and gaps in it.
+columns of a category are one feature. The table is made up, with text and missing values in it.
 """
 
 import matplotlib.pyplot as plt

@@ -3,7 +3,7 @@ Pairs: drugs, targets, and what is new
 ======================================
 
 Samples are pairs of a drug and a target. A prediction for a *new* drug is far harder than for a new pair of known ones;
-`PairKFold` measures both honestly. The table of all pairs times all columns is never made.
+`PairKFold` measures both honestly. A table of all pairs with the features of both sides is never built.
 """
 
 import matplotlib.pyplot as plt
