@@ -298,3 +298,15 @@ def plan_from(plain: dict[str, Any]) -> Plan:
     if "levels" in plain:
         return LevelPlan(**{**plain, "levels": tuple(plain["levels"])})
     return NumberPlan(**plain)
+
+
+def distinct_names(names: list[str]) -> np.ndarray:
+    """Return the names; one that is there before gets a number (a column may be called ``a = b``)."""
+    seen: set[str] = set()
+    for i, name in enumerate(names):
+        count = 1
+        while names[i] in seen:
+            count += 1
+            names[i] = f"{name} #{count}"
+        seen.add(names[i])
+    return np.array(names, dtype=object)

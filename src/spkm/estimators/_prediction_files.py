@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from spkm._atomic import check_place, replacing
 from spkm.estimators._streams import FileTable
+from spkm.sources._arrow import is_lazy_frame
 
 
 def write_predictions(model: Any, X: Any, path: Any, method: str = "predict") -> int:
@@ -26,7 +27,7 @@ def write_predictions(model: Any, X: Any, path: Any, method: str = "predict") ->
     model : estimator or Pipeline
         Fitted, with ``predict_chunks``; a pipeline of a :class:`~spkm.TableEncoder` and such an estimator.
     X : path, FileTable, dataset, lazy frame, Dask collection, chunks
-        What ``predict_chunks`` takes. Of a pipeline, files.
+        What ``predict_chunks`` takes; of a pipeline files, a lazy frame, a Dask data frame or chunks of frames.
     path : str or path
         Where to: .csv or .parquet.
     method : str, default="predict"
@@ -78,9 +79,10 @@ def _predictions(model: Any, X: Any, method: str) -> tuple[Iterator[np.ndarray],
     """Return the chunks of predictions, and the function that names the columns of one."""
     check_is_fitted(model)
     if hasattr(model, "steps"):
+        X = FileTable(X) if is_lazy_frame(X) else X
         X, model = model[:-1].transform(X), model[-1]
         if not isinstance(X, FileTable):
-            raise TypeError("Of a pipeline X must be files, and its first step a TableEncoder.")
+            raise TypeError("Of a pipeline X must be files or other chunks, and its first step a TableEncoder.")
     if not hasattr(model, "predict_chunks"):
         raise TypeError(f"model must have predict_chunks; {type(model).__name__} has none.")
     if not hasattr(model, method):

@@ -15,6 +15,7 @@ from spkm.estimators._domains import check_domain, columns_of_counts
 from spkm.estimators._fitting import Outcome, fit_once
 from spkm.estimators._request import Request, generator
 from spkm.sources import ArraySource, ChunkSource, IterableReader, Recipe, Scaling, Summary, kept_source, summarized
+from spkm.sources._arrow import holds_frames, is_dask_frame, is_lazy_frame
 from spkm.targets import SPREAD, Classes, Real, Target
 
 SOME = 1000  # samples by which cancellation is measured, and columns of views are found
@@ -22,12 +23,13 @@ CONSTANT = 1e-13  # deviation of a feature over its size below which it is const
 
 
 class FileTable:
-    """A table in files, with some of its columns as features.
+    """A table that is read in chunks, from files mostly, with some of its columns as features.
 
     Parameters
     ----------
-    table : str, Path, sequence of them or pyarrow.dataset.Dataset
-        A file, a folder, a pattern with ``*``, several files, or what pyarrow opened.
+    table : str, Path, sequence of them, pyarrow.dataset.Dataset, LazyFrame, Dask data frame or chunks of frames
+        A file, a folder, a pattern with ``*``, several files, or what pyarrow opened; a lazy frame of polars; a data
+        frame of Dask; or what yields (X, y) or (X, y, weight), X a frame, each time it is iterated over or called.
     features : sequence of str, default=None
         The columns of X; None is all but those of y and of the weights.
     encoder : TableEncoder, default=None
@@ -84,7 +86,7 @@ def named_columns(X: Any, y: Any, sample_weight: Any, target: Any, weight: Any, 
     from spkm.sources._parquet import chosen_columns
 
     chosen = chosen_columns(there, others, features)
-    if lazy and _names_columns(y) and (sample_weight is None or isinstance(sample_weight, str)):
+    if lazy and names_columns(y) and (sample_weight is None or isinstance(sample_weight, str)):
         return X[[*chosen, *others]] if kind == "dask" else X.select([*chosen, *others]), y, sample_weight
     own = y if target is None else X[target].to_numpy()
     return X[chosen], own, sample_weight if weight is None else X[weight].to_numpy()
@@ -99,35 +101,61 @@ def opened_stream(X: Any, y: Any = None, sample_weight: Any = None) -> Any:
 
     Of files and frames ``y`` and ``sample_weight`` are names of columns; chunks hold their own.
     """
-    kind = type(X).__module__.split(".")[0]
-    features = encoder = None
-    if kind == "dask":
+    if isinstance(X, np.ndarray):
+        return None
+    if isinstance(X, FileTable):
+        return _opened_table(X, y, sample_weight)
+    if type(X).__module__.split(".")[0] == "dask":
         from spkm.sources._dask import DaskReader
 
         return DaskReader(X, y, sample_weight)
-    if isinstance(X, FileTable):
-        X, features, encoder = X.table, X.features, X.encoder
-        kind = type(X).__module__.split(".")[0]
-        if not isinstance(X, str | Path | list | tuple) and kind != "pyarrow":
-            raise TypeError(f"FileTable takes paths or a pyarrow dataset; got {type(X).__name__}.")
-    elif not is_in_files(X):
-        if kind == "polars" and hasattr(X, "collect_schema") and hasattr(X, "collect") and _names_columns(y):
-            from spkm.sources._parquet import LazyFrameReader
+    if is_in_files(X) or (is_lazy_frame(X) and names_columns(y)):
+        return _opened_table(FileTable(X), y, sample_weight)
+    return IterableReader(X) if y is None and sample_weight is None and _holds_chunks(X) else None
 
-            return LazyFrameReader(X, y, sample_weight)
-        return IterableReader(X) if y is None and sample_weight is None and _holds_chunks(X) else None
-    if not (y is None or _names_columns(y)) or not (sample_weight is None or isinstance(sample_weight, str)):
+
+def _opened_table(X: FileTable, y: Any, sample_weight: Any) -> Any:
+    """Return a reader of a table with some of its columns, or with an encoder."""
+    table, encoder = X.table, None
+    if X.encoder is not None:
+        from spkm.estimators._encoded_files import FileEncoder
+
+        encoder = FileEncoder(X.encoder)
+    if is_dask_frame(table):
+        from spkm.sources._dask import DaskReader
+
+        if X.features is not None:
+            own = [name for part in (y, sample_weight) if names_columns(part) for name in _as_names(part)]
+            table = table[[*X.features, *own]]
+        return DaskReader(table, y, sample_weight, encoder)
+    if holds_frames(table):
+        if X.features is not None or y is not None or sample_weight is not None:
+            raise TypeError("Chunks hold X, y and weights themselves: features, y and sample_weight must be None.")
+        return IterableReader(table, encoder)
+    if not (y is None or names_columns(y)) or not (sample_weight is None or isinstance(sample_weight, str)):
         raise TypeError(
             "y and sample_weight must be names of columns where X is a table in files; got "
             f"{type(y).__name__} and {type(sample_weight).__name__}."
         )
-    from spkm.estimators._encoded_files import FileEncoder
-    from spkm.sources._parquet import TableReader
+    from spkm.sources._parquet import LazyFrameReader, TableReader
 
-    return TableReader(X, y, sample_weight, features, None if encoder is None else FileEncoder(encoder))
+    if is_lazy_frame(table):
+        return LazyFrameReader(table, y, sample_weight, X.features, encoder)
+    if not isinstance(table, str | Path | list | tuple) and type(table).__module__.split(".")[0] != "pyarrow":
+        raise TypeError(
+            "FileTable takes paths, a pyarrow dataset, a lazy frame, a Dask data frame or chunks of frames; got "
+            f"{type(table).__name__}."
+        )
+    return TableReader(table, y, sample_weight, X.features, encoder)
 
 
-def _names_columns(y: Any) -> bool:
+def is_streamed(X: Any, y: Any = None) -> bool:
+    """Whether an encoder reads X in chunks; a lazy frame is one if ``y`` names columns of it, else it is collected."""
+    return is_in_files(X) or is_dask_frame(X) or (is_lazy_frame(X) and names_columns(y)) or holds_frames(X)
+
+
+def names_columns(y: Any) -> bool:
+    """Whether y is the name of a column, or a list of names."""
     return isinstance(y, str) or (isinstance(y, list) and bool(y) and all(isinstance(name, str) for name in y))
 
 
@@ -249,12 +277,9 @@ def predicted_chunks(estimator: Any, method: str, X: Any) -> Iterator[np.ndarray
             X = FileTable(X.table, list(names))
     elif names is not None and type(X).__module__.startswith("dask") and hasattr(X, "columns"):
         X = X[list(names)]
-    if type(X).__module__.startswith("polars") and hasattr(X, "collect_schema"):
-        from spkm.sources._parquet import LazyFrameReader
-
-        reader: Any = LazyFrameReader(X, features=None if names is None else list(names))
-    else:
-        reader = IterableReader(X) if isinstance(X, list) else opened_stream(X)
+    elif is_lazy_frame(X):
+        X = FileTable(X, None if names is None else list(names))
+    reader = IterableReader(X) if isinstance(X, list) else opened_stream(X)
     if reader is None:
         raise TypeError(f"X must be files, a frame or chunks; got {type(X).__name__}. Use {method}(X) itself.")
     encoder = getattr(reader, "encoder", None)

@@ -19,11 +19,12 @@ from spkm.estimators._column_plans import (
     FeatureOrigin,
     Plan,
     date_message,
+    distinct_names,
     plain_plan,
     plan_from,
     plan_of,
 )
-from spkm.estimators._streams import FileTable, is_in_files
+from spkm.estimators._streams import FileTable, is_streamed, names_columns
 from spkm.estimators._tables import DATES, collected
 
 PLAIN_FORMAT = 1  # of to_plain; raised when older readers would misread it
@@ -115,10 +116,11 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         Parameters
         ----------
         X : DataFrame or array-like of shape (n_samples, n_features), or files
-            Samples: a frame of pandas or polars, or an array of numbers or objects. Or a table in files, which is read
-            once, a chunk at a time: a path, a folder, a pattern, a dataset of pyarrow, :class:`~spkm.FileTable`.
+            Samples: a frame of pandas or polars, or an array of numbers or objects. Or a table that is read once, a
+            chunk at a time: a path, a folder, a pattern, a dataset of pyarrow, :class:`~spkm.FileTable`, a data frame
+            of Dask, a lazy frame of polars with a name as y, or chunks of frames.
         y : object, default=None
-            Of a table in files the name of the column, or a list of names, that y is: it is no feature. Else not read.
+            Of such a table the name of the column, or a list of names, that y is: it is no feature. Else not read.
 
         Returns
         -------
@@ -129,8 +131,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         most = check_integer("max_levels", self.max_levels, 1)
         if self.min_frequency != "auto":
             check_integer("min_frequency", self.min_frequency, 1)
-        if is_in_files(X):
-            return publish(self, self._learned_of_files(X if isinstance(X, FileTable) else FileTable(X), y, most))
+        if is_streamed(X, y):
+            return publish(self, self._learned_of_chunks(X if isinstance(X, FileTable) else FileTable(X), y, most))
         probe = TableEncoder()  # takes what scikit-learn learns of the table: nothing is changed before all went well
         table = _table(probe, X, reset=True)
         names = _names(table)
@@ -150,17 +152,34 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     def _least(self, n: int) -> int:
         return min(10, max(1, int(0.02 * n))) if self.min_frequency == "auto" else self.min_frequency
 
-    def _learned_of_files(self, X: FileTable, y: Any, most: int) -> dict[str, Any]:
-        """Return the fitted attributes of a table in files."""
+    def fit_transform(self, X: Any, y: Any = None) -> Any:
+        """Learn medians and levels, and return the matrix of numbers.
+
+        Parameters
+        ----------
+        X, y
+            As in :meth:`fit`.
+
+        Returns
+        -------
+        X : ndarray or CSR of shape (n_samples, n_features_out), or FileTable
+            As from :meth:`transform`; of a lazy frame whose y is the name of a column a table that is read in chunks.
+        """
+        self.fit(X, y)
+        return self.transform(FileTable(X) if is_streamed(X, y) and not isinstance(X, FileTable) else X)
+
+    def _learned_of_chunks(self, X: FileTable, y: Any, most: int) -> dict[str, Any]:
+        """Return the fitted attributes of a table that is read in chunks."""
         if X.encoder is not None:
             raise ValueError("X must be a table that no encoder has turned into numbers yet.")
-        from spkm.estimators._encoded_files import learned_of_files
+        from spkm.estimators._encoded_files import learned_of
 
-        others = [] if y is None else [y] if isinstance(y, str) else list(y)
-        names, facts, n = learned_of_files(X.table, X.features, others, lambda names: _places(self.categorical, names))
+        others = [] if not names_columns(y) else [y] if isinstance(y, str) else list(y)
+        facts = learned_of(X.table, X.features, others, lambda names: _places(self.categorical, names))
+        names, n = facts.names, facts.n
         if n < 2:
             raise ValueError(f"X must have at least 2 samples; got {n}.")
-        found = [fact.plan(self._least(n), most) for fact in facts]
+        found = facts.plans(self._least(n), most)
         plans, notes = [plan for plan, _ in found], [note for _, note in found if note]
         _check_varies(plans, notes)
         attributes = {"n_features_in_": len(names), "feature_names_in_": np.array(names, dtype=object)}
@@ -181,7 +200,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             encode, what is returned a chunk at a time.
         """
         check_is_fitted(self)
-        if is_in_files(X):
+        if is_streamed(X):
             return FileTable(X.table if isinstance(X, FileTable) else X, encoder=self)
         table = _table(self, X, reset=False)
         columns = _columns(table, self.columns_)
@@ -213,7 +232,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         """
         check_is_fitted(self)
         given = self.columns_ if input_features is None else list(_check_feature_names_in(self, input_features))
-        return _distinct(
+        return distinct_names(
             [o._replace(column=str(given[j])).name for j, o in zip(self.groups_, self.feature_origin_, strict=True)]
         )
 
@@ -378,15 +397,3 @@ def _places(categorical: Any, names: list[str]) -> set[int]:
             raise ValueError(f"categorical must name columns of X, {names}; got {label!r}.")
         places.add(int(place))
     return places
-
-
-def _distinct(names: list[str]) -> np.ndarray:
-    """Return the names; one that is there before gets a number (a column may be called ``a = b``)."""
-    seen: set[str] = set()
-    for i, name in enumerate(names):
-        count = 1
-        while names[i] in seen:
-            count += 1
-            names[i] = f"{name} #{count}"
-        seen.add(names[i])
-    return np.array(names, dtype=object)

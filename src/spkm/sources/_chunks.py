@@ -19,6 +19,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from spkm.sources._array import ArraySource
+from spkm.sources._arrow import record_batch
 from spkm.sources._base import Block, Source, add_up, rows_per_block
 from spkm.sources._rows import SMALL
 from spkm.sources._scaling import Scaling
@@ -63,12 +64,15 @@ class IterableReader:
     ----------
     chunks : iterable or callable
         Of (X, y), (X, y, weight) or, for predictions, X alone. A sequence can be read in random order.
+    encoder : BatchEncoder or None
+        What turns the columns of X, a frame, into numbers; None takes arrays, and frames of numbers.
     """
 
     names: list[str] | None = None
 
-    def __init__(self, chunks: Any) -> None:
+    def __init__(self, chunks: Any, encoder: Any = None) -> None:
         self.given = chunks
+        self.encoder = encoder
 
     def chunks(self, rng: np.random.Generator | None = None) -> Iterator[Chunk]:
         """Yield all chunks, in order or in the order that ``rng`` draws, cut where they are large."""
@@ -77,12 +81,15 @@ class IterableReader:
             given = map(given.__getitem__, rng.permutation(len(given)).tolist())
         for item in given:
             parts = item if isinstance(item, tuple) else (item,)
-            X = np.asarray(parts[0])
+            X = np.asarray(parts[0]) if self.encoder is None else self._encoded(parts[0])
             X = X if X.dtype in (np.float32, np.float64) else X.astype(np.float64)
             if X.ndim != 2:
                 raise ValueError(f"Each chunk must hold X of two dimensions, (n, d); got {X.ndim}.")
             y, weight = (None if len(parts) <= k or parts[k] is None else np.asarray(parts[k]) for k in (1, 2))
             yield from in_pieces(Chunk(X, y, weight))
+
+    def _encoded(self, frame: Any) -> np.ndarray:
+        return self.encoder.encoded(record_batch(frame, self.encoder.columns))
 
 
 def in_pieces(chunk: Chunk) -> Iterator[Chunk]:

@@ -12,10 +12,12 @@ from typing import Any
 
 import numpy as np
 
+from spkm.sources._arrow import record_batch
 from spkm.sources._chunks import Chunk, ChunkSource, in_pieces
 from spkm.sources._summary import Summary, merged, summary_of
 from spkm.sources._threads import one_blas_thread
 
+ADVICE = "Put a TableEncoder before the model, make_pipeline(TableEncoder(), model), or leave the column out."
 GATHERED = 4  # shards that are brought here at a time, for batches and predictions
 
 
@@ -40,11 +42,13 @@ class DaskReader:
         Samples. Sizes of chunks may be unknown.
     y, weight : Dask collection, ndarray, str or None
         Targets and weights, cut as X is; of a frame they may be names of columns.
+    encoder : BatchEncoder or None
+        What turns columns of a frame into X; None takes numbers as they are.
     """
 
     source_kind = DaskSource
 
-    def __init__(self, X: Any, y: Any = None, weight: Any = None) -> None:
+    def __init__(self, X: Any, y: Any = None, weight: Any = None, encoder: Any = None) -> None:
         try:
             import dask
         except ImportError as error:
@@ -59,7 +63,7 @@ class DaskReader:
             for name in taken:
                 if name not in X.columns:
                     raise ValueError(f"X has no column {name!r}; it has {', '.join(map(repr, list(X.columns)[:20]))}.")
-            self.names = [str(name) for name in X.columns if name not in taken]
+            self.names = [str(name) for name in X.columns if name not in taken] if encoder is None else None
         elif isinstance(y, str) or isinstance(weight, str):
             raise TypeError("y and sample_weight may be names of columns where X is a Dask data frame, not an array.")
         shards = _delayed(X)
@@ -68,7 +72,8 @@ class DaskReader:
             for part, name, argument in ((y, "y", "y"), (weight, "weight", "sample_weight"))
         ]
         make = dask.delayed(_shard, pure=False)
-        made = [make(*row, self.names, others) for row in zip(shards, *parts, strict=True)]
+        self.encoder = encoder
+        made = [make(*row, self.names, others, encoder) for row in zip(shards, *parts, strict=True)]
         # With workers of their own shards stay in memory there. Without, every pass makes them anew.
         self.client = _client()
         self.shards = made if self.client is None else list(dask.persist(*made))
@@ -163,13 +168,15 @@ def _cut_like(part: Any, X: Any, n_shards: int, argument: str) -> list[Any]:
     return cut
 
 
-def _shard(X: Any, y: Any, weight: Any, names: list[str] | None, others: dict[str, Any]) -> Chunk:
-    if names is not None:
-        y = X[others["y"]] if "y" in others else y
-        weight = X[others["weight"]] if "weight" in others else weight
+def _shard(X: Any, y: Any, weight: Any, names: list[str] | None, others: dict[str, Any], encoder: Any = None) -> Chunk:
+    y = X[others["y"]] if "y" in others else y
+    weight = X[others["weight"]] if "weight" in others else weight
+    if encoder is not None:
+        X = encoder.encoded(record_batch(X, encoder.columns))
+    elif names is not None:
         text = [name for name in names if not _is_number(X[name].dtype)]
         if text:
-            raise ValueError(f"X must hold numbers; column {text[0]!r} holds {X[text[0]].dtype}. Encode it first.")
+            raise ValueError(f"X must hold numbers; column {text[0]!r} holds {X[text[0]].dtype}. {ADVICE}")
         X = X[names]
     X = np.asarray(X)
     X = X if X.dtype in (np.float32, np.float64) else X.astype(np.float64)

@@ -10,6 +10,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from spkm.sources._arrow import record_batch
 from spkm.sources._chunks import CHUNK_ENTRIES, Chunk
 
 FORMATS = {
@@ -183,41 +184,56 @@ def _check_numeric(schema: Any, names: list[str]) -> None:
 class LazyFrameReader:
     """Chunks of a lazy frame of polars, which is run anew for each pass; parameters are those of TableReader."""
 
-    def __init__(self, frame: Any, target: Any = None, weight: str | None = None, features: Any = None) -> None:
-        self.target, self.weight = target, weight
+    def __init__(
+        self,
+        frame: Any,
+        target: Any = None,
+        weight: str | None = None,
+        features: Any = None,
+        encoder: BatchEncoder | None = None,
+    ) -> None:
+        self.target, self.weight, self.encoder = target, weight, encoder
         targets = [] if target is None else [target] if isinstance(target, str) else list(target)
         others = [*targets, *([] if weight is None else [weight])]
         schema = frame.collect_schema()
-        self.names = chosen_columns(schema.names(), others, features)
-        for name in self.names:
+        self.columns = chosen_columns(schema.names(), others, features if encoder is None else encoder.columns)
+        self.names = self.columns if encoder is None else None
+        for name in self.names or ():
             if not (schema[name].is_numeric() or str(schema[name]) == "Boolean"):
                 raise ValueError(
-                    f"X must hold numbers; column {name!r} holds {schema[name]}. Encode it first, or leave it out."
+                    f"X must hold numbers; column {name!r} holds {schema[name]}. Put a TableEncoder before the model, "
+                    "make_pipeline(TableEncoder(), model), or leave the column out."
                 )
-        self.frame = frame.select([*self.names, *others])
+        self.frame = frame.select([*self.columns, *others])
 
     def chunks(self, rng: np.random.Generator | None = None) -> Iterator[Chunk]:
         """Yield all chunks, in the order of the frame."""
-        rows = max(1024, CHUNK_ENTRIES // max(1, len(self.names)))
-        for part in self._frames(rows):
+        width = len(self.columns if self.encoder is None else self.encoder.names)
+        rows = max(1024, CHUNK_ENTRIES // max(1, width))
+        for part in frames_of_lazy(self.frame, rows):
             for i in range(0, part.height, rows):
                 piece = part.slice(i, rows)
-                X = piece.select(self.names).to_numpy()
-                X = X if X.dtype in (np.float32, np.float64) else X.astype(np.float64)
+                if self.encoder is None:
+                    X = piece.select(self.columns).to_numpy()
+                    X = X if X.dtype in (np.float32, np.float64) else X.astype(np.float64)
+                else:
+                    X = self.encoder.encoded(record_batch(piece, self.columns))
                 y = None if self.target is None else _targets(lambda name, p=piece: p[name].to_numpy(), self.target)
                 yield Chunk(X, y, None if self.weight is None else piece[self.weight].to_numpy())
 
-    def _frames(self, rows: int) -> Iterator[Any]:
-        if hasattr(self.frame, "collect_batches"):
-            yield from self.frame.collect_batches(chunk_size=rows)
+
+def frames_of_lazy(frame: Any, rows: int) -> Iterator[Any]:
+    """Yield a lazy frame of polars as frames of about ``rows`` samples."""
+    if hasattr(frame, "collect_batches"):
+        yield from frame.collect_batches(chunk_size=rows)
+        return
+    at = 0  # before polars 1.34: slices, which scans of files read alone
+    while True:
+        part = frame.slice(at, rows).collect()
+        if part.height == 0:
             return
-        at = 0  # before polars 1.34: slices, which scans of files read alone
-        while True:
-            part = self.frame.slice(at, rows).collect()
-            if part.height == 0:
-                return
-            yield part
-            at += rows
+        yield part
+        at += rows
 
 
 def chosen_columns(names: Sequence[str], others: list[str], features: Any) -> list[str]:
