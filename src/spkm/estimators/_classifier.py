@@ -28,24 +28,24 @@ from spkm.estimators._tables import Table, check_same_columns, read_table
 class SPKMClassifier(PredictsClasses, ClassifierMixin, CallbackSupportMixin, BaseEstimator):
     """Sparse pre-image kernel classifier, f(x) = b + sum_r c_r k(x, u_r) with learned basis vectors u_r.
 
-    The targets are one label for each sample, or an indicator matrix of 0 and 1, dense or sparse: a sample may have any
-    number of labels. A label that all samples have, or none, is predicted so for every sample.
+    The targets are one label for each sample, or an indicator matrix of 0 and 1, dense or sparse, for samples with any
+    number of labels. A label that all training samples have, or none, is predicted so for every sample.
 
     Parameters
     ----------
     n_basis : int, "auto" or None, default=None
-        Most basis vectors, shared by all classes; None is 10, or 4 for each class if that is more. Those of one place
-        are merged. "auto" adds vectors while held-out samples gain by it, then prunes them by an l1 penalty.
+        Maximum number of basis vectors, shared by all classes; None is 10, or 4 for each class if that is more. Those
+        that end at the same place are merged. "auto" adds vectors while the held-out loss falls, then prunes by l1.
     kernel : str, Kernel or dict, default="rbf"
         The kernel; with ``views`` it may be a dict, one for each of them by name. So may ``n_basis``,
         ``basis_penalty`` and ``learn_bandwidth``.
     views : dict, default=None
-        Named features of X, which kernels of their own look at: the model is the sum over them, each with ``n_basis``
-        vectors. Columns are told by index, mask, slice, name or a function of X; views may overlap. X may be a dict of
+        Named groups of features, each with a kernel and ``n_basis`` vectors of its own; the model is the sum over them.
+        Features are selected by index, mask, slice, name or a function of X; views may overlap. X may be a dict of
         tables instead.
     terms : list of Term, default=None
-        For everything else: a list of :class:`spkm.Term`, which are added up, each of one or more :class:`spkm.View`,
-        which are multiplied. Takes the place of ``views``, ``kernel`` and ``n_basis``.
+        The general form: a sum of :class:`spkm.Term`, each a product of one or more :class:`spkm.View`. Replaces
+        ``views``, ``kernel`` and ``n_basis``.
     loss : str or Loss, default="auto"
         "auto" is "log", which gives probabilities. With more than two classes "log" is the softmax, any other loss acts
         on signs.
@@ -56,74 +56,74 @@ class SPKMClassifier(PredictsClasses, ClassifierMixin, CallbackSupportMixin, Bas
     basis_penalty : str, Penalty, list or None, default=None
         Penalty on the basis vectors, on the scale of the model.
     weight_penalty : str, Penalty, list or None, default="auto"
-        Penalty on the weights; "auto" is the RKHS norm with a ridge of 0.3 of it, whose strength three folds choose,
-        and for views, dot-product kernels and searches the RKHS norm with a fixed strength.
+        Penalty on the weights. "auto" is the RKHS norm plus a ridge of 0.3 of its strength, which is chosen by
+        three-fold cross-validation; for views, dot-product kernels and searches it is the RKHS norm, of fixed strength.
     selection : {None, "strict"}, default=None
-        "strict" finds the features that the model needs, by held-out samples, and makes a model of those alone: no
-        other feature has any influence on a prediction.
+        "strict" selects features by cross-validation and fits a model of those alone: no other feature has any
+        influence on a prediction.
     max_features, max_groups : int, default=None
-        Most features, and most groups of ``feature_groups``, of a strict selection.
+        Maximum number of features, and of groups, in a strict selection; it takes fewer if these are nearly as good.
     feature_groups : array-like of shape (n_features,), default=None
         A label for every feature; in a strict selection features of one label enter and leave together.
     max_basis : int, default=None
-        Most basis vectors with ``n_basis="auto"``; None is 50.
+        Maximum number of basis vectors with ``n_basis="auto"``; None is 50.
     learn_bandwidth : {"auto", True, False, "columns"}, default="auto"
         Whether to learn the kernel's bandwidth with the basis; "columns" learns one for each feature, and so does
         "auto" for a single stationary kernel; "auto" learns one for all features in views and searches.
     linear_part : {"auto", True, False}, default="auto"
-        Whether the model has a linear part beside the basis vectors, f(x) = b + w.x + sum_r c_r k(x, u_r): a linear
-        score, and a few kinds of exception. "auto" does where the strength of the penalty is chosen by folds.
+        Whether to add a linear part, f(x) = b + w.x + sum_r c_r k(x, u_r). "auto" does where the strength of the
+        penalty is chosen by cross-validation.
     basis_bounds : {"data", None}, default="data"
         "data" keeps basis vectors of stationary kernels, and of fingerprints, inside the range of the training samples,
-        feature by feature; None leaves them free. Vectors of dot-product kernels are directions, without a place.
+        feature by feature; None leaves them free. Vectors of dot-product kernels are never bounded.
     basis : {"free", "samples"}, default="free"
-        "samples" makes every basis vector a training sample, no two of them equal: a free fit, whose vectors move to
-        the nearest samples, and a fit of all else. For where a prototype must be a real case; it costs some accuracy.
+        "samples" makes every basis vector a distinct training sample: after a free fit each vector moves to the nearest
+        sample, and all else is fitted again. For prototypes that must be real cases; it costs some accuracy.
     monotone : dict, default=None
-        Features, by name or number, that the score of the second class rises (1) or falls (-1) with, whatever the
-        others are: by construction, of two classes and kernels that fall with the distance, or "linear".
+        Features, by name or index, with which the score of the second class must rise (1) or fall (-1), whatever the
+        others are. Holds by construction; for two classes and kernels that fall with the distance, or "linear".
     fit_intercept : bool, default=True
         Whether to learn b.
     scale : {True, False, "common"}, default=True
         Features are standardised and clipped at five deviations inside (sparse ones are not centred); "common" gives
-        all features one scale, as pixels want.
+        all features one scale, which suits pixels.
     solver : str or Solver, default="auto"
         "auto" picks by loss, penalties and size.
     start : str, Start or array of shape (n_basis, n_features), default="auto"
         First basis vectors; an array is in the units of X. "auto" is k-means by class.
     n_restarts : int, default=1
-        Starts; the best objective wins.
+        Number of starts; the fit with the lowest objective is kept.
     max_iter, tol : int and float, default=None
-        Limits of the solver where it is given by name; None takes its own.
+        Limits of the solver if it is given by name; None uses its defaults.
     class_weight : dict, "balanced" or None, default=None
         Weights of the classes.
     warm_start : bool, default=False
-        Whether to go on from the last fit: its basis, bandwidth and weights. A larger ``n_basis`` adds vectors to them.
+        Whether to start from the last fit: its basis, bandwidth and weights. A larger ``n_basis`` adds vectors.
     n_jobs : int, default=None
         Threads; None takes all cores, or what OMP_NUM_THREADS says. Results do not depend on it.
     random_state : int, RandomState, Generator or None, default=None
         Seed of start points, subsamples and mini-batches.
     verbose : int, default=0
-        Whether to print the objective after each iteration.
+        Whether to log the objective after each iteration, to the logger "spkm".
 
     Attributes
     ----------
     basis_vectors_ : ndarray of shape (n_basis, n_features_in_)
-        The basis vectors, in the units of X; NaN in features that a strict selection left out, or that a vector's view
-        does not look at.
+        The basis vectors, in the units of X; NaN in features that a strict selection left out, or that the view of
+        a vector does not use.
     selected_features_ : ndarray of int
-        The features that the model reads: all, those of a strict selection, those where a dot product's u is not zero.
+        The features that predictions depend on: all, the selected ones, or those not zero in a dot-product kernel's u.
     relevances_ : ndarray of shape (n_features_in_,)
         The learned factor w_j of each feature in the kernel's inner product sum_j w_j x_j u_j of scaled features: 1
-        where none is learned, 0 where the feature is not read.
+        where none is learned, 0 where the feature is not used.
     feature_importances_ : ndarray of shape (n_features_in_,)
-        With a strict selection: by how much the mean training loss rises when the feature leaves the kernel, all else
-        as it is; of several binary problems the mean.
+        With a strict selection: the increase of the mean training loss when the feature is removed from the kernel,
+        without a refit; of several binary problems the mean.
     selection_frequency_, alternatives_ : ndarray of shape (n_features_in_,), dict
-        With a strict selection: the share of folds that chose each feature by themselves; and for selected features
-        those that could stand for them, whose correlation with them is at least 0.9 in size.
+        With a strict selection: the share of folds that chose each feature by themselves; and for each selected feature
+        those that could replace it, with an absolute correlation of at least 0.9.
     cv_results_ : dict of ndarray
-        With a strict selection or ``n_basis="auto"``: every model that held-out samples judged, one entry for each.
+        With a strict selection or ``n_basis="auto"``: every model that was tried, with its held-out loss.
     dual_coef_ : ndarray of shape (n_basis,) or (n_basis, n_classes)
         Their weights c.
     intercept_ : float or ndarray of shape (n_classes,)
@@ -133,15 +133,15 @@ class SPKMClassifier(PredictsClasses, ClassifierMixin, CallbackSupportMixin, Bas
     linear_coef_ : ndarray of shape (n_features_in_,) or (n_features_in_, n_classes)
         With a linear part: the change of the score for a change of each feature by one unit.
     nearest_samples_, nearest_distances_ : ndarray of shape (n_basis,)
-        The training sample nearest to each basis vector, as a row of X, and how far it is: sqrt(2 - 2 k(x, u)) for a
+        Index of the training sample nearest to each basis vector, and its distance: sqrt(2 - 2 k(x, u)) for a
         stationary kernel, with k(x, u) over its norms for others. Not for samples that are read in chunks.
     cancellation_ : float
-        By how much contributions of basis vectors cancel on the training samples: the median of
-        sum_r |c_r (k_r - mean k_r)| over |f - mean f|. 1 is not at all; above 10 the parts cannot be read one by one.
+        How much contributions of basis vectors cancel on the training samples: the median of
+        sum_r |c_r (k_r - mean k_r)| over |f - mean f|. 1 is not at all; above 10 do not read contributions one by one.
     kernel_ : Kernel or dict
         The kernel with what was learned of it; it acts on scaled features. With views it is a dict by name.
     view_usage_ : dict of ViewUsage
-        With views or terms, for each by name: the ``columns`` it looks at, its ``rows`` in ``basis_vectors_``, how many
+        With views or terms, for each by name: the ``columns`` it uses, its ``rows`` of ``basis_vectors_``, how many
         of these are in use (``n_used``) and its ``share`` of the variance of the predictions.
     classes_ : ndarray
         The labels; of an indicator matrix the indices of its columns.

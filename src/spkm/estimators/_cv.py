@@ -50,8 +50,8 @@ class SPKMClassifierCV(PredictsClasses, ClassifierMixin, CallbackSupportMixin, B
     Parameters
     ----------
     kernel : "auto", str, Kernel or list of them, default="auto"
-        Kernels in the race. "auto" tries linear, polynomial of degree 3 and RBF: wide linear problems want the first,
-        products of features the second.
+        Kernels to compare. "auto" tries linear, polynomial of degree 3 and RBF: the first suits wide linear problems,
+        the second products of features.
     n_basis : int or "auto", default="auto"
         As in :class:`SPKMClassifier`; with "auto" a polynomial begins with four vectors for each output, a linear
         kernel has one.
@@ -70,7 +70,7 @@ class SPKMClassifierCV(PredictsClasses, ClassifierMixin, CallbackSupportMixin, B
     scoring : str or callable, default=None
         Score of the held-out samples, one number for each split; None is the loss of each sample, which tells more.
     refit : bool, default=True
-        Whether to carry the choice out on all samples. False keeps that of the training samples, for a single split.
+        Whether to refit the choice on all samples. False keeps the model of the training samples, for a single split.
     n_jobs, random_state, verbose
         As in :class:`SPKMClassifier`.
 
@@ -79,11 +79,11 @@ class SPKMClassifierCV(PredictsClasses, ClassifierMixin, CallbackSupportMixin, B
     best_params_ : dict
         What was chosen.
     cv_results_ : dict of ndarray
-        Every model that held-out samples judged: kernel, stage of the search, factor on the strength of the penalty,
+        Every model that was tried: kernel, stage of the search, factor on the strength of the penalty,
         number of features (mean over splits) and of vectors, held-out loss (minus the score with ``scoring``) and its
         error.
     n_kernels_ : int
-        Number of kernels in the race.
+        Number of kernels that were compared.
     classes_, basis_vectors_, dual_coef_, intercept_, kernel_, selected_features_, relevances_, feature_importances_
         As in :class:`SPKMClassifier`, and all its methods.
 

@@ -38,9 +38,9 @@ DEFAULTS = {"n_components": 100, "kernel": "rbf", "scale": True}  # where no est
 class SPKMNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Nystroem features k(x, U) k(U, U)^(-1/2) with landmarks U that are learned with the targets.
 
-    Inner products of the features approach the kernel, and equal it on the landmarks: a linear model of them is a
-    kernel problem. Used as :class:`sklearn.kernel_approximation.Nystroem`, which draws its landmarks from the samples;
-    those that are learned bring the same accuracy in smaller numbers.
+    Inner products of the features approximate the kernel, and are exact on the landmarks, so a linear model on them is
+    a kernel machine. Used like :class:`sklearn.kernel_approximation.Nystroem`, which draws its landmarks from the
+    samples; far fewer learned landmarks give the same accuracy.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ class SPKMNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         - "auto": "learned" where y is given, else "kmeans";
         - an estimator that is not fitted: as "learned", with its settings; it also says whether y holds labels or
           numbers, where ``type_of_target`` of scikit-learn takes whole numbers for labels;
-        - a fitted one: its basis vectors, kernel and scaling, whatever the samples here. It stays fitted when this
+        - a fitted one: its basis vectors, kernel and scaling; the samples here do not matter. It stays fitted when this
           transformer is cloned; in the grid of a search wrap it as ``FrozenEstimator(model)``.
     scale : {True, False, "common"}, default=None
         As in :class:`SPKMClassifier`. None is True, or that of the estimator.
@@ -76,10 +76,10 @@ class SPKMNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
     normalization_ : ndarray of shape (n_components, n_components)
         The matrix k(U, U)^(-1/2), symmetric.
     kernel_ : Kernel
-        The kernel that the features approach, with what was learned of it; it acts on scaled features. Of 2k - 1 it is
+        The kernel that the features approximate, with what was learned; it acts on scaled features. Of 2k - 1 it is
         k.
     estimator_ : SPKM estimator
-        The model whose basis vectors the landmarks are, if they are.
+        The model whose basis vectors are the landmarks, if there is one.
     n_features_in_, feature_names_in_
         As everywhere in scikit-learn.
 

@@ -28,11 +28,11 @@ class SPKMSelector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
     max_features : int, default=None
         Most features that are kept; None leaves it to the estimator.
     fdr : float, default=None
-        The false discovery rate: of the features that are kept, the share that tells nothing of the targets beyond
-        what the others tell is at most this, on average over data sets. Each feature is compared with a knockoff, a
-        copy that depends on the other features as it does, and not on the targets. The guarantee holds if the features
-        depend on each other as in a Gaussian copula of known correlations; these are estimated. Sets of fewer than
-        1 / fdr features are never selected, so that nothing may be. An estimator, if one is given, compares by its
+        The false discovery rate: the expected share of kept features that carry no information about the targets beyond
+        the other features is at most this. Each feature is compared with a knockoff, a copy that depends on the other
+        features as the original does, but not on the targets. The guarantee holds if the features
+        depend on each other as in a Gaussian copula of known correlations; these are estimated. Fewer than
+        1 / fdr features are never selected, so the result may be empty. An estimator, if one is given, compares by its
         ``feature_importances_``; None takes an additive model with products of pairs, fitted in less than a second.
     random_state : int, RandomState, Generator or None, default=None
         Seed of the copies; of an estimator that is made here, too.
@@ -62,7 +62,7 @@ class SPKMSelector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
     >>> import numpy as np
     >>> X = np.random.default_rng(0).standard_normal((300, 40))
     >>> selector = SPKMSelector(fdr=0.1, random_state=0).fit(X, X[:, :12].sum(axis=1))
-    >>> bool(selector.get_support()[:12].all())  # and of all that are selected about a tenth at most are false
+    >>> bool(selector.get_support()[:12].all())  # at most about a tenth of all selected are false
     True
     """
 

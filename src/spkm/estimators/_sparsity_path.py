@@ -33,12 +33,12 @@ class SparsityPath:
     Attributes
     ----------
     strengths : ndarray of shape (k,)
-        With strict selection the price of a feature: what the objective rises by, per feature, when the next ones
-        leave. With a basis penalty, its strength (or radius).
+        With strict selection the increase of the objective, per feature, when the next features are removed. With a
+        basis penalty, its strength (or radius).
     n_features, n_basis : ndarray of int of shape (k,)
-        Features that the model reads, basis vectors.
+        Number of features that the model uses, and of basis vectors.
     n_nonzero : ndarray of int of shape (k,)
-        Entries of the basis vectors that are not zero (in features that are read).
+        Number of non-zero entries of the basis vectors (in features that are used).
     scores, losses : ndarray of shape (k,)
         Mean held-out score of the estimator (accuracy, R2), and mean held-out loss where the selection is strict (NaN
         otherwise).
@@ -73,9 +73,9 @@ def sparsity_path(
 
     Parameters
     ----------
-    estimator : SPKMClassifier, SPKMRegressor or one of their CV kin
+    estimator : SPKMClassifier, SPKMRegressor, SPKMClassifierCV or SPKMRegressorCV
         With ``selection="strict"`` the path is that of the elimination, nested from model to model. With a
-        ``basis_penalty`` it goes through its strengths, weakest first, each fit going on from the one before.
+        ``basis_penalty`` it goes through its strengths, weakest first, each fit starting from the one before.
     X, y, sample_weight
         As for fit.
     strengths : array-like, default=None
