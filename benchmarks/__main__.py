@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from benchmarks._data import Settings
+from benchmarks._figures import draw_all
 from benchmarks._front import with_figures
 from benchmarks._report import print_facts, print_table
 from benchmarks._tables import FOLDER, ROOT, fill_pages, stale
@@ -55,6 +56,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     options = parser.parse_args(arguments)
     if options.pages:
         print("changed:", *fill_pages())
+        print("drawn:", *draw_all())
         front = ROOT / "README.md"
         front.write_text(with_figures(front.read_text(encoding="utf-8")), encoding="utf-8")
         return

@@ -3,6 +3,7 @@
 import pytest
 
 import spkm
+from benchmarks._figures import Dots
 from benchmarks._front import with_figures
 from benchmarks._tables import ROOT, Table, changes_since, filled, parts, stale, tables
 
@@ -104,3 +105,10 @@ def test_halves_are_shown_one_after_the_other(tmp_path):
     assert [path.name for path in parts("some", tmp_path)] == ["some.csv"]
     Table("some_B", ("what",), [["a"]], facts).write(tmp_path)
     assert [path.name for path in parts("some", tmp_path)] == ["some_B.csv"]
+
+
+def test_a_figure_has_a_dot_for_every_row_that_matches(tmp_path):
+    rows = [["a: ours", "0.056", "± 0.01"], ["b: ours", "1e-3 *", ""], ["a: theirs", "0.2", ""], ["c: ours", "", ""]]
+    Table("some", ("what", "measured", "error"), rows, {"date": "2026-01-31"}).write(tmp_path)
+    dots = Dots("some", r"(.+): ours$", "measured", "error", 0.1, "a label")
+    assert dots.points(tmp_path) == [("a", 0.056, 0.01), ("b", 0.001, 0.0)]
