@@ -20,7 +20,8 @@ help:
 	@echo 'make reproduce   the experiments of the paper into reproduction/ (hours; resumes)'
 	@echo 'make clean   remove .venv, caches and what the demo wrote'
 
-# Stamps make an installation happen once, and again when the dependencies change. There are four in one environment:
+# Stamps make an installation happen once, and again when the dependencies change. There are four in one environment
+# (the first compiles what the demo imports, and not all that is installed: a third of its time):
 # what users of the library have, that and the paper's experiments, all of it with the tools of developers, and Sphinx.
 PIP = $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
@@ -29,7 +30,7 @@ PIP = $(BIN)/python -m pip install --quiet --disable-pip-version-check
 	@touch $@
 
 .venv/user: .venv/made pyproject.toml
-	$(PIP) -e '.[plot,cli]'
+	$(PIP) --no-compile -e '.[plot,cli]'
 	@touch $@
 
 .venv/paper: .venv/made pyproject.toml paper/pyproject.toml
@@ -44,8 +45,9 @@ PIP = $(BIN)/python -m pip install --quiet --disable-pip-version-check
 	$(PIP) -e '.[docs]'
 	@touch $@
 
+# One BLAS thread: at the sizes of the demo two only wait for one another.
 demo: .venv/user
-	$(BIN)/python examples/demo.py
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python examples/demo.py
 
 lint: .venv/stamp
 	$(BIN)/ruff check .
