@@ -97,10 +97,11 @@ test-browser: .venv/stamp
 	    (apt-get update -qq && apt-get install -y -qq chromium chromium-driver) >/dev/null
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -q tests/browser
 
-# A release but for the upload: wheel and bill of materials in dist/. With the Python of .venv and the newest there is.
+# A release but for the upload: wheel and bill of materials in dist/. With the Python of .venv and the newest there is,
+# or that of `make release-check NEWEST=/path/to/python`.
 release-check: .venv/stamp
 	$(PIP) -e '.[release]'
-	@newest=$$(for v in 14 13 12 11; do if python3.$$v -c '' 2>/dev/null; then echo python3.$$v; break; fi; done); \
+	@newest=$${NEWEST:-$$(for v in 14 13 12 11; do if python3.$$v -c '' 2>/dev/null; then echo python3.$$v; break; fi; done)}; \
 	$(BIN)/python tests/release_check.py --python $(BIN)/python $${newest:+--python $$newest}
 
 bench: .venv/stamp

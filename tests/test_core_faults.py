@@ -11,6 +11,7 @@ from scipy import sparse
 from spkm import kernels, losses, penalties, solvers, starts
 from spkm.losses import LOSSES
 from spkm.model import PreimageModel, Term, View
+from spkm.objective import Regularization
 from spkm.sources import ArraySource
 
 
@@ -137,3 +138,85 @@ def documented_defaults():
 @pytest.mark.parametrize("default, told", list(documented_defaults()))
 def test_defaults_are_those_of_the_docstring(default, told):
     assert default == ast.literal_eval(told)
+
+
+def test_a_kernel_that_reads_nothing_has_the_diagonal_of_zero():
+    nothing = kernels.Rescaled(kernels.Linear(0.5), np.zeros(3))
+    assert nothing.largest_diagonal(4.0) == 0.0
+    assert kernels.Rescaled(kernels.Linear(0.5), np.array([1.0, 3.0])).largest_diagonal(4.0) == pytest.approx(6.0)
+
+
+def test_what_is_not_said_is_not_so():
+    """A kernel or loss of one's own promises nothing that it does not say."""
+
+    class Own(kernels.Kernel):
+        pass
+
+    class OwnLoss(losses.Loss):
+        pass
+
+    promised = ("is_linear", "is_per_feature", "stationary", "nonnegative", "shifted")
+    assert not any(getattr(Own(), name) for name in promised)
+    assert not OwnLoss.is_quadratic and not OwnLoss.is_likelihood
+    assert kernels.Rescaled(kernels.RBF(1.0), np.ones(2)).is_per_feature
+
+
+@pytest.mark.parametrize("gamma", [0.0, -1.0, np.inf, np.nan])
+def test_a_bandwidth_is_a_positive_number(gamma):
+    with pytest.raises(ValueError, match="gamma"):
+        kernels.RBF(gamma)(np.ones((1, 2)), np.ones((1, 2)))
+
+
+def test_either_part_of_a_combination_may_wait_for_data():
+    X, w = np.random.default_rng(0).standard_normal((20, 3)), np.ones(20)
+    known, open_ = kernels.RBF(0.3), kernels.RBF()
+    for cls in (kernels.Sum, kernels.Product):
+        for left, right in ((known, open_), (open_, known), (open_, open_)):
+            found = cls(left, right).resolved(X, w)
+            assert isinstance(found.left.gamma, float) and isinstance(found.right.gamma, float)
+        both = cls(known, known)
+        assert both.resolved(X, w) is both
+
+
+@pytest.mark.parametrize(
+    "kernel, plain", [(kernels.Matern(2.5, 1.0), 40), (kernels.RationalQuadratic(0.5, 1.0), 192)], ids=str
+)
+def test_mixtures_have_fewer_exponentials_than_a_rule_of_equal_steps(kernel, plain):
+    (form,) = kernel.forms()
+    assert len(form.amounts) < 0.7 * plain  # the trapezoid rule for the same error has so many
+    s = np.logspace(-6, 3, 50)
+    values = np.exp(-np.outer(s, form.squared[:, 0])) @ form.amounts
+    np.testing.assert_allclose(values, kernel.profile(s), atol=1e-11)
+
+
+def test_the_best_scale_of_the_cosine_is_one_where_nothing_is_known():
+    loss = losses.Cosine()
+    totals = np.array([[1.0, -1.0, 1.0, -1.0], [2.0, 2.0, 0.0, 0.0], [1.0, 1.0, 1.0, 1.0]])
+    np.testing.assert_allclose(loss.best_scale(totals), [0.5, 1.0, 1.0, 1.0])
+
+
+def test_new_columns_alone_have_a_relevance_of_one():
+    model = PreimageModel([Term(1, (View(kernels.RBF(1.0), None, "relevances"),))], 2, 1)
+    theta, params = model.zeros()
+    params.log_metric[0][...] = [0.4, 1.0]
+    other, moved = model.on_columns(theta, np.array([-1, -1]))
+    np.testing.assert_array_equal(other.unpack(moved).log_metric[0], [0.0, 0.0])
+
+
+def test_a_term_of_fewer_columns_keeps_its_views_of_all():
+    whole, some = View(kernels.RBF(1.0), None), View(kernels.Linear(1.0), np.array([1, 3]))
+    found = Term(2, (whole, some)).on(np.array([0, 1, 3])).views
+    assert found[0].columns is None
+    np.testing.assert_array_equal(found[1].columns, [1, 2])
+
+
+def test_small_relevances_and_single_numbers_are_regularized():
+    model = PreimageModel([Term(1, (View(kernels.RBF(1.0), None, "relevances"),))], 1, 1)
+    regularization = Regularization(model, [penalties.L1(0.5)], [], relevance_prior=2.0)
+    theta, params = model.zeros()
+    for log_weight, value, slope in ((0.5, 0.25, 1.0), (0.0, 0.0, 0.0), (-3.0, 0.0, 0.0)):
+        params.log_metric[0][...] = log_weight
+        found, gradient = regularization.smooth(theta)
+        assert found == pytest.approx(value) and model.unpack(gradient).log_metric[0][0] == pytest.approx(slope)
+    params.basis[0][...] = 2.0
+    assert model.unpack(regularization.prox(theta, 1.0)).basis[0][0, 0] == pytest.approx(1.5)

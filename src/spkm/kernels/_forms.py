@@ -235,17 +235,13 @@ def _truncated(
     """
     b = np.sqrt(amounts)
     vectors = np.linalg.eigh(np.outer(b, b) / (rates[:, None] + rates) ** TRUNCATION_POWER)[1][:, ::-1]
-    best, low, high = (rates, amounts), 0, len(rates)
-    while high - low > 1:  # by bisection: more exponentials are better until rounding takes over
-        size = (low + high) // 2
+    for size in range(1, len(rates)):  # upwards: with many, rounding takes over
         kept = vectors[:, :size]
         values, rotation = np.linalg.eigh(kept.T @ (rates[:, None] * kept))
         found = np.maximum(values, 0.0), (rotation.T @ (kept.T @ b)) ** 2
         if np.abs(np.exp(-np.outer(s, found[0])) @ found[1] - truth).max() <= MIXTURE_ERROR:
-            best, high = found, size
-        else:
-            low = size
-    return best
+            return found
+    return rates, amounts
 
 
 def _fewest_nodes(
