@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-from types import SimpleNamespace
 from typing import ClassVar
 
 import numpy as np
@@ -146,20 +145,6 @@ def test_workers_do_not_show_in_the_result():
     for name, model in found.items():
         np.testing.assert_array_equal(model.basis_vectors_, local.basis_vectors_, err_msg=name)
         np.testing.assert_array_equal(model.dual_coef_, local.dual_coef_, err_msg=name)
-
-
-def test_a_scheduler_that_is_gone_is_told_and_the_checkpoint_stays(tmp_path, monkeypatch):
-    client = SimpleNamespace(status="running")
-    monkeypatch.setattr("spkm.sources._dask._client", lambda: client)
-    path = tmp_path / "state.npz"
-    with dask.config.set(scheduler="sync"):
-        gone = acting(5, lambda: setattr(client, "status", "closed"))
-        with pytest.raises(ConnectionError, match="scheduler is gone"):
-            gone.fit(*arrays(X, Y, WEIGHT), checkpoint=path, checkpoint_every=0)
-        assert path.exists() and not hasattr(gone, "model_")
-        client.status = "running"
-        resumed = acting(5).fit(*arrays(X, Y, WEIGHT), checkpoint=path)
-    assert resumed.score(X, SCORE) > 0.5 and not path.exists()
 
 
 class KilledWorker(Exception):
