@@ -7,7 +7,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from spkm import SPKMClassifier, TableEncoder
-from spkm.explain import explain
+from spkm.explain import counterfactual, explain
 from spkm.inspection._report import facts
 from tests.enumeration import enumerated_shapley
 
@@ -84,3 +84,29 @@ def test_other_steps_before_the_estimator_work_too(fitted):
     values = explain(pipeline, Z[:2], Z[::10]).values
     np.testing.assert_array_equal(values, explain(pipeline[-1], scaled[:2], scaled[::10]).values)
     assert len(columns(facts(pipeline, Z, y))) == Z.shape[1]
+
+
+def test_a_pipeline_changes_columns_of_its_table(fitted):
+    model, X, _ = fitted
+    rows = X[model.predict(X) == 0]
+    seen = set()
+    for i in range(12):
+        row = rows.iloc[[i]]
+        found = counterfactual(model, row, True, ranges=X)
+        assert found.found and model[-1].predict(found.x[None])[0]
+        seen |= set(found.changes)
+        before = model[0].transform(row)[0]
+        for name, columns in model[0].column_groups().items():
+            if name not in {title.removesuffix(" = True") for title in found.changes}:
+                np.testing.assert_array_equal(found.x[columns], before[columns])
+        if "work" in found.changes:
+            (level,) = found.changes["work"][1]
+            assert level in ("work = private", "work = state")
+            assert found.x[model[0].column_groups()["work"]].sum() == 1
+        names = model[0].get_feature_names_out()
+        missing = [str(name).endswith("is missing") for name in names]
+        assert not np.any(found.x[missing] > before[missing])
+        assert found.x[list(names).index("member = True")] in (0.0, 1.0)
+        if row["age"].isna().item():
+            assert "age" not in found.changes
+    assert "work" in seen

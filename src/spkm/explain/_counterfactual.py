@@ -13,7 +13,7 @@ from spkm._checks import check_integer, check_real
 from spkm.explain._bounds import Axis, BoxBounds
 from spkm.explain._search import Found, nearest_feasible
 from spkm.explain._structure import ProductPiece, Structure, scaled_rows, structure_of
-from spkm.explain._table import clip_bounds, columns_of, dense_columns, model_of, names_of, table_of
+from spkm.explain._table import Pipeline, clip_bounds, columns_of, dense_columns, model_of, names_of, table_of
 
 MOST_OPTIONS = 10_000  # values of an integer feature
 
@@ -29,9 +29,9 @@ class Counterfactual:
     found : bool
         Whether there is one.
     changes : dict from a name to (before, after)
-        The features that change, in the user's units; of a group the columns that are 1.
+        The features that change, in the user's units; of a group the names of the columns that are 1.
     x : ndarray of shape (d,)
-        The sample with the changes.
+        The sample with the changes; after the steps of a pipeline.
     scores : ndarray of shape (m,)
         Its scores.
     size : float
@@ -74,17 +74,19 @@ def counterfactual(
     Parameters
     ----------
     estimator : estimator or FittedModel
-        A fitted estimator, or its ``model_``.
-    x : array of shape (d,) or (1, d)
-        The sample.
+        A fitted estimator, a pipeline that ends with one, or its ``model_``. After a :class:`~spkm.TableEncoder`
+        categories change as a whole, and nothing becomes missing or ceases to be.
+    x : array of shape (d,) or (1, d), or a table of one row
+        The sample; of a pipeline a row of the table that its first step takes.
     target : class, number or pair of numbers
         The class to be predicted; in regression a value to reach, from whichever side the score is now, or
         an interval (low, high), either of which may be infinite.
     frozen : sequence, default=()
         Columns (by name or index) and groups (by name) that must stay.
     ranges : dict from a column to (low, high), or a table, default=None
-        Where features may go, in the user's units. Of a table the least and largest value of each column. A feature
-        without a range may go as far as the model sees it: to the clip of its scaling.
+        Where features may go, in the user's units. Of a table the least and largest value of each column; of a
+        pipeline it is one that its first step takes. A feature without a range may go as far as the model sees it: to
+        the clip of its scaling.
     integers : sequence, default=()
         Columns that take whole numbers only.
     groups : dict from a name to columns, default=None
@@ -119,9 +121,15 @@ def counterfactual(
     >>> change.found or change.none_exists
     True
     """
+    pipeline = Pipeline.of(estimator)
+    estimator, x = pipeline.named, pipeline.table(x)
+    ranges = ranges if isinstance(ranges, Mapping) else pipeline.table(ranges)
     model = model_of(estimator)
     names = names_of(estimator, model.n_features)
-    row = table_of(np.reshape(x, (1, -1)), estimator, model.n_features, "x").astype(np.float64)
+    row = table_of(np.reshape(_values(x), (1, -1)), estimator, model.n_features, "x").astype(np.float64)
+    kinds = None if pipeline.encoder is None or groups is not None else _Kinds(pipeline.encoder, row[0])
+    if kinds is not None:
+        groups, frozen, integers = kinds.groups, [*frozen, *kinds.frozen], [*integers, *kinds.truths]
     if hasattr(model, "members"):
         raise ValueError("counterfactual needs one model of all classes; fit with multi_class='joint'.")
     structure = structure_of(model, names, groups)
@@ -132,9 +140,38 @@ def counterfactual(
     size = np.abs(model.weights @ A.T).sum(axis=0).max() + np.abs(a).max() + np.abs(A @ model.intercept).max()
     slack = 1e-9 * size if margin is None else check_real("margin", margin)
     problem = _Problem(model, structure, row, A, a, slack, check_real("tolerance", tolerance, strict=True), max_cells)
-    axes = _axes(model, structure, names, row, frozen, ranges, integers)
+    axes = _axes(model, structure, names, row, frozen, ranges, integers, kinds)
     best, changed = problem.solve(axes, max_changes)
-    return _result(model, structure, row, best, changed)
+    return _result(model, structure, names, row, best, changed)
+
+
+def _values(x: Any) -> Any:
+    x = x.to_numpy() if hasattr(x, "to_numpy") else x
+    return x.toarray() if hasattr(x, "toarray") else x
+
+
+class _Kinds:
+    """What an encoder knows of its columns for a change of a row.
+
+    Attributes
+    ----------
+    groups : dict from a name to columns
+        The categories.
+    gaps, truths : list of int
+        Columns that say that a value is missing, and those that are 0 or 1.
+    frozen : list of int
+        Columns that must stay: those that say that a number is missing, and numbers that are.
+    """
+
+    def __init__(self, encoder: Any, row: np.ndarray) -> None:
+        plans = dict(zip(encoder.columns_, encoder.plans_, strict=True))
+        columns = encoder.column_groups()
+        origins = encoder.feature_origin_
+        self.groups = {n: c for n, c in columns.items() if plans[n].kind == "category" and len(c) > 1}
+        self.gaps = [j for j, origin in enumerate(origins) if origin.kind == "missing"]
+        self.truths = [j for j, origin in enumerate(origins) if origin.kind == "boolean"]
+        apart = [c for name, c in columns.items() if name not in self.groups]
+        self.frozen = [int(j) for c in apart for j in c if j in self.gaps or np.any(row[np.intersect1d(c, self.gaps)])]
 
 
 @dataclass(frozen=True)
@@ -212,9 +249,12 @@ def _axes(
     frozen: Sequence[Any],
     ranges: Any,
     integers: Sequence[Any],
+    kinds: _Kinds | None,
 ) -> list[Axis]:
-    """Return what may change."""
+    """Return what may change; nothing becomes missing."""
     limits = _limits(ranges, names, model)
+    if kinds is not None:
+        limits = dict.fromkeys(kinds.truths, (0.0, 1.0)) | limits
     whole = set(columns_of(list(integers), names, "integers").tolist())
     titles = set(structure.names)
     kept = {f for f in frozen if isinstance(f, str) and f in titles}
@@ -225,7 +265,7 @@ def _axes(
         if structure.names[player] in kept or still & set(columns.tolist()):
             continue
         if len(columns) > 1:
-            axes.append(_category(model, int(player), columns, row))
+            axes.append(_category(model, int(player), columns, row, [] if kinds is None else kinds.gaps))
             continue
         place = int(np.searchsorted(model.features, columns[0]))
         axis = _number_axis(model, int(player), int(columns[0]), place, row, limits, whole, names)
@@ -260,9 +300,9 @@ def _number_axis(
     )
 
 
-def _category(model: Any, player: int, columns: np.ndarray, row: np.ndarray) -> Axis:
+def _category(model: Any, player: int, columns: np.ndarray, row: np.ndarray, gaps: list[int]) -> Axis:
     """Return the other levels of a one-hot group."""
-    values = np.eye(len(columns))
+    values = np.eye(len(columns))[~np.isin(columns, gaps)]
     values = values[np.any(values != row[0, columns], axis=1)]
     held = np.isin(columns, model.features)
     places = np.searchsorted(model.features, columns[held])
@@ -298,7 +338,9 @@ def _limits(ranges: Any, names: tuple[str, ...], model: Any) -> dict[int, tuple[
     return {int(c): (float(v.min()), float(v.max())) for c, v in zip(held, values.T, strict=True)}
 
 
-def _result(model: Any, structure: Structure, row: np.ndarray, best: Found, axes: list[Axis]) -> Counterfactual:
+def _result(
+    model: Any, structure: Structure, names: tuple[str, ...], row: np.ndarray, best: Found, axes: list[Axis]
+) -> Counterfactual:
     new = row[0].copy()
     changes: dict[str, tuple[Any, Any]] = {}
     for axis, point in zip(axes, best.point if best.point is not None else (), strict=True):
@@ -314,7 +356,8 @@ def _result(model: Any, structure: Structure, row: np.ndarray, best: Found, axes
             if len(columns) == 1:
                 changes[structure.names[axis.player]] = (float(before[0]), float(after[0]))
             else:
-                changes[structure.names[axis.player]] = (columns[before == 1].tolist(), columns[after == 1].tolist())
+                held = [[names[c] for c in columns[part == 1]] for part in (before, after)]
+                changes[structure.names[axis.player]] = (held[0], held[1])
     return Counterfactual(
         found=best.point is not None,
         changes=changes,
