@@ -76,7 +76,8 @@ class Table:
             shown = (re.sub("([≥≤<>±]) (?=[-+0-9])", "\\1\u00a0", cell) for cell in shown)  # stay on one line
             return "| " + " | ".join(cell.replace("|", "\\|") for cell in shown) + " |"
 
-        return "\n".join([line(self.columns), "|" + " --- |" * len(kept), *map(line, self.rows)])
+        head = ["goal" if column == "reach" else column for column in self.columns]
+        return "\n".join([line(head), "|" + " --- |" * len(kept), *map(line, self.rows)])
 
 
 def tables(folder: Path = FOLDER) -> list[Path]:

@@ -31,6 +31,7 @@ myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
 myst_heading_anchors = 4
 myst_links_external_new_tab = False
 
+toc_object_entries_show_parents = "hide"  # names of methods fit into the right column
 html_theme = "pydata_sphinx_theme"
 html_title = f"spkm {version}"
 html_static_path = [str(Path(__file__).parent / "static")]

@@ -1,6 +1,6 @@
 """
-A table that nobody loads: Parquet
-==================================
+Larger than memory: Parquet files
+=================================
 
 ``fit`` takes a folder of Parquet files and the name of a column. Memory does not grow with the number of samples; here
 there are 300,000 in six files, and predictions come chunk by chunk.
