@@ -212,8 +212,8 @@ def predict_pairs():
     y = np.sin(drugs[pairs[:, 0], 0]) * targets[pairs[:, 1], 1] + 0.1 * rng.standard_normal(len(pairs))
     model = PairwiseSPKMRegressor(n_basis=10, random_state=0, tol=1e-3)
     tables = {"left": drugs, "right": targets}
-    print("Made-up affinities of 60 drugs and 50 targets, R2 of ten pairs of vectors on unseen")
-    for new, what in {"pairs": "pairs", "left": "drugs", "right": "targets", "both": "drugs on unseen targets"}.items():
+    print("Made-up affinities of 60 drugs and 50 targets, R2 of ten pairs of vectors on new")
+    for new, what in {"pairs": "pairs", "left": "drugs", "right": "targets", "both": "drugs with new targets"}.items():
         scores = cross_val_score(model, pairs, y, cv=PairKFold(new, n_splits=2, random_state=0), params=tables)
         print(f"    {what:<26}{scores.mean():.2f}")
     print()
@@ -227,7 +227,7 @@ def draw_digits(path):
     display = BasisDisplay.from_estimator(model, image_shape=(8, 8))
     display.figure_.suptitle(
         f"Digits: the whole classifier is these {len(model.basis_vectors_)} images, each with the class it speaks for "
-        f"most ({100 * model.score(X_test, y_test):.1f} % right on unseen images)",
+        f"most ({100 * model.score(X_test, y_test):.1f} % right on new images)",
         fontsize=10,
     )
     save(display, path)
@@ -259,7 +259,7 @@ def draw_moons(path):
         (ours, model, f"SPKM: {len(model.basis_vectors_)} basis vectors"),
         (theirs, svc, f"SVC, tuned: {len(support)} support vectors"),
     ):
-        display.ax_.set_title(f"{name}, {100 * fitted.score(X_test, y_test):.1f} % right on unseen samples")
+        display.ax_.set_title(f"{name}, {100 * fitted.score(X_test, y_test):.1f} % right on new samples")
     figure.savefig(path, bbox_inches="tight")
     plt.close(figure)
 
