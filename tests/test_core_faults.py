@@ -220,3 +220,11 @@ def test_small_relevances_and_single_numbers_are_regularized():
         assert found == pytest.approx(value) and model.unpack(gradient).log_metric[0][0] == pytest.approx(slope)
     params.basis[0][...] = 2.0
     assert model.unpack(regularization.prox(theta, 1.0)).basis[0][0, 0] == pytest.approx(1.5)
+
+
+def test_poisson_goes_on_as_a_straight_line():
+    loss, Y = losses.Poisson(), np.full((3, 1), 2.0)
+    F = np.array([[29.0], [30.0], [33.0]])
+    line = np.exp(30.0)
+    np.testing.assert_allclose(loss.pointwise(Y, F).ravel(), [np.exp(29.0) - 58, line - 60, 4 * line - 66])
+    np.testing.assert_allclose(loss.slope(Y, F).ravel(), [np.exp(29.0) - 2, line - 2, line - 2])
