@@ -50,6 +50,19 @@ def test_levels_numbers_and_truths_become_what_a_page_asks_for(fitted):
     assert [names[j] for j in found["age"]["features"]] == ["age", "age is missing"]
 
 
+def test_the_usual_row_of_a_page_has_the_most_frequent_levels(fitted):
+    model, X, y = fitted
+    found = facts(model, X, y, privacy="aggregate")
+    work, age = (columns(found)[name] for name in ("work", "age"))
+    level = next(
+        label for label, values in work["options"] if values == [found["page"]["middle"][j] for j in work["features"]]
+    )
+    assert level == X["work"].value_counts().idxmax()
+    assert found["page"]["middle"][age["features"][0]] == pytest.approx(
+        X["age"].fillna(X["age"].median()).median(), rel=1e-5
+    )
+
+
 def test_levels_that_the_model_does_not_read_stand_together(fitted):
     _, X, y = fitted
     Z = pd.DataFrame({"work = a": [1, 0, 0, 0] * 30, "work = b": [0, 1, 0, 0] * 30, "work = c": [0, 0, 1, 1] * 30})

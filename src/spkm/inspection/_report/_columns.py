@@ -49,6 +49,17 @@ def column_facts(reading: Reading, groups: Mapping[str, Any] | None, samples: np
     return found
 
 
+def usual_row(medians: np.ndarray, columns: list[dict[str, Any]], samples: np.ndarray) -> np.ndarray:
+    """Return the median of every number and the most frequent level of every category, by feature that is read."""
+    result = medians.astype(float)
+    for column in columns:
+        if column["options"] is not None:
+            places = column["features"]
+            counts = [int((samples[:, places] == values).all(axis=1).sum()) for _, values in column["options"]]
+            result[places] = column["options"][int(np.argmax(counts))][1]
+    return result
+
+
 def _of_encoder(encoder: Any) -> dict[str, tuple[np.ndarray, Any]]:
     """Return for every column of the table its features and its plan."""
     plans = dict(zip(encoder.columns_, encoder.plans_, strict=True))

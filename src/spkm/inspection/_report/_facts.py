@@ -15,7 +15,7 @@ import sklearn
 from spkm._checks import check_choice, check_integer
 from spkm.inspection._reading import Reading, basis_labels, familiarity, formula, members_of, sentence
 from spkm.inspection._report._basis_facts import basis_facts, variance_shares
-from spkm.inspection._report._columns import column_facts
+from spkm.inspection._report._columns import column_facts, usual_row
 from spkm.inspection._report._feature_facts import feature_facts
 from spkm.inspection._report._findings import findings
 from spkm.inspection._report._quality import quality
@@ -195,7 +195,7 @@ def _page_facts(
     if len(json.dumps([plain, shapes])) > MODEL_BYTES:
         return None
     shown = samples.shown
-    middle = np.array([feature["median"] for feature in features["read"]])
+    middle = usual_row(np.array([feature["median"] for feature in features["read"]]), columns, shown)
     if not ship:
         shown = middle[None]
     background = np.unique(np.linspace(0, len(shown) - 1, min(BACKGROUND, len(shown))).round().astype(int))
