@@ -46,6 +46,10 @@ class Settings:
         """Return how many seeds to run."""
         return self.seeds or (1 if self.quick else usual)
 
+    def wants(self, name: str) -> bool:
+        """Return whether the problems of this name are to be run."""
+        return not self.families or any(text.lower() in name.lower() for text in self.families)
+
     def size(self, full: int, quick: int) -> int:
         """Return a size for this run."""
         return quick if self.quick else full

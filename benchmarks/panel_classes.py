@@ -49,9 +49,10 @@ VERSION_0_1: dict[str, Any] = {
 def run(settings: Settings) -> Iterator[Row]:
     for group, (names, reach) in GROUPS.items():
         for half, members in halves(names):
-            if settings.half in (None, half):
+            if settings.half in (None, half) and settings.wants(group):
                 yield from classification_rows(settings, group, half, members, reach)
-    yield from noise_rows(settings)
+    if settings.wants("noise"):
+        yield from noise_rows(settings)
 
 
 def classification_rows(settings: Settings, group: str, half: str, names: list[str], reach: Any) -> Iterator[Row]:
