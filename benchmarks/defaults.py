@@ -7,7 +7,7 @@ vectors for each seed; a model has collapsed if it predicts a constant where it,
 scikit-learn's defaults, could have an R² above .25. Time: "auto" over a fit of 20 vectors on sets of the panel, side by
 side, at most 700 samples, processor time. No harm: R² in per cent of weights that are one over the variance of uneven
 noise, beside no weights; of two outputs of different features in one model, beside a model of each; and of uneven noise
-itself, beside noise of one size and equal mean square.
+itself, beside noise of one size and equal mean square. `--families` takes "subjects", "collapses", "time" and "harm".
 """
 
 from __future__ import annotations
@@ -34,10 +34,9 @@ SLOW = ("gas_drift",)  # 128 features: left out where time is measured
 def run(settings: Settings) -> Iterator[Row]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        yield from subject_rows(settings)
-        yield from collapse_rows(settings)
-        yield from time_rows(settings)
-        yield from harm_rows(settings)
+        for name, rows in PARTS.items():
+            if settings.wants(name):
+                yield from rows(settings)
 
 
 def subject_rows(settings: Settings) -> Iterator[Row]:
@@ -156,6 +155,9 @@ def score(
     weight = None if weight is None else weight[:300]
     model = SPKMRegressor(n_basis, random_state=0).fit(X[:300], y[:300], sample_weight=weight)
     return 100 * float(model.score(X[300:], truth[300:]))
+
+
+PARTS = {"subjects": subject_rows, "collapses": collapse_rows, "time": time_rows, "harm": harm_rows}
 
 
 def ends(values: list[float], form: str = "{:.2f}") -> tuple[str, str]:
