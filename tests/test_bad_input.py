@@ -101,7 +101,7 @@ def test_missing_rows_or_targets():
 
 def test_negative_rows_under_a_kernel_of_counts():
     X, y = fingerprints()
-    message = r"kernel=Tanimoto\(\) needs non-negative features; column 1 of X has minimum -1. .* kernel='rbf'"
+    message = r"kernel=Tanimoto\(\) needs non-negative features; feature 1 of X has minimum -1. .* kernel='rbf'"
     for kind in (np.asarray, sparse.csr_array):
         with pytest.raises(ValueError, match=message):
             classifier(kernel="tanimoto").fit(kind(with_entry(X, -1.0)), y)
@@ -128,8 +128,8 @@ def test_rows_on_which_the_kernel_overflows():
         (lambda X, y: np.full(80, "a"), "got one class, 'a'"),
         (lambda X, y: X[:, 0], "Unknown label type: continuous"),
         (lambda X, y: np.where(y, np.nan, 1.0), "Input y contains NaN"),
-        (lambda X, y: np.array([None, "a"])[y], "y must hold labels of one kind, and None is none; got NoneType, str"),
-        (lambda X, y: np.array([1, "a"], dtype=object)[y], "y must hold labels of one kind.* got int, str"),
+        (lambda X, y: np.array([None, "a"])[y], "y must hold labels of one type, without None; got NoneType, str"),
+        (lambda X, y: np.array([1, "a"], dtype=object)[y], "y must hold labels of one type.* got int, str"),
         (lambda X, y: np.column_stack([y, y + 1]), r"y should be a 1d array, got an array of shape \(80, 2\)"),
     ],
 )
@@ -249,7 +249,7 @@ def test_targets_beyond_float32():
         ),
         (
             {"basis_penalty": GroupL2(groups=[1, 2, 3])},
-            "groups must hold one label for each of the 2 columns; got (3,).",
+            "groups must hold one label for each of the 2 features; got (3,).",
         ),
         ({"basis_penalty": RKHSNorm()}, "basis_penalty cannot be RKHSNorm(): it acts on the weights. Known names: "),
         (

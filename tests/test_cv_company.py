@@ -178,7 +178,7 @@ def test_the_evidence_has_no_factor_on_a_strength():
         ({"n_basis": 5, "max_basis": 2}, ValueError, "n_basis must not exceed max_basis=2; got 5."),
         ({"cv": 100}, ValueError, "100"),
         ({"cv": "five"}, ValueError, "five"),
-        ({"feature_groups": [1, 2]}, ValueError, "feature_groups must hold one label for each of the 5 columns"),
+        ({"feature_groups": [1, 2]}, ValueError, "feature_groups must hold one label for each of the 5 features"),
     ],
 )
 def test_settings_that_cannot_be(case, settings, error, message):

@@ -228,7 +228,7 @@ def test_what_cannot_be_controlled_is_refused(params, change, message):
     assert not hasattr(selector, "n_features_in_")
 
 
-@pytest.mark.parametrize(("case", "message"), [("few samples", "30 samples tell little"), ("codes", "one-hot")])
+@pytest.mark.parametrize(("case", "message"), [("few samples", "30 samples are too few"), ("codes", "one-hot")])
 def test_doubtful_assumptions_are_told(case, message):
     X, y = twelve_of_forty()
     if case == "few samples":

@@ -135,7 +135,7 @@ def test_constant_targets_warm_starts_and_files(tmp_path):
 
 def test_what_cannot_be_is_told():
     X, y = table()
-    with pytest.raises(ValueError, match="basis='samples' goes with no basis_penalty"):
+    with pytest.raises(ValueError, match="basis='samples' cannot be combined with a basis_penalty"):
         SPKMRegressor(basis="samples", basis_penalty="l2").fit(X, y)
     with pytest.raises(ValueError, match="basis must be"):
         SPKMRegressor(basis="medoids").fit(X, y)

@@ -59,7 +59,7 @@ pytestmark = QUICK_SEARCHES
         ({"n_basis": "auto", "start": np.zeros((2, D))}, "n_basis='auto' finds its own start; got start=array("),
         (
             {"selection": "strict", "feature_groups": [0, 1]},
-            f"feature_groups must hold one label for each of the {D} columns; got shape (2,).",
+            f"feature_groups must hold one label for each of the {D} features; got shape (2,).",
         ),
         (
             {"selection": "strict", "feature_groups": [0, 0, 1, 1, 1], "max_features": 1},

@@ -84,6 +84,6 @@ def test_some_columns_keep_their_partition(groups, seed):
     ("groups", "shape"), [([0, 1], "(2,)"), (np.zeros((3, 1)), "(3, 1)"), ("abc", "()"), ([], "(0,)")]
 )
 def test_groups_of_another_shape_are_refused(groups, shape):
-    message = f"feature_groups must hold one label for each of the 3 columns; got shape {shape}."
+    message = f"feature_groups must hold one label for each of the 3 features; got shape {shape}."
     with pytest.raises(ValueError, match=re.escape(message)):
         FeatureGroups(3, groups)

@@ -63,7 +63,7 @@ def encode_classes(y: Any, weight: np.ndarray, class_weight: Any) -> tuple[Any, 
         classes = np.unique(y[weight > 0])
     except TypeError as error:  # labels that cannot be ordered
         kinds = sorted({type(label).__name__ for label in y})
-        raise TypeError(f"y must hold labels of one kind, and None is none; got {', '.join(kinds)}.") from error
+        raise TypeError(f"y must hold labels of one type, without None; got {', '.join(kinds)}.") from error
     check_classification_targets(y)
     if len(classes) < 2:
         raise ValueError(

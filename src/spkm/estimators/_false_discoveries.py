@@ -92,8 +92,8 @@ def _check_size(X: np.ndarray, fdr: float) -> None:
     varied = X[:, np.ptp(X, axis=0) > 0]
     if n <= d:
         warn_user(
-            f"{n} samples tell little of the dependence between {d} features: the false discovery rate is only as "
-            "good as the shrunk estimate of their correlations.",
+            f"{n} samples are too few to estimate the correlations of {d} features well: the false discovery rate "
+            "holds only approximately.",
             UserWarning,
         )
     elif varied.shape[1] and np.linalg.eigvalsh(np.corrcoef(varied.T))[0] < DEPENDENT:

@@ -383,7 +383,6 @@ def _tell_of_many_vectors(request: Request, samples: Samples) -> None:
     n_basis, n = sum(term.n_basis for term in request.terms), samples.X.shape[0]
     if n_basis > max(n, TOLD_FROM) and not request.of_pairs:
         warn_user(
-            f"n_basis={n_basis} is more than the {n} different samples: such a model overfits, and no vector stands "
-            "for anything. Lower n_basis.",
+            f"n_basis={n_basis} is more than the {n} different samples: such a model overfits. Lower n_basis.",
             UserWarning,
         )

@@ -266,8 +266,7 @@ def _check_selection(params: Mapping[str, Any], terms: tuple[Term, ...]) -> None
     penalized = params["basis_penalty"] is not None or any(v.basis_penalty for t in terms for v in t.views)
     if params["basis"] == "samples" and penalized:
         raise ValueError(
-            "basis='samples' goes with no basis_penalty: samples are what they are. Set basis_penalty=None, or "
-            "basis='free'."
+            "basis='samples' cannot be combined with a basis_penalty. Set basis_penalty=None, or basis='free'."
         )
     for name in ("max_features", "max_groups", "feature_groups"):
         if params[name] is not None and not strict:

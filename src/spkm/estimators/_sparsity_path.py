@@ -112,7 +112,7 @@ def searched(estimator: Any, X: Any, y: Any, sample_weight: Any) -> tuple[Reques
     """Return the search of an estimator on all samples and what it decided."""
     request, _, samples, search = estimator._search(X, y, sample_weight, lambda text: False)
     if search is None:
-        raise ValueError("y must not be constant: no feature can tell anything of it.")
+        raise ValueError("y must not be constant: there is nothing to predict.")
     return request, search, samples, decided(search)
 
 

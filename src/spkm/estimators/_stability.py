@@ -129,7 +129,7 @@ def stability_selection(
     """
     check_integer("n_pairs", n_pairs, 1)
     if not check_real("threshold", threshold, most=1.0) > 0.5:
-        raise ValueError(f"threshold must be above 0.5, or nothing can be said of chance; got {threshold!r}.")
+        raise ValueError(f"threshold must be above 0.5, or the bound does not hold; got {threshold!r}.")
     rng = generator(random_state)
     if estimator is None:
         n, d, choose = _choice_by_importance(X, y, sample_weight, 1.0 if max_false is None else max_false, threshold)

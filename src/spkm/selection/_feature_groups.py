@@ -24,13 +24,13 @@ class FeatureGroups:
             labels = np.asarray(groups)
             if labels.shape != (n_features,):
                 raise ValueError(
-                    f"feature_groups must hold one label for each of the {n_features} columns; "
+                    f"feature_groups must hold one label for each of the {n_features} features; "
                     f"got shape {labels.shape}."
                 )
             if labels.dtype == object and any(label is None for label in labels):
                 raise ValueError(
-                    f"feature_groups must hold a label for each column, and None is none; got {labels.tolist()}. "
-                    "Give a column that is alone a label of its own."
+                    f"feature_groups must hold a label for each feature, without None; got {labels.tolist()}. "
+                    "Give a feature without a group a label of its own."
                 )
             self.label = np.unique(labels, return_inverse=True)[1]
         self.size = np.bincount(self.label, minlength=1)

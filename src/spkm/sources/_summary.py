@@ -121,7 +121,7 @@ def merged(a: Summary, b: Summary, n_kept: int) -> Summary:
     try:
         labels, place = np.unique(np.concatenate([a.labels, b.labels]), return_inverse=True)
     except TypeError as error:
-        raise TypeError("y must hold labels of one kind, and None is none.") from error
+        raise TypeError("y must hold labels of one type, without None.") from error
     if len(labels) > MOST_LABELS:
         raise ValueError(f"y must hold classes; it has more than {MOST_LABELS} different values.")
     key = np.concatenate([a.kept_key, b.kept_key])
@@ -189,7 +189,7 @@ def _labels(y: Any, weight: np.ndarray, number: int) -> tuple[np.ndarray, np.nda
     try:
         labels, place = np.unique(y, return_inverse=True)
     except TypeError as error:
-        raise TypeError(f"y must hold labels of one kind, and None is none; chunk {number} holds several.") from error
+        raise TypeError(f"y must hold labels of one type, without None; chunk {number} holds several.") from error
     return labels, np.bincount(place, weight, len(labels))
 
 
