@@ -12,8 +12,8 @@ from spkm.cli._output import say
 from spkm.cli._reading import data_error
 
 FEW_VALUES = 10  # a column of at most so many distinct whole numbers is taken for classes
-MOST_CLASSES = 100
-LEAST_ROWS = 10
+MOST_CLASSES = 100  # more are likely identifiers
+LEAST_ROWS = 10  # samples; fewer leave next to nothing to hold out
 
 
 @dataclass(frozen=True)

@@ -35,7 +35,7 @@ STEPS = 40  # of mini-batches that are timed
 LIBRARIES = 200 * 2**20  # bytes of Python with NumPy, SciPy and scikit-learn, measured
 READERS = 100 * 2**20  # bytes of readers of files, their buffers and open groups of rows, measured
 WORKING = 40 * 2**20  # bytes of blocks and chunks in work, for each thread, measured
-PAGE = 2**20
+PAGE = 2**20  # bytes of a MB, as they are told
 
 
 @dataclass(frozen=True)

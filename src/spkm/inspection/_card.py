@@ -23,7 +23,7 @@ from spkm.inspection._style import (
     signed,
 )
 
-BINS = 24
+BINS = 24  # of the histogram of similarities
 
 
 class BasisCardDisplay:

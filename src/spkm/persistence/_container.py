@@ -24,7 +24,7 @@ PREFIX = b'{"__metadata__":{"sha256":"'
 DIGEST_AT = 8 + len(PREFIX)
 NO_DIGEST = b"0" * 64
 MOST_HEADER = 100 * 2**20  # bytes, as in safetensors
-MOST_DIMENSIONS = 8
+MOST_DIMENSIONS = 8  # of an array in a file; models have at most three
 DTYPES = {"F64": "<f8", "F32": "<f4", "I64": "<i8", "I32": "<i4", "U8": "|u1", "BOOL": "|b1"}
 NAMES = {np.dtype(dtype): name for name, dtype in DTYPES.items()}
 

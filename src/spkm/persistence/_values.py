@@ -13,7 +13,7 @@ import numpy as np
 
 from spkm.persistence._container import NAMES, need
 
-MOST_DEPTH = 40
+MOST_DEPTH = 40  # of nested values in a file; deeper ones would exhaust the stack of a reader
 MOST_COPIES = 100  # of all arrays of a file; a model of forty binary problems holds some arrays that often
 LEAST_WIDTH_LIMIT = 4096  # bytes that an array of strings may take whatever the file's size
 FLOATS = {"nan": np.nan, "inf": np.inf, "-inf": -np.inf}

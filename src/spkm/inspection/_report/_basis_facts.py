@@ -12,7 +12,7 @@ from spkm.inspection._report._rows import rounded
 MOST = 60  # basis vectors with a card of their own
 TELLING = 8  # features of a card
 NEAREST = 5  # samples of a card
-MOST_CLASSES = 30
+MOST_CLASSES = 30  # with more a card would be a list of classes
 
 
 def variance_shares(model: Any, similarities: np.ndarray) -> np.ndarray:

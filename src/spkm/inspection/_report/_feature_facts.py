@@ -10,7 +10,7 @@ from spkm.inspection._reading import Reading, direction, members_of, partial_dep
 from spkm.inspection._report._rows import dense_rows, rounded
 
 CURVES = 40  # features with a curve
-POINTS = 33
+POINTS = 33  # of an effect curve: smooth at the width of a page
 OUTPUTS = 12  # outputs with a curve
 TOGETHER = 20  # features that are moved in one table of samples
 MOST = 1000  # features in the file; of more those that matter most

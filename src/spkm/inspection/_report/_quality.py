@@ -12,8 +12,8 @@ from spkm.inspection._reading import Reading
 from spkm.inspection._report._rows import rounded
 
 RESAMPLES = 200  # bootstrap resamples of the samples behind an interval
-LEVEL = 0.9
-BINS = 10
+LEVEL = 0.9  # of the intervals of metrics
+BINS = 10  # of equal size, of a calibration curve: as in scikit-learn
 MOST_CLASSES = 60  # of a confusion matrix
 MOST = 20_000  # samples that intervals are made from; those of more are narrow enough
 

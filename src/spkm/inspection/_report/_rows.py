@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 BYTES = 330_000  # of all shipped samples together; a number takes about six
-PER_NUMBER = 5.5
+PER_NUMBER = 5.5  # bytes, about
 LEVELS = 2e3  # steps that the range of a feature is told apart in, at least
 
 
