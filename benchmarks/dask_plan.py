@@ -5,7 +5,7 @@ come back. It is measured on a ``LocalCluster`` of one and of two processes with
 busy machine changes less than those of the clock: "serial" are those of the process of client and scheduler, through
 which everything goes, "parallel" those of all workers together. The models are
 
-    serial = a + b shards + g shards MB,  parallel = p shards + q shards MB + c samples
+    serial = a + b shards + e shards² + g shards MB,  parallel = p shards + q shards MB + c samples
 
 where MB are those of the parameters, with coefficients of at least zero by least squares of relative errors, and a pass
 takes latency + serial + parallel / workers; the latency is what the clock shows beyond that with ten shards of ten
@@ -55,7 +55,7 @@ class Point(NamedTuple):
 
     def serial(self) -> np.ndarray:
         """Return what the coefficients of the serial part are multiplied by."""
-        return np.array([1.0, self.shards, self.shards * self.megabytes])
+        return np.array([1.0, self.shards, self.shards**2, self.shards * self.megabytes])
 
     def parallel(self) -> np.ndarray:
         """Return what the coefficients of the parallel part are multiplied by."""
@@ -68,7 +68,7 @@ class Point(NamedTuple):
 
 # Shards of ten samples are all overhead; those of many, with few shards, are all arithmetic.
 MEASURED = (
-    *(Point(2, S, 10) for S in (10, 100, 1_000)),
+    *(Point(2, S, 10) for S in (10, 100, 1_000, 10_000)),
     *(Point(2, S, 10, 20, 600) for S in (10, 100)),
     *(Point(2, S, 10, 200, 600) for S in (10, 100)),
     *(Point(2, 10, rows) for rows in (20_000, 100_000)),
@@ -79,7 +79,7 @@ CHECKED = (
     Point(2, 300, 2_000),
     Point(2, 30, 30_000),
     Point(2, 200, 10, 100, 600),
-    Point(2, 10_000, 10),  # ten times as many as in the fit
+    Point(2, 3_000, 10),
 )
 
 
@@ -120,12 +120,13 @@ def run(settings: Settings) -> Iterator[Row]:
             form="{:.3f}",
             more=(serial, f"{cost.parallel:.3f}", parallel, f"{cost.clock:.3f}"),
         )
-    a, b, g = plan.serial
+    a, b, e, g = plan.serial
     p, q, c = plan.parallel
     for name, value in (
         ("latency, ms", 1e3 * plan.latency),
         ("a, ms", 1e3 * a),
         ("b, ms a shard", 1e3 * b),
+        ("e, ms a million pairs of shards", 1e9 * e),
         ("g, ms a shard and MB", 1e3 * g),
         ("p, ms a shard", 1e3 * p),
         ("q, ms a shard and MB", 1e3 * q),
@@ -133,7 +134,7 @@ def run(settings: Settings) -> Iterator[Row]:
     ):
         yield Row(name, value, form="{:.3g}", more=("",) * 4)
     for workers in (10, 100, 1_000):
-        for shards in (workers, 10 * workers):
+        for shards in sorted({workers, 10 * workers, 10_000}):
             point = Point(workers, shards, PLANNED // shards)
             yield Row(f"plan: {point}, seconds", plan.seconds(point), form="{:.2f}", more=("",) * 4)
     if os.environ.get("SPKM_FIGURES"):
@@ -237,14 +238,14 @@ def draw(costs: dict[Point, Cost], plan: Plan, path: Path) -> None:
     workers = np.geomspace(2, 3_000, 80)
     for k, each in enumerate((10, 1)):
         curve = np.array([plan.seconds(Point(W, each * W, PLANNED / (each * W))) for W in workers])
-        inside = each * workers <= 1_000  # shards that the model was fitted to
+        inside = each * workers <= 10_000  # shards that the model was fitted to
         label = "10 shards for each worker" if each > 1 else "a shard for each worker"
         right.plot(workers[inside], curve[inside], color=f"C{k}", label=label)
-        right.plot(workers[~inside], curve[~inside], "--", color=f"C{k}", label="_more than 1,000 shards")
+        right.plot(workers[~inside], curve[~inside], "--", color=f"C{k}", label="_more than 10,000 shards")
     right.plot(workers, plan.parallel[-1] * PLANNED / workers, "k:", label="arithmetic alone")
     right.set(xscale="log", yscale="log", xlabel="workers of one thread", ylabel="seconds of a pass")
     right.set_title("Plan: 1,000,000,000 samples of 20 features")
-    right.legend(frameon=False, title="dashed: more than 1,000 shards")
+    right.legend(frameon=False, title="dashed: more than 10,000 shards")
     figure.savefig(path, dpi=150)
 
 

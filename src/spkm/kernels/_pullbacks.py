@@ -33,8 +33,11 @@ def columns_first(X: Array, V: np.ndarray) -> np.ndarray:
     if sparse.issparse(X):
         return np.asfortranarray(X @ V.T)
     V = np.asfortranarray(V)  # in memory as X' is: what kernels for small products are quickest with
-    values = np.empty((len(V), len(X)), dtype=np.result_type(V, X))
-    for rows in tiles(X.shape, len(V)):
+    cuts = tiles(X.shape, len(V))
+    if not cuts:
+        return (V @ X.T).T
+    values = np.empty((len(V), len(X)), dtype=X.dtype)
+    for rows in cuts:
         np.matmul(V, X[rows].T, out=values[:, rows])
     return values.T
 
@@ -43,19 +46,21 @@ def summed_rows(D: np.ndarray, X: Array) -> np.ndarray:
     """Return D'X, (R, d), for D (n, R): sums of the samples, one for each basis vector."""
     if sparse.issparse(X):
         return np.asarray((X.T @ D).T)
-    first, *more = tiles(X.shape, D.shape[1])
-    total = D[first].T @ X[first]
-    for rows in more:
+    cuts = tiles(X.shape, D.shape[1])
+    if not cuts:
+        return np.asarray(D.T @ X)
+    total = D[cuts[0]].T @ X[cuts[0]]
+    for rows in cuts[1:]:
         total += D[rows].T @ X[rows]
     return np.asarray(total)
 
 
 def tiles(shape: tuple[int, int], width: int) -> list[slice]:
-    """Return cuts of the rows of X (n, d) whose product with (d, width) is small; one of all rows if they are wide."""
+    """Return cuts of the rows of X (n, d) whose product with (d, width) is small; none if all are, or rows are wide."""
     n, d = shape
     size = SMALL_PRODUCT // max(d * width, 1)
     if size < FEWEST_ROWS or size >= n:
-        return [slice(0, n)]
+        return []
     return [slice(start, start + size) for start in range(0, n, size)]
 
 
