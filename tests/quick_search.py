@@ -17,11 +17,11 @@ FEWER = replace(
     path_iterations=6,
     vectors_per_output=2,
     first_iterations=4,
-    next_iterations=2,
-    single_iterations=2,
+    n_starts=1,
+    refit_iterations=2,
     steps_beyond=0,
 )
-FEWEST = replace(FEWER, path_iterations=3, first_iterations=3, next_iterations=1, single_iterations=1, one_by_one=3)
+FEWEST = replace(FEWER, path_iterations=3, first_iterations=3, refit_iterations=1, one_by_one=3)
 
 
 @contextmanager

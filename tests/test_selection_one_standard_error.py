@@ -11,7 +11,7 @@ from tests import cases
 
 few = settings(max_examples=60, deadline=None)
 seeds = st.integers(0, 10_000)
-shares = st.sampled_from([0.0, DEFAULTS.other_share, DEFAULTS.feature_share, np.inf])
+shares = st.sampled_from([0.0, 0.02, DEFAULTS.share, np.inf])
 
 
 def draw(seed, n_models=6, n_rows=20):

@@ -19,7 +19,7 @@ from tests.small_searches import candidate, choice_of, linear_rows, product_rows
 
 pytestmark = pytest.mark.usefixtures("careful")
 #: Iterations with which fits find what is there; the empty model competes.
-CAREFUL = {"path_iterations": 60, "first_iterations": 40, "single_iterations": 10}
+CAREFUL = {"path_iterations": 60, "first_iterations": 40, "refit_iterations": 10}
 CAREFUL |= {"chance": DEFAULTS.chance, "empty_chance": DEFAULTS.empty_chance}
 
 
@@ -133,7 +133,7 @@ def test_the_models_that_a_search_judges_are_those_of_training_samples_alone(mon
         seen = []
         losses = search.validation.losses
         monkeypatch.setattr(search.validation, "losses", lambda models: seen.append(models[0]) or losses(models))
-        search._eliminated(problem)
+        search._eliminated(problem, [])
         return seen
 
     noise = np.array(Y)
@@ -212,7 +212,7 @@ def test_no_selection_keeps_all_columns():
 def test_every_model_that_was_judged_is_in_the_record():
     told = []
     kernels = [candidate(Linear(1.0), Log()), candidate(RBF("mean"), Log(), 2)]
-    search, _ = search_of(linear_rows(60), Log(), kernels, on_step=told.append)
+    search, _ = search_of(linear_rows(60), Log(), kernels, on_step=told.append, clearly=np.inf)
     search.run()
     names = ("kernel", "stage", "strength_factor", "mean_n_features", "n_basis", "mean_test_loss", "error_test_loss")
     for record in search.validation.records:

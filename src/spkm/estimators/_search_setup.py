@@ -114,12 +114,15 @@ def candidate_for(request: Request, n_outputs: int) -> Candidate:
     if linear:
         counts, sizes = [min(counts[0], n_outputs)], ()  # more vectors than outputs say nothing more
     elif has_path(kernel) and automatic:
-        counts = [min(DEFAULTS.vectors_per_output * n_outputs, most)]
+        few = min(DEFAULTS.vectors_per_output * n_outputs, most)
+        counts = [few]
+        if request.selects:
+            sizes = tuple(size for size in (2 * few, 4 * few, 8 * few) if size <= most)
     terms = tuple(replace(term, n_basis=count) for term, count in zip(terms, counts, strict=True))
     free = request.has_free_strength
     factors: tuple[float, ...] = (1.0,)
     if free and not loss.scale_free:
-        factors = (1.0, 10.0, 100.0) if has_path(kernel) and not linear else (100.0, 10.0, 1.0)
+        factors = (100.0, 10.0, 1.0)
 
     def build(source: Source, columns: np.ndarray, n_basis: int | None) -> Problem:
         asked = terms if n_basis is None else tuple(replace(term, n_basis=n_basis) for term in terms)

@@ -9,19 +9,16 @@ import numpy as np
 from spkm.kernels import Kernel, Linear, Polynomial
 from spkm.losses import Loss, Squared
 from spkm.selection._choice import Candidate
-from spkm.selection._elimination import Submodel, fit_submodel
+from spkm.selection._elimination import FIRST_SIZE, Submodel, fit_submodel
 from spkm.selection._feature_groups import FeatureGroups
 from spkm.selection._screening import group_scores
 from spkm.selection._settings import SearchSettings
-from spkm.selection._sparse_path import FIRST_SIZE, PathPoint, has_path, sparse_support
+from spkm.selection._sparse_path import PathPoint, has_path, sparse_support
 from spkm.selection._validation import Fold
 from spkm.starts import KMeans, first_theta
 
 #: Kernels whose paths propose features to kernels that have none.
 PROPOSERS: tuple[Kernel, ...] = (Linear(gamma=1.0), Polynomial(degree=3, coef0=1.0, gamma=1.0))
-
-
-FEW = 10  # groups that a kernel without a path begins with, all of them; with 50 it missed a wave of one
 
 
 class Beginnings:
@@ -65,11 +62,11 @@ class Beginnings:
         self.path_loss: Loss = Squared() if loss.scale_free else loss
         own = [c.kernel for c in candidates if has_path(c.kernel)]
         self.proposers = [next((k for k in own if k.is_linear == p.is_linear), p) for p in PROPOSERS]
-        self._known: dict[tuple[int, Any], Any] = {}
+        self._known: dict[tuple[Any, ...], Any] = {}
 
     def first(self, candidate: Candidate, fold: Fold, factor: float, n_basis: int | None = None) -> Submodel:
         """Return a candidate fitted on its first features."""
-        point = self._path(candidate.kernel, fold) if self.selects and has_path(candidate.kernel) else None
+        point = self._path(candidate.kernel, fold, n_basis) if self.selects and has_path(candidate.kernel) else None
         columns = self._columns(candidate, fold, point)
         source = fold.train.columns(columns)
         problem = candidate.build(source, columns, n_basis).with_factor(factor)
@@ -95,10 +92,12 @@ class Beginnings:
         order = np.argsort(-scores, kind="stable")
         return order[: np.count_nonzero(scores > -np.log(self.settings.chance / 3))]
 
-    def of_screen(self, candidate: Candidate, fold: Fold, groups: np.ndarray, factor: float) -> Submodel:
+    def of_screen(
+        self, candidate: Candidate, fold: Fold, groups: np.ndarray, factor: float, n_basis: int | None = None
+    ) -> Submodel:
         """Return a candidate fitted on the columns of some groups."""
         columns = self.units.columns(groups)
-        problem = candidate.build(fold.train.columns(columns), columns, None).with_factor(factor)
+        problem = candidate.build(fold.train.columns(columns), columns, n_basis).with_factor(factor)
         return self._fitted(problem, fold, columns, iterations=2 * self.settings.first_iterations)
 
     def _fitted(
@@ -118,20 +117,21 @@ class Beginnings:
         """Return the first columns of a candidate: of its path, or of those of others; then of the screen."""
         if not self.selects:
             return self.allowed
-        most = max(self.settings.most_groups, int(fold.train.total_weight) // 10)
         labels = np.unique(self.units.label[self.allowed])
-        if point is None and len(labels) <= FEW:
+        if point is None and len(labels) <= self.settings.one_by_one:
             return self.allowed
         scores = self._scores(fold)
         points = [point] if point is not None else [self._path(kernel, fold) for kernel in self.proposers]
-        used = np.zeros(len(scores), dtype=bool)
+        rank = np.full(len(scores), np.inf)
         for p in points:
-            used[self.units.label[p.columns]] = True
+            np.minimum.at(rank, self.units.label[p.columns], np.argsort(np.argsort(p.rank)))
         if point is None or not point.kernel.is_linear:
-            used[self.certain(fold)] = True
-        # Those of the paths first, but never without a handful of the screen.
-        order = np.lexsort((-scores, ~used))
-        n_taken = int(np.clip(np.count_nonzero(used), min(5, len(labels)), most))
+            rank[self.certain(fold)] = -1.0
+        # Those of the paths first, but never without a handful of the screen; n / log(n) at most (Fan and Lv 2008).
+        order = np.lexsort((-scores, rank))
+        n = fold.train.total_weight
+        most = max(int(n / max(np.log(n), 1.0)), self.settings.one_by_one)
+        n_taken = int(np.clip(np.count_nonzero(np.isfinite(rank)), min(5, len(labels)), most))
         return self.units.columns(order[:n_taken])
 
     def _scores(self, fold: Fold) -> np.ndarray:
@@ -142,22 +142,24 @@ class Beginnings:
             self._known[key] = group_scores(fold.train, targets, self.units, self.allowed, self.settings)
         return self._known[key]
 
-    def _path(self, kernel: Kernel, fold: Fold) -> PathPoint:
+    def seen(self, kernel: Kernel, fold: Fold) -> np.ndarray:
+        """Return the columns that a kernel gets to see: all of them if it is linear, else those of the best screen."""
+        labels = np.unique(self.units.label[self.allowed])
+        if kernel.is_linear or len(labels) <= self.settings.n_screened:
+            return self.allowed
+        scores = self._scores(fold).copy()
+        linear = next((k for k in self.proposers if k.is_linear), None)
+        if linear is not None:
+            scores[self.units.label[self._path(linear, fold).columns]] = np.inf
+        return self.units.columns(np.argsort(-scores, kind="stable")[: self.settings.n_screened])
+
+    def _path(self, kernel: Kernel, fold: Fold, n_basis: int | None = None) -> PathPoint:
         """Return the end of a kernel's path."""
-        key = (id(fold), kernel)
+        key = (id(fold), kernel, n_basis)
         if key not in self._known:
-            columns = self.allowed
-            if not kernel.is_linear and len(np.unique(self.units.label[columns])) > self.settings.n_screened:
-                scores = self._scores(fold).copy()
-                linear = next((k for k in self.proposers if k.is_linear), None)
-                if linear is not None:
-                    scores[self.units.label[self._path(linear, fold).columns]] = np.inf
-                columns = self.units.columns(np.argsort(-scores, kind="stable")[: self.settings.n_screened])
-            source = fold.train.columns(columns)
-            inside = self.units.of(columns)
-            point = sparse_support(
-                source, self.path_loss, kernel, 1, inside, self.fit_intercept, fold.rng, self.settings
-            )
+            columns = self.seen(kernel, fold)
+            parts = (fold.train.columns(columns), self.path_loss, kernel, n_basis or 1, self.units.of(columns))
+            point = sparse_support(*parts, self.fit_intercept, fold.rng, self.settings)
             point.columns = columns[point.columns]
             self._known[key] = point
         return self._known[key]

@@ -19,7 +19,7 @@ from spkm.sources import ArraySource, Block
 TINY = 1e-300  # of relevances, which have logarithms then
 NOISE_AGAIN = 0.1  # where a fit could not go on from the noise that was learned
 RATIO = 1.25  # between numbers of groups while several leave at a time
-LITTLE = 0.1  # share of the columns; without so few a model is nearly fitted as it stands
+FIRST_SIZE = 0.3  # of a basis vector that is new
 LEAST_ITERATIONS = 15  # of variable projection
 
 
@@ -170,10 +170,8 @@ def shrunk(
 ) -> Submodel:
     """Return the model refitted on some of its columns, from where it stands."""
     columns = current.columns[kept]
-    lost_little = len(columns) < settings.one_by_one or len(columns) > (1 - LITTLE) * len(current.columns)
-    max_iter = settings.single_iterations if lost_little else settings.next_iterations
     _, theta = current.model.on_columns(current.theta, kept, current.problem.on(columns))
-    return fit_submodel(current.problem, source, columns, theta, max_iter, rng, settings.tolerance)
+    return fit_submodel(current.problem, source, columns, theta, settings.refit_iterations, rng, settings.tolerance)
 
 
 def moved(
@@ -188,6 +186,22 @@ def moved(
     places = np.where(np.isin(columns, model.columns), np.searchsorted(model.columns, columns), -1)
     problem = model.problem.with_factor(factor)
     _, theta = model.model.on_columns(model.theta, places, problem.on(columns))
+    return fit_submodel(problem, source, columns, theta, settings.first_iterations, rng, settings.tolerance)
+
+
+def grown(
+    model: Submodel, source: ArraySource, n_basis: int, rng: np.random.Generator, settings: SearchSettings = DEFAULTS
+) -> Submodel:
+    """Return the model of one term with ``n_basis`` vectors, refitted: those that it has, and new ones of no weight."""
+    problem, columns = model.problem.with_vectors([n_basis]), model.columns
+    theta, params = problem.objective(source.columns(columns), columns).model.zeros()
+    old = model.model.unpack(model.theta)
+    n_old, n_columns = old.basis[0].shape
+    params.basis[0][:n_old] = old.basis[0]
+    params.basis[0][n_old:] = FIRST_SIZE / np.sqrt(n_columns) * rng.standard_normal((n_basis - n_old, n_columns))
+    params.log_metric[0][...] = old.log_metric[0]
+    params.weights[:n_old] = old.weights
+    params.intercept[...] = old.intercept
     return fit_submodel(problem, source, columns, theta, settings.first_iterations, rng, settings.tolerance)
 
 

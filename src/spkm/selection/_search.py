@@ -2,10 +2,11 @@
 
 1. *Screen*: which features go with the targets beyond chance, by themselves, in pairs and in threes.
 2. *Begin*: a dot-product kernel with the features of its sparse path, every kernel with those of the screen.
-3. *Eliminate*: the group whose removal raises the training loss least leaves, down to one group.
+3. *Eliminate*: the group whose removal raises the training loss least leaves, down to one group; what the slopes of the
+   loss ask for enters again on the way, if the kernel is a polynomial.
 4. *Pick*: of each kernel the smallest model within one standard error of its best; of those that are beyond chance
    better than the empty model the simplest kernel within one standard error of the best, or the empty model if none is.
-5. *Strength* and, if asked for, number of basis vectors: on the features found, by held-out samples.
+5. Number of basis vectors and *strength*: on the features found, by held-out samples.
 6. *Refit*: steps 1 to 3 on all samples; the features that folds and all samples kept most often are fitted.
 
 Steps 1 to 3 see the training samples of a fold alone: **held-out samples have no say in the models that they judge**.
@@ -22,8 +23,9 @@ from scipy.special import ndtri
 from spkm.losses import Loss
 from spkm.selection._begin import Beginnings
 from spkm.selection._choice import Candidate, Choice, StopSearch
-from spkm.selection._elimination import Submodel, eliminate, fit_submodel, moved
+from spkm.selection._elimination import Submodel, eliminate, fit_submodel, grown, moved
 from spkm.selection._empty import empty_model
+from spkm.selection._entering import floating_elimination, n_groups
 from spkm.selection._feature_groups import FeatureGroups
 from spkm.selection._one_standard_error import mean_and_error
 from spkm.selection._screening import varies
@@ -81,6 +83,7 @@ class Search:
         )
         self._tell = on_step or (lambda text: False)
         self._stop_asked = self._may_stop = False
+        self._known: dict[int, tuple[Choice, Choice]] = {}
         self._done, self._steps = 0, len(candidates) * len(self.folds) + 2
 
     def _allowed(self) -> np.ndarray:
@@ -108,14 +111,15 @@ class Search:
         chosen: Choice | None = None
         try:
             for candidate in self.candidates:
-                choices.append(self._eliminated(candidate))
+                choice = self._eliminated(candidate, choices)
+                if choice is not None:
+                    choices.append(choice)
                 self._may_stop = True
                 if self._stop_asked:
                     raise StopSearch
             chosen = self._simplest(choices)
             if not chosen.is_empty:
-                chosen = self._with_strength(chosen)
-                chosen = self._sized(chosen)
+                chosen = self._tuned(self._sized(chosen))
             return chosen
         except (KeyboardInterrupt, StopSearch) as stop:
             if not choices:
@@ -124,14 +128,33 @@ class Search:
         finally:
             self._may_stop = False  # what was chosen is carried out to its end
 
-    def _eliminated(self, candidate: Candidate) -> Choice:
-        """Return the best number of groups of a candidate."""
-        sequences = []
+    def _eliminated(self, candidate: Candidate, rivals: list[Choice]) -> Choice | None:
+        """Return the best number of groups of a candidate; None if some folds show that a rival is better."""
+        sequences: list[list[Submodel]] = []
         for fold in self.folds:
             sequences.append(self.sequence_of(candidate, fold, candidate.factors[-1]))
             self.on_step(f"elimination with {candidate.name}")
+            if self._has_lost(candidate, sequences, rivals):
+                self._done += len(self.folds) - len(sequences)
+                return None
         factor = candidate.factors[-1] if sequences[0][0].problem.has_strength else 1.0
         return self._picked(Choice(candidate, factor, 0, [], np.zeros(0)), sequences)
+
+    def _has_lost(self, candidate: Candidate, sequences: list[list[Submodel]], rivals: list[Choice]) -> bool:
+        """Whether a rival is clearly better on the first folds, even than the best model of each elimination."""
+        if self.validation.scorer is not None or len(sequences) == len(self.folds):
+            return False  # a score of a fold has no standard error
+        losses, models = [], []
+        for i, sequence in enumerate(sequences):
+            means = [
+                mean_and_error(self.validation.losses_of_fold(m, i), self.validation.weights[i])[0] for m in sequence
+            ]
+            models.append(sequence[int(np.argmin(means))])
+            losses.append(self.validation.losses_of_fold(models[-1], i))
+        lost = any(self._clearly(rival.losses, np.concatenate(losses)) for rival in rivals)
+        if lost:
+            self._record(candidate, "given up", candidate.factors[-1], models, np.concatenate(losses))
+        return lost
 
     def sequence_of(
         self, candidate: Candidate, fold: Fold, factor: float, least: int = 1, n_basis: int | None = None
@@ -141,14 +164,24 @@ class Search:
         if not self.selects:
             return [first]
         certain = self.beginnings.certain(fold)
-        budget = (self.max_features, fold.rng, self.settings)
-        sequence = eliminate(first, fold.train, self.units, max(least, len(certain)), *budget)
-        if len(certain) and n_basis is None:
+        sequence = self._floated(first, candidate, fold, max(least, len(certain)))
+        if len(certain) and not np.array_equal(sequence[-1].columns, self.units.columns(certain)):
             # As many groups are left as the screen is certain of: the better of the two models goes on.
-            rival = self.beginnings.of_screen(candidate, fold, certain, factor)
+            rival = self.beginnings.of_screen(candidate, fold, certain, factor, n_basis)
             if len(rival.columns) <= self.max_features and rival.objective < sequence[-1].objective:
                 sequence[-1] = rival
-        return [*sequence[:-1], *eliminate(sequence[-1], fold.train, self.units, least, *budget)]
+        return [*sequence[:-1], *self._floated(sequence[-1], candidate, fold, least)]
+
+    def _floated(self, first: Submodel, candidate: Candidate, fold: Fold, least: int) -> list[Submodel]:
+        """Return the elimination from a model on; those of a dot-product kernel that is not linear let features enter.
+
+        A linear path is convex and has no feature to regret; a stationary kernel begins with the features of others.
+        """
+        rest = (least, self.max_features, fold.rng, self.settings)
+        kernel = candidate.kernel
+        if not has_path(kernel) or kernel.is_linear:
+            return eliminate(first, fold.train, self.units, *rest)
+        return floating_elimination(first, fold.train, self.units, self.beginnings.seen(kernel, fold), *rest)
 
     def sequence(self, choice: Choice, fold: Fold) -> list[Submodel]:
         """Return the models of the choice on the training samples of ``fold``, from its first features down to one."""
@@ -169,7 +202,7 @@ class Search:
             n_units = max(map(self.n_groups, models))
             offers.append(self._judged(replace(choice, n_units=n_units), "elimination", models))
             sizes.append(size)
-        place, _ = self.validation.simplest([o.losses for o in offers], np.array(sizes), self.settings.feature_share)
+        place, _ = self.validation.simplest([o.losses for o in offers], np.array(sizes), self.settings.share)
         left = [self._left_at(sequence) for sequence in sequences] if self.selects else []
         return replace(offers[place], left_at=left)
 
@@ -178,18 +211,34 @@ class Search:
         if self.selects:
             models = [empty_model(choices[0].candidate, self.beginnings.allowed[:1], fold) for fold in self.folds]
             empty = self._judged(replace(choices[0], n_units=0, is_empty=True), "empty model", models)
-            choices = [choice for choice in choices if self._beyond_chance(choice, empty, len(choices))]
+            choices = [choice for choice in choices if self._better_than_empty(choice, empty)]
             if not choices:
                 return empty
-        return choices[self.validation.simplest([choice.losses for choice in choices], np.arange(len(choices)))[0]]
+        if len(choices) == 1:
+            return choices[0]
+        # Each with its own strength, but for those that are far behind.
+        best = min(choices, key=lambda c: mean_and_error(c.losses, self.validation.weight)[0]).losses
+        losses = [c.losses if self._clearly(best, c.losses) else self._tuned(c).losses for c in choices]
+        return choices[self.validation.simplest(losses, np.arange(len(choices)))[0]]
 
-    def _beyond_chance(self, choice: Choice, empty: Choice, n_kernels: int) -> bool:
+    def _clearly(self, better: np.ndarray, worse: np.ndarray) -> bool:
+        """Whether held-out samples clearly prefer one model to another, by all folds or the first that both have."""
+        gain, error = mean_and_error(worse - better[: len(worse)], self.validation.weight[: len(worse)])
+        return bool(gain > self.settings.clearly * error)
+
+    def _tuned(self, choice: Choice) -> Choice:
+        """Return the choice with its best strength, which is looked for once."""
+        if id(choice) not in self._known:
+            self._known[id(choice)] = (choice, self._with_strength(choice))  # kept, so that its id is no other's
+        return self._known[id(choice)][1]
+
+    def _better_than_empty(self, choice: Choice, empty: Choice) -> bool:
         """Whether held-out samples prefer a model to the empty one beyond chance: one-sided, over all kernels tried."""
         gain, error = mean_and_error(empty.losses - choice.losses, self.validation.weight)
         certain = [set(self.beginnings.certain(fold)) for fold in self.folds]
         # Where the screens of all folds name the same feature, better at all will do.
-        least = 0.0 if set.intersection(*certain) else -ndtri(self.settings.empty_chance / n_kernels)
-        return bool(gain > least * error)
+        level = self.settings.empty_chance / len(self.candidates)
+        return bool(gain > (0.0 if set.intersection(*certain) else -ndtri(level)) * error)
 
     def _with_strength(self, choice: Choice) -> Choice:
         """Return the choice with a penalty that does as well as any on its features.
@@ -203,28 +252,25 @@ class Search:
         wanted = [factor for factor in choice.candidate.factors if factor != choice.factor]
         for _ in range(self.settings.steps_beyond + 1):
             for factor in wanted:
-                models = [self._stronger(choice, m, f, factor) for m, f in zip(choice.models, self.folds, strict=True)]
+                pairs = zip(choice.models, self.folds, strict=True)
+                models = [moved(m, f.train, m.columns, f.rng, factor / choice.factor, self.settings) for m, f in pairs]
                 rivals[factor] = self._judged(replace(choice, factor=factor), "strength", models)
             tried = sorted(rivals)
             price = -np.array(tried) if has_path(choice.candidate.kernel) else np.abs(np.log(tried))
             losses = [rivals[factor].losses for factor in tried]
-            best = tried[self.validation.simplest(losses, price, self.settings.other_share)[0]]
+            best = tried[self.validation.simplest(losses, price, self.settings.share)[0]]
             if best not in (tried[0], tried[-1]):
                 break
             wanted = [best / 10 if best == tried[0] else best * 10]
         self.on_step(f"strengths with {choice.candidate.name}")
         return rivals[best]
 
-    def _stronger(self, choice: Choice, model: Submodel, fold: Fold, factor: float) -> Submodel:
-        """Return the model with another strength; with a path from where it stands, as it would find little else."""
-        if has_path(choice.candidate.kernel):
-            return moved(model, fold.train, model.columns, fold.rng, factor / choice.factor, self.settings)
-        return self._anew(choice.candidate, model.columns, fold, choice.n_basis or None, factor)
-
     def _sized(self, choice: Choice) -> Choice:
         """Return the choice with as many basis vectors as held-out samples ask for."""
         if not choice.candidate.sizes:
             return choice
+        if self.selects:
+            return self._grown(choice)
         rivals = [choice]
         for n_basis in choice.candidate.sizes:
             pairs = zip(self.folds, choice.models, strict=True)
@@ -233,9 +279,29 @@ class Search:
         self.on_step(f"numbers of vectors with {choice.candidate.name}")
         counts = np.array([rival.n_basis or choice.candidate.terms[0].n_basis for rival in rivals])
         losses = [rival.losses for rival in rivals]
-        place = self.validation.simplest(losses, counts, self.settings.other_share)[0]
-        at_edge = ("number of basis vectors",) if counts[place] == max(choice.candidate.sizes) else ()
-        return replace(rivals[place], at_edge=at_edge)
+        return _told_of_most(rivals[self.validation.simplest(losses, counts, self.settings.share)[0]])
+
+    def _grown(self, choice: Choice) -> Choice:
+        """Return the choice with more vectors beside its own, and the features sought again, if that is better.
+
+        A path has few vectors, which find features best; they may have no room for all of these.
+        """
+        best = choice
+        for n_basis in choice.candidate.sizes:
+            pairs = zip(self.folds, best.models, strict=True)
+            models = [grown(model, fold.train, n_basis, fold.rng, self.settings) for fold, model in pairs]
+            rival = self._judged(replace(choice, n_basis=n_basis), "size", models)
+            gain, error = mean_and_error(best.losses - rival.losses, self.validation.weight)
+            if gain <= error:
+                break
+            best = rival
+        self.on_step(f"numbers of vectors with {choice.candidate.name}")
+        if best is choice:
+            return choice
+        n_basis = best.n_basis
+        sequences = [self.sequence_of(choice.candidate, fold, choice.factor, 1, n_basis) for fold in self.folds]
+        again = self._picked(replace(choice, n_basis=n_basis), sequences)
+        return _told_of_most(min(best, again, key=lambda c: mean_and_error(c.losses, self.validation.weight)[0]))
 
     def refit(self, choice: Choice, fold: Fold) -> Submodel:
         """Return the model of the choice on the training samples of ``fold``: the same steps, nothing left to decide.
@@ -245,10 +311,11 @@ class Search:
         candidate = choice.candidate
         if choice.is_empty:
             return empty_model(candidate, self.beginnings.allowed[:1], fold)
-        sequence = self.sequence_of(candidate, fold, candidate.factors[-1], max(choice.n_units, 1))
+        n_basis = choice.n_basis or None
+        sequence = self.sequence_of(candidate, fold, candidate.factors[-1], max(choice.n_units, 1), n_basis)
         columns = self._agreed(choice, sequence) if self.selects else sequence[-1].columns
         if not has_path(candidate.kernel):
-            return self._anew(candidate, columns, fold, choice.n_basis or None, choice.factor)
+            return self._anew(candidate, columns, fold, n_basis, choice.factor)
         model = min(sequence, key=lambda m: abs(self.n_groups(m) - choice.n_units))
         return moved(model, fold.train, columns, fold.rng, choice.factor / candidate.factors[-1], self.settings)
 
@@ -256,7 +323,8 @@ class Search:
         """Return the columns, as many groups as the choice has, that the samples of ``fold`` alone would choose."""
         if choice.is_empty:
             return np.zeros(0, dtype=int)
-        return self.sequence_of(choice.candidate, fold, choice.candidate.factors[-1], choice.n_units)[-1].columns
+        factor = choice.candidate.factors[-1]
+        return self.sequence_of(choice.candidate, fold, factor, choice.n_units, choice.n_basis or None)[-1].columns
 
     def frequencies(self, choice: Choice) -> np.ndarray:
         """Return the share of folds whose model of the chosen size holds each column, (d,)."""
@@ -282,12 +350,17 @@ class Search:
 
     def _judged(self, choice: Choice, stage: str, models: list[Submodel]) -> Choice:
         losses = self.validation.losses(models)
-        n_features = 0.0 if choice.is_empty else float(np.mean([len(m.columns) for m in models]))
-        n_basis = float(np.mean([m.model.n_basis for m in models]))
-        self.validation.record(
-            choice.candidate.name, stage, choice.factor, n_features, n_basis, losses, self.validation.weight
-        )
+        self._record(choice.candidate, stage, choice.factor, [] if choice.is_empty else models, losses)
         return replace(choice, models=models, losses=losses)
+
+    def _record(
+        self, candidate: Candidate, stage: str, factor: float, models: list[Submodel], losses: np.ndarray
+    ) -> None:
+        """Add models to the record; no models are the empty one."""
+        sizes = [(len(model.columns), model.model.n_basis) for model in models] or [(0, 1)]
+        n_features, n_basis = np.mean(sizes, axis=0).tolist()
+        weight = self.validation.weight[: len(losses)]
+        self.validation.record(candidate.name, stage, factor, n_features, n_basis, losses, weight)
 
     def _anew(
         self, candidate: Candidate, columns: np.ndarray, fold: Fold, n_basis: int | None, factor: float
@@ -301,4 +374,10 @@ class Search:
 
     def n_groups(self, model: Submodel) -> int:
         """Return the number of feature groups of a model."""
-        return len(np.unique(self.units.label[model.columns]))
+        return n_groups(model, self.units)
+
+
+def _told_of_most(choice: Choice) -> Choice:
+    """Return the choice, with a word on it if it has the largest number of vectors that was tried."""
+    at_edge = ("number of basis vectors",) if choice.n_basis == max(choice.candidate.sizes) else ()
+    return replace(choice, at_edge=at_edge)

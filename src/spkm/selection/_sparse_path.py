@@ -17,14 +17,14 @@ import numpy as np
 from spkm.kernels import Kernel
 from spkm.losses import Loss
 from spkm.objective import cotangent
+from spkm.selection._elimination import FIRST_SIZE
 from spkm.selection._feature_groups import FeatureGroups
 from spkm.selection._settings import DEFAULTS, SearchSettings
 from spkm.sources import ArraySource, Block
 
-RATIO = 1.5  # between neighbouring strengths
+RATIO = 2.0  # between neighbouring strengths
 LEAST = 0.01  # last strength of a linear path over its first, as in glmnet: classes may be apart, and slopes vanish
-N_STEPS = 6  # strengths of a path that is not convex
-FIRST_SIZE = 0.3  # of a first basis vector
+N_STEPS = 3  # strengths of a path that is not convex
 
 
 @dataclass
@@ -38,6 +38,8 @@ class PathPoint:
     basis: np.ndarray
     weights: np.ndarray
     intercept: np.ndarray
+    #: Of each column, what to order by when there is no room for all: the first to enter a linear path come first.
+    rank: np.ndarray
 
 
 def has_path(kernel: Kernel | None) -> TypeGuard[Kernel]:
@@ -101,27 +103,52 @@ def sparse_support(
     n_functions = max(len(units.size), 2) ** (1 if kernel.is_linear else 3)
     share = float(np.sqrt(2 * np.log(n_functions) / source.total_weight))
     if kernel.is_linear:
-        U, b, last = _grown(model, U, b, units, settings.path_share * share, settings)
+        U, b, last, rank = _grown(model, U, b, units, settings.path_share * share, settings)
     else:
         last = share * model.slope_size(U, b)
-        U += FIRST_SIZE / np.sqrt(source.n_features) * rng.standard_normal(U.shape)
-        for step in range(N_STEPS)[::-1]:
-            columns = np.flatnonzero(np.any(U != 0, axis=0))
-            if len(columns) == 0:
-                break
-            inner, groups = model.on(columns), units.of(columns)
-            part, b = _descend(inner, U[:, columns], b, groups, last / RATIO**step, settings)
-            U = np.zeros_like(U)
-            U[:, columns] = part
+        size = FIRST_SIZE / np.sqrt(source.n_features)
+        starts = [size * rng.standard_normal(U.shape) for _ in range(settings.n_starts)]
+        ends = [_lost(model, start.astype(U.dtype), b, units, last, settings) for start in starts]
+        U, b = min(ends, key=lambda end: _refitted_loss(model, end[0], end[1], units, settings))
+        rank = -units.norms(U)[units.label]
     columns = np.flatnonzero(np.any(U != 0, axis=0))
-    return PathPoint(last, kernel, columns, U[:, columns], model.signs, b)
+    return PathPoint(last, kernel, columns, U[:, columns], model.signs, b, rank[columns])
+
+
+def _lost(
+    model: PathModel, U: np.ndarray, b: np.ndarray, units: FeatureGroups, last: float, settings: SearchSettings
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the end of a path that loses features from a dense model on, as the strength grows to ``last``."""
+    for step in range(N_STEPS)[::-1]:
+        columns = np.flatnonzero(np.any(U != 0, axis=0))
+        if len(columns) == 0:
+            break
+        part, b = _descend(model.on(columns), U[:, columns], b, units.of(columns), last / RATIO**step, settings)
+        U = np.zeros_like(U)
+        U[:, columns] = part
+    return U, b
+
+
+def _refitted_loss(
+    model: PathModel, U: np.ndarray, b: np.ndarray, units: FeatureGroups, settings: SearchSettings
+) -> float:
+    """Return the loss on the strongest groups of a path's end, refitted without the penalty.
+
+    Of several minima the penalised loss does not tell which has the right features: many of noise fit as well.
+    """
+    strongest = np.argsort(-units.norms(U), kind="stable")[: settings.one_by_one]
+    columns = units.columns(strongest)
+    inner = model.on(columns)
+    part, b = _descend(inner, U[:, columns], b, units.of(columns), 0.0, settings)
+    return inner.value_and_slopes(part, b)[0]
 
 
 def _grown(
     model: PathModel, U: np.ndarray, b: np.ndarray, units: FeatureGroups, share: float, settings: SearchSettings
-) -> tuple[np.ndarray, np.ndarray, float]:
-    """Return the end of a convex path: active groups are worked on, all others are checked for optimality.
+) -> tuple[np.ndarray, np.ndarray, float, np.ndarray]:
+    """Return the end of a convex path, its strength, and what orders columns by when they entered.
 
+    Active groups are worked on, all others are checked for optimality.
     It ends where the strength is a share of the size of the slopes that are left (a scaled lasso, Sun and Zhang 2012).
     """
     _, b = _descend(model.on(np.zeros(0, dtype=int)), U[:, :0], b, units.of(np.zeros(0, dtype=int)), 0.0, settings)
@@ -129,8 +156,11 @@ def _grown(
     strength = float(slopes.max())
     active = np.zeros(len(units.size), dtype=bool)
     least = LEAST * strength
+    rank = np.full(U.shape[1], np.inf)
+    step = 0
     while strength > max(share * model.slope_size(U, b), least):
         strength /= RATIO
+        step += 1
         while True:
             active |= slopes > strength
             columns = units.columns(active)
@@ -139,7 +169,9 @@ def _grown(
             slopes = units.norms(model.value_and_slopes(U, b)[1])
             if not np.any((slopes > strength) & ~active):
                 break
-    return U, b, strength
+        rank[np.any(U != 0, axis=0) & np.isinf(rank)] = step
+    norms = units.norms(U)[units.label]
+    return U, b, strength, rank - norms / (1.0 + norms.max(initial=0.0))  # of those that enter together the larger
 
 
 def _descend(

@@ -60,12 +60,18 @@ class Validation:
         tests = [fold.test for fold in folds if fold.test is not None]
         self.row_weight = np.concatenate([test.w[:, 0] * test.total_weight for test in tests])
         self.weight = self.row_weight if scorer is None else np.array([test.total_weight for test in tests])
+        #: The weights of each fold.
+        self.weights = [t.w[:, 0] * t.total_weight if scorer is None else np.array([t.total_weight]) for t in tests]
 
     def losses(self, models: list[Any]) -> np.ndarray:
         """Return what the rule looks at: the loss of every held-out row, or minus the score of every fold."""
+        return np.concatenate([self.losses_of_fold(model, i) for i, model in enumerate(models)])
+
+    def losses_of_fold(self, model: Any, i: int) -> np.ndarray:
+        """Return the losses of the held-out rows of fold i, or minus its score."""
         if self.scorer is None:
-            return self.row_losses(models)
-        return np.array([-self.scorer(model, fold) for model, fold in zip(models, self.folds, strict=True)])
+            return self._of_fold(model, self.folds[i])
+        return np.array([-self.scorer(model, self.folds[i])])
 
     def row_losses(self, models: list[Any]) -> np.ndarray:
         """Return the loss of every held-out row, after the best factor on the scores: shrinkage must not decide."""
