@@ -42,7 +42,9 @@ def test_a_dropped_feature_has_no_part_in_the_kernel(regression):
         F = model.intercept + Rescaled(view.kernel, factors)(model.scaled(X), view.basis) @ model.weights
         scale = model.target.scale[0]
         increase = (np.mean((F[:, 0] - y) ** 2) - np.mean((model.scores(X)[:, 0] - y) ** 2)) / scale**2
-        np.testing.assert_allclose(found.dropped[j], increase * model.loss.pointwise(np.ones((1, 1)), 0.0), rtol=1e-9)
+        np.testing.assert_allclose(
+            found.dropped[j], increase * model.loss.pointwise(np.ones((1, 1)), np.zeros((1, 1))), rtol=1e-9
+        )
     assert set(np.argsort(found.dropped)[2:]) == {0, 1}
     assert set(np.argsort(found.permuted)[2:]) == {0, 1}
     assert set(np.argsort(found.sobol)[2:]) == {0, 1}
