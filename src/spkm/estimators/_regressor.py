@@ -103,9 +103,9 @@ class SPKMRegressor(PredictsNumbers, RegressorMixin, CallbackSupportMixin, BaseE
 
     Attributes
     ----------
-    basis_vectors_ : ndarray of shape (n_basis, n_features_in_)
-        The basis vectors, in the units of X.
-    dual_coef_ : ndarray of shape (n_basis,) or (n_basis, n_outputs)
+    basis_vectors_ : ndarray of shape (n_vectors, n_features_in_)
+        The basis vectors, at most ``n_basis``, in the units of X.
+    dual_coef_ : ndarray of shape (n_vectors,) or (n_vectors, n_outputs)
         Their weights c, in the units of y.
     intercept_ : float or ndarray of shape (n_outputs,)
         The intercept b, in the units of y.
@@ -123,8 +123,8 @@ class SPKMRegressor(PredictsNumbers, RegressorMixin, CallbackSupportMixin, BaseE
     >>> from sklearn.datasets import load_diabetes
     >>> X, y = load_diabetes(return_X_y=True)
     >>> model = SPKMRegressor(n_basis=5, random_state=0).fit(X, y)
-    >>> model.basis_vectors_.shape, bool(model.score(X, y) > 0.5)
-    ((5, 10), True)
+    >>> len(model.basis_vectors_) <= 5, bool(model.score(X, y) > 0.5)
+    (True, True)
     """
 
     def __init__(
