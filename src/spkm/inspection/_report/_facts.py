@@ -215,7 +215,8 @@ def _page_facts(
     return {
         "plain": plain,
         "shapes": shapes,
-        "columns": columns,
+        # Where every column is a number of its own, the features say all there is to know.
+        "columns": columns if any(len(c["features"]) > 1 or c["options"] is not None for c in columns) else None,
         "background": background.tolist() if ship else None,
         "middle": middle.tolist(),
         "familiar": points,

@@ -41,6 +41,9 @@ function makeMachine(facts) {
   const plain = page.plain,
     engine = spkmModel(plain),
     rows = unpackRows(facts.rows);
+  const columns =
+    page.columns ||
+    features.read.map(({ name }, j) => ({ name, features: [j], options: null, missing: null }));
   const several = plain.combine !== "joint";
   const weights = plain.members.flatMap((member, k) =>
     member.terms.flatMap((term) =>
@@ -55,7 +58,7 @@ function makeMachine(facts) {
     labels: facts.model.labels,
     shapes: page.shapes,
     features: features.read,
-    columns: page.columns.map((column) => ({
+    columns: columns.map((column) => ({
       ...column,
       unit: column.options === null ? features.read[column.features[0]].unit : "",
       variance: column.features.reduce((sum, j) => sum + features.read[j].variance, 0)
@@ -70,7 +73,7 @@ function makeMachine(facts) {
     background: page.background === null ? [page.middle] : page.background.map((i) => rows[i]),
     middle: page.middle
   };
-  machine.owner = features.read.map((_, j) => page.columns.findIndex((column) => column.features.includes(j)));
+  machine.owner = features.read.map((_, j) => columns.findIndex((column) => column.features.includes(j)));
   machine.alike = spkmModel(
     withBasis(
       plain,
