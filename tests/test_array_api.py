@@ -10,7 +10,18 @@ import sklearn
 
 from spkm import SPKMClassifier, SPKMRegressor
 from spkm._namespaces import anywhere, on_host, place_of
-from spkm.kernels import KERNELS, RBF, Affine, Linear, Matern, NormalizedPolynomial, Polynomial, Product, Sum
+from spkm.kernels import (
+    KERNELS,
+    RBF,
+    Affine,
+    DistanceKernel,
+    Linear,
+    Matern,
+    NormalizedPolynomial,
+    Polynomial,
+    Product,
+    Sum,
+)
 from spkm.losses import LOSSES, Squared
 from spkm.model import PreimageModel, Term, View
 from spkm.objective import Objective
@@ -21,7 +32,25 @@ RNG = np.random.default_rng(0)
 X = RNG.standard_normal((90, 4))
 WEIGHT = RNG.uniform(0.5, 2.0, 90)
 SCALING = Scaling(np.array([0.1, 0.0, -0.2, 0.3]), np.array([1.0, 0.5, 2.0, 1.5]), np.full(4, 1.5))
+
+
+class Cauchy(DistanceKernel):
+    """A kernel of one's own, of operators alone."""
+
+    anywhere = True
+
+    def __init__(self, gamma=0.3):
+        self.gamma = gamma
+
+    def profile(self, s):
+        return 1 / (1 + s)
+
+    def slope(self, s, value):
+        return -value * value
+
+
 ONE = [
+    Term(3, (View(Cauchy(), None, "scale"),)),
     Term(3, (View(RBF(0.3)),)),
     Term(3, (View(Matern(1.5, 0.2), None, "scale"),)),
     Term(3, (View(KERNELS["rational_quadratic"](0.7, 0.3), None, "relevances"),)),
@@ -32,7 +61,7 @@ ONE = [
     Term(3, (View(RBF(0.3).with_bandwidth(np.array([0.5, 1.0, 2.0, 1.0])), None, "relevances"),)),
 ]
 SEVERAL = [Term(2, (View(RBF(0.3), np.array([0, 2])), View(Matern(2.5, 0.3), np.array([1, 3]), "scale")))]
-MODELS = [[term] for term in ONE] + [[*SEVERAL, ONE[3]]]
+MODELS = [[term] for term in ONE] + [[*SEVERAL, Term(3, (View(Polynomial(3, 1.0, 0.2)),))]]
 
 
 @pytest.fixture(params=["array_api_strict", "torch"])
