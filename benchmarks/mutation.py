@@ -136,7 +136,10 @@ def run(settings: Settings) -> Iterator[Row]:
     found: dict[str, list[bool]] = {group: [] for group in MODULES}
     without = []
     for fault in drawn:
-        killed = is_found(fault)
+        try:
+            killed = is_found(fault)
+        except KeyboardInterrupt:  # what there is until now
+            break
         found[fault.group].append(killed)
         without += [] if fault.why else [killed]
         word = "found " if killed else "explained" if fault.why else "MISSED"
@@ -298,12 +301,15 @@ def _exit_code(source: Path, tests: tuple[str, ...]) -> int:
         except BaseException:
             code = 1
         os._exit(code)
-    started = time.monotonic()
-    while time.monotonic() - started < SECONDS:
-        done, status = os.waitpid(process, os.WNOHANG)
-        if done:
-            return os.waitstatus_to_exitcode(status)
-        time.sleep(0.05)
-    os.kill(process, signal.SIGKILL)
-    os.waitpid(process, 0)
-    return 1
+    started, done = time.monotonic(), 0
+    try:
+        while time.monotonic() - started < SECONDS:
+            done, status = os.waitpid(process, os.WNOHANG)
+            if done:
+                return os.waitstatus_to_exitcode(status)
+            time.sleep(0.05)
+        return 1
+    finally:
+        if not done:
+            os.kill(process, signal.SIGKILL)
+            os.waitpid(process, 0)
