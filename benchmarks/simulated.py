@@ -36,6 +36,8 @@ def run(settings: Settings) -> Iterator[Row]:
     d = settings.size(100, 30)
     for n in (150,) if settings.quick else (500, 2000):
         for relation in RELATIONS:
+            if not settings.wants(f"{relation}, n = {n}"):
+                continue
             found: dict[str, list[tuple[Outcome, np.ndarray]]] = {}
             for i in range(settings.n_seeds(10)):
                 seed = FIRST_SEED + i

@@ -26,6 +26,8 @@ BOTH = "train + val"
 
 def run(settings: Settings) -> Iterator[Row]:
     for (name, (splits, most, limit)), data in zip(SETS.items(), settings.load(*SETS), strict=True):
+        if not settings.wants(name):
+            continue
         X, y = data["X"], data["y"]
         if settings.quick:
             some = slice(None, None, 1 + len(y) // 200)
