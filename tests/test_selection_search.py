@@ -142,6 +142,38 @@ def test_the_models_that_a_search_judges_are_those_of_training_samples_alone(mon
     assert before == after
 
 
+def test_no_model_of_a_whole_search_depends_on_the_held_out_targets_of_its_fold(monkeypatch):
+    # Held-out samples decide which kernels are given up and whether vectors are added; the models must not notice.
+    X, _ = linear_rows(120, 6)
+    Y = np.where(X[:, [0]] * X[:, [1]] > 0, 1.0, -1.0)
+    kernels = [(Polynomial(2, 1.0, 1.0), 2, (4,)), (Polynomial(1, 1.0, 1.0), 2, ()), (RBF("mean"), 4, ())]
+    candidates = [candidate(kernel, Log(), n_basis, sizes=sizes) for kernel, n_basis, sizes in kernels]
+    candidates = [replace(c, name=f"{c.name} {i}") for i, c in enumerate(candidates)]
+    plain = Search.sequence_of
+
+    def models_of_second_fold(targets, clearly):
+        seen = {}
+
+        def kept(self, candidate, fold, factor, least=1, n_basis=None):
+            sequence = plain(self, candidate, fold, factor, least, n_basis)
+            if fold is self.folds[1]:
+                seen[candidate.name, n_basis] = b"".join(model.theta.tobytes() for model in sequence)
+            return sequence
+
+        monkeypatch.setattr(Search, "sequence_of", kept)
+        search, _ = search_of((X, targets), Log(), candidates, n_folds=3, first_iterations=30, clearly=clearly)
+        search.run()
+        return seen
+
+    noise = np.array(Y)
+    noise[1::3] = np.random.default_rng(1).choice([-1.0, 1.0], size=noise[1::3].shape)
+    before = models_of_second_fold(Y, np.inf)
+    for others in (models_of_second_fold(noise, np.inf), models_of_second_fold(Y, 0.0)):
+        common = before.keys() & others.keys()
+        assert len(common) >= 2
+        assert {key: before[key] for key in common} == {key: others[key] for key in common}
+
+
 # The empty model.
 
 

@@ -68,6 +68,7 @@ class Beginnings:
         """Return a candidate fitted on its first features."""
         point = self._path(candidate.kernel, fold, n_basis) if self.selects and has_path(candidate.kernel) else None
         columns = self._columns(candidate, fold, point)
+        self.seed(fold, "first", candidate.name, n_basis)
         source = fold.train.columns(columns)
         problem = candidate.build(source, columns, n_basis).with_factor(factor)
         if point is None or len(point.basis) != problem.n_basis:
@@ -142,6 +143,16 @@ class Beginnings:
             self._known[key] = group_scores(fold.train, targets, self.units, self.allowed, self.settings)
         return self._known[key]
 
+    def seed(self, fold: Fold, *what: Any) -> None:
+        """Give a fold the random numbers of one of its fits: they must not depend on which others came before.
+
+        What came before may depend on held-out samples: kernels are given up, and vectors added, by their losses.
+        """
+        key = (id(fold), "seed")
+        if key not in self._known:
+            self._known[key] = int(fold.rng.integers(2**62))
+        fold.rng = np.random.default_rng([self._known[key], *repr(what).encode()])
+
     def seen(self, kernel: Kernel, fold: Fold) -> np.ndarray:
         """Return the columns that a kernel gets to see: all of them if it is linear, else those of the best screen."""
         labels = np.unique(self.units.label[self.allowed])
@@ -158,6 +169,7 @@ class Beginnings:
         key = (id(fold), kernel, n_basis)
         if key not in self._known:
             columns = self.seen(kernel, fold)
+            self.seed(fold, "path", type(kernel).__name__, n_basis)
             parts = (fold.train.columns(columns), self.path_loss, kernel, n_basis or 1, self.units.of(columns))
             point = sparse_support(*parts, self.fit_intercept, fold.rng, self.settings)
             point.columns = columns[point.columns]

@@ -161,6 +161,7 @@ class Search:
     ) -> list[Submodel]:
         """Return a candidate's models on the training samples of ``fold``, from its first features down."""
         first = self.beginnings.first(candidate, fold, factor, n_basis)
+        self.beginnings.seed(fold, "elimination", candidate.name, n_basis)
         if not self.selects:
             return [first]
         certain = self.beginnings.certain(fold)
@@ -279,7 +280,7 @@ class Search:
         self.on_step(f"numbers of vectors with {choice.candidate.name}")
         counts = np.array([rival.n_basis or choice.candidate.terms[0].n_basis for rival in rivals])
         losses = [rival.losses for rival in rivals]
-        return _told_of_most(rivals[self.validation.simplest(losses, counts, self.settings.share)[0]])
+        return _told_of_most(rivals[self.validation.simplest(losses, counts, self.settings.size_share)[0]])
 
     def _grown(self, choice: Choice) -> Choice:
         """Return the choice with more vectors beside its own, and the features sought again, if that is better.
@@ -288,8 +289,10 @@ class Search:
         """
         best = choice
         for n_basis in choice.candidate.sizes:
-            pairs = zip(self.folds, best.models, strict=True)
-            models = [grown(model, fold.train, n_basis, fold.rng, self.settings) for fold, model in pairs]
+            models = []
+            for fold, model in zip(self.folds, best.models, strict=True):
+                self.beginnings.seed(fold, "size", n_basis)
+                models.append(grown(model, fold.train, n_basis, fold.rng, self.settings))
             rival = self._judged(replace(choice, n_basis=n_basis), "size", models)
             gain, error = mean_and_error(best.losses - rival.losses, self.validation.weight)
             if gain <= error:
@@ -368,6 +371,7 @@ class Search:
         """Return the candidate fitted on some columns from the start."""
         source = fold.train.columns(columns)
         problem = candidate.build(source, columns, n_basis).with_factor(factor)
+        self.beginnings.seed(fold, "anew", candidate.name, n_basis)
         theta = first_theta(problem.objective(source, columns), KMeans(), "ridge", fold.rng)
         iterations = 2 * self.settings.first_iterations
         return fit_submodel(problem, fold.train, columns, theta, iterations, fold.rng, self.settings.tolerance)
@@ -379,5 +383,6 @@ class Search:
 
 def _told_of_most(choice: Choice) -> Choice:
     """Return the choice, with a word on it if it has the largest number of vectors that was tried."""
-    at_edge = ("number of basis vectors",) if choice.n_basis == max(choice.candidate.sizes) else ()
+    n_basis = choice.n_basis or choice.candidate.terms[0].n_basis
+    at_edge = ("number of basis vectors",) if n_basis == max(choice.candidate.sizes) else ()
     return replace(choice, at_edge=at_edge)

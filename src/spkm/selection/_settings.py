@@ -43,9 +43,10 @@ class SearchSettings:
         Of a first fit, and of one that lost features.
     tolerance : float
         Of these fits: the relative change of the objective over ten iterations at which they stop.
-    share : float
-        Share of the best held-out loss that a simpler model may be worse by within its standard error: where samples
-        are few a standard error alone would let anything go.
+    share, size_share : float
+        Share of the best held-out loss that a model of fewer features or another strength, or one of fewer vectors
+        without a selection, may be worse by within its standard error: where samples are few a standard error alone
+        would let anything go.
     clearly : float
         Standard errors of the held-out difference to another kernel at which one is given up, after some of the folds
         or before strengths are tried.
@@ -69,6 +70,7 @@ class SearchSettings:
     refit_iterations: int = 10
     tolerance: float = 1e-4
     share: float = 0.05
+    size_share: float = 0.02
     clearly: float = 3.0
     steps_beyond: int = 2
     alike: float = 0.9
