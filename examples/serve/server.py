@@ -44,7 +44,7 @@ class BadRequest(Exception):
 def read_rows(body: bytes, model: NumpyModel) -> list[list[Any]]:
     """Return the rows of a request in the order of the model's columns, or raise BadRequest."""
     try:
-        request = json.loads(body, parse_constant=_refuse)
+        request = DECODER.decode(body.decode())
     except (ValueError, RecursionError) as error:
         raise BadRequest(HTTPStatus.BAD_REQUEST, f"The body must be JSON; {error}.") from error
     rows = request.get("rows") if isinstance(request, dict) else None
@@ -55,6 +55,10 @@ def read_rows(body: bytes, model: NumpyModel) -> list[list[Any]]:
 
 def _refuse(name: str) -> Any:
     raise ValueError(f"{name} is no number of JSON")
+
+
+# Made once: json.loads and json.dumps make such an object for every call that has options.
+DECODER, ENCODER = json.JSONDecoder(parse_constant=_refuse), json.JSONEncoder(allow_nan=False)
 
 
 def _unfit(reason: str) -> BadRequest:
@@ -153,7 +157,7 @@ def handler_of(model: NumpyModel) -> type[BaseHTTPRequestHandler]:
             return self.rfile.read(int(length))
 
         def reply(self, status: HTTPStatus, content: dict[str, Any]) -> None:
-            text = json.dumps(content, allow_nan=False).encode()
+            text = ENCODER.encode(content).encode()
             self.send_response(status)
             self.send_header("Content-Type", "application/json")
             self.send_header("Content-Length", str(len(text)))

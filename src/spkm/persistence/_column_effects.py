@@ -49,13 +49,19 @@ class ColumnEffects:
 
     def __call__(self, X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return scores, (n, m), and effects, (n, columns, m)."""
-        scores, effects = [], []
+        scores: list[Any] = []
+        effects: list[Any] = []
         with np.errstate(over="ignore"):
             for member, terms in self.members:
                 Z = scaled(member, X)
-                parts = [term(Z if term.columns is None else Z[:, term.columns]) for term in terms]
-                scores.append(sum((own for own, _ in parts), start=member["intercept"]))
-                effects.append(parts[0][1] if len(parts) == 1 else sum(moved for _, moved in parts))
+                score: Any = member["intercept"]
+                effect: Any = None
+                for term in terms:
+                    own, moved = term(Z if term.columns is None else Z[:, term.columns])
+                    score = score + own
+                    effect = moved if effect is None else effect + moved
+                scores.append(score)
+                effects.append(effect)
         if len(scores) == 1:
             return scores[0], effects[0]
         return np.concatenate(scores, axis=1), np.concatenate(effects, axis=2)

@@ -174,7 +174,7 @@ class NumpyModel:
         rows = np.asarray(X, dtype=np.float64)
         if rows.ndim != 2 or rows.shape[1] != self.n_features:
             raise ValueError(f"X must have the shape (n_samples, {self.n_features}); got {rows.shape}.")
-        if not np.all(np.isfinite(rows)):
+        if not np.isfinite(rows).all():
             raise ValueError("X must hold finite numbers; it has some that are not.")
         return rows
 
