@@ -31,11 +31,27 @@ SECONDS = 300.0  # for the tests of one fault; an endless loop is found, too
 MODULES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "kernels": (
         tuple(f"kernels/{name}.py" for name in "_bandwidth _base _combine _distance _dot _forms _pullbacks".split()),
-        ("test_kernels", "test_core_faults", "test_kernel_forms", "test_parts", "test_model", "test_explain"),
+        (
+            "test_kernels",
+            "test_core_faults",
+            "test_kernel_forms",
+            "test_parts",
+            "test_array_api",
+            "test_model",
+            "test_explain",
+        ),
     ),
     "losses": (
         ("losses/_base.py", "losses/_classes.py", "losses/_real.py"),
-        ("test_losses", "test_core_faults", "test_parts", "test_profiled", "test_labels", "test_objective"),
+        (
+            "test_losses",
+            "test_core_faults",
+            "test_parts",
+            "test_array_api",
+            "test_profiled",
+            "test_labels",
+            "test_objective",
+        ),
     ),
     "penalties": (
         ("penalties.py",),
