@@ -5,6 +5,7 @@ import shutil
 import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 
 import numpy as np
 import pandas as pd
@@ -153,6 +154,7 @@ def answers_of(columns, name):
 
 
 def sqlite_of(names, rows):
+    """Return a connection, to be closed, to a table of samples."""
     connection = sqlite3.connect(":memory:")
     connection.create_function("exp", 1, lambda x: float(np.exp(x)), deterministic=True)  # some builds have none
     connection.create_function("sqrt", 1, lambda x: float(np.sqrt(x)), deterministic=True)
@@ -169,9 +171,9 @@ NAMES = ["a", "b c", 'd"e', "f'g", "h;i", "j"]
 
 @pytest.mark.parametrize("name", sorted(MODELS))
 def test_sql_agrees_in_sqlite(name):
-    connection = sqlite_of(NAMES, ROWS)
-    cursor = connection.execute(content(name, ".sql", NAMES))
-    columns = columns_of(cursor, cursor.fetchall())
+    with closing(sqlite_of(NAMES, ROWS)) as connection:
+        cursor = connection.execute(content(name, ".sql", NAMES))
+        columns = columns_of(cursor, cursor.fetchall())
     assert_agrees(MODELS[name], ROWS, answers_of(columns, name), 1e-12)
 
 
@@ -268,11 +270,11 @@ int main(void) { return fwrite(spkm_feature_names_at(0), 1, 3, stdout) != 3; }
 
 
 def test_names_are_no_code_in_sql():
-    connection = sqlite_of(EVIL, ROWS[:20])
-    cursor = connection.execute(content("three classes", ".sql", EVIL))
-    found = answers_of(columns_of(cursor, cursor.fetchall()), "three classes")
+    with closing(sqlite_of(EVIL, ROWS[:20])) as connection:
+        cursor = connection.execute(content("three classes", ".sql", EVIL))
+        found = answers_of(columns_of(cursor, cursor.fetchall()), "three classes")
+        assert connection.execute("SELECT count(*) FROM samples").fetchone() == (20,)
     assert_agrees(MODELS["three classes"], ROWS[:20], found, 1e-12)
-    assert connection.execute("SELECT count(*) FROM samples").fetchone() == (20,)
     for name in ("a\0b", "SPKM_score_0", "\ud800"):
         with pytest.raises(ValueError, match="cannot be called"):
             content("regression", ".sql", [name, "b", "c", "d", "e", "f"])

@@ -193,6 +193,7 @@ def test_sql_encodes(name, database):
         frame.to_sql("samples", connection, index=False)
     cursor = connection.execute(writer_of(".sql")(plain_of(pipeline)))
     names, rows = [column[0] for column in cursor.description], cursor.fetchall()
+    connection.close()
     columns = {key: [row[k] for row in rows] for k, key in enumerate(names)}
     found = {"scores": np.array([columns[key] for key in names if key.startswith("spkm_score")]).T}
     found["probabilities"] = np.array([columns[key] for key in names if key.startswith("spkm_probability")]).T
