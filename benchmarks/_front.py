@@ -58,21 +58,22 @@ FIGURES = (
         lambda look: f"{look('rbf, 30 features', 'measured')} ms, error {look('rbf, 30 features', 'error')}",
     ),
     Figure(
-        "Accuracy when 10 of 100 features matter, by a polynomial of degree 2. 500 samples to fit, 500 to choose, 10 "
-        "draws",
+        "Accuracy when 10 of 100 features matter, by a polynomial of degree 2. 500 samples to fit, 500 to choose",
         "simulated",
         lambda look: (
             f"SVM on all features: {look('degree 2, n = 500: SVC, all columns', 'measured')} %; on those ten: "
             f"{look('degree 2, n = 500: SVC, oracle', 'measured')} %"
         ),
         lambda look: (
-            f"{look('degree 2, n = 500: ours, fit on train', 'measured')} %, precision "
+            f"{look('degree 2, n = 500: ours, fit on train', 'measured')} % (mean of "
+            f"{look('degree 2, n = 500: ours, fit on train', 'seeds')} draws), precision "
             f"{look('degree 2, n = 500: ours, fit on train', 'precision')}, recall "
             f"{look('degree 2, n = 500: ours, fit on train', 'recall')}"
         ),
     ),
     Figure(
-        "Accuracy on BASEHOCK, 1,993 texts of 4,862 words, at most 150 of them. 5 random splits, two thirds to train",
+        "Accuracy on BASEHOCK, 1,993 texts of 4,862 words, at most 150 of them. Two thirds to train; 5 random "
+        "splits, or as many as --seeds says",
         "wide_sets",
         lambda look: (
             f"l1-logistic regression: {look('basehock, l1-logistic, fitted on train + val', 'measured')} % with "
@@ -105,7 +106,7 @@ def look_in(benchmark: str, folder: Path) -> Look:
             for row in table.rows:
                 if row[0].startswith(start):
                     k = next((k for k, name in enumerate(table.columns) if name.startswith(column)), None)
-                    return "" if k is None else re.sub(r" \*$| \(.*\)$", "", row[k])
+                    return "" if k is None else re.sub(r"( \([^)]*\))?( \*)?$", "", row[k])
         raise KeyError(f"{benchmark}.csv has no row that begins with {start!r}.")
 
     return look
