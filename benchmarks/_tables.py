@@ -19,6 +19,7 @@ MEASURES = {
     "explain": ("src/spkm/explain",),
     "report": ("src/spkm/inspection",),
     "model_files": ("src/spkm/persistence",),
+    "serve": ("src/spkm/persistence", "examples/serve"),
     "gradient": ("src/spkm/kernels", "src/spkm/losses", "src/spkm/penalties.py", "src/spkm/objective.py"),
     "passes": ("src/spkm/kernels", "src/spkm/sources", "src/spkm/objective.py"),
     "exactness": ("src/spkm/fitted.py", "src/spkm/kernels", "src/spkm/selection"),
@@ -32,7 +33,10 @@ FITS = (
     "evidence.py",
     "profiled.py",
     "estimators",
-    "selection",
+)
+#: Benchmarks of fits that select features.
+SELECTS = (
+    "compare fdr lassonet_time noise_columns parity selection_panel simulated small_sets very_wide wide_sets".split()
 )
 
 
@@ -148,7 +152,8 @@ def changes_since(results: Table) -> list[str]:
     Where the commit is not in the history any more, as after a rebase, those since the end of that day count.
     """
     name = re.sub("_[AB]$", "", results.name)
-    paths = MEASURES.get(name, tuple(f"src/spkm/{part}" for part in FITS))
+    fits = (*FITS, "selection") if name in SELECTS else FITS
+    paths = MEASURES.get(name, tuple(f"src/spkm/{part}" for part in fits))
     paths = (*paths, f"benchmarks/{name}.py")
     commit = results.facts.get("commit", "").rstrip("+")
     known = _git("merge-base", "--is-ancestor", commit, "HEAD") is not None
