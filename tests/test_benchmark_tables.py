@@ -57,6 +57,13 @@ def test_pages_show_the_results_of_the_files(page):
     assert filled(text) == text, "run python -m benchmarks --pages"
 
 
+def test_the_list_of_numbers_holds_questions_alone():
+    lines = (ROOT / "docs" / "numbers.md").read_text(encoding="utf-8").splitlines()
+    assert [
+        line for line in lines if line.startswith("|") and not line.startswith(("| [", "| question", "| ---"))
+    ] == []
+
+
 def test_the_readme_shows_the_figures_of_the_files():
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     assert with_figures(text) == text, "run python -m benchmarks --pages"
