@@ -96,3 +96,14 @@ def test_a_row_of_the_table_can_be_pasted(page, browser):
     browser.run("document.getElementById('paste-A').value = arguments[0]", json.dumps({**row, "fertilised": "maybe"}))
     browser.click("#use-A")
     assert "fertilised must be one of False, True" in browser.text("#panel-explain .warn")
+
+
+def test_a_page_without_rows_begins_at_levels(browser, pages):
+    *_, path = pages("categories", privacy="aggregate")
+    browser.open(path)
+    select(browser, "what-if")
+    chosen = (
+        "return [...document.querySelectorAll('#panel-what-if select')].map(box => box.selectedOptions[0].textContent)"
+    )
+    assert browser.run(chosen) and "(none of its levels)" not in browser.run(chosen)
+    assert "basis vector u0" in browser.text("#what-if-answer")

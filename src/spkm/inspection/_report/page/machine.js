@@ -148,6 +148,24 @@ function cell(column, row) {
   return column.options === null && !isMissing(column, row) ? row[column.features[0]] : cellText(column, row);
 }
 
+// A row with every category at the level that is nearest: a basis vector may lie between them.
+function atLevels(machine, row) {
+  const other = row.slice();
+  for (const { features, options, missing } of machine.columns) {
+    if (options !== null) {
+      const away = options.map(([, values]) => values.reduce((sum, v, k) => sum + (v - row[features[k]]) ** 2, 0)),
+        [, values] = options[away.indexOf(Math.min(...away))];
+      features.forEach((j, k) => {
+        other[j] = values[k];
+      });
+    } else if (missing !== null) {
+      other[features[1]] = row[features[1]] > 0.5 ? 1 : 0;
+      if (other[features[1]] === 1) other[features[0]] = missing;
+    }
+  }
+  return other;
+}
+
 // Columns that can be changed: those with more than one value, the most telling ones first.
 function changeable(machine) {
   const room = (column) => {

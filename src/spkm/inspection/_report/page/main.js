@@ -85,9 +85,11 @@ function drawAll() {
 
 function rowTabs() {
   // Without samples the first row is a basis vector: the model's own idea of one.
-  const first = machine.rows.length ? machine.rows[0] : facts.page.verify.rows[1],
+  const first = machine.rows.length ? machine.rows[0] : atLevels(machine, facts.page.verify.rows[1]),
     last = machine.rows.length ? machine.rows[machine.rows.length - 1] : machine.background[0];
-  setRow(machine, first, machine.rows.length ? rowTitle(facts, 0) : "basis vector u0");
+  const hasLevels = machine.columns.some((column) => column.options !== null),
+    of = hasLevels ? "basis vector u0, at the nearest levels" : "basis vector u0";
+  setRow(machine, first, machine.rows.length ? rowTitle(facts, 0) : of);
   Object.assign(state, {
     other: last.slice(),
     otherTitle: machine.rows.length ? rowTitle(facts, machine.rows.length - 1) : "median of every feature"
