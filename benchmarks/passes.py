@@ -5,7 +5,7 @@ thread its CPU time, so that other jobs change little, of two the clock's. The p
 own threads, the pass is in blocks on as many. The column "exp" is what numpy's exp takes, on one thread and in cache,
 for the n R numbers that the kernel needs: without AVX512 it alone may use up the allowance. "bandwidth" is the ratio
 when the bandwidth is learned too. The speed-up by a second thread is by the clock, and means something on a machine
-that does nothing else.
+that does nothing else; ``--families "1 thread"`` leaves it out.
 """
 
 from __future__ import annotations
@@ -33,6 +33,7 @@ SHAPES = ((1_000_000, 20, 10), (100_000, 100, 50), (60_000, 784, 100))
 RATIO_REACH = (1.4, 1.2, 1.05)
 SPEED_UP_REACH = (1.6, 1.8, 1.9)
 ROUNDS = 11
+THREADS = {1: "1 thread", 2: "2 threads"}
 
 
 def run(settings: Settings) -> Iterator[Row]:
@@ -41,19 +42,21 @@ def run(settings: Settings) -> Iterator[Row]:
         rng = np.random.default_rng(0)
         X = rng.standard_normal((n, d))
         for loss in ("squared", "log"):
-            times = measure(X, R, loss, settings.size(ROUNDS, 3))
+            counts = [k for k, threads in THREADS.items() if settings.wants(threads)]
+            times = measure(X, R, loss, settings.size(ROUNDS, 3), counts)
             what = f"n = {n:,}, d = {d}, R = {R}, {loss}"
-            for k in (1, 2):
+            for k in counts:
                 single, learned, bare = times["pass", k], times["learned", k], times["bare", k]
                 more = (_ms(single), _ms(bare), _ms(times["exp", 1]) if k == 1 else "", f"{learned / bare:.2f}")
-                threads = "1 thread" if k == 1 else "2 threads"
-                yield Row(f"{what}, {threads}", single / bare, at_most(ratio) if k == 1 else None, more=more)
+                yield Row(f"{what}, {THREADS[k]}", single / bare, at_most(ratio) if k == 1 else None, more=more)
+            if len(counts) < 2:
+                continue
             yield Row(
                 f"{what}, speed-up", times["clock", 1] / times["pass", 2], at_least(speed_up), more=("", "", "", "")
             )
 
 
-def measure(X: np.ndarray, R: int, loss: str, rounds: int) -> dict[tuple[str, int], float]:
+def measure(X: np.ndarray, R: int, loss: str, rounds: int, counts: list[int]) -> dict[tuple[str, int], float]:
     """Return the least seconds of ("pass" | "learned" | "bare", threads), ("clock", 1) and ("exp", 1)."""
     n, d = X.shape
     rng = np.random.default_rng(1)
@@ -73,7 +76,8 @@ def measure(X: np.ndarray, R: int, loss: str, rounds: int) -> dict[tuple[str, in
         seconds.setdefault(key, []).append(seconds_of(call, clock))
 
     # All rounds of one thread come first: BLAS's second one goes on spinning for a while, and slows the first.
-    for k, clock in ((1, thread_time), (2, perf_counter)):
+    for k in counts:
+        clock = thread_time if k == 1 else perf_counter
         for _ in range(rounds + 1):
             with source.threads(k):
                 for name, o in objectives.items():

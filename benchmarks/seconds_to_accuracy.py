@@ -4,8 +4,8 @@ The relation holds products, a sine and a sum (:mod:`benchmarks.out_of_core`). E
 own (vectors, landmarks, rounds), so that a curve shows what a second buys; the tuned ones choose by 20 % of the
 training samples that are held out, and their seconds include the choice. Seconds are those of the CPU, all threads
 together, on one thread each. The SVC is that of scikit-learn-intelex where it is installed, and else scikit-learn's;
-it takes part up to 20,000 samples, 100,000 with intelex. "predict" are seconds for 100,000 samples. A figure is drawn
-to ``seconds_to_accuracy.png`` in the folder that SPKM_FIGURES names.
+it takes part up to 20,000 samples, 100,000 with intelex. "predict" are seconds for 100,000 samples. ``--families``
+picks rows by their names. A figure is drawn to ``seconds_to_accuracy.png`` in the folder that SPKM_FIGURES names.
 """
 
 from __future__ import annotations
@@ -41,6 +41,9 @@ def run(settings: Settings) -> Iterator[Row]:
         n = settings.size(n, 1_000)
         X, y = samples(0, n)
         for method, size, fit in methods(n, settings.quick):
+            what = f"n = {n:,}, {method}, {size}"
+            if not settings.wants(what):
+                continue
             started = time.process_time()
             model = fit(X, y)
             seconds = time.process_time() - started
@@ -48,9 +51,7 @@ def run(settings: Settings) -> Iterator[Row]:
             accuracy = 100 * float(np.mean(model.predict(known) == labels))
             predict = time.process_time() - started
             points.setdefault(n, {}).setdefault(method, []).append((seconds, accuracy))
-            yield Row(
-                f"n = {n:,}, {method}, {size}", seconds, form="{:.2f}", more=(f"{accuracy:.2f}", f"{predict:.3f}")
-            )
+            yield Row(what, seconds, form="{:.2f}", more=(f"{accuracy:.2f}", f"{predict:.3f}"))
     if os.environ.get("SPKM_FIGURES"):
         draw(points, Path(os.environ["SPKM_FIGURES"]) / "seconds_to_accuracy.png")
 
