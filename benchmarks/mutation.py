@@ -84,6 +84,7 @@ EXPLAINED: tuple[tuple[str, str, str, str], ...] = (
     ("kernels/_forms.py", "NODES", "", "sizes of quadratures that are tried; their errors are checked"),
     ("kernels/_forms.py", "for bend, right in", "", "how a quadrature is sought; its error is checked"),
     ("losses/_classes.py", "where(t < 0, small", "t < 0", "at zero both branches are 1"),
+    ("kernels/_base.py", "np.full((1, 1), number(self)", "1", "of an array of equal numbers the first is read"),
     ("kernels/_base.py", "get_params(deep=False)", "False", "parameters of inner kernels have other names"),
 )
 SWAPS: dict[type, type] = {
