@@ -320,7 +320,13 @@ class Search:
         if not has_path(candidate.kernel):
             return self._anew(candidate, columns, fold, n_basis, choice.factor)
         model = min(sequence, key=lambda m: abs(self.n_groups(m) - choice.n_units))
-        return moved(model, fold.train, columns, fold.rng, choice.factor / candidate.factors[-1], self.settings)
+        model = moved(model, fold.train, columns, fold.rng, choice.factor / candidate.factors[-1], self.settings)
+        if candidate.kernel.is_linear:
+            return model
+        # Of several minima the best: the folds' own may be better, and all samples may be seen here.
+        same = [m for m in choice.models if np.array_equal(m.columns, columns)]
+        others = [moved(m, fold.train, columns, fold.rng, settings=self.settings) for m in same]
+        return min([model, *others], key=lambda m: m.objective)
 
     def columns_by_themselves(self, choice: Choice, fold: Fold) -> np.ndarray:
         """Return the columns, as many groups as the choice has, that the samples of ``fold`` alone would choose."""
