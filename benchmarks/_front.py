@@ -77,11 +77,11 @@ FIGURES = (
         "wide_sets",
         lambda look: (
             f"l1-logistic regression: {look('basehock, l1-logistic, fitted on train + val', 'measured')} % with "
-            f"{look('basehock, l1-logistic, fitted on train + val', 'columns')} words"
+            f"{float(look('basehock, l1-logistic, fitted on train + val', 'columns')):.0f} words"
         ),
         lambda look: (
             f"{look('basehock, ours, 5 folds of train + val', 'measured')} % with "
-            f"{look('basehock, ours, 5 folds of train + val', 'columns')}"
+            f"{float(look('basehock, ours, 5 folds of train + val', 'columns')):.0f}"
         ),
     ),
     Figure(
