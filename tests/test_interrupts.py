@@ -98,10 +98,10 @@ def test_a_search_returns_the_best_so_far():
 
         first = Search._eliminated
 
-        def eliminated(self, candidate):
+        def eliminated(self, candidate, rivals):
             if candidate.name == "rbf":  # there is a choice to keep from here on
                 busy.set()
-            return first(self, candidate)
+            return first(self, candidate, rivals)
 
         Search._eliminated = eliminated
         kernels = ["linear", "rbf"]

@@ -124,6 +124,7 @@ class Search:
         except (KeyboardInterrupt, StopSearch) as stop:
             if not choices:
                 raise
+            self._may_stop = False
             return replace(chosen or self._simplest(choices), stopped=stop)
         finally:
             self._may_stop = False  # what was chosen is carried out to its end
