@@ -54,7 +54,8 @@ def test_a_killed_scheduler_is_told_and_the_checkpoint_stays(scheduler, tmp_path
         process.send_signal(signal.SIGKILL)
         process.wait()
 
-    with dask.config.set({"distributed.comm.timeouts.connect": "1s"}):
+    # The scheduler is named so that it is forgotten at the end, also if the client cannot say goodbye in time.
+    with dask.config.set({"distributed.comm.timeouts.connect": "1s", "scheduler": None}):
         client = distributed.Client(scheduler_file=str(place))
         try:
             client.wait_for_workers(1)
