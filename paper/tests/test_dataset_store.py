@@ -167,7 +167,9 @@ def test_offline_and_absent_says_what_to_put_where(folder, cache):
 
 
 def test_without_a_folder_the_ways_to_name_one_are_told(cache):
-    with pytest.raises(DatasetNotFoundError, match=r"fetching is off \(download=False.* name it by folder=... or SPKM_DATA"):
+    with pytest.raises(
+        DatasetNotFoundError, match=r"fetching is off \(download=False.* name it by folder=... or SPKM_DATA"
+    ):
         Store(None, cache, None).arrays(INFO)
 
 
