@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from spkm.kernels import Polynomial
+from spkm.kernels import RBF, Linear, Polynomial
 from spkm.losses import Log
-from spkm.selection import DEFAULTS, FeatureGroups
+from spkm.selection import DEFAULTS, FeatureGroups, StopSearch
 from spkm.selection._elimination import eliminate, fit_submodel
 from spkm.selection._entering import entering_scores, floating_elimination, n_groups
 from spkm.sources import ArraySource
@@ -99,3 +99,17 @@ def test_a_kernel_that_is_clearly_behind_is_given_up_and_the_choice_is_the_same(
     assert stages.count("given up") == 1 and "given up" not in all_stages and len(stages) < len(all_stages)
     assert choice.candidate is other.candidate is kernels[0] and choice.n_units == other.n_units == 2
     np.testing.assert_array_equal(choice.losses, other.losses)
+
+
+def test_a_stop_at_the_last_of_three_kernels_keeps_the_best_of_two():
+    kernels = [
+        candidate_of(Linear(1.0), Log(), factors=(0.1, 1.0)),
+        candidate_of(Polynomial(2, gamma=1.0), Log(), 2, factors=(0.1, 1.0)),
+        candidate_of(RBF("mean"), Log(), 2),
+    ]
+    search, everything = search_of(
+        linear_rows(60), Log(), kernels, on_step=lambda text: text.endswith("rbf"), clearly=np.inf
+    )
+    choice = search.run()
+    assert isinstance(choice.stopped, StopSearch) and choice.candidate.name in ("linear", "polynomial")
+    assert np.all(np.isfinite(search.refit(choice, everything).predict(everything.train)))
