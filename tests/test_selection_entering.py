@@ -5,7 +5,8 @@ import pytest
 
 from spkm.kernels import RBF, Linear, Polynomial
 from spkm.losses import Log
-from spkm.selection import DEFAULTS, FeatureGroups, StopSearch
+from spkm.selection import DEFAULTS, FeatureGroups
+from spkm.selection._choice import StopSearch
 from spkm.selection._elimination import eliminate, fit_submodel
 from spkm.selection._entering import entering_scores, floating_elimination, n_groups
 from spkm.sources import ArraySource
