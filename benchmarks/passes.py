@@ -75,7 +75,7 @@ def measure(X: np.ndarray, R: int, loss: str, rounds: int, counts: list[int]) ->
     def measured(key: tuple[str, int], call: Callable[[], Any], clock: Callable[[], float]) -> None:
         seconds.setdefault(key, []).append(seconds_of(call, clock))
 
-    # All rounds of one thread come first: BLAS's second one goes on spinning for a while, and slows the first.
+    # Bare products on two threads come last: BLAS's second thread goes on spinning for a while, and slows all else.
     for k in counts:
         clock = thread_time if k == 1 else perf_counter
         for _ in range(rounds + 1):
@@ -84,10 +84,13 @@ def measure(X: np.ndarray, R: int, loss: str, rounds: int, counts: list[int]) ->
                     measured((name, k), partial(o.value_and_gradient, theta[name]), clock)
                 if k == 1:
                     measured(("clock", 1), partial(objectives["pass"].value_and_gradient, theta["pass"]), perf_counter)
-            with threadpool_limits(k, user_api="blas"):
-                measured(("bare", k), bare, clock)
+                    measured(("bare", 1), bare, clock)
     for _ in range(rounds + 1):
         measured(("exp", 1), partial(exponentials, n * R), thread_time)
+    if 2 in counts:
+        with threadpool_limits(2, user_api="blas"):
+            for _ in range(rounds + 1):
+                measured(("bare", 2), bare, perf_counter)
     return {key: min(values[1:]) for key, values in seconds.items()}  # the first round only warms up
 
 
