@@ -58,6 +58,16 @@ def resealed(name, change):
     return packed(document, arrays)
 
 
+def test_a_model_that_claims_more_features_than_it_has_takes_no_memory_for_them():
+    whole = resealed("views", lambda document, _: document["estimator"]["model"]["plain"].update(n_features=10**18))
+    tracemalloc.start()
+    try:
+        from_bytes(whole, "numpy")
+        assert tracemalloc.get_traced_memory()[1] < MOST * len(whole)
+    finally:
+        tracemalloc.stop()
+
+
 def refused(name, change, match):
     with pytest.raises(ModelFileError, match=match):
         from_bytes(resealed(name, change))

@@ -56,7 +56,7 @@ class NumpyModel:
         self.feature_names: list[str] | None = columns_of(plain)
         self._weights = [member_weights(member) for member in plain["members"]]
         self._members = [_ready_member(member) for member in plain["members"]]
-        self._groups, self._usual = column_groups(plain), usual_values(plain)
+        self._groups = column_groups(plain)
         self._column_effects: Any = None
         self.classes_ = None if plain["classes"] is None else np.array(plain["classes"])
 
@@ -129,7 +129,9 @@ class NumpyModel:
             from spkm.persistence._column_effects import ColumnEffects, are_sums
 
             able = are_sums(self._members) and len(columns) > 0
-            self._column_effects = ColumnEffects(self._members, self._groups, self._usual) if able else False
+            self._column_effects = (
+                ColumnEffects(self._members, self._groups, usual_values(self.plain)) if able else False
+            )
         if self._column_effects:
             scores, moved = self._column_effects(rows)
             if len(columns) == self.n_features:
@@ -138,7 +140,7 @@ class NumpyModel:
             effects[:, columns] = moved
             return scores, effects
         changed = np.repeat(rows[:, None, :], len(columns) + 1, axis=1)
-        changed[:, copies, features] = self._usual[features]
+        changed[:, copies, features] = usual_values(self.plain)[features]
         F = self._scores(changed.reshape(-1, rows.shape[1])).reshape(len(rows), len(columns) + 1, -1)
         effects = np.zeros((len(rows), self.n_features, F.shape[2]))
         effects[:, columns] = F[:, :1] - F[:, 1:]
