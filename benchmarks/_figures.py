@@ -16,7 +16,7 @@ BLUE, ORANGE, GREY = "#0072B2", "#D55E00", "#6E6E6E"
 
 @dataclass(frozen=True)
 class Dots:
-    """A dot for every row of a table that matches, with its error, beside a line at the figure to reach.
+    """A dot for every row of a table that matches, with its bar, beside a line at the figure to reach.
 
     Parameters
     ----------
@@ -24,10 +24,13 @@ class Dots:
         Whose table it is.
     rows : str
         Expression that the names of rows match; its first group is the label.
-    value, error : str
-        How the names of the columns begin that hold values and standard errors; no errors if "".
-    line : float
-        Where the line is.
+    value : str
+        How the name of the column begins that holds values.
+    bars : tuple of str
+        How the names of the columns begin that hold standard errors (one name) or both ends of bars (two); none if
+        empty.
+    line : (float, str) or None
+        Where the line is, and what it is called.
     label : str
         What the axis is called.
     log : bool
@@ -37,31 +40,48 @@ class Dots:
     benchmark: str
     rows: str
     value: str
-    error: str
-    line: float | None
+    bars: tuple[str, ...]
+    line: tuple[float, str] | None
     label: str
     log: bool = False
 
-    def points(self, folder: Path) -> list[tuple[str, float, float]]:
-        """Return label, value and error of every row that matches."""
+    def points(self, folder: Path) -> list[tuple[str, float, float, float]]:
+        """Return label, value and both ends of the bar of every row that matches."""
         found = []
         for table in map(Table.read, parts(self.benchmark, folder)):
-            at = next(k for k, column in enumerate(table.columns) if column.startswith(self.value))
-            errors = [k for k, column in enumerate(table.columns) if self.error and column.startswith(self.error)]
+            at, *ends = (
+                next(k for k, column in enumerate(table.columns) if column.startswith(name))
+                for name in (self.value, *self.bars)
+            )
             for row in table.rows:
                 if (match := re.match(self.rows, row[0])) and (value := _number(row[at])) is not None:
-                    error = _number(row[errors[0]]) if errors else None
-                    found.append((match[1], value, error or 0.0))
+                    bars = [_number(row[k]) or 0.0 for k in ends] or [0.0]
+                    low, high = bars if len(bars) == 2 else (value - bars[0], value + bars[0])
+                    found.append((match[1], value, low, high))
         return found
 
 
 FIGURES = (
-    Dots("fdr", r"(.+): ours$", "measured", "±", 0.1, "false discovery rate, with standard error"),
     Dots(
-        "panel_classes", r"(.+): accuracy minus tuned SVC", "measured", "error", 0.0, "accuracy minus tuned SVM, points"
+        "fdr", r"(.+): ours$", "measured", ("±",), (0.1, "rate asked for"), "false discovery rate, with standard error"
     ),
-    Dots("explain", r"(.+), ms a (?:row|sample)$", "measured", "", None, "milliseconds for one sample", log=True),
-    Dots("coverage", r"(.+?): share of 90", "measured", "", 0.9, "share of targets inside 90 % intervals"),
+    Dots(
+        "panel_classes",
+        r"(.+): accuracy minus tuned SVC",
+        "measured",
+        ("error",),
+        (0.0, "tuned SVM"),
+        "accuracy minus tuned SVM, points, with standard error",
+    ),
+    Dots("explain", r"(.+), ms a (?:row|sample)$", "measured", (), None, "milliseconds for one sample", log=True),
+    Dots(
+        "coverage",
+        r"(.+?): share of 90",
+        "measured",
+        ("least", "most"),
+        (0.9, "asked for"),
+        "share of targets in 90 % intervals: mean and range of tables",
+    ),
 )
 
 
@@ -74,14 +94,17 @@ def draw_all(folder: Path = FOLDER, images: Path = IMAGES) -> list[str]:
     for figure in FIGURES:
         if not (points := figure.points(folder)):
             continue
-        labels, values, errors = zip(*points, strict=True)
-        shown, ax = plt.subplots(figsize=(7.2, 0.9 + 0.3 * len(points)), layout="constrained")
+        labels, *numbers = zip(*points, strict=True)
+        values, low, high = map(np.array, numbers)
+        shown, ax = plt.subplots(figsize=(7.2, 1.2 + 0.3 * len(points)), layout="constrained")
         places = np.arange(len(points))[::-1]
         if figure.line is not None:
-            ax.axvline(figure.line, color=ORANGE, linewidth=1.2)
-        peers = [ORANGE if label.startswith("shap") else BLUE for label in labels]
-        ax.errorbar(values, places, xerr=errors, fmt="none", ecolor=GREY)
-        ax.scatter(values, places, c=peers, s=30, zorder=3)
+            ax.axvline(figure.line[0], color=ORANGE, linewidth=1.2, label=figure.line[1])
+        ax.errorbar(values, places, xerr=(values - low, high - values), fmt="none", ecolor=GREY)
+        is_peer = np.array([label.startswith("shap") for label in labels])
+        for which, color, name in ((~is_peer, BLUE, "spkm"), (is_peer, ORANGE, "others")):
+            if which.any():
+                ax.scatter(values[which], places[which], c=color, s=30, zorder=3, label=name)
         ax.set_ylim(-0.6, len(points) - 0.4)
         ax.set_yticks(places, labels)
         ax.set_xlabel(figure.label)
@@ -90,6 +113,7 @@ def draw_all(folder: Path = FOLDER, images: Path = IMAGES) -> list[str]:
         ax.spines[["top", "right"]].set_visible(False)
         ax.grid(axis="x", color="#E4E4E4")
         ax.set_axisbelow(True)
+        shown.legend(loc="outside upper right", ncols=3, frameon=False)
         shown.savefig(images / f"{figure.benchmark}.png", dpi=110)
         plt.close(shown)
         drawn.append(f"{figure.benchmark}.png")

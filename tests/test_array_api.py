@@ -84,7 +84,7 @@ def test_gradients_are_those_of_numpy(library, terms, n_outputs, monkeypatch):
     Y = RNG.standard_normal((90, n_outputs))
     model = PreimageModel(terms, 4, n_outputs)
     theta = 0.5 * RNG.standard_normal(model.n_params)
-    sources = ArraySource(X, Y, WEIGHT, SCALING), PlacedSource(X, Y, WEIGHT, SCALING, place_in(library))
+    sources = ArraySource(X, Y, WEIGHT, SCALING), PlacedSource(X, Y, WEIGHT, SCALING, place=place_in(library))
     assert len(sources[1].placed.pieces(3)) == 2
     here, there = (Objective(model, Squared(), source, None, RKHSNorm(0.1)) for source in sources)
     assert_same_gradients(here, there, theta)
@@ -168,7 +168,7 @@ def test_passes_are_done_by_the_other_library(library):
         seen.update(type(part).__module__.split(".")[0] for part in (block.X, block.Y, block.w))
         return (np.ones(1),)
 
-    source = PlacedSource(X, X[:, :1], WEIGHT, SCALING, place_in(library))
+    source = PlacedSource(X, X[:, :1], WEIGHT, SCALING, place=place_in(library))
     source.reduce(kinds, width=3)
     source.columns(np.array([1, 3])).encoded(np.sign).subset(np.arange(20)).reduce(kinds, width=3)
     assert seen == {library.__name__}

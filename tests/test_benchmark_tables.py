@@ -117,5 +117,9 @@ def test_halves_are_shown_one_after_the_other(tmp_path):
 def test_a_figure_has_a_dot_for_every_row_that_matches(tmp_path):
     rows = [["a: ours", "0.056", "± 0.01"], ["b: ours", "1e-3 *", ""], ["a: theirs", "0.2", ""], ["c: ours", "", ""]]
     Table("some", ("what", "measured", "error"), rows, {"date": "2026-01-31"}).write(tmp_path)
-    dots = Dots("some", r"(.+): ours$", "measured", "error", 0.1, "a label")
-    assert dots.points(tmp_path) == [("a", 0.056, 0.01), ("b", 0.001, 0.0)]
+    dots = Dots("some", r"(.+): ours$", "measured", ("error",), (0.1, "goal"), "a label")
+    (a, value, low, high), b = dots.points(tmp_path)
+    assert (a, value) == ("a", 0.056) and (low, high) == pytest.approx((0.046, 0.066))
+    assert b == ("b", 0.001, 0.001, 0.001)
+    Table("ends", ("what", "measured", "least", "most"), [["a", "2", "1", "4"]], {"date": "2026-01-31"}).write(tmp_path)
+    assert Dots("ends", "(.+)", "measured", ("least", "most"), None, "a label").points(tmp_path) == [("a", 2, 1, 4)]

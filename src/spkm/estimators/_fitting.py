@@ -62,7 +62,7 @@ class Samples(NamedTuple):
         if request.monotone and scaling is not None:
             scaling = clipped_at_range(scaling, self.X, [column for _, column, _ in request.monotone])
         if request.place is not None and request.works_anywhere:
-            return PlacedSource(self.X, self.Y, self.weight, scaling, request.place), scaling
+            return PlacedSource(self.X, self.Y, self.weight, scaling, place=request.place), scaling
         kind = PairSource if request.of_pairs else ArraySource
         return kind(self.X, self.Y, self.weight, scaling), scaling
 

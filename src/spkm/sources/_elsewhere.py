@@ -94,7 +94,8 @@ class PlacedSource(ArraySource):
         Y: np.ndarray | None = None,
         weight: np.ndarray | None = None,
         scaling: Scaling | None = None,
-        place: Place = None,  # type: ignore[assignment]
+        *,
+        place: Place,
     ) -> None:
         super().__init__(X, Y, weight, scaling)
         self.place = place
@@ -127,4 +128,4 @@ class PlacedSource(ArraySource):
         return other
 
     def _like(self, X: Any, Y: np.ndarray, weight: np.ndarray, scaling: Scaling | None) -> ArraySource:
-        return PlacedSource(X, Y, weight, scaling, self.place)
+        return PlacedSource(X, Y, weight, scaling, place=self.place)
