@@ -5,6 +5,7 @@ each model keeps and how well it does on samples it has not seen, and draws what
 ``demo_output/``. Run it by ``make demo``.
 """
 
+import os
 from pathlib import Path
 from time import perf_counter
 
@@ -26,7 +27,7 @@ from spkm.inspection import BasisDisplay, DecisionMapDisplay, PathDisplay
 from spkm.penalties import L1, RKHSNorm
 
 OUTPUT = Path("demo_output")
-SEEDLINGS = Path(__file__).parent / "data" / "seedlings.csv"
+SEEDLINGS = Path(os.path.relpath(Path(__file__).parent / "data" / "seedlings.csv"))
 SPLITS = 3  # random splits, two thirds to fit and one third to test; the table shows means
 
 plt.rcParams.update({"font.size": 10, "axes.titlesize": 10, "figure.dpi": 150})

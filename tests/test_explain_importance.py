@@ -1,6 +1,7 @@
 """Importances and summaries of fitted estimators."""
 
 import warnings
+from copy import copy
 
 import numpy as np
 import pytest
@@ -104,6 +105,13 @@ def test_a_summary_has_a_row_for_each_vector_and_feature(iris):
     assert all(len(line) <= 60 for line in summary(estimator, X, y, width=60).splitlines())
     alone = summary(estimator)
     assert "variance" not in alone and "most telling features" in alone
+
+
+def test_a_summary_keeps_the_remedy_in_its_caution_on_a_narrow_terminal(regression):
+    estimator = copy(regression[0])
+    estimator.cancellation_ = 30.0
+    said = " ".join(summary(estimator, width=60).split("\n\n")[0].split())
+    assert said.endswith("use fewer basis vectors or a stronger penalty.")
 
 
 def test_a_summary_names_the_classes_that_activate_a_vector(iris):

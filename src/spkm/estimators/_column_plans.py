@@ -223,8 +223,9 @@ def level_plan(
                 "or free text: dropped."
             )
         return None, f"column {column!r} is the same in all samples: dropped."
-    said = [f"{so_many} rare levels share a column, (other)"] if n_rare else []
-    said += [f"{absent} missing values have a column of their own"] if absent else []
+    said = ["1 rare level has the column (other)"] if n_rare == 1 else []
+    said += [f"{so_many} rare levels share the column (other)"] if n_rare > 1 else []
+    said += [f"missing values: {absent}, with a column of their own"] if absent else []
     return plan, f"column {column!r}: {'; '.join(said)}." if said else ""
 
 

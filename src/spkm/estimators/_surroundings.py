@@ -38,7 +38,7 @@ def surroundings(objective: Any, theta: np.ndarray, noise: float, rng: np.random
     count = max(1, min(CENTRES, len(sample.X) // 2))
     kernel = fitted_terms(objective.model, theta)[0].views[0].kernel
     root = np.sqrt(objective.model.views[0][1].factors(objective.model.unpack(theta).log_metric[0]))
-    centres = centres_of(sample.X * root, sample.weight, count, rng) / root
+    centres = centres_of(sample.X * root, sample.weight, count, rng) / np.where(root > 0, root, 1.0)
     noises = (JITTER + noise * count / objective.source.total_weight) * np.eye(count)
     inverse = np.linalg.inv(kernel(centres, centres) + noises)
     k = kernel(sample.X, centres)

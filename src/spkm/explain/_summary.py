@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from textwrap import wrap
 from typing import Any
 
 import numpy as np
@@ -51,7 +52,7 @@ def summary(estimator: Any, X: Any = None, y: Any = None, *, width: int = 120) -
     X, y : table of shape (n, d) and targets, default=None
         Samples, for what cannot be read off the model alone.
     width : int, default=120
-        Longer lines are cut off.
+        Sentences are wrapped at it, rows of tables are cut off.
 
     Examples
     --------
@@ -64,17 +65,13 @@ def summary(estimator: Any, X: Any = None, y: Any = None, *, width: int = 120) -
     """
     model = model_of(estimator)
     names = names_of(estimator, model.n_features)
-    lines = [
-        _sentence(model),
-        *_directions(estimator),
-        *_caution(estimator),
-        "",
-        *_basis_table(estimator, model, names, X, y),
-    ]
-    if X is not None:
-        lines += ["", *_feature_table(estimator, model, names, X)]
     check_integer("width", width, 20)
-    return "\n".join(line.rstrip() if len(line) <= width else line[: width - 1] + "…" for line in lines)
+    said = [_sentence(model), *_directions(estimator), *_caution(estimator)]
+    rows = _basis_table(estimator, model, names, X, y)
+    if X is not None:
+        rows += ["", *_feature_table(estimator, model, names, X)]
+    cut = [row.rstrip() if len(row) <= width else row[: width - 1] + "…" for row in rows]
+    return "\n".join([*(part for sentence in said for part in wrap(sentence, width)), "", *cut])
 
 
 def formula(estimator: Any, digits: int = 4) -> str:
