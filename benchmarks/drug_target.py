@@ -5,7 +5,8 @@ Davis (affinities): mean squared error and concordance index. The published test
 curve over five folds. Beside ours kernel ridge on the product kernel (KronRLS on the pairs there are). Of both the
 strength of the penalty is chosen by an inner split of the same kind; of interactions ours has its defaults. It knows an
 entity by its similarities to all entities of its side, or by its features (Tanimoto on fingerprints; frequencies of
-amino acids and their pairs).
+amino acids and their pairs). ``--seeds N`` takes the first N folds only; ``--families`` takes parts of names, such as
+"similarities", "features", "nuclear" and "GPCR".
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from spkm.kernels import RBF, Tanimoto
 from spkm.penalties import RKHSNorm
 
 Grams = tuple[np.ndarray, np.ndarray]
-COLUMNS = ("kernel ridge", "second figure", "of kernel ridge")
+COLUMNS = ("kernel ridge", "second figure", "of kernel ridge", "folds")
 STRENGTHS = 10.0 ** np.arange(-3, 3)
 FACTORS = (0.1, 1.0, 10.0, 100.0)  # on our default strength
 SETTINGS = {"pairs": 5, "left": 3, "right": 3, "both": 2}
@@ -35,7 +36,8 @@ def run(settings: Settings) -> Iterator[Row]:
     davis, receptors, gpcr = settings.load("davis_dti", "dti_nuclear_receptor", "dti_gpcr")
     yield from affinities(davis, settings)
     for name, data in (("nuclear receptors", receptors), ("GPCR", gpcr)):
-        yield from interactions(name, data, settings)
+        if settings.wants(name):
+            yield from interactions(name, data, settings)
 
 
 def affinities(data: dict[str, np.ndarray], settings: Settings) -> Iterator[Row]:
@@ -45,7 +47,8 @@ def affinities(data: dict[str, np.ndarray], settings: Settings) -> Iterator[Row]
         "similarities": ((data["drug_similarity"], cosine(data["target_similarity"])), {}),
         "features": ((data["drug_features"].astype(float), data["target_features"]), {"left_kernel": "tanimoto"}),
     }
-    for what, ((left, right), kernels) in tables.items():
+    wanted = {what: table for what, table in tables.items() if settings.wants(f"Davis, {what}")}
+    for what, ((left, right), kernels) in wanted.items():
         grams = (left, right) if what == "similarities" else (Tanimoto()(left, left), gaussian(right))
         for new in SETTINGS:
             published = [(np.flatnonzero(data["fold"] >= 0), np.flatnonzero(data["fold"] < 0))]
@@ -53,7 +56,7 @@ def affinities(data: dict[str, np.ndarray], settings: Settings) -> Iterator[Row]
             sizes = (20, 100) if new == "pairs" else (30,)
             ridge = []
             ours: dict[int, list] = {R: [] for R in sizes}
-            for train, test in splits[: 1 if settings.quick else None]:
+            for train, test in splits[: settings.n_seeds(len(splits))]:
                 ridge.append(figures(y[test], kernel_ridge(grams, pairs, y, train, test, new)))
                 model = PairwiseSPKMRegressor(3 if settings.quick else sizes[0], random_state=0, **kernels)
                 strength = best_strength(model, pairs[train], y[train], new, {"left": left, "right": right})
@@ -65,7 +68,7 @@ def affinities(data: dict[str, np.ndarray], settings: Settings) -> Iterator[Row]
             theirs = np.mean(ridge, axis=0)
             for R, found in ours.items():
                 mean = np.mean(found, axis=0)
-                more = (f"{theirs[0]:.3f}", f"{mean[1]:.3f}", f"{theirs[1]:.3f}")
+                more = (f"{theirs[0]:.3f}", f"{mean[1]:.3f}", f"{theirs[1]:.3f}", str(len(found)))
                 yield Row(f"Davis, {what}, {WORDS[new]}, {R} vectors: MSE, CI", mean[0], form="{:.3f}", more=more)
 
 
@@ -75,14 +78,15 @@ def interactions(name: str, data: dict[str, np.ndarray], settings: Settings) -> 
     left, right = (definite(data[f"{side}_similarity"]) for side in ("drug", "target"))
     for new in ("pairs", "left", "right"):
         areas = []
-        for train, test in list(PairKFold(new, 5, 0).split(pairs))[: 1 if settings.quick else None]:
+        for train, test in list(PairKFold(new, 5, 0).split(pairs))[: settings.n_seeds(5)]:
             ridge = kernel_ridge((left, right), pairs, y.astype(float), train, test, new)
             model = PairwiseSPKMClassifier(3 if settings.quick else 20, random_state=0)
             model.fit(pairs[train], y[train], left=left, right=right)
             areas.append([roc_auc_score(y[test], f) for f in (model.decision_function(pairs[test]), ridge)])
             progress(f"{name} {new}: {areas[-1]}")
         ours, theirs = np.mean(areas, axis=0)
-        yield Row(f"{name}, {WORDS[new]}, 20 vectors: AUC", ours, form="{:.3f}", more=(f"{theirs:.3f}", "", ""))
+        more = (f"{theirs:.3f}", "", "", str(len(areas)))
+        yield Row(f"{name}, {WORDS[new]}, 20 vectors: AUC", ours, form="{:.3f}", more=more)
 
 
 def best_strength(
