@@ -82,7 +82,7 @@ def table(
         return accuracy if vectors is None else f"{accuracy} ({vectors})"
 
     lines = [Line(name, entry(name), "competitor" in settings) for name, settings in methods.items()]
-    more = {"vectors": "vectors", "columns": "columns"}
+    more = {"vectors": "vectors", "columns": "features"}
     notes = [NOTES[data]] if data in NOTES else []
     table = comparison(results, data, TITLES[data], lines, "accuracy", "accuracy %", more, notes=notes)
     heads = ["paper (vectors)" if head == "paper" else head for head in table.columns]

@@ -21,7 +21,7 @@ from spkm_paper.experiments._tasks import Numbers, Results
 
 RADII = 10.0 ** np.arange(-1, 3.5, 0.5)  # of the l1 ball, the paper's range
 CURVES = ("SPKM, strict", "SPKM, paper's algorithm", "Lasso")
-LEVELS = ("SVM", "SVM on the relevant columns")
+LEVELS = ("SVM", "SVM on the relevant features")
 NOTES = (
     "“Strict” reads no feature but those it counts. The paper's algorithm with an RBF kernel does: a zero in all of "
     "its vectors does not take a feature out of a distance, so that its features are counted in the paper's sense "
@@ -34,7 +34,7 @@ NOTES = (
 
 def methods(most: Sequence[int], step: int, restarts: int) -> dict[str, dict[str, Any]]:
     """Return the methods by name: ours without and with limits on the number of features, and the others."""
-    limited = {f"SPKM, strict, at most {k} columns": {"strict": True, "most": k} for k in most}
+    limited = {f"SPKM, strict, at most {k} features": {"strict": True, "most": k} for k in most}
     return {
         "SPKM, strict": {"strict": True, "most": None},
         **limited,
@@ -122,9 +122,9 @@ def draw(results: Results, titles: Mapping[str, str], n_columns: Mapping[str, in
         CurveDisplay(
             {name: Curve(*_points(results, data, name)) for name in CURVES},
             levels={name: results.mean(data, name, "accuracy") for name in LEVELS if name in results.methods(data)},
-            places={"columns that matter": n_columns[data]} if data in n_columns else {},
+            places={"features that matter": n_columns[data]} if data in n_columns else {},
             names=[*CURVES, *LEVELS],
-            x_label="columns",
+            x_label="features",
             y_label="test accuracy [%]",
             x_scale="symlog",
         ).plot(ax=axis, legend=False)

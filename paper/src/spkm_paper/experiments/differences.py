@@ -29,7 +29,7 @@ PAPER_SPLITS = 3  # accuracies of 100 test samples that end in .33 and .67, as i
 SCALERS = {"standardised": StandardScaler, "to [0, 1]": MinMaxScaler, "as they are": None}
 #: Of Algorithm 1: how it differs from the first.
 VARIANTS: dict[str, dict[str, Any]] = {
-    "200 steps of length 1 from rows, standardised columns": {},
+    "200 steps of length 1 from samples, standardised features": {},
     "step 0.1": {"step": 0.1},
     "step 10": {"step": 10.0},
     "20 steps": {"n_steps": 20},
@@ -37,16 +37,16 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "the code's gradient for R > 1": {"gradient": "summed"},
     "an intercept": {"intercept": True},
     "standard normal start": {"start": "normal"},
-    "columns to [0, 1]": {"columns": "to [0, 1]"},
-    "columns to [0, 1], step 10": {"columns": "to [0, 1]", "step": 10.0},
-    "columns to [0, 1], standard normal start": {"columns": "to [0, 1]", "start": "normal"},
+    "features to [0, 1]": {"columns": "to [0, 1]"},
+    "features to [0, 1], step 10": {"columns": "to [0, 1]", "step": 10.0},
+    "features to [0, 1], standard normal start": {"columns": "to [0, 1]", "start": "normal"},
 }
 WIDTHS = (0.25, 1.0, 4.0)  # times the gamma of the mean distance
 #: Of the SVM: its features, its range of C, its bandwidths.
 SVMS: dict[str, dict[str, Any]] = {
     "SVM, C ≤ 1, standardised": {"columns": "standardised"},
-    "SVM, C ≤ 1, columns to [0, 1]": {"columns": "to [0, 1]"},
-    "SVM, C ≤ 1, columns as they are": {"columns": "as they are"},
+    "SVM, C ≤ 1, features to [0, 1]": {"columns": "to [0, 1]"},
+    "SVM, C ≤ 1, features as they are": {"columns": "as they are"},
     "SVM, C ≤ 512, standardised": {"columns": "standardised", "wide": True},
     "SVM, C ≤ 512 and three bandwidths, standardised": {"columns": "standardised", "wide": True, "widths": True},
 }
@@ -105,7 +105,7 @@ def report(results: Results) -> list[Table]:
             if len(found[0]):
                 nearest = results.mean(data, f"{name}, R = {SIZES[0]}", "nearest")
                 rows.append([name, *map(mean_and_deviation, found), f"{nearest:.2f}"])
-        heads = ["Algorithm 1 with", *(f"R = {R}, %" for R in SIZES), "nearest row"]
+        heads = ["Algorithm 1 with", *(f"R = {R}, %" for R in SIZES), "nearest sample"]
         note = (
             "Every other line changes in the second what it says. “Nearest sample”: the largest kernel value "
             "of a training sample at the vector of R = 1; where it is near 0, 2k - 1 is -1 for all samples and the "

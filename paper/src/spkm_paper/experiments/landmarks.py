@@ -30,7 +30,7 @@ RULES = {
     "learned": "learned",
     "learned, with bandwidth": "bandwidth",
     "k-means": "kmeans",
-    "random rows": "random",
+    "random samples": "random",
 }
 MACHINES = ("KRR", "SVM")
 

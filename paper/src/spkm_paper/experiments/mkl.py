@@ -40,14 +40,14 @@ WIDE_ALPHA = 10.0 ** np.arange(1.0, -4.5, -0.5)
 METHODS: dict[str, dict[str, Any]] = {
     "SPKM, paper's algorithm": {"ours": "paper"},
     "SPKM, default": {"ours": "default"},
-    "SPKM, a bandwidth for each column": {"ours": "columns"},
+    "SPKM, a bandwidth for each feature": {"ours": "columns"},
     "SPKM, tuned": {"ours": "tuned"},
     "SPKM, default with l1": {"ours": "l1"},
     "KRR, mean kernel, paper's grid": {"mean kernel": "KRR", "wide": False},
     "KRR, mean kernel, full grid": {"mean kernel": "KRR", "wide": True},
     "SVM, mean kernel, paper's grid": {"mean kernel": "SVM", "wide": False},
     "SVM, mean kernel, full grid": {"mean kernel": "SVM", "wide": True},
-    "Lasso, joined columns, paper's grid": {"competitor": "lasso_paper"},
+    "Lasso, joined features, paper's grid": {"competitor": "lasso_paper"},
 }
 IN_PAPER = ("SPKM, paper's algorithm", *(name for name in METHODS if name.endswith("paper's grid")))
 #: By set and views: accuracies of SPKM, KRR, SVM and Lasso, and how many of two vectors SPKM uses of each view.

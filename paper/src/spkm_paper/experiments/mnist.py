@@ -91,7 +91,7 @@ def report(results: Results) -> list[Table | Figure]:
     lines = [Line(name, PAPER[name], name == "SVM") for name in METHODS]
     more = {"vectors": "vectors"}
     blocks: list[Table | Figure] = [
-        comparison(results, "mnist", "Accuracy on the test rows", lines, "accuracy", "accuracy %", more, "{:.2f}")
+        comparison(results, "mnist", "Accuracy on the test samples", lines, "accuracy", "accuracy %", more, "{:.2f}")
     ]
     for method in METHODS:
         basis = results.by_seed("mnist", method, "basis").get(SHOWN_SEED)

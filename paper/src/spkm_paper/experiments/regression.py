@@ -112,7 +112,7 @@ def report(results: Results) -> list[Table | Figure]:
     for data in results.data:
         lines = [Line(method, competitor=method in LEVELS) for method in results.methods(data)]
         notes = [NOTES[data]] if data in NOTES else []
-        more = {"squared error": "mean squared error", "vectors": "vectors chosen", "rows": "rows in all"}
+        more = {"squared error": "mean squared error", "vectors": "vectors chosen", "rows": "samples in all"}
         blocks.append(
             comparison(results, data, TITLES[data], lines, "error", "error / variance", more, "{:.3f}", False, notes)
         )
@@ -161,7 +161,7 @@ EXPERIMENT = Experiment(
     "standardised. Landmarks, learned or centres of k-means, have an RBF kernel with the mean distance as bandwidth; "
     "their ridge, KRR, SVR and Lasso choose their parameters on the validation third, KRR and SVR their bandwidths as "
     "well. The paper shows curves and no numbers. Of SARCOS often only the published test file is at hand (4,449 "
-    "rows), which is then split into thirds.",
+    "samples), which is then split into thirds.",
     tasks,
     run,
     report,

@@ -18,7 +18,7 @@ NAME = "simulated"
 VERSION = 1
 SPLITS = 10
 RELATIONS = {"linear": "linear", "quadratic": "polynomial of degree 2", "quintic": "polynomial of degree 5"}
-ORACLE = "SVM on the relevant columns"
+ORACLE = "SVM on the relevant features"
 
 
 def tasks(plan: Plan, sets: Sequence[str]) -> Iterable[Task]:
@@ -59,7 +59,7 @@ def report(results: Results) -> list[Table | Figure]:
     for data in results.data:
         of = results.methods(data)
         lines = [Line(method, competitor=not method.startswith("SPKM") and method != ORACLE) for method in of]
-        more = {"columns": "columns", "precision": "precision", "recall": "recall"}
+        more = {"columns": "features", "precision": "precision", "recall": "recall"}
         blocks.append(
             comparison(
                 results, data, RELATIONS[data], lines, "accuracy", "accuracy %", more, "{:.1f}", notes=_sparsity.NOTES
@@ -73,7 +73,7 @@ def report(results: Results) -> list[Table | Figure]:
 
 EXPERIMENT = Experiment(
     NAME,
-    "Primal sparsity, simulated: a tenth of the columns matter",
+    "Primal sparsity, simulated: a tenth of the features matter",
     "Two classes made of 10 of 100 standard normal features by a linear relation or a polynomial of degree 2 or 5; 500 "
     "samples each to fit, to choose and to test. “Strict” is SPKMClassifierCV, which chooses kernel, features and "
     "vectors on the validation samples, without and with a limit on the features. The paper's algorithm has two "

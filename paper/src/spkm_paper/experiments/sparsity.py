@@ -49,7 +49,7 @@ def report(results: Results) -> list[Table | Figure]:
     blocks: list[Table | Figure] = []
     for data in results.data:
         lines = [Line(method, competitor=not method.startswith("SPKM")) for method in results.methods(data)]
-        more = {"columns": "columns"}
+        more = {"columns": "features"}
         blocks.append(
             comparison(results, data, TITLES[data], lines, "accuracy", "accuracy %", more, notes=_sparsity.NOTES)
         )

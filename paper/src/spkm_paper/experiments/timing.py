@@ -42,7 +42,7 @@ METHODS: dict[str, dict[str, Any]] = {
     "SPKM, R = 5": {"n_basis": 5},
     "SPKM, R = 20": {"n_basis": 20},
     "SPKM, R = 20, rbf": {"n_basis": 20, "kernel": "rbf"},
-    "Nyström, 100 rows": {"landmarks": 100},
+    "Nyström, 100 samples": {"landmarks": 100},
     "gradient boosting": {"boosting": True},
     "KRR": {"matrix": "KRR"},
     "kernel matrix alone": {"matrix": "alone"},
@@ -140,7 +140,7 @@ def draw(results: Results) -> Any:
     for axis, (kind, sizes) in zip(axes, kinds.items(), strict=True):
         curves = {name: Curve(*_times(results, sizes, name)) for name in METHODS}
         label = "time of a fit [s]" if axis is axes[0] else ""
-        display = CurveDisplay(curves, x_label="training rows", y_label=label, y_scale="log")
+        display = CurveDisplay(curves, x_label="training samples", y_label=label, y_scale="log")
         display.plot(ax=axis, legend=False)
         slopes = {name: _slope(results, sizes, name) for name in METHODS}
         _label(
@@ -199,12 +199,15 @@ NOTES = {
         "Beyond 20,000 samples SPKMRegressor learns its basis from 20,000 of them and to a rougher tolerance, the "
         "weights from all samples: the time falls there, and the error need not.",
     ],
-    SARCOS: [SLOPES, "Parts of as many rows as there are, less a tenth to test: 4,449 if only the test file is there."],
+    SARCOS: [
+        SLOPES,
+        "Parts of as many samples as there are, less a tenth to test: 4,449 if only the test file is there.",
+    ],
 }
 
 EXPERIMENT = Experiment(
     NAME,
-    "Running time against the number of rows",
+    "Running time against the number of samples",
     "Made-up inverse dynamics of seven joints (21 features, as SARCOS has), and SARCOS itself, its first torque; "
     "fitted on one thread, one fit at a time. KRR and the ridge on 100 random landmarks (Nyström) have fixed "
     "parameters, gradient boosting is scikit-learn's histogram version with its defaults: no choice among several is "
