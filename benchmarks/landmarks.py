@@ -119,7 +119,12 @@ def landmarks(rule: str, R: int, kernel: RBF, labels: bool, seed: int) -> SPKMNy
     """Return the transformer of a rule."""
     if rule in ("k-means", "random"):
         return SPKMNystroem(R, kernel=kernel, landmarks=rule.replace("-", ""), scale=False, random_state=seed)
-    model = (SPKMClassifier if labels else SPKMRegressor)(learn_bandwidth="auto" if "bandwidth" in rule else False)
+    bandwidth: Any = "auto" if "bandwidth" in rule else False
+    # As landmarks="learned" has it: without a linear part, which would leave the landmarks what is not linear.
+    if labels:
+        model = SPKMClassifier(weight_penalty="rkhs", learn_bandwidth=bandwidth)
+    else:
+        model = SPKMRegressor(linear_part=False, learn_bandwidth=bandwidth)
     return SPKMNystroem(R, kernel=kernel, landmarks=model, scale=False, random_state=seed)
 
 
