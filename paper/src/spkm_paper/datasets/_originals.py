@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from io import BytesIO
 
@@ -22,7 +23,10 @@ def _matrix(content: bytes, name: str) -> np.ndarray:
     from scipy.io import loadmat  # slow to import
     from scipy.sparse import issparse
 
-    found = loadmat(BytesIO(content))[name]
+    with warnings.catch_warnings():
+        # SciPy 1.18 says that sparse arrays will take the place of matrices; earlier ones cannot be asked for them.
+        warnings.simplefilter("ignore", DeprecationWarning)
+        found = loadmat(BytesIO(content))[name]
     return found.toarray() if issparse(found) else found
 
 
