@@ -11,6 +11,7 @@ from sklearn.metrics import accuracy_score, log_loss, mean_absolute_error, r2_sc
 from spkm import inspection
 from spkm.cli import main
 from spkm.cli._quality import quality_of_classes, quality_of_numbers
+from spkm.cli._reading import read_frame
 from spkm.cli._samples import counters, samples_of, split
 from spkm.objective import Objective
 from tests.cli_files import flowers, needs_model_files, read_json, spkm
@@ -123,7 +124,9 @@ def bad_files():
     yield "twice.csv", b"a,a,good\n" + b"1,2,x\n" * 20, good, "columns of the same name: 'a'"
     yield "gaps.csv", text(frame.assign(good=[None, "a", "b", "c"] * 10)), good, "--drop-missing-target"
     yield "alone.csv", text(frame.assign(good=["a"] * 39 + ["b"])), good, "a single sample"
-    yield "ragged.csv", b"a,good\n" + b"1,x\n" * 10 + b"1,x,3\n", good, "cannot be read as CSV"
+    yield "ragged.csv", b"a,good\n" + b"1,x\n" * 10 + b"1,x,3\n", good, "in line 12"
+    yield "latin.csv", text(frame).replace(b"sand", b"s\xe4nd"), good, "must be text in UTF-8"
+    yield "groups.csv", text(frame), [*good, "--group", "soil"], "have no value in --group 'soil'"
     yield "wider.csv", b"a,good\n" + b"1,x,3\n" * 10, good, "cannot be read as CSV"
     yield "dates.parquet", None, good, "'day' holds dates"
     yield "constant.csv", b"a,good\n" + b"1,x\n1,y\n" * 10, good, "not the same in all samples"
@@ -189,6 +192,16 @@ def test_samples_without_a_target_can_be_left_out():
     frame = pd.DataFrame({"x": np.arange(40.0), "y": [None, "a", "b", "a"] * 10})
     samples = samples_of(frame, "y", [], drop_missing_target=True)
     assert len(samples.y) == len(samples.X) == 30
+
+
+def test_decimal_commas_beside_semicolons(tmp_path):
+    frame = flowers(30).assign(text="1,5 m", codes="1,5", gone=None)
+    frame.to_csv(tmp_path / "commas.csv", index=False, sep=";", decimal=",")
+    found = read_frame(str(tmp_path / "commas.csv"), as_text=("codes",))
+    pd.testing.assert_frame_equal(found[["water", "light", "size"]], frame[["water", "light", "size"]])
+    assert set(found["text"]) == {"1,5 m"} and set(found["codes"]) == {"1,5"} and found["gone"].isna().all()
+    frame.to_csv(tmp_path / "quoted.csv", index=False)  # between commas such a cell may be of thousands: text
+    assert set(read_frame(str(tmp_path / "quoted.csv"))["codes"]) == {"1,5"}
 
 
 def test_a_column_that_counts_the_samples_is_told():

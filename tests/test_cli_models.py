@@ -6,9 +6,14 @@ import json
 import numpy as np
 import pytest
 
-from spkm import load
+from sklearn.metrics import log_loss
+from sklearn.pipeline import make_pipeline
+
+from spkm import SPKMClassifier, TableEncoder, load, save
 from spkm.cli import main
 from spkm.cli import predict as predict_verb
+from spkm.cli._command import CommandError
+from spkm.cli._samples import as_labels
 from tests.cli_files import flowers, needs_model_files, read_json, spkm
 
 pd = pytest.importorskip("pandas")
@@ -75,10 +80,49 @@ def test_bad_data_and_bad_models(verb, files, tmp_path, capsys):
     ]:
         assert main([verb[0], str(model), str(data), *verb[1:], *written]) == code
         assert says in capsys.readouterr().err and not out.exists()
-    if verb[0] == "predict":
-        assert main(["predict", str(files / "a.spkm"), str(tmp_path / "text.csv"), *written]) == 3
-        said = capsys.readouterr().err
-        assert "'water' must hold numbers" in said and "'wet'" in said and not out.exists()
+    assert main([verb[0], str(files / "a.spkm"), str(tmp_path / "text.csv"), *verb[1:], *written]) == 3
+    said = capsys.readouterr().err
+    assert "'water' must hold numbers" in said and "'wet'" in said and not out.exists()
+
+
+@needs_model_files
+@pytest.mark.parametrize("verb", ["report", "compare"])
+def test_targets_that_the_model_does_not_know(verb, files, tmp_path, capsys):
+    data = ["report", str(files / "data.csv"), "-o", str(tmp_path / "r.html")]
+    if verb == "compare":
+        data = ["compare", str(files / "a.spkm"), "--data", str(files / "data.csv")]
+    assert main([data[0], str(files / "a.spkm"), *data[1:], "--target", "size"]) == 3
+    assert "does not know the classes " in capsys.readouterr().err
+
+
+def test_targets_become_the_labels_that_they_equal_and_no_others():
+    assert as_labels(np.array([1, 10]), np.array(["1", "10"])).tolist() == ["1", "10"]
+    assert as_labels(np.array([True, False]), np.array([0, 1])).tolist() == [1, 0]
+    assert as_labels(np.array(["False", "True"]), np.array([False, True])).tolist() == [False, True]
+    for y, labels in [(np.array([100]), np.array(["1", "10"])), (np.array([0.5]), np.array([0, 1]))]:
+        with pytest.raises(CommandError, match="does not know the classes"):
+            as_labels(y, labels)
+
+
+@needs_model_files
+def test_codes_of_categories_are_read_alike_by_all_verbs(tmp_path, capsys):
+    """Codes with leading zeros are levels, not numbers, in every verb that reads a model."""
+    code, amount = np.tile(["01", "02", "03"], 20), np.linspace(0, 1, 60)
+    table = pd.DataFrame({"code": code, "amount": amount})
+    y = (code == "02").astype(int)
+    model = make_pipeline(TableEncoder(), SPKMClassifier(2, random_state=0)).fit(table, y)
+    save(model, tmp_path / "m.spkm")
+    table.assign(y=y).to_csv(tmp_path / "d.csv", index=False)
+    m, d, r = (str(tmp_path / name) for name in ("m.spkm", "d.csv", "r.json"))
+    assert main(["explain", m, d, "--row", "1", "--json", "-"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["score"] == pytest.approx(model.decision_function(table)[1])
+    assert main(["compare", m, m, "--data", d, "--target", "y", "--json", r]) == 0
+    loss = log_loss(y, model.predict_proba(table))
+    assert read_json(tmp_path / "r.json")["quality"]["a"]["log loss"]["value"] == pytest.approx(loss)
+    assert main(["report", m, d, "--target", "y", "-o", r]) == 0
+    metrics = {one["name"]: one["value"] for one in read_json(tmp_path / "r.json")["quality"]["metrics"]}
+    assert metrics["accuracy"] == model.score(table, y)
 
 
 @needs_model_files

@@ -9,6 +9,7 @@ from typing import Any
 
 from spkm.cli._command import MODEL_FILE, CommandError
 from spkm.cli._output import notes, replacing
+from spkm.cli._reading import data_error
 
 
 def persistence() -> Any:
@@ -65,6 +66,20 @@ def encoder_of(model: Any) -> Any:
 def encoded(model: Any, frame: Any) -> Any:
     """Return the samples as the estimator at the end sees them."""
     return model[:-1].transform(frame) if hasattr(model, "steps") and len(model.steps) > 1 else frame
+
+
+def readable(model: Any, frame: Any, path: str) -> Any:
+    """Return the samples of a file as :func:`encoded` does; cells that are not as in the fit end the command."""
+    try:
+        return encoded(model, frame)
+    except (TypeError, ValueError) as error:
+        raise data_error(f"{path}: {error}") from error
+
+
+def text_columns(*models: Any) -> tuple[str, ...]:
+    """Return the columns of categories, whose levels must not be taken for numbers in some chunks and not in others."""
+    plans = [plan for encoder in map(encoder_of, models) if encoder is not None for plan in encoder.plans_]
+    return tuple(dict.fromkeys(plan.column for plan in plans if plan is not None and plan.kind == "category"))
 
 
 def is_classes(model: Any) -> bool:

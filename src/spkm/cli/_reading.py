@@ -6,6 +6,7 @@ import argparse
 import csv
 import gzip
 import io
+import re
 import sys
 import warnings
 from collections import Counter
@@ -30,6 +31,7 @@ FORMATS = {
     ".npz": "npz",
 }
 CHUNK = 50_000  # samples held at once where a file is read in chunks
+DECIMAL_COMMA = re.compile(r"[+-]?(\d+|\d*,\d+)([eE][+-]?\d+)?")
 MISSING = ["?"]  # marks of missing cells beside those that pandas knows
 
 
@@ -130,6 +132,8 @@ def _clear_errors(path: str, kind: str) -> Iterator[None]:
         raise
     except PermissionError as error:
         raise data_error(f"cannot read {_called(path)}: {error.strerror}.") from error
+    except UnicodeDecodeError as error:
+        raise data_error(f"{_called(path)} must be text in UTF-8: {error}. Convert it, by iconv say.") from error
     except Exception as error:
         reason = str(error).strip().split("\n")[0] or type(error).__name__
         raise data_error(f"{_called(path)} cannot be read as {kind.upper()}: {reason}") from error
@@ -173,13 +177,24 @@ def _csv(path: str, size: int | None, columns: list[str] | None, as_text: tuple[
             "low_memory": False,
         }
         try:
-            if size is None:
-                yield pd.read_csv(stream, **options)[wanted]
-                return
-            for chunk in pd.read_csv(stream, chunksize=size, **options):
-                yield chunk[wanted]
+            whole = size is None
+            for chunk in [pd.read_csv(stream, **options)] if whole else pd.read_csv(stream, chunksize=size, **options):
+                yield chunk[wanted] if separator != ";" else _with_points(chunk[wanted], as_text)
         except pd.errors.EmptyDataError:
             raise data_error(f"{_called(path)} names columns and holds no samples.") from None
+        except pd.errors.ParserError as error:  # it has not seen the line of the header
+            raise ValueError(re.sub(r"(?<=line )\d+", lambda n: str(int(n[0]) + 1), str(error))) from error
+
+
+def _with_points(frame: Any, as_text: tuple[str, ...]) -> Any:
+    """Return a frame whose columns of numbers with decimal commas, as files with semicolons have them, are numbers."""
+    for name in frame.columns:
+        if frame[name].dtype.kind == "O" and name not in as_text:
+            cells = frame[name].dropna()
+            if all(isinstance(cell, str) and DECIMAL_COMMA.fullmatch(cell.strip()) for cell in cells):
+                numbers = [float(cell.replace(",", ".")) for cell in cells]
+                frame = frame.assign(**{name: needed("pandas").Series(numbers, index=cells.index, dtype=float)})
+    return frame
 
 
 def _text(path: str, stack: ExitStack) -> IO[str]:

@@ -78,8 +78,23 @@ def samples_of(
     X = frame.drop(columns=list(dict.fromkeys([target, *left_out, *([group] if group else [])])))
     if X.shape[1] == 0:
         raise data_error("there is no column left to predict the target from.")
+    if group is not None and frame[group].isna().any():
+        raise data_error(
+            f"{int(frame[group].isna().sum())} of {len(frame)} samples have no value in --group {group!r}. Fill them "
+            "in: a value of its own for a sample that belongs to no other."
+        )
     groups = None if group is None else frame[group].astype(str).to_numpy()
     return Samples(X, y, task, why, groups)
+
+
+def as_labels(y: np.ndarray, labels: np.ndarray) -> np.ndarray:
+    """Return targets as the labels that a model knows: equal to them, or written like them ("1" and 1)."""
+    known, written = ({kind(label): label for label in labels.tolist()} for kind in (lambda label: label, str))
+    found = [known.get(value, written.get(str(value))) for value in y.tolist()]
+    unknown = {str(value) for value, label in zip(y.tolist(), found, strict=True) if label is None}
+    if unknown:
+        raise data_error(f"the model does not know the classes {', '.join(sorted(unknown)[:10])} of the target.")
+    return np.array(found, dtype=labels.dtype)
 
 
 def counters(X: Any) -> list[str]:

@@ -33,8 +33,8 @@ def add_parser(subparsers: Subparsers) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Check, and return 0, or 5 where a limit is passed by more than chance explains."""
-    from spkm.cli._models import read_model
-    from spkm.cli.predict import features_of, text_columns
+    from spkm.cli._models import read_model, text_columns
+    from spkm.cli.predict import features_of
 
     for name in LIMITS:
         if not 0 <= getattr(options, name) <= 1:

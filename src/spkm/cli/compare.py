@@ -70,20 +70,23 @@ def _size_rows(found: dict[str, dict[str, Any]]) -> list[list[str]]:
 def _quality(models: dict[str, Any], options: argparse.Namespace) -> Any:
     import numpy as np
 
-    from spkm.cli._models import encoded, estimator_of, is_classes
+    from spkm.cli._models import estimator_of, is_classes, readable, text_columns
     from spkm.cli._quality import quality_of_classes, quality_of_numbers
     from spkm.cli._reading import read_frame
-    from spkm.cli._samples import samples_of
+    from spkm.cli._samples import as_labels, samples_of
     from spkm.cli.predict import features_of
 
     classes = is_classes(models["a"])
     if classes != is_classes(models["b"]):
         raise CommandError("one model predicts classes and the other numbers: they have no measure in common.")
-    frame = read_frame(options.data, options.format)
+    frame = read_frame(options.data, options.format, text_columns(*models.values()))
     task = "classes" if classes else "numbers"
     samples = samples_of(frame, options.target, [], options.group, task, to_learn=False)
     with notes():
-        seen = {name: encoded(model, features_of(model, samples.X, options.data)) for name, model in models.items()}
+        seen = {
+            name: readable(model, features_of(model, samples.X, options.data), options.data)
+            for name, model in models.items()
+        }
     estimators = {name: estimator_of(model) for name, model in models.items()}
     if not classes:
         p = {name: estimators[name].predict(Z) for name, Z in seen.items()}
@@ -91,17 +94,6 @@ def _quality(models: dict[str, Any], options: argparse.Namespace) -> Any:
     labels = estimators["a"].classes_
     if not np.array_equal(labels, estimators["b"].classes_):
         raise CommandError("the models know different classes: they have no measure in common.")
-    y = _as_labels(samples.y, labels)
+    y = as_labels(samples.y, labels)
     p = {name: estimators[name].predict_proba(Z) for name, Z in seen.items()}
     return quality_of_classes(y, labels, p, samples.groups, options.seed)
-
-
-def _as_labels(y: Any, labels: Any) -> Any:
-    """Return the targets as the models know them."""
-    import numpy as np
-
-    y = y.astype(labels.dtype) if y.dtype.kind != labels.dtype.kind else y
-    unknown = sorted(set(np.unique(y).tolist()) - set(labels.tolist()))
-    if unknown:
-        raise data_error(f"the models do not know the classes {', '.join(map(str, unknown[:10]))} of the target.")
-    return y

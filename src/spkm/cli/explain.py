@@ -28,17 +28,18 @@ def add_parser(subparsers: Subparsers) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Explain the sample and return the exit code."""
-    from spkm.cli._models import read_model
+    from spkm.cli._models import read_model, text_columns
     from spkm.cli._reading import read_frame
 
     check_can_write("--json", options.json)
     if options.row < 0 or options.top < 1:
         raise CommandError(f"--row must be at least 0 and --top at least 1; got {options.row} and {options.top}.")
     model = read_model(options.model)
-    frame = read_frame(options.data, options.format)
+    as_text = text_columns(model)
+    frame = read_frame(options.data, options.format, as_text)
     if options.row >= len(frame):
         raise data_error(f"--row must be below the {len(frame)} samples of {options.data}; got {options.row}.")
-    usual = frame if options.background is None else read_frame(options.background)
+    usual = frame if options.background is None else read_frame(options.background, as_text=as_text)
     with notes():
         result = {"row": options.row, **explained(model, frame, options.row, usual, options.data)}
     if options.json is not None:
@@ -52,7 +53,7 @@ def explained(model: Any, frame: Any, row: int, usual: Any, path: str) -> dict[s
     """Return the explanation of one sample as plain data: by basis vectors and, where possible, by columns."""
     import numpy as np
 
-    from spkm.cli._models import encoded, encoder_of, estimator_of, is_classes
+    from spkm.cli._models import encoder_of, estimator_of, is_classes, readable
     from spkm.cli.predict import features_of, predictions
     from spkm.explain._table import basis_labels
 
@@ -61,10 +62,7 @@ def explained(model: Any, frame: Any, row: int, usual: Any, path: str) -> dict[s
     every = max(1, len(usual) // BACKGROUND)
     X, B = features_of(model, sample, path), features_of(model, usual.iloc[::every][:BACKGROUND], path)
     prediction = predictions(model, sample, [], path, row).iloc[0].to_dict()
-    try:
-        Z, background = encoded(model, X), encoded(model, B)
-    except (TypeError, ValueError) as error:
-        raise data_error(str(error)) from error
+    Z, background = readable(model, X, path), readable(model, B, "the background")
     fitted = estimator.model_
     output = 0
     if is_classes(model) and fitted.n_outputs > 1:  # that of the class that is predicted

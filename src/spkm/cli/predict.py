@@ -32,7 +32,7 @@ def add_parser(subparsers: Subparsers) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Predict and return the exit code."""
-    from spkm.cli._models import read_model
+    from spkm.cli._models import read_model, text_columns
 
     check_can_write("--output", options.output)
     check_can_write("--json", options.json)
@@ -47,6 +47,8 @@ def run(options: argparse.Namespace) -> int:
         for frame in read_chunks(
             options.data, options.format, options.chunk, _columns(model, options.id), text_columns(model)
         ):
+            if len(frame) == 0:  # of a file that names columns alone
+                break
             write(predictions(model, frame, options.id, options.data, n_rows))
             n_rows += len(frame)
             progress.tell(f"{n_rows:,} samples")
@@ -98,16 +100,6 @@ def features_of(model: Any, frame: Any, path: str, first: int = 0) -> Any:
 def _columns(model: Any, ids: list[str]) -> list[str] | None:
     names = getattr(model, "feature_names_in_", None)
     return None if names is None else list(dict.fromkeys([*ids, *map(str, names)]))
-
-
-def text_columns(model: Any) -> tuple[str, ...]:
-    """Return the columns of categories, whose levels must not be taken for numbers in some chunks and not in others."""
-    from spkm.cli._models import encoder_of
-
-    encoder = encoder_of(model)
-    if encoder is None:
-        return ()
-    return tuple(plan.column for plan in encoder.plans_ if plan is not None and plan.kind == "category")
 
 
 @contextmanager

@@ -26,19 +26,21 @@ def add_parser(subparsers: Subparsers) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Write the page and return the exit code."""
-    from spkm.cli._models import is_classes, read_model
+    from spkm.cli._models import estimator_of, is_classes, read_model, readable, text_columns
     from spkm.cli._reading import read_frame
-    from spkm.cli._samples import samples_of
+    from spkm.cli._samples import as_labels, samples_of
     from spkm.cli.predict import features_of
 
     check_report("--output", options.output)
     check_can_write("--json", options.json)
     model = read_model(options.model)
-    frame = read_frame(options.data, options.format)
+    frame = read_frame(options.data, options.format, text_columns(model))
     task = "classes" if is_classes(model) else "numbers"
     samples = samples_of(frame, options.target, [], task=task, to_learn=False)
     X = features_of(model, samples.X, options.data)
-    write_report(model, options, options.output, X, samples.y)
+    readable(model, X, options.data)  # before the work rather than in the midst of it
+    y = as_labels(samples.y, estimator_of(model).classes_) if is_classes(model) else samples.y
+    write_report(model, options, options.output, X, y)
     if options.json is not None:
         write_json(options.json, {"model": options.model, "samples": len(samples.y), "report": options.output})
     if options.json != STDIO:
