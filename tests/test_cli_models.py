@@ -5,7 +5,6 @@ import json
 
 import numpy as np
 import pytest
-
 from sklearn.metrics import log_loss
 from sklearn.pipeline import make_pipeline
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from spkm.cli._command import CommandError, Subparsers
 from spkm.cli._output import STDIO, check_can_write, notes, table, write_json
-from spkm.cli._reading import add_data_options, data_error
+from spkm.cli._reading import add_data_options
 
 
 def add_parser(subparsers: Subparsers) -> None:
