@@ -91,6 +91,20 @@ def test_gradient_equals_differences(loss, m):
 
 @each_loss
 @each_width
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_totals_and_directions_at_once_are_those_one_by_one(loss, m, dtype):
+    Y, F, w = (a.astype(dtype) for a in data(loss, 7, m))
+    before = F.copy()
+    totals, directions = loss.totals_and_directions(Y, F, w)
+    np.testing.assert_array_equal(F, before)
+    np.testing.assert_allclose(totals, loss.totals(Y, F, w), rtol=1e-14 if dtype is np.float64 else 1e-6)
+    for found, known in zip(directions, loss.directions(Y, F, w), strict=True):
+        assert found.dtype == dtype
+        np.testing.assert_allclose(found, known, rtol=1e-14 if dtype is np.float64 else 1e-6)
+
+
+@each_loss
+@each_width
 @given(cuts=st.lists(st.integers(0, 11), max_size=3))
 @settings(max_examples=10, deadline=None)
 def test_totals_of_parts_add_up(loss, m, cuts):

@@ -114,6 +114,11 @@ def test_a_loss_loses_its_claims_with_its_formula():
 
     assert not OwnSlope().is_likelihood and not Mixed().is_quadratic
     assert not Fused().is_quadratic and Fused().coupled
+    Y, F, w = np.array([[1.0], [-1.0]]), np.array([[0.3], [0.4]]), np.full((2, 1), 0.5)
+    for loss in (OwnSlope(), Mixed(), Fused()):  # nor may they go on with what the known one computes at once
+        totals, directions = loss.totals_and_directions(Y, F, w)
+        np.testing.assert_array_equal(totals, loss.totals(Y, F, w))
+        np.testing.assert_array_equal(directions, loss.directions(Y, F, w))
     assert Sure().is_quadratic and Renamed().is_quadratic and not Heir().is_quadratic
 
 

@@ -244,7 +244,7 @@ def test_blocks_have_a_budget():
         for width in (1, 10, 500):
             rows = base_module.rows_per_block(n_features, width)
             assert rows in (4, 64) or rows * (n_features + 3 * width) * 8 <= 32 * 2**20
-            assert 4 <= rows <= 20_000
+            assert 4 <= rows <= base_module.MOST_ROWS
 
 
 def identity_of(rows):

@@ -114,10 +114,14 @@ def check_loss(loss: Loss, *, n_outputs: int = 2, tol: float = 1e-6, random_stat
     totals = loss.totals(Y, F, w)
     parts = loss.totals(Y[:6], F[:6], w[:6]) + loss.totals(Y[6:], F[6:], w[6:])
     gradient = sum(c * S for c, S in zip(loss.mix(totals), loss.directions(Y, F, w), strict=True))
+    at_once, directions = loss.totals_and_directions(Y, F, w)
+    gradient_at_once = sum(c * S for c, S in zip(loss.mix(totals), directions, strict=True))
     numeric = differences(lambda f: loss.value(loss.totals(Y, f, w)), F)
     return max(
         _compared(f"{name}: totals of two parts", parts, totals, tol),
         _compared(f"{name}: derivative in the predictions", gradient, numeric, tol),
+        _compared(f"{name}: totals at once with directions", at_once, totals, tol),
+        _compared(f"{name}: derivative at once with totals", gradient_at_once, numeric, tol),
     )
 
 

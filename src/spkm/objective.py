@@ -232,8 +232,8 @@ class Objective:
     def block_loss(self, block: Block, theta: np.ndarray) -> tuple[float, np.ndarray]:
         """Return the loss and its gradient with one block standing for all samples, as a stochastic solver wants."""
         F, pullback = self.model.vjp(block, theta)
-        totals = self.loss.totals(block.Y, F, block.w)
-        return self.loss.value(totals), pullback(cotangent(block, self.loss, F, totals), last=True)
+        totals, directions = self.loss.totals_and_directions(block.Y, F, block.w)
+        return self.loss.value(totals), pullback(mixed(self.loss, totals, directions, F.dtype), last=True)
 
     def smooth_penalty(self, theta: np.ndarray) -> tuple[float, np.ndarray]:
         """Return the penalties that have a gradient, and their gradient."""
@@ -274,18 +274,22 @@ def block_gradient(
 ) -> tuple[np.ndarray, ...]:
     """Return a block's totals and its gradients along the directions, or along their mix if ``totals`` is given."""
     F, pullback = model.vjp(block, theta)
-    if totals is None:
-        directions = loss.directions(block.Y, F, block.w)
-    else:
-        directions = (cotangent(block, loss, F, totals),)
+    found, directions = loss.totals_and_directions(block.Y, F, block.w)
+    if totals is not None:
+        directions = (mixed(loss, totals, directions, F.dtype),)
     only = len(directions) == 1
-    return loss.totals(block.Y, F, block.w), *(pullback(S, last=only) for S in directions)
+    return found, *(pullback(S, last=only) for S in directions)
 
 
 def cotangent(block: Block, loss: Loss, F: np.ndarray, totals: np.ndarray) -> np.ndarray:
     """Return dL/dF, (n, m), in the dtype of F."""
-    parts = zip(loss.mix(totals), loss.directions(block.Y, F, block.w), strict=True)
-    return np.asarray(sum(np.asarray(c, dtype=F.dtype) * S for c, S in parts))
+    return mixed(loss, totals, loss.directions(block.Y, F, block.w), F.dtype)
+
+
+def mixed(loss: Loss, totals: np.ndarray, directions: tuple[np.ndarray, ...], dtype: Any) -> np.ndarray:
+    """Return the sum of the directions times their factors."""
+    parts = zip(loss.mix(totals), directions, strict=True)
+    return np.asarray(sum(np.asarray(c, dtype=dtype) * S for c, S in parts))
 
 
 def as_list(penalty: Penalty | Sequence[Penalty] | None) -> list[Any]:

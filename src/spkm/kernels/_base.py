@@ -281,7 +281,7 @@ class DistanceKernel(InvariantKernel):
         t, xx_, uu = self._invariants(X, U, metric, xx, dot_factor=2.0, squares=squares)
         t -= xx_
         t -= uu
-        np.negative(np.abs(t, out=t), out=t)  # rounding can leave a distance just below zero
+        np.minimum(t, 0.0, out=t)  # rounding can leave a distance just below zero
         state, K = self._evaluated(t)
 
         def pulled(E: np.ndarray, weights: np.ndarray, factor: Any = 1.0) -> tuple[np.ndarray, Any]:
@@ -300,7 +300,7 @@ class DistanceKernel(InvariantKernel):
         return K, pullback
 
     def _evaluated_anywhere(self, dot: Any, xx: Any, uu: Any) -> Evaluated:
-        s = namespace(dot).abs(xx + uu - 2 * dot)
+        s = namespace(dot).maximum(xx + uu - 2 * dot, 0.0)
         K = self.profile(s)
 
         def slopes() -> tuple[Any, Any, Any]:

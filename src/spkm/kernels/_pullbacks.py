@@ -33,12 +33,14 @@ def columns_first(X: Array, V: np.ndarray) -> np.ndarray:
     if sparse.issparse(X):
         return np.asfortranarray(X @ V.T)
     V = np.asfortranarray(V)  # in memory as X' is: what kernels for small products are quickest with
-    cuts = tiles(X.shape, len(V))
-    if not cuts:
+    count, size = tiles(X.shape, len(V))
+    if count == 1:
         return (V @ X.T).T
     values = np.empty((len(V), len(X)), dtype=X.dtype)
-    for rows in cuts:
-        np.matmul(V, X[rows].T, out=values[:, rows])
+    tiled = count * size
+    np.matmul(V, _tiled(X, count, size).transpose(0, 2, 1), out=_tiled(values.T, count, size).transpose(0, 2, 1))
+    if tiled < len(X):
+        np.matmul(V, X[tiled:].T, out=values[:, tiled:])
     return values.T
 
 
@@ -46,22 +48,36 @@ def summed_rows(D: np.ndarray, X: Array) -> np.ndarray:
     """Return D'X, (R, d), for D (n, R): sums of the samples, one for each basis vector."""
     if sparse.issparse(X):
         return np.asarray((X.T @ D).T)
-    cuts = tiles(X.shape, D.shape[1])
-    if not cuts:
+    count, size = tiles(X.shape, D.shape[1])
+    if count == 1:
         return np.asarray(D.T @ X)
-    total = D[cuts[0]].T @ X[cuts[0]]
-    for rows in cuts[1:]:
-        total += D[rows].T @ X[rows]
+    tiled = count * size
+    total = np.matmul(_tiled(D, count, size).transpose(0, 2, 1), _tiled(X, count, size)).sum(axis=0)
+    if tiled < len(X):
+        total += D[tiled:].T @ X[tiled:]
     return np.asarray(total)
 
 
-def tiles(shape: tuple[int, int], width: int) -> list[slice]:
-    """Return cuts of the rows of X (n, d) whose product with (d, width) is small; none if all are, or rows are wide."""
+def tiles(shape: tuple[int, int], width: int) -> tuple[int, int]:
+    """Return how many tiles of how many rows of X (n, d) have small products with (d, width): fewer than n rows in all.
+
+    The rest are fewer rows than tiles. One tile stands for none: all is small, or rows are so wide that tiles would be
+    too short.
+    """
     n, d = shape
     size = SMALL_PRODUCT // max(d * width, 1)
     if size < FEWEST_ROWS or size >= n:
-        return []
-    return [slice(start, start + size) for start in range(0, n, size)]
+        return 1, n
+    count = -(-n // size)
+    return count, n // count
+
+
+def _tiled(A: np.ndarray, count: int, size: int) -> np.ndarray:
+    """Return the first rows of A as (count, size, columns), in the same memory.
+
+    A product of all tiles is one call: each call takes the interpreter's lock, for which other threads wait.
+    """
+    return A[: count * size].reshape(count, size, A.shape[1])
 
 
 def contract(G: np.ndarray, slope: Any, axis: int) -> np.ndarray | None:

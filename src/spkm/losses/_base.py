@@ -18,6 +18,11 @@ FAR = 3.0  # deviations beyond which a robust loss clips targets for its first g
 FORMULAS = ("totals", "value", "directions", "mix", "pointwise", "slope")
 
 
+def _one_by_one(loss: Loss, Y: np.ndarray, F: np.ndarray, w: np.ndarray) -> tuple[np.ndarray, tuple[np.ndarray, ...]]:
+    """Return totals and directions. A class that writes a formula of a known loss anew gets this."""
+    return loss.totals(Y, F, w), loss.directions(Y, F, w)
+
+
 class Loss(Part):
     """Base of all losses.
 
@@ -29,6 +34,7 @@ class Loss(Part):
         "is_quadratic": (FORMULAS, False),
         "is_likelihood": (FORMULAS, False),
         "anywhere": (FORMULAS, False),
+        "totals_and_directions": (FORMULAS, _one_by_one),
         "coupled": (("totals", "value", "directions", "mix"), True),
         "link": (("predict", "probabilities"), None),
     }
@@ -70,6 +76,12 @@ class Loss(Part):
         """Return the arrays (n, m) that the gradient is made of."""
         raise NotImplementedError(f"{type(self).__name__} must define directions(Y, F, w).")
 
+    def totals_and_directions(
+        self, Y: np.ndarray, F: np.ndarray, w: np.ndarray
+    ) -> tuple[np.ndarray, tuple[np.ndarray, ...]]:
+        """Return :meth:`totals` and :meth:`directions`; a loss whose two have work in common does it once here."""
+        return _one_by_one(self, Y, F, w)
+
     def mix(self, totals: np.ndarray) -> tuple[Any, ...]:
         """Return the factor of each direction, a number or (m,)."""
         return (1.0,)
@@ -108,11 +120,16 @@ class SumLoss(Loss):
         raise NotImplementedError(f"{type(self).__name__} must define slope(Y, F).")
 
     def totals(self, Y: np.ndarray, F: np.ndarray, w: np.ndarray) -> np.ndarray:
-        xp = namespace(F)
-        return np.asarray([float(xp.sum(w * self.pointwise(Y, F), dtype=xp.float64))])
+        return weighted_total(w * self.pointwise(Y, F))
 
     def value(self, totals: np.ndarray) -> float:
         return float(totals[0])
 
     def directions(self, Y: np.ndarray, F: np.ndarray, w: np.ndarray) -> tuple[np.ndarray, ...]:
         return (w * self.slope(Y, F),)
+
+
+def weighted_total(losses: Any) -> np.ndarray:
+    """Return the sum of losses that their weights are in already, (1,), in float64."""
+    xp = namespace(losses)
+    return np.asarray([float(xp.sum(losses, dtype=xp.float64))])

@@ -10,7 +10,7 @@ from sklearn.base import clone
 
 from spkm._namespaces import namespace
 from spkm._parts import POSITIVE
-from spkm.losses._base import Loss, SumLoss
+from spkm.losses._base import Loss, SumLoss, weighted_total
 
 
 class Log(SumLoss):
@@ -37,23 +37,22 @@ class Log(SumLoss):
         return clone(self).set_params(columns="labels" if several else "classes")
 
     def pointwise(self, Y: np.ndarray, F: np.ndarray) -> np.ndarray:
-        xp = namespace(F)
-        if self._apart(F):
-            # log(1 + exp(t)) without overflow, of functions that NumPy has vector instructions for.
-            t = -Y * F
-            return xp.log1p(xp.exp(-xp.abs(t))) + xp.maximum(t, 0)
-        top = xp.max(F, axis=1, keepdims=True)
-        scores = top + xp.log(xp.sum(xp.exp(F - top), axis=1, keepdims=True))
-        return scores - xp.sum(xp.where(Y > 0, F, 0.0), axis=1, keepdims=True)
+        return self._both(Y, F)[0]
 
     def slope(self, Y: np.ndarray, F: np.ndarray) -> np.ndarray:
-        xp = namespace(F)
-        if self._apart(F):
-            t = -Y * F
-            small = xp.exp(-xp.abs(t))
-            return -Y * xp.where(t < 0, small, 1.0) / (1 + small)
-        shares = _softmax(F)
-        return xp.where(Y > 0, shares - 1, shares)
+        return self._both(Y, F)[1]
+
+    def totals_and_directions(
+        self, Y: np.ndarray, F: np.ndarray, w: np.ndarray
+    ) -> tuple[np.ndarray, tuple[np.ndarray, ...]]:
+        losses, slopes = self._both(Y, F)
+        losses *= w
+        slopes *= w
+        return weighted_total(losses), (slopes,)
+
+    def _both(self, Y: np.ndarray, F: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the loss of every entry or sample and its slope, which have the exponentials in common."""
+        return _logistic(Y, F) if self._apart(F) else _multinomial(Y, F)
 
     def probabilities(self, F: np.ndarray) -> np.ndarray:
         """Return the probability of each class, (n, n_classes), or that each label is there, (n, n_labels)."""
@@ -178,6 +177,36 @@ def sign_groups(Y: np.ndarray) -> np.ndarray:
     if np.all((Y > 0).sum(axis=1) == 1):
         return np.argmax(Y, axis=1)
     return np.unique(Y > 0, axis=0, return_inverse=True)[1].ravel()
+
+
+def _logistic(Y: np.ndarray, F: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return log(1 + exp(-m)) with m = y f and its slope in f, without overflow.
+
+    Of functions that NumPy has vector instructions for, and as few as there are: each is a turn of the interpreter.
+    """
+    xp = namespace(F)
+    margin = Y * F
+    small = xp.exp(-xp.abs(margin))  # at most 1
+    losses = xp.log1p(small)
+    losses -= xp.minimum(margin, 0)
+    slopes = xp.where(margin > 0, small, 1.0)
+    small += 1
+    slopes /= small
+    slopes *= -Y
+    return losses, slopes
+
+
+def _multinomial(Y: np.ndarray, F: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return log(sum_k exp f_k) - f_class of every sample, (n, 1), and its slopes in F."""
+    xp = namespace(F)
+    top = xp.max(F, axis=1, keepdims=True)
+    shares = xp.exp(F - top)
+    norm = xp.sum(shares, axis=1, keepdims=True)
+    chosen = Y > 0
+    losses = top + xp.log(norm)
+    losses -= xp.sum(xp.where(chosen, F, 0.0), axis=1, keepdims=True)
+    shares /= norm
+    return losses, xp.where(chosen, shares - 1, shares)
 
 
 def _softmax(F: np.ndarray) -> np.ndarray:

@@ -8,7 +8,7 @@ import numpy as np
 
 from spkm._namespaces import namespace
 from spkm._parts import POSITIVE, Number
-from spkm.losses._base import SumLoss
+from spkm.losses._base import SumLoss, weighted_total
 
 
 class Squared(SumLoss):
@@ -22,6 +22,15 @@ class Squared(SumLoss):
 
     def slope(self, Y: np.ndarray, F: np.ndarray) -> np.ndarray:
         return 2 * (F - Y)
+
+    def totals_and_directions(
+        self, Y: np.ndarray, F: np.ndarray, w: np.ndarray
+    ) -> tuple[np.ndarray, tuple[np.ndarray, ...]]:
+        residual = F - Y
+        direction = w * residual
+        residual *= direction
+        direction *= 2
+        return weighted_total(residual), (direction,)
 
 
 class Huber(SumLoss):

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from spkm.sources._base import Block, Source, rows_per_block
+from spkm.sources._base import Block, Source, equal_cuts, rows_per_block
 from spkm.sources._rows import SMALL, pick_rows
 from spkm.sources._scaling import Scaling
 
@@ -58,8 +58,7 @@ class ArraySource(Source):
         self._ranges: tuple[np.ndarray, np.ndarray] | None = None
 
     def pieces(self, width: int) -> Sequence[tuple[int, int]]:
-        size = rows_per_block(self.n_features, width)
-        return [(i, min(i + size, self.n_rows)) for i in range(0, self.n_rows, size)]
+        return equal_cuts(self.n_rows, rows_per_block(self.n_features + 3 * self.n_outputs, width))
 
     def load(self, piece: tuple[int, int]) -> Block:
         start, stop = piece

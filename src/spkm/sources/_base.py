@@ -13,12 +13,15 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import partial
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from spkm.sources._sums import add_up, add_up_on_threads
 from spkm.sources._threads import one_blas_thread, shorten_buffers
 
+MOST_ROWS = 50_000  # of a block
 WIDE = 2**14  # entries of a sample and what is computed from it
 MAX_TASKS = 64  # blocks are added up in at most this many runs, so that sums do not depend on the number of threads
 
@@ -115,7 +118,9 @@ class Source:
         def add_run(run: np.ndarray) -> list:
             return add_up(function(self.load(pieces[i]), *args) for i in run)
 
-        return tuple(add_up(self.each(add_run, runs)))
+        if self._pool is None:
+            return tuple(add_up(map(add_run, runs)))
+        return tuple(add_up_on_threads(self._pool, self._n_threads, add_run, runs))
 
     def map(self, function: Callable[..., Any], *args: Any, width: int) -> Iterator[Any]:
         """Yield ``function(block, *args)`` for every block, in the order of samples."""
@@ -149,14 +154,26 @@ def _begin(errors: Any) -> None:
 
 
 def rows_per_block(n_features: int, width: int) -> int:
-    """Return how many samples make a block: 4,096 to 20,000 were quickest, fewer where they would not fit 32 MB.
+    """Return how many samples make a block, for features and targets of so many columns in all.
 
-    Very wide samples come in blocks of 8 MB: memory, not time, is what they are short of.
+    Large blocks, as every call of NumPy is a turn of the interpreter, for which threads wait: of 2 to 100 features and
+    2 to 50 vectors those of 16 MB were quickest, on one thread and on two. Wide samples come in 4,096 where they fit 32
+    MB, very wide ones in blocks of 8 MB: memory, not time, is what they are short of.
     """
     entries = n_features + 3 * width  # of a sample and what is computed from it
     if entries > WIDE:
         return max(2**20 // entries, 4)  # several arrays of a block's size exist at a time
-    return min(20_000, max(2**20 // entries, min(4096, 2**22 // entries), 64))
+    return min(MOST_ROWS, max(2**21 // entries, min(4096, 2**22 // entries), 64))
+
+
+def equal_cuts(n_rows: int, most: int) -> list[tuple[int, int]]:
+    """Return where blocks of at most so many samples begin and end: an even number of them, so that two threads end
+    together, unless it is one.
+    """
+    count = -(-n_rows // most)
+    count += count % 2 if 1 < count < n_rows else 0
+    edges = [n_rows * i // count for i in range(count + 1)] if count else [0]
+    return list(pairwise(edges))
 
 
 def _windowed(pool: ThreadPoolExecutor, function: Callable[[Any], Any], items: Any, ahead: int) -> Iterator[Any]:
@@ -168,15 +185,3 @@ def _windowed(pool: ThreadPoolExecutor, function: Callable[[Any], Any], items: A
             yield pending.pop(0).result()
     for future in pending:
         yield future.result()
-
-
-def add_up(results: Any) -> list:
-    """Return the sums of the arrays of all results, in float64 and in order."""
-    total: list = []
-    for result in results:
-        if not total:
-            total = [np.array(part, dtype=np.float64) for part in result]
-        else:
-            for k, part in enumerate(result):
-                total[k] += part
-    return total

@@ -10,7 +10,7 @@ import numpy as np
 from scipy import sparse
 
 from spkm.sources._array import ArraySource
-from spkm.sources._base import Block, rows_per_block
+from spkm.sources._base import Block, equal_cuts, rows_per_block
 from spkm.sources._scaling import Scaling, fit_scaling
 
 PER_VALUE = 25  # features of an entity that cost a kernel as much as the rest costs for one pair; measured
@@ -126,7 +126,7 @@ class PairSource(ArraySource):
         """Return the cuts into blocks: of so many pairs that the entities' kernels do not cost more than the pairs."""
         entries = sum(table.shape[0] * table.shape[1] for table in (self.X.left, self.X.right))
         size = max(rows_per_block(1, width), min(entries // PER_VALUE, 2**22 // width))
-        return [(i, min(i + size, self.n_rows)) for i in range(0, self.n_rows, size)]
+        return equal_cuts(self.n_rows, size)
 
     def batches(self, size: int, n_steps: int, rng: np.random.Generator, dtype: Any) -> Iterator[Block]:
         lighter = copy(self)
