@@ -7,7 +7,7 @@ import pytest
 from scipy import sparse
 
 from spkm import SPKMClassifier, SPKMSelector
-from spkm.selection import additive_importances, knockoff_threshold, knockoffs, normal_scores
+from spkm.selection import _additive_importances, additive_importances, knockoff_threshold, knockoffs, normal_scores
 from spkm.selection._knockoffs import correlation_of_scores, gaussian_copies, reconstruction_variances
 
 
@@ -239,3 +239,14 @@ def test_doubtful_assumptions_are_told(case, message):
         warnings.simplefilter("always")
         SPKMSelector(fdr=0.5, random_state=0).fit(X, y)
     assert sum(message in str(warning.message) for warning in told) == 1
+
+
+@pytest.mark.parametrize("most_of_a_block", [1, 50, 10_000])
+def test_pairs_are_those_of_the_largest_correlations_whatever_the_blocks(monkeypatch, most_of_a_block):
+    monkeypatch.setattr(_additive_importances, "BLOCK", most_of_a_block)
+    X = np.random.default_rng(0).standard_normal((30, 12))
+    y = X.sum(axis=1) ** 2  # all 66 pairs have a part in it
+    size = {(i, j): abs(np.mean(X[:, i] * X[:, j] * y)) for i in range(12) for j in range(i + 1, 12)}
+    beyond = [pair for pair in sorted(size, key=size.get, reverse=True) if size[pair] > np.sqrt(2 * np.log(66) / 30)]
+    assert len(beyond) > 12
+    assert list(zip(*_additive_importances._pairs_beyond_chance(X, y), strict=True)) == beyond[:12]

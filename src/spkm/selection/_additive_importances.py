@@ -14,6 +14,7 @@ FREQUENCIES = 6  # of cosines on the ranks: three full oscillations over the ran
 STRENGTHS = np.logspace(
     0, -1.5, 20
 )  # of the l1 penalty, times the one that leaves nothing: as in glmnet, but not to the end
+BLOCK = 2**20  # pairs that are looked at together: 8 MB
 FOLDS = 3  # the fewest that leave most samples to learn from: only an order of features is asked for
 
 
@@ -76,13 +77,20 @@ def _terms(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _pairs_beyond_chance(first: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the pairs of features whose products go with y, at most as many as features."""
+    """Return the pairs of features whose products go with y, at most as many as features; by blocks of features."""
     n, d = first.shape
-    i, j = np.triu_indices(d, 1)
-    sizes = np.abs(first.T @ (first * y[:, None]))[i, j] / n
-    best = np.argsort(-sizes)[:d]
-    best = best[sizes[best] > np.sqrt(2 * np.log(max(len(sizes), 2)) / n)]
-    return i[best], j[best]
+    bound = np.sqrt(2 * np.log(max(d * (d - 1) // 2, 2)) / n)
+    weighted = first * y[:, None]
+    sizes, i, j = np.zeros(0), np.zeros(0, dtype=int), np.zeros(0, dtype=int)
+    step = max(BLOCK // d, 1)
+    for start in range(0, d, step):
+        block = np.abs(first[:, start : start + step].T @ weighted[:, start:]) / n
+        left, right = np.nonzero(np.triu(block, 1) > bound)
+        sizes = np.concatenate([sizes, block[left, right]])
+        i, j = np.concatenate([i, left + start]), np.concatenate([j, right + start])
+        best = np.argsort(-sizes, kind="stable")[:d]
+        sizes, i, j = sizes[best], i[best], j[best]
+    return i, j
 
 
 def _sizes_in_lasso(terms: np.ndarray, y: np.ndarray, weight: np.ndarray, folds: KFold) -> np.ndarray:
