@@ -1,7 +1,7 @@
 """SARCOS (the test file), torque 1: squared error over that of ridge on 300 Nystroem features, and of kernel ridge.
 
-80 % of the rows to learn, 20 % to test. The two neighbours choose gamma and alpha on a fifth of the learning rows and
-are fitted again on all of them; ours has its defaults. Geometric means over the splits.
+80 % of the samples to learn, 20 % to test. The two competitors choose gamma and alpha on a fifth of the learning
+samples and are fitted again on all of them; ours has its defaults. Geometric means over the splits.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Several views: accuracy with two vectors for each, untuned, against an SVC on the joined columns whose C and gamma
+"""Several views: accuracy with two vectors for each, untuned, against an SVC on the joined features whose C and gamma
 were chosen on a validation third. Multiple-features digits, 4 against 9.
 
 The last rows show what an l1 penalty on the weights keeps of each view: the strongest of a few strengths whose accuracy
-on the validation third is within one row's worth of the best. A fit is the best of five starts by its objective, as
+on the validation third is within one sample's worth of the best. A fit is the best of five starts by its objective, as
 which views are kept depends on the start.
 """
 
@@ -66,7 +66,7 @@ def joined(tables: dict[str, np.ndarray]) -> tuple[np.ndarray, dict[str, slice]]
 
 
 def compare(X: np.ndarray, y: np.ndarray, views: dict[str, slice], seed: int, quick: bool) -> list[float]:
-    """Return test accuracies in percent: of the SVC, of ours, and of ours with a relevance for each column."""
+    """Return test accuracies in percent: of the SVC, of ours, and of ours with a relevance for each feature."""
     train, validation, test = thirds(len(y), seed)
     ours = SPKMClassifier(n_basis=2, views=views, random_state=seed)
     models = [

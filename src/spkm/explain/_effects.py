@@ -70,7 +70,7 @@ def partial_dependence(
     X : table of shape (n, d)
         Samples to average over.
     features : list, default=None
-        Columns by name or index, and pairs of them for two-way effects; None are all that the model reads.
+        Features by name or index, and pairs of them for two-way effects; None are all that the model reads.
     grid : dict from a feature to points, default=None
         Where to evaluate; for features without an entry ``n_points`` equally spaced points over the range in X.
     n_points : int, default=100
@@ -128,7 +128,7 @@ def h_statistics(estimator: Any, X: Any, features: Sequence[Any] | None = None) 
     X : table of shape (n, d)
         Samples, both to average over and to evaluate at.
     features : list, default=None
-        Columns by name or index; None are all that the model reads.
+        Features by name or index; None are all that the model reads.
 
     Returns
     -------
