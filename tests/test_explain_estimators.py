@@ -9,6 +9,8 @@ import pytest
 from scipy import sparse
 from sklearn import config_context
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 import spkm.explain as explain_module
 from spkm import PairwiseSPKMRegressor, SPKMClassifier, SPKMRegressor
@@ -271,3 +273,10 @@ def test_levels_of_a_category_read_as_such():
     model = SPKMClassifier(2, weight_penalty="rkhs", tol=1e-2, random_state=0).fit(frame, y)
     text = model.summary()
     assert re.search(r"size = -?[0-9]", text) and re.search(r"job = nurse \([0-9.e-]+\)", text)
+
+
+def test_a_pipeline_where_an_estimator_is_asked_for():
+    X = np.random.default_rng(0).standard_normal((30, 2))
+    pipeline = make_pipeline(StandardScaler(), SPKMClassifier(1, random_state=0)).fit(X, X[:, 0] > 0)
+    with pytest.raises(TypeError, match=r"give pipeline\[-1\]"):
+        explain_module.summary(pipeline)

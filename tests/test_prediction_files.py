@@ -11,7 +11,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from spkm import SPKMClassifier, SPKMRegressor, TableEncoder, write_predictions
+from spkm import FileTable, SPKMClassifier, SPKMRegressor, TableEncoder, write_predictions
 
 pytest.importorskip("pyarrow")
 
@@ -85,6 +85,12 @@ def test_mistakes_are_told(tmp_path, classifier):
         write_predictions(classifier, PARTS, tmp_path / "new.txt")
     with pytest.raises(ValueError, match="folder that exists"):
         write_predictions(classifier, PARTS, tmp_path / "none" / "new.csv")
+    pd.DataFrame(X, columns=["x0", "x1"]).to_csv(tmp_path / "samples.csv", index=False)
+    for table in (tmp_path / "samples.csv", FileTable(str(tmp_path))):
+        with pytest.raises(ValueError, match="another file than those of X"):
+            write_predictions(classifier, table, tmp_path / "samples.csv")
+    assert len(pd.read_csv(tmp_path / "samples.csv").columns) == 2
+    (tmp_path / "samples.csv").unlink()
     with pytest.raises(ValueError, match="has no 'predict_everything'"):
         write_predictions(classifier, PARTS, tmp_path / "new.csv", "predict_everything")
     with pytest.raises(ValueError, match="at least one sample"):

@@ -173,6 +173,14 @@ def test_dates_are_no_numbers(kind):
         SPKMClassifier(**QUICK).fit(X, np.arange(20) % 2)
 
 
+def test_dates_are_no_targets_of_regression():
+    """They would be counted in units that nobody sees, and predictions could not be read."""
+    days = np.arange("2020-01-01", "2020-02-10", dtype="M8[D]")
+    for y in (days, days - days[0]):
+        with pytest.raises(ValueError, match="y must hold numbers"):
+            SPKMRegressor(**QUICK).fit(np.arange(40.0)[:, None], y)
+
+
 @pytest.mark.parametrize("lib", ["pandas", "polars"])
 @pytest.mark.parametrize("kind", ["days", "zone", "span"])
 def test_dates_in_frames_are_no_numbers(lib, kind):

@@ -173,6 +173,13 @@ def test_several_targets_and_single_precision():
     assert model.basis_vectors_.dtype == np.float32 and model.predict(X[:3].astype(np.float32)).shape == (3, 2)
 
 
+def test_features_beside_a_target_by_position():
+    pl, dd = (pytest.importorskip(name) for name in ("polars", "dask.dataframe"))
+    for table in (pl.from_pandas(FRAME[:300]).lazy(), dd.from_pandas(FRAME[:300], npartitions=2)):
+        model = SPKMClassifier(2, weight_penalty="rkhs", random_state=0).fit(table, "label", "w", features="x1")
+        assert model.feature_names_in_.tolist() == ["x1"]
+
+
 @pytest.mark.parametrize("kind", ["files", "pandas", "polars", "lazy"])
 def test_columns_are_named_by_keywords(tmp_path, kind):
     names = {"target": "label", "weight": "w", "features": NAMES[:3]}
@@ -224,6 +231,25 @@ def broken(what):
 def test_bad_chunks_are_told(what, message):
     with pytest.raises(ValueError, match=message):
         SPKMClassifier(3).fit(broken(what))
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_columns_of_frames_are_found_by_name(library):
+    """Chunks may have their columns in any order, in a fit and in predictions."""
+    frame, other = FRAME[NAMES], FRAME[NAMES[::-1]]
+    if library == "polars":
+        frame, other = map(pytest.importorskip("polars").from_pandas, (frame, other))
+    parts = [(frame[:3000], Y_REAL[:3000]), (other[3000:], Y_REAL[3000:])]
+    reader = IterableReader(parts)
+    np.testing.assert_array_equal(np.concatenate([chunk.X for chunk in reader.chunks()]), X)
+    model = SPKMRegressor(2, weight_penalty="rkhs", random_state=0).fit(parts)
+    assert model.feature_names_in_.tolist() == reader.names == NAMES
+    (found,) = model.predict_chunks([other])
+    np.testing.assert_allclose(found, model.predict(frame), rtol=1e-9)
+    with pytest.raises(ValueError, match="All chunks must have the columns"):
+        SPKMRegressor(2).fit([(frame, Y_REAL), (FRAME[[*NAMES[:3], "w"]], Y_REAL)])
+    with pytest.raises(ValueError, match="All chunks must have the columns"):
+        list(model.predict_chunks([FRAME[[*NAMES[:3], "w"]]]))
 
 
 def test_other_mistakes_are_told(tmp_path):

@@ -213,6 +213,22 @@ def test_cells_of_lists_are_refused():
         TableEncoder().fit(pd.DataFrame({"a": [[1], [2]]}))
 
 
+@pytest.mark.parametrize("dtype", [complex, object])
+def test_complex_numbers_are_refused(dtype):
+    """Their imaginary parts would be lost."""
+    with pytest.raises(TypeError, match=r"'a' must hold numbers, texts.*complex"):
+        TableEncoder().fit(pd.DataFrame({"a": [1j, 2 + 1j], "b": [1.0, 2.0]}).astype({"a": dtype}))
+
+
+@pytest.mark.parametrize("n", [20, 60, 150])
+def test_texts_that_identify_samples_are_dropped(n):
+    table = pd.DataFrame({"sample": [f"s{i}" for i in range(n)], "b": np.arange(n) % 2})
+    encoder = TableEncoder().fit(table)
+    assert encoder.get_feature_names_out().tolist() == ["b"]
+    assert "like an identifier or free text: dropped" in encoder.notes_[0]
+    assert TableEncoder(min_frequency=1, max_levels=200).fit_transform(table).shape == (n, n + 1)
+
+
 @pytest.mark.parametrize(
     ("params", "says"),
     [

@@ -36,6 +36,10 @@ def run(options: argparse.Namespace) -> int:
 
     check_can_write("--output", options.output)
     check_can_write("--json", options.json)
+    for option in ("output", "json"):
+        path = getattr(options, option)
+        if path not in (None, STDIO) and any(_same(path, other) for other in (options.data, options.model)):
+            raise CommandError(f"--{option} must be a file of its own; got {path!r}.")
     if options.chunk < 1:
         raise CommandError(f"--chunk must be at least 1; got {options.chunk}.")
     if options.json == STDIO and options.output == STDIO:
@@ -61,6 +65,10 @@ def run(options: argparse.Namespace) -> int:
         result = {"model": options.model, "data": options.data, "samples": n_rows, "seconds": seconds}
         write_json(options.json, {**result, "written": options.output})
     return 0
+
+
+def _same(path: str, other: str) -> bool:
+    return os.path.exists(path) and os.path.exists(other) and os.path.samefile(path, other)
 
 
 def predictions(model: Any, frame: Any, ids: list[str], path: str, first: int = 0) -> Any:

@@ -12,7 +12,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from spkm._atomic import check_place, replacing
-from spkm.estimators._streams import FileTable
+from spkm.estimators._streams import FileTable, is_in_files
 from spkm.sources._arrow import is_lazy_frame
 
 
@@ -58,6 +58,7 @@ def write_predictions(model: Any, X: Any, path: Any, method: str = "predict") ->
     if kind is None:
         raise ValueError(f"path must end with one of {', '.join(WRITERS)}; got {str(path)!r}.")
     check_place(target)
+    _check_other_file(X, target)
     parts, names_of = _predictions(model, X, method)
     n = 0
     with replacing(target) as beside:
@@ -73,6 +74,17 @@ def write_predictions(model: Any, X: Any, path: Any, method: str = "predict") ->
         if n == 0:
             raise ValueError("X must hold at least one sample.")
     return n
+
+
+def _check_other_file(X: Any, target: Path) -> None:
+    """Raise ValueError where predictions would take the place of the samples that they are of."""
+    table = X.table if isinstance(X, FileTable) else X
+    if not target.exists() or not is_in_files(table):
+        return
+    from spkm.sources._parquet import opened
+
+    if any(Path(file).samefile(target) for file in getattr(opened(table), "files", [])):
+        raise ValueError(f"path must be another file than those of X; got {str(target)!r}.")
 
 
 def _predictions(model: Any, X: Any, method: str) -> tuple[Iterator[np.ndarray], Any]:

@@ -51,6 +51,8 @@ class PredictsNumbers(ReadsModel):
         y = self.model_.target.decode(self.model_.loss.predict(F))
         if not return_std:
             return y
+        if not self.model_.target.learned.any():  # all targets of the fit were the same
+            return y, np.zeros_like(y)
         if self.model_.posterior is None:
             raise ValueError(
                 "return_std=True needs a model fitted with loss='squared', weight_penalty='evidence' (or 'auto') and a "
@@ -294,6 +296,8 @@ def real_samples(
 def real_targets(y: Any) -> np.ndarray:
     """Return targets as numbers, (n, m)."""
     try:
+        if y.dtype.kind in "mM":  # NumPy would count their nanoseconds
+            raise TypeError("dates and times are no numbers")
         Y = np.asarray(y, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise ValueError(

@@ -70,6 +70,7 @@ def named_columns(X: Any, y: Any, sample_weight: Any, target: Any, weight: Any, 
         if given is not None and other is not None:
             raise TypeError(f"Pass either {argument} or {name}, not both.")
     y, sample_weight = (y if target is None else target), (sample_weight if weight is None else weight)
+    features = None if features is None else _as_names(features)
     if isinstance(X, FileTable):
         if features is not None and X.features is not None:
             raise TypeError("Pass either features or FileTable(..., features), not both.")
@@ -82,14 +83,15 @@ def named_columns(X: Any, y: Any, sample_weight: Any, target: Any, weight: Any, 
         raise TypeError(f"target, weight and features name columns of a table; X is {type(X).__name__}, without names.")
     lazy = hasattr(X, "collect") or kind == "dask"
     there = list(X.collect_schema().names() if hasattr(X, "collect_schema") else X.columns)
-    others = [name for value in (target, weight) if value is not None for name in _as_names(value)]
+    own = (y, sample_weight) if lazy else (target, weight)
+    others = [name for value in own if names_columns(value) for name in _as_names(value)]
     from spkm.sources._parquet import chosen_columns
 
     chosen = chosen_columns(there, others, features)
     if lazy and names_columns(y) and (sample_weight is None or isinstance(sample_weight, str)):
         return X[[*chosen, *others]] if kind == "dask" else X.select([*chosen, *others]), y, sample_weight
-    own = y if target is None else X[target].to_numpy()
-    return X[chosen], own, sample_weight if weight is None else X[weight].to_numpy()
+    y = y if target is None else X[target].to_numpy()
+    return X[chosen], y, sample_weight if weight is None else X[weight].to_numpy()
 
 
 def _as_names(value: Any) -> list[str]:
@@ -280,6 +282,8 @@ def predicted_chunks(estimator: Any, method: str, X: Any) -> Iterator[np.ndarray
     elif is_lazy_frame(X):
         X = FileTable(X, None if names is None else list(names))
     reader = IterableReader(X) if isinstance(X, list) else opened_stream(X)
+    if isinstance(reader, IterableReader) and names is not None:
+        reader.names = list(names)
     if reader is None:
         raise TypeError(f"X must be files, a frame or chunks; got {type(X).__name__}. Use {method}(X) itself.")
     encoder = getattr(reader, "encoder", None)

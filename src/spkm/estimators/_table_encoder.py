@@ -45,9 +45,9 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         Names, or places, of columns of numbers or booleans that are categories (codes of regions, say). Texts and
         columns of a frame's type for categories always are.
     min_frequency : int or "auto", default="auto"
-        Fewest samples of a level with a column of its own; "auto" is 10, or 2 % of the samples if that is less. The
-        others are pooled, and levels that were not there in the fit go with them (if none was rare, they are zeros in
-        all columns).
+        Fewest samples of a level with a column of its own; "auto" is 10, or 2 % of the samples if that is less, but at
+        least 2 of 20 samples or more. The others are pooled, and levels that were not there in the fit go with them (if
+        none was rare, they are zeros in all columns).
     max_levels : int, default=100
         Most levels of a column with columns of their own, the most frequent first.
     sparse : {"auto", True, False}, default="auto"
@@ -150,7 +150,9 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         return publish(self, {**learned, **_learned(plans, names, notes, self.sparse, bool(float32))})
 
     def _least(self, n: int) -> int:
-        return min(10, max(1, int(0.02 * n))) if self.min_frequency == "auto" else self.min_frequency
+        if self.min_frequency != "auto":
+            return self.min_frequency
+        return min(10, max(2 if n >= 20 else 1, int(0.02 * n)))  # a level of one sample identifies it
 
     def fit_transform(self, X: Any, y: Any = None) -> Any:
         """Learn medians and levels, and return the matrix of numbers.

@@ -64,6 +64,11 @@ def model_of(estimator: Any) -> Any:
     """Return the fitted model of an estimator, or the model itself."""
     model = getattr(estimator, "model_", estimator)
     if not hasattr(model, "features_read"):
+        if hasattr(estimator, "steps"):
+            raise TypeError(
+                "estimator must be the last step of a pipeline here: give pipeline[-1], and samples and names as that "
+                "step sees them, pipeline[:-1].transform(X)."
+            )
         from sklearn.exceptions import NotFittedError
 
         raise NotFittedError(

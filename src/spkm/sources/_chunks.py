@@ -67,6 +67,11 @@ class IterableReader:
         Of (X, y), (X, y, weight) or, for predictions, X alone. A sequence can be read in random order.
     encoder : BatchEncoder or None
         What turns the columns of X, a frame, into numbers; None takes arrays, and frames of numbers.
+
+    Attributes
+    ----------
+    names : list of str or None
+        The columns that frames must have, in any order; those of the first one, unless they are set.
     """
 
     names: list[str] | None = None
@@ -82,12 +87,22 @@ class IterableReader:
             given = map(given.__getitem__, rng.permutation(len(given)).tolist())
         for item in given:
             parts = item if isinstance(item, tuple) else (item,)
-            X = np.asarray(parts[0]) if self.encoder is None else self._encoded(parts[0])
+            X = np.asarray(self._ordered(parts[0])) if self.encoder is None else self._encoded(parts[0])
             X = X if X.dtype in (np.float32, np.float64) else X.astype(np.float64)
             if X.ndim != 2:
                 raise ValueError(f"Each chunk must hold X of two dimensions, (n, d); got {X.ndim}.")
             y, weight = (None if len(parts) <= k or parts[k] is None else np.asarray(parts[k]) for k in (1, 2))
             yield from in_pieces(Chunk(X, y, weight))
+
+    def _ordered(self, X: Any) -> Any:
+        """Return a frame with its columns in the order of all; anything else as it is."""
+        found = list(X.columns) if hasattr(X, "columns") else []
+        if not found or not all(isinstance(name, str) for name in found):
+            return X
+        self.names = self.names or found
+        if sorted(found) != sorted(self.names):
+            raise ValueError(f"All chunks must have the columns {self.names}; one has {found}.")
+        return X if found == self.names else X[self.names]
 
     def _encoded(self, frame: Any) -> np.ndarray:
         return self.encoder.encoded(record_batch(frame, self.encoder.columns))
