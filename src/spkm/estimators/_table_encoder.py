@@ -150,9 +150,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         return publish(self, {**learned, **_learned(plans, names, notes, self.sparse, bool(float32))})
 
     def _least(self, n: int) -> int:
-        if self.min_frequency != "auto":
-            return self.min_frequency
-        return min(10, max(2 if n >= 20 else 1, int(0.02 * n)))  # a level of one sample identifies it
+        least = max(2 if n >= 20 else 1, int(0.02 * n))  # a level of one sample identifies it
+        return min(10, least) if self.min_frequency == "auto" else self.min_frequency
 
     def fit_transform(self, X: Any, y: Any = None) -> Any:
         """Learn medians and levels, and return the matrix of numbers.
