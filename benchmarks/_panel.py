@@ -64,10 +64,16 @@ def halves(names: list[str]) -> Iterator[tuple[str, list[str]]]:
     yield "B", names[1::2]
 
 
-def split(X: np.ndarray, y: np.ndarray, seed: int, classes: bool) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Return (X, y) of training, validation and test samples, the latter without classes that training lacks."""
+def split(
+    X: np.ndarray, y: np.ndarray, seed: int, classes: bool, few: int | None = None
+) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Return (X, y) of training, validation and test samples, the latter without classes that training lacks.
+
+    With ``few`` training samples at most, validation has a third as many, and the rest is for the test.
+    """
     order = np.random.default_rng(seed).permutation(len(y))
-    cuts = np.round(len(y) * np.cumsum(SHARES)[:-1]).astype(int)
+    first = min(len(y), len(y) if few is None else few / SHARES[0])
+    cuts = np.round(first * np.cumsum(SHARES)[:-1]).astype(int)
     parts = [rows[:most] for rows, most in zip(np.split(order, cuts), MOST, strict=True)]
     if classes:
         known = np.unique(y[parts[0]])
