@@ -280,3 +280,28 @@ def test_a_pipeline_where_an_estimator_is_asked_for():
     pipeline = make_pipeline(StandardScaler(), SPKMClassifier(1, random_state=0)).fit(X, X[:, 0] > 0)
     with pytest.raises(TypeError, match=r"give pipeline\[-1\]"):
         explain_module.summary(pipeline)
+
+
+def test_a_dict_of_tables_is_explained_as_its_columns_side_by_side():
+    rng = np.random.default_rng(0)
+    tables = {"rna": pd.DataFrame(rng.standard_normal((40, 2)), columns=["a", "b"]), "protein": rng.random((40, 1))}
+    y = tables["rna"]["a"] * tables["protein"][:, 0] > 0
+    model = SPKMClassifier(2, random_state=0).fit(tables, y)
+    explanation = model.explain({name: table[:3] for name, table in tables.items()}, tables)
+    joined = np.hstack([tables["rna"], tables["protein"]])
+    np.testing.assert_array_equal(explanation.values, model.explain(joined[:3], joined).values)
+    assert explanation.frame().columns.tolist() == ["rna: a", "rna: b", "protein: x0"]
+    with pytest.raises(ValueError, match="a table for each view"):
+        model.explain({"rna": tables["rna"]}, tables)
+
+
+def test_frames_of_other_kinds_are_explained_alike():
+    X, y = two_classes()
+    frame = pd.DataFrame(X, columns=[f"f{j}" for j in range(X.shape[1])])
+    model = SPKMClassifier(2, random_state=0).fit(frame, y)
+    values = model.explain(frame[:3], frame).values
+    kinds = [frame.astype("Float64"), frame.astype(object), pytest.importorskip("polars").from_pandas(frame).lazy()]
+    for kind in kinds:
+        np.testing.assert_array_equal(model.explain(kind[:3], kind).values, values)
+    with pytest.raises(ValueError, match="X must hold numbers"):
+        model.explain(frame.astype(object).assign(f0="a"), frame)

@@ -137,7 +137,15 @@ def test_weights_are_repetitions():
     weighted = PairwiseSPKMRegressor(**QUICK).fit(pairs, numbers, sample_weight=weight, **tables)
     rows = np.repeat(np.arange(len(pairs)), weight)
     repeated = PairwiseSPKMRegressor(**QUICK).fit(pairs[rows], numbers[rows], **tables)
-    assert weighted.objective_ == pytest.approx(repeated.objective_, rel=0.05)
+    np.testing.assert_array_equal(weighted.predict(pairs), repeated.predict(pairs))
+
+
+def test_the_order_of_repeated_measurements_does_not_matter():
+    pairs, _, numbers, left, right = data(0.5)
+    twice, y = np.repeat(pairs, 2, axis=0), np.repeat(numbers, 2) + np.tile([0.0, 0.1], len(pairs))
+    model = PairwiseSPKMRegressor(**QUICK).fit(twice, y, left=left, right=right)
+    other = PairwiseSPKMRegressor(**QUICK).fit(twice[::-1], y[::-1], left=left, right=right)
+    np.testing.assert_array_equal(model.predict(pairs), other.predict(pairs))
 
 
 @pytest.mark.parametrize("estimator", ESTIMATORS)

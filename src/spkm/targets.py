@@ -139,6 +139,8 @@ class Real(Target):
         for output, (value, score) in enumerate(zip(wanted, scores, strict=True)):
             interval = value if np.ndim(value) else (value, np.inf) if score < value else (-np.inf, value)
             low, high = (float(v) for v in interval)
+            if low > high:
+                raise ValueError(f"target must be a value, or an interval (low, high); got {value!r}.")
             for sign, bound in ((1.0, -low), (-1.0, high)):
                 if np.isfinite(bound):
                     sides.append(sign * (np.arange(len(scores)) == output))

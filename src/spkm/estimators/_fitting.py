@@ -36,7 +36,7 @@ from spkm.model import Term
 from spkm.problem import Problem
 from spkm.selection import Choice, Search, Submodel
 from spkm.solvers import Result, Solver, best_of_restarts, resolve_solver, with_settings
-from spkm.sources import ArraySource, PairSource, PlacedSource, Scaling, distinct_rows, gathered_rows
+from spkm.sources import ArraySource, PairSource, PlacedSource, Scaling, distinct_pairs, distinct_rows, gathered_rows
 from spkm.starts import first_theta, resolve_start
 from spkm.targets import Target
 
@@ -102,9 +102,8 @@ def prepared(request: Request, X: Any, Y: np.ndarray, weight: np.ndarray, finish
     rows = None
     if request.of_pairs:
         # Pairs of positive weight and the entities they name, by left entity: a block has few of these.
-        kept = np.flatnonzero(weight)
-        kept = kept[np.lexsort((X.pairs[kept, 1], X.pairs[kept, 0]))]
-        X, Y, weight = X[kept].named_alone(), Y[kept], weight[kept]
+        kept, weight = distinct_pairs(X.pairs, Y, weight)
+        X, Y = X[kept].named_alone(), Y[kept]
     else:
         rows, weight = distinct_rows(X, Y, weight)
         X, Y = gathered_rows(X, Y, rows)

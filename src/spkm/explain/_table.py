@@ -147,19 +147,22 @@ def table_of(X: Any, estimator: Any, n_features: int, argument: str) -> Any:
     """Return a table as a dense array or CSR, with columns in the order that ``fit`` saw.
 
     Of an estimator of pairs it is the pairs, (pairs, left, right) with tables of new entities, or a table of the
-    features of both sides.
+    features of both sides; of one of several tables a dict of them, or all of their columns side by side.
     """
     entities = getattr(estimator, "_pairs", None)
     if entities is not None and not hasattr(X, "entities"):
         joined = n_features != 2 and np.ndim(X) == 2 and np.shape(X)[1] == n_features
         if not joined:
             return entities.like(*(X if isinstance(X, tuple) else (X, None, None)))
+    if isinstance(X, dict) and getattr(estimator, "_tables", None) is not None:
+        return table_of(estimator._rows(X), estimator, n_features, argument)
+    X = X.collect() if hasattr(X, "collect_schema") and hasattr(X, "collect") else X  # a lazy frame
     columns = getattr(X, "columns", None)
     if columns is not None:
         known = getattr(estimator, "feature_names_in_", None)
         if known is not None and [str(c) for c in columns] != [str(c) for c in known]:
             raise ValueError(f"{argument} must have the columns that the model was fitted on, in the same order.")
-        X = X.to_numpy()
+        X = _numbers(X.to_numpy())
     if hasattr(X, "entities"):  # pairs; their tables were checked when they were made
         return X
     X = sparse.csr_array(X) if sparse.issparse(X) else np.asarray(X)
@@ -173,6 +176,14 @@ def table_of(X: Any, estimator: Any, n_features: int, argument: str) -> Any:
     if not np.isfinite(X.data if sparse.issparse(X) else X).all():
         raise ValueError(f"{argument} must hold finite numbers; it holds NaN or infinity.")
     return X
+
+
+def _numbers(X: np.ndarray) -> np.ndarray:
+    """Return objects that are all numbers, such as those of nullable columns, as numbers; anything else as it is."""
+    try:
+        return X.astype(np.float64) if X.dtype.kind == "O" else X
+    except (TypeError, ValueError):
+        return X
 
 
 def dense_columns(X: Any, columns: np.ndarray | slice) -> np.ndarray:

@@ -5,7 +5,7 @@ from spkm.sources._base import Block, Source
 from spkm.sources._chunks import Chunk, ChunkSource, IterableReader, Recipe, kept_source, summarized
 from spkm.sources._elsewhere import PlacedSource, source_of
 from spkm.sources._pairs import PairSource, PairTable
-from spkm.sources._rows import distinct_rows, gathered_rows, merged_rows, pick_rows
+from spkm.sources._rows import distinct_pairs, distinct_rows, gathered_rows, merged_rows, pick_rows
 from spkm.sources._scaling import Scaling, fit_scaling
 from spkm.sources._summary import Summary
 from spkm.sources._threads import one_blas_thread
@@ -24,6 +24,7 @@ __all__ = [
     "Scaling",
     "Source",
     "Summary",
+    "distinct_pairs",
     "distinct_rows",
     "fit_scaling",
     "gathered_rows",

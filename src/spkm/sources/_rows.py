@@ -69,6 +69,16 @@ def distinct_rows(X: Any, Y: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray
     return kept[first], np.bincount(inverse[by_size], weights=weight[by_size])
 
 
+def distinct_pairs(pairs: np.ndarray, Y: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the indices of the distinct pairs of positive weight with their targets, by left entity, and weights."""
+    kept = np.flatnonzero(weight)
+    keys = (*Y[kept].T[::-1], pairs[kept, 1], pairs[kept, 0])
+    order = np.lexsort((weight[kept], *keys))  # weights, too: else the last bit of a sum would depend on the order
+    differ = np.any([key[order][1:] != key[order][:-1] for key in keys], axis=0)
+    first = np.flatnonzero(np.concatenate([[True], differ]))
+    return kept[order[first]], np.add.reduceat(weight[kept[order]], first)
+
+
 def merged_rows(X: Any, Y: np.ndarray, weight: np.ndarray) -> tuple[Any, np.ndarray, np.ndarray]:
     """Return the samples that :func:`distinct_rows` finds, their targets and their weights.
 
