@@ -3,29 +3,34 @@
 from __future__ import annotations
 
 import sys
+import warnings
 
 import numpy as np
 import pytest
 import sklearn
+from sklearn.exceptions import ConvergenceWarning
 
-from spkm import SPKMClassifier, SPKMRegressor
+from spkm import PairwiseSPKMRegressor, SPKMClassifier, SPKMRegressor
 from spkm._namespaces import anywhere, on_host, place_of
 from spkm.kernels import (
     KERNELS,
     RBF,
     Affine,
     DistanceKernel,
+    Laplacian,
     Linear,
     Matern,
     NormalizedPolynomial,
     Polynomial,
     Product,
     Sum,
+    Tanimoto,
 )
 from spkm.losses import LOSSES, Squared
 from spkm.model import PreimageModel, Term, View
 from spkm.objective import Objective
 from spkm.penalties import RKHSNorm
+from spkm.solvers import Adam
 from spkm.sources import ArraySource, PlacedSource, Scaling
 
 RNG = np.random.default_rng(0)
@@ -57,6 +62,9 @@ ONE = [
     Term(3, (View(Polynomial(3, 1.0, 0.2)),)),
     Term(3, (View(Linear(0.5), None, "relevances"),)),
     Term(3, (View(NormalizedPolynomial(2, 1.0, 0.5), None, "scale"),)),
+    Term(3, (View(Laplacian(0.3), None, "relevances"),)),
+    Term(3, (View(Laplacian(0.3), None, "scale"),)),
+    Term(3, (View(Tanimoto()),)),
     Term(3, (View(Affine(Sum(RBF(0.3), Product(Matern(2.5, 0.1), Linear(0.3)))), None, "scale"),)),
     Term(3, (View(RBF(0.3).with_bandwidth(np.array([0.5, 1.0, 2.0, 1.0])), None, "relevances"),)),
 ]
@@ -151,13 +159,99 @@ def test_text_labels_stay_in_numpy(library):
     assert isinstance(model.predict(library.asarray(X)), np.ndarray)
 
 
-def test_what_has_no_formula_there_is_done_by_numpy(library):
-    there = library.asarray(X)
-    y = X[:, 0] * X[:, 1]
-    model = SPKMRegressor(3, kernel="laplacian", random_state=0).fit(there, y)
-    known = SPKMRegressor(3, kernel="laplacian", random_state=0).fit(X, y)
+class Own(RBF):
+    """A kernel of one's own, of NumPy's functions."""
+
+    def profile(self, s):
+        return np.exp(-s) ** 2
+
+
+def test_what_has_no_formula_there_is_done_by_numpy_and_told(library):
+    there, y = library.asarray(X), X[:, 0] * X[:, 1]
+    with pytest.warns(UserWarning, match=f"array of {library.__name__}, but Own works with NumPy's"):
+        model = SPKMRegressor(3, kernel=Own(), weight_penalty="rkhs", random_state=0).fit(there, y)
+    known = SPKMRegressor(3, kernel=Own(), weight_penalty="rkhs", random_state=0).fit(X, y)
     np.testing.assert_array_equal(model.basis_vectors_, known.basis_vectors_)
+    with pytest.warns(UserWarning, match="but Own works with NumPy's"):
+        assert type(model.predict(there)) is type(there)
+
+
+@pytest.mark.parametrize("kernel", ["laplacian", "tanimoto"])
+def test_kernels_without_a_plain_product(library, kernel):
+    rows = np.abs(X)
+    there, y = library.asarray(rows), np.minimum(rows[:, 0], rows[:, 1])
+    settings = {"kernel": kernel, "weight_penalty": "rkhs", "max_iter": 20, "random_state": 0}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model = SPKMRegressor(3, **settings).fit(there, y)
+        known = SPKMRegressor(3, **settings).fit(rows, y)
     assert type(model.predict(there)) is type(there)
+    np.testing.assert_allclose(on_host(model.predict(there)), model.predict(rows), rtol=1e-9)
+    assert model.score(rows, y) == pytest.approx(known.score(rows, y), abs=1e-3)
+
+
+@pytest.mark.parametrize("n_outputs", [1, 2])
+def test_cosine_proximity(library, n_outputs):
+    Y = np.sign(RNG.standard_normal((90, n_outputs)))
+    model = PreimageModel(MODELS[1], 4, n_outputs)
+    theta = 0.5 * RNG.standard_normal(model.n_params)
+    sources = ArraySource(X, Y, WEIGHT, SCALING), PlacedSource(X, Y, WEIGHT, SCALING, place=place_in(library))
+    assert_same_gradients(
+        *(Objective(model, LOSSES["cosine"](), source, None, RKHSNorm(0.1)) for source in sources), theta
+    )
+
+
+@pytest.mark.parametrize("scaling", [None, SCALING], ids=["plain", "scaled"])
+@pytest.mark.parametrize("name", ["log", "squared"])
+def test_mini_batches_are_those_of_numpy(library, scaling, name, monkeypatch):
+    monkeypatch.setattr("spkm.sources._array.SMALL", 0)  # the scaling is applied to each block
+    monkeypatch.setattr("spkm.sources._elsewhere.FETCHED", 3 * 8 * 4)  # three batches at once
+    Y = np.sign(X[:, :1])
+    model = PreimageModel(MODELS[1], 4, 1)
+    theta = 0.5 * RNG.standard_normal(model.n_params).astype(np.float32)
+    sources = ArraySource(X, Y, WEIGHT, scaling), PlacedSource(X, Y, WEIGHT, scaling, place=place_in(library))
+    here, there = (Objective(model, LOSSES[name](), source) for source in sources)
+    pairs = zip(*(source.batches(8, 25, np.random.default_rng(1), np.float32) for source in sources), strict=True)
+    for block, placed in pairs:  # more than two passes over 90 samples
+        assert type(placed.X).__module__.split(".")[0] == library.__name__
+        np.testing.assert_allclose(on_host(placed.X), block.X, rtol=1e-6, atol=1e-6)
+        (value, gradient), (value_there, gradient_there) = (
+            here.block_loss(block, theta),
+            there.block_loss(placed, theta),
+        )
+        assert value_there == pytest.approx(value, rel=1e-5)
+        assert gradient_there.dtype == np.float32
+        np.testing.assert_allclose(gradient_there, gradient, rtol=1e-3, atol=1e-5)
+
+
+@pytest.mark.parametrize("penalty", [None, "l1"])
+def test_mini_batches_of_a_fit_are_done_by_the_other_library(library, penalty, monkeypatch):
+    seen = set()
+    step = Adam._loss
+
+    def watched(objective, block, theta):
+        seen.add(type(block.X).__module__.split(".")[0])
+        return step(objective, block, theta)
+
+    monkeypatch.setattr(Adam, "_loss", staticmethod(watched))
+    settings = {"solver": Adam(max_iter=10, batch_size=16), "weight_penalty": "rkhs", "random_state": 0}
+    y = (X[:, 0] * X[:, 1] > 0).astype(int)
+    model = SPKMClassifier(4, basis_penalty=penalty, **settings).fit(library.asarray(X), library.asarray(y))
+    assert seen == {library.__name__}
+    assert model.score(X, y) > 0.75
+
+
+def test_pairs_refuse_other_libraries(library):
+    left, right, pairs = X[:5], X[5:9], np.array([[0, 0], [1, 1], [2, 2], [3, 3], [4, 0]])
+    y = left[pairs[:, 0], 0] * right[pairs[:, 1], 0]
+    estimator = PairwiseSPKMRegressor(2, random_state=0)
+    with pytest.raises(TypeError, match=r"left must be an array of NumPy .* convert it"):
+        estimator.fit(pairs, y, left=library.asarray(left), right=right)
+    with pytest.raises(TypeError, match=r"pairs must be an array of NumPy .* convert it"):
+        estimator.fit(library.asarray(pairs), y, left=left, right=right)
+    model = estimator.fit(pairs, y, left=left, right=right)
+    with pytest.raises(TypeError, match="right must be an array of NumPy"):
+        model.predict(pairs, right=library.asarray(right))
 
 
 def test_passes_are_done_by_the_other_library(library):
@@ -197,10 +291,6 @@ def test_without_dispatch_all_goes_to_numpy():
 
 
 def test_a_subclass_with_a_formula_of_its_own_stays_with_numpy():
-    class Own(RBF):
-        def profile(self, s):
-            return np.exp(-s) ** 2
-
     class OwnLoss(Squared):
         def pointwise(self, Y, F):
             return np.square(F - Y)
@@ -208,7 +298,8 @@ def test_a_subclass_with_a_formula_of_its_own_stays_with_numpy():
     assert RBF.anywhere and not Own.anywhere
     assert Squared.anywhere and not OwnLoss.anywhere
     assert not Sum(RBF(), Own()).anywhere and not Affine(Own()).anywhere
-    assert not KERNELS["laplacian"].anywhere and not LOSSES["cosine"].anywhere
+    assert all(kernel.anywhere for kernel in map(KERNELS.get, KERNELS) if not isinstance(kernel.anywhere, property))
+    assert all(loss().anywhere for loss in map(LOSSES.get, LOSSES))
 
 
 def test_the_package_that_is_missing_is_named(monkeypatch):

@@ -50,6 +50,19 @@ def place_of(X: Any) -> Place | None:
     return Place(compat.array_namespace(X), compat.device(X))
 
 
+def place_like(array: Any) -> Place:
+    """Return the place of an array: of NumPy's, NumPy."""
+    return Place(namespace(array), getattr(array, "device", None))
+
+
+def precise(array: Any) -> Any:
+    """Return an array of numbers in float64, where it is."""
+    if not is_foreign(array):
+        return array.astype(np.float64, copy=False)
+    xp = namespace(array)
+    return xp.astype(array, xp.float64, copy=False)
+
+
 def on_host(array: Any) -> Any:
     """Return an array of another library as one of NumPy, in the same memory where it can; all else as it is."""
     if not is_foreign(array) or not _compat().is_array_api_obj(array):

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from spkm._namespaces import anywhere
+from spkm._namespaces import anywhere, place_like
 from spkm.losses import Loss
 from spkm.model import PreimageModel
 from spkm.penalties import Penalty
@@ -233,7 +233,7 @@ class Objective:
         """Return the loss and its gradient with one block standing for all samples, as a stochastic solver wants."""
         F, pullback = self.model.vjp(block, theta)
         totals, directions = self.loss.totals_and_directions(block.Y, F, block.w)
-        return self.loss.value(totals), pullback(mixed(self.loss, totals, directions, F.dtype), last=True)
+        return self.loss.value(totals), pullback(mixed(self.loss, totals, directions, block.dtype), last=True)
 
     def smooth_penalty(self, theta: np.ndarray) -> tuple[float, np.ndarray]:
         """Return the penalties that have a gradient, and their gradient."""
@@ -276,7 +276,7 @@ def block_gradient(
     F, pullback = model.vjp(block, theta)
     found, directions = loss.totals_and_directions(block.Y, F, block.w)
     if totals is not None:
-        directions = (mixed(loss, totals, directions, F.dtype),)
+        directions = (mixed(loss, totals, directions, block.dtype),)
     only = len(directions) == 1
     return found, *(pullback(S, last=only) for S in directions)
 
@@ -288,8 +288,12 @@ def cotangent(block: Block, loss: Loss, F: np.ndarray, totals: np.ndarray) -> np
 
 def mixed(loss: Loss, totals: np.ndarray, directions: tuple[np.ndarray, ...], dtype: Any) -> np.ndarray:
     """Return the sum of the directions times their factors."""
-    parts = zip(loss.mix(totals), directions, strict=True)
-    return np.asarray(sum(np.asarray(c, dtype=dtype) * S for c, S in parts))
+    factors = loss.mix(totals)
+    if len(factors) == 1 and np.ndim(factors[0]) == 0 and factors[0] == 1:
+        return directions[0]
+    place = place_like(directions[0])
+    parts = zip(factors, directions, strict=True)
+    return sum(place.array(np.asarray(c, dtype=dtype)) * S for c, S in parts)
 
 
 def as_list(penalty: Penalty | Sequence[Penalty] | None) -> list[Any]:

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
-from spkm._namespaces import anywhere, is_foreign, namespace, on_host
+from spkm._namespaces import anywhere, namespace, on_host, precise
 from spkm.model import PreimageModel
 from spkm.sources import Block, Source
 
@@ -230,7 +230,7 @@ def block_moments(block: Block, model: PreimageModel, theta: np.ndarray, linear:
 
 def block_squares(block: Block) -> tuple[np.ndarray]:
     """Return X'WX of a block."""
-    X = _precise(block.X)
+    X = precise(block.X)
     weighted = X.multiply(block.w) if hasattr(X, "multiply") else X * block.w
     product = X.T @ weighted
     return (product.toarray() if hasattr(product, "toarray") else product,)
@@ -254,17 +254,10 @@ def _kept_features(block: Block, model: PreimageModel, theta: np.ndarray, linear
 
 def _moments_of(kept: _Kept) -> np.ndarray:
     # In float64 always: what is left of y'y after the elimination is a small difference of these sums.
-    A = _precise(kept.A)
+    A = precise(kept.A)
     weighted = A * kept.block.w
     S = on_host(weighted.T @ A)
-    return S if kept.X is None else np.hstack([S, on_host((_precise(kept.X).T @ weighted).T)])
-
-
-def _precise(A: Any) -> Any:
-    if is_foreign(A):
-        xp = namespace(A)
-        return xp.astype(A, xp.float64, copy=False)
-    return A.astype(np.float64, copy=False)
+    return S if kept.X is None else np.hstack([S, on_host((precise(kept.X).T @ weighted).T)])
 
 
 @anywhere

@@ -15,6 +15,7 @@ from spkm._namespaces import on_host, place_of
 from spkm.estimators import _reading, _shipping
 from spkm.estimators._domains import check_domain
 from spkm.estimators._fitting import Outcome
+from spkm.estimators._request import tell_of_numpy
 from spkm.estimators._streams import FileTable, predicted_chunks
 from spkm.estimators._tables import read_like
 from spkm.estimators._views import ViewUsage
@@ -63,10 +64,10 @@ def attributes_of(outcome: Outcome, dtype: Any) -> dict[str, Any]:
     }
 
 
-def works_anywhere(model: Any) -> bool:
-    """Whether all kernels of a model are formulas of arrays of any library."""
+def kernels_of(model: Any) -> list[Any]:
+    """Return the kernels of all views of a model, and of its members."""
     members = getattr(model, "members", [model])
-    return all(view.kernel.anywhere for member in members for _, view in member.model.views)
+    return [view.kernel for member in members for _, view in member.model.views]
 
 
 class ReadsModel:
@@ -102,8 +103,9 @@ class ReadsModel:
         """Return the scores of the model for every sample, (n, m)."""
         check_is_fitted(self)
         place = place_of(X)
-        if place is None or not works_anywhere(self.model_):
-            return self.model_.scores(self._rows(X), n_threads(self.n_jobs))
+        if place is not None and not all(kernel.anywhere for kernel in kernels_of(self.model_)):
+            tell_of_numpy(place, kernels_of(self.model_))
+            place = None
         return self.model_.scores(self._rows(X), n_threads(self.n_jobs), place)
 
     def _rows(self, X: Any) -> Any:

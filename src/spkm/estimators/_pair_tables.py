@@ -15,7 +15,7 @@ from spkm.estimators._base import attributes_of, publish
 from spkm.estimators._domains import check_domain
 from spkm.estimators._fitting import Outcome
 from spkm.estimators._interrupts import is_cross_validated
-from spkm.estimators._tables import TableLayout, checked_entities, checked_weight
+from spkm.estimators._tables import TableLayout, check_of_numpy, checked_entities, checked_weight
 from spkm.estimators._views import check_learns, check_vectors, named_columns, one_for_each
 from spkm.kernels import KERNELS
 from spkm.model import Term, View
@@ -161,6 +161,7 @@ def _pair_table(tables: tuple[Any, Any], pairs: np.ndarray) -> PairTable:
 
 
 def _checked_pairs(pairs: Any, tables: tuple[Any, Any]) -> np.ndarray:
+    check_of_numpy(pairs, "pairs")
     checked = np.asarray(pairs)
     if checked.dtype == object:  # as pandas makes of its own integers
         try:

@@ -5,13 +5,13 @@ All that needs no data is checked here, too; :mod:`spkm.estimators._defaults` ad
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any
 
 import numpy as np
 
-from spkm._checks import check_choice, check_integer, check_real, n_threads
+from spkm._checks import check_choice, check_integer, check_real, n_threads, warn_user
 from spkm._namespaces import Place
 from spkm.estimators._monotone import Constraints, check_monotone
 from spkm.estimators._views import asked_terms, basis_penalties
@@ -205,6 +205,8 @@ class Request:
         request = Request(**{part.name: params[part.name] for part in fields(Request) if part.name in params})
         if request.monotone:
             check_monotone(request)
+        if request.place is not None and not request.works_anywhere:
+            tell_of_numpy(request.place, [loss, *(view.kernel for term in terms for view in term.views)])
         return request
 
     def rng(self) -> np.random.Generator:
@@ -298,3 +300,15 @@ def _check_task(loss: Loss, asked: Any, task: str) -> None:
         )
     if task == "classification" and not loss.for_classes:
         raise ValueError(f"loss={asked!r} is for real targets. Use 'log', 'squared_hinge' or another one for classes.")
+
+
+def tell_of_numpy(place: Place, parts: Iterable[Any]) -> None:
+    """Warn that what is asked of an array of another library is done by NumPy, because of some parts."""
+    library = place.xp.__name__.split(".")[-1]
+    names = sorted({type(part).__name__ for part in parts if not part.anywhere})
+    warn_user(
+        f"X is an array of {library}, but {' and '.join(names)} works with NumPy's arrays alone: the work is done by "
+        "NumPy, on a copy in the processor's memory. Give X as a NumPy array, or set anywhere = True in the class if "
+        "its formulas are those of any library.",
+        UserWarning,
+    )

@@ -194,6 +194,7 @@ def need_numbers(argument: str) -> Iterator[None]:
 def checked_entities(table: Any, side: str) -> tuple[Any, TableLayout]:
     """Return a copy of a table of entities as an array of finite numbers, with its layout."""
     table = collected(table)
+    check_of_numpy(table, side)
     check_no_dates(table, side)
     with need_numbers(side):
         # Rows one after another: a frame's layout in memory must not show in the last bit.
@@ -201,6 +202,16 @@ def checked_entities(table: Any, side: str) -> tuple[Any, TableLayout]:
             table, accept_sparse="csr", dtype=[np.float64, np.float32], order="C", copy=True, input_name=side
         )
     return canonical(rows), TableLayout(rows.shape[1], _get_feature_names(table))
+
+
+def check_of_numpy(table: Any, argument: str) -> None:
+    """Raise TypeError for an array of another library that scikit-learn's dispatch is set for: pairs are NumPy's."""
+    if place_of(table) is not None:
+        raise TypeError(
+            f"{argument} must be an array of NumPy or SciPy or a data frame; got {type(table).__module__}."
+            f"{type(table).__name__}. Pairs are worked on by NumPy alone: convert it, a tensor of torch by "
+            ".cpu().numpy()."
+        )
 
 
 def canonical(rows: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Kernels of invariants for samples of any library; shapes are those of ``_base.py``, and basis vectors are NumPy's.
+"""Kernels for samples of any library; shapes are those of ``_base.py``, and basis vectors are NumPy's.
 
 X and what has a number for each sample stay where they are: only sums over the samples come back.
 """
@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from spkm._namespaces import Place, namespace, on_host
+from spkm._namespaces import namespace, on_host, place_like
 from spkm.kernels._bandwidth import number
 
 #: The value and its derivatives in x.u, |x|^2 and |u|^2 (None is zero), from these invariants.
@@ -22,7 +22,7 @@ def vjp_anywhere(
 ) -> tuple[Any, Callable[[Any], tuple[np.ndarray, Any]]]:
     """Return the values of a kernel of invariants and their pullback, which leaves its argument as it is."""
     xp = namespace(X)
-    place = Place(xp, X.device)
+    place = place_like(X)
     gamma = number(kernel)
     w = np.broadcast_to(np.asarray(metric * gamma, dtype=U.dtype), U.shape[1:])
     V = U * w
@@ -42,6 +42,29 @@ def vjp_anywhere(
         if d_xx is not None:
             d_metric = d_metric + on_host(xp.sum(G * d_xx, axis=1) @ (X * X))
         d_metric = gamma * d_metric
+        return dU, d_metric if np.ndim(metric) else d_metric.sum()
+
+    return K, pullback
+
+
+def absolute_vjp_anywhere(
+    gamma: float, X: Any, U: np.ndarray, metric: Any, learn_metric: bool
+) -> tuple[Any, Callable[[Any], tuple[np.ndarray, Any]]]:
+    """Return exp(-gamma sum_j w_j |x_j - u_j|) and its pullback, which leaves its argument as it is."""
+    xp = namespace(X)
+    place = place_like(X)
+    w = np.broadcast_to(np.asarray(metric * gamma, dtype=U.dtype), U.shape[1:]).copy()
+    there, vectors = place.array(w), [place.array(u.copy()) for u in U]
+    K = xp.exp(-xp.stack([xp.abs(X - u) @ there for u in vectors], axis=1))
+
+    def pullback(G: Any) -> tuple[np.ndarray, Any]:
+        E = G * K
+        apart = [X - u for u in vectors]
+        signs = [on_host(E[:, r] @ xp.sign(difference)) for r, difference in enumerate(apart)]
+        dU = w * np.asarray(signs).reshape(U.shape)
+        if not learn_metric:
+            return dU, None
+        d_metric = -gamma * sum(on_host(E[:, r] @ xp.abs(difference)) for r, difference in enumerate(apart))
         return dU, d_metric if np.ndim(metric) else d_metric.sum()
 
     return K, pullback

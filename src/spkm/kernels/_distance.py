@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from spkm._namespaces import namespace
+from spkm._namespaces import is_foreign, namespace
 from spkm._parts import POSITIVE
+from spkm.kernels._anywhere import absolute_vjp_anywhere
 from spkm.kernels._bandwidth import gamma_from_rows, number
 from spkm.kernels._base import Array, DistanceKernel, Kernel, Pullback
 from spkm.kernels._forms import Forms, gamma_mixture, inverse_gamma_mixture, one_product
@@ -166,6 +167,7 @@ class Laplacian(Kernel):
     """
 
     formula = "laplacian"
+    anywhere = True
     stationary = True
 
     def __init__(self, gamma: Any = "mean") -> None:
@@ -174,6 +176,8 @@ class Laplacian(Kernel):
     def vjp(
         self, X: Array, U: np.ndarray, metric: Any = 1.0, xx: np.ndarray | None = None, learn_metric: bool = False
     ) -> tuple[np.ndarray, Pullback]:
+        if is_foreign(X):
+            return absolute_vjp_anywhere(number(self), X, U, metric, learn_metric)
         X = X.toarray() if sparse.issparse(X) else np.asarray(X)
         U = np.asarray(U, dtype=X.dtype)
         w = np.broadcast_to(np.asarray(metric * number(self), dtype=X.dtype), X.shape[1:])

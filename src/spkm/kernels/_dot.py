@@ -123,6 +123,7 @@ class Tanimoto(InvariantKernel):
     """
 
     formula = "tanimoto"
+    anywhere = True
     claims = {**Kernel.claims, "largest_diagonal": (("vjp", "value", "_union"), no_largest_diagonal)}
     nonnegative = True
 
@@ -141,8 +142,7 @@ class Tanimoto(InvariantKernel):
     def _union(dot: np.ndarray, xx: np.ndarray, uu: np.ndarray) -> np.ndarray:
         union = xx + uu
         union = union - dot
-        union[union <= 0] = 1.0  # both vectors are zero
-        return union
+        return namespace(dot).where(union > 0, union, 1.0)  # not above zero where both vectors are
 
 
 def _power(base: np.ndarray, exponent: int) -> np.ndarray:

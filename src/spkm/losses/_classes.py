@@ -8,7 +8,7 @@ import numpy as np
 from scipy.special import expit, log_expit
 from sklearn.base import clone
 
-from spkm._namespaces import namespace
+from spkm._namespaces import namespace, on_host, precise
 from spkm._parts import POSITIVE
 from spkm.losses._base import Loss, SumLoss, weighted_total
 
@@ -143,15 +143,17 @@ class Cosine(Loss):
     Not a sum over samples but a function of three sums, y.f, f.f and y.y. Its gradient mixes two directions, y and f.
     """
 
+    anywhere = True
     target = "signs"
     scale_free = True
     _smallest = 1e-150  # keeps the norm of an all-zero prediction from dividing by zero
 
     def totals(self, Y: np.ndarray, F: np.ndarray, w: np.ndarray) -> np.ndarray:
-        weighted = (w * F).astype(np.float64, copy=False)
-        return np.stack(
-            [(weighted * Y).sum(axis=0), (weighted * F).sum(axis=0), (w * (Y * Y)).sum(axis=0, dtype=np.float64)]
-        )
+        xp = namespace(F)
+        Y, F, w = map(precise, (Y, F, w))
+        weighted = w * F
+        sums = (xp.sum(product, axis=0) for product in (weighted * Y, weighted * F, w * (Y * Y)))
+        return np.stack([on_host(part) for part in sums])
 
     def value(self, totals: np.ndarray) -> float:
         yf, ff, yy = totals

@@ -177,8 +177,8 @@ class Adam(Solver):
 
     @staticmethod
     def _loss(objective: Objective, block: Block, theta: np.ndarray) -> tuple[float, np.ndarray]:
-        n, work = len(block.w), block.X.shape[0] * block.X.shape[1] * objective.model.n_basis
-        if work < SPLIT_FROM or objective.loss.coupled:
+        n, work = block.X.shape[0], block.X.shape[0] * block.X.shape[1] * objective.model.n_basis
+        if work < SPLIT_FROM or objective.loss.coupled or block.place is not None:
             return objective.block_loss(block, theta)
         halves = [slice(0, n // 2), slice(n // 2, n)]
         parts = list(

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import islice
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from spkm._namespaces import Place, on_host
-from spkm.sources._array import ArraySource
+from spkm.sources._array import FETCHED, ArraySource
 from spkm.sources._base import Source
 from spkm.sources._pairs import PairSource
 from spkm.sources._scaling import Scaling
@@ -52,6 +53,14 @@ class _Placed(Source):
         X = X if self.scaling is None else self.scaling(X)
         return PlacedBlock(X, self.Y[piece, :], self.w[piece, :], {}, self.place, self.dtype)
 
+    def taken(self, rows: np.ndarray, dtype: Any) -> tuple[Any, Any, Any]:
+        """Return X, Y and w of the given samples, in the given precision."""
+        xp = self.place.xp
+        index, kind = self.place.array(rows.astype(np.int64)), getattr(xp, np.dtype(dtype).name)
+        X, Y, w = (xp.take(part, index, axis=0) for part in (self.X, self.Y, self.w))
+        X = X if self.scaling is None else self.scaling(X)
+        return xp.astype(X, kind), xp.astype(Y, kind), xp.astype(w / xp.sum(w), kind)
+
 
 class _PlacedScaling:
     """A scaling whose numbers are in another place."""
@@ -75,8 +84,8 @@ def source_of(X: Any, scaling: Scaling | None, place: Place | None) -> ArraySour
 class PlacedSource(ArraySource):
     """Samples of an array whose passes are done elsewhere.
 
-    Functions that are marked by :func:`spkm._namespaces.anywhere` see blocks of the other library. All others, and
-    mini-batches, which are small, have NumPy's.
+    Functions that are marked by :func:`spkm._namespaces.anywhere` see blocks of the other library, and so do steps on
+    mini-batches. All others have NumPy's.
 
     Parameters
     ----------
@@ -116,6 +125,18 @@ class PlacedSource(ArraySource):
         if not hasattr(function, "anywhere"):
             return super().map(function, *args, width=width)
         return map(on_host, self.placed.map(function, *args, width=width))
+
+    def batches(self, size: int, n_steps: int, rng: np.random.Generator, dtype: Any) -> Iterator[Any]:
+        # Several are taken at once, as in memory: the same ones, from the same seed.
+        batches = self._batch_rows(size, n_steps, rng)
+        together = max(1, FETCHED // (size * self.n_features))
+        for group in iter(lambda: list(islice(batches, together)), []):
+            X, Y, w = self.placed.taken(np.concatenate(group), dtype)
+            for start in range(0, size * len(group), size):
+                cut = slice(start, start + size)
+                weight = w[cut, :]
+                weight = weight / self.place.xp.sum(weight)
+                yield PlacedBlock(X[cut, :], Y[cut, :], weight, {}, self.place, np.dtype(dtype))
 
     @contextmanager
     def threads(self, n_threads: int) -> Iterator[None]:
