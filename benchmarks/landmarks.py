@@ -120,11 +120,11 @@ def landmarks(rule: str, R: int, kernel: RBF, labels: bool, seed: int) -> SPKMNy
     if rule in ("k-means", "random"):
         return SPKMNystroem(R, kernel=kernel, landmarks=rule.replace("-", ""), scale=False, random_state=seed)
     bandwidth: Any = "auto" if "bandwidth" in rule else False
-    # As landmarks="learned" has it: without a linear part, which would leave the landmarks what is not linear.
+    # As landmarks="learned" has it: no linear part, which would leave the landmarks what is not linear, and no bounds.
     if labels:
-        model = SPKMClassifier(weight_penalty="rkhs", learn_bandwidth=bandwidth)
+        model = SPKMClassifier(weight_penalty="rkhs", basis_bounds=None, learn_bandwidth=bandwidth)
     else:
-        model = SPKMRegressor(linear_part=False, learn_bandwidth=bandwidth)
+        model = SPKMRegressor(linear_part=False, basis_bounds=None, learn_bandwidth=bandwidth)
     return SPKMNystroem(R, kernel=kernel, landmarks=model, scale=False, random_state=seed)
 
 

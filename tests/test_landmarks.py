@@ -379,3 +379,13 @@ def test_a_model_of_pairs_has_no_landmarks_of_rows():
         SPKMNystroem(landmarks=model).fit(X)
     with pytest.raises(ValueError, match="share an entity"):
         theory.generalization_bound(model, pairs, y)
+
+
+def test_learned_landmarks_are_bounded_only_where_the_kernel_needs_it():
+    rng = np.random.default_rng(0)
+    X = rng.uniform(0, 1, (60, 2))  # a linear rule: the one landmark that has it lies far outside
+    free = SPKMNystroem(1, kernel=RBF(0.1), landmarks="learned", scale=False, random_state=0).fit(X, X.sum(axis=1) > 1)
+    assert np.abs(free.components_ - 0.5).max() > 0.5
+    prints = rng.integers(0, 2, (60, 8)).astype(float)
+    bounded = SPKMNystroem(2, kernel="tanimoto", landmarks="learned", random_state=0).fit(prints, prints[:, 0] > 0)
+    assert bounded.components_.min() >= 0
