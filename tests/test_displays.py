@@ -220,6 +220,10 @@ def test_names_with_dollars_are_no_formulas(cancer):
     ShapleyDisplay.from_estimator(model, small[:20]).figure_.canvas.draw()
 
 
+def two_outputs(X):
+    return SPKMRegressor(1, kernel="linear", random_state=0).fit(X, np.asarray(X)[:, :2])
+
+
 @pytest.mark.parametrize(
     ("call", "message"),
     [
@@ -232,6 +236,12 @@ def test_names_with_dollars_are_no_formulas(cancer):
         (lambda c: ContributionDisplay.from_estimator(c[0], c[1], row=900), "row must be below 150"),
         (lambda c: EffectDisplay.from_estimator(c[0], c[1], (0, 1, 2)), "one feature or two"),
         (lambda c: EffectDisplay.from_estimator(c[0], c[1], "petal"), "features must name a feature of X; got 'petal'"),
+        (lambda c: EffectDisplay.from_estimator(c[0], c[1], [(0, 1)]), r"features must be an integer.*got \(0, 1\)"),
+        (lambda c: DecisionMapDisplay.from_estimator(c[0], c[1], features=(0,)), r"must be two features.*got \(0,\)"),
+        (
+            lambda c: DecisionMapDisplay.from_estimator(two_outputs(c[1]), c[1], features=(0, 1), n_points=2),
+            "must predict one value; this one has 2 outputs",
+        ),
         (lambda c: ShapleyDisplay.from_estimator(c[0], c[1], output="rose"), "output must be one of setosa"),
         (lambda c: ViewShareDisplay.from_estimator(c[0]), "must have views"),
         (lambda c: PairMatrixDisplay.from_estimator(c[0]), "must be one of pairs"),

@@ -338,6 +338,13 @@ def test_mistakes_are_named_and_leave_no_file(change, message, cancer, tmp_path)
     assert list(tmp_path.iterdir()) == []
 
 
+def test_missing_targets_are_named(tmp_path):
+    X = np.arange(20.0)[:, None]
+    model = SPKMRegressor(2, random_state=0).fit(X, X[:, 0])
+    with pytest.raises(ValueError, match="y must hold finite numbers"):
+        report(model, tmp_path / "report.html", X, np.where(X[:, 0] == 3, np.nan, 1.0))
+
+
 def test_a_kernel_that_no_page_knows_still_has_a_report(cancer, tmp_path):
     class Odd(RBF):
         def profile(self, s):

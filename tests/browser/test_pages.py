@@ -154,7 +154,7 @@ def test_a_pasted_row_is_explained(form, browser, pages):
     browser.click("#use-A")
     answer = browser.text("#panel-explain .answer")
     score = model.decision_function(X.iloc[17:18])[0]
-    assert answer.startswith(f"pasted row: {model.classes_[int(score > 0)]}")
+    assert answer.startswith(f"pasted sample: {model.classes_[int(score > 0)]}")
     assert f"{abs(score):.4g}" in answer
     assert "unlike" not in browser.text("#panel-explain").lower()
 
@@ -167,7 +167,7 @@ def test_a_bad_paste_is_told_and_a_strange_row_marked(browser, pages):
     for text, message in (
         ("1,2,3", "30 numbers; got 3"),
         (",".join("a" * 30), "must be a number"),
-        ("", "Paste a row"),
+        ("", "Paste a sample"),
     ):
         browser.run("document.getElementById('paste-A').value = arguments[0]", text)
         browser.click("#use-A")
@@ -338,7 +338,7 @@ def test_a_page_without_rows_explains_pasted_ones(browser, pages):
     assert browser.run("return document.getElementById('pick-A')") is None
     browser.run("document.getElementById('paste-A').value = arguments[0]", ",".join(map(str, X.iloc[3])))
     browser.click("#use-A")
-    assert browser.text("#panel-explain .answer").startswith(f"pasted row: {model.predict(X.iloc[3:4])[0]}")
+    assert browser.text("#panel-explain .answer").startswith(f"pasted sample: {model.predict(X.iloc[3:4])[0]}")
     found = facts_of(browser)
     middle = np.array(found["page"]["middle"])
     values = [float(line.rsplit(",", 1)[1]) for line in copied(browser, "By features").splitlines()[1:]]

@@ -125,6 +125,8 @@ class DecisionMapDisplay:
         """
         reading = Reading.of(estimator)
         table = reading.dense(X)
+        if isinstance(features, str) or len(features) != 2:
+            raise ValueError(f"features must be two features, by name or index; got {features!r}.")
         a, b = (reading.column(f, "features") for f in features)
         check_integer("n_points", n_points, 2)
         axes = [_range(table[:, c], n_points) for c in (a, b)]
@@ -134,6 +136,8 @@ class DecisionMapDisplay:
         rows[:, a], rows[:, b] = mesh[0].ravel(), mesh[1].ravel()
         scores = reading.model.scores(rows)
         decided = reading.decide(scores)
+        if decided.size != len(rows):
+            raise ValueError(f"estimator must predict one value; this one has {len(reading.outputs)} outputs.")
         codes = None
         if reading.labels is not None:
             decided = np.searchsorted(reading.labels, decided)

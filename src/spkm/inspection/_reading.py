@@ -123,7 +123,7 @@ class Reading:
                     f"{argument} must name a feature of X; got {feature!r}. The first are {self.names[:5]}."
                 )
             return self.names.index(feature)
-        if check_integer(argument, int(feature), 0) >= len(self.names):
+        if check_integer(argument, feature, 0) >= len(self.names):
             raise ValueError(f"{argument} must be below {len(self.names)}; got {feature!r}.")
         return int(feature)
 

@@ -113,6 +113,8 @@ def _checked_y(reading: Reading, y: Any, n: int, argument: str) -> np.ndarray:
     if len(y) != n:
         raise ValueError(f"{argument} must have an entry for each of the {n} samples; got {len(y)}.")
     labels = reading.labels
+    if labels is None and not np.isfinite(y.astype(np.float64)).all():
+        raise ValueError(f"{argument} must hold finite numbers; it holds NaN or infinity. Leave such samples out.")
     if labels is not None and y.ndim == 1:
         unknown = np.setdiff1d(y, labels)
         if len(unknown):

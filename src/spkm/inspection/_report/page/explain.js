@@ -80,10 +80,10 @@ function drawExplain(machine) {
     figure({
       title: "By basis vectors",
       note: machine.rows.length
-        ? `from the mean ${score} of ${against} to that of this row`
-        : `from the ${score} at ${against} to that of this row`,
+        ? `from the mean ${score} of ${against} to that of this sample`
+        : `from the ${score} at ${against} to that of this sample`,
       alt: `Waterfall over basis vectors; the largest step is ${fall.labels[0]} with ${signed(fall.values[0])}.`,
-      chart: waterfall(fall.labels, fall.values, vectors.base, { last: "this row", width: side }),
+      chart: waterfall(fall.labels, fall.values, vectors.base, { last: "this sample", width: side }),
       head: ["basis vector", "adds", "similarity"],
       rows: names.map((name, r) => [name, vectors.values[r], machine.engine.similarities(row)[r]])
     })
@@ -94,7 +94,7 @@ function drawExplain(machine) {
     figure({
       title: "By features: Shapley values",
       note: explained.exact
-        ? `exact; they add up to the difference between this row and ${machine.rows.length ? "the mean over " : ""}${against}`
+        ? `exact; they add up to the difference between this sample and ${machine.rows.length ? "the mean over " : ""}${against}`
         : `estimated from ${explained.count} orders of the features`,
       alt: `Bars of Shapley values; the largest is ${bars.labels[0]} with ${signed(bars.values[0])}.`,
       chart: barChart(bars.labels, bars.values),

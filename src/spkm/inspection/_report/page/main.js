@@ -99,7 +99,7 @@ function rowTabs() {
     setRow(machine, row, title);
     drawAll();
   };
-  addTab("explain", "Explain a row", [
+  addTab("explain", "Explain a sample", [
     el("h2", {}, "Why this prediction"),
     rowPicker(machine, "A", state.title, use),
     explainHost
@@ -113,9 +113,9 @@ function rowTabs() {
     ),
     whatIfHost
   ]);
-  addTab("compare", "Two rows", [
-    el("h2", {}, "Two rows side by side"),
-    el("p", {}, "A is the row of “Explain a row”. Choose B:"),
+  addTab("compare", "Two samples", [
+    el("h2", {}, "Two samples side by side"),
+    el("p", {}, "A is the sample of “Explain a sample”. Choose B:"),
     rowPicker(machine, "B", state.otherTitle, (row, title) => {
       Object.assign(state, { other: row.slice(), otherTitle: title });
       drawCompare(machine);
@@ -130,7 +130,7 @@ function tellVerified() {
   if (machine === null) {
     line.textContent =
       facts.model.n_read === 0
-        ? "This model reads no feature: it predicts the same for every row."
+        ? "This model reads no feature: it predicts the same for every sample."
         : "This model is too large for a page, or of a kind that only Python knows: here it is shown, but not computed.";
     return;
   }
@@ -138,8 +138,8 @@ function tellVerified() {
   line.className = found.good ? "good" : "warn";
   line.dataset.worst = String(found.worst);
   line.textContent = found.good
-    ? `✓ The predictions of this page equal Python's on ${found.count} rows (largest difference ${found.worst.toExponential(1)}).`
-    : `▲ The predictions of this page differ from Python's by up to ${found.worst.toExponential(1)} on ${found.count} rows. Do not rely on “What if” and “Explain a row”.`;
+    ? `✓ The predictions of this page equal Python's on ${found.count} samples (largest difference ${found.worst.toExponential(1)}).`
+    : `▲ The predictions of this page differ from Python's by up to ${found.worst.toExponential(1)} on ${found.count} samples. Do not rely on “What if” and “Explain a sample”.`;
 }
 
 function build(selected) {

@@ -4,7 +4,7 @@ function parseRow(machine, text) {
   let names = null,
     cells;
   const trimmed = text.trim();
-  if (trimmed === "") throw new Error("Paste a row first.");
+  if (trimmed === "") throw new Error("Paste a sample first.");
   if (trimmed[0] === "{" || trimmed[0] === "[") {
     const value = JSON.parse(trimmed),
       row = Array.isArray(value) && typeof value[0] === "object" ? value[0] : value;
@@ -55,7 +55,7 @@ function parseRow(machine, text) {
     [machine.columns.length, "columns of the table"]
   ].filter(([count], k, every) => every.findIndex(([other]) => other === count) === k);
   const told = counts.length === 1 ? counts[0][0] : counts.map(([count, what]) => `${count} (${what})`).join(" or ");
-  throw new Error(`A row must have ${told} numbers; got ${cells.length}. A first line with column names helps.`);
+  throw new Error(`A sample must have ${told} numbers; got ${cells.length}. A first line with column names helps.`);
 }
 
 function isEmpty(value) {
@@ -97,7 +97,7 @@ function splitLine(line) {
   return cells;
 }
 
-// What a row has in a column, as "Paste a row" takes it: nothing where it is missing.
+// What a row has in a column, as "Paste a sample" takes it: nothing where it is missing.
 function pastable(column, row) {
   const found = cell(column, row);
   return found === "(missing)" ? "" : found;

@@ -41,7 +41,7 @@ function rowPicker(machine, name, current, use) {
   const { facts } = machine,
     message = el("p", { role: "status", "aria-live": "polite", class: "warn" });
   const text = el("textarea", {
-    "aria-label": `Paste a row for ${name}`,
+    "aria-label": `Paste a sample for ${name}`,
     placeholder: "Numbers parted by commas, tabs or spaces; a first line with names helps. JSON works, too.",
     id: `paste-${name}`
   });
@@ -49,7 +49,7 @@ function rowPicker(machine, name, current, use) {
     try {
       const row = parseRow(machine, text.value);
       message.textContent = "";
-      use(row, "pasted row");
+      use(row, "pasted sample");
     } catch (error) {
       message.textContent = error.message;
     }
@@ -90,12 +90,12 @@ function rowPicker(machine, name, current, use) {
     el(
       "details",
       { open: machine.rows.length === 0 },
-      el("summary", {}, "Paste a row"),
+      el("summary", {}, "Paste a sample"),
       text,
       el(
         "div",
         { class: "controls" },
-        el("button", { type: "button", id: `use-${name}`, onclick: pasted }, "Use this row"),
+        el("button", { type: "button", id: `use-${name}`, onclick: pasted }, "Use this sample"),
         copyButton("Copy the current row with names", () =>
           toCsv(
             machine.columns.map((column) => column.name),

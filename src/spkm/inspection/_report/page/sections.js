@@ -43,7 +43,7 @@ function overview(facts) {
       "p",
       {},
       looks.length
-        ? `${looks.length} of ${facts.checks.length} checks are worth a look: ${looks.map((c) => c.code).join(", ")}.`
+        ? `${looks.length} of ${facts.checks.length} checks ${looks.length === 1 ? "is" : "are"} worth a look: ${looks.map((c) => c.code).join(", ")}.`
         : "No check asks for attention."
     ),
     figure({

@@ -38,11 +38,11 @@ function drawWhatIf(machine, all = false) {
             drawWhatIf(machine, all);
           }
         },
-        "Back to the row"
+        "Back to the sample"
       ),
       el(
         "button",
-        { type: "button", onclick: () => showRow(machine, state.moved, "changed row") },
+        { type: "button", onclick: () => showRow(machine, state.moved, "changed sample") },
         "Explain what is set"
       ),
       order.length > 12
