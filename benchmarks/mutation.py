@@ -35,6 +35,7 @@ MODULES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
             "test_kernels",
             "test_core_faults",
             "test_kernel_forms",
+            "test_fast_paths",
             "test_parts",
             "test_array_api",
             "test_model",
@@ -57,8 +58,11 @@ MODULES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
         ("penalties.py",),
         ("test_penalties", "test_core_faults", "test_parts", "test_objective"),
     ),
-    "model": (("model.py",), ("test_model", "test_core_faults", "test_fitted", "test_objective")),
-    "objective": (("objective.py",), ("test_objective", "test_profiled")),
+    "model": (
+        ("model.py",),
+        ("test_model", "test_core_faults", "test_fitted", "test_objective", "test_array_api"),
+    ),
+    "objective": (("objective.py",), ("test_objective", "test_core_faults", "test_profiled")),
 }
 #: Faults that no test can find, or none should: the file, a part of the line, what becomes what, and why.
 EXPLAINED: tuple[tuple[str, str, str, str], ...] = (
@@ -81,6 +85,9 @@ EXPLAINED: tuple[tuple[str, str, str, str], ...] = (
     ),
     ("kernels/_forms.py", "np.maximum(v - fold", "", "a guard far below all weight"),
     ("kernels/_forms.py", "np.linspace(-8.0", "", "how finely a quadrature is sought; its error is checked"),
+    ("kernels/_forms.py", "np.logspace(-14", "", "where a quadrature is checked, far beyond what it is for"),
+    ("kernels/_base.py", "contract(G", "1 -> 2", "the sum is over the first axis, or over the other one"),
+    ("model.py", "strict=True", "True", "lists of one length, made in the lines before"),
     ("kernels/_forms.py", "NODES", "", "sizes of quadratures that are tried; their errors are checked"),
     ("kernels/_forms.py", "for bend, right in", "", "how a quadrature is sought; its error is checked"),
     ("losses/_classes.py", "where(t < 0, small", "t < 0", "at zero both branches are 1"),

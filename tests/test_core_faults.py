@@ -228,3 +228,17 @@ def test_poisson_goes_on_as_a_straight_line():
     line = np.exp(30.0)
     np.testing.assert_allclose(loss.pointwise(Y, F).ravel(), [np.exp(29.0) - 58, line - 60, 4 * line - 66])
     np.testing.assert_allclose(loss.slope(Y, F).ravel(), [np.exp(29.0) - 2, line - 2, line - 2])
+
+
+def test_logarithms_of_the_probabilities_of_labels():
+    F = np.array([[-1.0, 0.5, 2.0], [3.0, -0.25, 0.0]])
+    loss = losses.Log().for_labels(True)
+    np.testing.assert_allclose(loss.log_probabilities(F), np.log(loss.probabilities(F)), rtol=1e-12)
+    assert np.all(np.isfinite(loss.log_probabilities(1e3 * F)))
+
+
+@pytest.mark.parametrize("name", sorted(name for name, loss in LOSSES.items() if loss.target == "real"))
+def test_a_loss_is_robust_exactly_if_far_targets_pull_no_more_than_near_ones(name):
+    loss, F = LOSSES.part(name, "loss"), np.zeros((1, 1))
+    near, far = (np.abs(loss.slope(np.full((1, 1), y), F)).item() for y in (100.0, 1e6))
+    assert loss.robust == (far <= near * (1 + 1e-9))
