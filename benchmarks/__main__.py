@@ -20,7 +20,9 @@ ALWAYS = (
     "views pairs drug_target explain coverage model_files serve panel report selection_panel fdr "
     "sample_basis stability vectors defaults"
 ).split()
-BY_NAME_ONLY = ["panel_classes", "compare", "crossover", "mutation", "out_of_core", "seconds_to_accuracy", "dask_plan"]
+BY_NAME_ONLY = (
+    "panel_classes compare crossover mutation out_of_core seconds_to_accuracy dask_plan dask_workers"
+).split()
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -19,7 +19,7 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -180,24 +180,7 @@ def measured(points: list[Point], workers: int) -> dict[Point, Cost]:
 
 def cost_of(point: Point, client: Any) -> Cost:
     """Return the mean CPU seconds of some passes, and the clock's seconds of the quickest."""
-    import dask.array as da
-    from distributed import wait
-
-    from spkm.sources._dask import DaskReader, DaskSource
-
-    n, d = point.shards * point.rows, point.d
-    X = da.random.default_rng(0).standard_normal((n, d), chunks=(point.rows, d))
-    reader = DaskReader(X, np.zeros(n))
-    wait(reader.shards)
-    recipe = Recipe(_column, None, np.float64, 1.0 / n, float(n))
-    summary = summary_of(Chunk(np.zeros((2, d)), np.zeros(2), None), 0, 0, False, 2)  # a pass does not look at it
-    source = DaskSource(reader, summary, recipe)
-    model = _model(point)
-    theta = np.random.default_rng(0).standard_normal(model.n_params)
-
-    def one_pass() -> None:
-        source.reduce(block_gradient, model, Squared(), theta, None, width=model.n_basis)
-
+    one_pass = passes_over(point)
     if point.shards <= 10:
         one_pass()  # workers import what they need: the first point of a cluster has few shards
     clock: list[float] = []
@@ -209,6 +192,25 @@ def cost_of(point: Point, client: Any) -> Cost:
     serial = time.process_time() - serial
     parallel = sum(client.run(time.process_time).values()) - before
     return Cost(serial / len(clock), parallel / len(clock), min(clock))
+
+
+def passes_over(point: Point) -> Callable[[], tuple[np.ndarray, ...]]:
+    """Return a function that makes a pass over made-up samples, which the workers of the current client hold."""
+    import dask.array as da
+    from distributed import wait
+
+    from spkm.sources._dask import DaskReader, DaskSource
+
+    n, d = point.shards * point.rows, point.d
+    X = da.random.default_rng(0).random((n, d), chunks=(point.rows, d))  # cheap to make again
+    reader = DaskReader(X, np.zeros(n))
+    wait(reader.shards)
+    recipe = Recipe(_column, None, np.float64, 1.0 / n, float(n))
+    summary = summary_of(Chunk(np.zeros((2, d)), np.zeros(2), None), 0, 0, False, 2)  # a pass does not look at it
+    source = DaskSource(reader, summary, recipe)
+    model = _model(point)
+    theta = np.random.default_rng(0).standard_normal(model.n_params)
+    return lambda: source.reduce(block_gradient, model, Squared(), theta, None, width=model.n_basis)
 
 
 def _model(point: Point) -> PreimageModel:

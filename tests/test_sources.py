@@ -1,5 +1,9 @@
 """Rows in blocks: the same sums for any cut and any number of threads; merging by values only."""
 
+import os
+import platform
+import subprocess
+import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier, Event
@@ -363,3 +367,22 @@ def test_rows_in_place_make_the_same_source_as_a_copy(monkeypatch, blocks_of):
         for left, right in zip(one.reduce(sums, width=3), other.reduce(sums, width=3), strict=True):
             np.testing.assert_allclose(left, right, rtol=1e-13)
         np.testing.assert_array_equal(one.dense(), other.dense())
+
+
+@pytest.mark.skipif(sys.platform != "linux" or platform.libc_ver()[0] != "glibc", reason="of glibc")
+def test_memory_of_blocks_is_kept_where_the_environment_says_otherwise():
+    code = """if True:
+        import resource
+        import numpy as np
+        from spkm.sources import one_blas_thread
+        with one_blas_thread():
+            kept = []
+            for _ in range(50):
+                before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+                np.ones(2**18)  # 512 pages
+                kept.append(resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before)
+        print(sum(kept[10:]))
+    """
+    environ = {**os.environ, "MALLOC_TRIM_THRESHOLD_": "65536"}  # as Dask's workers have it
+    done = subprocess.run([sys.executable, "-c", code], env=environ, capture_output=True, text=True, check=True)
+    assert int(done.stdout) < 512  # 40 times 512 if every array is new memory
