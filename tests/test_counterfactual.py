@@ -2,7 +2,9 @@
 
 import numpy as np
 import pytest
+from sklearn.pipeline import make_pipeline
 
+from spkm import SPKMClassifier, SPKMRegressor, SPKMSelector, TableEncoder
 from spkm.explain import counterfactual
 from spkm.explain._bounds import Axis, BoxBounds
 from spkm.explain._structure import scaled_rows, structure_of
@@ -173,3 +175,32 @@ def test_kernels_without_bounds_are_refused():
     model = make_model(TERMS["normalized polynomial"], 5)
     with pytest.raises(ValueError, match="NormalizedPolynomial has none"):
         counterfactual(model, np.zeros(5), 5.0)
+
+
+@pytest.fixture(scope="module")
+def people():
+    """Return a table without missing values, whose classes need both columns."""
+    pd, rng = pytest.importorskip("pandas"), np.random.default_rng(0)
+    table = pd.DataFrame({"income": rng.normal(size=60), "owner": rng.random(60) < 0.5, "job": ["nurse", "cook"] * 30})
+    return table, np.where((table["income"] > 0) ^ table["owner"], "good", "bad")
+
+
+def test_a_table_without_missing_values_can_be_changed(people):
+    table, y = people
+    pipeline = make_pipeline(TableEncoder(), SPKMClassifier(3, random_state=0)).fit(table, y)
+    now = pipeline.predict(table[:1])[0]
+    target = "good" if now == "bad" else "bad"
+    free = counterfactual(pipeline, table[:1], target, ranges=table)
+    assert free.found and pipeline[-1].predict(free.x[None])[0] == target
+    for frozen in ("owner", ["owner", "job"]):  # columns of the table, as the user knows them
+        change = counterfactual(pipeline, table[:1], target, ranges=table, frozen=frozen)
+        assert set(change.changes) == {"income"} and change.size >= free.size * (1 - 1e-3)
+    assert counterfactual(pipeline, table[:1], target, ranges=table, frozen=list(table)).none_exists
+
+
+def test_names_come_from_all_steps_before_the_model(people):
+    table, _ = people
+    selector = SPKMSelector(SPKMRegressor(kernel="linear", n_basis=1, selection="strict", random_state=0))
+    pipeline = make_pipeline(TableEncoder(), selector, SPKMRegressor(2, random_state=0)).fit(table, table["income"])
+    change = counterfactual(pipeline, table[:1], (2, np.inf))
+    assert set(change.changes) == {"income"}

@@ -10,7 +10,7 @@ from scipy import sparse
 from sklearn import config_context
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 import spkm.explain as explain_module
 from spkm import PairwiseSPKMRegressor, SPKMClassifier, SPKMRegressor
@@ -305,3 +305,11 @@ def test_frames_of_other_kinds_are_explained_alike():
         np.testing.assert_array_equal(model.explain(kind[:3], kind).values, values)
     with pytest.raises(ValueError, match="X must hold numbers"):
         model.explain(frame.astype(object).assign(f0="a"), frame)
+
+
+def test_steps_of_others_name_the_features():
+    X = pd.DataFrame(np.random.default_rng(0).standard_normal((30, 2)), columns=["a", "b"])
+    pipeline = make_pipeline(StandardScaler(), SPKMClassifier(1, random_state=0)).fit(X, X["a"] > 0)
+    assert explain(pipeline, X[:2], background=X).frame().columns.tolist() == ["a", "b"]
+    nameless = make_pipeline(FunctionTransformer(np.asarray), SPKMClassifier(1, random_state=0)).fit(X, X["a"] > 0)
+    assert explain(nameless, X[:2], background=X).frame().columns.tolist() == ["x0", "x1"]

@@ -245,3 +245,15 @@ def test_skops_loads_our_types(name):
     after = answers(loaded, samples(name))
     for method, value in answers(fitted(name), samples(name)).items():
         np.testing.assert_array_equal(value, after[method], err_msg=method)
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_the_light_runtime_finds_columns_of_a_frame_by_name(tmp_path, library):
+    frame = pytest.importorskip("pandas").DataFrame(np.random.default_rng(0).random((30, 2)), columns=["a", "b"])
+    model = SPKMRegressor(2, random_state=0).fit(frame, frame["a"])
+    model.save(tmp_path / "model.spkm")
+    light, expected, other = load(tmp_path / "model.spkm", runtime="numpy"), model.predict(frame), frame[["b", "a"]]
+    other = other if library == "pandas" else pytest.importorskip("polars").from_pandas(other)
+    np.testing.assert_allclose(light.predict(other), expected, rtol=1e-12)
+    with pytest.raises(ValueError, match="'a' are missing"):
+        light.predict(other[["b"]])

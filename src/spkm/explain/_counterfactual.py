@@ -82,7 +82,7 @@ def counterfactual(
         The class to be predicted; in regression a value to reach, from whichever side the score is now, or
         an interval (low, high), either of which may be infinite.
     frozen : sequence, default=()
-        Columns (by name or index) and groups (by name) that must stay.
+        Columns (by name or index) and groups (by name) that must stay; after an encoder columns of the table, too.
     ranges : dict from a column to (low, high), or a table, default=None
         Where features may go, in the user's units. Of a table the least and largest value of each column; of a
         pipeline it is one that its first step takes. A feature without a range may go as far as the model sees it: to
@@ -127,9 +127,11 @@ def counterfactual(
     model = model_of(estimator)
     names = names_of(estimator, model.n_features)
     row = table_of(np.reshape(_values(x), (1, -1)), estimator, model.n_features, "x").astype(np.float64)
+    frozen, integers = ([one] if isinstance(one, str) else list(one) for one in (frozen, integers))
     kinds = None if pipeline.encoder is None or groups is not None else _Kinds(pipeline.encoder, row[0])
     if kinds is not None:
-        groups, frozen, integers = kinds.groups, [*frozen, *kinds.frozen], [*integers, *kinds.truths]
+        groups, integers = kinds.groups, [*integers, *kinds.truths]
+        frozen = [*kinds.frozen, *(j for name in frozen for j in kinds.columns.get(name, [name]))]
     if hasattr(model, "members"):
         raise ValueError("counterfactual needs one model of all classes; fit with multi_class='joint'.")
     structure = structure_of(model, names, groups)
@@ -155,6 +157,8 @@ class _Kinds:
 
     Attributes
     ----------
+    columns : dict from a column of the table to columns
+        Those that it became.
     groups : dict from a name to columns
         The categories.
     gaps, truths : list of int
@@ -165,13 +169,13 @@ class _Kinds:
 
     def __init__(self, encoder: Any, row: np.ndarray) -> None:
         plans = dict(zip(encoder.columns_, encoder.plans_, strict=True))
-        columns = encoder.column_groups()
+        columns = self.columns = encoder.column_groups()
         origins = encoder.feature_origin_
         self.groups = {n: c for n, c in columns.items() if plans[n].kind == "category" and len(c) > 1}
         self.gaps = [j for j, origin in enumerate(origins) if origin.kind == "missing"]
         self.truths = [j for j, origin in enumerate(origins) if origin.kind == "boolean"]
-        apart = [c for name, c in columns.items() if name not in self.groups]
-        self.frozen = [int(j) for c in apart for j in c if j in self.gaps or np.any(row[np.intersect1d(c, self.gaps)])]
+        apart, gaps = [c for name, c in columns.items() if name not in self.groups], np.array(self.gaps, dtype=int)
+        self.frozen = [int(j) for c in apart for j in c if j in self.gaps or np.any(row[np.intersect1d(c, gaps)])]
 
 
 @dataclass(frozen=True)

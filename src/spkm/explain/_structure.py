@@ -156,7 +156,12 @@ class PlainPiece:
     @property
     def kernel_names(self) -> str:
         """The kernels, for messages."""
-        return " × ".join(type(view.kernel).__name__ for view in self.views)
+        return " × ".join(type(_innermost(view.kernel)).__name__ for view in self.views)
+
+
+def _innermost(kernel: Any) -> Any:
+    """Return the kernel that relevances or factors are around."""
+    return _innermost(kernel.kernel) if hasattr(kernel, "kernel") else kernel
 
 
 @dataclass(frozen=True)

@@ -42,10 +42,14 @@ class Pipeline:
 
     @property
     def named(self) -> Any:
-        """The last step, with the names that the encoder gives to its features."""
-        if self.encoder is None:
+        """The last step, with the names that the encoder gives to its features, or the steps before if it has none."""
+        if self.before is None or (self.encoder is None and hasattr(self.estimator, "feature_names_in_")):
             return self.estimator
-        return Named(model_of(self.estimator), tuple(self.encoder.get_feature_names_out()))
+        try:
+            names = (self.encoder or self.before).get_feature_names_out()
+        except (AttributeError, TypeError, ValueError):  # a step of others need not name what it returns
+            return self.estimator
+        return Named(model_of(self.estimator), tuple(map(str, names)))
 
     def table(self, X: Any) -> Any:
         """Return what the last step sees of a table; None and names stay as they are."""
@@ -162,10 +166,10 @@ def table_of(X: Any, estimator: Any, n_features: int, argument: str) -> Any:
         known = getattr(estimator, "feature_names_in_", None)
         if known is not None and [str(c) for c in columns] != [str(c) for c in known]:
             raise ValueError(f"{argument} must have the columns that the model was fitted on, in the same order.")
-        X = _numbers(X.to_numpy())
+        X = X.to_numpy()
     if hasattr(X, "entities"):  # pairs; their tables were checked when they were made
         return X
-    X = sparse.csr_array(X) if sparse.issparse(X) else np.asarray(X)
+    X = sparse.csr_array(X) if sparse.issparse(X) else _numbers(np.asarray(X))
     if X.ndim != 2 or X.shape[1] != n_features:
         raise ValueError(f"{argument} must have {n_features} features; got shape {X.shape}.")
     if X.shape[0] == 0:

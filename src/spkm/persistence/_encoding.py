@@ -108,14 +108,18 @@ def encode(encoder: dict[str, Any], X: Any, n_features: int) -> np.ndarray:
     return out
 
 
+def in_order(frame: Any, columns: list[str]) -> Any:
+    """Return the given columns of a frame, in their order."""
+    absent = [name for name in columns if name not in frame.columns]
+    if absent:
+        raise ValueError(f"X must have the columns of the fit; {', '.join(map(repr, absent))} are missing.")
+    return frame[columns]
+
+
 def _cells(X: Any, columns: list[str]) -> np.ndarray:
     """Return a frame, or rows of cells, as an array of objects; the columns of a frame are found by their names."""
     if hasattr(X, "columns"):
-        absent = [name for name in columns if name not in X.columns]
-        if absent:
-            raise ValueError(f"X must have the columns of the fit; {', '.join(map(repr, absent))} are missing.")
-        X = X[columns]
-        return np.asarray(X, dtype=object)
+        return np.asarray(in_order(X, columns), dtype=object)
     rows = [list(row) for row in X]
     for i, row in enumerate(rows):
         if len(row) != len(columns):

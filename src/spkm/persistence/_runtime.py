@@ -8,7 +8,16 @@ import numpy as np
 
 from spkm.persistence._container import need
 from spkm.persistence._decisions import decisions, probabilities
-from spkm.persistence._encoding import check_encoder, columns_of, encode, encoder_of, n_columns, starts_of, width_of
+from spkm.persistence._encoding import (
+    check_encoder,
+    columns_of,
+    encode,
+    encoder_of,
+    in_order,
+    n_columns,
+    starts_of,
+    width_of,
+)
 
 EXP_FROM = 30.0  # beyond it the exponential of a count's logarithm is not followed, as in losses
 AT_ONCE = 2**17  # differences that are held at once: a megabyte
@@ -173,6 +182,8 @@ class NumpyModel:
         encoder = encoder_of(self.plain)
         if encoder is not None:
             return encode(encoder, X, self.plain["n_features"])
+        if hasattr(X, "columns") and self.feature_names is not None:
+            X = in_order(X, self.feature_names)
         rows = np.asarray(X, dtype=np.float64)
         if rows.ndim != 2 or rows.shape[1] != self.n_features:
             raise ValueError(f"X must have the shape (n_samples, {self.n_features}); got {rows.shape}.")
