@@ -56,7 +56,7 @@ def test_a_killed_scheduler_is_told_and_the_checkpoint_stays(scheduler, tmp_path
 
     # The scheduler is named so that it is forgotten at the end, also if the client cannot say goodbye in time.
     with dask.config.set({"distributed.comm.timeouts.connect": "1s", "scheduler": None}):
-        client = distributed.Client(scheduler_file=str(place))
+        client = distributed.Client(scheduler_file=str(place), timeout="60s")
         try:
             client.wait_for_workers(1)
             model = acting(5, kill)
