@@ -3,7 +3,9 @@
 n samples of 20 features and two classes are written to a temporary folder, a million at a time. A classifier of 20
 vectors is fitted to the folder in a process of its own, whose peak memory is read at the end; the column "of which" is
 what the process has before the fit. Accuracy is that on 100,000 new samples, beside that of a fit of 20,000 samples in
-memory. "CPU" are the seconds of all threads, "read" those of reading all samples once.
+memory. "CPU" are the seconds of all threads, "read" those of reading all samples once. Slopes are those of the
+logarithm of seconds in that of n: below one as long as what is done to 20,000 samples counts. Memory is flat if ten
+times as many samples take a tenth more at the most.
 """
 
 from __future__ import annotations
@@ -18,7 +20,7 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks._data import Settings
-from benchmarks._report import Row, at_least, below
+from benchmarks._report import Row, at_least, at_most, below
 from spkm import SPKMClassifier
 
 COLUMNS = ("CPU, s", "of which MB", "accuracy", "read, s")
@@ -54,11 +56,13 @@ print(json.dumps(dict(seconds=seconds, used=used, before=before, peak=most, accu
 
 
 def run(settings: Settings) -> Iterator[Row]:
+    none = ("", "", "", "")
     X, y = samples(0, 20_000)
     known, labels = new_samples()
     reached = float(np.mean(SPKMClassifier(R, random_state=0).fit(X, y).predict(known) == labels))
-    yield Row("accuracy of 20,000 samples in memory", reached, form="{:.3f}", more=("", "", "", ""))
-    times = {}
+    yield Row("accuracy of 20,000 samples in memory", reached, form="{:.3f}", more=none)
+    times: dict[int, float] = {}
+    peaks: dict[int, float] = {}
     with tempfile.TemporaryDirectory() as folder:
         written = 0
         for n in SIZES:
@@ -68,7 +72,7 @@ def run(settings: Settings) -> Iterator[Row]:
                 [sys.executable, "-c", CHILD.format(R=R, folder=folder)], capture_output=True, text=True, check=True
             )
             found = json.loads(done.stdout)
-            times[n] = found["seconds"]
+            times[n], peaks[n] = found["seconds"], found["peak"]
             more = (
                 f"{found['used']:.1f}",
                 f"{found['before']:.0f}",
@@ -78,14 +82,27 @@ def run(settings: Settings) -> Iterator[Row]:
             yield Row(
                 f"n = {n:,}, seconds", found["seconds"], below(120) if n == SIZES[-1] else None, "{:.1f}", more=more
             )
-            yield Row(f"n = {n:,}, peak memory in MB", found["peak"], below(500), "{:.0f}", more=("", "", "", ""))
+            yield Row(f"n = {n:,}, peak memory in MB", found["peak"], below(500), "{:.0f}", more=none)
             yield Row(
                 f"n = {n:,}, accuracy over that of 20,000",
                 found["accuracy"] / reached,
                 at_least(0.995),
                 "{:.3f}",
-                more=("", "", "", ""),
+                more=none,
             )
+    yield from growth(times, peaks)
+
+
+def growth(times: dict[int, float], peaks: dict[int, float]) -> Iterator[Row]:
+    """Yield how time and memory grow: slopes of the logarithm of time in that of n, and the ratio of peaks."""
+    none = ("", "", "", "")
+    first, *_, before, last = sizes = list(times)
+    whole = float(np.polyfit(np.log(sizes), np.log([times[n] for n in sizes]), 1)[0])
+    yield Row(f"slope of time in n, {first:,} to {last:,}", whole, at_most(1.02), "{:.2f}", more=none)
+    end = float(np.log(times[last] / times[before]) / np.log(last / before))
+    yield Row(f"slope of time in n, {before:,} to {last:,}", end, at_most(1.02), "{:.2f}", more=none)
+    flat = peaks[last] / peaks[before]
+    yield Row(f"peak memory, {last:,} over {before:,} samples", flat, at_most(1.1), "{:.2f}", more=none)
 
 
 def samples(seed: int, n: int) -> tuple[np.ndarray, np.ndarray]:

@@ -3,19 +3,28 @@
 The relation holds products, a sine and a sum (:mod:`benchmarks.out_of_core`). Each method runs at a few sizes of its
 own (vectors, landmarks, rounds), so that a curve shows what a second buys; the tuned ones choose by 20 % of the
 training samples that are held out, and their seconds include the choice. Seconds are those of the CPU, all threads
-together, on one thread each. The SVC is that of scikit-learn-intelex where it is installed, and else scikit-learn's;
-it takes part up to 20,000 samples, 100,000 with intelex. "predict" are seconds for 100,000 samples. ``--families``
-picks rows by their names. A figure is drawn to ``seconds_to_accuracy.png`` in the folder that SPKM_FIGURES names.
+together, on one thread each. The SVC is that of scikit-learn-intelex where it is installed, and else scikit-learn's.
+"predict" are seconds for 100,000 samples.
+
+Every fit is a process of its own, which is stopped after 90 CPU seconds: then the row says "> 90". What ran out is not
+tried with more samples, nor with a larger size of its own. Outcomes are written to a file as they come
+(``benchmark_results/seconds_to_accuracy.csv``, or ``--results``); a run that was stopped goes on from there, and ours
+are measured again if our code has changed. ``--families`` picks rows by their names; the figure
+(``seconds_to_accuracy.png`` in the folder that SPKM_FIGURES names) is drawn from all that the file holds.
 """
 
 from __future__ import annotations
 
+import csv
+import json
 import os
+import resource
+import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.ensemble import HistGradientBoostingClassifier
@@ -25,41 +34,147 @@ from sklearn.pipeline import make_pipeline
 from sklearn.svm import SVC
 
 from benchmarks._data import Settings
-from benchmarks._report import Row
+from benchmarks._report import Reach, Row, at_least, progress
+from benchmarks._results import FOLDER, code_of_library
 from benchmarks.out_of_core import new_samples, samples
 from spkm import SPKMClassifier
 
 COLUMNS = ("accuracy, %", "predict, s")
-SIZES = (20_000, 100_000, 1_000_000)
+SIZES = (20_000, 100_000, 1_000_000, 10_000_000)
+BUDGET = 90  # CPU seconds of a fit
+OURS = "spkm"
+REACH = {20_000: 5.0, 100_000: 30.0}  # seconds of the SVC over ours to its accuracy
 Fit = Callable[[np.ndarray, np.ndarray], Any]
 
 
+class Outcome(NamedTuple):
+    """What a fit gave; ``accuracy`` is NaN where it ran out of time, and ``seconds`` are then those it had."""
+
+    code: str
+    n: int
+    method: str
+    size: str
+    seconds: float
+    accuracy: float
+    predict: float
+
+    @property
+    def ran_out(self) -> bool:
+        return bool(np.isnan(self.accuracy))
+
+
+class Outcomes:
+    """Outcomes in a file, each written as soon as it is there; without a path nothing is kept."""
+
+    def __init__(self, path: Path | None) -> None:
+        self.path = path
+        self.known: dict[tuple[str, int, str, str], Outcome] = {}
+        if path is not None and path.is_file():
+            with path.open(newline="", encoding="utf-8") as file:
+                for e in csv.DictReader(file):
+                    numbers = (float(e[name]) for name in ("seconds", "accuracy", "predict"))
+                    self.add(Outcome(e["code"], int(e["n"]), e["method"], e["size"], *numbers))
+
+    def add(self, outcome: Outcome) -> Outcome:
+        """Keep an outcome."""
+        self.known[outcome[:4]] = outcome
+        return outcome
+
+    def write(self, outcome: Outcome) -> Outcome:
+        """Keep an outcome, in the file, too."""
+        if self.path is not None:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            new = not self.path.is_file()
+            with self.path.open("a", newline="", encoding="utf-8") as file:
+                writer = csv.writer(file)
+                writer.writerows([Outcome._fields, outcome] if new else [outcome])
+        return self.add(outcome)
+
+
 def run(settings: Settings) -> Iterator[Row]:
-    known, labels = new_samples()
-    points: dict[int, dict[str, list[tuple[float, float]]]] = {}
+    outcomes = Outcomes(None if settings.quick else settings.results or FOLDER / "seconds_to_accuracy.csv")
     for n in SIZES[: settings.size(len(SIZES), 1)]:
         n = settings.size(n, 1_000)
-        X, y = samples(0, n)
-        for method, size, fit in methods(n, settings.quick):
-            what = f"n = {n:,}, {method}, {size}"
-            if not settings.wants(what):
-                continue
-            started = time.process_time()
-            model = fit(X, y)
-            seconds = time.process_time() - started
-            started = time.process_time()
-            accuracy = 100 * float(np.mean(model.predict(known) == labels))
-            predict = time.process_time() - started
-            points.setdefault(n, {}).setdefault(method, []).append((seconds, accuracy))
-            yield Row(what, seconds, form="{:.2f}", more=(f"{accuracy:.2f}", f"{predict:.3f}"))
+        for method, size, _ in methods(settings.quick):
+            if settings.wants(what := f"n = {n:,}, {method}, {size}"):
+                yield row_of(what, outcome_of(outcomes, n, method, size, settings.quick))
+        yield from ratios(outcomes, n)
     if os.environ.get("SPKM_FIGURES"):
-        draw(points, Path(os.environ["SPKM_FIGURES"]) / "seconds_to_accuracy.png")
+        draw(list(outcomes.known.values()), Path(os.environ["SPKM_FIGURES"]) / "seconds_to_accuracy.png")
 
 
-def methods(n: int, quick: bool) -> Iterator[tuple[str, str, Fit]]:
-    """Yield the name, the size and the fit of each method that takes part with n samples."""
+def row_of(what: str, found: Outcome) -> Row:
+    """Return the line of the table."""
+    if found.ran_out:
+        return Row(what, found.seconds, form="{:.0f}", more=("", ""), bound="> ")
+    return Row(what, found.seconds, form="{:.2f}", more=(f"{found.accuracy:.2f}", f"{found.predict:.3f}"))
+
+
+def outcome_of(outcomes: Outcomes, n: int, method: str, size: str, quick: bool) -> Outcome:
+    """Return the outcome of the file, or measure it; what ran out with less has run out."""
+    code = code_of_library() if method == OURS else ""
+    found = outcomes.known.get((code, n, method, size))
+    if found is not None:
+        return found
+    sizes = [name for kind, name, _ in methods(quick) if kind == method]
+    less = [(n, name) for name in sizes[: sizes.index(size)]] + [(m, size) for m in SIZES if m < n]
+    for m, name in less:
+        before = outcomes.known.get((code, m, method, name))
+        if before is not None and before.ran_out:
+            return outcomes.write(Outcome(code, n, method, size, before.seconds, np.nan, np.nan))
+    found = outcomes.write(Outcome(code, n, method, size, *measured(n, method, size, quick)))
+    progress(f"{n:,} {method} {size}: {found.seconds:.2f} s, {found.accuracy:.2f} %")
+    return found
+
+
+def measured(n: int, method: str, size: str, quick: bool) -> tuple[float, float, float]:
+    """Return CPU seconds of a fit in a process of its own, accuracy in per cent, and CPU seconds of predictions."""
+    code = f"from benchmarks.seconds_to_accuracy import child; child({n}, {method!r}, {size!r}, {quick})"
+    threads = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+    done = subprocess.run([sys.executable, "-c", code], env={**os.environ, **threads}, capture_output=True, text=True)
+    if done.returncode == 0:
+        seconds, accuracy, predict = json.loads(done.stdout.splitlines()[-1])
+        return seconds, accuracy, predict
+    if "fitting" in done.stdout and done.returncode < 0:  # by the signal for too many seconds, or for want of memory
+        return float(BUDGET), np.nan, np.nan
+    raise RuntimeError(f"{method}, {size} failed for n = {n:,}: {done.stderr[-2000:]}")
+
+
+def child(n: int, method: str, size: str, quick: bool) -> None:
+    """Fit and predict, and print what :func:`measured` returns; the process ends when the fit takes too long."""
+    X, y = samples(0, n)
+    known, labels = new_samples()
+    fit = next(fit for kind, name, fit in methods(quick) if (kind, name) == (method, size))
+    hard = resource.getrlimit(resource.RLIMIT_CPU)[1]
+    print("fitting", flush=True)
+    started = time.process_time()
+    resource.setrlimit(resource.RLIMIT_CPU, (int(started) + BUDGET + 1, hard))
+    model = fit(X, y)
+    seconds = time.process_time() - started
+    resource.setrlimit(resource.RLIMIT_CPU, (hard, hard))
+    started = time.process_time()
+    accuracy = 100 * float(np.mean(model.predict(known) == labels))
+    print(json.dumps([seconds, accuracy, time.process_time() - started]))
+
+
+def ratios(outcomes: Outcomes, n: int) -> Iterator[Row]:
+    """Yield the seconds of the SVC over those of our quickest fit that is as accurate; a bound where it ran out."""
+    code, (name, _) = code_of_library(), svc()
+    ours = [o for o in outcomes.known.values() if (o.code, o.n, o.method) == (code, n, OURS) and not o.ran_out]
+    other = outcomes.known.get(("", n, name, "tuned"))
+    if other is None or not ours:
+        return
+    enough = [o.seconds for o in ours if other.ran_out or o.accuracy >= other.accuracy]
+    reach: Reach | None = at_least(REACH[n]) if n in REACH else None
+    bound = "> " if other.ran_out else ""
+    value = other.seconds / min(enough) if enough else np.nan
+    yield Row(f"n = {n:,}, seconds to the accuracy of {name}: its over ours", value, reach, "{:.1f}", ("", ""), bound)
+
+
+def methods(quick: bool) -> Iterator[tuple[str, str, Fit]]:
+    """Yield the name, the size and the fit of each method; sizes of one method rise."""
     for R in (5,) if quick else (10, 20, 50):
-        yield "spkm", f"{R} vectors", SPKMClassifier(R, n_jobs=1, random_state=0).fit
+        yield OURS, f"{R} vectors", SPKMClassifier(R, n_jobs=1, random_state=0).fit
     for rounds in (10,) if quick else (30, 100, 400):
         yield "HistGradientBoosting", f"{rounds} rounds", HistGradientBoostingClassifier(max_iter=rounds).fit
     try:
@@ -69,22 +184,19 @@ def methods(n: int, quick: bool) -> Iterator[tuple[str, str, Fit]]:
     else:
         for rounds in (10,) if quick else (30, 100, 400):
             yield "LightGBM", f"{rounds} rounds", LGBMClassifier(n_estimators=rounds, n_jobs=1, verbose=-1).fit
-    if n > 100_000:
-        return
     for landmarks in (20,) if quick else (100, 400):
         yield "Nystroem + LogisticRegression, tuned", f"{landmarks} landmarks", tuned_nystroem(landmarks)
-    name, kind, largest = svc()
-    if n <= largest:
-        yield name, "tuned", tuned(lambda C, gamma: kind(C=C, gamma=gamma), 5_000)
+    name, kind = svc()
+    yield name, "tuned", tuned(lambda C, gamma: kind(C=C, gamma=gamma), 5_000)
 
 
-def svc() -> tuple[str, type, int]:
-    """Return the quicker SVC that there is, and how many samples it takes."""
+def svc() -> tuple[str, type]:
+    """Return the quicker SVC that there is."""
     try:
         from sklearnex.svm import SVC as Quick
     except ImportError:
-        return "SVC of scikit-learn", SVC, 20_000
-    return "SVC of scikit-learn-intelex", Quick, 100_000
+        return "SVC of scikit-learn", SVC
+    return "SVC of scikit-learn-intelex", Quick
 
 
 def tuned_nystroem(landmarks: int) -> Fit:
@@ -111,25 +223,33 @@ def tuned(made: Callable[[float, float], Any], most: int) -> Fit:
     return fit
 
 
-def draw(points: dict[int, dict[str, list[tuple[float, float]]]], path: Path) -> None:
-    """Draw a panel for each number of samples, a line for each method."""
+def draw(outcomes: list[Outcome], path: Path) -> None:
+    """Draw a panel for each number of samples, a line for each method; a cross at the right is one that ran out."""
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(4.2 * len(points), 3.6), layout="constrained")
-    axes = figure.subplots(1, len(points), sharey=True, squeeze=False)[0]
-    names = list(dict.fromkeys(name for found in points.values() for name in found))
-    for ax, (n, found) in zip(axes, points.items(), strict=True):
-        for method, pairs in found.items():
-            seconds, accuracy = zip(*sorted(pairs), strict=True)
-            bold = {"linewidth": 2.5, "zorder": 3} if method == "spkm" else {}
-            ax.plot(seconds, accuracy, "o-", label=method, color=f"C{names.index(method)}", **bold)
-        ax.set(xscale="log", xlabel="seconds of CPU for the fit", title=f"{n:,} samples")
-        low, high = ax.get_xlim()
-        ticks = [t for t in (0.1, 0.3, 1, 3, 10, 30, 100, 300) if low <= t <= high]
+    latest = {(o.n, o.method, o.size): o for o in outcomes}  # those of our code now come last
+    counts = sorted({o.n for o in outcomes})
+    names = list(dict.fromkeys(o.method for o in sorted(outcomes, key=lambda o: o.n)))
+    names.sort(key=lambda name: name != OURS)
+    figure = Figure(figsize=(2.9 * len(counts) + 1.2, 4.2), layout="constrained")
+    axes = figure.subplots(1, len(counts), sharey=True, squeeze=False)[0]
+    for ax, n in zip(axes, counts, strict=True):
+        for k, method in enumerate(names):
+            found = [o for key, o in latest.items() if key[:2] == (n, method)]
+            points = sorted((o.seconds, o.accuracy) for o in found if not o.ran_out)
+            bold: dict[str, Any] = {"linewidth": 2.5, "zorder": 3} if method == OURS else {}
+            ax.plot([p[0] for p in points], [p[1] for p in points], "o-", label=method, color=f"C{k}", **bold)
+            if len(points) < len(found):
+                height = 0.04 + 0.05 * k
+                ax.plot(BUDGET, height, "x", color=f"C{k}", transform=ax.get_xaxis_transform())
+        ax.axvline(BUDGET, color="0.8", linewidth=1, zorder=0)
+        ticks = (0.1, 1, 10, BUDGET)
+        ax.set(xscale="log", xlim=(0.1, 1.5 * BUDGET), title=f"{n:,} samples")
         ax.set_xticks(ticks, [f"{t:g}" for t in ticks])
         ax.set_xticks([], minor=True)
     axes[0].set_ylabel("accuracy on new samples, %")
-    handles = {h.get_label(): h for ax in axes for h in ax.get_lines()}
+    figure.supxlabel(f"CPU seconds of the fit; crosses: some size took more than {BUDGET}", fontsize="medium")
+    handles = {h.get_label(): h for ax in axes for h in ax.get_lines() if not str(h.get_label()).startswith("_")}
     figure.legend(handles.values(), handles.keys(), loc="outside lower center", ncols=3, frameon=False)
     figure.savefig(path, dpi=150)
 
