@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from copy import copy
+from math import exp
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve
-
+from spkm._cholesky import factor, inverse, log_det, solve
 from spkm.losses import Loss
 from spkm.model import PreimageModel
 from spkm.objective import Regularization, block_totals
@@ -24,14 +24,13 @@ RIDGES = (0.001, 0.01, 0.03, 0.1, 0.3, 1.0)
 
 
 class _Solved(NamedTuple):
-    """The regression on Phi and X: its columns among the moments, prior, means, factors and coefficients C."""
+    """The regression on Phi and X: prior, means, upper Cholesky factors, moments with Y and coefficients C."""
 
-    columns: np.ndarray
     prior: np.ndarray
     mean: np.ndarray
     mean_y: np.ndarray
-    A_factor: tuple[np.ndarray, bool]
-    K_factor: tuple[np.ndarray, bool]
+    A_factor: np.ndarray
+    K_factor: np.ndarray
     B: np.ndarray
     C: np.ndarray
 
@@ -87,6 +86,10 @@ class EvidenceObjective(ProfiledObjective):
         self.basis_penalties = basis_penalties
         self.settings = settings
         self.n = source.total_weight
+        R, d = self.kernels.n_basis, self.n_columns
+        #: Where Phi and X stand among the columns of the moments.
+        self.regressors: Any = slice(0, R) if d == 0 else np.append(np.arange(R), R + 1 + model.n_outputs + np.arange(d))
+        self.squares: Any = (self.regressors,) * 2 if d == 0 else np.ix_(self.regressors, self.regressors)
         self.mean_diagonal = float(source.reduce(block_diagonal, self.kernels, width=self.kernels.n_basis)[0])
         # The weight of the trace term was chosen on exploration sets and confirmed on others: 0 overfits (1.6 to 2.1
         # times the error of kernel ridge regression), 1 is the variational bound (1.2 to 1.3 times); flat in between.
@@ -159,7 +162,7 @@ class EvidenceObjective(ProfiledObjective):
 
     def noise(self, phi: np.ndarray) -> float:
         """Return the ratio of noise to signal variance."""
-        return float(np.exp(np.clip(phi[self.kernels.basis_part.stop], -FARTHEST_LOG, FARTHEST_LOG)))
+        return exp(min(max(float(phi[self.kernels.basis_part.stop]), -FARTHEST_LOG), FARTHEST_LOG))
 
     def linear_variance(self, phi: np.ndarray) -> float | None:
         """Return the variance of the linear part's coefficients over that of the kernels; None without one."""
@@ -167,18 +170,26 @@ class EvidenceObjective(ProfiledObjective):
 
     def _parts(self, S: np.ndarray, grams: list[np.ndarray], phi: np.ndarray) -> _Solved:
         R, m, d = self.kernels.n_basis, self.kernels.n_outputs, self.n_columns
-        columns = np.append(np.arange(R), R + 1 + m + np.arange(d))
-        factor = float(self.model.fit_intercept)
-        mean, mean_y = factor * S[columns, R], factor * S[R, R + 1 : R + 1 + m]
+        among = float(self.model.fit_intercept)
+        mean, mean_y = among * S[self.regressors, R], among * S[R, R + 1 : R + 1 + m]
+        prior = self._prior(grams, phi)
+        A = S[self.squares] + self.noise(phi) / self.n * prior
+        A -= mean[:, None] * mean
+        A.flat[:: len(A) + 1] += SOLVABLE * A.trace() / len(A)
+        A_factor, K_factor = factor(A), factor(prior[:R, :R] if d else prior)
+        B = S[self.regressors, R + 1 : R + 1 + m] - mean[:, None] * mean_y
+        return _Solved(prior, mean, mean_y, A_factor, K_factor, B, solve(A_factor, B))
+
+    def _prior(self, grams: list[np.ndarray], phi: np.ndarray) -> np.ndarray:
+        """Return K, in blocks: the terms' kernel matrices, and I / tau of a linear part."""
+        R, d = self.kernels.n_basis, self.n_columns
+        if len(grams) == 1 and d == 0:
+            return grams[0]
         prior = np.zeros((R + d, R + d))
         for rows, part in zip(self.term_rows, grams, strict=True):
             prior[rows, rows] = part
         prior[range(R, R + d), range(R, R + d)] = 1.0 / (self.linear_variance(phi) or 1.0)
-        A = S[np.ix_(columns, columns)] - np.outer(mean, mean) + self.noise(phi) / self.n * prior
-        A[range(R + d), range(R + d)] += SOLVABLE * np.trace(A) / (R + d)
-        A_factor, K_factor = cho_factor(A), cho_factor(prior[:R, :R])
-        B = S[columns, R + 1 : R + 1 + m] - np.outer(mean, mean_y)
-        return _Solved(columns, prior, mean, mean_y, A_factor, K_factor, B, cho_solve(A_factor, B))
+        return prior
 
     def _completed(self, theta: np.ndarray, S: np.ndarray, grams: list[np.ndarray], phi: np.ndarray) -> np.ndarray:
         R, solved = self.kernels.n_basis, self._parts(S, grams, phi)
@@ -198,7 +209,7 @@ class EvidenceObjective(ProfiledObjective):
         S = self._normalized(self._summed(theta))
         solved = self._parts(S, [K for K, _ in self._grams(theta)], phi)
         V = self._residual(S, solved)
-        A_inverse = cho_solve(solved.A_factor, np.eye(len(solved.mean))) / self.n
+        A_inverse = inverse(solved.A_factor) / self.n
         return Posterior(2 * V[:m], self._spread(S, solved), A_inverse, solved.mean, *around)
 
     def _spread(self, S: np.ndarray, solved: _Solved) -> np.ndarray:
@@ -217,9 +228,9 @@ class EvidenceObjective(ProfiledObjective):
     ) -> tuple[float, np.ndarray, list[np.ndarray], np.ndarray]:
         R, m, n, d = self.kernels.n_basis, self.kernels.n_outputs, self.n, self.n_columns
         solved = self._parts(S, grams, phi)
-        columns, prior, mean, mean_y, A_factor, K_factor, _, C = solved
+        prior, mean, mean_y, A_factor, K_factor, _, C = solved
         noise, V = self.noise(phi), self._residual(S, solved)
-        value = 0.5 * float(np.mean(np.log(V)))
+        value = 0.5 * float(np.log(V).mean())
         half = C / (2 * m * V)  # sum over outputs of dF/dV_k c_k, as columns
         dA = 0.5 * half @ C.T
         dB = -half
@@ -227,25 +238,25 @@ class EvidenceObjective(ProfiledObjective):
         dS = np.zeros_like(S)
         d_extra = np.zeros(len(phi) - self.kernels.basis_part.stop)
         if not self.keeps_noise:
-            K_inverse = cho_solve(K_factor, np.eye(R))
+            K_inverse = inverse(K_factor)
             # Never below zero but by rounding, which a small noise would blow up without limit.
-            unexplained = self.mean_diagonal - float(np.sum(K_inverse * S[:R, :R]))
+            unexplained = self.mean_diagonal - float(np.vdot(K_inverse, S[:R, :R]))
             tempered = self.trace / (2 * noise) if unexplained > 0 else 0.0
-            log_dets = _log_det(A_factor) - _log_det(K_factor) + (R + d) * (np.log(n) - np.log(noise))
+            log_dets = log_det(A_factor) - log_det(K_factor) + (R + d) * (np.log(n) - np.log(noise))
             log_dets += d * np.log(self.linear_variance(phi) or 1.0)
             value += log_dets / (2 * n) + tempered * unexplained
-            dA += cho_solve(A_factor, np.eye(R + d)) / (2 * n)
+            dA += inverse(A_factor) / (2 * n)
             dK += tempered * K_inverse @ S[:R, :R] @ K_inverse - K_inverse / (2 * n)
             dS[:R, :R] = -tempered * K_inverse
-            d_extra[0] = float(np.sum(dA * prior)) / n * noise - (R + d) / (2 * n) - tempered * unexplained
+            d_extra[0] = float(np.vdot(dA, prior)) / n * noise - (R + d) / (2 * n) - tempered * unexplained
             if d:
                 d_extra[1] = d / (2 * n) - noise / n * float(np.trace((dA * prior)[R:, R:]))
         dK += noise / n * dA[:R, :R]
-        dS[np.ix_(columns, columns)] += dA
+        dS[self.squares] += dA
         # Other blocks of S stand once in dS (upper right): the pullback takes dS + dS', which halves none.
-        dS[columns, R + 1 : R + 1 + m] = dB
+        dS[self.regressors, R + 1 : R + 1 + m] = dB
         if self.model.fit_intercept:
-            dS[columns, R] = -2 * dA @ mean - dB @ mean_y
+            dS[self.regressors, R] = -2 * dA @ mean - dB @ mean_y
         return value, dS, [dK[rows, rows] for rows in self.term_rows], d_extra
 
     def penalty(self, theta: np.ndarray) -> tuple[float, np.ndarray]:
@@ -270,7 +281,3 @@ def block_diagonal(block: Block, model: PreimageModel) -> tuple[float]:
             product *= diagonal if index is None else diagonal[index]
         total += product
     return (float(block.w[:, 0] @ total),)
-
-
-def _log_det(factor: tuple[np.ndarray, bool]) -> float:
-    return 2.0 * float(np.sum(np.log(np.diag(factor[0]))))

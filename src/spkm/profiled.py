@@ -18,8 +18,9 @@ from itertools import accumulate, pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.linalg import LinAlgError, cho_factor, cho_solve
+from scipy.linalg import LinAlgError
 
+from spkm._cholesky import factor, solve
 from spkm._namespaces import anywhere, namespace, on_host, precise
 from spkm.model import PreimageModel
 from spkm.sources import Block, Source
@@ -164,7 +165,12 @@ class ProfiledObjective:
         return S / S[self.kernels.n_basis, self.kernels.n_basis]
 
     def _grams(self, theta: np.ndarray) -> list[tuple[np.ndarray, Callable]]:
-        return [(K + (JITTER + self.diagonal) * np.eye(len(K)), pull) for K, pull in self.kernels.gram(theta)]
+        grams = []
+        for K, pullback in self.kernels.gram(theta):
+            K = K.copy()  # which the pullback may need as it is
+            K.flat[:: len(K) + 1] += JITTER + self.diagonal
+            grams.append((K, pullback))
+        return grams
 
     def _means(self, S: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the means of features and targets, which a free intercept takes off; zeros without one."""
@@ -197,9 +203,9 @@ class VariableProjection(ProfiledObjective):
         A = S[:R, :R] - np.outer(mean, mean)
         for rows, K in zip(self.term_rows, grams, strict=True):
             A[rows, rows] += 0.5 * self.rkhs * K
-        A[range(R), range(R)] += 0.5 * self.ridge
-        A[range(R), range(R)] += SOLVABLE * np.trace(A) / R
-        C = cho_solve(cho_factor(A), S[:R, R + 1 :] - np.outer(mean, mean_y))
+        A.flat[:: R + 1] += 0.5 * self.ridge
+        A.flat[:: R + 1] += SOLVABLE * A.trace() / R
+        C = solve(factor(A), S[:R, R + 1 :] - np.outer(mean, mean_y))
         return C, mean_y - mean @ C
 
     def outer(
