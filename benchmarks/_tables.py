@@ -36,8 +36,9 @@ FITS = (
 )
 #: Benchmarks of fits that select features.
 SELECTS = (
-    "compare fdr lassonet_time noise_columns parity selection_panel simulated small_sets very_wide wide_sets".split()
-)
+    "compare fdr lassonet_time noise_columns parity path_settings selection_panel simulated "
+    "small_sets very_wide wide_sets"
+).split()
 
 
 @dataclass

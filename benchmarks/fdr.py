@@ -147,13 +147,13 @@ def peers() -> dict[str, Callable[[np.ndarray, np.ndarray, int], np.ndarray]]:
 def run(settings: Settings) -> Iterator[Row]:
     for who, select in peers().items():
         rates = []
-        for name in [name for name in DESIGNS if _wanted(settings, name)][: settings.size(len(DESIGNS), 1)]:
+        for name in [name for name in DESIGNS if settings.wants(name)][: settings.size(len(DESIGNS), 1)]:
             row = row_of_design(name, who, select, settings.n_seeds(50 if who == "ours" else 10))
             rates.append(row.measured)
             yield row
         if rates:
             yield Row(f"**{who}, mean of {len(rates)} designs**", float(np.mean(rates)), at_most(RATE), more=("",) * 5)
-    for name in [name for name in STABILITY if _wanted(settings, name)][: settings.size(len(STABILITY), 1)]:
+    for name in [name for name in STABILITY if settings.wants(name)][: settings.size(len(STABILITY), 1)]:
         yield stability_row(name, settings.n_seeds(10))
 
 
@@ -187,10 +187,6 @@ def _details(false: list, found: list, sizes: list, seconds: list) -> tuple[str,
         f"{np.mean(seconds):.2f}",
         f"{len(false)}",
     )
-
-
-def _wanted(settings: Settings, name: str) -> bool:
-    return not settings.families or any(text.lower() in name.lower() for text in settings.families)
 
 
 def row_of_design(name: str, who: str, select: Any, draws: int) -> Row:

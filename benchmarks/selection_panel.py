@@ -50,17 +50,12 @@ def run(settings: Settings) -> Iterator[Row]:
         yield from wide_rows(settings, results, code, half)
 
 
-def wanted(settings: Settings, problem: str) -> bool:
-    """Whether a problem is one of those asked for: its name contains one of the texts."""
-    return not settings.families or any(text.lower() in problem.lower() for text in settings.families)
-
-
 def family_rows(
     settings: Settings, results: Results, code: str, half: str, task: str, families: list[Family]
 ) -> Iterator[Row]:
     """Yield a row for each family, and the figures of the half."""
     pairs: list[list[tuple[Outcome, Outcome]]] = []
-    members = [f for f in halves(families)[half] if wanted(settings, f"{task}: {f.name}")]
+    members = [f for f in halves(families)[half] if settings.wants(f"{task}: {f.name}")]
     for family in members[: settings.size(len(members), 1)]:
         seeds = [FIRST_SEED[half] + i for i in range(settings.n_seeds(3))]
         pairs.append([outcomes_of_draw(settings, results, code, half, family, seed) for seed in seeds])
@@ -140,7 +135,7 @@ def timed_fit(model: Any, X: np.ndarray, y: np.ndarray) -> float:
 def noise_rows(settings: Settings, results: Results, code: str, half: str) -> Iterator[Row]:
     """Yield for each kind of noise, and for all, the share of fits that select anything."""
     found: list[Outcome] = []
-    for family in [f for f in NOISE if wanted(settings, f"noise: {f.name}")][: settings.size(5, 1)]:
+    for family in [f for f in NOISE if settings.wants(f"noise: {f.name}")][: settings.size(5, 1)]:
         problem = f"noise: {family.name}"
         of_kind = []
         for seed in range(FIRST_SEED[half], FIRST_SEED[half] + settings.n_seeds(10)):
@@ -179,7 +174,7 @@ def wide_rows(settings: Settings, results: Results, code: str, half: str) -> Ite
     """Yield for each wide set, and for all, how ours compares with l1-logistic regression."""
     names = [name for name in WIDE[0::2] if half == "A"] + [name for name in WIDE[1::2] if half == "B"]
     of_sets = []
-    for name in [name for name in names if wanted(settings, f"wide: {name}")][: settings.size(len(names), 1)]:
+    for name in [name for name in names if settings.wants(f"wide: {name}")][: settings.size(len(names), 1)]:
         try:
             X, y = wide_set(settings, name)
         except MissingData as absent:

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from spkm.estimators import _search_setup
-from spkm.selection import DEFAULTS, _begin, _elimination
+from spkm.selection import DEFAULTS, _begin
 
 #: Fewer iterations; and the empty model is chosen by no chance at all, so that there are features to test with.
 FEWER = replace(
@@ -30,6 +30,5 @@ def quick_search(hasty: bool = False) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(_search_setup, "FOLDS", 2)
         patch.setattr(_search_setup, "DEFAULTS", FEWEST if hasty else FEWER)
-        patch.setattr(_elimination, "LEAST_ITERATIONS", 1)
         patch.setattr(_begin, "PROPOSERS", _begin.PROPOSERS[:1])
         yield

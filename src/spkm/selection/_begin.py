@@ -9,7 +9,7 @@ import numpy as np
 from spkm.kernels import Kernel, Linear, Polynomial
 from spkm.losses import Loss, Squared
 from spkm.selection._choice import Candidate
-from spkm.selection._elimination import FIRST_SIZE, Submodel, fit_submodel
+from spkm.selection._elimination import Submodel, fit_submodel
 from spkm.selection._feature_groups import FeatureGroups
 from spkm.selection._screening import group_scores
 from spkm.selection._settings import SearchSettings
@@ -79,7 +79,8 @@ class Beginnings:
         gamma = objective.model.views[0][1].kernel.gamma
         basis = params.basis[0]
         if not point.kernel.is_linear:  # where a product is missing both of its slopes are zero
-            basis[...] = FIRST_SIZE / np.sqrt(len(columns)) * fold.rng.standard_normal(basis.shape)
+            size = self.settings.first_size / np.sqrt(len(columns))
+            basis[...] = size * fold.rng.standard_normal(basis.shape)
         basis[:, known] = point.basis[:, np.isin(point.columns, columns)] / gamma
         params.weights[...] = point.weights
         params.intercept[...] = point.intercept
@@ -96,7 +97,7 @@ class Beginnings:
     def of_screen(
         self, candidate: Candidate, fold: Fold, groups: np.ndarray, factor: float, n_basis: int | None = None
     ) -> Submodel:
-        """Return a candidate fitted on the columns of some groups."""
+        """Return a candidate fitted on the features of some groups."""
         columns = self.units.columns(groups)
         problem = candidate.build(fold.train.columns(columns), columns, n_basis).with_factor(factor)
         return self._fitted(problem, fold, columns, iterations=2 * self.settings.first_iterations)
@@ -112,10 +113,10 @@ class Beginnings:
         if theta is None:
             theta = first_theta(problem.objective(fold.train.columns(columns), columns), KMeans(), "ridge", fold.rng)
         iterations = iterations or self.settings.first_iterations
-        return fit_submodel(problem, fold.train, columns, theta, iterations, fold.rng, self.settings.tolerance)
+        return fit_submodel(problem, fold.train, columns, theta, iterations, fold.rng)
 
     def _columns(self, candidate: Candidate, fold: Fold, point: PathPoint | None) -> np.ndarray:
-        """Return the first columns of a candidate: of its path, or of those of others; then of the screen."""
+        """Return the first features of a candidate: of its path, or of those of others; then of the screen."""
         if not self.selects:
             return self.allowed
         labels = np.unique(self.units.label[self.allowed])
@@ -137,7 +138,7 @@ class Beginnings:
 
     def _scores(self, fold: Fold) -> np.ndarray:
         """Return the scores of groups by the screen."""
-        key = (id(fold), "scores")
+        key = (fold, "scores")
         if key not in self._known:
             targets = self.loss.working_target(fold.train.Y)
             self._known[key] = group_scores(fold.train, targets, self.units, self.allowed, self.settings)
@@ -148,13 +149,13 @@ class Beginnings:
 
         What came before may depend on held-out samples: kernels are given up, and vectors added, by their losses.
         """
-        key = (id(fold), "seed")
+        key = (fold, "seed")
         if key not in self._known:
             self._known[key] = int(fold.rng.integers(2**62))
         fold.rng = np.random.default_rng([self._known[key], *repr(what).encode()])
 
     def seen(self, kernel: Kernel, fold: Fold) -> np.ndarray:
-        """Return the columns that a kernel gets to see: all of them if it is linear, else those of the best screen."""
+        """Return the features that a kernel gets to see: all of them if it is linear, else those of the best screen."""
         labels = np.unique(self.units.label[self.allowed])
         if kernel.is_linear or len(labels) <= self.settings.n_screened:
             return self.allowed
@@ -166,7 +167,7 @@ class Beginnings:
 
     def _path(self, kernel: Kernel, fold: Fold, n_basis: int | None = None) -> PathPoint:
         """Return the end of a kernel's path."""
-        key = (id(fold), kernel, n_basis)
+        key = (fold, kernel, n_basis)
         if key not in self._known:
             columns = self.seen(kernel, fold)
             self.seed(fold, "path", type(kernel).__name__, n_basis)

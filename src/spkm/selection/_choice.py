@@ -25,8 +25,8 @@ class Candidate:
     terms : tuple of Term
         As asked for, with their numbers of vectors; a kernel with a path has a number for its gamma.
     build : callable
-        ``build(source, columns, n_basis)`` returns the :class:`Problem` for a source of the given columns; with as many
-        basis vectors in each term, or those asked for where ``n_basis`` is None.
+        ``build(source, columns, n_basis)`` returns the :class:`Problem` for a source of the given features; with as
+        many basis vectors in each term, or those asked for where ``n_basis`` is None.
     factors : tuple of float
         Factors on the strength of the RKHS norm that are tried; the elimination uses the last.
     sizes : tuple of int
@@ -41,7 +41,7 @@ class Candidate:
 
     @property
     def kernel(self) -> Kernel | None:
-        """The kernel that looks at all columns by itself; None if there are several, or views."""
+        """The kernel that looks at all features by itself; None if there are several, or views."""
         return only_kernel(self.terms)
 
     @property
@@ -51,7 +51,7 @@ class Candidate:
 
 
 def only_kernel(terms: tuple[Term, ...]) -> Kernel | None:
-    """Return the kernel that looks at all columns by itself; None if there are several, or views."""
+    """Return the kernel that looks at all features by itself; None if there are several, or views."""
     views = [view for term in terms for view in term.views]
     return views[0].kernel if len(views) == 1 and views[0].columns is None else None
 

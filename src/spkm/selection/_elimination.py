@@ -10,6 +10,7 @@ import numpy as np
 from spkm.losses import Loss
 from spkm.model import PreimageModel
 from spkm.objective import Objective
+from spkm.penalties import ORDINARY_NOISE
 from spkm.problem import Problem
 from spkm.selection._feature_groups import FeatureGroups
 from spkm.selection._settings import DEFAULTS, SearchSettings
@@ -17,15 +18,12 @@ from spkm.solvers import LBFGS, Proximal, Solver, VarPro
 from spkm.sources import ArraySource, Block
 
 TINY = 1e-300  # of relevances, which have logarithms then
-NOISE_AGAIN = 0.1  # where a fit could not go on from the noise that was learned
-RATIO = 1.25  # between numbers of groups while several leave at a time
-FIRST_SIZE = 0.3  # of a basis vector that is new
-LEAST_ITERATIONS = 15  # of variable projection
+RATIO = 1.25  # between numbers of groups while several leave at a time: a fifth, where Guyon et al. (2002) take half
 
 
-@dataclass
+@dataclass(eq=False)
 class Submodel:
-    """A model fitted on some columns: ``columns`` index those of the whole table."""
+    """A model fitted on some features: ``columns`` index those of the whole table."""
 
     problem: Problem
     columns: np.ndarray
@@ -35,7 +33,7 @@ class Submodel:
     noise: float | None = None
 
     def predict(self, source: ArraySource) -> np.ndarray:
-        """Return the scores (n, m) of a source of all columns."""
+        """Return the scores (n, m) of a source of all features."""
         part = source.columns(self.columns)
         blocks = part.map(lambda block: self.model.predict(block, self.theta), width=self.model.n_basis)
         return np.concatenate(list(blocks))
@@ -48,18 +46,17 @@ def fit_submodel(
     theta: np.ndarray,
     max_iter: int,
     rng: np.random.Generator,
-    tol: float = DEFAULTS.tolerance,
 ) -> Submodel:
-    """Return the problem fitted on some columns from a first theta."""
+    """Return the problem fitted on some features from a first theta."""
     objective = problem.objective(source.columns(columns), columns)
-    solver = refit_solver(objective, max_iter, tol)
+    solver = refit_solver(objective, max_iter)
     try:
         result = solver.minimize(objective, theta, rng)
     except FloatingPointError:
         if problem.evidence is None:
             raise
-        # More vectors than columns: large ones leave k(U, U) without full rank. Begin with an ordinary size and noise.
-        problem = problem.with_noise(NOISE_AGAIN)
+        # More vectors than features: large ones leave k(U, U) without full rank. Begin with an ordinary size and noise.
+        problem = problem.with_noise(ORDINARY_NOISE)
         objective = problem.objective(source.columns(columns), columns)
         theta = theta.copy()
         for basis in objective.model.unpack(theta).basis:
@@ -72,13 +69,12 @@ def fit_submodel(
     )
 
 
-def refit_solver(objective: Any, max_iter: int, tol: float = DEFAULTS.tolerance) -> Solver:
+def refit_solver(objective: Any, max_iter: int) -> Solver:
     """Return a solver that goes on from a good theta for a few iterations."""
-    # Fewer parameters, fewer iterations.
-    varpro = VarPro(max(LEAST_ITERATIONS, max_iter // 2), tol, polish=0)
+    varpro = VarPro(max_iter, polish=0)
     if varpro.refuses(objective) is None:
         return varpro
-    return LBFGS(max_iter, tol) if objective.is_smooth else Proximal(max_iter, tol)
+    return LBFGS(max_iter) if objective.is_smooth else Proximal(max_iter)
 
 
 def eliminate(
@@ -90,7 +86,7 @@ def eliminate(
     rng: np.random.Generator,
     settings: SearchSettings = DEFAULTS,
 ) -> list[Submodel]:
-    """Return models of fewer and fewer groups, from ``first`` down to ``least``; ``most`` columns are to be spent."""
+    """Return models of fewer and fewer groups, from ``first`` down to ``least``; ``most`` features are to be spent."""
     sequence = [first]
     while True:
         current = sequence[-1]
@@ -100,7 +96,7 @@ def eliminate(
             return sequence
         wanted = max(next_count(count, settings.one_by_one), least)
         if inside.size.max() > 1 and inside.size.sum() > most:
-            # Groups of several columns, and too many of these: what is kept is what the budget buys most with.
+            # Groups of several features, and too many features: what is kept is what the budget buys most with.
             gain = losses_without(current, source, inside) - training_loss(current, source)
             worth = within_budget(gain, inside.size, most)
             order = np.lexsort((-gain / inside.size, ~worth))
@@ -113,12 +109,12 @@ def eliminate(
 
 
 def within_budget(gain: np.ndarray, size: np.ndarray, most: int) -> np.ndarray:
-    """Return which units bring most together, as a boolean array, if their columns are to be at most ``most``.
+    """Return which units bring most together, as a boolean array, if their features are to be at most ``most``.
 
-    A group of many columns may bring more than any other unit and still less than the units its columns would pay for:
-    it is a knapsack, solved by dynamic programming, in which gains add up.
+    A group of many features may bring more than any other unit and still less than the units that its features would
+    pay for: it is a knapsack, solved by dynamic programming, in which gains add up.
     """
-    best = np.zeros(most + 1)  # by the number of columns that may be spent
+    best = np.zeros(most + 1)  # by the number of features that may be spent
     taken = np.zeros((len(size), most + 1), dtype=bool)
     for unit in np.flatnonzero((size <= most) & (gain > 0)):
         richer = best[: most + 1 - size[unit]] + gain[unit]
@@ -141,7 +137,7 @@ def training_loss(current: Submodel, source: ArraySource) -> float:
 def uses(current: Submodel, source: ArraySource, units: FeatureGroups) -> np.ndarray:
     """Return what to order units by: the loss without them, or the log relevance that the evidence has learned.
 
-    A model with the evidence may have many columns of noise at first. Its training loss rises without any of them, but
+    A model with the evidence may have many features of noise at first. Its training loss rises without any of them, but
     their relevances are small.
     """
     if not current.problem.ranks_features:
@@ -168,10 +164,10 @@ def shrunk(
     rng: np.random.Generator,
     settings: SearchSettings = DEFAULTS,
 ) -> Submodel:
-    """Return the model refitted on some of its columns, from where it stands."""
+    """Return the model refitted on some of its features, from where it stands."""
     columns = current.columns[kept]
     _, theta = current.model.on_columns(current.theta, kept, current.problem.on(columns))
-    return fit_submodel(current.problem, source, columns, theta, settings.refit_iterations, rng, settings.tolerance)
+    return fit_submodel(current.problem, source, columns, theta, settings.refit_iterations, rng)
 
 
 def moved(
@@ -182,11 +178,11 @@ def moved(
     factor: float = 1.0,
     settings: SearchSettings = DEFAULTS,
 ) -> Submodel:
-    """Return the model refitted on other columns or rows, with ``factor`` on its strength, from where it stands."""
+    """Return the model refitted on other features or samples, with ``factor`` on its strength, from where it stands."""
     places = np.where(np.isin(columns, model.columns), np.searchsorted(model.columns, columns), -1)
     problem = model.problem.with_factor(factor)
     _, theta = model.model.on_columns(model.theta, places, problem.on(columns))
-    return fit_submodel(problem, source, columns, theta, settings.first_iterations, rng, settings.tolerance)
+    return fit_submodel(problem, source, columns, theta, settings.first_iterations, rng)
 
 
 def grown(
@@ -198,15 +194,16 @@ def grown(
     old = model.model.unpack(model.theta)
     n_old, n_columns = old.basis[0].shape
     params.basis[0][:n_old] = old.basis[0]
-    params.basis[0][n_old:] = FIRST_SIZE / np.sqrt(n_columns) * rng.standard_normal((n_basis - n_old, n_columns))
+    new = rng.standard_normal((n_basis - n_old, n_columns))
+    params.basis[0][n_old:] = settings.first_size / np.sqrt(n_columns) * new
     params.log_metric[0][...] = old.log_metric[0]
     params.weights[:n_old] = old.weights
     params.intercept[...] = old.intercept
-    return fit_submodel(problem, source, columns, theta, settings.first_iterations, rng, settings.tolerance)
+    return fit_submodel(problem, source, columns, theta, settings.first_iterations, rng)
 
 
 def losses_without(current: Submodel, source: ArraySource, units: FeatureGroups) -> np.ndarray:
-    """Return the training loss with each unit of columns left out of the kernel, all else as it is, one per unit."""
+    """Return the training loss with each unit of features left out of the kernel, all else as it is, one per unit."""
     part = source.columns(current.columns)
     loss = current.problem.loss
     model, theta = current.model.with_relevances(current.theta)

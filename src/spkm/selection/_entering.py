@@ -25,7 +25,7 @@ def floating_elimination(
     rng: np.random.Generator,
     settings: SearchSettings,
 ) -> list[Submodel]:
-    """Return models of fewer and fewer groups, from ``first`` down to ``least``; ``allowed`` columns may enter."""
+    """Return models of fewer and fewer groups, from ``first`` down to ``least``; ``allowed`` features may enter."""
     sequence = [first]
     count = n_groups(first, units)
     allowed = np.union1d(allowed, first.columns)

@@ -8,14 +8,14 @@ import numpy as np
 
 
 class FeatureGroups:
-    """A partition of the columns.
+    """A partition of the features.
 
     Parameters
     ----------
     n_features : int
-        Number of columns.
+        Number of features.
     groups : array-like of shape (n_features,), default=None
-        A label for every column; columns of one label are one unit. None makes each column a unit of its own.
+        A label for every feature; features of one label are one unit. None makes each feature a unit of its own.
     """
 
     def __init__(self, n_features: int, groups: Any = None) -> None:
@@ -36,21 +36,21 @@ class FeatureGroups:
         self.size = np.bincount(self.label, minlength=1)
 
     def of(self, columns: np.ndarray) -> FeatureGroups:
-        """Return the partition of some columns alone; its units are numbered anew."""
+        """Return the partition of some features alone; its units are numbered anew."""
         return FeatureGroups(len(columns), self.label[columns])
 
     def members(self) -> list[np.ndarray]:
-        """Return the columns of every unit."""
+        """Return the features of every unit."""
         order = np.argsort(self.label, kind="stable")
         return np.split(order, np.cumsum(self.size)[:-1])
 
     def norms(self, G: np.ndarray) -> np.ndarray:
-        """Return the l2 norm of every unit's columns of G (R, d), over the root of the unit's size."""
+        """Return the l2 norm of every unit's features of G (R, d), over the root of the unit's size."""
         squares = np.bincount(self.label, weights=np.einsum("rj,rj->j", G, G), minlength=len(self.size))
         return np.sqrt(squares / self.size)
 
     def columns(self, chosen: np.ndarray) -> np.ndarray:
-        """Return the columns of the chosen units (a boolean array or indices), in order."""
+        """Return the features of the chosen units (a boolean array or indices), in order."""
         inside = np.zeros(len(self.size), dtype=bool)
         inside[chosen] = True
         return np.flatnonzero(inside[self.label])

@@ -25,7 +25,7 @@ def interchangeable(source: ArraySource, columns: np.ndarray, alike: float) -> d
 
 
 def _block_sums(block: Block, columns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return weighted sums over a block of x and x^2, (2, d), and of products with the columns, (k, d)."""
+    """Return weighted sums over a block of x and x^2, (2, d), and of products with the features, (k, d)."""
     X = block.X
     squares = X.multiply(X) if hasattr(X, "multiply") else np.square(X)
     chosen = X[:, columns]

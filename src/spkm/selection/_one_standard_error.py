@@ -1,4 +1,4 @@
-"""Which of several models, all judged on the same rows, to take: the simplest that is as good as the best."""
+"""Which of several models, all judged on the same samples, to take: the simplest that is as good as the best."""
 
 from __future__ import annotations
 
@@ -15,17 +15,18 @@ def mean_and_error(losses: np.ndarray, weight: np.ndarray) -> tuple[float, float
 def simplest_as_good(losses: list[np.ndarray], sizes: np.ndarray, weight: np.ndarray, share: float) -> tuple[int, int]:
     """Return the place of the model to take and of the one with the lowest loss.
 
-    A smaller model is as good if it is worse by no more than one standard error of the rows' differences to the best,
-    and by no more than a share of the best loss: where rows are few a standard error alone would let anything go.
+    A smaller model is as good if it is worse by no more than one standard error of the samples' differences to the
+    best, and by no more than a share of the best loss: where samples are few a standard error alone would let anything
+    go.
 
     Parameters
     ----------
     losses : list of ndarray of shape (n,)
-        Held-out losses of the models, row by row.
+        Held-out losses of the models, sample by sample.
     sizes : ndarray
         What is to be small.
     weight : ndarray of shape (n,)
-        Weights of the rows.
+        Weights of the samples.
     share : float
         The share of the best loss.
     """

@@ -21,11 +21,11 @@ from spkm.sources import ArraySource, Block
 WAVES = 8  # half waves over the range of a feature that univariate screens look for
 FAR = 2.0  # deviations at which features and targets are cut: a few far samples would decide on the sum of a product
 BLOCK = 256  # features that are looked at together
-MAIN_EFFECTS = 20  # samples for each feature whose main effect is taken off before products are looked at
+MAIN_EFFECTS = 20  # samples for each main effect taken off before products are looked at: Harrell's rule (2001)
 
 
 def varies(source: ArraySource) -> np.ndarray:
-    """Return which columns are not constant, (d,): a stationary kernel would carry a constant one along."""
+    """Return which features are not constant, (d,): a stationary kernel would carry a constant one along."""
     mean, squares = source.reduce(_block_moments, width=1)[0]
     return squares - mean**2 > 1e-12 * squares
 
@@ -37,14 +37,14 @@ def group_scores(
     allowed: np.ndarray,
     settings: SearchSettings = DEFAULTS,
 ) -> np.ndarray:
-    """Return for each group of features the largest score of its allowed columns; minus infinity where none is."""
+    """Return for each group of features the largest score of its allowed features; minus infinity where none is."""
     scores = np.full(len(units.size), -np.inf)
     np.maximum.at(scores, units.label[allowed], feature_scores(source.columns(allowed), targets, settings.work))
     return scores
 
 
 def feature_scores(source: ArraySource, targets: np.ndarray, work: float) -> np.ndarray:
-    """Return the score of every column, (d,), from targets (n, m): by itself, in products of two and of three."""
+    """Return the score of every feature, (d,), from targets (n, m): by itself, in products of two and of three."""
     weight = source.w[:, 0] * source.total_weight
     T = bounded(targets, weight)
     scores = np.full(source.n_features, -np.inf)
@@ -82,7 +82,7 @@ def _log_p(z: np.ndarray) -> np.ndarray:
 
 
 def _univariate(X: np.ndarray, T: np.ndarray, weight: np.ndarray) -> np.ndarray:
-    """Return the scores of columns by themselves: of x and of its half waves cos(k theta), by Chebyshev's recursion."""
+    """Return the scores of single features: of x and of its half waves cos(k theta), by Chebyshev's recursion."""
     cosine = np.clip(X / FAR, -1.0, 1.0)
     cosine = np.sin(0.5 * np.pi * cosine)  # of theta = pi (1 - x / FAR) / 2: even waves over the range
     before, now = np.ones_like(X), cosine
@@ -104,14 +104,14 @@ def _standardized(Phi: np.ndarray, T: np.ndarray, weight: np.ndarray) -> np.ndar
 
 
 def _residual(X: np.ndarray, T: np.ndarray, weight: np.ndarray) -> np.ndarray:
-    """Return what least squares on columns and their squares leave of the targets."""
+    """Return what least squares on features and their squares leave of the targets."""
     root = np.sqrt(weight)[:, None]
     A = np.hstack([np.ones((len(X), 1)), X, np.square(X)])
     return np.asarray(T - A @ np.linalg.lstsq(root * A, root * T, rcond=1e-6)[0])
 
 
 def _pairs(X: np.ndarray, R: np.ndarray, weight: np.ndarray) -> np.ndarray:
-    """Return the scores of columns by their best product with another."""
+    """Return the scores of features by their best product with another."""
     X, R, weight = (A.astype(np.float32) for A in (X, R, weight))  # chance is far above the rounding
     squares = np.square(X)
     d = X.shape[1]
@@ -127,7 +127,7 @@ def _pairs(X: np.ndarray, R: np.ndarray, weight: np.ndarray) -> np.ndarray:
 
 
 def _triples(X: np.ndarray, R: np.ndarray, weight: np.ndarray) -> np.ndarray:
-    """Return the scores of columns by their best product with two others."""
+    """Return the scores of features by their best product with two others."""
     X, R, weight = (A.astype(np.float32) for A in (X, R, weight))
     squares = np.square(X)
     d = X.shape[1]

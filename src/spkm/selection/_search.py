@@ -47,7 +47,7 @@ class Search:
     units : FeatureGroups
         What enters and leaves together.
     max_features : int or None
-        Most columns of the model; None keeps all columns and selects nothing.
+        Most features of the model; None keeps all features and selects nothing.
     fit_intercept : bool
         Whether b is learned.
     on_step : callable, default=None
@@ -83,11 +83,10 @@ class Search:
         )
         self._tell = on_step or (lambda text: False)
         self._stop_asked = self._may_stop = False
-        self._known: dict[int, tuple[Choice, Choice]] = {}
         self._done, self._steps = 0, len(candidates) * len(self.folds) + 2
 
     def _allowed(self) -> np.ndarray:
-        """Return the columns that some candidate looks at, that fit the budget, and that vary somewhere."""
+        """Return the features that some candidate looks at, that fit the budget, and that vary somewhere."""
         units = self.units
         looked_at = [term.columns(len(units.label)) for c in self.candidates for term in c.terms]
         small_enough = units.columns(units.size <= self.max_features)
@@ -117,15 +116,16 @@ class Search:
                 self._may_stop = True
                 if self._stop_asked:
                     raise StopSearch
-            chosen = self._simplest(choices)
-            if not chosen.is_empty:
-                chosen = self._tuned(self._sized(chosen))
-            return chosen
+            chosen, tuned = self._simplest(choices)
+            if chosen.is_empty:
+                return chosen
+            sized = self._sized(chosen)
+            return tuned if tuned is not None and sized is chosen else self._with_strength(sized)
         except (KeyboardInterrupt, StopSearch) as stop:
             if not choices:
                 raise
             self._may_stop = False
-            return replace(chosen or self._simplest(choices), stopped=stop)
+            return replace(chosen or self._simplest(choices)[0], stopped=stop)
         finally:
             self._may_stop = False  # what was chosen is carried out to its end
 
@@ -208,31 +208,29 @@ class Search:
         left = [self._left_at(sequence) for sequence in sequences] if self.selects else []
         return replace(offers[place], left_at=left)
 
-    def _simplest(self, choices: list[Choice]) -> Choice:
-        """Return the simplest kernel as good as the best of those better than the empty model; that one if none is."""
+    def _simplest(self, choices: list[Choice]) -> tuple[Choice, Choice | None]:
+        """Return the simplest kernel as good as the best of those better than the empty model; that one if none is.
+
+        Beside it comes the same with its best strength, where kernels were compared with theirs.
+        """
         if self.selects:
             models = [empty_model(choices[0].candidate, self.beginnings.allowed[:1], fold) for fold in self.folds]
             empty = self._judged(replace(choices[0], n_units=0, is_empty=True), "empty model", models)
             choices = [choice for choice in choices if self._better_than_empty(choice, empty)]
             if not choices:
-                return empty
+                return empty, None
         if len(choices) == 1:
-            return choices[0]
+            return choices[0], None
         # Each with its own strength, but for those that are far behind.
         best = min(choices, key=lambda c: mean_and_error(c.losses, self.validation.weight)[0]).losses
-        losses = [c.losses if self._clearly(best, c.losses) else self._tuned(c).losses for c in choices]
-        return choices[self.validation.simplest(losses, np.arange(len(choices)))[0]]
+        tuned = [c if self._clearly(best, c.losses) else self._with_strength(c) for c in choices]
+        place = self.validation.simplest([c.losses for c in tuned], np.arange(len(choices)))[0]
+        return choices[place], tuned[place]
 
     def _clearly(self, better: np.ndarray, worse: np.ndarray) -> bool:
         """Whether held-out samples clearly prefer one model to another, by all folds or the first that both have."""
         gain, error = mean_and_error(worse - better[: len(worse)], self.validation.weight[: len(worse)])
         return bool(gain > self.settings.clearly * error)
-
-    def _tuned(self, choice: Choice) -> Choice:
-        """Return the choice with its best strength, which is looked for once."""
-        if id(choice) not in self._known:
-            self._known[id(choice)] = (choice, self._with_strength(choice))  # kept, so that its id is no other's
-        return self._known[id(choice)][1]
 
     def _better_than_empty(self, choice: Choice, empty: Choice) -> bool:
         """Whether held-out samples prefer a model to the empty one beyond chance: one-sided, over all kernels tried."""
@@ -330,20 +328,20 @@ class Search:
         return min([model, *others], key=lambda m: m.objective)
 
     def columns_by_themselves(self, choice: Choice, fold: Fold) -> np.ndarray:
-        """Return the columns, as many groups as the choice has, that the samples of ``fold`` alone would choose."""
+        """Return the features, as many groups as the choice has, that the samples of ``fold`` alone would choose."""
         if choice.is_empty:
             return np.zeros(0, dtype=int)
         factor = choice.candidate.factors[-1]
         return self.sequence_of(choice.candidate, fold, factor, choice.n_units, choice.n_basis or None)[-1].columns
 
     def frequencies(self, choice: Choice) -> np.ndarray:
-        """Return the share of folds whose model of the chosen size holds each column, (d,)."""
+        """Return the share of folds whose model of the chosen size holds each feature, (d,)."""
         if choice.is_empty:
             return np.zeros(len(self.units.label))
         return np.mean([left <= choice.n_units for left in choice.left_at], axis=0)[self.units.label]
 
     def _agreed(self, choice: Choice, sequence: list[Submodel]) -> np.ndarray:
-        """Return the columns that most eliminations kept at the chosen size; among equals those that stayed longest."""
+        """Return the features that most eliminations kept at the chosen size; of equals those that stayed longest."""
         sizes = np.array([*choice.left_at, self._left_at(sequence)])
         votes = np.count_nonzero(sizes <= choice.n_units, axis=0)
         chosen = np.lexsort((np.log(sizes).mean(axis=0), -votes))[: choice.n_units]
@@ -375,13 +373,13 @@ class Search:
     def _anew(
         self, candidate: Candidate, columns: np.ndarray, fold: Fold, n_basis: int | None, factor: float
     ) -> Submodel:
-        """Return the candidate fitted on some columns from the start."""
+        """Return the candidate fitted on some features from the start."""
         source = fold.train.columns(columns)
         problem = candidate.build(source, columns, n_basis).with_factor(factor)
         self.beginnings.seed(fold, "anew", candidate.name, n_basis)
         theta = first_theta(problem.objective(source, columns), KMeans(), "ridge", fold.rng)
         iterations = 2 * self.settings.first_iterations
-        return fit_submodel(problem, fold.train, columns, theta, iterations, fold.rng, self.settings.tolerance)
+        return fit_submodel(problem, fold.train, columns, theta, iterations, fold.rng)
 
     def n_groups(self, model: Submodel) -> int:
         """Return the number of feature groups of a model."""

@@ -17,19 +17,16 @@ import numpy as np
 from spkm.kernels import Kernel
 from spkm.losses import Loss
 from spkm.objective import cotangent
-from spkm.selection._elimination import FIRST_SIZE
 from spkm.selection._feature_groups import FeatureGroups
 from spkm.selection._settings import DEFAULTS, SearchSettings
 from spkm.sources import ArraySource, Block
 
-RATIO = 2.0  # between neighbouring strengths
 LEAST = 0.01  # last strength of a linear path over its first, as in glmnet: classes may be apart, and slopes vanish
-N_STEPS = 3  # strengths of a path that is not convex
 
 
 @dataclass
 class PathPoint:
-    """The end of a path: its strength, the columns in use, and the model's parameters on them."""
+    """The end of a path: its strength, the features that it has, and the model's parameters on them."""
 
     strength: float
 
@@ -38,7 +35,7 @@ class PathPoint:
     basis: np.ndarray
     weights: np.ndarray
     intercept: np.ndarray
-    #: Of each column, what to order by when there is no room for all: the first to enter a linear path come first.
+    #: Of each feature, what to order by when there is no room for all: the first to enter a linear path come first.
     rank: np.ndarray
 
 
@@ -48,7 +45,7 @@ def has_path(kernel: Kernel | None) -> TypeGuard[Kernel]:
 
 
 class PathModel:
-    """The loss of a model with fixed signs: its value and gradient in U and b, on dense or sparse rows."""
+    """The loss of a model with fixed signs: its value and gradient in U and b, on dense or sparse samples."""
 
     def __init__(self, source: ArraySource, loss: Loss, kernel: Kernel, n_basis: int, fit_intercept: bool) -> None:
         rows = source.X if source.scaling is None else source.scaling(source.X[:])
@@ -61,7 +58,7 @@ class PathModel:
         self.signs = (signs[:, None] * (r[:, None] % m == np.arange(m))).astype(source.dtype)
 
     def on(self, columns: np.ndarray) -> PathModel:
-        """Return the same model of some columns."""
+        """Return the same model of some features."""
         other = object.__new__(PathModel)
         X = self.block.X[:, columns]
         other.__dict__.update(self.__dict__, block=self.block._replace(X=X.toarray() if hasattr(X, "toarray") else X))
@@ -106,7 +103,7 @@ def sparse_support(
         U, b, last, rank = _grown(model, U, b, units, settings.path_share * share, settings)
     else:
         last = share * model.slope_size(U, b)
-        size = FIRST_SIZE / np.sqrt(source.n_features)
+        size = settings.first_size / np.sqrt(source.n_features)
         starts = [size * rng.standard_normal(U.shape) for _ in range(settings.n_starts)]
         ends = [_lost(model, start.astype(U.dtype), b, units, last, settings) for start in starts]
         U, b = min(ends, key=lambda end: _refitted_loss(model, end[0], end[1], units, settings))
@@ -119,11 +116,13 @@ def _lost(
     model: PathModel, U: np.ndarray, b: np.ndarray, units: FeatureGroups, last: float, settings: SearchSettings
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the end of a path that loses features from a dense model on, as the strength grows to ``last``."""
-    for step in range(N_STEPS)[::-1]:
+    for step in range(settings.path_steps)[::-1]:
         columns = np.flatnonzero(np.any(U != 0, axis=0))
         if len(columns) == 0:
             break
-        part, b = _descend(model.on(columns), U[:, columns], b, units.of(columns), last / RATIO**step, settings)
+        part, b = _descend(
+            model.on(columns), U[:, columns], b, units.of(columns), last / settings.path_ratio**step, settings
+        )
         U = np.zeros_like(U)
         U[:, columns] = part
     return U, b
@@ -146,7 +145,7 @@ def _refitted_loss(
 def _grown(
     model: PathModel, U: np.ndarray, b: np.ndarray, units: FeatureGroups, share: float, settings: SearchSettings
 ) -> tuple[np.ndarray, np.ndarray, float, np.ndarray]:
-    """Return the end of a convex path, its strength, and what orders columns by when they entered.
+    """Return the end of a convex path, its strength, and what orders features by when they entered.
 
     Active groups are worked on, all others are checked for optimality.
     It ends where the strength is a share of the size of the slopes that are left (a scaled lasso, Sun and Zhang 2012).
@@ -159,7 +158,7 @@ def _grown(
     rank = np.full(U.shape[1], np.inf)
     step = 0
     while strength > max(share * model.slope_size(U, b), least):
-        strength /= RATIO
+        strength /= settings.path_ratio
         step += 1
         while True:
             active |= slopes > strength

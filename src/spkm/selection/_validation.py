@@ -1,4 +1,4 @@
-"""Rows to fit, rows to judge by, and what held-out rows say of a model."""
+"""Samples to fit, samples to judge by, and what held-out samples say of a model."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ FACTORS = 2.0 ** np.arange(-3, 5.5, 0.5)  # tried on the scores before they are 
 
 
 class Predictor(Protocol):
-    """Anything with scores for the rows of a source."""
+    """Anything with scores for the samples of a source."""
 
     def predict(self, source: ArraySource) -> np.ndarray:
         """Return the scores (n, m)."""
 
 
-@dataclass
+@dataclass(eq=False)
 class Fold:
-    """Rows to fit and rows to judge by, both on the scale of the former; ``test`` is None when all rows are fitted.
+    """Samples to fit and samples to judge by, both on the scale of the former; ``test`` is None when all are fitted.
 
-    ``test_rows`` are the places of the latter among the rows as they were given, where a user's scorer finds X, y and
-    the weights.
+    ``test_rows`` are the places of the latter among the samples as they were given, where a user's scorer finds X, y
+    and the weights.
     """
 
     train: ArraySource
@@ -38,7 +38,7 @@ class Fold:
 
 
 class Validation:
-    """Held-out losses of models, one of each fold, as one vector over all held-out rows.
+    """Held-out losses of models, one of each fold, as one vector over all held-out samples.
 
     Parameters
     ----------
@@ -56,7 +56,7 @@ class Validation:
         self.scorer = scorer
         #: One dictionary for every model that was judged.
         self.records: list[dict] = []
-        self._known: dict[int, tuple[Any, np.ndarray]] = {}
+        self._known: dict[Any, np.ndarray] = {}
         tests = [fold.test for fold in folds if fold.test is not None]
         self.row_weight = np.concatenate([test.w[:, 0] * test.total_weight for test in tests])
         self.weight = self.row_weight if scorer is None else np.array([test.total_weight for test in tests])
@@ -64,17 +64,17 @@ class Validation:
         self.weights = [t.w[:, 0] * t.total_weight if scorer is None else np.array([t.total_weight]) for t in tests]
 
     def losses(self, models: list[Any]) -> np.ndarray:
-        """Return what the rule looks at: the loss of every held-out row, or minus the score of every fold."""
+        """Return what the rule looks at: the loss of every held-out sample, or minus the score of every fold."""
         return np.concatenate([self.losses_of_fold(model, i) for i, model in enumerate(models)])
 
     def losses_of_fold(self, model: Any, i: int) -> np.ndarray:
-        """Return the losses of the held-out rows of fold i, or minus its score."""
+        """Return the losses of the held-out samples of fold i, or minus its score."""
         if self.scorer is None:
             return self._of_fold(model, self.folds[i])
         return np.array([-self.scorer(model, self.folds[i])])
 
     def row_losses(self, models: list[Any]) -> np.ndarray:
-        """Return the loss of every held-out row, after the best factor on the scores: shrinkage must not decide."""
+        """Return the loss of every held-out sample, after the best factor on the scores: shrinkage must not decide."""
         return np.concatenate([self._of_fold(m, f) for m, f in zip(models, self.folds, strict=True)])
 
     def record(
@@ -107,17 +107,16 @@ class Validation:
         return simplest_as_good(losses, sizes, self.weight, share)
 
     def _of_fold(self, model: Any, fold: Fold) -> np.ndarray:
-        # The model is kept with its losses, so that its id cannot become another's.
-        if id(model) not in self._known:
+        if model not in self._known:
             assert fold.test is not None
-            self._known[id(model)] = (model, scaled_losses(model, fold.test, self.loss))
-        return self._known[id(model)][1]
+            self._known[model] = scaled_losses(model, fold.test, self.loss)
+        return self._known[model]
 
 
 def scaled_losses(model: Predictor, source: ArraySource, loss: Loss) -> np.ndarray:
-    """Return the rows' losses after the best of a few factors on the scores.
+    """Return the samples' losses after the best of a few factors on the scores.
 
-    Of a squared loss it is the absolute errors: a few far rows would make the choice a matter of chance.
+    Of a squared loss it is the absolute errors: a few far samples would make the choice a matter of chance.
     """
     F, Y, w = model.predict(source), source.Y, source.w[:, 0]
     if loss.is_quadratic and not np.all(np.abs(Y) == 1):
@@ -128,7 +127,7 @@ def scaled_losses(model: Predictor, source: ArraySource, loss: Loss) -> np.ndarr
 
 
 def row_losses(loss: Loss, Y: np.ndarray, F: np.ndarray) -> np.ndarray:
-    """Return the loss of every row, (n,); a loss that is no sum over rows is judged by squared errors."""
+    """Return the loss of every sample, (n,); a loss that is no sum over samples is judged by squared errors."""
     if hasattr(loss, "pointwise") and not loss.coupled:
         return np.asarray(loss.pointwise(Y, F), dtype=np.float64).sum(axis=1)
     return np.square(Y - F, dtype=np.float64).sum(axis=1)
