@@ -89,10 +89,9 @@ class EvidenceObjective(ProfiledObjective):
         self.n = source.total_weight
         R, d = self.kernels.n_basis, self.n_columns
         #: Where Phi and X stand among the columns of the moments.
-        self.regressors: Any = (
-            slice(0, R) if d == 0 else np.append(np.arange(R), R + 1 + model.n_outputs + np.arange(d))
-        )
-        self.squares: Any = (self.regressors,) * 2 if d == 0 else np.ix_(self.regressors, self.regressors)
+        places = np.append(np.arange(R), R + 1 + model.n_outputs + np.arange(d))
+        self.regressors: Any = places if d else slice(0, R)
+        self.squares: Any = np.ix_(places, places) if d else (slice(0, R), slice(0, R))
         self.mean_diagonal = float(source.reduce(block_diagonal, self.kernels, width=self.kernels.n_basis)[0])
         # The weight of the trace term was chosen on exploration sets and confirmed on others: 0 overfits (1.6 to 2.1
         # times the error of kernel ridge regression), 1 is the variational bound (1.2 to 1.3 times); flat in between.
