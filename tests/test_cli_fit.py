@@ -100,6 +100,15 @@ def test_at_most_so_many_columns_of_the_table(folder, tmp_path, hasty, capsys):
     assert "selected" in capsys.readouterr().err
 
 
+def test_no_column_is_worth_keeping(tmp_path, hasty, capsys):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(size=(60, 3)), columns=["a", "b", "c"]).assign(good=rng.integers(0, 2, 60))
+    frame.to_csv(tmp_path / "noise.csv", index=False)
+    words = ["fit", str(tmp_path / "noise.csv"), "--target", "good", "--features", "1", "--vectors", "2"]
+    assert main(words) == 3
+    assert "Leave --features out" in capsys.readouterr().err.splitlines()[-1]
+
+
 def text(frame):
     return frame.to_csv(index=False).encode()
 
@@ -129,6 +138,7 @@ def bad_files():
     yield "groups.csv", text(frame), [*good, "--group", "soil"], "have no value in --group 'soil'"
     yield "wider.csv", b"a,good\n" + b"1,x,3\n" * 10, good, "cannot be read as CSV"
     yield "dates.parquet", None, good, "'day' holds dates"
+    yield "endless.csv", text(frame.assign(water=np.where(frame.index == 5, np.inf, 1))), good, "'water' holds infinity"
     yield "constant.csv", b"a,good\n" + b"1,x\n1,y\n" * 10, good, "not the same in all samples"
     yield "target_only.csv", b"good\n" + b"x\ny\n" * 10, good, "no column left"
     yield "text.csv", text(frame), [*good, "--task", "numbers"], "needs numbers in the target"

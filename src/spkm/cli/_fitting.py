@@ -87,6 +87,11 @@ def select_columns(samples: Samples, encoder: TableEncoder, Z: Any, model: Any, 
             worse = _losses_without(model, values, samples, inner, outer, {name: groups[name] for name in chosen})
             order = sorted(chosen, key=lambda name: worse[name])
             chosen = [name for name in chosen if name not in order[:leaving]]
+    if not chosen:
+        raise data_error(
+            "no column predicts the target better than a constant by more than chance, so --features has none to keep. "
+            "Leave --features out, or bring more samples."
+        )
     say(f"selected {len(chosen)} of {len(groups)} columns: {', '.join(chosen)}.")
     return chosen
 

@@ -9,7 +9,7 @@ import os
 import sys
 import time
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Sized
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -130,6 +130,11 @@ def notes() -> Iterator[None]:
         finally:
             for text in dict.fromkeys(str(warning.message) for warning in caught):
                 say(f"note: {text}")
+
+
+def counted(things: Sized, name: str) -> str:
+    """Return how many there are, with their name: 1 column, 2 columns."""
+    return f"{len(things):,} {name}{'s' * (len(things) != 1)}"
 
 
 def check_can_write(option: str, path: str | None) -> None:

@@ -78,6 +78,11 @@ def samples_of(
     X = frame.drop(columns=list(dict.fromkeys([target, *left_out, *([group] if group else [])])))
     if X.shape[1] == 0:
         raise data_error("there is no column left to predict the target from.")
+    endless = [name for name in X.columns if X[name].dtype.kind == "f" and np.isinf(X[name].to_numpy()).any()]
+    if endless:
+        raise data_error(
+            f"column {endless[0]!r} holds infinity. Make such values missing, or leave the column out by --drop."
+        )
     if group is not None and frame[group].isna().any():
         raise data_error(
             f"{int(frame[group].isna().sum())} of {len(frame)} samples have no value in --group {group!r}. Fill them "

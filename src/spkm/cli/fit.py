@@ -7,7 +7,7 @@ import time
 from typing import Any
 
 from spkm.cli._command import STOPPED, CommandError, Subparsers
-from spkm.cli._output import STDIO, check_can_write, say, table, write_json
+from spkm.cli._output import STDIO, check_can_write, counted, say, table, write_json
 from spkm.cli._reading import add_data_options
 from spkm.cli.report import add_report_options, check_report
 
@@ -141,8 +141,8 @@ def _tell(options: argparse.Namespace, result: dict[str, Any], quality: Any) -> 
     print(table(quality.rows()))
     model = result["model"]
     print(
-        f"The model has {vectors_of(model)} and reads {len(model['columns_read'])} columns of the table "
-        f"({len(model['features_read'])} features). It took {result['seconds']:.1f} s."
+        f"The model has {vectors_of(model)} and reads {counted(model['columns_read'], 'column')} of the table "
+        f"({counted(model['features_read'], 'feature')}). It took {result['seconds']:.1f} s."
     )
     names = [*result["written"].values(), *([options.json] if options.json else [])]
     if names:

@@ -6,7 +6,7 @@ import argparse
 from typing import Any
 
 from spkm.cli._command import Subparsers
-from spkm.cli._output import STDIO, check_can_write, notes, table, write_json
+from spkm.cli._output import STDIO, check_can_write, counted, notes, table, write_json
 
 
 def add_parser(subparsers: Subparsers) -> None:
@@ -46,7 +46,7 @@ def lines_of(found: dict[str, Any]) -> list[str]:
     from spkm.cli._models import vectors_of
 
     what = f"classes {', '.join(map(str, found['classes']))}" if found["classes"] is not None else "numbers"
-    columns = "" if found["columns_read"] is None else f" ({len(found['columns_read'])} columns of the table)"
+    columns = "" if found["columns_read"] is None else f" ({counted(found['columns_read'], 'column')} of the table)"
     return [
         f"{found['file']}: {found['estimator']}, {found['bytes']:,} bytes",
         f"predicts {what}",
