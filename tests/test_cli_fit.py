@@ -6,10 +6,13 @@ import sys
 
 import numpy as np
 import pytest
+from sklearn.base import BaseEstimator
 from sklearn.metrics import accuracy_score, log_loss, mean_absolute_error, r2_score, roc_auc_score
 
-from spkm import inspection
+from spkm import TableEncoder, inspection
 from spkm.cli import main
+from spkm.cli._command import CommandError
+from spkm.cli._fitting import select_columns
 from spkm.cli._quality import quality_of_classes, quality_of_numbers
 from spkm.cli._reading import read_frame
 from spkm.cli._samples import counters, samples_of, split
@@ -100,13 +103,22 @@ def test_at_most_so_many_columns_of_the_table(folder, tmp_path, hasty, capsys):
     assert "selected" in capsys.readouterr().err
 
 
-def test_no_column_is_worth_keeping(tmp_path, hasty, capsys):
-    rng = np.random.default_rng(0)
-    frame = pd.DataFrame(rng.normal(size=(60, 3)), columns=["a", "b", "c"]).assign(good=rng.integers(0, 2, 60))
-    frame.to_csv(tmp_path / "noise.csv", index=False)
-    words = ["fit", str(tmp_path / "noise.csv"), "--target", "good", "--features", "1", "--vectors", "2"]
-    assert main(words) == 3
-    assert "Leave --features out" in capsys.readouterr().err.splitlines()[-1]
+class SelectsNothing(BaseEstimator):
+    """A search that finds no feature."""
+
+    def __init__(self, selection=None, feature_groups=None, max_features=None):
+        self.selection, self.feature_groups, self.max_features = selection, feature_groups, max_features
+
+    def fit(self, X, y):
+        self.selected_features_ = np.array([], dtype=int)
+        return self
+
+
+def test_no_column_is_worth_keeping():
+    samples = samples_of(flowers(40), "good", ["plant"])
+    encoder = TableEncoder().fit(samples.X)
+    with pytest.raises(CommandError, match="Leave --features out"):
+        select_columns(samples, encoder, encoder.transform(samples.X), SelectsNothing(), 1)
 
 
 def text(frame):
