@@ -88,6 +88,8 @@ EXPLAINED: tuple[tuple[str, str, str, str], ...] = (
     ("kernels/_forms.py", "np.logspace(-14", "", "where a quadrature is checked, far beyond what it is for"),
     ("kernels/_base.py", "contract(G", "1 -> 2", "the sum is over the first axis, or over the other one"),
     ("model.py", "strict=True", "True", "lists of one length, made in the lines before"),
+    ("objective.py", "strict=True", "True", "lists of one length, made from the same terms"),
+    ("kernels/_forms.py", "frozen=True", "True", "keeps callers from a mistake, and changes no result"),
     ("kernels/_forms.py", "NODES", "", "sizes of quadratures that are tried; their errors are checked"),
     ("kernels/_forms.py", "for bend, right in", "", "how a quadrature is sought; its error is checked"),
     ("losses/_classes.py", "where(t < 0, small", "t < 0", "at zero both branches are 1"),

@@ -11,7 +11,7 @@ from scipy import sparse
 from spkm import kernels, losses, penalties, solvers, starts
 from spkm.losses import LOSSES
 from spkm.model import PreimageModel, Term, View
-from spkm.objective import Regularization
+from spkm.objective import Objective, Regularization
 from spkm.sources import ArraySource
 
 
@@ -242,3 +242,12 @@ def test_a_loss_is_robust_exactly_if_far_targets_pull_no_more_than_near_ones(nam
     loss, F = LOSSES.part(name, "loss"), np.zeros((1, 1))
     near, far = (np.abs(loss.slope(np.full((1, 1), y), F)).item() for y in (100.0, 1e6))
     assert loss.robust == (far <= near * (1 + 1e-9))
+
+
+def test_a_solver_that_cannot_is_told_what_it_needs():
+    X, Y = np.zeros((4, 2)), np.zeros((4, 1))
+    model = PreimageModel([Term(1, (View(kernels.RBF(1.0), None),))], 2, 1)
+    objective = Objective(model, losses.Squared(), ArraySource(X, Y), penalties.L1(0.5))
+    assert "gradient" not in objective.offers
+    assert "penalties with a gradient" in objective.why_not("gradient")
+    assert "penalties with a gradient" not in objective.why_not("elimination")
