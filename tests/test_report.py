@@ -338,6 +338,14 @@ def test_mistakes_are_named_and_leave_no_file(change, message, cancer, tmp_path)
     assert list(tmp_path.iterdir()) == []
 
 
+def test_vectors_that_are_samples_are_not_called_aggregate(tmp_path):
+    X = np.random.default_rng(0).standard_normal((30, 2))
+    model = SPKMRegressor(2, basis="samples", random_state=0).fit(X, X[:, 0])
+    with pytest.raises(ValueError, match="whose basis vectors are training samples"):
+        report(model, tmp_path / "report.html", X, X[:, 0], privacy="aggregate")
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_missing_targets_are_named(tmp_path):
     X = np.arange(20.0)[:, None]
     model = SPKMRegressor(2, random_state=0).fit(X, X[:, 0])

@@ -67,6 +67,11 @@ def facts(
     check_choice("privacy", privacy, PERMITTED)
     check_integer("max_rows", max_rows, 1)
     reading = Reading.of(estimator)
+    if privacy == "aggregate" and getattr(reading.estimator, "basis", None) == "samples":
+        raise ValueError(
+            "privacy='aggregate' cannot keep samples out of a report of basis='samples', whose basis vectors are "
+            "training samples. Fit with basis='free'."
+        )
     table = reading.table(X)
     y = None if y is None else _checked_y(reading, y, table.shape[0], "y")
     known = None
