@@ -1,4 +1,4 @@
-"""Rows in blocks: the same sums for any cut and any number of threads; merging by values only."""
+"""Samples in blocks: the same sums for any cut and any number of threads; merging by values only."""
 
 import os
 import platform

@@ -25,6 +25,16 @@ def test_blocks_are_equal_and_even_in_number(n_rows, most):
         assert len(cuts) in (1, n_rows) or len(cuts) % 2 == 0
 
 
+@given(st.integers(50_000, 10**7), st.integers(20_000, 50_000))
+def test_long_blocks_are_aligned(n_rows, most):
+    cuts = equal_cuts(n_rows, most)
+    sizes = [stop - start for start, stop in cuts]
+    assert cuts[0][0] == 0 and cuts[-1][1] == n_rows and all(a[1] == b[0] for a, b in itertools.pairwise(cuts))
+    assert 0 < min(sizes) and max(sizes) <= most
+    assert max(sizes[:-1], default=0) <= min(sizes[:-1], default=0) + 1
+    assert len(sizes) == 1 or sizes[0] % 128 == 0 or sizes[0] < 128**2 or sizes[0] > most - 128
+
+
 @pytest.mark.parametrize("n_threads", [1, 2, 5])
 def test_results_are_added_in_order_whoever_is_first(n_threads):
     terms = [np.array([10.0**k]) for k in range(-8, 9)]  # sums in any other order have other digits

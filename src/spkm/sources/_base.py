@@ -22,6 +22,7 @@ from spkm.sources._sums import add_up, add_up_on_threads
 from spkm.sources._threads import one_blas_thread, shorten_buffers
 
 MOST_ROWS = 50_000  # of a block
+ALIGNED = 128  # samples: values of blocks, and of tiles of them, then begin where vector instructions want them
 WIDE = 2**14  # entries of a sample and what is computed from it
 MAX_TASKS = 64  # blocks are added up in at most this many runs, so that sums do not depend on the number of threads
 
@@ -167,12 +168,20 @@ def rows_per_block(n_features: int, width: int) -> int:
 
 
 def equal_cuts(n_rows: int, most: int) -> list[tuple[int, int]]:
-    """Return where blocks of at most so many samples begin and end: an even number of them, so that two threads end
-    together, unless it is one.
+    """Return where blocks of at most so many samples begin and end, nearly equal ones.
+
+    An even number of them, so that two threads end together, unless it is one; long ones are multiples of ALIGNED.
     """
     count = -(-n_rows // most)
     count += count % 2 if 1 < count < n_rows else 0
-    edges = [n_rows * i // count for i in range(count + 1)] if count else [0]
+    if count == 0:
+        return []
+    size = -(-n_rows // count)
+    aligned = -(-size // ALIGNED) * ALIGNED
+    if count > 1 and ALIGNED**2 <= aligned <= most:
+        edges = [*range(0, n_rows, aligned), n_rows]
+    else:
+        edges = [n_rows * i // count for i in range(count + 1)]
     return list(pairwise(edges))
 
 

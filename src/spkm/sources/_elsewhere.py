@@ -29,7 +29,7 @@ class PlacedBlock(NamedTuple):
     dtype: np.dtype
 
     def columns(self, columns: np.ndarray | None) -> tuple[Any, None]:
-        """Return some columns, or all (None), and None: samples are in order."""
+        """Return some features, or all (None), and None: samples are in order."""
         if columns is None:
             return self.X, None
         return self.place.xp.take(self.X, self.place.array(np.asarray(columns, dtype=np.int64)), axis=1), None

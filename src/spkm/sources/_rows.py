@@ -16,7 +16,7 @@ SMALL = 2**22  # entries: fewer are copied where some samples are picked; more s
 
 
 class PickedRows:
-    """Some rows of an array without a copy: sliced and indexed like an array, it gathers what is asked for.
+    """Some samples of an array without a copy: sliced and indexed like an array, it gathers what is asked for.
 
     Parameters
     ----------
@@ -41,7 +41,7 @@ class PickedRows:
 
 
 def pick_rows(X: Any, rows: np.ndarray) -> Any:
-    """Return some rows of X, dense or CSR: a copy if small or CSR, else :class:`PickedRows`; X itself if it is all."""
+    """Return some samples of X, dense or CSR: a copy if small or CSR, else :class:`PickedRows`; X if it is all."""
     if len(rows) == X.shape[0] and np.array_equal(rows, np.arange(len(rows))):
         return X
     if isinstance(X, PickedRows):
