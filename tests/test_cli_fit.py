@@ -244,6 +244,12 @@ def test_groups_and_classes_are_split_as_they_should_be(capsys):
     assert sorted([*train, *test]) == list(range(200)) and len(test) == 50
     shares = [np.mean(plain.y[rows] == "yes") for rows in (train, test)]
     assert abs(shares[0] - shares[1]) < 0.02
+    frame["good"] = np.where(np.arange(200) < 2, "rare", "common")
+    rare = samples_of(frame, "good", [])
+    for seed in range(3):
+        train, test = split(rare, 0.2, seed)
+        assert np.sum(rare.y[train] == "rare") == np.sum(rare.y[test] == "rare") == 1
+        assert sorted([*train, *test]) == list(range(200))
 
 
 def test_quality_is_that_of_scikit_learn():

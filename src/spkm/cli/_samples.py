@@ -173,10 +173,13 @@ def split(samples: Samples, test_size: float, seed: int) -> tuple[np.ndarray, np
     else:
         labels = samples.y if classes else None
         n_classes = len(np.unique(samples.y)) if classes else 1
-        size = max(n_classes, 2, round(test_size * len(rows)))  # each class is there on both sides
+        size = max(n_classes, 2, round(test_size * len(rows)))
         if len(rows) - size < n_classes:
             raise data_error(f"{len(rows)} samples are too few to hold some of each of {n_classes} classes out.")
         train, test = train_test_split(rows, test_size=size, random_state=seed, stratify=labels)
+        for label in np.setdiff1d(samples.y, samples.y[test]) if classes else ():  # each class is there on both sides
+            moved = train[samples.y[train] == label][0]  # of the two or more that there are; train is in random order
+            train, test = train[train != moved], np.append(test, moved)
     if classes and set(np.unique(samples.y[test])) - set(np.unique(samples.y[train])):
         raise data_error("some classes are in held-out groups alone. Try another --seed, or a smaller --test-size.")
     if classes and len(np.unique(samples.y[train])) < 2:
