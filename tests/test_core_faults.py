@@ -230,9 +230,11 @@ def test_poisson_goes_on_as_a_straight_line():
     np.testing.assert_allclose(loss.slope(Y, F).ravel(), [np.exp(29.0) - 2, line - 2, line - 2])
 
 
-def test_logarithms_of_the_probabilities_of_labels():
-    F = np.array([[-1.0, 0.5, 2.0], [3.0, -0.25, 0.0]])
-    loss = losses.Log().for_labels(True)
+@pytest.mark.parametrize("labels", [True, False])
+@pytest.mark.parametrize("m", [1, 2, 3])
+def test_logarithms_of_probabilities(labels, m):
+    F = np.array([[-1.0, 0.5, 2.0], [3.0, -0.25, 0.0]])[:, :m]
+    loss = losses.Log().for_labels(labels)
     np.testing.assert_allclose(loss.log_probabilities(F), np.log(loss.probabilities(F)), rtol=1e-12)
     assert np.all(np.isfinite(loss.log_probabilities(1e3 * F)))
 
