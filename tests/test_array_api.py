@@ -273,7 +273,7 @@ def test_bad_samples_are_told(library):
     bad[3, 1] = np.nan
     with pytest.raises(ValueError, match="NaN"):
         SPKMRegressor(2).fit(library.asarray(bad), X[:, 0])
-    model = SPKMRegressor(2, random_state=0).fit(library.asarray(X), library.asarray(X[:, 0]))
+    model = SPKMRegressor(2, weight_penalty="rkhs", random_state=0).fit(library.asarray(X), library.asarray(X[:, 0]))
     with pytest.raises(ValueError, match="features"):
         model.predict(library.asarray(X[:, :2]))
 
@@ -281,7 +281,7 @@ def test_bad_samples_are_told(library):
 def test_numpy_is_left_alone(library):
     assert place_of(X) is None
     assert on_host(X) is X
-    model = SPKMRegressor(2, random_state=0).fit(X, X[:, 0])
+    model = SPKMRegressor(2, weight_penalty="rkhs", random_state=0).fit(X, X[:, 0])
     assert isinstance(model.predict(X), np.ndarray)
 
 
