@@ -8,7 +8,7 @@ import pytest
 from sklearn.metrics import log_loss
 from sklearn.pipeline import make_pipeline
 
-from spkm import SPKMClassifier, TableEncoder, load, save
+from spkm import SPKMClassifier, SPKMNystroem, SPKMRegressor, SPKMSelector, TableEncoder, load, save
 from spkm.cli import main
 from spkm.cli import predict as predict_verb
 from spkm.cli._command import CommandError
@@ -194,3 +194,37 @@ def test_doctor(tmp_path, capsys):
     soil = next(one for one in found["data"]["columns"] if one["column"] == "soil")
     assert soil["missing"] == flowers()["soil"].isna().sum() and soil["different"] == 3
     assert main(["doctor", str(tmp_path / "data.csv"), "--target", "none"]) == 3
+
+
+@needs_model_files
+def test_models_from_python(tmp_path, capsys):
+    """Several targets, pairs of classes, a selection after the encoder, transformers, classes without probabilities."""
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(rng.normal(size=(60, 3)), columns=["a", "b", "c"])
+    y = (table["c"] > 0).astype(int)
+    table.assign(y=y).to_csv(tmp_path / "d.csv", index=False)
+    selector = SPKMSelector(SPKMClassifier(kernel="linear", n_basis=1, selection="strict", max_features=1))
+    models = {
+        "outputs": SPKMRegressor(2, random_state=0).fit(table, table[["a", "b"]]),
+        "pairs": SPKMClassifier(2, multi_class="ovo", random_state=0).fit(table, np.digitize(table["c"], [-0.5, 0.5])),
+        "hinge": SPKMClassifier(2, loss="squared_hinge", random_state=0).fit(table, y),
+        "selected": make_pipeline(TableEncoder(), selector, SPKMClassifier(2, random_state=0)).fit(table, y),
+        "landmarks": SPKMNystroem(2, landmarks="kmeans", random_state=0).fit(table),
+    }
+    paths = {name: str(tmp_path / f"{name}.spkm") for name in models}
+    for name, model in models.items():
+        save(model, paths[name])
+    data = str(tmp_path / "d.csv")
+    assert main(["predict", paths["outputs"], data]) == 0
+    assert capsys.readouterr().out.startswith("prediction 0,prediction 1\n")
+    for name, says in (("outputs", "several targets"), ("pairs", "a score for each pair of classes")):
+        assert main(["explain", paths[name], data, "--row", "0"]) == 2
+        assert says in capsys.readouterr().err
+    assert main(["compare", paths["hinge"], paths["hinge"], "--data", data, "--target", "y"]) == 2
+    assert main(["predict", paths["landmarks"], data]) == main(["inspect", paths["landmarks"]]) == 4
+    assert main(["inspect", paths["selected"], "--json", "-"]) == 0
+    assert json.loads(capsys.readouterr().out)["columns_read"] == ["c"]
+    assert main(["explain", paths["selected"], data, "--row", "0", "--json", "-"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert list(found["columns"]) == ["c"]
+    assert found["columns"]["c"] == pytest.approx(found["score"] - found["usual_score"])

@@ -43,7 +43,7 @@ def read_model(path: str) -> Any:
         raise
     except Exception as error:  # whatever a damaged file leads to
         raise CommandError(f"{path} is no model file that can be read: {error}", exit_code=MODEL_FILE) from error
-    if not hasattr(estimator_of(model), "model_"):
+    if not all(hasattr(estimator_of(model), name) for name in ("model_", "predict", "selected_features_")):
         raise CommandError(f"{path} holds no fitted model of one table.", exit_code=MODEL_FILE)
     return model
 
@@ -61,6 +61,19 @@ def estimator_of(model: Any) -> Any:
 def encoder_of(model: Any) -> Any:
     """Return the TableEncoder of a pipeline, or None."""
     return next((step for _, step in getattr(model, "steps", []) if hasattr(step, "column_groups")), None)
+
+
+def places_of(model: Any) -> Any:
+    """Return where the features of the estimator at the end are in what the encoder returns; None without one."""
+    import numpy as np
+
+    places = None
+    for _, step in getattr(model, "steps", [])[:-1]:
+        if hasattr(step, "column_groups"):
+            places = np.arange(len(step.feature_origin_))
+        elif places is not None:  # a step that keeps some features
+            places = places[step.get_support(indices=True)]
+    return places
 
 
 def encoded(model: Any, frame: Any) -> Any:
@@ -103,6 +116,8 @@ def facts(model: Any, path: str | None = None) -> dict[str, Any]:
     fitted = estimator.model_
     labels = basis_labels(fitted)
     read = [int(j) for j in estimator.selected_features_]
+    if encoder is not None:
+        read = [int(j) for j in places_of(model)[read]]
     names = getattr(estimator, "feature_names_in_", None) if encoder is None else encoder.get_feature_names_out()
     columns = None if encoder is None else list(dict.fromkeys(encoder.feature_origin_[j].column for j in read))
     return {

@@ -94,6 +94,8 @@ def _quality(models: dict[str, Any], options: argparse.Namespace) -> Any:
     labels = estimators["a"].classes_
     if not np.array_equal(labels, estimators["b"].classes_):
         raise CommandError("the models know different classes: they have no measure in common.")
+    if not all(hasattr(estimator, "predict_proba") for estimator in estimators.values()):
+        raise CommandError("a model of classes without probabilities has no measure in common. Fit it with loss='log'.")
     y = as_labels(samples.y, labels)
     p = {name: estimators[name].predict_proba(Z) for name, Z in seen.items()}
     return quality_of_classes(y, labels, p, samples.groups, options.seed)

@@ -53,7 +53,7 @@ def explained(model: Any, frame: Any, row: int, usual: Any, path: str) -> dict[s
     """Return the explanation of one sample as plain data: by basis vectors and, where possible, by columns."""
     import numpy as np
 
-    from spkm.cli._models import encoder_of, estimator_of, is_classes, readable
+    from spkm.cli._models import encoder_of, estimator_of, is_classes, places_of, readable
     from spkm.cli.predict import features_of, predictions
     from spkm.explain._table import basis_labels
 
@@ -64,6 +64,11 @@ def explained(model: Any, frame: Any, row: int, usual: Any, path: str) -> dict[s
     prediction = predictions(model, sample, [], path, row).iloc[0].to_dict()
     Z, background = readable(model, X, path), readable(model, B, "the background")
     fitted = estimator.model_
+    if "prediction" not in prediction or getattr(fitted, "pairs", None) is not None:
+        raise CommandError(
+            "explain needs a model with one prediction for each sample and a score for each class; this one has "
+            f"{'several targets' if 'prediction' not in prediction else 'a score for each pair of classes'}."
+        )
     output = 0
     if is_classes(model) and fitted.n_outputs > 1:  # that of the class that is predicted
         output = int(np.flatnonzero(estimator.classes_ == prediction["prediction"])[0])
@@ -71,7 +76,10 @@ def explained(model: Any, frame: Any, row: int, usual: Any, path: str) -> dict[s
     usual_parts = fitted.contributions(others).mean(axis=0)
     parts = fitted.contributions(rows)[0] - usual_parts
     score, base = fitted.scores(rows)[0], fitted.scores(others).mean(axis=0)
-    encoder, labels = encoder_of(model), basis_labels(fitted)
+    labels, groups, places = basis_labels(fitted), None, places_of(model)
+    if places is not None:
+        members = {name: np.flatnonzero(np.isin(places, at)) for name, at in encoder_of(model).column_groups().items()}
+        groups = {name: at for name, at in members.items() if len(at)}
     return {
         "prediction": prediction,
         "score": score[output],
@@ -80,7 +88,7 @@ def explained(model: Any, frame: Any, row: int, usual: Any, path: str) -> dict[s
             label: {"part": part, "similarity": similarity if label.startswith("u") else None}
             for label, part, similarity in zip(labels, parts[:, output], fitted.similarities(rows)[0], strict=True)
         },
-        "columns": _shapley(estimator, Z, background, encoder, output),
+        "columns": _shapley(estimator, Z, background, groups, output),
         "values": {str(name): value for name, value in sample.iloc[0].to_dict().items()},
     }
 
@@ -89,11 +97,10 @@ def _values(Z: Any) -> Any:
     return Z.toarray() if hasattr(Z, "toarray") else Z
 
 
-def _shapley(estimator: Any, Z: Any, background: Any, encoder: Any, output: int) -> dict[str, float] | None:
+def _shapley(estimator: Any, Z: Any, background: Any, groups: Any, output: int) -> dict[str, float] | None:
     """Return the exact Shapley value of every column of the table, or None where there is no way to them."""
     from spkm.explain import explain
 
-    groups = None if encoder is None else encoder.column_groups()
     try:
         found = explain(estimator, Z, background, groups=groups)
     except ValueError as error:  # some kernels have no closed form
@@ -105,7 +112,7 @@ def _shapley(estimator: Any, Z: Any, background: Any, encoder: Any, output: int)
 def _show(result: dict[str, Any], top: int) -> None:
     print(bold(f"sample {result['row']}"))
     for name, value in result["prediction"].items():
-        print(f"  {name}: {value if isinstance(value, str) else format(value, '.4g')}")
+        print(f"  {name}: {format(value, '.4g') if isinstance(value, float) else value}")
     print(f"  score {result['score']:.4g}, where {result['usual_score']:.4g} is usual; the difference is made of")
     if result["columns"] is not None:
         ranked = sorted(result["columns"].items(), key=lambda item: -abs(item[1]))

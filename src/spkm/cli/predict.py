@@ -81,7 +81,8 @@ def predictions(model: Any, frame: Any, ids: list[str], path: str, first: int = 
     try:
         Z = encoded(model, X)
         out = {name: frame[name].to_numpy() for name in ids}
-        out["prediction"] = estimator.predict(Z)
+        p = estimator.predict(Z)
+        out |= {"prediction": p} if p.ndim == 1 else {f"prediction {k}": p[:, k] for k in range(p.shape[1])}
         if is_classes(model) and hasattr(estimator, "predict_proba"):
             for label, p in zip(estimator.classes_, estimator.predict_proba(Z).T, strict=True):
                 out[f"probability of {label}"] = p
