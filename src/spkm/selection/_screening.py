@@ -117,13 +117,22 @@ def _pairs(X: np.ndarray, R: np.ndarray, weight: np.ndarray) -> np.ndarray:
     d = X.shape[1]
     best = np.zeros(d)
     for r in R.T:
-        for start, stop in pairwise([*range(0, d, 4 * BLOCK), d]):
-            sums = X[:, start:stop].T @ ((weight * r)[:, None] * X)
-            variances = squares[:, start:stop].T @ ((weight * r**2)[:, None] * squares)
-            z = np.abs(sums) / np.sqrt(np.maximum(variances, 1e-30))
-            z[np.arange(stop - start), np.arange(start, stop)] = 0.0
+        weighted, weighted_squares = (weight * r)[:, None] * X, (weight * r**2)[:, None] * squares
+        for start, stop in pairwise([*range(0, d, BLOCK), d]):  # each pair once: with the features of later blocks
+            sums = X[:, start:stop].T @ weighted[:, start:]
+            variances = squares[:, start:stop].T @ weighted_squares[:, start:]
+            z = _squared_z(sums, variances)
+            np.fill_diagonal(z, 0.0)
             best[start:stop] = np.maximum(best[start:stop], z.max(axis=1))
-    return _log_p(best) - np.log(d * (d - 1) / 2 * R.shape[1])
+            best[start:] = np.maximum(best[start:], z.max(axis=0))
+    return _log_p(np.sqrt(best)) - np.log(d * (d - 1) / 2 * R.shape[1])
+
+
+def _squared_z(sums: np.ndarray, variances: np.ndarray) -> np.ndarray:
+    """Return the squares of sums over their variances, in the memory of both."""
+    np.square(sums, out=sums)
+    sums /= np.maximum(variances, 1e-30, out=variances)
+    return sums
 
 
 def _triples(X: np.ndarray, R: np.ndarray, weight: np.ndarray) -> np.ndarray:
@@ -137,12 +146,12 @@ def _triples(X: np.ndarray, R: np.ndarray, weight: np.ndarray) -> np.ndarray:
         for r in R.T:
             sums = later.T @ ((weight * r * X[:, i])[:, None] * later)
             variances = later_squares.T @ ((weight * r**2 * squares[:, i])[:, None] * later_squares)
-            z = np.abs(sums) / np.sqrt(np.maximum(variances, 1e-30))
+            z = _squared_z(sums, variances)
             np.fill_diagonal(z, 0.0)
             rows = z.max(axis=1)
             best[i] = max(best[i], rows.max())
             best[i + 1 :] = np.maximum(best[i + 1 :], rows)
-    return _log_p(best) - np.log(d * (d - 1) * (d - 2) / 6 * R.shape[1])
+    return _log_p(np.sqrt(best)) - np.log(d * (d - 1) * (d - 2) / 6 * R.shape[1])
 
 
 def _squared(A: Any) -> Any:

@@ -38,8 +38,8 @@ class SearchSettings:
     n_starts : int
         Random starts of a path that is not convex. Compared: one and two lose features, eight take twice the time.
     vectors_per_output : int
-        Of a dot-product kernel that is not linear, while features are sought. With 6 and 8 the relations of degree 2
-        and 5 were 3.5 and 6.2 points less accurate (six draws); more come at the end where they are clearly better.
+        Of a dot-product kernel that is not linear, while features are sought. Compared: 2 lose features, 6 find no
+        more; more come at the end where they are clearly better.
     one_by_one : int
         Groups from which on they leave singly; above it a fifth leaves at a time (Guyon et al. 2002 halve). A kernel
         without a path begins with all groups if they are no more.
