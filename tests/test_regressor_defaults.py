@@ -149,3 +149,13 @@ def test_one_feature_has_no_copies_of_a_vector():
     assert len(U) < 20 and np.diff(U).min() > 1e-3
     assert model.score(X, y) > 0.95
     assert np.all(np.isfinite(model.predict(X, return_std=True)[1]))
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_target_that_is_exactly_linear_leaves_room_for_another(seed):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(200, 3))
+    wavy = np.sin(X[:, 0]) + X[:, 1] * X[:, 2]
+    both = np.column_stack([wavy, X[:, 0]])
+    errors = both - SPKMRegressor(8, random_state=0).fit(X, both).predict(X)
+    assert np.all(errors.var(axis=0) < 0.05 * both.var(axis=0))

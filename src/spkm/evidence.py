@@ -17,7 +17,9 @@ from spkm.posterior import Posterior, Surroundings
 from spkm.profiled import SOLVABLE, ProfiledObjective
 from spkm.sources import Block, Source
 
-LOWEST_VARIANCE = 1e-12  # of the noise, relative to the targets' variance: a perfect fit has a finite logarithm
+# Of the noise, relative to the variance of a target: a deviation of a thousandth counts as a perfect fit. Without a
+# bound, one target that a linear part fits exactly has all the evidence, and others are not fitted at all.
+LOWEST_VARIANCE = 1e-6
 FARTHEST_LOG = 30.0  # bound on |log l|, so that exp cannot overflow
 LOG_TAU = (-14.0, 5.0)  # bounds of the logarithm of the variance of a linear part's coefficients
 # Added to the diagonal of k(U, U) one after another. From the strong end fits may end in a bad minimum, measured.
@@ -233,7 +235,8 @@ class EvidenceObjective(ProfiledObjective):
         prior, mean, mean_y, A_factor, K_factor, _, C = solved
         noise, V = self.noise(phi), self._residual(S, solved)
         value = 0.5 * float(np.log(V).mean())
-        half = C / (2 * m * V)  # sum over outputs of dF/dV_k c_k, as columns
+        perfect = V <= LOWEST_VARIANCE * self._spread(S, solved)  # the value of such an output is a constant
+        half = C * np.where(perfect, 0.0, 1 / (2 * m * V))  # sum over outputs of dF/dV_k c_k, as columns
         dA = 0.5 * half @ C.T
         dB = -half
         dK = np.zeros((R, R))
