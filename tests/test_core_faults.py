@@ -253,3 +253,24 @@ def test_a_solver_that_cannot_is_told_what_it_needs():
     assert "gradient" not in objective.offers
     assert "penalties with a gradient" in objective.why_not("gradient")
     assert "penalties with a gradient" not in objective.why_not("elimination")
+
+
+def test_the_diagonal_of_a_scaled_kernel_whose_diagonal_is_not_one():
+    X = np.random.default_rng(0).standard_normal((5, 3))
+    kernel = kernels.Affine(kernels.Polynomial(2, 0.5, 1.0), scale=2.0, shift=0.25)
+    np.testing.assert_allclose(kernel.diagonal(X), np.diag(kernel(X, X)), rtol=1e-12)
+
+
+@pytest.mark.parametrize("m", [1, 2, 3])
+def test_the_gradient_of_a_coupled_loss_with_any_number_of_outputs(m):
+    rng = np.random.default_rng(0)
+    X, Y = rng.standard_normal((8, 2)), np.sign(rng.standard_normal((8, m)))
+    model = PreimageModel([Term(3, (View(kernels.RBF(0.5), None),))], 2, m)
+    loss = losses.Cosine()
+    objective = Objective(model, loss, ArraySource(X, Y))
+    assert loss.coupled
+    theta, h = rng.standard_normal(model.n_params), 1e-6
+    gradient = objective.value_and_gradient(theta)[1]
+    steps = h * np.eye(len(theta))
+    quotients = [(objective.value(theta + step) - objective.value(theta - step)) / (2 * h) for step in steps]
+    np.testing.assert_allclose(gradient, quotients, atol=1e-8)
