@@ -18,7 +18,7 @@ ALWAYS = (
     "gradient passes memory large binary regression mnist one_vs_one sarcos varpro svc "
     "simulated wide_sets small_sets noise_columns lassonet_time exactness very_wide parity landmarks "
     "views pairs drug_target explain coverage model_files serve panel report selection_panel fdr "
-    "sample_basis stability vectors defaults path_settings"
+    "sample_basis stability vectors defaults path_settings search_settings"
 ).split()
 BY_NAME_ONLY = (
     "panel_classes compare crossover mutation out_of_core seconds_to_accuracy dask_plan dask_workers"

@@ -36,7 +36,7 @@ FITS = (
 )
 #: Benchmarks of fits that select features.
 SELECTS = (
-    "compare fdr lassonet_time noise_columns parity path_settings selection_panel simulated "
+    "compare fdr lassonet_time noise_columns parity path_settings search_settings selection_panel simulated "
     "small_sets very_wide wide_sets"
 ).split()
 

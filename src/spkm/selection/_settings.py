@@ -10,12 +10,14 @@ class SearchSettings:
     """Numbers of a search for features.
 
     Those of a path come from ``python -m benchmarks path_settings``, which is what "compared" means: the share of
-    relevant features at its end, with half and twice the number, say.
+    relevant features at its end, with half and twice the number, say. "Compared on half A" means ``python -m benchmarks
+    search_settings``: the score of whole searches on half A of the made-up families, one draw of each.
 
     Parameters
     ----------
     n_screened : int
-        Feature groups that kernels which are not linear get to see; not compared with other numbers.
+        Feature groups that kernels which are not linear get to see. Compared on half A: 50 lose a relation of many
+        features (-1.0 ± 1.0 points), 200 gain nothing.
     work : float
         Multiplications that the screen of products may take: half a second. It looks at fewer features instead.
     chance : float
@@ -49,12 +51,13 @@ class SearchSettings:
     share, size_share : float
         Share of the best held-out loss that a model of fewer features or another strength, or one of fewer vectors
         without a selection, may be worse by within its standard error: where samples are few a standard error alone
-        would let anything go.
+        would let anything go. The first compared on half A: 0.02 +0.13 ± 0.12 points, 0.1 no difference.
     clearly : float
         Standard errors of the held-out difference to another kernel at which one is given up, after some of the folds
-        or before strengths are tried.
+        or before strengths are tried: the usual three. Compared on half A: 2 and 5 make no difference.
     steps_beyond : int
-        Powers of ten that strengths may go beyond their grid while its end is best.
+        Powers of ten that strengths may go beyond their grid while its end is best. Without it, a linear relation
+        without noise is left to a polynomial; compared on half A, whose families have noise, -0.03 ± 0.08 points.
     alike : float
         |Correlation| from which on two features are called interchangeable.
     """

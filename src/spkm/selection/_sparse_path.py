@@ -10,9 +10,10 @@ which depends on the number of samples and features alone: no held-out sample ha
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TypeGuard
+from typing import Any, TypeGuard
 
 import numpy as np
+from scipy import sparse
 
 from spkm.kernels import Kernel
 from spkm.losses import Loss
@@ -44,12 +45,23 @@ def has_path(kernel: Kernel | None) -> TypeGuard[Kernel]:
     return kernel is not None and kernel.has_sparse_path
 
 
+def _scaled(source: ArraySource) -> Any:
+    """Return all samples, scaled block by block: of many features a second copy would be large."""
+    if source.scaling is None:
+        return source.X
+    if sparse.issparse(source.X):
+        return source.scaling(source.X)
+    rows = np.empty((source.n_rows, source.n_features), dtype=source.dtype)
+    for start, stop in source.pieces(1):
+        rows[start:stop] = source.scaling(source.X[start:stop])
+    return rows
+
+
 class PathModel:
     """The loss of a model with fixed signs: its value and gradient in U and b, on dense or sparse samples."""
 
     def __init__(self, source: ArraySource, loss: Loss, kernel: Kernel, n_basis: int, fit_intercept: bool) -> None:
-        rows = source.X if source.scaling is None else source.scaling(source.X[:])
-        self.block = Block(rows, source.Y, source.w, {})
+        self.block = Block(_scaled(source), source.Y, source.w, {})
         self.loss, self.kernel, self.fit_intercept = loss, kernel, fit_intercept
         m = source.n_outputs
         r = np.arange(n_basis)

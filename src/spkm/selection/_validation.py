@@ -12,7 +12,9 @@ from spkm.losses import Loss
 from spkm.selection._one_standard_error import mean_and_error, simplest_as_good
 from spkm.sources import ArraySource, Scaling
 
-FACTORS = 2.0 ** np.arange(-3, 5.5, 0.5)  # tried on the scores before they are judged
+# Tried on the scores before they are judged: half octaves from an eighth to 32. Without -0.3 ± 0.4 points, precision
+# .94 in place of .96 and recall .97 in place of .99 (`python -m benchmarks search_settings`).
+FACTORS = 2.0 ** np.arange(-3, 5.5, 0.5)
 
 
 class Predictor(Protocol):

@@ -123,6 +123,8 @@ class ArraySource(Source):
         return pick_rows(self.X, rows)
 
     def columns(self, columns: np.ndarray) -> ArraySource:
+        if np.array_equal(columns, np.arange(self.n_features)):
+            return self  # without a copy
         scaling = None if self.scaling is None else self.scaling.columns(columns)
         part = self._like(self.X[:, columns], self.Y, self.w[:, 0] * self.total_weight, scaling)
         if self._ranges is not None:
