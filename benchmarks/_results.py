@@ -7,12 +7,14 @@ import hashlib
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
+from typing import Any, TypeVar
 
 import numpy as np
 
 import spkm
 
 FOLDER = Path("benchmark_results")
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -48,11 +50,7 @@ class Results:
     def __init__(self, path: Path | None) -> None:
         self.path = path
         self.known: dict[tuple[str, str, int, str], Outcome] = {}
-        if path is not None and path.is_file():
-            with path.open(newline="", encoding="utf-8") as file:
-                for entry in csv.DictReader(file):
-                    outcome = Outcome(*(_READ[field.name](entry[field.name]) for field in fields(Outcome)))
-                    self.known[_key(outcome)] = outcome
+        self.known.update((_key(outcome), outcome) for outcome in read(path, Outcome))
 
     def get(self, code: str, problem: str, seed: int, who: str, measure: Callable[[], Outcome]) -> Outcome:
         """Return the outcome of the file, or measure it and write it there."""
@@ -60,26 +58,34 @@ class Results:
         if found is None:
             found = measure()
             self.known[_key(found)] = found
-            self._append(found)
+            append(self.path, found)
         return found
 
-    def _append(self, outcome: Outcome) -> None:
-        if self.path is None:
-            return
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        new = not self.path.is_file()
-        with self.path.open("a", newline="", encoding="utf-8") as file:
-            writer = csv.DictWriter(file, [field.name for field in fields(Outcome)])
-            if new:
-                writer.writeheader()
-            writer.writerow({k: f"{v:.6g}" if isinstance(v, float) else v for k, v in asdict(outcome).items()})
+
+_READ: dict[str, Callable[[str], Any]] = {"int": int, "float": float, "str": str}
 
 
-_READ: dict[str, Callable[[str], object]] = {
-    "seed": int,
-    **dict.fromkeys(("score", "precision", "recall", "seconds"), float),
-    **dict.fromkeys(("code", "half", "problem", "who", "columns"), str),
-}
+def read(path: Path | None, kind: type[T]) -> list[T]:
+    """Return the outcomes in a file, of a data class of numbers and texts; none without a file."""
+    if path is None or not path.is_file():
+        return []
+    with path.open(newline="", encoding="utf-8") as file:
+        entries = list(csv.DictReader(file))
+    columns = [(field.name, _READ[str(field.type)]) for field in fields(kind)]
+    return [kind(**{name: convert(entry[name]) for name, convert in columns}) for entry in entries]
+
+
+def append(path: Path | None, outcome: Any) -> None:
+    """Write one more outcome into a file, which is made if it is absent; nothing without a path."""
+    if path is None:
+        return
+    path.parent.mkdir(parents=True, exist_ok=True)
+    new = not path.is_file()
+    with path.open("a", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, [field.name for field in fields(outcome)])
+        if new:
+            writer.writeheader()
+        writer.writerow({k: f"{v:.6g}" if isinstance(v, float) else v for k, v in asdict(outcome).items()})
 
 
 def _key(outcome: Outcome) -> tuple[str, str, int, str]:

@@ -16,7 +16,6 @@ are measured again if our code has changed. ``--families`` picks rows by their n
 
 from __future__ import annotations
 
-import csv
 import json
 import os
 import resource
@@ -24,8 +23,9 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from sklearn.ensemble import HistGradientBoostingClassifier
@@ -36,7 +36,7 @@ from sklearn.svm import SVC
 
 from benchmarks._data import Settings
 from benchmarks._report import Reach, Row, at_least, progress
-from benchmarks._results import FOLDER, code_of_library
+from benchmarks._results import FOLDER, append, code_of_library, read
 from benchmarks.out_of_core import new_samples, samples
 from spkm import SPKMClassifier
 
@@ -49,7 +49,8 @@ REACH = {20_000: 5.0, 100_000: 30.0}  # seconds of the SVC over ours to its accu
 Fit = Callable[[np.ndarray, np.ndarray], Any]
 
 
-class Outcome(NamedTuple):
+@dataclass(frozen=True)
+class Outcome:
     """What a fit gave; ``accuracy`` is NaN where it ran out of time, and ``seconds`` are then those it had."""
 
     code: str
@@ -71,25 +72,17 @@ class Outcomes:
     def __init__(self, path: Path | None) -> None:
         self.path = path
         self.known: dict[tuple[str, int, str, str], Outcome] = {}
-        if path is not None and path.is_file():
-            with path.open(newline="", encoding="utf-8") as file:
-                for e in csv.DictReader(file):
-                    numbers = (float(e[name]) for name in ("seconds", "accuracy", "predict"))
-                    self.add(Outcome(e["code"], int(e["n"]), e["method"], e["size"], *numbers))
+        for outcome in read(path, Outcome):
+            self.add(outcome)
 
     def add(self, outcome: Outcome) -> Outcome:
         """Keep an outcome."""
-        self.known[outcome[:4]] = outcome
+        self.known[outcome.code, outcome.n, outcome.method, outcome.size] = outcome
         return outcome
 
     def write(self, outcome: Outcome) -> Outcome:
         """Keep an outcome, in the file, too."""
-        if self.path is not None:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            new = not self.path.is_file()
-            with self.path.open("a", newline="", encoding="utf-8") as file:
-                writer = csv.writer(file)
-                writer.writerows([Outcome._fields, outcome] if new else [outcome])
+        append(self.path, outcome)
         return self.add(outcome)
 
 

@@ -225,7 +225,8 @@ def level_plan(
         return None, f"column {column!r} is the same in all samples: dropped."
     said = ["1 rare level has the column (other)"] if n_rare == 1 else []
     said += [f"{so_many} rare levels share the column (other)"] if n_rare > 1 else []
-    said += [f"missing values: {absent}, with a column of their own"] if absent else []
+    said += ["1 missing value has a column of its own"] if absent == 1 else []
+    said += [f"{absent} missing values have a column of their own"] if absent > 1 else []
     return plan, f"column {column!r}: {'; '.join(said)}." if said else ""
 
 

@@ -11,9 +11,8 @@ Array = Any  # dense or CSR
 # Products of so many multiplications OpenBLAS leaves to kernels that do not copy their operands first, where it has
 # them (AVX512); both products together then take 0.63 to 0.9 of the time for 5 to 300 features and 5 to 60 vectors.
 SMALL_PRODUCT = 10**6
-WHOLE = (
-    16  # rows of a long tile are a multiple of it, as vector instructions want them: 52.5 ms of a pass in place of 57.2
-)
+# Rows of a long tile are a multiple of it, as vector instructions want them: 52.5 ms of a pass in place of 57.2.
+WHOLE = 16
 FEWEST_ROWS = 128  # of a tile: for fewer the call itself takes longer than what is gained
 
 
