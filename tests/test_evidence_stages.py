@@ -102,6 +102,17 @@ def test_first_stage_keeps_the_noise_and_has_a_gradient():
     assert beside_linear(1)[0].first_stage() is None  # a noise that is given is a place to go on from
 
 
+def test_the_gradient_where_one_target_is_fitted_perfectly(monkeypatch):
+    other, theta = beside_linear(2)
+    exact = ArraySource(X, np.column_stack([other.source.Y[:, 0], X[:, 0]]), WEIGHT)
+    objective = EvidenceObjective(other.model, Squared(), exact, [], Evidence(0.0, 0.4, 1e-8, 0.05, 1.0))
+    phi = objective.start(theta)
+    value, gradient = objective.value_and_gradient(phi)
+    assert cases.slope_error(objective.value, gradient, phi) < 1e-5
+    monkeypatch.setattr("spkm.evidence.LOWEST_VARIANCE", 0.0)
+    assert objective.value(phi) < value  # its own noise is below the bound
+
+
 def smooth(n=150, d=3, seed=0, noise=0.1):
     rng = np.random.default_rng(seed)
     rows = rng.standard_normal((n, d))
