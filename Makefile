@@ -16,7 +16,7 @@ help:
 	@echo 'make docs-lite   after make docs: the gallery as notebooks that run in the browser (JupyterLite)'
 	@echo 'make release-check     build the wheel twice, compare, check and try it in clean environments; uploads nothing'
 	@echo 'make lint    ruff, import layers, types'
-	@echo 'make bench   the benchmarks (long)'
+	@echo 'make bench   all benchmarks (about an hour on two cores)'
 	@echo 'make reproduce   the experiments of the paper into reproduction/ (hours; resumes)'
 	@echo 'make clean   remove .venv, caches and what the demo wrote'
 
@@ -105,7 +105,7 @@ release-check: .venv/stamp
 	$(BIN)/python tests/release_check.py --python $(BIN)/python $${newest:+--python $$newest}
 
 bench: .venv/stamp
-	$(BIN)/python -m benchmarks
+	$(BIN)/python -m benchmarks --jobs 2
 
 reproduce: .venv/paper
 	$(BIN)/spkm-paper reproduce

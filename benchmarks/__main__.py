@@ -5,7 +5,10 @@ from __future__ import annotations
 import argparse
 import importlib
 import os
+import shlex
+import sys
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 from benchmarks._data import Settings
@@ -13,28 +16,23 @@ from benchmarks._figures import draw_all
 from benchmarks._front import with_figures
 from benchmarks._report import print_facts, print_table
 from benchmarks._tables import FOLDER, ROOT, fill_pages, stale
-
-ALWAYS = (
-    "gradient passes memory large binary regression mnist one_vs_one sarcos varpro svc "
-    "simulated wide_sets small_sets noise_columns lassonet_time exactness very_wide parity landmarks "
-    "views pairs drug_target explain coverage model_files serve panel report selection_panel fdr "
-    "sample_basis stability vectors defaults path_settings search_settings"
-).split()
-BY_NAME_ONLY = (
-    "panel_classes compare crossover mutation out_of_core seconds_to_accuracy dask_plan dask_workers"
-).split()
+from benchmarks._whole import LEFT_OUT, Done, names, process, run_whole
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks", description="Measure the library; print Markdown tables."
     )
-    choices = ALWAYS + BY_NAME_ONLY
+    choices = names()
     parser.add_argument(
         "names",
         nargs="*",
         metavar="name",
-        help=f"what to run: {', '.join(choices)} (all but {' and '.join(BY_NAME_ONLY)})",
+        help=f"what to run: {', '.join(choices)}; by default all but {' and '.join(LEFT_OUT)}, within about two hours "
+        "of processor time",
+    )
+    parser.add_argument(
+        "--jobs", type=int, default=1, help="how many benchmarks run at a time where all are run (default: %(default)s)"
     )
     parser.add_argument(
         "--data", type=Path, default=os.environ.get("SPKM_DATA"), help="folder of .npz files (or set SPKM_DATA)"
@@ -68,6 +66,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     for name in options.names:
         if name not in choices:
             parser.error(f"unknown benchmark {name!r}; known: {', '.join(choices)}")
+    if not options.names:
+        sys.exit(bool(whole(parser, options)))
     settings = Settings(
         data=Path(options.data) if options.data else None,
         seeds=options.seeds,
@@ -79,14 +79,26 @@ def main(arguments: Sequence[str] | None = None) -> None:
     print_facts()
     if settings.quick:
         print("This is a quick run on tiny sizes: it shows that the benchmarks work, its figures mean nothing.")
-    for name in options.names or ALWAYS:
+    for name in options.names:
         print_table(
             name, importlib.import_module(f"benchmarks.{name}"), settings, _command(name, options), options.tables
         )
 
 
+def whole(parser: argparse.ArgumentParser, options: argparse.Namespace) -> list[Done]:
+    """Run all benchmarks with the settings of a whole run; return those that wrote no table."""
+    for key in ("seeds", "half", "families", "results"):
+        if getattr(options, key):
+            parser.error(f"--{key} needs the name of a benchmark; in a run of all each has its own settings")
+    tables = options.tables.resolve()
+    shared = ["--tables", str(tables), *(["--quick"] if options.quick else [])]
+    shared += ["--data", str(Path(options.data).resolve())] if options.data else []
+    print_facts()
+    return run_whole(partial(process, shared=shared, folder=tables, quick=options.quick), options.jobs)
+
+
 def _command(name: str, options: argparse.Namespace) -> str:
-    given = {"seeds": options.seeds, "half": options.half, "families": " ".join(map(repr, options.families))}
+    given = {"seeds": options.seeds, "half": options.half, "families": shlex.join(options.families)}
     return " ".join([f"python -m benchmarks {name}", *(f"--{key} {value}" for key, value in given.items() if value)])
 
 

@@ -80,10 +80,9 @@ def append(path: Path | None, outcome: Any) -> None:
     if path is None:
         return
     path.parent.mkdir(parents=True, exist_ok=True)
-    new = not path.is_file()
     with path.open("a", newline="", encoding="utf-8") as file:
         writer = csv.DictWriter(file, [field.name for field in fields(outcome)])
-        if new:
+        if file.tell() == 0:
             writer.writeheader()
         writer.writerow({k: f"{v:.6g}" if isinstance(v, float) else v for k, v in asdict(outcome).items()})
 

@@ -14,6 +14,7 @@ import spkm
 
 ROOT = Path(__file__).parents[1]
 FOLDER = Path(__file__).parent / "results"
+FEWEST_FOLDED = 4  # rows: fewer are shown with the others
 #: Code that a benchmark measures, beside its own module; those that are not named measure fits.
 MEASURES = {
     "explain": ("src/spkm/explain",),
@@ -96,24 +97,46 @@ def parts(name: str, folder: Path = FOLDER) -> list[Path]:
     return [whole] if whole.exists() else [p for half in "AB" if (p := folder / f"{name}_{half}.csv").exists()]
 
 
+MARKS = re.compile(
+    r"(?P<mark><!-- results: (?P<name>\w+)(?:, (?P<start>[^>;]+))?(?:; first (?P<first>[^>]+))? -->)\n"
+    r"(?:.*?\n)??<!-- end -->",
+    re.DOTALL,
+)
+
+
 def filled(text: str, folder: Path = FOLDER) -> str:
     """Return a page with the tables of results between its marks.
 
     ``<!-- results: NAME -->`` begins a table, ``<!-- results: NAME, TEXT -->`` one of the rows that begin with TEXT;
-    ``<!-- end -->`` ends it.
+    ``<!-- end -->`` ends it. With ``; first EXPRESSION`` after that, rows in which the expression is found are shown,
+    and the others are folded below them.
     """
 
     def table(match: re.Match[str]) -> str:
-        shown = []
-        for path in parts(match["name"], folder):
-            results = Table.read(path)
+        found = [Table.read(path) for path in parts(match["name"], folder)]
+        for results in found:
             results.rows = [row for row in results.rows if row[0].startswith(match["start"] or "")]
-            shown += [f"{results.markdown()}\n\n{caption(results)}"] if results.rows else []
         absent = f"*Not measured with this version yet; `python -m benchmarks {match['name']}` does.*"
-        return f"{match['mark']}\n\n" + "\n\n".join(shown or [absent]) + "\n\n<!-- end -->"
+        shown = folded([results for results in found if results.rows], match["first"] or "") or [absent]
+        return f"{match['mark']}\n\n" + "\n\n".join(shown) + "\n\n<!-- end -->"
 
-    marks = r"(?P<mark><!-- results: (?P<name>\w+)(?:, (?P<start>[^>]+))? -->)\n(?:.*?\n)??<!-- end -->"
-    return re.sub(marks, table, text, flags=re.DOTALL)
+    return MARKS.sub(table, text)
+
+
+def folded(found: list[Table], first: str) -> list[str]:
+    """Return the blocks of a page: the rows that come first, the facts, and all other rows in a part that unfolds."""
+    shown, more = [], []
+    for columns in dict.fromkeys(results.columns for results in found):  # halves have the same
+        rows = [row for results in found if results.columns == columns for row in results.rows]
+        ahead = [row for row in rows if re.search(first, row[0])]
+        if not ahead or len(rows) - len(ahead) < FEWEST_FOLDED:
+            ahead = rows
+        shown.append(Table("", columns, ahead).markdown())
+        if len(ahead) < len(rows):
+            rest = [row for row in rows if row not in ahead]
+            summary = f"<details>\n<summary>The other {len(rest)} rows</summary>"
+            more += [summary, Table("", columns, rest).markdown(), "</details>"]
+    return [*shown, *more, *map(caption, found)]
 
 
 def version_of(facts: dict[str, str]) -> str:

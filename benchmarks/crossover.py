@@ -22,7 +22,7 @@ from spkm.solvers import LBFGS, Adam, Solver, VarPro
 SOLVERS = ("lbfgs", "lbfgs, growing", "adam", "varpro", "varpro, tenth")
 COLUMNS = tuple(f"{name}: s, objective" for name in SOLVERS)
 ROWS = (3000, 10_000, 30_000, 100_000)
-MOST_SECONDS = 60
+MOST_SECONDS = 20
 
 
 def run(settings: Settings) -> Iterator[Row]:

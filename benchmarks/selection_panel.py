@@ -4,7 +4,8 @@ Half A is to explore on, half B to confirm on: families and sets by alternate po
 ``SPKMClassifierCV()`` or ``SPKMRegressorCV()``; the oracle is the same on the relevant features alone. The score is the
 accuracy, or the share of the absolute error that is explained (D²), in percent, of 2,000 new samples. Of a wide set,
 models learn from one half of the samples and are judged on the other, both ways; l1-logistic is scikit-learn's
-``LogisticRegressionCV``, one against the rest. Seconds are processor time of one thread.
+``LogisticRegressionCV``, one against the rest; "a / b" is ours / that of l1-logistic. The Jaccard index is that of the
+features selected from the two halves. Seconds are processor time of one thread.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from benchmarks._report import Row, at_least, at_most, progress, standard_error
 from benchmarks._results import FOLDER, Outcome, Results, code_of_library
 from spkm import SPKMClassifierCV, SPKMRegressorCV
 
-COLUMNS = ("±", "precision", "recall", "features", "CPU s", "fits")
+COLUMNS = ("±", "precision", "recall", "Jaccard", "features", "CPU s", "fits")
 WIDE = ("arcene glioma gordon_lung gravier_breast lymphoma pcmac prostate_ge shipp_dlbcl srbct_khan tox171").split()
 FEWEST = 8  # samples of a class of a wide set: four in each half, so that folds have some
 TEST = 2000
@@ -65,7 +66,7 @@ def family_rows(
     ours = [np.nanmean([[o.precision, o.recall] for o, _ in p], axis=0) for p in pairs]
     behind = np.array([np.mean([o.score - best.score for o, best in p]) for p in pairs])
     means = np.nanmean(ours, axis=0)
-    blank = ("",) * 6
+    blank = ("",) * len(COLUMNS)
     where = f"**{half}, {task}, {len(pairs)} families**"
     yield Row(f"{where}: precision", means[0], REACH[task][0], more=blank)
     yield Row(f"{where}: recall", means[1], REACH[task][1], more=blank)
@@ -81,6 +82,7 @@ def row_of_family(what: str, pairs: list[tuple[Outcome, Outcome]]) -> Row:
         f"{standard_error(behind):.2f}" if len(pairs) > 1 else "",
         "none" if empty else f"{np.nanmean([o.precision for o in ours]):.2f}",
         f"{np.mean([o.recall for o in ours]):.2f}",
+        "",
         f"{np.mean([len(o.selected) for o in ours]):.1f}",
         f"{np.mean([o.seconds for o in ours]):.1f}",
         f"{len(ours)}",
@@ -163,6 +165,7 @@ def _row_of_noise(what: str, outcomes: list[Outcome], judged: bool) -> Row:
         f"{standard_error(some):.2f}" if len(some) > 1 else "",
         "",
         "",
+        "",
         f"{np.mean([len(o.selected) for o in outcomes]):.1f}",
         f"{np.mean([o.seconds for o in outcomes]):.1f}",
         f"{len(outcomes)}",
@@ -190,7 +193,7 @@ def wide_rows(settings: Settings, results: Results, code: str, half: str) -> Ite
     if not of_sets:
         return
     of = {key: np.array([figures[key] for figures in of_sets]) for key in of_sets[0]}
-    where, blank = f"**{half}, wide, {len(of_sets)} sets**", ("",) * 6
+    where, blank = f"**{half}, wide, {len(of_sets)} sets**", ("",) * len(COLUMNS)
     error = f"{standard_error(of['accuracy']):.2f}"
     yield Row(
         f"{where}: accuracy minus l1-logistic", of["accuracy"].mean(), at_least(0.5), "{:+.2f}", (error, *blank[1:])
@@ -278,8 +281,9 @@ def row_of_set(what: str, figures: dict[str, float], found: dict[str, list[Outco
     differences = np.array([o.score - other.score for o, other in zip(*both, strict=True)])
     more = (
         f"{standard_error(differences):.2f}",
-        f"J {figures['jaccard']:.2f}",
-        f"l1 {figures['jaccard of l1']:.2f}",
+        "",
+        "",
+        f"{figures['jaccard']:.2f} / {figures['jaccard of l1']:.2f}",
         " / ".join(f"{np.mean([len(o.selected) for o in outcomes]):.0f}" for outcomes in both),
         " / ".join(f"{np.mean([o.seconds for o in outcomes]):.1f}" for outcomes in both),
         f"{len(differences)}",

@@ -89,6 +89,19 @@ def test_a_page_may_show_some_rows(tmp_path):
     assert "| b: x | 2 |" in page and "a: x" not in page and filled(page, tmp_path) == page
 
 
+def test_rows_of_detail_are_folded(tmp_path):
+    for half in "AB":
+        rows = [[f"{half}: {k}", f"{k}"] for k in range(5)] + [[f"**{half}**: mean", "2"]]
+        Table(f"some_{half}", ("what", "measured"), rows, {"date": "2026-01-31"}).write(tmp_path)
+    page = filled("<!-- results: some; first mean -->\n<!-- end -->", tmp_path)
+    ahead, rest = page.split("<details>\n<summary>The other 10 rows</summary>\n\n")
+    assert ahead.count("\n|") == 4 and "| **A**: mean | 2 |\n| **B**: mean | 2 |" in ahead
+    assert rest.count("\n|") == 11 and rest.count("</details>\n\n*2026-01-31*") == 1
+    assert filled(page, tmp_path) == page
+    few = filled("<!-- results: some, A; first [01] -->\n<!-- end -->", tmp_path)
+    assert "<details>" not in few and few.count("\n|") == 7, "three rows are not worth a click"
+
+
 def test_a_page_is_filled_between_its_marks(tmp_path):
     facts = {"date": "2026-01-31", "commit": "abc", "command": "python -m benchmarks some"}
     Table("some", ("what", "measured"), [["a", "1"]], facts).write(tmp_path)
@@ -121,5 +134,7 @@ def test_a_figure_has_a_dot_for_every_row_that_matches(tmp_path):
     (a, value, low, high), b = dots.points(tmp_path)
     assert (a, value) == ("a", 0.056) and (low, high) == pytest.approx((0.046, 0.066))
     assert b == ("b", 0.001, 0.001, 0.001)
+    both = Dots("some", r"(.+): ours$", "measured", (), None, "a label", beside=("error", "its error"))
+    assert both.rings(tmp_path) == {"a": 0.01} and dots.rings(tmp_path) == {}
     Table("ends", ("what", "measured", "least", "most"), [["a", "2", "1", "4"]], {"date": "2026-01-31"}).write(tmp_path)
     assert Dots("ends", "(.+)", "measured", ("least", "most"), None, "a label").points(tmp_path) == [("a", 2, 1, 4)]

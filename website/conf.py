@@ -46,7 +46,8 @@ html_theme_options = {
     "navigation_depth": 2,
     "footer_start": ["copyright"],
     "footer_end": [],
-    "secondary_sidebar_items": ["page-toc", "sg_download_links"],
+    # Pages of figures have wide tables, and no right column.
+    "secondary_sidebar_items": {"**": ["page-toc", "sg_download_links"], "numbers/*": [], "compare": []},
     "pygments_light_style": "a11y-high-contrast-light",
     "pygments_dark_style": "a11y-high-contrast-dark",
 }

@@ -1,0 +1,159 @@
+"""All benchmarks in one run: what each is asked for, and how they share a machine.
+
+Every benchmark is a process of its own with one BLAS thread, so that one that fails stops no other. Settings are such
+that all of them take about two hours of processor time together, an hour with two at a time; by name, a benchmark takes
+its own, which are larger. What a stopped run has written is not measured again.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from time import perf_counter
+
+from benchmarks._results import FOLDER as LOGS
+from benchmarks._tables import ROOT, Table, today
+
+#: They measure several threads or processes, or the clock of a service: nothing runs beside them.
+ALONE = (
+    "passes",
+    "large",
+    "out_of_core",
+    "dask_workers",
+    "dask_plan",
+    "serve",
+    "mnist",
+)
+#: They measure accuracies, memory, or the processor time of one thread; the longest first, so that all end together.
+BESIDE = (
+    "selection_panel --half A",
+    "selection_panel --half B",
+    "simulated --seeds 3",
+    "defaults",
+    "seconds_to_accuracy",
+    "compare",
+    "vectors",
+    "panel_classes",
+    "search_settings --families 'degree 5' product Friedman squares",
+    "crossover",
+    "one_vs_one --seeds 1",
+    "panel --families regression",
+    "small_sets --seeds 8",
+    "noise_columns --seeds 3",
+    "fdr",
+    "wide_sets",
+    "coverage",
+    "lassonet_time",
+    "binary",
+    "svc",
+    "drug_target --seeds 1 --families similarities nuclear GPCR",
+    "very_wide",
+    "landmarks",
+    "varpro",
+    "sarcos",
+    "regression",
+    "explain",
+    "gradient",
+    "model_files",
+    "views",
+    "stability",
+    "parity",
+    "sample_basis",
+    "pairs",
+    "memory",
+    "report",
+    "exactness",
+    "path_settings",
+)
+#: What is not part of a whole run, and why.
+LEFT_OUT = {"mutation": "it runs the tests hundreds of times, which takes hours"}
+
+
+@dataclass(frozen=True)
+class Done:
+    """How one benchmark ended; ``problem`` is empty if it wrote its table."""
+
+    line: str
+    seconds: float
+    problem: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.line}: {self.problem or 'done'}, {self.seconds / 60:.1f} min"
+
+
+def names() -> list[str]:
+    """Return the names of all benchmarks, those that are left out of a whole run at the end."""
+    return [*dict.fromkeys(line.split()[0] for line in (*ALONE, *BESIDE)), *LEFT_OUT]
+
+
+def run_whole(measure: Callable[[str], Done], jobs: int, say: Callable[[str], None] = print) -> list[Done]:
+    """Run everything, ``jobs`` at a time where they may run side by side; return those that wrote no table."""
+
+    def one(line: str) -> Done:
+        done = measure(line)
+        say(str(done))
+        return done
+
+    done = [one(line) for line in ALONE]
+    with ThreadPoolExecutor(jobs) as pool:
+        done += pool.map(one, BESIDE)
+    failed = [entry for entry in done if entry.problem]
+    say(f"\n{len(done) - len(failed)} of {len(done)} benchmarks were measured.")
+    for entry in failed:
+        say(f"- {entry.line}: {entry.problem}")
+    for name, reason in LEFT_OUT.items():
+        say(f"- {name} is left out: {reason}. Run it by its name.")
+    return failed
+
+
+def process(line: str, shared: Sequence[str], folder: Path, quick: bool) -> Done:
+    """Run one benchmark in a process, with the options that all share; its output is in ``benchmark_results/logs``."""
+    name, *given = shlex.split(line)
+    stem = f"{name}_{given[given.index('--half') + 1]}" if "--half" in given else name
+    table, logs = folder / f"{stem}.csv", LOGS / "logs"
+    if not quick and is_measured(table, f"python -m benchmarks {line}"):
+        return Done(f"{line} (measured before)", 0.0)
+    logs.mkdir(parents=True, exist_ok=True)
+    given_to_all = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
+    if not quick:
+        given_to_all["SPKM_FIGURES"] = str(ROOT / "docs" / "images")
+    before, start = _written(table), perf_counter()
+    with (logs / f"{stem}.md").open("w") as out, (logs / f"{stem}.txt").open("w") as err:
+        code = subprocess.run(
+            [sys.executable, "-m", "benchmarks", name, *given, *shared],
+            env={**os.environ, **given_to_all},
+            stdout=out,
+            stderr=err,
+            check=False,
+        ).returncode
+    seconds = perf_counter() - start
+    return Done(line, seconds, problem_of(code, logs / stem, quick or _written(table) != before))
+
+
+def is_measured(table: Path, command: str) -> bool:
+    """Return whether a table is that of this command and of the code of this commit."""
+    if not table.exists():
+        return False
+    facts, commit = Table.read(table).facts, today()["commit"]
+    known = commit != "unknown" and not commit.endswith("+")
+    return known and facts.get("commit") == commit and facts.get("command") == command
+
+
+def problem_of(code: int, log: Path, written: bool) -> str:
+    """Return why there is no table: the last line of the errors, or why the benchmark was skipped."""
+    if code:
+        errors = log.with_suffix(".txt").read_text(encoding="utf-8", errors="replace").strip().splitlines()
+        return f"failed ({code}): {errors[-1] if errors else 'it said nothing'}"
+    lines = log.with_suffix(".md").read_text(encoding="utf-8", errors="replace").splitlines()
+    skipped = [line for line in lines if line.startswith("skipped:")]
+    return skipped[0] if skipped else "" if written else "wrote no table"
+
+
+def _written(table: Path) -> float:
+    return table.stat().st_mtime if table.exists() else 0.0
