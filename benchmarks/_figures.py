@@ -34,8 +34,8 @@ class Dots:
         Where the line is, and what it is called.
     label : str
         What the axis is called.
-    log : bool
-        Whether the axis is logarithmic.
+    scale : {"linear", "log", "symlog"}
+        Scale of the axis.
     zero : bool
         Whether the axis begins at zero.
     name : str
@@ -50,7 +50,7 @@ class Dots:
     bars: tuple[str, ...]
     line: tuple[float, str] | None
     label: str
-    log: bool = False
+    scale: str = "linear"
     zero: bool = False
     name: str = "spkm"
     beside: tuple[str, str] | None = None
@@ -96,7 +96,8 @@ FIGURES = (
         "measured",
         ("error",),
         (0.0, "better of tuned kernel ridge and SVR"),
-        "R² × 100 minus theirs, with standard error over splits",
+        "R² × 100 minus theirs (beyond 1 a logarithmic axis), with standard error over splits",
+        scale="symlog",
     ),
     Dots(
         "out_of_core",
@@ -136,7 +137,7 @@ FIGURES = (
         (0.0, "tuned SVM"),
         "accuracy minus tuned SVM, points, with standard error",
     ),
-    Dots("explain", r"(.+), ms a (?:row|sample)$", "measured", (), None, "milliseconds for one sample", log=True),
+    Dots("explain", r"(.+), ms a (?:row|sample)$", "measured", (), None, "milliseconds for one sample", scale="log"),
     Dots(
         "coverage",
         r"(.+?): share of 90",
@@ -185,8 +186,10 @@ def draw(ax: Any, figure: Dots, points: list[tuple[str, float, float, float]], r
     ax.set_ylim(-0.6, len(points) - 0.4)
     ax.set_yticks(places, labels)
     ax.set_xlabel(figure.label)
-    if figure.log:
-        ax.set_xscale("log")
+    if figure.scale != "linear":
+        ax.set_xscale(figure.scale)
+        ax.xaxis.set_major_formatter("{x:g}")
+    ax.margins(x=0.06)
     if figure.zero:
         ax.set_xlim(left=0.0)
     ax.spines[["top", "right"]].set_visible(False)

@@ -146,10 +146,13 @@ def version_of(facts: dict[str, str]) -> str:
 
 
 def caption(results: Table) -> str:
-    """Return the facts of a table in a line; a version of the library that is not today's comes first, in bold."""
-    told = ("command", "date", "commit", "took", "note", "processor", "versions")
+    """Return the facts of a table in small print; a version of the library that is not today's comes first, in bold."""
+    told = ("date", "commit", "took", "note", "processor", "versions")
     older = f"**Measured with spkm {version}.** " if (version := version_of(results.facts)) else ""
-    return f"{older}*{'; '.join(results.facts[key] for key in told if key in results.facts)}*"
+    command = [f"`{results.facts['command']}`"] if "command" in results.facts else []
+    return (
+        f"<small>{older}{'; '.join([*command, *(results.facts[key] for key in told if key in results.facts)])}</small>"
+    )
 
 
 def fill_pages() -> list[str]:

@@ -115,6 +115,8 @@ def run_whole(measure: Callable[[str], Done], jobs: int, say: Callable[[str], No
 def process(line: str, shared: Sequence[str], folder: Path, quick: bool) -> Done:
     """Run one benchmark in a process, with the options that all share; its output is in ``benchmark_results/logs``."""
     name, *given = shlex.split(line)
+    if quick and "--seeds" in given:
+        del given[(at := given.index("--seeds")) : at + 2]
     stem = f"{name}_{given[given.index('--half') + 1]}" if "--half" in given else name
     table, logs = folder / f"{stem}.csv", LOGS / "logs"
     if not quick and is_measured(table, f"python -m benchmarks {line}"):

@@ -96,7 +96,7 @@ def test_rows_of_detail_are_folded(tmp_path):
     page = filled("<!-- results: some; first mean -->\n<!-- end -->", tmp_path)
     ahead, rest = page.split("<details>\n<summary>The other 10 rows</summary>\n\n")
     assert ahead.count("\n|") == 4 and "| **A**: mean | 2 |\n| **B**: mean | 2 |" in ahead
-    assert rest.count("\n|") == 11 and rest.count("</details>\n\n*2026-01-31*") == 1
+    assert rest.count("\n|") == 11 and rest.count("</details>\n\n<small>2026-01-31</small>") == 1
     assert filled(page, tmp_path) == page
     few = filled("<!-- results: some, A; first [01] -->\n<!-- end -->", tmp_path)
     assert "<details>" not in few and few.count("\n|") == 7, "three rows are not worth a click"
@@ -109,7 +109,7 @@ def test_a_page_is_filled_between_its_marks(tmp_path):
         "Before\n<!-- results: some -->\n<!-- end -->\nbetween\n<!-- results: none -->\n<!-- end -->\nafter", tmp_path
     )
     assert "between\n<!-- results: none -->\n\n*Not measured" in once
-    assert "| a | 1 |" in once and "python -m benchmarks some; 2026-01-31" in once
+    assert "| a | 1 |" in once and "`python -m benchmarks some`; 2026-01-31" in once
     assert once.startswith("Before") and once.endswith("after") and filled(once, tmp_path) == once
 
 

@@ -39,6 +39,8 @@ html_css_files = ["site.css"]
 html_extra_path = [str(Path(__file__).parents[1] / "build" / "site" / "source" / "_extra")]  # the live reports
 html_show_sourcelink = False
 html_copy_source = False
+# Pages of figures have wide tables, and no right column.
+WIDE_PAGES = ["compare", *(f"numbers/{page.stem}" for page in Path(__file__).parents[1].glob("docs/numbers/*.md"))]
 html_theme_options = {
     "navbar_align": "left",
     "header_links_before_dropdown": 6,
@@ -46,8 +48,7 @@ html_theme_options = {
     "navigation_depth": 2,
     "footer_start": ["copyright"],
     "footer_end": [],
-    # Pages of figures have wide tables, and no right column.
-    "secondary_sidebar_items": {"**": ["page-toc", "sg_download_links"], "numbers/*": [], "compare": []},
+    "secondary_sidebar_items": {"**": ["page-toc", "sg_download_links"], **{page: [] for page in WIDE_PAGES}},
     "pygments_light_style": "a11y-high-contrast-light",
     "pygments_dark_style": "a11y-high-contrast-dark",
 }
