@@ -12,7 +12,9 @@ import numpy as np
 from benchmarks._tables import FOLDER, ROOT, Table, parts
 
 IMAGES = ROOT / "docs" / "images" / "numbers"
-BLUE, ORANGE, GREY = "#0072B2", "#D55E00", "#6E6E6E"
+BLUE, ORANGE, GREY, PALE = "#0072B2", "#D55E00", "#6E6E6E", "#E4E4E4"
+COLORS = (BLUE, ORANGE, "#009E73", "#CC79A7", "#B8860B", GREY)  # of lines: apart for the colour-blind, too
+MARKERS = "osv^Dx"
 
 
 @dataclass(frozen=True)
@@ -77,8 +79,96 @@ class Dots:
         second = replace(self, value=self.beside[0], bars=(), beside=None)
         return {label: value for label, value, *_ in second.points(folder)}
 
+    def draw(self, folder: Path) -> Any:
+        """Return the figure: dots, bars, rings and the line; None where no row matches."""
+        import matplotlib.pyplot as plt
 
-FIGURES = (
+        if not (points := self.points(folder)):
+            return None
+        height = 1.2 + (0.3 if len(points) < 15 else 0.22) * len(points)
+        shown, ax = plt.subplots(figsize=(7.2, height), layout="constrained")
+        labels, *numbers = zip(*points, strict=True)
+        values, low, high = map(np.array, numbers)
+        places = np.arange(len(points))[::-1]
+        if self.line is not None:
+            ax.axvline(self.line[0], color=ORANGE, linewidth=1.2, label=self.line[1])
+        ax.errorbar(values, places, xerr=(values - low, high - values), fmt="none", ecolor=GREY)
+        is_peer = np.array([label.startswith("shap") for label in labels])
+        for which, color, name in ((~is_peer, BLUE, self.name), (is_peer, ORANGE, "others")):
+            if which.any():
+                ax.scatter(values[which], places[which], c=color, s=30, zorder=3, label=name)
+        if self.beside is not None:
+            rings = self.rings(folder)
+            second = [rings.get(label, np.nan) for label in labels]
+            ax.scatter(second, places, s=80, facecolors="none", edgecolors=ORANGE, linewidths=1.4, label=self.beside[1])
+        ax.set_ylim(-0.6, len(points) - 0.4)
+        ax.set_yticks(places, labels)
+        ax.set_xlabel(self.label)
+        if self.scale != "linear":
+            ax.set_xscale(self.scale)
+            ax.xaxis.set_major_formatter("{x:g}")
+        ax.margins(x=0.06)
+        if self.zero:
+            ax.set_xlim(left=0.0)
+        _plain(ax, "x")
+        shown.legend(loc="outside upper right", ncols=3, frameon=False)
+        return shown
+
+
+@dataclass(frozen=True)
+class Lines:
+    """A line through the columns of every row that matches, one panel for each group of rows.
+
+    Parameters
+    ----------
+    benchmark : str
+        Whose table it is. Its columns after "measured" are named by numbers, where the points are.
+    rows : str
+        Expression that the names of rows match; its groups are the panel, the label, and where "measured" is.
+    label : str
+        What the axis of the columns is called.
+    """
+
+    benchmark: str
+    rows: str
+    label: str
+
+    def lines(self, folder: Path) -> dict[str, dict[str, list[tuple[float, float]]]]:
+        """Return the points of every row that matches, by panel and label."""
+        found: dict[str, dict[str, list[tuple[float, float]]]] = {}
+        for table in map(Table.read, parts(self.benchmark, folder)):
+            first = table.columns.index("measured")
+            for row in table.rows:
+                if match := re.match(self.rows, row[0]):
+                    places = [match[3], *table.columns[first + 1 :]]
+                    read = ((float(place), _number(cell)) for place, cell in zip(places, row[first:], strict=True))
+                    points = [(place, value) for place, value in read if value is not None]
+                    found.setdefault(match[1], {})[match[2]] = points
+        return found
+
+    def draw(self, folder: Path) -> Any:
+        """Return the figure; None where no row matches."""
+        import matplotlib.pyplot as plt
+
+        if not (panels := self.lines(folder)):
+            return None
+        size = (4.6 * len(panels), 4.0)
+        shown, axes = plt.subplots(1, len(panels), figsize=size, layout="constrained", squeeze=False)
+        for ax, (title, lines) in zip(axes[0], panels.items(), strict=True):
+            for k, (label, points) in enumerate(lines.items()):
+                style = {"lw": 2.6, "zorder": 3} if label == "ours" else {"lw": 1.2}
+                ax.plot(*zip(*points, strict=True), color=COLORS[k], marker=MARKERS[k], ms=4, label=label, **style)
+            places = sorted({place for points in lines.values() for place, _ in points})
+            ax.set_xscale("log")
+            ax.set_xticks(places, [f"{place:g}" for place in places])
+            ax.minorticks_off()
+            ax.set(xlabel=self.label, title=title)
+            _plain(ax, "y")
+        shown.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=3, frameon=False)
+        return shown
+
+
+FIGURES: tuple[Dots | Lines, ...] = (
     Dots(
         "selection_panel",
         r"[AB], ((?:classes|numbers): .+), minus oracle$",
@@ -146,6 +236,7 @@ FIGURES = (
         (0.9, "asked for"),
         "share of targets in 90 % intervals: mean and range of tables",
     ),
+    Lines("vectors", r"(.+): (.+), (1) vector$", "number of vectors"),
 )
 
 
@@ -156,44 +247,18 @@ def draw_all(folder: Path = FOLDER, images: Path = IMAGES) -> list[str]:
     images.mkdir(parents=True, exist_ok=True)
     drawn = []
     for figure in FIGURES:
-        if not (points := figure.points(folder)):
+        if (shown := figure.draw(folder)) is None:
             continue
-        height = 1.2 + (0.3 if len(points) < 15 else 0.22) * len(points)
-        shown, ax = plt.subplots(figsize=(7.2, height), layout="constrained")
-        draw(ax, figure, points, figure.rings(folder))
-        shown.legend(loc="outside upper right", ncols=3, frameon=False)
         shown.savefig(images / f"{figure.benchmark}.png", dpi=110)
         plt.close(shown)
         drawn.append(f"{figure.benchmark}.png")
     return drawn
 
 
-def draw(ax: Any, figure: Dots, points: list[tuple[str, float, float, float]], rings: dict[str, float]) -> None:
-    """Draw dots, bars, rings and the line of a figure."""
-    labels, *numbers = zip(*points, strict=True)
-    values, low, high = map(np.array, numbers)
-    places = np.arange(len(points))[::-1]
-    if figure.line is not None:
-        ax.axvline(figure.line[0], color=ORANGE, linewidth=1.2, label=figure.line[1])
-    ax.errorbar(values, places, xerr=(values - low, high - values), fmt="none", ecolor=GREY)
-    is_peer = np.array([label.startswith("shap") for label in labels])
-    for which, color, name in ((~is_peer, BLUE, figure.name), (is_peer, ORANGE, "others")):
-        if which.any():
-            ax.scatter(values[which], places[which], c=color, s=30, zorder=3, label=name)
-    if figure.beside is not None:
-        second = [rings.get(label, np.nan) for label in labels]
-        ax.scatter(second, places, s=80, facecolors="none", edgecolors=ORANGE, linewidths=1.4, label=figure.beside[1])
-    ax.set_ylim(-0.6, len(points) - 0.4)
-    ax.set_yticks(places, labels)
-    ax.set_xlabel(figure.label)
-    if figure.scale != "linear":
-        ax.set_xscale(figure.scale)
-        ax.xaxis.set_major_formatter("{x:g}")
-    ax.margins(x=0.06)
-    if figure.zero:
-        ax.set_xlim(left=0.0)
+def _plain(ax: Any, axis: str) -> None:
+    """Leave out the frame, and draw pale lines behind the points."""
     ax.spines[["top", "right"]].set_visible(False)
-    ax.grid(axis="x", color="#E4E4E4")
+    ax.grid(axis=axis, color=PALE)
     ax.set_axisbelow(True)
 
 

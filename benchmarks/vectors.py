@@ -2,15 +2,13 @@
 
 One split of every set: at most 300 samples for training, 200 for validation, 1,000 for the test. Ours learns from the
 training part with its defaults, a linear part and a bandwidth for each feature among them; the others, which have
-neither, choose a bandwidth and a strength on the validation part. Scores are means over the sets, R² not below zero;
-``--families`` takes names of sets. ``vectors.csv`` and ``vectors.png`` in the folder ``benchmark_results`` have all.
+neither, choose a bandwidth and a strength on the validation part. Scores are means over the sets of both halves, or of
+the one that ``--half`` names, R² not below zero; ``--families`` takes names of sets.
 """
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,7 +16,6 @@ import numpy as np
 from benchmarks._data import Settings
 from benchmarks._panel import MORE_CLASSES, REAL_TARGETS, TWO_CLASSES, halves, load, split
 from benchmarks._report import Row, progress
-from benchmarks._results import FOLDER
 from spkm import SPKMClassifier, SPKMRegressor
 
 COUNTS = (1, 2, 5, 10, 20, 50, 100)
@@ -31,31 +28,27 @@ METHODS = {
     "reduced_set": "reduced-set SVM",
     "rbf_network": "RBF network",
 }
-GROUPS = {"classification": TWO_CLASSES + MORE_CLASSES, "regression": REAL_TARGETS}
-AXES = {"classification": "accuracy, %", "regression": "R², %"}
+GROUPS = {"accuracy": TWO_CLASSES + MORE_CLASSES, "R²": REAL_TARGETS}
+TASKS = {"accuracy": "classification", "R²": "regression"}
 GRID_STEP = 4  # every so many strengths of a grid are tried; all bandwidths are
-FIELDS = ("task", "half", "data", "method", "vectors", "score")
 
 
 def run(settings: Settings) -> Iterator[Row]:
-    records: list[dict[str, Any]] = []
     counts = COUNTS[: settings.size(len(COUNTS), 2)]
-    for task, names in GROUPS.items():
-        for half, members in halves(names):
-            for name in filter(settings.wants, members[: settings.size(len(members), 1)]):
-                records += [
-                    {"task": task, "half": half, "data": name, "method": method, "vectors": count, "score": score}
-                    for method, count, score in scores(settings, name, task, counts)
-                ]
-                progress(name)
-                if not settings.quick:
-                    _written(records)
-    for task in GROUPS:
-        for method in ("ours", *METHODS.values()):
-            means = [_mean(records, task, method, count) for count in counts]
-            yield Row(f"{task}: {method}, 1 vector", means[0], form="{:.1f}", more=tuple(f"{m:.1f}" for m in means[1:]))
-    if not settings.quick:
-        drawn(records, FOLDER / "vectors.png")
+    for measure, names in GROUPS.items():
+        members = [name for half, some in halves(names) if settings.half in (None, half) for name in some]
+        members = [name for name in members if settings.wants(name)][: settings.size(len(members), 1)]
+        found: dict[tuple[str, int], list[float]] = {}
+        for name in members:
+            for method, count, score in scores(settings, name, TASKS[measure], counts):
+                found.setdefault((method, count), []).append(score)
+            progress(name)
+        half = f", half {settings.half}" if settings.half else ""
+        where = f"{measure} in %, mean of {len(members)} sets{half}"
+        for method in ("ours", *METHODS.values()) if members else ():
+            first, *others = (float(np.mean(found[method, count])) for count in counts)
+            more = [f"{mean:.1f}" for mean in others] + [""] * (len(COUNTS) - len(counts))
+            yield Row(f"{where}: {method}, 1 vector", first, form="{:.1f}", more=tuple(more))
 
 
 def scores(settings: Settings, name: str, task: str, counts: tuple[int, ...]) -> Iterator[tuple[str, int, float]]:
@@ -84,45 +77,6 @@ def chosen(method: str, task: str, count: int, train: Any, validation: Any) -> A
 
 def _score(model: Any, test: Any) -> float:
     return 100 * max(float(model.score(*test)), 0.0)
-
-
-def _mean(records: list[dict[str, Any]], task: str, method: str, count: int) -> float:
-    return float(
-        np.mean([r["score"] for r in records if (r["task"], r["method"], r["vectors"]) == (task, method, count)])
-    )
-
-
-def _written(records: list[dict[str, Any]]) -> None:
-    FOLDER.mkdir(exist_ok=True)
-    with (FOLDER / "vectors.csv").open("w", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, FIELDS)
-        writer.writeheader()
-        writer.writerows(records)
-
-
-def drawn(records: list[dict[str, Any]], path: Path) -> None:
-    """Draw the mean scores against the number of vectors, a panel for each task."""
-    import matplotlib
-
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
-
-    figure, axes = plt.subplots(1, len(GROUPS), figsize=(10, 4), layout="constrained")
-    for ax, task in zip(axes, GROUPS, strict=True):
-        n_sets = len({r["data"] for r in records if r["task"] == task})
-        for method in ("ours", *METHODS.values()):
-            counts = sorted({r["vectors"] for r in records})
-            style = {"color": "black", "lw": 2.5, "zorder": 3} if method == "ours" else {"lw": 1.3, "marker": "."}
-            ax.plot(counts, [_mean(records, task, method, count) for count in counts], label=method, **style)
-        ax.set_xscale("log")
-        ax.set_xticks(COUNTS, [str(count) for count in COUNTS])
-        ax.minorticks_off()
-        ax.set(xlabel="number of vectors", ylabel=f"test {AXES[task]}", title=f"{task}: mean of {n_sets} sets")
-        ax.spines[["top", "right"]].set_visible(False)
-        ax.grid(axis="y", alpha=0.3)
-    axes[-1].legend(frameon=False, loc="lower right")
-    figure.savefig(path, dpi=150)
-    plt.close(figure)
 
 
 if __name__ == "__main__":

@@ -3,7 +3,7 @@
 import pytest
 
 import spkm
-from benchmarks._figures import Dots
+from benchmarks._figures import Dots, Lines, draw_all
 from benchmarks._front import with_figures
 from benchmarks._tables import ROOT, Table, changes_since, filled, parts, stale, tables
 
@@ -138,3 +138,16 @@ def test_a_figure_has_a_dot_for_every_row_that_matches(tmp_path):
     assert both.rings(tmp_path) == {"a": 0.01} and dots.rings(tmp_path) == {}
     Table("ends", ("what", "measured", "least", "most"), [["a", "2", "1", "4"]], {"date": "2026-01-31"}).write(tmp_path)
     assert Dots("ends", "(.+)", "measured", ("least", "most"), None, "a label").points(tmp_path) == [("a", 2, 1, 4)]
+
+
+def test_a_figure_has_a_line_for_every_row_that_matches(tmp_path):
+    rows = [
+        ["R²: ours, 1 vector", "", "50.0", "60.0"],
+        ["R²: theirs, 1 vector", "", "40.5", ""],
+        ["time", "", "2", "3"],
+    ]
+    table = Table("vectors", ("what", "reach", "measured", "20"), rows, {"date": "2026-01-31"})
+    table.write(tmp_path)
+    lines = Lines("vectors", r"(.+): (.+), (1) vector$", "number").lines(tmp_path)
+    assert lines == {"R²": {"ours": [(1, 50.0), (20, 60.0)], "theirs": [(1, 40.5)]}}
+    assert draw_all(tmp_path, tmp_path) == ["vectors.png"] and (tmp_path / "vectors.png").stat().st_size > 1000
