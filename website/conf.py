@@ -8,6 +8,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 import spkm
 
+ROOT = Path(__file__).parents[1]
 project = "spkm"
 copyright = "the spkm developers, BSD-3-Clause"
 version = release = spkm.__version__
@@ -36,11 +37,12 @@ html_theme = "pydata_sphinx_theme"
 html_title = f"spkm {version}"
 html_static_path = [str(Path(__file__).parent / "static")]
 html_css_files = ["site.css"]
-html_extra_path = [str(Path(__file__).parents[1] / "build" / "site" / "source" / "_extra")]  # the live reports
+html_extra_path = [str(ROOT / "build" / "site" / "source" / "_extra")]  # the live reports
 html_show_sourcelink = False
 html_copy_source = False
-# Pages of figures have wide tables, and no right column.
-WIDE_PAGES = ["compare", *(f"numbers/{page.stem}" for page in Path(__file__).parents[1].glob("docs/numbers/*.md"))]
+# Pages of figures have wide tables, examples have long lines: they have no right column.
+WIDE_PAGES = ["compare", *(f"numbers/{page.stem}" for page in ROOT.glob("docs/numbers/*.md"))]
+WIDE_PAGES += [f"gallery/{page.stem}" for page in ROOT.glob("examples/gallery/plot_*.py")]
 html_theme_options = {
     "navbar_align": "left",
     "header_links_before_dropdown": 6,
@@ -48,7 +50,7 @@ html_theme_options = {
     "navigation_depth": 2,
     "footer_start": ["copyright"],
     "footer_end": [],
-    "secondary_sidebar_items": {"**": ["page-toc", "sg_download_links"], **{page: [] for page in WIDE_PAGES}},
+    "secondary_sidebar_items": {"**": ["page-toc"], **{page: [] for page in WIDE_PAGES}},
     "pygments_light_style": "a11y-high-contrast-light",
     "pygments_dark_style": "a11y-high-contrast-dark",
 }
@@ -111,12 +113,13 @@ def plain_text(app, what, name, thing, options, lines):
     """Escape what docstrings hold as plain text, ``|x - u|`` and ``classes_``, and leave out links to other sites."""
     text = re.sub(r":(?:ref|term):`([^`<]*?)\s*(?:<[^`]*>)?`", r"\1", "\n".join(lines))
     lines[:] = text.split("\n")
-    literal_at = None
+    literal_at, in_example = None, False
     for i, line in enumerate(lines):
         depth = len(line) - len(line.lstrip())
+        in_example = line.lstrip().startswith(">>>") or (in_example and bool(line.strip()))
         if literal_at is not None and line.strip() and depth <= literal_at:
             literal_at = None
-        if literal_at is None and not line.lstrip().startswith(("..", ":")):
+        if literal_at is None and not in_example and not line.lstrip().startswith(("..", ":")):
             lines[i] = re.sub(r"(``.+?``|`[^`]+`_?)|(?<!\\)\||(?<=\w)_(?!\w)", lambda m: m[1] or "\\" + m[0], line)
         if line.rstrip().endswith("::"):
             literal_at = depth

@@ -22,6 +22,7 @@ path = sparsity_path(model, X, y)
 # %%
 # The score, with the standard error of the best.
 PathDisplay(path).plot()
+plt.show()
 
 # %%
 # And the features themselves, from those that stay longest.

@@ -110,7 +110,9 @@ class PathDisplay:
         above.tick_params(labelbottom=False)
         above.set_ylabel(self.score_name)
         below.set_yscale("log")
-        _whole_ticks(below, max(path.n_features.max(), path.n_basis.max()))
+        _whole_ticks(below.yaxis, max(path.n_features.max(), path.n_basis.max()))
+        if not by_strength:
+            _whole_ticks(below.xaxis, path.n_features.max())
         strength = "strength: the price of a feature, or of the penalty"
         below.set(xlabel=strength if by_strength else "features that the model reads", ylabel="number")
         plain(above, "y")
@@ -252,7 +254,7 @@ def _drawable(strengths: np.ndarray) -> np.ndarray:
     return np.maximum.accumulate(shown)
 
 
-def _whole_ticks(ax: Any, most: int) -> None:
+def _whole_ticks(axis: Any, most: int) -> None:
     ticks = [t for t in (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10000) if t <= 1.3 * most]
-    ax.set_yticks(ticks, ticks)
-    ax.minorticks_off()
+    axis.set_ticks(ticks, [str(t) for t in ticks])
+    axis.set_ticks([], minor=True)
