@@ -9,7 +9,7 @@ from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits, loa
 from sklearn.model_selection import validation_curve
 
 from spkm import PairwiseSPKMClassifier, SPKMClassifier, SPKMRegressor, sparsity_path
-from spkm.estimators import StabilitySelection
+from spkm.estimators import SparsityPath, StabilitySelection
 from spkm.inspection import (
     BasisCardDisplay,
     BasisDisplay,
@@ -201,6 +201,13 @@ def test_a_path_marks_the_simplest_model_within_one_standard_error(path):
     good = path.scores >= path.scores[best] - path.score_errors[best]
     assert path.n_features[display.chosen] == path.n_features[good].min()
     assert np.isfinite(path.score_errors).all() and (path.score_errors >= 0).all()
+
+
+@pytest.mark.parametrize(("strengths", "shown"), [([1.0, 2.0, 4.0], [1, 2, 4]), ([2.0, 1.0, np.inf], [3, 2, 1])])
+def test_a_path_whose_prices_fall_is_drawn_by_features(strengths, shown):
+    left, ones = np.array([3, 2, 1]), np.ones(3)
+    path = SparsityPath(np.array(strengths), left, left, left, ones, ones, 0 * ones, ones, [np.arange(k) for k in left])
+    np.testing.assert_array_equal(PathDisplay(path).plot().ax_[0].lines[0].get_xdata(), shown)
 
 
 def test_pair_matrices_hold_the_scores_of_pairs(pairs):

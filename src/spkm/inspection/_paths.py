@@ -89,9 +89,10 @@ class PathDisplay:
         figure, cells = panels(ax, 2, 1, (6.8, 5.2), height_ratios=[1.5, 1])
         above, below = cells[:, 0]
         path = self.path
-        # Steps of an elimination may have the same price: they are told apart by what is left.
-        by_strength = len(np.unique(path.strengths)) == len(path.strengths)
-        x = _drawable(path.strengths) if by_strength else path.n_features
+        # The price of a feature may fall on the way of an elimination: its steps are told apart by what is left.
+        x = _drawable(path.strengths)
+        by_strength = bool(np.all(np.diff(x) > 0))
+        x = x if by_strength else path.n_features
         best = int(np.argmax(path.scores))
         error = path.score_errors[best]
         if np.isfinite(error):
