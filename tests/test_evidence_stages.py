@@ -11,7 +11,7 @@ from spkm.losses import Squared
 from spkm.model import LINEAR_PART, PreimageModel, Term, View
 from spkm.penalties import Evidence
 from spkm.profiled import JITTER
-from spkm.solvers import VarPro
+from spkm.solvers import Result, VarPro
 from spkm.solvers._lbfgs import AS_GOOD
 from spkm.sources import ArraySource
 from spkm.starts import KMeans, first_theta
@@ -134,6 +134,31 @@ def test_ridge_rises_while_the_evidence_hardly_does():
     # The weights are those of the ridge that was kept.
     kept = EvidenceObjective(model, Squared(), source, [], Evidence(noise=high.noise, ridge=high.ridge))
     np.testing.assert_allclose(kept.complete(kept.start(high.theta)), high.theta, rtol=1e-6, atol=1e-8)
+
+
+class Stage:
+    """An objective of a given lowest value, which may be interrupted on the way there."""
+
+    def __init__(self, value, interrupted=False, later=()):
+        self.lowest, self.interrupted, self.later = value, interrupted, later
+
+    def value_and_gradient(self, phi):
+        if self.interrupted and np.any(phi != 1):
+            raise KeyboardInterrupt
+        return self.lowest + np.sum((phi - 2) ** 2), 2 * (phi - 2)
+
+    def last_stages(self):
+        return self.later
+
+
+@pytest.mark.parametrize("value", [0.0, 2 * AS_GOOD])
+def test_ctrl_c_in_a_stage_is_told_and_leaves_the_one_before(value):
+    objective = Stage(0.0, later=[Stage(value, interrupted=True), Stage(0.0)])
+    found, of = VarPro()._simplified(objective, Result(np.ones(2), 2.0, 7, True), None)
+    assert of is objective and found.value == 2.0 and found.interrupted and found.by_signal
+    whole = Stage(0.0, later=[Stage(2 + AS_GOOD / 2), Stage(2 + 2 * AS_GOOD)])
+    found, of = VarPro()._simplified(whole, Result(np.ones(2), 2.0, 7, True), None)
+    assert of is whole.later[0] and found.n_iter == 7 and found.converged and not found.interrupted
 
 
 def test_predictions_are_basis_vectors_and_a_linear_part():

@@ -166,13 +166,14 @@ class VarPro(Solver):
         lowest = result.value
         for simpler in profiled.last_stages() if result.converged else []:
             tried = descend(simpler.value_and_gradient, result.theta, LAST_ITERATIONS, self.tol, None, box)
+            if tried.interrupted:
+                result.interrupted, result.by_signal = True, tried.by_signal
+                break
             if not tried.value <= lowest + AS_GOOD:
                 break
             lowest = min(lowest, tried.value)
             tried.n_iter, tried.converged = result.n_iter, True
             result, profiled = tried, simpler
-            if result.interrupted:
-                break
         return result, profiled
 
 
