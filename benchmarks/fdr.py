@@ -148,6 +148,8 @@ def run(settings: Settings) -> Iterator[Row]:
     for who, select in peers().items():
         rates = []
         for name in [name for name in DESIGNS if settings.wants(name)][: settings.size(len(DESIGNS), 1)]:
+            if who != "ours" and "three classes" in name:
+                continue  # they take two classes as numbers, and no more
             row = row_of_design(name, who, select, settings.n_seeds(50 if who == "ours" else 10))
             rates.append(row.measured)
             yield row
@@ -194,8 +196,6 @@ def row_of_design(name: str, who: str, select: Any, draws: int) -> Row:
     false, found, sizes, seconds = [], [], [], []
     for seed in range(draws):
         X, y, relevant = drawn(name, seed)
-        if who != "ours" and len(np.unique(y)) == 3:
-            return Row(f"{name}: {who}", np.nan, more=("", "", "", "", ""))
         start = process_time()
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
