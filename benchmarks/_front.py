@@ -7,9 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks._tables import FOLDER, Table, parts, version_of
+from benchmarks._tables import FOLDER, Look, Table, look_in, parts, version_of
 
-Look = Callable[[str, str], str]  # the cell of a row, by the start of its name, and a column
 MARKS = re.compile(r"<!-- figures -->\n.*?<!-- end -->", re.DOTALL)
 
 
@@ -99,21 +98,6 @@ FIGURES = (
         lambda look: "1; 1",
     ),
 )
-
-
-def look_in(benchmark: str, folder: Path) -> Look:
-    """Return the function that finds cells of the tables of a benchmark; KeyError where there is none."""
-    tables = [Table.read(path) for path in parts(benchmark, folder)]
-
-    def look(start: str, column: str) -> str:
-        for table in tables:
-            for row in table.rows:
-                if row[0].startswith(start):
-                    k = next((k for k, name in enumerate(table.columns) if name.startswith(column)), None)
-                    return "" if k is None else re.sub(r"( \([^)]*\))?( \*)?$", "", row[k])
-        raise KeyError(f"{benchmark}.csv has no row that begins with {start!r}.")
-
-    return look
 
 
 def with_figures(text: str, folder: Path = FOLDER) -> str:

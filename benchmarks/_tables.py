@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import re
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
@@ -15,6 +15,7 @@ import spkm
 ROOT = Path(__file__).parents[1]
 FOLDER = Path(__file__).parent / "results"
 FEWEST_FOLDED = 4  # rows: fewer are shown with the others
+Look = Callable[[str, str], str]  # the cell of a row, by the start of its name, and a column
 #: Code that a benchmark measures, beside its own module; those that are not named measure fits.
 MEASURES = {
     "explain": ("src/spkm/explain",),
@@ -97,6 +98,9 @@ def parts(name: str, folder: Path = FOLDER) -> list[Path]:
     return [whole] if whole.exists() else [p for half in "AB" if (p := folder / f"{name}_{half}.csv").exists()]
 
 
+CELL = re.compile(
+    r"(?P<mark><!-- cell: (?P<name>\w+); (?P<row>[^>;]+); (?P<column>[^>;]+) -->)(?P<text>[^<]*)<!-- \. -->"
+)
 MARKS = re.compile(
     r"(?P<mark><!-- results: (?P<name>\w+)(?:, (?P<start>[^>;]+))?(?:; first (?P<first>[^>]+))? -->)\n"
     r"(?:.*?\n)??<!-- end -->",
@@ -121,6 +125,38 @@ def filled(text: str, folder: Path = FOLDER) -> str:
         return f"{match['mark']}\n\n" + "\n\n".join(shown) + "\n\n<!-- end -->"
 
     return MARKS.sub(table, text)
+
+
+def look_in(benchmark: str, folder: Path) -> Look:
+    """Return the function that finds cells of the tables of a benchmark; KeyError where there is none."""
+    tables = [Table.read(path) for path in parts(benchmark, folder)]
+
+    def look(start: str, column: str) -> str:
+        for table in tables:
+            for row in table.rows:
+                if row[0].startswith(start):
+                    k = next((k for k, name in enumerate(table.columns) if name.startswith(column)), None)
+                    return "" if k is None else re.sub(r"( \([^)]*\))?( \*)?$", "", row[k])
+        raise KeyError(f"{benchmark}.csv has no row that begins with {start!r}.")
+
+    return look
+
+
+def with_cells(text: str, folder: Path = FOLDER) -> str:
+    """Return a page whose sentences have the figures of the tables.
+
+    ``<!-- cell: NAME; ROW; COLUMN -->...<!-- . -->`` holds a cell of the table of a benchmark, by how the names of the
+    row and the column begin. Where there is no such row the text stays.
+    """
+
+    def cell(match: re.Match[str]) -> str:
+        try:
+            value = look_in(match["name"], folder)(match["row"], match["column"])
+        except KeyError:
+            return match[0]
+        return f"{match['mark']}{value}<!-- . -->"
+
+    return CELL.sub(cell, text)
 
 
 def folded(found: list[Table], first: str) -> list[str]:
@@ -160,7 +196,7 @@ def fill_pages() -> list[str]:
     changed = []
     for page in sorted((ROOT / "docs").rglob("*.md")):
         before = page.read_text(encoding="utf-8")
-        if (after := filled(before)) != before:
+        if (after := with_cells(filled(before))) != before:
             page.write_text(after, encoding="utf-8")
             changed.append(page.name)
     return changed

@@ -5,7 +5,19 @@ import pytest
 import spkm
 from benchmarks._figures import Dots, Lines, draw_all
 from benchmarks._front import with_figures
-from benchmarks._tables import ROOT, Table, changes_since, filled, parts, stale, tables
+from benchmarks._tables import (
+    CELL,
+    FOLDER,
+    ROOT,
+    Table,
+    changes_since,
+    filled,
+    look_in,
+    parts,
+    stale,
+    tables,
+    with_cells,
+)
 
 
 def test_results_are_read_as_they_were_written(tmp_path):
@@ -54,7 +66,9 @@ def test_results_say_whether_they_are_stale(tmp_path, monkeypatch, changed):
 @pytest.mark.parametrize("page", sorted((ROOT / "docs").rglob("*.md")), ids=lambda page: page.name)
 def test_pages_show_the_results_of_the_files(page):
     text = page.read_text(encoding="utf-8")
-    assert filled(text) == text, "run python -m benchmarks --pages"
+    assert with_cells(filled(text)) == text, "run python -m benchmarks --pages"
+    for cell in CELL.finditer(text):
+        assert look_in(cell["name"], FOLDER)(cell["row"], cell["column"]) == cell["text"]
 
 
 def test_the_list_of_numbers_holds_questions_alone():
@@ -87,6 +101,15 @@ def test_a_page_may_show_some_rows(tmp_path):
     Table("some", ("what", "measured"), [["a: x", "1"], ["b: x", "2"]], {"date": "2026-01-31"}).write(tmp_path)
     page = filled("<!-- results: some, b: -->\n<!-- end -->", tmp_path)
     assert "| b: x | 2 |" in page and "a: x" not in page and filled(page, tmp_path) == page
+
+
+def test_a_sentence_has_the_figure_of_its_table(tmp_path):
+    Table("some", ("what", "measured", "columns"), [["a: x", "1.5 *", "7.0 (≤ 8)"]], {}).write(tmp_path)
+    page = "It has <!-- cell: some; a; measured -->?<!-- . --> with <!-- cell: some; a; col -->?<!-- . -->."
+    page = with_cells(page, tmp_path)
+    assert "-->1.5<!-- . --> with" in page and "-->7.0<!-- . -->." in page and with_cells(page, tmp_path) == page
+    without = "<!-- cell: some; b; measured -->2<!-- . -->"
+    assert with_cells(without, tmp_path) == without
 
 
 def test_rows_of_detail_are_folded(tmp_path):
