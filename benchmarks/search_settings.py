@@ -27,7 +27,7 @@ CHANGES: dict[str, tuple[Any, ...]] = {
     "n_screened": (50, 200),
     "share": (0.02, 0.1),
     "clearly": (2.0, 5.0),
-    "steps_beyond": (0,),
+    "strengths": ((100.0, 10.0),),
     "WAVES": (4, 16),
     "FAR": (1.5, 3.0),
     "FACTORS": ((1.0,),),

@@ -19,7 +19,7 @@ FEWER = replace(
     first_iterations=4,
     n_starts=1,
     refit_iterations=2,
-    steps_beyond=0,
+    strengths=(10.0,),
 )
 FEWEST = replace(FEWER, path_iterations=3, first_iterations=3, refit_iterations=1, one_by_one=3)
 

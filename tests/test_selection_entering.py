@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from spkm.kernels import RBF, Linear, Polynomial
-from spkm.losses import Log
+from spkm.losses import Log, Squared
 from spkm.selection import DEFAULTS, FeatureGroups
 from spkm.selection._choice import StopSearch
 from spkm.selection._elimination import eliminate, fit_submodel
@@ -104,8 +104,8 @@ def test_a_kernel_that_is_clearly_behind_is_given_up_and_the_choice_is_the_same(
 
 def test_a_stop_at_the_last_of_three_kernels_keeps_the_best_of_two():
     kernels = [
-        candidate_of(Linear(1.0), Log(), factors=(0.1, 1.0)),
-        candidate_of(Polynomial(2, gamma=1.0), Log(), 2, factors=(0.1, 1.0)),
+        candidate_of(Linear(1.0), Log(), tries_strengths=True),
+        candidate_of(Polynomial(2, gamma=1.0), Log(), 2, tries_strengths=True),
         candidate_of(RBF("mean"), Log(), 2),
     ]
     search, everything = search_of(
@@ -114,3 +114,18 @@ def test_a_stop_at_the_last_of_three_kernels_keeps_the_best_of_two():
     choice = search.run()
     assert isinstance(choice.stopped, StopSearch) and choice.candidate.name in ("linear", "polynomial")
     assert np.all(np.isfinite(search.refit(choice, everything).predict(everything.train)))
+
+
+def test_features_that_left_for_want_of_vectors_come_back():
+    # Two vectors of degree 2 hold one product: the features of the other leave, and are back once there are four.
+    X, _ = linear_rows(120, 6)
+    Y = X[:, [0]] * X[:, [1]] + X[:, [2]] * X[:, [3]]
+    problem = candidate_of(Polynomial(2, 1.0, 1.0), Squared(), 2, sizes=(4,))
+    search, _ = search_of(
+        (X, Y), Squared(), [problem], n_folds=3, path_iterations=60, first_iterations=40, refit_iterations=10
+    )
+    few = search._eliminated(problem, [])
+    choice = search.run()
+    assert few.n_units == 2 and choice.n_basis == 4
+    for model in choice.models:
+        assert {0, 1, 2, 3} <= set(model.columns)

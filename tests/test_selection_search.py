@@ -110,7 +110,7 @@ def test_other_held_out_targets_leave_the_models_of_their_fold_as_they_are(kerne
         search, _ = search_of((X, targets), loss, [problem], n_folds=3, max_features=5)
         search.run()
         search, _ = search_of((X, targets), loss, [problem], n_folds=3, max_features=5)
-        return search.sequence_of(problem, search.folds[0], 1.0), search.folds[0]
+        return search.sequence_of(problem, search.folds[0]), search.folds[0]
 
     models, fold = models_of_first_fold(Y)
     noise = np.array(Y)
@@ -126,7 +126,7 @@ def test_other_held_out_targets_leave_the_models_of_their_fold_as_they_are(kerne
 def test_the_models_that_a_search_judges_are_those_of_training_samples_alone(monkeypatch):
     # In the search itself, not in a step of it: every model of the first fold, whatever its held-out targets are.
     X, Y = linear_rows(90, 12)
-    problem = candidate(RBF("mean"), Log(), 3, factors=(10.0, 1.0))
+    problem = candidate(RBF("mean"), Log(), 3, tries_strengths=True)
 
     def judged(targets):
         search, _ = search_of((X, targets), Log(), [problem], n_folds=3)
@@ -145,29 +145,30 @@ def test_the_models_that_a_search_judges_are_those_of_training_samples_alone(mon
 def test_no_model_of_a_whole_search_depends_on_the_held_out_targets_of_its_fold(monkeypatch):
     # Held-out samples decide which kernels are given up and whether vectors are added; the models must not notice.
     X, _ = linear_rows(120, 6)
-    Y = np.where(X[:, [0]] * X[:, [1]] > 0, 1.0, -1.0)
-    kernels = [(Polynomial(2, 1.0, 1.0), 2, (4,)), (Polynomial(1, 1.0, 1.0), 2, ()), (RBF("mean"), 4, ())]
-    candidates = [candidate(kernel, Log(), n_basis, sizes=sizes) for kernel, n_basis, sizes in kernels]
+    Y = X[:, [0]] * X[:, [1]] + X[:, [2]] * X[:, [3]]
+    kernels = [(Polynomial(2, 1.0, 1.0), 2, (4,)), (Polynomial(1, 1.0, 1.0), 2, ()), (RBF("mean"), 1, ())]
+    candidates = [candidate(kernel, Squared(), n_basis, sizes=sizes) for kernel, n_basis, sizes in kernels]
     candidates = [replace(c, name=f"{c.name} {i}") for i, c in enumerate(candidates)]
     plain = Search.sequence_of
 
     def models_of_second_fold(targets, clearly):
         seen = {}
 
-        def kept(self, candidate, fold, factor, least=1, n_basis=None):
-            sequence = plain(self, candidate, fold, factor, least, n_basis)
+        def kept(self, candidate, fold, least=1, n_basis=None, factor=1.0):
+            sequence = plain(self, candidate, fold, least, n_basis, factor)
             if fold is self.folds[1]:
                 seen[candidate.name, n_basis] = b"".join(model.theta.tobytes() for model in sequence)
             return sequence
 
         monkeypatch.setattr(Search, "sequence_of", kept)
-        search, _ = search_of((X, targets), Log(), candidates, n_folds=3, first_iterations=30, clearly=clearly)
+        search, _ = search_of((X, targets), Squared(), candidates, n_folds=3, clearly=clearly, **CAREFUL)
         search.run()
         return seen
 
     noise = np.array(Y)
-    noise[1::3] = np.random.default_rng(1).choice([-1.0, 1.0], size=noise[1::3].shape)
+    noise[1::3] = np.random.default_rng(1).standard_normal(noise[1::3].shape)
     before = models_of_second_fold(Y, np.inf)
+    assert ("polynomial 0", 4) in before  # two products need four vectors of degree 2
     for others in (models_of_second_fold(noise, np.inf), models_of_second_fold(Y, 0.0)):
         common = before.keys() & others.keys()
         assert len(common) >= 2
@@ -229,7 +230,7 @@ def test_the_kernel_that_fits_wins_the_race():
 
 def test_no_selection_keeps_all_columns():
     X, Y = linear_rows()
-    kernel = candidate(RBF("mean"), Log(), 2, factors=(10.0, 1.0))
+    kernel = candidate(RBF("mean"), Log(), 2, tries_strengths=True)
     search, everything = search_of((X, Y), Log(), [kernel], max_features=None)
     choice = search.run()
     for model in (*choice.models, search.refit(choice, everything)):

@@ -120,9 +120,6 @@ def candidate_for(request: Request, n_outputs: int) -> Candidate:
             sizes = tuple(size for size in (2 * few, 4 * few, 8 * few) if size <= most)
     terms = tuple(replace(term, n_basis=count) for term, count in zip(terms, counts, strict=True))
     free = request.has_free_strength
-    factors: tuple[float, ...] = (1.0,)
-    if free and not loss.scale_free:
-        factors = (100.0, 10.0, 1.0)
 
     def build(source: Source, columns: np.ndarray, n_basis: int | None) -> Problem:
         asked = terms if n_basis is None else tuple(replace(term, n_basis=n_basis) for term in terms)
@@ -130,7 +127,7 @@ def candidate_for(request: Request, n_outputs: int) -> Candidate:
         return problem.with_prior(SEARCH_PRIOR) if free else problem
 
     name = "views" if kernel is None else type(kernel).__name__.lower()
-    return Candidate(name, terms, build, factors, sizes)
+    return Candidate(name, terms, build, free and not loss.scale_free, sizes)
 
 
 def dealt_folds(

@@ -129,11 +129,11 @@ class Beginnings:
             np.minimum.at(rank, self.units.label[p.columns], np.argsort(np.argsort(p.rank)))
         if point is None or not point.kernel.is_linear:
             rank[self.certain(fold)] = -1.0
-        # Those of the paths first, but never without a handful of the screen; n / log(n) at most (Fan and Lv 2008).
+        # Those of the paths first, the best of the screen if there are none; n / log(n) at most (Fan and Lv 2008).
         order = np.lexsort((-scores, rank))
         n = fold.train.total_weight
         most = max(int(n / max(np.log(n), 1.0)), self.settings.one_by_one)
-        n_taken = int(np.clip(np.count_nonzero(np.isfinite(rank)), min(5, len(labels)), most))
+        n_taken = int(np.clip(np.count_nonzero(np.isfinite(rank)), 1, most))
         return self.units.columns(order[:n_taken])
 
     def _scores(self, fold: Fold) -> np.ndarray:

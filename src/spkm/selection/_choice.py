@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -27,8 +27,8 @@ class Candidate:
     build : callable
         ``build(source, columns, n_basis)`` returns the :class:`Problem` for a source of the given features; with as
         many basis vectors in each term, or those asked for where ``n_basis`` is None.
-    factors : tuple of float
-        Factors on the strength of the RKHS norm that are tried; the elimination uses the last.
+    tries_strengths : bool
+        Whether other strengths of the penalty are tried at the end.
     sizes : tuple of int
         Numbers of basis vectors, in each term, that are tried at the end.
     """
@@ -36,7 +36,7 @@ class Candidate:
     name: str
     terms: tuple[Term, ...]
     build: Callable[[ArraySource, np.ndarray, int | None], Problem]
-    factors: tuple[float, ...] = (1.0,)
+    tries_strengths: bool = False
     sizes: tuple[int, ...] = ()
 
     @property
@@ -70,7 +70,14 @@ class Choice:
     models: list[Submodel]  # one of each fold
     losses: np.ndarray  # of the held-out samples
     left_at: list[np.ndarray] = field(default_factory=list)  # of each fold, the smallest size that has each group
+    wider: list[Submodel] = field(default_factory=list)  # of each fold, the model of twice as many groups
     n_basis: int = 0  # 0: that of the candidate
     at_edge: tuple[str, ...] = ()  # what was best at an end of its grid
     stopped: BaseException | None = None  # what ended the search before its time
     is_empty: bool = False  # whether it is the model without features
+
+    def told_of_most(self) -> Choice:
+        """Return the choice, with a word on it if it has the largest number of vectors that was tried."""
+        n_basis = self.n_basis or self.candidate.terms[0].n_basis
+        at_edge = ("number of basis vectors",) if n_basis == max(self.candidate.sizes) else ()
+        return replace(self, at_edge=at_edge)

@@ -4,8 +4,8 @@
 2. *Begin*: a dot-product kernel with the features of its sparse path, every kernel with those of the screen.
 3. *Eliminate*: the group whose removal raises the training loss least leaves, down to one group; what the slopes of the
    loss ask for enters again on the way, if the kernel is a polynomial.
-4. *Pick*: of each kernel the smallest model within one standard error of its best; of those that are beyond chance
-   better than the empty model the simplest kernel within one standard error of the best, or the empty model if none is.
+4. *Pick*: of each kernel the smallest model as good as its best; of those that are beyond chance better than the empty
+   model the simplest kernel as good as the best, or the empty model if none is.
 5. Number of basis vectors and *strength*: on the features found, by held-out samples.
 6. *Refit*: steps 1 to 3 on all samples; the features that folds and all samples kept most often are fitted.
 
@@ -133,13 +133,12 @@ class Search:
         """Return the best number of groups of a candidate; None if some folds show that a rival is better."""
         sequences: list[list[Submodel]] = []
         for fold in self.folds:
-            sequences.append(self.sequence_of(candidate, fold, candidate.factors[-1]))
+            sequences.append(self.sequence_of(candidate, fold))
             self.on_step(f"elimination with {candidate.name}")
             if self._has_lost(candidate, sequences, rivals):
                 self._done += len(self.folds) - len(sequences)
                 return None
-        factor = candidate.factors[-1] if sequences[0][0].problem.has_strength else 1.0
-        return self._picked(Choice(candidate, factor, 0, [], np.zeros(0)), sequences)
+        return self._picked(Choice(candidate, 1.0, 0, [], np.zeros(0)), sequences)
 
     def _has_lost(self, candidate: Candidate, sequences: list[list[Submodel]], rivals: list[Choice]) -> bool:
         """Whether a rival is clearly better on the first folds, even than the best model of each elimination."""
@@ -154,11 +153,11 @@ class Search:
             losses.append(self.validation.losses_of_fold(models[-1], i))
         lost = any(self._clearly(rival.losses, np.concatenate(losses)) for rival in rivals)
         if lost:
-            self._record(candidate, "given up", candidate.factors[-1], models, np.concatenate(losses))
+            self._record(candidate, "given up", 1.0, models, np.concatenate(losses))
         return lost
 
     def sequence_of(
-        self, candidate: Candidate, fold: Fold, factor: float, least: int = 1, n_basis: int | None = None
+        self, candidate: Candidate, fold: Fold, least: int = 1, n_basis: int | None = None, factor: float = 1.0
     ) -> list[Submodel]:
         """Return a candidate's models on the training samples of ``fold``, from its first features down."""
         first = self.beginnings.first(candidate, fold, factor, n_basis)
@@ -187,7 +186,7 @@ class Search:
 
     def sequence(self, choice: Choice, fold: Fold) -> list[Submodel]:
         """Return the models of the choice on the training samples of ``fold``, from its first features down to one."""
-        return self.sequence_of(choice.candidate, fold, choice.factor, 1, choice.n_basis or None)
+        return self.sequence_of(choice.candidate, fold, 1, choice.n_basis or None, choice.factor)
 
     def _picked(self, choice: Choice, sequences: list[list[Submodel]]) -> Choice:
         """Return the choice among the numbers of groups that the folds' eliminations passed through."""
@@ -206,7 +205,8 @@ class Search:
             sizes.append(size)
         place, _ = self.validation.simplest([o.losses for o in offers], np.array(sizes), self.settings.share)
         left = [self._left_at(sequence) for sequence in sequences] if self.selects else []
-        return replace(offers[place], left_at=left)
+        twice = next((offer for offer in offers if offer.n_units >= 2 * offers[place].n_units), offers[-1])
+        return replace(offers[place], left_at=left, wider=twice.models)
 
     def _simplest(self, choices: list[Choice]) -> tuple[Choice, Choice | None]:
         """Return the simplest kernel as good as the best of those better than the empty model; that one if none is.
@@ -222,9 +222,9 @@ class Search:
         if len(choices) == 1:
             return choices[0], None
         # Each with its own strength, but for those that are far behind.
-        best = min(choices, key=lambda c: mean_and_error(c.losses, self.validation.weight)[0]).losses
+        best = min(choices, key=self._mean).losses
         tuned = [c if self._clearly(best, c.losses) else self._with_strength(c) for c in choices]
-        place = self.validation.simplest([c.losses for c in tuned], np.arange(len(choices)))[0]
+        place = self.validation.simplest([c.losses for c in tuned], np.arange(len(choices)), self.settings.share)[0]
         return choices[place], tuned[place]
 
     def _clearly(self, better: np.ndarray, worse: np.ndarray) -> bool:
@@ -243,27 +243,36 @@ class Search:
     def _with_strength(self, choice: Choice) -> Choice:
         """Return the choice with a penalty that does as well as any on its features.
 
-        It is the strongest where the kernel has a path. Of other kernels it is the one next to the default, which was
-        measured by accuracy: stronger ones of the same loss are less often right.
+        Stronger ones are tried while the held-out loss falls, weaker ones only if no stronger one helps; each fit goes
+        on from its neighbour. The strongest that is as good is taken where the kernel has a path. Of other kernels it
+        is the one next to the default, which was measured by accuracy: stronger ones of the same loss are less often
+        right.
         """
-        if not choice.models[0].problem.has_strength or len(choice.candidate.factors) == 1:
+        if not (choice.candidate.tries_strengths and choice.models[0].problem.has_strength):
             return choice
-        rivals = {choice.factor: choice}
-        wanted = [factor for factor in choice.candidate.factors if factor != choice.factor]
-        for _ in range(self.settings.steps_beyond + 1):
-            for factor in wanted:
-                pairs = zip(choice.models, self.folds, strict=True)
-                models = [moved(m, f.train, m.columns, f.rng, factor / choice.factor, self.settings) for m, f in pairs]
-                rivals[factor] = self._judged(replace(choice, factor=factor), "strength", models)
-            tried = sorted(rivals)
-            price = -np.array(tried) if has_path(choice.candidate.kernel) else np.abs(np.log(tried))
-            losses = [rivals[factor].losses for factor in tried]
-            best = tried[self.validation.simplest(losses, price, self.settings.share)[0]]
-            if best not in (tried[0], tried[-1]):
+        rivals = [choice]
+        strengths = sorted(self.settings.strengths)
+        for side in ([s for s in strengths if s > choice.factor], [s for s in strengths[::-1] if s < choice.factor]):
+            before = choice
+            for factor in side:
+                pairs = zip(before.models, self.folds, strict=True)
+                ratio = factor / before.factor
+                models = [moved(m, f.train, m.columns, f.rng, ratio, self.settings) for m, f in pairs]
+                after = self._judged(replace(choice, factor=factor), "strength", models)
+                rivals.append(after)
+                if self._mean(after) >= self._mean(before):
+                    break
+                before = after
+            if before is not choice:
                 break
-            wanted = [best / 10 if best == tried[0] else best * 10]
         self.on_step(f"strengths with {choice.candidate.name}")
-        return rivals[best]
+        tried = np.array([rival.factor for rival in rivals])
+        price = -tried if has_path(choice.candidate.kernel) else np.abs(np.log(tried))
+        return rivals[self.validation.simplest([rival.losses for rival in rivals], price, self.settings.share)[0]]
+
+    def _mean(self, choice: Choice) -> float:
+        """Return the mean held-out loss."""
+        return mean_and_error(choice.losses, self.validation.weight)[0]
 
     def _sized(self, choice: Choice) -> Choice:
         """Return the choice with as many basis vectors as held-out samples ask for."""
@@ -279,19 +288,21 @@ class Search:
         self.on_step(f"numbers of vectors with {choice.candidate.name}")
         counts = np.array([rival.n_basis or choice.candidate.terms[0].n_basis for rival in rivals])
         losses = [rival.losses for rival in rivals]
-        return _told_of_most(rivals[self.validation.simplest(losses, counts, self.settings.size_share)[0]])
+        return rivals[self.validation.simplest(losses, counts, self.settings.share)[0]].told_of_most()
 
     def _grown(self, choice: Choice) -> Choice:
-        """Return the choice with more vectors beside its own, and the features sought again, if that is better.
+        """Return the choice with more vectors, and the features sought again, if held-out samples ask for them.
 
-        A path has few vectors, which find features best; they may have no room for all of these.
+        A path has few vectors, which find features best; they may have no room for all of these. So vectors are added
+        to the models of twice as many groups, which still hold what may have left for want of room.
         """
-        best = choice
+        best, models = choice, choice.wider
         for n_basis in choice.candidate.sizes:
-            models = []
-            for fold, model in zip(self.folds, best.models, strict=True):
+            larger = []
+            for fold, model in zip(self.folds, models, strict=True):
                 self.beginnings.seed(fold, "size", n_basis)
-                models.append(grown(model, fold.train, n_basis, fold.rng, self.settings))
+                larger.append(grown(model, fold.train, n_basis, fold.rng, self.settings))
+            models = larger
             rival = self._judged(replace(choice, n_basis=n_basis), "size", models)
             gain, error = mean_and_error(best.losses - rival.losses, self.validation.weight)
             if gain <= error:
@@ -301,9 +312,9 @@ class Search:
         if best is choice:
             return choice
         n_basis = best.n_basis
-        sequences = [self.sequence_of(choice.candidate, fold, choice.factor, 1, n_basis) for fold in self.folds]
+        sequences = [self.sequence_of(choice.candidate, fold, 1, n_basis) for fold in self.folds]
         again = self._picked(replace(choice, n_basis=n_basis), sequences)
-        return _told_of_most(min(best, again, key=lambda c: mean_and_error(c.losses, self.validation.weight)[0]))
+        return min(choice, again, key=self._mean).told_of_most()
 
     def refit(self, choice: Choice, fold: Fold) -> Submodel:
         """Return the model of the choice on the training samples of ``fold``: the same steps, nothing left to decide.
@@ -314,12 +325,12 @@ class Search:
         if choice.is_empty:
             return empty_model(candidate, self.beginnings.allowed[:1], fold)
         n_basis = choice.n_basis or None
-        sequence = self.sequence_of(candidate, fold, candidate.factors[-1], max(choice.n_units, 1), n_basis)
+        sequence = self.sequence_of(candidate, fold, max(choice.n_units, 1), n_basis)
         columns = self._agreed(choice, sequence) if self.selects else sequence[-1].columns
         if not has_path(candidate.kernel):
             return self._anew(candidate, columns, fold, n_basis, choice.factor)
         model = min(sequence, key=lambda m: abs(self.n_groups(m) - choice.n_units))
-        model = moved(model, fold.train, columns, fold.rng, choice.factor / candidate.factors[-1], self.settings)
+        model = moved(model, fold.train, columns, fold.rng, choice.factor, self.settings)
         if candidate.kernel.is_linear:
             return model
         # Of several minima the best: the folds' own may be better, and all samples may be seen here.
@@ -331,8 +342,7 @@ class Search:
         """Return the features, as many groups as the choice has, that the samples of ``fold`` alone would choose."""
         if choice.is_empty:
             return np.zeros(0, dtype=int)
-        factor = choice.candidate.factors[-1]
-        return self.sequence_of(choice.candidate, fold, factor, choice.n_units, choice.n_basis or None)[-1].columns
+        return self.sequence_of(choice.candidate, fold, choice.n_units, choice.n_basis or None)[-1].columns
 
     def frequencies(self, choice: Choice) -> np.ndarray:
         """Return the share of folds whose model of the chosen size holds each feature, (d,)."""
@@ -384,10 +394,3 @@ class Search:
     def n_groups(self, model: Submodel) -> int:
         """Return the number of feature groups of a model."""
         return n_groups(model, self.units)
-
-
-def _told_of_most(choice: Choice) -> Choice:
-    """Return the choice, with a word on it if it has the largest number of vectors that was tried."""
-    n_basis = choice.n_basis or choice.candidate.terms[0].n_basis
-    at_edge = ("number of basis vectors",) if n_basis == max(choice.candidate.sizes) else ()
-    return replace(choice, at_edge=at_edge)

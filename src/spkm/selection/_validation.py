@@ -104,7 +104,7 @@ class Validation:
         )
         return mean
 
-    def simplest(self, losses: list[np.ndarray], sizes: np.ndarray, share: float = np.inf) -> tuple[int, int]:
+    def simplest(self, losses: list[np.ndarray], sizes: np.ndarray, share: float) -> tuple[int, int]:
         """Return the places of the simplest model as good as the best, and of the best."""
         return simplest_as_good(losses, sizes, self.weight, share)
 
