@@ -25,7 +25,7 @@ COLUMNS = ("±", "precision", "recall", "CPU s")
 FIRST_SEED = 400
 CHANGES: dict[str, tuple[Any, ...]] = {
     "n_screened": (50, 200),
-    "share": (0.02, 0.1),
+    "share": (0.0, 0.05),
     "clearly": (2.0, 5.0),
     "strengths": ((100.0, 10.0),),
     "WAVES": (4, 16),
