@@ -274,6 +274,8 @@ def test_differences_are_taken_on_the_same_resamples():
     y = np.random.default_rng(0).normal(size=60)
     quality = quality_of_numbers(y, {"a": y + 1, "b": y + 2}, np.arange(60) // 5, 0)
     assert quality.difference("a", "b", "MAE") == pytest.approx((-1, -1, -1))
+    at = quality.rows()[0].index("MAE")
+    assert quality.rows()[1][at] == "1.000 (1.000 to 1.000)"
 
 
 def test_ctrl_c_keeps_the_best_model_so_far(folder, tmp_path, capsys):

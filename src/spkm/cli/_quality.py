@@ -47,8 +47,9 @@ class Quality:
         for model, values in self.values.items():
             cells = []
             for measure in measures:
-                low, high = self.interval(model, measure)
-                cells.append(f"{values[measure]:.4g} ({low:.4g} to {high:.4g})")
+                numbers = (values[measure], *self.interval(model, measure))
+                value, low, high = (f"{number:#.4g}".rstrip(".") for number in numbers)
+                cells.append(f"{value} ({low} to {high})")
             rows.append([model, *cells])
         return rows
 

@@ -76,7 +76,7 @@ function rowPicker(machine, name, current, use) {
     };
     box.addEventListener("change", () => go(Number(box.value)));
     parts.push(
-      el("label", { for: `pick-${name}` }, "Row of this file"),
+      el("label", { for: `pick-${name}` }, "Sample of this file"),
       box,
       el("span", { class: "soft", id: `of-${name}` }, `0 to ${machine.rows.length - 1}`),
       el("button", { type: "button", onclick: () => go(Number(box.value) - 1) }, "Previous"),
