@@ -38,8 +38,8 @@ FITS = (
 )
 #: Benchmarks of fits that select features.
 SELECTS = (
-    "compare fdr lassonet_time noise_columns parity path_settings search_settings selection_panel simulated "
-    "small_sets very_wide wide_sets"
+    "compare fdr lassonet_time noise_columns parity path_settings search_settings search_time selection_panel "
+    "simulated small_sets very_wide wide_sets"
 ).split()
 
 

@@ -43,6 +43,7 @@ BESIDE = (
     "wide_sets",
     "small_sets --seeds 8",
     "noise_columns --seeds 3",
+    "search_time",
     "seconds_to_accuracy",
     "compare",
     "lassonet_time",
