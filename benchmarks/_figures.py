@@ -100,7 +100,16 @@ class Dots:
         if self.beside is not None:
             rings = self.rings(folder)
             second = [rings.get(label, np.nan) for label in labels]
-            ax.scatter(second, places, s=80, facecolors="none", edgecolors=ORANGE, linewidths=1.4, label=self.beside[1])
+            ax.scatter(
+                second,
+                places,
+                s=80,
+                facecolors="none",
+                edgecolors=ORANGE,
+                linewidths=1.4,
+                clip_on=False,
+                label=self.beside[1],
+            )
         ax.set_ylim(-0.6, len(points) - 0.4)
         ax.set_yticks(places, labels)
         ax.set_xlabel(self.label)

@@ -1,7 +1,7 @@
 """How long a search for kernel and features takes, in seconds of processor time, beside l1 models by cross-validation.
 
-``SPKMClassifierCV`` and ``SPKMRegressorCV`` with their defaults, means over draws; the other is logistic regression with
-an l1 penalty and ten strengths, or the lasso, with five folds. Relations have 3 to 10 features and noise.
+``SPKMClassifierCV`` and ``SPKMRegressorCV`` with their defaults, means over draws; the other is logistic regression
+with an l1 penalty and ten strengths, or the lasso, with five folds. Relations have 3 to 10 features and noise.
 """
 
 from __future__ import annotations
