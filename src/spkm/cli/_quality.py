@@ -47,9 +47,7 @@ class Quality:
         for model, values in self.values.items():
             cells = []
             for measure in measures:
-                numbers = (values[measure], *self.interval(model, measure))
-                value, low, high = (f"{number:#.4g}".rstrip(".") for number in numbers)
-                cells.append(f"{value} ({low} to {high})")
+                cells.append(shown(values[measure], *self.interval(model, measure)))
             rows.append([model, *cells])
         return rows
 
@@ -62,6 +60,12 @@ class Quality:
             }
             for model, values in self.values.items()
         }
+
+
+def shown(value: float, low: float, high: float, sign: str = "") -> str:
+    """Return a figure and its interval, all of four digits; with ``sign="+"`` each with its sign."""
+    texts = [f"{number:{sign}#.4g}".rstrip(".") for number in (value, low, high)]
+    return f"{texts[0]} ({texts[1]} to {texts[2]})"
 
 
 def quality_of_classes(

@@ -47,9 +47,11 @@ def run(options: argparse.Namespace) -> int:
         return 0
     print(table([["", "a", "b"], *_size_rows(found)]))
     if quality is not None:
+        from spkm.cli._quality import shown
+
         print(f"\nQuality on {quality.n_samples:,} samples, with 95 % intervals:")
         rows = quality.rows()
-        less = [f"{d:+.4g} ({low:+.4g} to {high:+.4g})" for d, low, high in differences.values()]
+        less = [shown(d, low, high, sign="+") for d, low, high in differences.values()]
         print(table([*rows, ["a - b", *less]]))
     return 0
 

@@ -203,7 +203,7 @@ class Search:
             n_units = max(map(self.n_groups, models))
             offers.append(self._judged(replace(choice, n_units=n_units), "elimination", models))
             sizes.append(size)
-        place, _ = self.validation.simplest([o.losses for o in offers], np.array(sizes), self.settings.share)
+        place = self._place(offers, np.array(sizes))
         left = [self._left_at(sequence) for sequence in sequences] if self.selects else []
         twice = next((offer for offer in offers if offer.n_units >= 2 * offers[place].n_units), offers[-1])
         return replace(offers[place], left_at=left, wider=twice.models)
@@ -224,7 +224,7 @@ class Search:
         # Each with its own strength, but for those that are far behind.
         best = min(choices, key=self._mean).losses
         tuned = [c if self._clearly(best, c.losses) else self._with_strength(c) for c in choices]
-        place = self.validation.simplest([c.losses for c in tuned], np.arange(len(choices)), self.settings.share)[0]
+        place = self._place(tuned, np.arange(len(tuned)))
         return choices[place], tuned[place]
 
     def _clearly(self, better: np.ndarray, worse: np.ndarray) -> bool:
@@ -268,7 +268,11 @@ class Search:
         self.on_step(f"strengths with {choice.candidate.name}")
         tried = np.array([rival.factor for rival in rivals])
         price = -tried if has_path(choice.candidate.kernel) else np.abs(np.log(tried))
-        return rivals[self.validation.simplest([rival.losses for rival in rivals], price, self.settings.share)[0]]
+        return rivals[self._place(rivals, price)]
+
+    def _place(self, rivals: list[Choice], sizes: np.ndarray) -> int:
+        """Return the place of the simplest of several choices that is as good as the best of them."""
+        return self.validation.simplest([rival.losses for rival in rivals], sizes, self.settings.share)[0]
 
     def _mean(self, choice: Choice) -> float:
         """Return the mean held-out loss."""
@@ -287,8 +291,7 @@ class Search:
             rivals.append(self._judged(replace(choice, n_basis=n_basis), "size", models))
         self.on_step(f"numbers of vectors with {choice.candidate.name}")
         counts = np.array([rival.n_basis or choice.candidate.terms[0].n_basis for rival in rivals])
-        losses = [rival.losses for rival in rivals]
-        return rivals[self.validation.simplest(losses, counts, self.settings.share)[0]].told_of_most()
+        return rivals[self._place(rivals, counts)].told_of_most()
 
     def _grown(self, choice: Choice) -> Choice:
         """Return the choice with more vectors, and the features sought again, if held-out samples ask for them.
