@@ -148,7 +148,7 @@ def test_other_files_and_fits_are_refused(tmp_path):
     model = SPKMRegressor(2)
     for arguments, message in (
         ({"checkpoint": other}, "no checkpoint of a fit"),
-        ({"checkpoint": tmp_path}, "path of a file"),
+        ({"checkpoint": tmp_path}, "must be a file"),
         ({"checkpoint": tmp_path / "none" / "x"}, "folder that exists"),
         ({"checkpoint": tmp_path / "x", "checkpoint_every": -1}, "at least 0"),
     ):

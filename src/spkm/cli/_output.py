@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from spkm._atomic import check_place
 from spkm._atomic import replacing as replacing_file
 from spkm.cli._command import CommandError
 
@@ -141,9 +142,10 @@ def check_can_write(option: str, path: str | None) -> None:
     """Raise CommandError where a file could not be written: before the work, not after it."""
     if path is None or path == STDIO:
         return
-    where = Path(path)
-    if where.is_dir() or not where.parent.is_dir() or not os.access(where.parent, os.W_OK):
-        raise CommandError(f"{option} must be a file in a folder that exists and can be written; got {path!r}.")
+    try:
+        check_place(path, option)
+    except ValueError as error:
+        raise CommandError(str(error)) from None
 
 
 @contextmanager

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from spkm._atomic import replacing
+from spkm._atomic import check_place, replacing
 from spkm.starts import draw_sample
 
 FORMAT = 1
@@ -42,8 +42,7 @@ class Checkpoint:
         if not (isinstance(every, int | float) and not isinstance(every, bool) and every >= 0):
             raise ValueError(f"checkpoint_every must be a number of seconds of at least 0; got {every!r}.")
         self.path = Path(path)
-        if self.path.is_dir() or not self.path.absolute().parent.is_dir():
-            raise ValueError(f"checkpoint must be the path of a file in a folder that exists; got {str(path)!r}.")
+        check_place(path, "checkpoint")
         self.every = float(every)
         self.written = time.monotonic()
         #: What best_of_restarts adds to the state of a solver.

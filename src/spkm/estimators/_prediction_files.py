@@ -62,7 +62,7 @@ def write_predictions(model: Any, X: Any, path: Any, method: str = "predict") ->
     parts, names_of = _predictions(model, X, method)
     n = 0
     with replacing(target) as beside:
-        with open(beside, "xb") as stream:
+        with open(beside, "wb") as stream:
             writer = kind(stream)
             try:
                 for part in parts:
