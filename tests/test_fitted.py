@@ -111,7 +111,7 @@ def test_members_of_an_ensemble_are_models_by_themselves(multi_class, storage):
     clf = SPKMClassifier(3, multi_class=multi_class, **QUICK).fit(X, y)
     rows, model = STORAGE[storage](X), clf.model_
     scores = model.scores(rows)
-    members = getattr(model, "members", (model,))
+    members = model.members
     for k, member in enumerate(members):
         own = scores if len(members) == 1 else scores[:, [k]]
         assert_same_scores(member, rows, own)

@@ -35,6 +35,7 @@ class ModelEnsemble:
     names: tuple[str, ...]
     target: Target
     pairs: np.ndarray | None = None
+    is_joint = False
 
     @property
     def loss(self) -> Loss:

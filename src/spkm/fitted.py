@@ -140,6 +140,16 @@ class FittedModel:
 
     # What it is made of
 
+    #: Whether it is one model of all outputs; False for several binary models, :class:`spkm.ensemble.ModelEnsemble`.
+    is_joint = True
+    #: Places of the two classes of each binary model, with one against one.
+    pairs = None
+
+    @property
+    def members(self) -> tuple[FittedModel, ...]:
+        """The models that make it up: itself."""
+        return (self,)
+
     @property
     def n_basis(self) -> int:
         """Number of basis vectors."""

@@ -40,7 +40,7 @@ def model_attributes(model: Any, dtype: Any) -> dict[str, Any]:
     """Return the fitted attributes that tell no more than a model does, in the precision of the samples."""
     rows = model.vector_rows
     known = {"basis_vectors_": model.basis_vectors[rows].astype(dtype), "selected_features_": model.features_read()}
-    if hasattr(model, "members"):  # the others are those of each member by itself
+    if not model.is_joint:  # the others are those of each member by itself
         return known
     if model.n_outputs:
         flat = not model.target.two_dimensional
@@ -66,7 +66,7 @@ def attributes_of(outcome: Outcome, dtype: Any) -> dict[str, Any]:
 
 def kernels_of(model: Any) -> list[Any]:
     """Return the kernels of all views of a model, and of its members."""
-    members = getattr(model, "members", [model])
+    members = model.members
     return [view.kernel for member in members for _, view in member.model.views]
 
 
@@ -227,6 +227,6 @@ class ReadsModel:
 def check_domain_of(model: Any, X: Any) -> None:
     """Raise ValueError where a kernel of a fitted model wants no numbers below zero and X has some."""
 
-    for member in model.members if hasattr(model, "members") else (model,):
+    for member in model.members:
         held: FittedModel = member
         check_domain(held.model.terms, X if len(held.features) == X.shape[1] else X[:, held.features])

@@ -296,7 +296,7 @@ class SPKMClassifier(PredictsClasses, ClassifierMixin, CallbackSupportMixin, Bas
         if previous is not None:
             check_same_columns(self, table)
         in_parts = self.multi_class != "joint" and meaning.two_dimensional
-        if previous is not None and in_parts != hasattr(previous, "members"):
+        if previous is not None and in_parts == previous.is_joint:
             raise ValueError(
                 f"warm_start=True needs the classes and the multi_class of the last fit; got multi_class="
                 f"{self.multi_class!r}. Set warm_start=False to fit anew."
@@ -383,12 +383,12 @@ class SPKMClassifier(PredictsClasses, ClassifierMixin, CallbackSupportMixin, Bas
         check_is_fitted(self)
         labels = [label] if other is None else [label, other]
         model, classes = self.model_, self.classes_.tolist()
-        one_each = hasattr(model, "members") and model.pairs is None
+        one_each = not model.is_joint and model.pairs is None
         codes = sorted({k for k, known in enumerate(classes) if known in labels})
         if len(codes) != len(labels) or len(labels) != (1 if one_each else 2):
             what = "one label" if one_each else "two different labels"
             raise ValueError(f"estimator_for needs {what} of classes_, {classes}; got {labels}.")
-        if not hasattr(model, "members"):
+        if model.is_joint:
             if len(classes) > 2:
                 raise ValueError("estimator_for needs a fit with multi_class='ovo' or 'ovr'; this one is joint.")
             return self

@@ -115,7 +115,7 @@ def fit_parts(
 
 def decision(model: Any, F: np.ndarray) -> np.ndarray:
     """Return what a classifier decides by, from the scores of its model: one column for each class, or one for two."""
-    if not hasattr(model, "members"):
+    if model.is_joint:
         return F
     if model.pairs is not None:
         return weighted_votes(binary_probabilities(model.loss, F), len(model.target.labels))
@@ -134,7 +134,7 @@ def with_constants(target: Target, F: np.ndarray) -> np.ndarray:
 
 def probabilities(model: Any, F: np.ndarray) -> np.ndarray:
     """Return the probability of each class or label, from the scores of a model."""
-    if not hasattr(model, "members"):
+    if model.is_joint:
         return model.loss.probabilities(F)
     P = binary_probabilities(model.loss, with_constants(model.target, F) if model.pairs is None else F)
     if model.pairs is not None:
@@ -146,7 +146,7 @@ def log_probabilities(model: Any, F: np.ndarray) -> np.ndarray:
     """Return the logarithm of :func:`probabilities`, also where a probability rounds to 0 or 1."""
     P = probabilities(model, F)
     logs = np.log(np.maximum(P, np.finfo(P.dtype).tiny))
-    if not hasattr(model.loss, "log_probabilities") or hasattr(model, "members"):
+    if not hasattr(model.loss, "log_probabilities") or not model.is_joint:
         return logs
     # What rounds to certainty stays certain: -1e-8 beside a probability of exactly 1 would contradict it.
     return np.where(P == 1, logs, model.loss.log_probabilities(F))

@@ -146,7 +146,7 @@ def _before(estimator: Any) -> Any:
     before = getattr(estimator, "_progression", None)
     if before is None:
         before = getattr(estimator, "model_", None)
-        if before is not None and (hasattr(before, "members") or before.selected):
+        if before is not None and (not before.is_joint or before.selected):
             raise ValueError("partial_fit goes on from a joint model of all features only. Use fit, or a clone.")
         if before is not None and not before.target.learned.all():
             raise ValueError("partial_fit goes on from targets that were all learned; some were constant.")

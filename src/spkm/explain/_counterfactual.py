@@ -132,7 +132,7 @@ def counterfactual(
     if kinds is not None:
         groups, integers = kinds.groups, [*integers, *kinds.truths]
         frozen = [*kinds.frozen, *(j for name in frozen for j in kinds.columns.get(name, [name]))]
-    if hasattr(model, "members"):
+    if not model.is_joint:
         raise ValueError("counterfactual needs one model of all classes; fit with multi_class='joint'.")
     structure = structure_of(model, names, groups)
     check_integer("max_changes", max_changes, 1)

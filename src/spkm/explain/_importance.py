@@ -194,7 +194,7 @@ def _encoded(model: Any, y: Any, n: int) -> np.ndarray:
 
 def _problems(model: Any, X: Any, Y: np.ndarray) -> list[_Problem]:
     everywhere = np.ones(len(Y))
-    if not hasattr(model, "members"):
+    if model.is_joint:
         return [_Problem(model, scaled_rows(model, X), Y, everywhere)]
     found = []
     for k, member in enumerate(members_of(model)):

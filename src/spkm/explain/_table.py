@@ -84,7 +84,7 @@ def model_of(estimator: Any) -> Any:
 
 def members_of(model: Any) -> tuple[Any, ...]:
     """Return the models that a model is made of: itself, or those of its binary problems, side by side."""
-    return getattr(model, "members", (model,))
+    return model.members
 
 
 def names_of(estimator: Any, n_features: int) -> tuple[str, ...]:
@@ -117,7 +117,7 @@ def _prefixed(layouts: Any) -> tuple[str, ...]:
 
 def output_names(model: Any) -> tuple[str, ...]:
     """Return a name for every output of the model; a positive score of two classes speaks for the second."""
-    names = model.names if hasattr(model, "members") else model.target.names
+    names = model.names if not model.is_joint else model.target.names
     return tuple(str(name) for name in names)
 
 

@@ -142,7 +142,7 @@ def _seen(estimator: Any, X: Any) -> tuple[Any, Any]:
 
 def _largest(model: Any, rows: Any) -> np.ndarray | None:
     """Return the largest similarity of every sample, over terms whose kernels have a bound; None if no term has."""
-    members = model.members if hasattr(model, "members") else (model,)
+    members = model.members
     bounded = []
     for term in (term for member in members for term in member.terms):
         bounds = [view.kernel.largest_diagonal() for view in term.views]
@@ -175,7 +175,7 @@ def _ranges(estimator: Any, rows: Any, summary: dict[str, Any], given: Any) -> d
 def _bounds(model: Any) -> tuple[np.ndarray, np.ndarray]:
     """Return the values of every feature beyond which some member clips it, in the user's units."""
     low, high = np.full(model.n_features, -np.inf), np.full(model.n_features, np.inf)
-    for member in model.members if hasattr(model, "members") else (model,):
+    for member in model.members:
         if member.scaling is not None:
             s, at = member.scaling, member.features
             low[at] = np.maximum(low[at], s.inverse(s.middle - s.clip))

@@ -161,9 +161,9 @@ READERS = {"part": read_part, "record": read_record, "csr": read_csr}
 def write_model(writer: Writer, model: Any, names: Any) -> dict[str, Any]:
     """Return the JSON of a fitted model: its plain form, and what a fit knows of it besides."""
     plain = plain_model(model, names, known_only=False)
-    members = model.members if hasattr(model, "members") else (model,)
+    members = model.members
     rest: dict[str, Any] = {"target": _target(model.target), "members": [_rest(member) for member in members]}
-    if hasattr(model, "members"):
+    if not model.is_joint:
         rest["names"], rest["pairs"] = list(model.names), model.pairs
     return {"plain": writer.write(plain), "rest": writer.write(rest)}
 

@@ -69,7 +69,7 @@ def plain_model(model: Any, feature_names: Any = None, known_only: bool = True) 
     >>> plain["task"], plain["link"], plain["members"][0]["terms"][0]["views"][0]["kernel"]["name"]
     ('regression', 'identity', 'rbf')
     """
-    several = hasattr(model, "members")
+    several = not model.is_joint
     target, loss = model.target, model.loss
     if loss.link is None and known_only:
         raise TypeError(

@@ -73,7 +73,7 @@ def _model_of_classifier(estimator: Any) -> FittedModel:
         )
     check_is_fitted(estimator)
     model = estimator.model_
-    in_parts = hasattr(model, "members")
+    in_parts = not model.is_joint
     if in_parts or isinstance(model.target, Labels):
         what = "several binary models" if in_parts else "several labels"
         raise ValueError(
