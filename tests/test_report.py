@@ -362,3 +362,44 @@ def test_a_kernel_that_no_page_knows_still_has_a_report(cancer, tmp_path):
     model = SPKMClassifier(n_basis=2, kernel=Odd(gamma=0.1), random_state=0, learn_bandwidth=False, tol=1e-1)
     found = embedded(report(model.fit(X.iloc[:, :4], y), tmp_path / "odd.html", X.iloc[:, :4], y))["facts"]
     assert found["page"] is None and found["quality"] is not None
+
+
+def test_few_samples_have_wide_intervals_of_a_level_that_is_named(cancer, tmp_path):
+    model, X, y = cancer
+    right = np.concatenate([np.flatnonzero((model.predict(X) == y) & (y == label))[:7] for label in np.unique(y)])
+    found = facts(model, X.iloc[right], y[right])
+    metrics = {m["name"]: m for m in found["quality"]["metrics"]}
+    for name in ("accuracy", "balanced accuracy", "area under ROC"):
+        assert metrics[name]["value"] == 1.0
+        assert metrics[name]["low"] < 0.85, name
+        assert metrics[name]["high"] == 1.0
+    assert metrics["log loss"]["low"] is None  # resamples of 14 samples say too little
+    for name in ("page.html", "card.md"):
+        text = report(model, tmp_path / name, X.iloc[right], y[right]).read_text(encoding="utf-8")
+        assert "95 %" in text and "90 % interval" not in text and "hold 90 %" not in text
+
+
+def test_comparisons_say_both_figures_and_how_sure_they_are():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 4))
+    y = (X[:, 0] + X[:, 1] + 0.3 * rng.normal(size=400) > 0).astype(int)
+    model = SPKMClassifier(n_basis=3, random_state=0).fit(X[:200], y[:200])
+
+    def comparison(rows, code="SPKM07"):
+        found = facts(model, X[rows], y[rows], train=(X[:200], y[:200]))
+        return next(c for c in found["checks"] if c["code"] == code)
+
+    many, few = comparison(slice(200, 400)), comparison(slice(200, 212))
+    pattern = (
+        r"accuracy 0\.\d{3}; .* has [01]\.\d{3}\. Difference [+-]0\.\d{3}, 95 % interval ([+-]\d\.\d+) to ([+-]\d\.\d+)"
+    )
+    lengths = []
+    for one in (many, few):
+        low, high = map(float, re.search(pattern, one["detail"]).groups())
+        assert (one["level"] == "pass") == (high >= 0)
+        lengths.append(high - low)
+    assert lengths[1] > 2 * lengths[0]
+    weak = SPKMClassifier(n_basis=1, kernel=RBF(50.0), linear_part=False, learn_bandwidth=False, random_state=0)
+    model = weak.fit(X[:200], y[:200])
+    assert comparison(slice(200, 400))["level"] == "look"
+    assert comparison(slice(200, 400), "SPKM06")["level"] == "look"

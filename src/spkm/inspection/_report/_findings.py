@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from spkm.inspection._intervals import LEVEL_TEXT, mean_difference, share_difference, share_interval
 from spkm.inspection._reading import Reading, familiarity, members_of
 from spkm.inspection._report._quality import main_score
 from spkm.inspection._report._rows import dense_rows
@@ -121,22 +122,43 @@ def _against_constant(reading: Reading, scores: np.ndarray, y: np.ndarray | None
     title = "Better than a constant"
     if y is None:
         return _check("SPKM06", title, "none", "There are no targets to compare with.", "Pass y.")
-    own = main_score(reading, scores, y)
-    constant, name = 0.0, "R²"
-    if reading.labels is not None:
-        name = "accuracy"
-        constant = max(Counter(map(tuple, np.reshape(y, (len(y), -1)).tolist())).values()) / len(y)
-    detail = f"{name} {own:.3f}; a constant prediction has {constant:.3f}."
-    if own > constant:
-        return _check("SPKM06", title, "pass", detail)
+    flat = np.reshape(y, (len(y), -1))
+    if reading.labels is None:
+        constant = np.broadcast_to(flat.mean(axis=0), flat.shape)
+    else:
+        constant = np.broadcast_to(Counter(map(tuple, flat.tolist())).most_common(1)[0][0], flat.shape)
+    detail, low, high = _difference(reading, y, reading.decide(scores), constant, "a constant prediction")
+    if low > 0:
+        return _check("SPKM06", title, "pass", f"{detail}.")
+    if high >= 0:
+        return _check("SPKM06", title, "look", f"{detail}: it may be chance.", "Judge the model on more samples.")
     remedy = "The features may say nothing of the target, or these samples differ from those of the fit."
-    return _check("SPKM06", title, "look", detail, remedy)
+    return _check("SPKM06", title, "look", f"{detail}.", remedy)
+
+
+def _difference(reading: Reading, y: np.ndarray, own: Any, other: Any, name: str) -> tuple[str, float, float]:
+    """Return a sentence on the quality of two predictions of the same samples, and the interval of the difference."""
+    truth, own, other = (np.reshape(part, (len(y), -1)) for part in (y, own, other))
+    if reading.labels is None:
+        spread = np.square(truth - truth.mean(axis=0)).mean(axis=0)
+        errors = [(np.square(truth - part) / np.where(spread > 0, spread, 1.0)).mean(axis=1) for part in (other, own)]
+        measure, (apart, low, high) = "R²", mean_difference(*errors)
+        figures = [1 - float(error.mean()) for error in reversed(errors)]
+    else:
+        right = [(truth == part).all(axis=1) for part in (own, other)]
+        measure, (apart, low, high) = "accuracy", share_difference(*right)
+        figures = [float(part.mean()) for part in right]
+    text = (
+        f"{measure} {figures[0]:.3f}; {name} has {figures[1]:.3f}. Difference {apart:+.3f}, "
+        f"{LEVEL_TEXT} interval {low:+.3f} to {high:+.3f} over {len(y)} samples"
+    )
+    return text, low, high
 
 
 def _against_linear(
     reading: Reading, table: Any, scores: np.ndarray, y: np.ndarray | None, train: tuple[Any, np.ndarray] | None
 ) -> dict[str, str]:
-    title = "Not worse than a linear model"
+    title = "Not clearly worse than a linear model"
     if y is None or train is None or np.ndim(y) == 2 or len(reading.names) > MOST_COLUMNS:
         needs = f"one target, the training samples and at most {MOST_COLUMNS} columns"
         return _check("SPKM07", title, "none", f"It needs {needs}.", "Pass y and train=(X_train, y_train).")
@@ -152,14 +174,12 @@ def _against_linear(
     linear = make_pipeline(StandardScaler(), step)
     linear.fit(dense_rows(train[0], rows, columns), train[1][rows])
     test = np.arange(0, table.shape[0], max(1, table.shape[0] // MOST_ROWS))
-    other = float(linear.score(dense_rows(table, test, columns), y[test]))
-    own = main_score(reading, scores[test], y[test])
-    name = "R²" if reading.labels is None else "accuracy"
-    error = 0.0 if reading.labels is None else float(np.sqrt(max(own * (1 - own), 1e-12) / len(y)))
-    detail = f"{name} {own:.3f}; a linear model of the same training samples has {other:.3f}."
-    if own >= other - max(error, 0.01):
-        return _check("SPKM07", title, "pass", detail)
-    return _check("SPKM07", title, "look", detail, "Try kernel='linear', or SPKMClassifierCV or SPKMRegressorCV.")
+    predicted = linear.predict(dense_rows(table, test, columns))
+    name = "a linear model of the same training samples"
+    detail, low, high = _difference(reading, y[test], reading.decide(scores[test]), predicted, name)
+    if high >= 0:
+        return _check("SPKM07", title, "pass", f"{detail}{'' if low > 0 else ': it may be chance'}.")
+    return _check("SPKM07", title, "look", f"{detail}.", "Try kernel='linear', or SPKMClassifierCV or SPKMRegressorCV.")
 
 
 def _overfit(
@@ -172,7 +192,7 @@ def _overfit(
     before = main_score(reading, reading.model.scores(train[0]), train[1])
     name = "R²" if reading.labels is None else "accuracy"
     detail = f"{name} {own:.3f} here and {before:.3f} on the training samples."
-    room = 0.1 if reading.labels is None else max(0.05, 2 * float(np.sqrt(max(own * (1 - own), 1e-12) / len(y))))
+    room = 0.1 if reading.labels is None else max(0.05, share_interval(own * len(y), len(y))[1] - own)
     if before - own <= room:
         return _check("SPKM08", title, "pass", detail)
     return _check("SPKM08", title, "look", detail, "Fit with fewer basis vectors, a stronger penalty, or more samples.")

@@ -44,7 +44,7 @@ def to_markdown(facts: dict[str, Any]) -> str:
 def _quality(facts: dict[str, Any], quality: dict[str, Any] | None) -> list[str]:
     if quality is None:
         return ["No targets were given."]
-    lines = [f"On {quality['n']} samples; intervals hold 90 % of bootstrap resamples.", ""]
+    lines = [f"On {quality['n']} samples; {quality['note']}.", ""]
     outputs = quality.get("outputs") or [{"name": "", **quality}]
     for output in outputs:
         if len(outputs) > 1:

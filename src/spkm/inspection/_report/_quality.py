@@ -3,19 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 from scipy.stats import rankdata
 
+from spkm.inspection._intervals import (
+    FEWEST,
+    LEVEL_TEXT,
+    Interval,
+    area_interval,
+    mean_share_interval,
+    resampled_interval,
+    share_interval,
+)
 from spkm.inspection._reading import Reading
 from spkm.inspection._report._rows import rounded
 
-RESAMPLES = 200  # bootstrap resamples of the samples behind an interval
-LEVEL = 0.9  # of the intervals of metrics
 BINS = 10  # of equal size, of a calibration curve: as in scikit-learn
 MOST_CLASSES = 60  # of a confusion matrix
-MOST = 20_000  # samples that intervals are made from; those of more are narrow enough
+MOST = 20_000  # samples that resampled intervals are made from; those of more are narrow enough
 
 Metric = Callable[[np.ndarray], float]
 
@@ -39,21 +47,23 @@ def main_score(reading: Reading, scores: np.ndarray, y: np.ndarray) -> float:
     return float(np.mean(1 - np.square(y - predicted).sum(axis=0) / np.where(spread > 0, spread, 1.0)))
 
 
-def _with_intervals(metrics: dict[str, tuple[Metric, str]], n: int, seed: int) -> list[dict[str, Any]]:
-    """Return each metric on all samples, with the middle 90 % of its values on bootstrap resamples."""
-    rng = np.random.default_rng(seed)
-    resamples = [rng.integers(0, n, n) for _ in range(RESAMPLES)] if n <= MOST else []
-    found = []
-    for name, (metric, better) in metrics.items():
-        values = np.array([metric(rows) for rows in resamples])
-        values = values[np.isfinite(values)]
-        tails = [50 * (1 - LEVEL), 50 * (1 + LEVEL)]
-        low, high = np.percentile(values, tails) if len(values) > 1 else (np.nan, np.nan)
-        whole = metric(np.arange(n))
-        found.append(
-            {"name": name, "value": rounded(whole), "low": rounded(low), "high": rounded(high), "better": better}
-        )
-    return found
+def _metric(name: str, value: float, interval: Interval, better: str = "higher") -> dict[str, Any]:
+    low, high = interval
+    return {"name": name, "value": rounded(value), "low": rounded(low), "high": rounded(high), "better": better}
+
+
+def _resampled(name: str, metric: Metric, n: int, seed: int, better: str) -> dict[str, Any]:
+    """Return a metric on all samples, with a bootstrap interval where that is sound."""
+    interval = resampled_interval(metric, n, seed) if n <= MOST else (np.nan, np.nan)
+    return _metric(name, metric(np.arange(n)), interval, better)
+
+
+def _note(n: int) -> str:
+    """Return how the intervals were made."""
+    text = f"{LEVEL_TEXT} intervals for other samples of the same kind, the model as it is"
+    if n < FEWEST:
+        text += f"; below {FEWEST} samples shares and areas alone have one"
+    return text if n <= MOST else text + f"; above {MOST:,} samples only where a formula gives them"
 
 
 def _of_classes(reading: Reading, scores: np.ndarray, y: np.ndarray, seed: int) -> dict[str, Any]:
@@ -63,34 +73,34 @@ def _of_classes(reading: Reading, scores: np.ndarray, y: np.ndarray, seed: int) 
     predicted = np.searchsorted(labels, reading.decide(scores))
     right = predicted == codes
     counts = np.bincount(codes, minlength=len(labels))
-    metrics: dict[str, tuple[Metric, str]] = {
-        "accuracy": (lambda rows: float(right[rows].mean()), "higher"),
-        "balanced accuracy": (lambda rows: _balanced(codes[rows], right[rows], len(labels)), "higher"),
-    }
+    hits = np.bincount(codes, right, minlength=len(labels))
+    metrics = [
+        _metric("accuracy", float(right.mean()), share_interval(int(right.sum()), len(right))),
+        _metric(
+            "balanced accuracy",
+            float(np.mean((hits / np.maximum(counts, 1))[counts > 0])),
+            mean_share_interval(hits, counts),
+        ),
+    ]
     P = reading.probabilities(scores)
     if P is not None:
-        own = np.maximum(P[np.arange(len(codes)), codes], 1e-15)
-        metrics["log loss"] = (lambda rows: float(-np.log(own[rows]).mean()), "lower")
+        loss = -np.log(np.maximum(P[np.arange(len(codes)), codes], 1e-15))
+        metrics.append(_resampled("log loss", lambda rows: float(loss[rows].mean()), len(codes), seed, "lower"))
     if len(labels) == 2:
-        second = scores[:, 0]
-        metrics["area under ROC"] = (lambda rows: _area(second[rows], codes[rows]), "higher")
+        area = _area(scores[:, 0], codes)
+        metrics.append(_metric("area under ROC", area, area_interval(area, int(counts[1]), int(counts[0]))))
     confusion = None
     if len(labels) <= MOST_CLASSES:
         confusion = np.zeros((len(labels), len(labels)), dtype=int)
         np.add.at(confusion, (codes, predicted), 1)
     return {
         "n": len(codes),
-        "metrics": _with_intervals(metrics, len(codes), seed),
+        "metrics": metrics,
+        "note": _note(len(codes)),
         "baseline": {"name": "accuracy of always the most common class", "value": rounded(counts.max() / counts.sum())},
         "confusion": None if confusion is None else confusion.tolist(),
         "calibration": None if P is None else _calibration(P, codes, right),
     }
-
-
-def _balanced(codes: np.ndarray, right: np.ndarray, count: int) -> float:
-    total = np.bincount(codes, minlength=count)
-    hits = np.bincount(codes, right, minlength=count)
-    return float(np.mean(hits[total > 0] / total[total > 0]))
 
 
 def _area(score: np.ndarray, codes: np.ndarray) -> float:
@@ -108,18 +118,10 @@ def _calibration(P: np.ndarray, codes: np.ndarray, right: np.ndarray) -> dict[st
     order = np.argsort(confidence, kind="stable")
     bins = []
     for part in np.array_split(order, min(BINS, len(order))):
-        share, n = float(happened[part].mean()), len(part)
-        low, high = _wilson(share, n)
-        bins.append([rounded(confidence[part].mean()), rounded(share), rounded(low), rounded(high), n])
+        hits, n = int(happened[part].sum()), len(part)
+        bins.append([*rounded([confidence[part].mean(), hits / n, *share_interval(hits, n)]), n])
     error = sum(n * abs(p - q) for p, q, _, _, n in bins) / len(order)
     return {"of": "second class" if two else "predicted class", "bins": bins, "error": rounded(error)}
-
-
-def _wilson(share: float, n: int, z: float = 1.6449) -> tuple[float, float]:
-    """Return the 90 % interval of Wilson for a share of n samples."""
-    middle = (share + z * z / (2 * n)) / (1 + z * z / n)
-    half = z * np.sqrt(share * (1 - share) / n + z * z / (4 * n * n)) / (1 + z * z / n)
-    return float(middle - half), float(middle + half)
 
 
 def _of_labels(reading: Reading, scores: np.ndarray, y: np.ndarray) -> dict[str, Any]:
@@ -136,10 +138,9 @@ def _of_labels(reading: Reading, scores: np.ndarray, y: np.ndarray) -> dict[str,
                 "recall": rounded(hits / max(1, int(y[:, k].sum()))),
             }
         )
-    whole = float(np.mean(np.all(predicted == y, axis=1)))
-    low, high = _wilson(whole, len(y))
-    metric = {"name": "all labels right", "value": rounded(whole), "low": rounded(low), "high": rounded(high)}
-    return {"n": len(y), "metrics": [{**metric, "better": "higher"}], "labels": rows}
+    right = int(np.all(predicted == y, axis=1).sum())
+    metric = _metric("all labels right", right / len(y), share_interval(right, len(y)))
+    return {"n": len(y), "metrics": [metric], "note": _note(len(y)), "labels": rows}
 
 
 def _of_numbers(reading: Reading, scores: np.ndarray, y: np.ndarray, seed: int) -> dict[str, Any]:
@@ -149,25 +150,34 @@ def _of_numbers(reading: Reading, scores: np.ndarray, y: np.ndarray, seed: int) 
     for o, name in enumerate(reading.outputs):
         error, target = Y[:, o] - predicted[:, o], Y[:, o]
 
-        def r2(rows: np.ndarray, e: np.ndarray = error, t: np.ndarray = target) -> float:
-            spread = np.square(t[rows] - t[rows].mean()).sum()
-            return float(1 - np.square(e[rows]).sum() / spread) if spread > 0 else float("nan")
+        def r2(rows: np.ndarray, error: np.ndarray = error, target: np.ndarray = target) -> float:
+            spread = np.square(target[rows] - target[rows].mean()).sum()
+            return float(1 - np.square(error[rows]).sum() / spread) if spread > 0 else float("nan")
 
-        metrics: dict[str, tuple[Metric, str]] = {
-            "R²": (r2, "higher"),
-            "root mean squared error": (lambda rows, e=error: float(np.sqrt(np.square(e[rows]).mean())), "lower"),  # type: ignore[misc]
-            "mean absolute error": (lambda rows, e=error: float(np.abs(e[rows]).mean()), "lower"),  # type: ignore[misc]
-        }
+        metrics = [
+            _resampled("R²", r2, len(Y), seed, "higher"),
+            _resampled("root mean squared error", partial(_root_mean_square, error), len(Y), seed, "lower"),
+            _resampled("mean absolute error", partial(_mean_size, error), len(Y), seed, "lower"),
+        ]
         outputs.append(
             {
                 "name": name,
-                "metrics": _with_intervals(metrics, len(Y), seed),
+                "metrics": metrics,
                 "baseline": {"name": "standard deviation of the target", "value": rounded(target.std())},
                 "residuals": _residuals(predicted[:, o], error),
             }
         )
     first = outputs[0]
-    return {"n": len(Y), "metrics": first["metrics"], "baseline": first["baseline"], "outputs": outputs}
+    shared = {"metrics": first["metrics"], "baseline": first["baseline"], "note": _note(len(Y))}
+    return {"n": len(Y), **shared, "outputs": outputs}
+
+
+def _root_mean_square(error: np.ndarray, rows: np.ndarray) -> float:
+    return float(np.sqrt(np.square(error[rows]).mean()))
+
+
+def _mean_size(error: np.ndarray, rows: np.ndarray) -> float:
+    return float(np.abs(error[rows]).mean())
 
 
 def _residuals(predicted: np.ndarray, error: np.ndarray) -> list[list[Any]]:

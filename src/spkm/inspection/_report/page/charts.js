@@ -177,7 +177,7 @@ function lineChart(xs, series, { xLabel, yLabel, mark = null, width = chartWidth
   return chart;
 }
 
-// How often something happens against the probability it was given, with 90 % intervals.
+// How often something happens against the probability it was given, with 95 % intervals.
 function calibrationChart(bins, width = chartWidth(420)) {
   const height = 300,
     box = { left: 44, right: width - 12, bottom: height - 42, top: 24 };

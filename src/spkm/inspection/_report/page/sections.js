@@ -1,4 +1,3 @@
-// What is said of the whole model: overview, quality, checks.
 // What is said of the whole model: overview, quality, basis vectors, features, checks.
 const LEVELS = { pass: "✓ passed", look: "▲ worth a look", none: "– not run" };
 
@@ -36,7 +35,7 @@ function overview(facts) {
               (m) => `${m.name} ${fmt(m.value, 3)}${m.low === null ? "" : ` (${fmt(m.low, 3)} to ${fmt(m.high, 3)})`}`
             )
             .join(", "),
-          "."
+          facts.quality.metrics.some((m) => m.low !== null) ? "; in brackets 95 % intervals." : "."
         )
       : el("p", {}, "No targets were given, so nothing is said of its quality."),
     el(
@@ -103,7 +102,7 @@ function metricTable(metrics, baseline, label) {
     m.better + " is better"
   ]);
   if (baseline) rows.push([baseline.name, baseline.value, "–", "for comparison"]);
-  return table(["metric", "value", "90 % interval", ""], rows, { label });
+  return table(["metric", "value", "95 % interval", ""], rows, { label });
 }
 
 function confusionTable(facts) {
@@ -177,7 +176,7 @@ function qualitySection(facts) {
       el("h2", {}, "Quality"),
       el("p", {}, "No targets were given. Make the report with y to see how good the model is.")
     ];
-  const parts = [el("h2", {}, `Quality on ${quality.n} samples`)];
+  const parts = [el("h2", {}, `Quality on ${quality.n} samples`), el("p", { class: "soft" }, `${quality.note}.`)];
   if (quality.outputs) {
     quality.outputs.forEach((output) => {
       if (quality.outputs.length > 1) parts.push(el("h3", {}, `Output ${output.name}`));
@@ -210,7 +209,7 @@ function qualitySection(facts) {
     parts.push(
       figure({
         title: `Calibration: probability ${what}`,
-        note: `dots: tenths of the samples with 90 % intervals; dashes: perfect. Off by ${fmt(quality.calibration.error, 2)} on average.`,
+        note: `dots: tenths of the samples with 95 % intervals; dashes: perfect. Off by ${fmt(quality.calibration.error, 2)} on average.`,
         alt: `Predicted probability against how often it happened, in ${quality.calibration.bins.length} groups.`,
         chart: calibrationChart(quality.calibration.bins),
         head: ["mean probability", "share that happened", "low", "high", "samples"],
