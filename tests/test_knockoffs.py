@@ -7,7 +7,14 @@ import pytest
 from scipy import sparse
 
 from spkm import SPKMClassifier, SPKMSelector
-from spkm.selection import _additive_importances, additive_importances, knockoff_threshold, knockoffs, normal_scores
+from spkm.selection import (
+    _additive_importances,
+    additive_importances,
+    knockoff_threshold,
+    knockoffs,
+    misfit_of_copies,
+    normal_scores,
+)
 from spkm.selection._knockoffs import correlation_of_scores, gaussian_copies, reconstruction_variances
 
 
@@ -209,6 +216,7 @@ def test_names_weights_and_repeatable_draws(tmp_path):
         ({"fdr": 0.0}, None, "fdr must"),
         ({"fdr": 1.5}, None, "fdr must"),
         ({"fdr": 0.01}, None, "fdr must be at least 1 / 40"),
+        ({"fdr": 0.1, "knockoff_offset": 2}, None, "knockoff_offset"),
         ({"fdr": 0.1, "max_features": 3}, None, "exclude one another"),
         ({"fdr": 0.1}, sparse.csr_matrix, "dense"),
         ({"fdr": 0.1}, lambda X: np.zeros((300, 2001)), "at most 2,000 features"),
@@ -250,3 +258,63 @@ def test_pairs_are_those_of_the_largest_correlations_whatever_the_blocks(monkeyp
     beyond = [pair for pair in sorted(size, key=size.get, reverse=True) if size[pair] > np.sqrt(2 * np.log(66) / 30)]
     assert len(beyond) > 12
     assert list(zip(*_additive_importances._pairs_beyond_chance(X, y), strict=True)) == beyond[:12]
+
+
+def functions_of_others(n=300, seed=0):
+    """Return 20 features, noisy absolute values and noisy squares of them, and targets of the first ten."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, 20))
+    X = np.hstack([X, np.abs(X) + 0.3 * rng.standard_normal((n, 20)), X**2 + 0.5 * rng.standard_normal((n, 20))])
+    return X, np.abs(X[:, :10]).sum(axis=1)
+
+
+def test_features_that_are_functions_of_others_are_told():
+    X, y = functions_of_others()
+    with pytest.warns(UserWarning, match=r"not controlled: x\d+ depends on x\d+"):
+        selector = SPKMSelector(fdr=0.2, random_state=0).fit(X, y)
+    assert selector.knockoff_misfit_ > 1.5
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_copies_of_a_gaussian_copula_are_not_doubted(seed):
+    X = np.exp(draw(300, 60, seed, rho=0.5))
+    misfit = misfit_of_copies(X, knockoffs(X, np.random.default_rng(seed)))
+    assert misfit.z < misfit.limit
+
+
+def test_a_dependence_of_the_tails_is_found():
+    """Features with a common scale are not correlated, and yet depend on each other: a t copula."""
+    rng = np.random.default_rng(0)
+    X = draw(3000, 10, rho=0.3) / np.sqrt(rng.chisquare(2, 3000) / 2)[:, None]
+    misfit = misfit_of_copies(X, knockoffs(X, rng))
+    assert misfit.z > misfit.limit and misfit.feature != misfit.other
+
+
+def test_the_pair_that_is_named_is_the_one_that_is_bent():
+    X = draw(500, 6, rho=0.0)
+    X[:, 4] = np.abs(X[:, 1]) + 0.1 * X[:, 4]
+    misfit = misfit_of_copies(X, knockoffs(X, np.random.default_rng(0)))
+    assert {misfit.feature, misfit.other} == {1, 4} and misfit.z > misfit.limit
+
+
+def test_four_features_are_found_without_the_offset_and_never_with_it():
+    X = draw(300, 30, rho=0.3)
+    y = X[:, :4].sum(axis=1)
+    with pytest.warns(UserWarning, match="knockoff_offset=0"):
+        assert not SPKMSelector(fdr=0.1, random_state=0).fit(X, y).support_.any()
+    assert SPKMSelector(fdr=0.1, knockoff_offset=0, random_state=0).fit(X, y).support_[:4].all()
+
+
+@pytest.mark.parametrize("offset", [0, 1])
+def test_each_offset_keeps_its_promise_for_statistics_with_coins_for_signs(offset):
+    """Signs of false features are fair coins, given the sizes: all that the theorem asks for."""
+    rng, fdr, draws = np.random.default_rng(0), 0.2, 2000
+    shares = np.empty(draws)
+    for k in range(draws):
+        W = np.abs(rng.standard_normal(40))
+        W[:4] += 2
+        W[4:] *= rng.choice([-1.0, 1.0], 36)
+        chosen = knockoff_threshold(W, fdr, offset) <= W
+        shares[k] = chosen[4:].sum() / (max(chosen.sum(), 1) if offset else chosen.sum() + 1 / fdr)
+    assert shares.mean() <= fdr + 4 * shares.std() / np.sqrt(draws)
+    assert shares.mean() > fdr / 10  # a promise that no statistic comes near would be no test of it

@@ -35,6 +35,13 @@ def test_half_of_the_samples_has_no_say_in_the_choice_of_the_other():
     assert (changed[first == 1] >= 0.5).all()
 
 
+def test_the_bound_is_of_the_number_that_was_set_and_not_of_the_most_that_was_seen():
+    """With constant targets no half chooses a feature, and yet it may have chosen q."""
+    X, _ = samples(60, 30)
+    result = stability_selection(None, X, np.zeros(60), n_pairs=2, max_false=1, random_state=0)
+    assert result.probabilities.max() == 0 and result.n_features == 3 and result.bound == pytest.approx(9 / (0.5 * 30))
+
+
 @pytest.mark.parametrize("kind", ["classes", "many classes", "several outputs", "weights"])
 def test_all_kinds_of_targets(kind):
     X, y = samples()

@@ -9,17 +9,17 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.utils.multiclass import type_of_target
 
-from spkm._checks import check_real, warn_user
+from spkm._checks import check_choice, check_real, warn_user
 from spkm.estimators._request import generator
 from spkm.estimators._tables import Table, read_table
-from spkm.selection import additive_importances, knockoff_threshold, knockoffs, normal_scores
+from spkm.selection import additive_importances, knockoff_threshold, knockoffs, misfit_of_copies, normal_scores
 
 MOST_FEATURES = 2_000  # the copies take a time of d^3: minutes from here on
 DEPENDENT = 1e-8  # least eigenvalue of a correlation matrix, below which it is one of exactly dependent columns
 
 
 def controlled_selection(
-    selector: Any, estimator: Any, X: Any, y: Any, sample_weight: Any, fdr: Any, random_state: Any
+    selector: Any, estimator: Any, X: Any, y: Any, sample_weight: Any, fdr: Any, offset: Any, random_state: Any
 ) -> dict[str, Any]:
     """Return the fitted attributes of a selector: features that stand out from their knockoffs.
 
@@ -33,14 +33,17 @@ def controlled_selection(
         As for fit.
     fdr : float
         The false discovery rate.
+    offset : {0, 1}
+        That of :func:`spkm.selection.knockoff_threshold`.
     random_state : int, RandomState, Generator or None
         Seed of the copies.
     """
     fdr = check_real("fdr", fdr, most=1.0, strict=True)
+    check_choice("knockoff_offset", offset, (0, 1))
     if getattr(estimator, "feature_groups", None) is not None:
         raise ValueError("fdr has copies of single features, not of groups; leave feature_groups of the estimator out.")
     X, Y, weight, table = dense_samples("fdr", selector, X, y, sample_weight)
-    _check_size(X, fdr)
+    _check_size(X, fdr, offset)
     rng = generator(random_state)
     d = X.shape[1]
     first = rng.random(d) < 0.5  # whether a feature stands before its copy: no rule can prefer the one or the other
@@ -51,20 +54,46 @@ def controlled_selection(
     else:
         importances = clone(estimator).fit(both, table.y, sample_weight=sample_weight).feature_importances_
     W = np.where(first, 1.0, -1.0) * (importances[:d] - importances[d:])
-    threshold = knockoff_threshold(W, fdr)
+    threshold = knockoff_threshold(W, fdr, offset)
     if not np.isfinite(threshold):
-        warn_user(
-            f"No feature is selected: no set of at least {int(np.ceil(1 / fdr))} features, the fewest that fdr={fdr:g} "
-            "allows, stands out from its copies. More samples, a larger fdr, or spkm.stability_selection, which bounds "
-            "the number of false features, may tell more.",
-            UserWarning,
-        )
+        _warn_of_nothing(fdr, offset)
     return {
         **table.attributes,
         "support_": W >= threshold,
         "knockoff_statistics_": W,
         "knockoff_threshold_": threshold,
+        "knockoff_misfit_": _checked_copies(X, copies, table),
     }
+
+
+def _warn_of_nothing(fdr: float, offset: int) -> None:
+    least = int(np.ceil(1 / fdr))
+    fewest = (
+        f"no set of at least {least} features, the fewest that fdr={fdr:g} allows, stands out from its copies. With "
+        f"fewer than {least} features to be found, knockoff_offset=0 has a weaker promise that one feature can meet."
+        if offset
+        else "no feature stands out from the copies."
+    )
+    warn_user(
+        f"No feature is selected: {fewest} More samples, a larger fdr, or spkm.stability_selection, which bounds "
+        "the number of false features, may find more.",
+        UserWarning,
+    )
+
+
+def _checked_copies(X: np.ndarray, copies: np.ndarray, table: Table) -> float:
+    """Return the largest sign of copies that are no knockoffs, over its limit; warn above 1."""
+    misfit = misfit_of_copies(X, copies)
+    if misfit.z > misfit.limit:
+        names = table.attributes.get("feature_names_in_", [f"x{j}" for j in range(X.shape[1])])
+        warn_user(
+            f"The false discovery rate is not controlled: {names[misfit.feature]} depends on {names[misfit.other]} in "
+            f"a way that its copy does not (z = {misfit.z:.1f}; knockoffs stay below {misfit.limit:.1f}), so the "
+            "features have no Gaussian copula with the estimated correlations. Leave out features that are functions "
+            "of others or have few distinct values, or use spkm.stability_selection, which assumes no distribution.",
+            UserWarning,
+        )
+    return misfit.z / misfit.limit
 
 
 def dense_samples(
@@ -77,14 +106,14 @@ def dense_samples(
     return np.asarray(table.X, dtype=np.float64), _columns_of(table.y), table.weight, table
 
 
-def _check_size(X: np.ndarray, fdr: float) -> None:
+def _check_size(X: np.ndarray, fdr: float, offset: int) -> None:
     n, d = X.shape
     if d > MOST_FEATURES:
         raise ValueError(
             f"fdr takes at most {MOST_FEATURES:,} features, as their copies take a time of d³; got {d:,}. Choose "
             "features on other samples first."
         )
-    if fdr * d < 1:
+    if fdr * d < offset:
         raise ValueError(
             f"fdr must be at least 1 / {d}, one over the number of features: fewer than 1 / fdr features are never "
             f"selected; got {fdr:g}."

@@ -28,12 +28,16 @@ class SPKMSelector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
     max_features : int, default=None
         Most features that are kept; None leaves it to the estimator.
     fdr : float, default=None
-        The false discovery rate: the expected share of kept features that carry no information about the targets beyond
-        the other features is at most this. Each feature is compared with a knockoff, a copy that depends on the other
-        features as the original does, but not on the targets. The guarantee holds if the features
-        depend on each other as in a Gaussian copula of known correlations; these are estimated. Fewer than
-        1 / fdr features are never selected, so the result may be empty. An estimator, if one is given, compares by its
-        ``feature_importances_``; None takes an additive model with products of pairs, fitted in less than a second.
+        The false discovery rate, **if the features have a Gaussian copula**: the expected share of kept features that
+        carry no information about the targets beyond the other features is then at most this. Each feature is compared
+        with a knockoff, a copy that depends on the other features as the original does, but not on the targets. The
+        copies are those of a Gaussian copula with estimated correlations, and a warning says if features depend on
+        each other otherwise. Fewer than 1 / fdr features are never selected, so the result may be empty. An estimator,
+        if one is given, compares by its ``feature_importances_``; None takes an additive model with products of pairs,
+        fitted in less than a second.
+    knockoff_offset : {1, 0}, default=1
+        With ``fdr``: 0 can select a single feature. Its promise is weaker: with V false features among R selected ones,
+        the expectation of V / (R + 1 / fdr), and not that of V / R, is at most ``fdr``.
     random_state : int, RandomState, Generator or None, default=None
         Seed of the copies; of an estimator that is made here, too.
 
@@ -48,6 +52,9 @@ class SPKMSelector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
         are as often below zero as above.
     knockoff_threshold_ : float
         With ``fdr``: from where on features are kept; infinite if none is.
+    knockoff_misfit_ : float
+        With ``fdr``: how far the copies are from what the promise assumes. Copies of features with a Gaussian copula
+        stay below 1 with probability 0.99.
     n_features_in_, feature_names_in_
         As everywhere in scikit-learn.
 
@@ -74,11 +81,13 @@ class SPKMSelector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
         *,
         max_features: int | None = None,
         fdr: float | None = None,
+        knockoff_offset: int = 1,
         random_state: Any = None,
     ) -> None:
         self.estimator = estimator
         self.max_features = max_features
         self.fdr = fdr
+        self.knockoff_offset = knockoff_offset
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> SPKMSelector:
@@ -106,9 +115,8 @@ class SPKMSelector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
         if self.fdr is not None:
             if self.max_features is not None:
                 raise ValueError("max_features and fdr exclude one another: either a number of features or a rate.")
-            return publish(
-                self, controlled_selection(self, estimator, X, y, sample_weight, self.fdr, self.random_state)
-            )
+            how = self.fdr, self.knockoff_offset, self.random_state
+            return publish(self, controlled_selection(self, estimator, X, y, sample_weight, *how))
         if estimator is None:
             labels = not type_of_target(y, input_name="y").startswith("continuous")
             estimator = (SPKMClassifierCV if labels else SPKMRegressorCV)(random_state=self.random_state)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.base import clone
@@ -18,6 +18,15 @@ from spkm.estimators._request import generator
 from spkm.estimators._sparsity_path import fold_of, pandas, searched
 from spkm.selection import additive_importances
 from spkm.sources import one_blas_thread, pick_rows
+
+
+class Halves(NamedTuple):
+    """The numbers of samples, of features and of those that a half chooses, and what chooses them."""
+
+    n_samples: int
+    n_features: int
+    n_chosen: int
+    choose: Callable[[np.ndarray, np.random.Generator], np.ndarray]
 
 
 @dataclass
@@ -35,7 +44,7 @@ class StabilitySelection:
     feature_names : ndarray of str
         Names of all features.
     n_features : int
-        Most features chosen in a half, q.
+        The number q of features that is chosen on each half, set before any half is used. A half may choose fewer.
     bound : float
         The expected number of false features among the stable ones is at most q^2 / ((2 threshold - 1) d). False are
         those that are chosen on a half of the samples with a probability of at most q / d, that of picking q features
@@ -132,18 +141,16 @@ def stability_selection(
         raise ValueError(f"threshold must be above 0.5, or the bound does not hold; got {threshold!r}.")
     rng = generator(random_state)
     if estimator is None:
-        n, d, choose = _choice_by_importance(X, y, sample_weight, 1.0 if max_false is None else max_false, threshold)
+        halves = _choice_by_importance(X, y, sample_weight, 1.0 if max_false is None else max_false, threshold)
     else:
-        n, d, choose = _choice_by_search(estimator, X, y, sample_weight, max_false, threshold)
+        halves = _choice_by_search(estimator, X, y, sample_weight, max_false, threshold)
+    n, d, q, choose = halves
     counts = np.zeros(d)
-    most = 0
     with np.errstate(all="ignore"), one_blas_thread():
         for _ in range(n_pairs):
             order = rng.permutation(n)
             for half in (order[: n // 2], order[n // 2 :]):
-                columns = choose(half, rng)
-                counts[columns] += 1
-                most = max(most, len(columns))
+                counts[choose(half, rng)] += 1
     probabilities = counts / (2 * n_pairs)
     order = np.argsort(-probabilities, kind="stable")
     names = _get_feature_names(X)
@@ -152,9 +159,9 @@ def stability_selection(
         float(threshold),
         order[probabilities[order] >= threshold],
         np.array([f"x{j}" for j in range(d)]) if names is None else names,
-        most,
-        most**2 / ((2 * threshold - 1) * d),
-        unimodal_constant(threshold, n_pairs, most / d) * most**2 / d,
+        q,
+        q**2 / ((2 * threshold - 1) * d),
+        unimodal_constant(threshold, n_pairs, q / d) * q**2 / d,
         estimator is None,
         2 * n_pairs,
     )
@@ -184,8 +191,8 @@ def _number_of_features(max_false: float, threshold: float, d: int) -> int:
 
 def _choice_by_importance(
     X: Any, y: Any, sample_weight: Any, max_false: float, threshold: float
-) -> tuple[int, int, Callable[[np.ndarray, np.random.Generator], np.ndarray]]:
-    """Return the numbers of samples and features, and what chooses the most important features of an additive model."""
+) -> Halves:
+    """Return what chooses the most important features of an additive model."""
     rows, Y, weight = dense_samples("estimator=None", None, X, y, sample_weight)[:3]
     n, d = rows.shape
     number = _number_of_features(max_false, threshold, d)
@@ -195,7 +202,7 @@ def _choice_by_importance(
         best = np.argsort(-importances, kind="stable")[:number]
         return best[importances[best] > 0]
 
-    return n, d, choose
+    return Halves(n, d, number, choose)
 
 
 def _choice_by_search(
@@ -205,8 +212,8 @@ def _choice_by_search(
     sample_weight: Any,
     max_false: float | None,
     threshold: float,
-) -> tuple[int, int, Callable[[np.ndarray, np.random.Generator], np.ndarray]]:
-    """Return the numbers of samples and features, and what eliminates features with the kernel of all samples."""
+) -> Halves:
+    """Return what eliminates features with the kernel of all samples."""
     if not isinstance(estimator, ReadsModel) or estimator.selection is None:
         raise ValueError("estimator must be an SPKM estimator with selection='strict', or None.")
     check_joint("estimator", estimator)
@@ -221,4 +228,6 @@ def _choice_by_search(
         part = pick_rows(rows[0], half), rows[1][half], rows[2][half]
         return search.columns_by_themselves(choice, fold_of(request, part, choice, rng))
 
-    return *rows[0].shape, choose
+    n, d = rows[0].shape
+    largest = np.sort(search.units.size)[::-1]  # a feature group counts by its features
+    return Halves(n, d, 0 if choice.is_empty else int(largest[: choice.n_units].sum()), choose)

@@ -6,7 +6,7 @@ from spkm.selection._choice import Candidate, Choice, only_kernel
 from spkm.selection._elimination import Submodel, fit_submodel, losses_without
 from spkm.selection._feature_groups import FeatureGroups
 from spkm.selection._interchangeable import interchangeable
-from spkm.selection._knockoffs import knockoff_threshold, knockoffs, normal_scores
+from spkm.selection._knockoffs import knockoff_threshold, knockoffs, misfit_of_copies, normal_scores
 from spkm.selection._one_standard_error import mean_and_error
 from spkm.selection._search import Search
 from spkm.selection._settings import DEFAULTS, SearchSettings
@@ -32,6 +32,7 @@ __all__ = [
     "knockoffs",
     "losses_without",
     "mean_and_error",
+    "misfit_of_copies",
     "normal_scores",
     "only_kernel",
     "row_losses",

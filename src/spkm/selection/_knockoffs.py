@@ -8,13 +8,16 @@ the values of its feature.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve, eigh
-from scipy.stats import norm
+from scipy.stats import norm, rankdata
 from sklearn.covariance import ledoit_wolf
 
 MOST_SWEEPS = 50  # of the coordinate descent for the variances; it ends by its tolerance after about ten
 RIDGE = 0.01  # of the correlations: features that are exactly dependent still have copies
+FALSE_ALARM = 0.01  # probability at which copies that are what they should be are called something else
 TOLERANCE = 1e-3  # relative change of the sum it minimises: far below what a change of the copies' power would show
 
 
@@ -102,15 +105,79 @@ def knockoffs(X: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     return copies
 
 
-def knockoff_threshold(W: np.ndarray, fdr: float) -> float:
-    """Return the least t > 0 among the |W_j| with (1 + #{W_j <= -t}) / max(1, #{W_j >= t}) <= fdr; inf if none.
+class Misfit(NamedTuple):
+    """The largest sign that copies do not depend on the other features as the features do.
 
-    W_j is how much more feature j matters than its copy. This is "knockoff+" of Barber and Candes (2015), whose
-    selection {W_j >= t} has a false discovery rate of at most ``fdr``.
+    Attributes
+    ----------
+    z : float
+        The largest statistic of all pairs.
+    limit : float
+        What the largest statistic of true knockoffs stays below with probability 0.99.
+    feature, other : int
+        The feature whose copy differs from it, and the other feature on which only one of the two depends so.
+    """
+
+    z: float
+    limit: float
+    feature: int
+    other: int
+
+
+def misfit_of_copies(X: np.ndarray, copies: np.ndarray) -> Misfit:
+    """Return the largest z of corr(a(x_k), b(x_j)) - corr(a(x_k), b(copy of x_j)) over pairs of features.
+
+    A true knockoff can change places with its feature: the difference has mean zero for all functions a and b. Copies
+    of a Gaussian copula have the right correlations by construction, so that what can differ is a bend. With u the
+    ranks in (0, 1), cos(pi u) falls and cos(2 pi u) is highest at both ends, like a square; (a, b) are the three pairs
+    of these that have a bend. The statistic sum(e) / sqrt(sum(e^2)), with e_i = a_i (b_i - b of the copy), is
+    sub-Gaussian for variables e_i that are symmetric about zero, whatever their tails, so that a bound over all pairs
+    is P(largest > t) <= 6 d^2 exp(-t^2 / 2).
+
+    Parameters
+    ----------
+    X, copies : ndarray of shape (n_samples, n_features)
+        Samples, and knockoffs of their features.
+
+    Returns
+    -------
+    misfit : Misfit
+        The largest statistic, its limit, and the pair of features.
+    """
+    n, d = X.shape
+    (slope, bend), (slope_of_copy, bend_of_copy) = _waves(X), _waves(copies)
+    largest, feature, other = 0.0, 0, 0
+    for a, difference in (
+        (bend, slope - slope_of_copy),
+        (slope, bend - bend_of_copy),
+        (bend, bend - bend_of_copy),
+    ):
+        spread = np.sqrt((a**2).T @ difference**2)
+        z = np.divide(np.abs(a.T @ difference), spread, out=np.zeros((d, d)), where=spread > 0)
+        np.fill_diagonal(z, 0.0)
+        k, j = np.unravel_index(np.argmax(z), z.shape)
+        if z[k, j] > largest:
+            largest, feature, other = float(z[k, j]), int(j), int(k)
+    return Misfit(largest, float(np.sqrt(2 * np.log(6 * d**2 / FALSE_ALARM))), feature, other)
+
+
+def _waves(X: np.ndarray) -> list[np.ndarray]:
+    """Return cos(pi u) and cos(2 pi u) of the ranks u in (0, 1), centred; equal values have equal ranks."""
+    u = (rankdata(X, axis=0) - 0.5) / len(X)
+    waves = [np.cos(k * np.pi * u) for k in (1, 2)]
+    return [wave - wave.mean(axis=0) for wave in waves]
+
+
+def knockoff_threshold(W: np.ndarray, fdr: float, offset: int = 1) -> float:
+    """Return the least t > 0 among the |W_j| with (offset + #{W_j <= -t}) / max(1, #{W_j >= t}) <= fdr; inf if none.
+
+    W_j is how much more feature j matters than its copy. With V the number of false features among the R that are
+    selected, {W_j >= t}, an offset of 1 ("knockoff+" of Barber and Candes 2015) has E[V / max(1, R)] <= fdr, and an
+    offset of 0 has E[V / (R + 1 / fdr)] <= fdr.
     """
     sizes = np.unique(np.abs(W[W != 0]))
     ordered = np.sort(W)
     above = len(W) - np.searchsorted(ordered, sizes, side="left")
     below = np.searchsorted(ordered, -sizes, side="right")
-    enough = (1 + below) / np.maximum(1, above) <= fdr
+    enough = (offset + below) / np.maximum(1, above) <= fdr
     return float(sizes[np.argmax(enough)]) if enough.any() else np.inf
