@@ -189,9 +189,7 @@ def _number_of_features(max_false: float, threshold: float, d: int) -> int:
     return min(number, d)
 
 
-def _choice_by_importance(
-    X: Any, y: Any, sample_weight: Any, max_false: float, threshold: float
-) -> Halves:
+def _choice_by_importance(X: Any, y: Any, sample_weight: Any, max_false: float, threshold: float) -> Halves:
     """Return what chooses the most important features of an additive model."""
     rows, Y, weight = dense_samples("estimator=None", None, X, y, sample_weight)[:3]
     n, d = rows.shape

@@ -144,7 +144,7 @@ def misfit_of_copies(X: np.ndarray, copies: np.ndarray) -> Misfit:
     misfit : Misfit
         The largest statistic, its limit, and the pair of features.
     """
-    n, d = X.shape
+    d = X.shape[1]
     (slope, bend), (slope_of_copy, bend_of_copy) = _waves(X), _waves(copies)
     largest, feature, other = 0.0, 0, 0
     for a, difference in (
