@@ -22,9 +22,9 @@ MEASURES = {
     "report": ("src/spkm/inspection",),
     "model_files": ("src/spkm/persistence",),
     "serve": ("src/spkm/persistence", "examples/serve"),
-    "gradient": ("src/spkm/kernels", "src/spkm/losses", "src/spkm/penalties.py", "src/spkm/objective.py"),
-    "passes": ("src/spkm/kernels", "src/spkm/sources", "src/spkm/objective.py"),
-    "exactness": ("src/spkm/fitted.py", "src/spkm/kernels", "src/spkm/selection"),
+    "gradient": ("src/spkm/kernels", "src/spkm/losses", "src/spkm/penalties.py", "src/spkm/core/objective.py"),
+    "passes": ("src/spkm/kernels", "src/spkm/sources", "src/spkm/core/objective.py"),
+    "exactness": ("src/spkm/core/fitted.py", "src/spkm/kernels", "src/spkm/selection"),
 }
 FITS = (
     "kernels",

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from spkm.objective import Objective
+from spkm.core.objective import Objective
 from spkm.solvers import Result, Solver
 
 

@@ -28,10 +28,10 @@ from scipy.optimize import nnls
 
 from benchmarks._data import Settings
 from benchmarks._report import Row
+from spkm.core.model import PreimageModel, Term, View
+from spkm.core.objective import block_gradient
 from spkm.kernels import RBF
 from spkm.losses import Squared
-from spkm.model import PreimageModel, Term, View
-from spkm.objective import block_gradient
 from spkm.sources import Chunk, Recipe
 from spkm.sources._summary import summary_of
 

@@ -16,10 +16,10 @@ from scipy import sparse
 
 from benchmarks._data import Settings
 from benchmarks._report import Row, at_most
+from spkm.core.model import PreimageModel, Term, View
+from spkm.core.objective import Objective
 from spkm.kernels import KERNELS, RBF, Affine, Kernel, Matern, Polynomial, Product, Rescaled, Sum
 from spkm.losses import LOSSES, Loss
-from spkm.model import PreimageModel, Term, View
-from spkm.objective import Objective
 from spkm.penalties import RKHSNorm, SquaredL2
 from spkm.sources import ArraySource
 

@@ -23,10 +23,10 @@ from benchmarks._data import Settings
 from benchmarks._report import Row, at_least, below
 from benchmarks.memory import held_after_reset, peak
 from spkm import PairwiseSPKMRegressor
+from spkm.core.model import PreimageModel, Term, View
+from spkm.core.objective import Objective
 from spkm.kernels import RBF, Kernel, Tanimoto
 from spkm.losses import Squared
-from spkm.model import PreimageModel, Term, View
-from spkm.objective import Objective
 from spkm.sources import ArraySource, PairSource, PairTable
 
 COLUMNS = ("pass over pairs, s", "over joined table, s")

@@ -21,10 +21,10 @@ from threadpoolctl import threadpool_limits
 from benchmarks._data import Settings
 from benchmarks._report import Row, at_least, at_most
 from benchmarks._timing import seconds_of
+from spkm.core.model import PreimageModel, Term, View
+from spkm.core.objective import Objective
 from spkm.kernels import RBF
 from spkm.losses import LOSSES
-from spkm.model import PreimageModel, Term, View
-from spkm.objective import Objective
 from spkm.penalties import RKHSNorm
 from spkm.sources import ArraySource
 

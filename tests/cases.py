@@ -7,10 +7,11 @@ from collections.abc import Callable
 import numpy as np
 from scipy import sparse
 
-from spkm import kernels, losses, penalties, solvers, starts
+from spkm import kernels, losses, penalties, solvers
+from spkm.core import starts
+from spkm.core.model import PreimageModel, Term, View
+from spkm.core.objective import Objective
 from spkm.losses import Loss
-from spkm.model import PreimageModel, Term, View
-from spkm.objective import Objective
 from spkm.sources import ArraySource
 
 N_FEATURES = 4

@@ -2,11 +2,11 @@
 
 import numpy as np
 
-from spkm.fitted import FittedModel
+from spkm.core.fitted import FittedModel
+from spkm.core.model import PreimageModel, Term, View
+from spkm.core.targets import Real
 from spkm.losses import Squared
-from spkm.model import PreimageModel, Term, View
 from spkm.sources import Scaling
-from spkm.targets import Real
 
 
 def make_model(terms, n_features, n_outputs=1, seed=0, scaling=True, features=None, basis=None):

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from spkm import kernels, losses
-from spkm.ensemble import ModelEnsemble
-from spkm.estimators._multiclass import decision, probabilities
-from spkm.fitted import FittedModel
-from spkm.model import PreimageModel, Term, View
+from spkm.core.ensemble import ModelEnsemble
+from spkm.core.fitted import FittedModel
+from spkm.core.model import PreimageModel, Term, View
+from spkm.core.targets import Classes, Labels, Real
+from spkm.fitting.binary import decision, probabilities
 from spkm.sources import Scaling
-from spkm.targets import Classes, Labels, Real
 from tests.cases import KERNELS
 
 N_FEATURES = 6

@@ -4,11 +4,11 @@ from copy import copy
 
 import numpy as np
 
-from spkm.evidence import EvidenceObjective
+from spkm.core.evidence import EvidenceObjective
+from spkm.core.model import PreimageModel, Term, View
+from spkm.core.objective import Objective, as_list
 from spkm.kernels import RBF
 from spkm.losses import Squared
-from spkm.model import PreimageModel, Term, View
-from spkm.objective import Objective, as_list
 from spkm.sources import ArraySource
 from tests import cases
 

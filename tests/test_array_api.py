@@ -12,6 +12,8 @@ from sklearn.exceptions import ConvergenceWarning
 
 from spkm import PairwiseSPKMRegressor, SPKMClassifier, SPKMRegressor
 from spkm._namespaces import anywhere, on_host, place_of
+from spkm.core.model import PreimageModel, Term, View
+from spkm.core.objective import Objective
 from spkm.kernels import (
     KERNELS,
     RBF,
@@ -27,8 +29,6 @@ from spkm.kernels import (
     Tanimoto,
 )
 from spkm.losses import LOSSES, Squared
-from spkm.model import PreimageModel, Term, View
-from spkm.objective import Objective
 from spkm.penalties import RKHSNorm
 from spkm.solvers import Adam
 from spkm.sources import ArraySource, PlacedSource, Scaling

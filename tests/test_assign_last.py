@@ -20,8 +20,8 @@ from spkm import (
     SPKMRegressorCV,
     SPKMSelector,
 )
-from spkm.objective import Objective
-from spkm.profiled import ProfiledObjective
+from spkm.core.objective import Objective
+from spkm.core.profiled import ProfiledObjective
 from tests.marks import QUICK_SEARCHES
 from tests.small_data import curve, three_classes, two_classes
 

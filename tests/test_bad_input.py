@@ -9,11 +9,11 @@ import pytest
 from scipy import sparse
 
 from spkm import SPKMClassifier, SPKMRegressor
+from spkm.core.starts import Greedy, KMeans
 from spkm.kernels import RBF, Affine, Matern, Polynomial, RationalQuadratic
 from spkm.losses import EpsilonInsensitive, Huber, Log, Quantile, SmoothHinge
 from spkm.penalties import L1, ElasticNet, Evidence, GroupL2, L1Ball, RKHSNorm
 from spkm.solvers import LBFGS, Adam
-from spkm.starts import Greedy, KMeans
 from tests.small_data import counts, curve, fingerprints, two_classes
 
 QUICK = {"n_basis": 4, "tol": 1e-2, "random_state": 0}

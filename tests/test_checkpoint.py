@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from spkm import SPKMClassifier, SPKMRegressor
-from spkm.estimators._checkpoint import Checkpoint
-from spkm.objective import Objective
+from spkm.core.objective import Objective
+from spkm.fitting.checkpoint import Checkpoint
 from spkm.solvers import LBFGS, Adam
 from tests.interrupting import interrupt_at
 
@@ -21,10 +21,10 @@ Y = np.sin(2 * X[:, 0]) + X[:, 1] * X[:, 2] + 0.1 * RNG.standard_normal(900)
 
 KILLED = """
 import os, signal
-from spkm.estimators import _checkpoint
+from spkm.fitting import checkpoint as checkpoint_module
 from tests.test_checkpoint import fit
 
-class Killed(_checkpoint.Checkpoint):
+class Killed(checkpoint_module.Checkpoint):
     count = 0
 
     def keep(self, state):
@@ -33,7 +33,7 @@ class Killed(_checkpoint.Checkpoint):
         if Killed.count == {writes}:
             os.kill(os.getpid(), signal.SIGKILL)
 
-_checkpoint.Checkpoint = Killed
+checkpoint_module.Checkpoint = Killed
 fit({name!r}, {path!r})
 """
 

@@ -16,7 +16,7 @@ from spkm.cli._fitting import select_columns
 from spkm.cli._quality import quality_of_classes, quality_of_numbers
 from spkm.cli._reading import read_frame
 from spkm.cli._samples import counters, samples_of, split
-from spkm.objective import Objective
+from spkm.core.objective import Objective
 from tests.cli_files import flowers, needs_model_files, read_json, spkm
 from tests.interrupting import interrupt_at
 

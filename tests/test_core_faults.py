@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from spkm import kernels, losses, penalties, solvers, starts
+from spkm import kernels, losses, penalties, solvers
+from spkm.core import starts
+from spkm.core.model import PreimageModel, Term, View
+from spkm.core.objective import Objective, Regularization
 from spkm.losses import LOSSES
-from spkm.model import PreimageModel, Term, View
-from spkm.objective import Objective, Regularization
 from spkm.sources import ArraySource
 
 

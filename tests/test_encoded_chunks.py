@@ -8,8 +8,8 @@ import pytest
 from sklearn.pipeline import make_pipeline
 
 from spkm import FileTable, SPKMClassifier, TableEncoder, write_predictions
-from spkm.estimators import _encoded_files as files_module
 from spkm.sources import _chunks as chunks_module
+from spkm.tables import encoded_files as files_module
 from tests.test_encoded_files import FRAME, LABELS, N
 
 pytest.importorskip("pyarrow")
@@ -76,7 +76,7 @@ def test_numbers_are_those_of_the_frame():
 
 
 def opened(table):
-    from spkm.estimators._streams import opened_stream
+    from spkm.tables.streams import opened_stream
 
     return (chunk.X for chunk in opened_stream(table).chunks())
 

@@ -11,8 +11,8 @@ from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import make_pipeline
 
 from spkm import FileTable, SPKMClassifier, SPKMRegressor, TableEncoder, load, save
-from spkm.estimators import _encoded_files as files_module
 from spkm.sources import _chunks as chunks_module
+from spkm.tables import encoded_files as files_module
 
 pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")

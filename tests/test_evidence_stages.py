@@ -5,16 +5,16 @@ import pytest
 from scipy import sparse
 
 from spkm import SPKMRegressor
-from spkm.evidence import RIDGES, EvidenceObjective
+from spkm.core.evidence import RIDGES, EvidenceObjective
+from spkm.core.model import LINEAR_PART, PreimageModel, Term, View
+from spkm.core.profiled import JITTER
+from spkm.core.starts import KMeans, first_theta
 from spkm.kernels import RBF, Linear, Matern
 from spkm.losses import Squared
-from spkm.model import LINEAR_PART, PreimageModel, Term, View
 from spkm.penalties import Evidence
-from spkm.profiled import JITTER
 from spkm.solvers import Result, VarPro
 from spkm.solvers._lbfgs import AS_GOOD
 from spkm.sources import ArraySource
-from spkm.starts import KMeans, first_theta
 from tests import cases
 
 N = 40
@@ -79,7 +79,7 @@ def test_sparse_rows_and_recomputed_features_give_the_same(monkeypatch):
     monkeypatch.setattr("spkm.sources._array.rows_per_block", lambda n_features, width: 7)
     for objective in (dense, of_csr):
         for kept in (2**21, 0):
-            monkeypatch.setattr("spkm.profiled.KEPT", kept)
+            monkeypatch.setattr("spkm.core.profiled.KEPT", kept)
             found = objective.value_and_gradient(phi)
             assert found[0] == pytest.approx(expected[0], rel=1e-10)
             np.testing.assert_allclose(found[1], expected[1], rtol=1e-7, atol=1e-11)
@@ -109,7 +109,7 @@ def test_the_gradient_where_one_target_is_fitted_perfectly(monkeypatch):
     phi = objective.start(theta)
     value, gradient = objective.value_and_gradient(phi)
     assert cases.slope_error(objective.value, gradient, phi) < 1e-5
-    monkeypatch.setattr("spkm.evidence.LOWEST_VARIANCE", 0.0)
+    monkeypatch.setattr("spkm.core.evidence.LOWEST_VARIANCE", 0.0)
     assert objective.value(phi) < value  # its own noise is below the bound
 
 

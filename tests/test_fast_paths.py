@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from spkm import SPKMClassifier
+from spkm.core.model import PreimageModel, Term, View
 from spkm.kernels import RBF, Matern, RationalQuadratic, _pullbacks
 from spkm.losses import Log
-from spkm.model import PreimageModel, Term, View
 from spkm.sources import ArraySource
 
 RNG = np.random.default_rng(0)

@@ -6,11 +6,11 @@ import threadpoolctl
 from sklearn.base import clone
 
 from spkm import SPKMClassifier, SPKMRegressor
+from spkm.core.starts import STARTS, Greedy
 from spkm.kernels import KERNELS, RBF, Affine, Matern, Polynomial, Sum
 from spkm.penalties import BASIS_PENALTIES, L1, WEIGHT_PENALTIES, RKHSNorm, SquaredL2
 from spkm.solvers import LBFGS, SOLVERS, Adam
 from spkm.sources import _base as source_module
-from spkm.starts import STARTS, Greedy
 from tests.small_data import assert_same_fit, curve, fingerprints, scores, three_classes, two_classes
 
 QUICK = {"n_basis": 4, "tol": 1e-2, "random_state": 0}

@@ -14,9 +14,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
 from spkm import SPKMClassifier, SPKMRegressor
+from spkm.core.objective import Objective
+from spkm.core.profiled import ProfiledObjective
 from spkm.kernels import RBF
-from spkm.objective import Objective
-from spkm.profiled import ProfiledObjective
 from spkm.solvers import SOLVERS
 from spkm.solvers import _restarts as restarts_module
 from tests.interrupting import interrupt_at

@@ -10,7 +10,7 @@ import pytest
 
 from spkm import SPKMClassifier, SPKMRegressor
 from spkm.cli import main
-from spkm.estimators import _forecast as module
+from spkm.estimators import forecast as module
 
 
 @pytest.fixture(autouse=True)

@@ -27,7 +27,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from spkm import SPKMClassifier, SPKMClassifierCV, SPKMRegressor
-from spkm.objective import Objective
+from spkm.core.objective import Objective
 
 signal.signal(signal.SIGINT, signal.default_int_handler)  # shells have programs in the background ignore it
 rng = np.random.default_rng(0)

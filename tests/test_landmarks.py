@@ -18,8 +18,8 @@ from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 
 from spkm import PairwiseSPKMClassifier, SPKMClassifier, SPKMNystroem, SPKMRegressor, theory
+from spkm.core.objective import Objective
 from spkm.kernels import KERNELS, RBF, Affine, Linear, Polynomial
-from spkm.objective import Objective
 from tests.interrupting import interrupt_at
 from tests.small_data import curve, fingerprints, scaled, three_classes, two_classes
 

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from spkm.core.model import PreimageModel, Term, View
 from spkm.kernels import RBF, Affine, Linear, Polynomial, Tanimoto
-from spkm.model import PreimageModel, Term, View
 from spkm.sources import ArraySource
 from tests import cases
 

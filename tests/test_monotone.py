@@ -7,9 +7,9 @@ import pandas as pd
 import pytest
 
 from spkm import SPKMClassifier, SPKMClassifierCV, SPKMRegressor, kernels, load
-from spkm._boxes import signs
-from spkm.estimators._monotone import certificate, is_falling
+from spkm.core.bounds import signs
 from spkm.explain import summary
+from spkm.fitting.recipes.monotone import certificate, is_falling
 from spkm.solvers import LBFGS
 from tests.cases import csr
 

@@ -14,7 +14,7 @@ from scipy import sparse
 from sklearn.base import clone
 
 from spkm import SPKMClassifier, SPKMNystroem, SPKMRegressor, TableEncoder
-from spkm.estimators._monotone import certificate
+from spkm.fitting.recipes.monotone import certificate
 from spkm.kernels import KERNELS
 from spkm.persistence import CompiledModel, NumpyModel
 from spkm.persistence._export import plain_of

@@ -12,7 +12,7 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.model_selection import GridSearchCV
 
 from spkm import SPKMClassifier, SPKMNystroem, SPKMSelector, sparsity_path, stability_selection, theory
-from spkm.objective import Objective
+from spkm.core.objective import Objective
 from tests.quick_search import quick_search
 from tests.recording import Recorder
 from tests.several_classes import QUICK, STRICT, each_kind, same_fit, three_class_models

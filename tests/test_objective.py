@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from spkm.core.model import PreimageModel, Term, View
+from spkm.core.objective import Objective, as_list, block_gradient
+from spkm.core.profiled import JITTER
 from spkm.kernels import RBF, Linear, Polynomial
 from spkm.losses import Cosine, Log, Squared
-from spkm.model import PreimageModel, Term, View
-from spkm.objective import Objective, as_list, block_gradient
 from spkm.penalties import L1, ElasticNet, GroupL2, L1Ball, RKHSNorm, RowL2, SquaredL2
-from spkm.profiled import JITTER
 from spkm.sources import ArraySource
 from spkm.sources import _array as array_module
 from tests import cases
@@ -112,9 +112,11 @@ def test_blocks_of_any_size_give_the_same(loss, m, size, storage, n_threads):
 def test_cosine_of_one_output_takes_one_pass(monkeypatch):
     passes = []
     monkeypatch.setattr(
-        "spkm.objective.block_totals", lambda *a: passes.append("totals") or (np.ones((3, a[1].n_outputs)),)
+        "spkm.core.objective.block_totals", lambda *a: passes.append("totals") or (np.ones((3, a[1].n_outputs)),)
     )
-    monkeypatch.setattr("spkm.objective.block_gradient", lambda *a: passes.append("gradient") or block_gradient(*a))
+    monkeypatch.setattr(
+        "spkm.core.objective.block_gradient", lambda *a: passes.append("gradient") or block_gradient(*a)
+    )
     for m in (1, 3):
         objective = cases.make_objective(RBF(0.3), Cosine(), m=m)
         objective.value_and_gradient(cases.random_theta(objective.model))

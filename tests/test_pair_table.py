@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from spkm.evidence import EvidenceObjective
+from spkm.core.evidence import EvidenceObjective
+from spkm.core.model import PreimageModel, Term, View
+from spkm.core.objective import Objective
 from spkm.kernels import RBF, Linear, Tanimoto
 from spkm.losses import Log, Squared
-from spkm.model import PreimageModel, Term, View
-from spkm.objective import Objective
 from spkm.penalties import L1, Evidence, RKHSNorm, SquaredL2
 from spkm.sources import ArraySource, PairSource, PairTable, fit_scaling
 

@@ -4,11 +4,22 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
-from spkm.kernels import RBF, Affine, Laplacian, Linear, Matern, Polynomial, Product, Rescaled, Sum, Tanimoto
+from spkm.core.starts import Greedy
+from spkm.kernels import (
+    RBF,
+    Affine,
+    Laplacian,
+    Linear,
+    Matern,
+    Polynomial,
+    Product,
+    Rescaled,
+    Sum,
+    Tanimoto,
+)
 from spkm.losses import Cosine, Huber, Log, Poisson, Quantile, SmoothHinge, Squared
 from spkm.penalties import L1, ElasticNet, Evidence, GroupL2, L1Ball, RKHSNorm, RowL2, SquaredL2
 from spkm.solvers import LBFGS, Adam, Alternating, Proximal, VarPro
-from spkm.starts import Greedy
 from tests import cases
 
 EVERYTHING = {

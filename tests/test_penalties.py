@@ -7,7 +7,17 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.optimize import brentq
 
-from spkm.penalties import L1, ElasticNet, GroupL2, L1Ball, RKHSNorm, RowL2, SquaredL2, shrink_factors, soft_threshold
+from spkm.penalties import (
+    L1,
+    ElasticNet,
+    GroupL2,
+    L1Ball,
+    RKHSNorm,
+    RowL2,
+    SquaredL2,
+    shrink_factors,
+    soft_threshold,
+)
 from tests import cases
 
 PROXIMAL = {name: p for name, p in cases.PENALTIES.items() if hasattr(p, "prox")}

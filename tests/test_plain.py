@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from spkm import kernels, losses
+from spkm.core.targets import Classes
 from spkm.persistence._plain import LEAVES, NODES, plain_kernel, plain_model
-from spkm.targets import Classes
 from tests.cases import FACTORS, KERNELS
 from tests.plain_cases import all_models, made, one_term, real
 

@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from spkm.evidence import EvidenceObjective
+from spkm.core.evidence import EvidenceObjective
+from spkm.core.model import Term, View
+from spkm.core.problem import LEAST_NOISE, Problem
 from spkm.kernels import RBF, Linear
 from spkm.losses import Log, Squared
-from spkm.model import Term, View
 from spkm.penalties import L1, Evidence, GroupL2, RKHSNorm, SquaredL2
-from spkm.problem import LEAST_NOISE, Problem
 from spkm.selection._elimination import refit_solver
 from spkm.solvers import LBFGS, Proximal, VarPro
 from spkm.sources import ArraySource

@@ -5,14 +5,14 @@ import pytest
 from scipy.optimize import minimize
 from sklearn.linear_model import LinearRegression, Ridge
 
-from spkm import profiled
-from spkm.evidence import EvidenceObjective
+from spkm.core import profiled
+from spkm.core.evidence import EvidenceObjective
+from spkm.core.model import PreimageModel, Term, View
+from spkm.core.objective import Objective, as_list
+from spkm.core.profiled import JITTER
 from spkm.kernels import RBF, Affine, Linear, Matern, Polynomial, Sum, Tanimoto
 from spkm.losses import Squared
-from spkm.model import PreimageModel, Term, View
-from spkm.objective import Objective, as_list
 from spkm.penalties import Evidence, RKHSNorm, SquaredL2
-from spkm.profiled import JITTER
 from spkm.sources import ArraySource
 from tests import cases
 

@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 
 from spkm import SPKMRegressor, SPKMRegressorCV
-from spkm.estimators._merging import merged
-from spkm.estimators._sizes import FEW, MANY, sizes_for
+from spkm.core.model import Term, View
+from spkm.core.problem import Problem
+from spkm.fitting.recipes.merge import merged
+from spkm.fitting.sizes import FEW, MANY, sizes_for
 from spkm.kernels import RBF
 from spkm.losses import Squared
-from spkm.model import Term, View
 from spkm.penalties import Evidence
-from spkm.problem import Problem
 from spkm.solvers import Result
 from spkm.sources import ArraySource
 

@@ -7,9 +7,9 @@ from sklearn.exceptions import ConvergenceWarning
 
 import spkm
 from spkm import SPKMClassifier, SPKMRegressor, Term, View
+from spkm.core.fitted import fitted_terms
+from spkm.core.nearest import distinct_nearest_rows, nearest_rows
 from spkm.explain import nearest, summary
-from spkm.fitted import fitted_terms
-from spkm.nearest import distinct_nearest_rows, nearest_rows
 from spkm.sources import ArraySource
 
 pytestmark = pytest.mark.filterwarnings(f"ignore::{ConvergenceWarning.__module__}.ConvergenceWarning")

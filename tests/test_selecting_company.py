@@ -12,10 +12,10 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from spkm import SPKMClassifier, SPKMRegressor
-from spkm.estimators import _search_setup
+from spkm.core.objective import Objective
+from spkm.fitting import search as search_setup_module
 from spkm.kernels import RBF, Rescaled
 from spkm.losses import Poisson, Squared
-from spkm.objective import Objective
 from spkm.selection import _search
 from spkm.solvers import LBFGS
 from tests.interrupting import interrupt_at
@@ -103,7 +103,7 @@ def test_a_constant_target_needs_no_search(settings):
 
 def test_one_row_cannot_be_held_out():
     with pytest.raises(ValueError, match="A choice by held-out samples needs at least 2 different samples"):
-        _search_setup.dealt_folds(np.ones((1, 1)), Squared(), np.random.default_rng(0))
+        search_setup_module.dealt_folds(np.ones((1, 1)), Squared(), np.random.default_rng(0))
 
 
 @pytest.mark.filterwarnings("ignore:No feature is selected:UserWarning")

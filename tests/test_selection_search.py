@@ -6,9 +6,9 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
+from spkm.core.objective import Objective
 from spkm.kernels import RBF, Linear, Polynomial
 from spkm.losses import Log, Squared
-from spkm.objective import Objective
 from spkm.selection import DEFAULTS, Fold, Search
 from spkm.selection._choice import StopSearch
 from spkm.selection._validation import scaled_losses

@@ -9,10 +9,10 @@ import sklearn
 from sklearn.linear_model import Lasso, LogisticRegression
 from sklearn.utils.fixes import parse_version
 
+from spkm.core.model import PreimageModel, Term, View
+from spkm.core.objective import Objective
 from spkm.kernels import KERNELS, RBF, DotKernel, Linear, Polynomial, Sum
 from spkm.losses import Huber, Log, Squared, SquaredHinge
-from spkm.model import PreimageModel, Term, View
-from spkm.objective import Objective
 from spkm.penalties import GroupL2
 from spkm.selection import DEFAULTS, FeatureGroups, has_path
 from spkm.selection._sparse_path import sparse_support

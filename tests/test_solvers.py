@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from sklearn.linear_model import Lasso, LogisticRegression, Ridge
 
+from spkm.core.objective import Objective
 from spkm.kernels import RBF, Linear
 from spkm.losses import Cosine, Huber, Log, Squared, SquaredHinge
-from spkm.objective import Objective
 from spkm.penalties import L1, ElasticNet, GroupL2, L1Ball, RKHSNorm, RowL2, SquaredL2
 from spkm.solvers import LBFGS, Adam, Alternating, Proximal, VarPro
 from spkm.solvers._base import Monitor, Stop

@@ -15,7 +15,15 @@ from hypothesis import strategies as st
 from scipy import sparse
 from threadpoolctl import ThreadpoolController
 
-from spkm.sources import ArraySource, Scaling, distinct_rows, fit_scaling, merged_rows, one_blas_thread, pick_rows
+from spkm.sources import (
+    ArraySource,
+    Scaling,
+    distinct_rows,
+    fit_scaling,
+    merged_rows,
+    one_blas_thread,
+    pick_rows,
+)
 from spkm.sources import _array as array_module
 from spkm.sources import _base as base_module
 from spkm.sources import _rows as rows_module

@@ -5,7 +5,7 @@ import pytest
 from scipy import sparse
 
 from spkm import SPKMClassifier, stability_selection
-from spkm.estimators._stability import unimodal_constant
+from spkm.estimators.stability import unimodal_constant
 
 
 def samples(n=200, d=30, seed=0):

@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 from sklearn.linear_model import Ridge
 
+from spkm.core.model import PreimageModel, Term, View
+from spkm.core.objective import Objective
+from spkm.core.starts import Greedy, KMeans, Random, Rows, Sample, draw_sample, first_theta
 from spkm.kernels import RBF, Tanimoto
 from spkm.losses import Cosine, Log, Poisson, Squared
-from spkm.model import PreimageModel, Term, View
-from spkm.objective import Objective
 from spkm.sources import ArraySource
-from spkm.starts import Greedy, KMeans, Random, Rows, Sample, draw_sample, first_theta
 from tests import cases
 
 RNG = np.random.default_rng(0)

@@ -11,10 +11,18 @@ import pandas as pd
 import pytest
 
 from spkm import FileTable, SPKMClassifier, SPKMRegressor
+from spkm.core.model import PreimageModel, Term, View
+from spkm.core.profiled import block_moments
 from spkm.kernels import RBF
-from spkm.model import PreimageModel, Term, View
-from spkm.profiled import block_moments
-from spkm.sources import ArraySource, Chunk, ChunkSource, IterableReader, Recipe, fit_scaling, summarized
+from spkm.sources import (
+    ArraySource,
+    Chunk,
+    ChunkSource,
+    IterableReader,
+    Recipe,
+    fit_scaling,
+    summarized,
+)
 from spkm.sources import _chunks as chunks_module
 
 RNG = np.random.default_rng(0)

@@ -15,7 +15,7 @@ from sklearn.preprocessing import OneHotEncoder
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from spkm import SPKMClassifier, TableEncoder
-from spkm.estimators._column_plans import FeatureOrigin
+from spkm.tables.columns import FeatureOrigin
 
 pd = pytest.importorskip("pandas")
 pl = pytest.importorskip("polars")

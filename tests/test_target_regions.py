@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from spkm.targets import Classes, Labels, Real
+from spkm.core.targets import Classes, Labels, Real
 
 SCORES = np.random.default_rng(0).normal(size=(200, 3))
 

@@ -16,8 +16,8 @@ from spkm import (
     SPKMSelector,
     theory,
 )
+from spkm.core.model import PreimageModel, Term, View
 from spkm.kernels import RBF, Affine, DotKernel, Kernel, Linear, Polynomial, Product, Sum
-from spkm.model import PreimageModel, Term, View
 from tests.bounded_models import FIXED, changed, fitted, with_model
 from tests.small_data import three_classes, two_classes
 

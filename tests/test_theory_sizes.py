@@ -8,6 +8,7 @@ from scipy import sparse
 from scipy.optimize import minimize
 
 from spkm import theory
+from spkm.core.model import PreimageModel, Term, View
 from spkm.kernels import (
     RBF,
     Affine,
@@ -20,7 +21,6 @@ from spkm.kernels import (
     Sum,
     Tanimoto,
 )
-from spkm.model import PreimageModel, Term, View
 from tests.bounded_models import changed, fitted, with_model
 from tests.small_data import fingerprints, three_classes
 

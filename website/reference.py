@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import pkgutil
 from pathlib import Path
 from types import ModuleType
 
@@ -23,7 +24,8 @@ FIRST = (
     "datasets",
     "checking",
 )
-LEFT_OUT = {"estimators", "cli"}  # names of the first are those of spkm, the second is a command
+#: Names of the first two are those of spkm, the third is a command, the fourth serves the first.
+LEFT_OUT = {"estimators", "tables", "cli", "fitting"}
 
 
 def public_names(module: ModuleType) -> list[str]:
@@ -42,7 +44,9 @@ def public_names(module: ModuleType) -> list[str]:
 def write_reference(folder: Path) -> None:
     """Write a page for each public module, which lists its names, and the page that lists the modules."""
     folder.mkdir(parents=True, exist_ok=True)
-    others = [name for name in spkm._MODULES if name not in FIRST and name not in LEFT_OUT]
+    core = [f"core.{module.name}" for module in pkgutil.iter_modules(spkm.core.__path__)]
+    known = {*FIRST, *LEFT_OUT, "core"}
+    others = [*core, *(name for name in spkm._MODULES if name not in known)]
     _module_page(folder, "spkm", "Estimators", spkm)
     for name in (*FIRST, *others):
         _module_page(folder, f"spkm.{name}", f"spkm.{name}", importlib.import_module(f"spkm.{name}"))

@@ -8,32 +8,24 @@ if TYPE_CHECKING:
         checking,
         cli,
         conformal,
+        core,
         datasets,
-        ensemble,
         estimators,
-        evidence,
         explain,
-        fitted,
+        fitting,
         inspection,
         kernels,
         losses,
-        model,
-        objective,
         penalties,
         persistence,
-        posterior,
-        problem,
-        profiled,
         selection,
         solvers,
         sources,
-        starts,
-        targets,
+        tables,
         theory,
     )
+    from spkm.core.model import Term, View
     from spkm.estimators import (
-        FileTable,
-        PairKFold,
         PairwiseSPKMClassifier,
         PairwiseSPKMRegressor,
         SPKMClassifier,
@@ -42,13 +34,11 @@ if TYPE_CHECKING:
         SPKMRegressor,
         SPKMRegressorCV,
         SPKMSelector,
-        TableEncoder,
         sparsity_path,
         stability_selection,
-        write_predictions,
     )
-    from spkm.model import Term, View
     from spkm.persistence import load, save
+    from spkm.tables import FileTable, PairKFold, TableEncoder, write_predictions
 
 __all__ = [
     "FileTable",
@@ -75,33 +65,34 @@ __version__ = "0.2.0"
 
 # Names are imported when they are first used, so that `import spkm` and the command's help need neither NumPy nor
 # scikit-learn. The names of __all__ come from estimators, unless this says otherwise.
-_ELSEWHERE = {"Term": "model", "View": "model", "load": "persistence", "save": "persistence"}
+_ELSEWHERE = {
+    "FileTable": "tables",
+    "PairKFold": "tables",
+    "TableEncoder": "tables",
+    "Term": "core.model",
+    "View": "core.model",
+    "load": "persistence",
+    "save": "persistence",
+    "write_predictions": "tables",
+}
 _MODULES = (
     "checking",
     "cli",
     "conformal",
+    "core",
     "datasets",
-    "ensemble",
     "estimators",
-    "evidence",
     "explain",
-    "fitted",
+    "fitting",
     "inspection",
     "kernels",
     "losses",
-    "model",
-    "nearest",
-    "objective",
     "penalties",
     "persistence",
-    "posterior",
-    "problem",
-    "profiled",
     "selection",
     "solvers",
     "sources",
-    "starts",
-    "targets",
+    "tables",
     "theory",
 )
 

@@ -62,3 +62,25 @@ def warn_user(message: str, category: type[Warning]) -> None:
     while frame.f_back is not None and frame.f_globals.get("__name__", "").split(".")[0] in ("spkm", "sklearn"):
         level, frame = level + 1, frame.f_back
     warnings.warn(message, category, stacklevel=level)
+
+
+def generator(random_state: Any) -> np.random.Generator:
+    """Return a Generator that can spawn others; global random state is never touched."""
+    return np.random.default_rng(seed_of(random_state))
+
+
+def seed_of(random_state: Any) -> Any:
+    """Return what ``np.random.default_rng`` makes a generator of that can spawn others."""
+    if isinstance(random_state, np.random.RandomState):
+        return random_state.randint(2**31, size=4)
+    is_seed = isinstance(random_state, int | np.integer) and random_state >= 0
+    known = np.random.Generator | np.random.BitGenerator | np.random.SeedSequence
+    if random_state is not None and not is_seed and not isinstance(random_state, known):
+        raise ValueError(
+            f"random_state must be None, an integer of at least 0, a RandomState or a Generator; got {random_state!r}."
+        )
+    if isinstance(random_state, np.random.Generator | np.random.BitGenerator):
+        rng = np.random.default_rng(random_state)
+        # One that was seeded in the way of RandomState cannot spawn.
+        return rng if hasattr(rng.bit_generator.seed_seq, "spawn") else rng.integers(2**31, size=4)
+    return random_state

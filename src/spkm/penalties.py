@@ -298,7 +298,7 @@ class Evidence(Penalty):
     """Marginal likelihood of the sparse Gaussian process whose mean the model is, for squared loss.
 
     Strength of the RKHS norm, relevances of the features and basis are learned together, without a grid or a hold-out.
-    It is not added to the loss but takes its place: the objective is :class:`spkm.evidence.EvidenceObjective`.
+    It is not added to the loss but takes its place: the objective is :class:`spkm.core.evidence.EvidenceObjective`.
 
     Parameters
     ----------

@@ -17,7 +17,8 @@ from spkm.cli._output import fit_progress, notes, say
 from spkm.cli._quality import Quality, quality_of_classes, quality_of_numbers
 from spkm.cli._reading import data_error
 from spkm.cli._samples import Samples, split
-from spkm.estimators import SPKMClassifier, SPKMRegressor, TableEncoder
+from spkm.estimators import SPKMClassifier, SPKMRegressor
+from spkm.tables import TableEncoder
 
 OURS = "spkm"  # the name of the model in tables
 INNER_SHARE, PERMUTATIONS = 0.25, 3  # of the samples to learn from that order columns; how often each is permuted

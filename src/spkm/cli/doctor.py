@@ -54,7 +54,7 @@ def _system() -> dict[str, Any]:
     from threadpoolctl import threadpool_info
 
     import spkm
-    from spkm.estimators._forecast import machine_memory
+    from spkm.estimators.forecast import machine_memory
 
     versions = {"spkm": spkm.__version__, "python": platform.python_version()}
     for name in PACKAGES:

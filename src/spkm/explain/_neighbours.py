@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from spkm._checks import check_integer
+from spkm.core.nearest import cosines
 from spkm.explain._structure import scaled_rows
 from spkm.explain._table import members_of, model_of, table_of, vector_terms
-from spkm.nearest import cosines
 
 BLOCK = 2**20  # entries of a block of similarities
 

@@ -8,7 +8,19 @@ import numpy as np
 
 from spkm._checks import check_choice, check_integer
 from spkm.inspection._reading import Reading, basis_labels, explain, frames
-from spkm.inspection._style import BLUE, GREY, INK, ORANGE, axes_of, label_bars, number, panels, plain, short, signed
+from spkm.inspection._style import (
+    BLUE,
+    GREY,
+    INK,
+    ORANGE,
+    axes_of,
+    label_bars,
+    number,
+    panels,
+    plain,
+    short,
+    signed,
+)
 
 LEVELS = ("both", "basis", "features")
 

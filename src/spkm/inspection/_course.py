@@ -10,7 +10,19 @@ from sklearn.utils.validation import check_is_fitted
 from spkm._checks import check_integer
 from spkm.estimators import StabilitySelection, stability_selection
 from spkm.inspection._reading import frames
-from spkm.inspection._style import BLUE, COLOURS, GREY, INK, LINES, ORANGE, PALE, axes_of, label_bars, plain, short
+from spkm.inspection._style import (
+    BLUE,
+    COLOURS,
+    GREY,
+    INK,
+    LINES,
+    ORANGE,
+    PALE,
+    axes_of,
+    label_bars,
+    plain,
+    short,
+)
 
 
 class StabilityDisplay:

@@ -12,8 +12,6 @@ import numpy as np
 from scipy import sparse
 
 from spkm._checks import check_integer
-from spkm.estimators._multiclass import decision, probabilities
-from spkm.estimators._tables import read_like
 from spkm.explain import (
     counterfactual,
     explain,
@@ -27,15 +25,9 @@ from spkm.explain._structure import players_of, structure_of
 from spkm.explain._summary import _direction as direction
 from spkm.explain._summary import _sentence as sentence
 from spkm.explain._summary import telling_features
-from spkm.explain._table import (
-    Pipeline,
-    basis_labels,
-    frames,
-    members_of,
-    model_of,
-    names_of,
-    output_names,
-)
+from spkm.explain._table import Pipeline, basis_labels, frames, members_of, model_of, names_of, output_names
+from spkm.fitting.binary import decision, probabilities
+from spkm.tables.read import read_like
 
 __all__ = [
     "Reading",

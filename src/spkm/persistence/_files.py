@@ -15,9 +15,8 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from spkm import estimators
-from spkm.estimators import TableEncoder
-from spkm.estimators._base import PRIVATE, model_attributes, publish
-from spkm.estimators._pair_tables import Entities
+from spkm._publish import PRIVATE, publish
+from spkm.fitting.outcome import model_attributes
 from spkm.persistence._container import need, packed, write_bytes
 from spkm.persistence._load import FILE_SCHEMA, WHOLE
 from spkm.persistence._monitor import summarize
@@ -36,6 +35,8 @@ from spkm.persistence._pipelines import (
 )
 from spkm.persistence._plain import plain_model
 from spkm.persistence._values import Reader, Unsavable, Writer
+from spkm.tables import TableEncoder
+from spkm.tables.pairs import Entities
 
 #: The version; not imported, as the package above all others imports this one.
 LIBRARY: str = sys.modules["spkm"].__version__

@@ -12,19 +12,20 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from spkm import kernels, losses, penalties, solvers, starts
+from spkm import kernels, losses, penalties, solvers
 from spkm._parts import Part
-from spkm.ensemble import ModelEnsemble
-from spkm.estimators._tables import TableLayout
-from spkm.estimators._views import ViewUsage
-from spkm.fitted import FittedModel
-from spkm.model import PreimageModel, Term, View
+from spkm.core import starts
+from spkm.core.ensemble import ModelEnsemble
+from spkm.core.fitted import FittedModel
+from spkm.core.model import PreimageModel, Term, View
+from spkm.core.posterior import Posterior
+from spkm.core.targets import Classes, Labels, Real
+from spkm.fitting.views import ViewUsage
 from spkm.persistence._container import ModelFileError, need
 from spkm.persistence._plain import plain_model
 from spkm.persistence._values import Reader, Writer
-from spkm.posterior import Posterior
 from spkm.sources import Scaling
-from spkm.targets import Classes, Labels, Real
+from spkm.tables.read import TableLayout
 
 PARTS: dict[str, tuple[str, ...]] = {
     "kernels": tuple(

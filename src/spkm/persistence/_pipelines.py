@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from sklearn.pipeline import Pipeline
 
-from spkm.estimators import TableEncoder
 from spkm.persistence._container import need
 from spkm.persistence._encoding import check_encoder, with_encoder, with_kept
 from spkm.persistence._values import Reader, Unsavable, Writer
+from spkm.tables import TableEncoder
 
 OUTPUTS = ("default", "pandas", "polars")  # of set_output
 OUTPUT_CONFIG = "_sklearn_output_config"

@@ -18,13 +18,13 @@ from spkm.estimators import (
     SPKMRegressor,
     SPKMRegressorCV,
     SPKMSelector,
-    TableEncoder,
 )
 from spkm.persistence._encoding import starts_of
 from spkm.persistence._export import plain_of
 from spkm.persistence._export_onnx import OPSET, graph_of, graph_of_encoder
 from spkm.persistence._pipelines import plain_encoder
 from spkm.persistence._plain import plain_model
+from spkm.tables import TableEncoder
 
 
 def register_skl2onnx() -> None:

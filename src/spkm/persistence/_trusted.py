@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from scipy import sparse
 
-from spkm.ensemble import ModelEnsemble
-from spkm.estimators import TableEncoder
-from spkm.estimators._column_plans import FeatureOrigin, LevelPlan, NumberPlan
-from spkm.estimators._pair_tables import Entities
-from spkm.fitted import FittedModel, FittedTerm, FittedView
-from spkm.model import PreimageModel
+from spkm.core.ensemble import ModelEnsemble
+from spkm.core.fitted import FittedModel, FittedTerm, FittedView
+from spkm.core.model import PreimageModel
 from spkm.persistence._files import ESTIMATORS
 from spkm.persistence._objects import CLASSES, RECORDS, TARGETS
 from spkm.sources import Scaling
+from spkm.tables import TableEncoder
+from spkm.tables.columns import FeatureOrigin, LevelPlan, NumberPlan
+from spkm.tables.pairs import Entities
 
 _OWN = (
     *(Entities, FittedModel, FittedTerm, FittedView, ModelEnsemble, PreimageModel, Scaling),

@@ -1,6 +1,6 @@
 """Strict selection of features: screens, sparse paths, backward elimination, and the search that joins them."""
 
-from spkm.problem import Problem
+from spkm.core.problem import Problem
 from spkm.selection._additive_importances import additive_importances
 from spkm.selection._choice import Candidate, Choice, only_kernel
 from spkm.selection._elimination import Submodel, fit_submodel, losses_without

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from spkm.core.starts import KMeans, first_theta
 from spkm.kernels import Kernel, Linear, Polynomial
 from spkm.losses import Loss, Squared
 from spkm.selection._choice import Candidate
@@ -15,7 +16,6 @@ from spkm.selection._screening import group_scores
 from spkm.selection._settings import SearchSettings
 from spkm.selection._sparse_path import PathPoint, has_path, sparse_support
 from spkm.selection._validation import Fold
-from spkm.starts import KMeans, first_theta
 
 #: Kernels whose paths propose features to kernels that have none.
 PROPOSERS: tuple[Kernel, ...] = (Linear(gamma=1.0), Polynomial(degree=3, coef0=1.0, gamma=1.0))

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from spkm.core.model import Term
+from spkm.core.problem import Problem
 from spkm.kernels import Kernel
-from spkm.model import Term
-from spkm.problem import Problem
 from spkm.selection._elimination import Submodel
 from spkm.sources import ArraySource
 

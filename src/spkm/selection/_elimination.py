@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from spkm.core.model import PreimageModel
+from spkm.core.objective import Objective
+from spkm.core.problem import Problem
 from spkm.losses import Loss
-from spkm.model import PreimageModel
-from spkm.objective import Objective
 from spkm.penalties import ORDINARY_NOISE
-from spkm.problem import Problem
 from spkm.selection._feature_groups import FeatureGroups
 from spkm.selection._settings import DEFAULTS, SearchSettings
 from spkm.solvers import LBFGS, Proximal, Solver, VarPro

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from scipy.optimize import minimize
 
+from spkm.core.objective import cotangent
 from spkm.losses import Loss
-from spkm.objective import cotangent
 from spkm.selection._choice import Candidate
 from spkm.selection._elimination import Submodel
 from spkm.selection._validation import Fold

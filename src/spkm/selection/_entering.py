@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from spkm.objective import Objective, cotangent
+from spkm.core.objective import Objective, cotangent
 from spkm.selection._elimination import TINY, Submodel, eliminate, moved
 from spkm.selection._feature_groups import FeatureGroups
 from spkm.selection._settings import SearchSettings

@@ -20,6 +20,7 @@ from dataclasses import replace
 import numpy as np
 from scipy.special import ndtri
 
+from spkm.core.starts import KMeans, first_theta
 from spkm.losses import Loss
 from spkm.selection._begin import Beginnings
 from spkm.selection._choice import Candidate, Choice, StopSearch
@@ -32,7 +33,6 @@ from spkm.selection._screening import varies
 from spkm.selection._settings import DEFAULTS, SearchSettings
 from spkm.selection._sparse_path import has_path
 from spkm.selection._validation import Fold, Validation
-from spkm.starts import KMeans, first_theta
 
 
 class Search:

@@ -15,9 +15,9 @@ from typing import Any, TypeGuard
 import numpy as np
 from scipy import sparse
 
+from spkm.core.objective import cotangent
 from spkm.kernels import Kernel
 from spkm.losses import Loss
-from spkm.objective import cotangent
 from spkm.selection._feature_groups import FeatureGroups
 from spkm.selection._settings import DEFAULTS, SearchSettings
 from spkm.sources import ArraySource, Block

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from spkm._parts import OPTIONAL_COUNT, Number
-from spkm.objective import Objective
+from spkm.core.objective import Objective
 from spkm.solvers._base import OnIteration, Result, Solver, found_state, keep_state, part_steps
 from spkm.solvers._proximal import proximal_descent
 from spkm.sources import MANY_ROWS, Block

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from spkm._parts import COUNT, Number
-from spkm.objective import Objective
+from spkm.core.objective import Objective
 from spkm.solvers._base import Monitor, OnIteration, Result, Solver, Stop, found_state
 from spkm.solvers._lbfgs import descend
 from spkm.solvers._proximal import proximal_descent

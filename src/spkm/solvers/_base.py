@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from spkm._parts import Part
-from spkm.objective import Objective
+from spkm.core.objective import Objective
 
 WINDOW = 10  # iterations over which progress is judged: a single one may stall while L-BFGS rebuilds its memory
 OnIteration = Callable[[int, float], bool]
@@ -60,7 +60,7 @@ class Result:
 class Solver(Part):
     """Base of all solvers.
 
-    A subclass states in ``needs`` what an objective must offer, see :mod:`spkm.objective`, and defines
+    A subclass states in ``needs`` what an objective must offer, see :mod:`spkm.core.objective`, and defines
     ``minimize(objective, theta, rng, on_iteration)``. ``on_iteration(i, value)`` is told of progress, and asks to stop
     by returning True.
     """

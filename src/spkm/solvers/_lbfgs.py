@@ -9,7 +9,7 @@ import numpy as np
 from scipy.optimize import Bounds, minimize
 
 from spkm._parts import COUNT, OPTIONAL_COUNT, Number
-from spkm.objective import Objective
+from spkm.core.objective import Objective
 from spkm.solvers._base import Monitor, OnIteration, Result, Solver, Stop, found_state
 from spkm.sources import Source
 

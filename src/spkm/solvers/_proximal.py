@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from spkm._parts import COUNT, Number
-from spkm.objective import Objective
+from spkm.core.objective import Objective
 from spkm.solvers._base import Monitor, OnIteration, Result, Solver, Stop, found_state, part_dots, part_steps
 
 

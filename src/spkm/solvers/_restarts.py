@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from spkm.core.starts import Start, first_theta
 from spkm.solvers._base import OnIteration, Result, Solver
-from spkm.starts import Start, first_theta
 
 
 def best_of_restarts(

@@ -11,13 +11,13 @@ from sklearn.base import clone, is_classifier
 from sklearn.utils.validation import check_is_fitted
 
 from spkm._checks import check_integer
-from spkm.estimators._base import ReadsModel
-from spkm.estimators._pairwise import PredictsPairs
-from spkm.estimators._tables import read_like
-from spkm.estimators._warm_start import same_settings
-from spkm.fitted import FittedModel
+from spkm.core.fitted import FittedModel
+from spkm.core.targets import Labels
+from spkm.estimators.base import ReadsModel
+from spkm.estimators.pairwise import PredictsPairs
+from spkm.fitting.recipes.continued import same_settings
 from spkm.kernels import KERNELS, Kernel, squared_norms
-from spkm.targets import Labels
+from spkm.tables.read import read_like
 from spkm.theory._sizes import TermBound
 
 

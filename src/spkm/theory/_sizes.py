@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from spkm._checks import check_real
-from spkm.estimators._warm_start import same_settings
-from spkm.fitted import FittedModel, FittedTerm
+from spkm.core.fitted import FittedModel, FittedTerm
+from spkm.fitting.recipes.continued import same_settings
 from spkm.kernels import Kernel, squared_norms
 
 

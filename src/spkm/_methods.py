@@ -1,0 +1,197 @@
+"""Methods of fitted estimators that packages above provide: explanations, reports, files, exports.
+
+They are functions, which estimators take as methods. Each imports the package that does the work when it is called.
+"""
+
+from __future__ import annotations
+
+from html import escape
+from typing import Any
+
+from sklearn.base import BaseEstimator
+
+
+def explain(self: Any, X: Any, background: Any = None, **options: Any) -> Any:
+    """Explain predictions: contributions of basis vectors, exact Shapley values, neighbours.
+
+    Parameters
+    ----------
+    X : table
+        Samples to explain.
+    background : table, default=None
+        Samples that absent features take their values from; None are those of X.
+    **options
+        Those of :func:`spkm.explain.explain`.
+
+    Returns
+    -------
+    explanation : Explanation
+        Arrays and frames; see :class:`spkm.explain.Explanation`.
+    """
+    from spkm.explain import explain as explain_with
+
+    return explain_with(self, X, background, **options)
+
+
+def summary(self: Any, X: Any = None, y: Any = None, **options: Any) -> str:
+    """Return a description of the model that fits a terminal.
+
+    Parameters
+    ----------
+    X, y : table and targets, default=None
+        Samples, for what cannot be read off the model alone.
+    **options
+        Those of :func:`spkm.explain.summary`.
+
+    Returns
+    -------
+    text : str
+        A sentence, a row for each basis vector and, with samples, one for each feature.
+    """
+    from spkm.explain import summary as summary_of
+
+    return summary_of(self, X, y, **options)
+
+
+def formula(self: Any, digits: int = 4) -> str:
+    """Return the model as a formula, a line for each output.
+
+    Parameters
+    ----------
+    digits : int, default=4
+        Significant digits of the numbers.
+
+    Returns
+    -------
+    text : str
+        The formula, with its kernels below.
+    """
+    from spkm.explain import formula as formula_of
+
+    return formula_of(self, digits)
+
+
+def to_frame(self: Any) -> Any:
+    """Return the basis vectors with their weights as a pandas frame.
+
+    Returns
+    -------
+    frame : DataFrame
+        A row for each basis vector, in the user's units.
+    """
+    from spkm.explain import to_frame as frame_of
+
+    return frame_of(self)
+
+
+def repr_html(self: Any) -> str:
+    """Return scikit-learn's diagram and, of a fitted estimator, the summary below it."""
+    return BaseEstimator._repr_html_inner(self) + _summary_html(self)
+
+
+def repr_mimebundle(self: Any, **kwargs: Any) -> dict[str, str]:
+    """Return what notebooks show: scikit-learn's diagram and, of a fitted estimator, the summary below it."""
+    shown = BaseEstimator._repr_mimebundle_(self, **kwargs)
+    if "text/html" in shown:
+        shown["text/html"] += _summary_html(self)
+    return shown
+
+
+def _summary_html(estimator: Any) -> str:
+    if not estimator.__sklearn_is_fitted__():
+        return ""
+    return f"<details open><summary>The fitted model</summary><pre>{escape(summary(estimator))}</pre></details>"
+
+
+def save(self: Any, path: Any, *, data: Any = None, metrics: Any = None) -> None:
+    """Write the fitted estimator to a model file, at once and without pickle; :func:`spkm.load` reads it.
+
+    Parameters
+    ----------
+    path : str or path
+        Where to; by custom its name ends with ".spkm".
+    data : array, DataFrame or sparse matrix, default=None
+        The samples of the fit: a fingerprint of them, the dtypes of their columns and a summary for ``monitor`` go into
+        the file, not they.
+    metrics : dict of str to numbers or strings, default=None
+        What else the file should tell: scores on held-out samples, say.
+    """
+    from spkm.persistence import save as save_to
+
+    save_to(self, path, data=data, metrics=metrics)
+
+
+def export(self: Any, path: Any) -> None:
+    """Write the fitted model as code that predicts without this library.
+
+    Parameters
+    ----------
+    path : str or path
+        Where to; its suffix says what: ".json" (the plain form), ".js" (JavaScript, for browsers and Node), ".py"
+        (Python without any package), ".c" or ".h" (a header of C99), ".sql" (a query) or ".onnx".
+    """
+    from spkm.persistence import export as export_to
+
+    export_to(self, path)
+
+
+def compiled(self: Any, method: str = "predict") -> Any:
+    """Return the model as a function of one sample, for services: quick, immutable, without checks.
+
+    Parameters
+    ----------
+    method : {"predict", "predict_proba", "decision_function", "similarities", "contributions"}, default="predict"
+        What the function returns.
+
+    Returns
+    -------
+    function : CompiledModel
+        ``function(sample)``, a sequence of finite numbers, returns a number, a label or an array. Threads may share it.
+    """
+    from spkm.persistence import compiled as compile_for
+
+    return compile_for(self, method)
+
+
+def monitor(self: Any, X: Any, reference: Any = None) -> Any:
+    """Compare new samples with those of the fit, as the model sees them.
+
+    Parameters
+    ----------
+    X : array-like, DataFrame or CSR of shape (n_samples, n_features)
+        New samples.
+    reference : samples or dict, default=None
+        The samples of the fit, or their :func:`spkm.persistence.summarize`. None is what ``save(path, data=samples)``
+        left in the file that the estimator was loaded from.
+
+    Returns
+    -------
+    drift : Drift
+        Shares of samples that are unlike all that was seen, or out of range.
+    """
+    from spkm.persistence import monitor as monitor_with
+
+    return monitor_with(self, X, reference)
+
+
+def report(self: Any, path: Any, X: Any, y: Any = None, **options: Any) -> Any:
+    """Write what the model learned, how good it is and why it predicts what it does, into one file.
+
+    Parameters
+    ----------
+    path : str or path
+        Where to; its suffix says what: ".html" (a page that needs no network), ".md" (a model card) or ".json".
+    X, y : table and targets, default of y None
+        Samples, best ones that the model was not fitted on. Of pairs X are the pairs, or (pairs, left, right).
+    **options
+        Those of :func:`spkm.inspection.report`: ``train``, ``title``, ``units``, ``stability``, ``privacy``,
+        ``max_rows`` and ``random_state``.
+
+    Returns
+    -------
+    path : Path
+        The file.
+    """
+    from spkm.inspection import report as report_on
+
+    return report_on(self, path, X, y, **options)

@@ -1,0 +1,407 @@
+"""What a fit leaves behind: one immutable model, from which predictions, explanations, files and exports start.
+
+It knows nothing of scikit-learn or of how it was fitted. With ``Z = model.scaled(X)`` the scores are
+
+    f(x) = intercept + sum over terms of (product over the term's views of kernel(Z[:, columns], basis)) @ weights
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from spkm._namespaces import Place, anywhere
+from spkm.core.model import PreimageModel, Term, View
+from spkm.core.posterior import Posterior
+from spkm.core.targets import Target
+from spkm.kernels import Kernel
+from spkm.losses import Loss
+from spkm.sources import Block, Scaling, source_of
+
+FEW = 2_000  # entries of X; fewer are one block, and need none of the arrangements for many
+ON_THREADS = 10_000  # samples; fewer are done before threads have started
+
+
+@dataclass(frozen=True)
+class FittedView:
+    """A kernel on some features.
+
+    Attributes
+    ----------
+    name : str
+        What reports call the view; empty for the only one.
+    kernel : Kernel
+        With what was learned of its bandwidth and relevances.
+    columns : ndarray of int
+        The columns of ``model.scaled(X)`` that it reads.
+    basis : ndarray of shape (n_basis, n_columns)
+        Its part of the basis vectors, on the scale of the model.
+    """
+
+    name: str
+    kernel: Kernel
+    columns: np.ndarray
+    basis: np.ndarray
+
+
+@dataclass(frozen=True)
+class FittedTerm:
+    """Basis vectors whose kernel is the product of the kernels of some views.
+
+    Attributes
+    ----------
+    name : str
+        What reports call the term.
+    views : tuple of FittedView
+        The views.
+    weights : ndarray of shape (n_basis, n_outputs)
+        The weights of the vectors, in the units of the scores.
+    rows : slice
+        Where the vectors are among those of all terms.
+    is_linear_part : bool
+        Whether the vectors are the coefficients of a linear part, one vector for each output.
+    """
+
+    name: str
+    views: tuple[FittedView, ...]
+    weights: np.ndarray
+    rows: slice
+    is_linear_part: bool = False
+
+
+@dataclass(frozen=True)
+class FittedModel:
+    """A fitted model.
+
+    Attributes
+    ----------
+    target : Target
+        What the scores stand for.
+    scaling : Scaling or None
+        What is done to the features before kernels see them: ``center``, ``scale`` and ``clip``. None is nothing.
+    features : ndarray of int
+        The features of X that the model holds, in rising order.
+    n_features : int
+        Number of features of X.
+    model : PreimageModel
+        Terms and shapes.
+    theta : ndarray
+        All parameters, in the units of the scores.
+    loss : Loss
+        The loss; it has the link between scores and predictions.
+    asked : tuple of Term
+        The terms as they were asked for, for a warm start.
+    noise : float or None
+        The ratio of noise to signal variance, where the evidence learned it.
+    ridge : float
+        What the evidence added to the diagonal of k(U, U).
+    linear_variance : float or None
+        The variance of the coefficients of a linear part over that of the kernels, where the evidence learned it.
+    posterior : Posterior or None
+        What standard deviations of predictions need, where the evidence was the objective.
+    strength : float or None
+        The strength of the penalty on the weights, times the total weight, where it was chosen by held-out samples.
+    samples : ndarray of shape (n_vectors, n_features) or None
+        The training samples that the basis vectors are, where they were asked to be some, in the user's units.
+    interrupted : bool
+        Whether the fit was stopped before its end.
+    selected : bool
+        Whether the samples decided which features it holds, by a selection or by :meth:`restricted`.
+    """
+
+    target: Target
+    scaling: Scaling | None
+    features: np.ndarray
+    n_features: int
+    model: PreimageModel
+    theta: np.ndarray
+    loss: Loss
+    asked: tuple[Term, ...] = field(default=(), repr=False)
+    noise: float | None = None
+    ridge: float = 0.0
+    linear_variance: float | None = None
+    posterior: Posterior | None = field(default=None, repr=False)
+    strength: float | None = None
+    samples: np.ndarray | None = field(default=None, repr=False)
+    interrupted: bool = False
+    selected: bool = False
+
+    def __post_init__(self) -> None:
+        self.theta.setflags(write=False)
+        self.features.setflags(write=False)
+
+    def __reduce__(self) -> Any:
+        # Made anew from its fields: pickle would give arrays back that can be written to.
+        return type(self), tuple(getattr(self, part.name) for part in fields(self))
+
+    # What it is made of
+
+    #: Whether it is one model of all outputs; False for the binary models of a ``ModelEnsemble``.
+    is_joint = True
+    #: Places of the two classes of each binary model, with one against one.
+    pairs = None
+
+    @property
+    def members(self) -> tuple[FittedModel, ...]:
+        """The models that make it up: itself."""
+        return (self,)
+
+    @property
+    def n_basis(self) -> int:
+        """Number of basis vectors."""
+        return self.model.n_basis
+
+    @property
+    def n_outputs(self) -> int:
+        """Number of scores of a sample."""
+        return self.model.n_outputs
+
+    @property
+    def weights(self) -> np.ndarray:
+        """The weights of the basis vectors, (n_basis, n_outputs)."""
+        return self.model.unpack(self.theta).weights
+
+    @property
+    def intercept(self) -> np.ndarray:
+        """The intercept, (n_outputs,)."""
+        return self.model.unpack(self.theta).intercept
+
+    @cached_property
+    def terms(self) -> tuple[FittedTerm, ...]:
+        """The terms that are added up."""
+        return fitted_terms(self.model, self.theta)
+
+    @property
+    def kernel(self) -> Any:
+        """The kernel with what was learned of it; of several views a dict by name."""
+        kernels = {v.name: v.kernel for term in self.terms if not term.is_linear_part for v in term.views}
+        return kernels[""] if list(kernels) == [""] else kernels
+
+    @cached_property
+    def basis_vectors(self) -> np.ndarray:
+        """The basis vectors in the user's units, (n_basis, n_features); NaN where a vector's view does not look.
+
+        Those of a linear part are changes of the score for a change of the feature by one unit.
+        """
+        everywhere = np.full((self.n_basis, self.n_features), np.nan)
+        for term in self.terms:
+            for view in term.views:
+                units = view.basis
+                if self.scaling is not None:
+                    scaling = self.scaling.columns(view.columns)
+                    units = units / scaling.scale if term.is_linear_part else scaling.inverse(units)
+                if self.samples is not None and not term.is_linear_part:  # the inverse of the scaling would round
+                    units = self.samples[term.rows, self.features[view.columns]]
+                everywhere[term.rows, self.features[view.columns]] = units
+        everywhere.setflags(write=False)
+        return everywhere
+
+    def features_read(self) -> np.ndarray:
+        """Return the features of X that can change a score.
+
+        A stationary kernel reads every feature it looks at, whatever the basis holds there; a dot-product kernel reads
+        those where some basis vector is not zero. Vectors whose weights are all zero read nothing.
+        """
+        read = np.zeros(self.n_features, dtype=bool)
+        for term in self.terms:
+            used = np.any(term.weights != 0, axis=1)
+            for view in term.views:
+                columns = view.columns
+                if not view.kernel.reads_zero_features:
+                    columns = columns[np.any(view.basis[used] != 0, axis=0)]
+                if used.any():
+                    read[self.features[columns]] = True
+        return np.flatnonzero(read)
+
+    def relevances(self) -> np.ndarray:
+        """Return the learned factor of each feature in the kernel's inner product: 1 if none is, 0 if it is not read.
+
+        Of a feature that several views look at it is the largest.
+        """
+        factors = np.zeros(self.n_features)
+        log_metrics = self.model.unpack(self.theta).log_metric
+        linear = [term.is_linear_part for term in self.model.terms for _ in term.views]
+        for (_, view), log_metric, skipped in zip(self.model.views, log_metrics, linear, strict=True):
+            if skipped:
+                continue
+            columns = np.arange(self.model.n_features) if view.columns is None else view.columns
+            places = self.features[columns]
+            factors[places] = np.maximum(factors[places], view.factors(log_metric))
+        unread = np.ones(self.n_features, dtype=bool)
+        unread[self.features_read()] = False
+        factors[unread] = 0.0
+        return factors
+
+    @property
+    def vector_rows(self) -> np.ndarray:
+        """Which rows of basis and weights are basis vectors, and not coefficients of a linear part."""
+        rows = np.ones(self.n_basis, dtype=bool)
+        for term in self.terms:
+            rows[term.rows] = not term.is_linear_part
+        return rows
+
+    def linear_coef(self) -> np.ndarray | None:
+        """Return the coefficients of the linear part in the user's units, (n_features, n_outputs); None without one."""
+        for term in self.terms:
+            if term.is_linear_part:
+                return (np.nan_to_num(self.basis_vectors[term.rows]).T) @ term.weights
+        return None
+
+    def cancellation(self, X: Any) -> float:
+        """Return by how much contributions cancel: the median of sum_r |c_r (k_r - mean k_r)| over |f - mean f|.
+
+        1 is a model whose contributions all point the same way. The linear part is one contribution.
+        """
+        parts = self.contributions(X)
+        rows = self.vector_rows
+        parts = np.concatenate([parts[:, rows], parts[:, ~rows].sum(axis=1, keepdims=True)], axis=1)
+        parts = parts - parts.mean(axis=0)
+        total = np.abs(parts.sum(axis=1))
+        ratio = np.abs(parts).sum(axis=1) / np.maximum(total, np.finfo(float).tiny)
+        return float(np.median(ratio[total > 0])) if np.any(total > 0) else 1.0
+
+    def n_nonzero(self) -> int:
+        """Return how many entries of the basis vectors are not zero, on the scale of the model."""
+        return sum(int(np.count_nonzero(basis)) for basis in self.model.unpack(self.theta).basis)
+
+    # What it says of samples
+
+    def scaled(self, X: Any) -> Any:
+        """Return the model's features of X, scaled and clipped: what the kernels look at."""
+        held = self._held(X)
+        if self.scaling is None:
+            return held
+        return held.scaled(self.scaling) if hasattr(held, "scaled") else self.scaling(held)
+
+    def scores(self, X: Any, n_threads: int = 1, place: Place | None = None) -> np.ndarray:
+        """Return f(x) for every sample, (n, n_outputs), computed by the library of ``place`` if there is one."""
+        return self.by_blocks(_block_scores, X, n_threads, place)
+
+    def similarities(self, X: Any, n_threads: int = 1) -> np.ndarray:
+        """Return the values k(x, u_r) of the terms' kernels for every sample, (n, n_basis)."""
+        return self.by_blocks(_block_similarities, X, n_threads)
+
+    def contributions(self, X: Any, n_threads: int = 1) -> np.ndarray:
+        """Return what each basis vector adds to the scores, (n, n_basis, n_outputs): f minus the intercept in sum."""
+        return self.similarities(X, n_threads)[:, :, None] * self.weights
+
+    def deviations(self, X: Any, n_threads: int = 1) -> np.ndarray:
+        """Return the standard deviation of a new target of every sample, (n, n_outputs); zero for constant outputs.
+
+        It needs :attr:`posterior`.
+        """
+        assert self.posterior is not None
+        Z, rows, learned = self.scaled(X), self.vector_rows, self.target.learned
+        weights = self.weights[rows][:, learned] / self.target.scale
+        kernel, Phi = self.terms[0].views[0].kernel, self.similarities(X, n_threads)[:, rows]
+        found = np.zeros((Z.shape[0], self.n_outputs))
+        found[:, learned] = np.sqrt(self.posterior.variance(kernel, Phi, Z, weights)) * self.target.scale
+        return found
+
+    def by_blocks(self, function: Callable, X: Any, n_threads: int = 1, place: Place | None = None) -> np.ndarray:
+        """Return ``function(block, model, theta)``, (n, k), of all samples."""
+        held = self._held(X)
+        if isinstance(held, np.ndarray) and 0 < held.size <= FEW:
+            Z = held if self.scaling is None else self.scaling(held)
+            none = np.empty((len(Z), 0), Z.dtype)
+            with np.errstate(under="ignore"):
+                return function(Block(Z, none, none, {}), self.model, self.theta)
+        source = source_of(held, self.scaling, place)
+        found, done = np.empty((0, self.n_outputs), dtype=source.dtype), 0
+        # Values far from every basis vector underflow to zero, as they should.
+        with np.errstate(under="ignore"), source.threads(n_threads if source.n_rows > ON_THREADS else 1):
+            for part in source.map(function, self.model, self.theta, width=self.n_basis):
+                if done == 0:
+                    found = np.empty((source.n_rows, part.shape[1]), dtype=part.dtype)
+                found[done : done + len(part)] = part
+                done += len(part)
+        return found
+
+    def _held(self, X: Any) -> Any:
+        X = X if hasattr(X, "shape") else np.asarray(X, dtype=np.float64)
+        X = X if X.dtype.kind == "f" else X.astype(np.float64)
+        if X.shape[1] != self.n_features:
+            raise ValueError(f"X must have the {self.n_features} features of the fit; got {X.shape[1]}.")
+        # A selection makes a copy even of all features, so that the layout of X in memory cannot show in the last bit.
+        return X[:, self.features] if self.selected or len(self.features) < self.n_features else X
+
+    # Other models made of it
+
+    def restricted(self, features: np.ndarray) -> FittedModel:
+        """Return the model for samples of ``features`` alone, in rising order; it must read no others."""
+        features = np.asarray(features)
+        read = self.features_read()
+        missing = np.setdiff1d(read, features)
+        if len(missing):
+            raise ValueError(f"features must include all that the model reads; {missing.tolist()} are missing.")
+        places = np.searchsorted(self.features, read)
+        model, theta = self.model.on_columns(self.theta, places, [term.on(places) for term in self.model.terms])
+        return replace(
+            self,
+            model=model,
+            theta=theta,
+            scaling=None if self.scaling is None else self.scaling.columns(places),
+            n_features=len(features),
+            samples=None if self.samples is None else self.samples[:, features],
+            features=np.searchsorted(features, read),
+            selected=self.selected or len(read) < self.n_features,
+            posterior=self.posterior if len(read) == len(self.features) else None,
+        )
+
+    def without_linear_part(self) -> FittedModel:
+        """Return the model without its linear part."""
+        kernels = self.model.without_linear_part()
+        if kernels is self.model:
+            return self
+        theta, params = kernels.zeros()
+        theta[kernels.basis_part] = self.theta[kernels.basis_part]
+        params.weights[...] = self.weights[self.vector_rows]
+        params.intercept[...] = self.intercept
+        return replace(self, model=kernels, theta=theta, posterior=None)
+
+    def of_rkhs(self) -> FittedModel:
+        """Return the model whose similarities are the kernels of the RKHS themselves, where they are 2k - 1."""
+        terms = [
+            replace(term, views=tuple(replace(view, kernel=view.kernel.rkhs()) for view in term.views))
+            for term in self.model.terms
+        ]
+        model = self.model
+        return replace(self, model=PreimageModel(terms, model.n_features, model.n_outputs, model.fit_intercept))
+
+
+def fitted_terms(model: PreimageModel, theta: np.ndarray) -> tuple[FittedTerm, ...]:
+    """Return the terms of a model with the values that theta gives them."""
+    params = model.unpack(theta)
+    terms = []
+    k = row = 0
+    for term in model.terms:
+        rows = slice(row, row + term.n_basis)
+        views = []
+        for view in term.views:
+            columns = np.arange(model.n_features) if view.columns is None else np.array(view.columns)
+            columns.setflags(write=False)
+            views.append(FittedView(view.name, _learned_kernel(view, params.log_metric[k]), columns, params.basis[k]))
+            k += 1
+        terms.append(FittedTerm(term.name, tuple(views), params.weights[rows], rows, term.is_linear_part))
+        row = rows.stop
+    return tuple(terms)
+
+
+def _learned_kernel(view: View, log_metric: np.ndarray) -> Kernel:
+    if not view.learns_metric:
+        return view.kernel
+    factors = view.factors(log_metric)
+    return view.kernel.with_bandwidth(float(factors) if np.ndim(factors) == 0 else factors)
+
+
+@anywhere
+def _block_scores(block: Block, model: PreimageModel, theta: np.ndarray) -> np.ndarray:
+    return model.predict(block, theta)
+
+
+def _block_similarities(block: Block, model: PreimageModel, theta: np.ndarray) -> np.ndarray:
+    return model.features(block, theta)[0]

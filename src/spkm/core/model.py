@@ -1,0 +1,400 @@
+"""The model f(x) = b + sum_j sum_r c_jr k_j(x, u_jr): a sum of terms, a term a product of views, a view a kernel on
+some features.
+
+All parameters of one fit are one flat vector ``theta``: for each view its basis vectors and its learned metric, then
+the weights C (R, m), then the intercept (m,).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from spkm._namespaces import namespace, on_host
+from spkm.core.bounds import box_of
+from spkm.kernels import Pullback, squared_norms
+from spkm.sources import Block
+
+LINEAR_PART = "linear part"  # the name of the view that a linear part is
+
+
+@dataclass(frozen=True)
+class View:
+    """A kernel on some features.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        With numbers for all its parameters. In the ``terms`` of an estimator it may be a name, or wait for data.
+    columns : ndarray of int, default=None
+        The features it reads, in rising order; None is all. In the ``terms`` of an estimator anything that selects
+        features of X: indices, a mask, a slice, names, or a function of X that returns one of these.
+    metric : {"fixed", "scale", "relevances"}, default=None
+        What is learned of the metric beside the kernel's own parameters: nothing; one factor, the bandwidth; or a
+        factor for each feature. The parameters are logarithms of the factors, so 0 is the kernel as it stands. None is
+        "fixed"; in an estimator it is what ``learn_bandwidth`` says.
+    basis_penalty : Penalty or list of Penalty, default=None
+        Of the basis vectors of this view; None is that of the objective.
+    name : str, default=""
+        What reports call the view.
+    bounded : bool, default=False
+        Whether its basis vectors stay inside the range of the data. An estimator sets it by ``basis_bounds``.
+    monotone : tuple of pairs of int, default=()
+        Features that the scores rise (1) or fall (-1) with. An estimator sets it by its own ``monotone``.
+    """
+
+    kernel: Any
+    columns: Any = None
+    metric: str | None = None
+    basis_penalty: Any = None
+    name: str = ""
+    bounded: bool = False
+    monotone: tuple[tuple[int, int], ...] = ()
+
+    def width(self, n_features: int) -> int:
+        """Return the number of features that it reads."""
+        return n_features if self.columns is None else len(self.columns)
+
+    def metric_size(self, n_features: int) -> int:
+        """Return the number of learned parameters of the metric."""
+        return {None: 0, "fixed": 0, "scale": 1, "relevances": self.width(n_features)}[self.metric]
+
+    @property
+    def learns_metric(self) -> bool:
+        """Whether the metric has learned parameters."""
+        return self.metric not in (None, "fixed")
+
+    def factors(self, log_metric: np.ndarray) -> Any:
+        """Return what the metric is multiplied by, a number or one for each feature."""
+        if not self.learns_metric:
+            return 1.0
+        factors = np.exp(log_metric)
+        return factors[0] if self.metric == "scale" else factors
+
+
+@dataclass(frozen=True)
+class Term:
+    """``n_basis`` vectors whose kernel is the product of the kernels of the views."""
+
+    n_basis: Any
+    views: tuple[View, ...]
+    #: Whether it is a linear part: one vector of coefficients for each output, whose weights stay the identity.
+    is_linear_part: bool = False
+
+    @property
+    def name(self) -> str:
+        """What reports call the term."""
+        return " × ".join(view.name for view in self.views)
+
+    def columns(self, n_features: int) -> np.ndarray:
+        """Return the features that any of the views reads, in rising order."""
+        if any(view.columns is None for view in self.views):
+            return np.arange(n_features)
+        return np.unique(np.concatenate([view.columns for view in self.views]))
+
+    def on(self, columns: np.ndarray) -> Term:
+        """Return the term for samples of the given features alone: views lose the others and are renumbered."""
+        if all(view.columns is None for view in self.views):
+            return self
+        places = [None if v.columns is None else np.flatnonzero(np.isin(columns, v.columns)) for v in self.views]
+        return replace(self, views=tuple(replace(v, columns=p) for v, p in zip(self.views, places, strict=True)))
+
+
+@dataclass
+class Params:
+    """Parts of theta, as views on it: per view a basis (R_j, d_j) and the log of its metric; C (R, m); b (m,)."""
+
+    basis: list[np.ndarray]
+    log_metric: list[np.ndarray]
+    weights: np.ndarray
+    intercept: np.ndarray
+
+
+@dataclass
+class PreimageModel:
+    """Packing, features, predictions and their pullbacks.
+
+    Parameters
+    ----------
+    terms : list of Term
+        The parts that are added up.
+    n_features, n_outputs : int
+        Number of features of X, and of outputs.
+    fit_intercept : bool, default=True
+        Without one, the intercept in theta stays as it is: its gradient is zero.
+    """
+
+    terms: list[Term]
+    n_features: int
+    n_outputs: int
+    fit_intercept: bool = True
+    n_basis: int = field(init=False)
+    n_params: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.n_basis = sum(term.n_basis for term in self.terms)
+        self.views = [(term.n_basis, view) for term in self.terms for view in term.views]
+        sizes = [(R * v.width(self.n_features), v.metric_size(self.n_features)) for R, v in self.views]
+        cuts = np.cumsum([0] + [s for pair in sizes for s in pair]).tolist()
+        shapes = [(R, v.width(self.n_features)) for R, v in self.views]
+        self._view_cuts = list(zip(cuts[:-1:2], cuts[1::2], cuts[2::2], shapes, strict=True))
+        self._weights_at = cuts[-1]
+        self._intercept_at = self._weights_at + self.n_basis * self.n_outputs
+        self.n_params = self._intercept_at + self.n_outputs
+        #: Where the parts of theta begin and end: basis and metric of each view, weights, intercept.
+        self.part_cuts = [*cuts, self._intercept_at, self.n_params]
+
+    def without_linear_part(self) -> PreimageModel:
+        """Return the model of the kernels alone; a linear part is the last term."""
+        kernels = [term for term in self.terms if not term.is_linear_part]
+        if len(kernels) == len(self.terms):
+            return self
+        return PreimageModel(kernels, self.n_features, self.n_outputs, self.fit_intercept)
+
+    @property
+    def basis_part(self) -> slice:
+        """Where theta holds basis vectors and metrics."""
+        return slice(0, self._weights_at)
+
+    @property
+    def weights_part(self) -> slice:
+        """Where theta holds weights and intercept."""
+        return slice(self._weights_at, self.n_params)
+
+    def box(self, ranges: Callable[[], tuple[np.ndarray, np.ndarray]]) -> tuple[np.ndarray, np.ndarray] | None:
+        """Return the least and the largest theta, or None where nothing is bounded; see :mod:`spkm.core.bounds`."""
+        return box_of(self, ranges)
+
+    def unpack(self, theta: np.ndarray) -> Params:
+        """Return the parts of ``theta``, as views on it."""
+        basis, log_metric = zip(*self.unpack_basis(theta), strict=True)
+        weights = theta[self._weights_at : self._intercept_at].reshape(self.n_basis, self.n_outputs)
+        return Params(list(basis), list(log_metric), weights, theta[self._intercept_at :])
+
+    def unpack_basis(self, theta: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
+        """Return (basis, log metric) of every view, as views on ``theta`` or on its basis part alone."""
+        return [(theta[a:b].reshape(shape), theta[b:c]) for a, b, c, shape in self._view_cuts]
+
+    def pack(self, params: Params) -> np.ndarray:
+        """Return one flat vector of the parts."""
+        parts = [np.ravel(a) for pair in zip(params.basis, params.log_metric, strict=True) for a in pair]
+        return np.concatenate([*parts, np.ravel(params.weights), np.ravel(params.intercept)])
+
+    def zeros(self) -> tuple[np.ndarray, Params]:
+        """Return a theta of zeros and its parts."""
+        theta = np.zeros(self.n_params)
+        return theta, self.unpack(theta)
+
+    def on_columns(
+        self, theta: np.ndarray, places: np.ndarray, terms: list[Term] | None = None
+    ) -> tuple[PreimageModel, np.ndarray]:
+        """Return the model of other features and its theta.
+
+        ``places`` tells where each feature stood, -1 for one that is new: it is zero in all basis vectors, and its
+        relevance is the geometric mean of the old ones. ``terms`` are those of the new table; None are the same ones,
+        of views that read all features.
+        """
+        other = PreimageModel(self.terms if terms is None else terms, len(places), self.n_outputs, self.fit_intercept)
+        result, params = other.zeros()
+        old = self.unpack(theta)
+        for k, ((_, before), (_, after)) in enumerate(zip(self.views, other.views, strict=True)):
+            here = places if after.columns is None else places[after.columns]
+            if before.columns is not None:
+                here = np.where(np.isin(here, before.columns), np.searchsorted(before.columns, here), -1)
+            known = here >= 0
+            params.basis[k][:, known] = old.basis[k][:, here[known]]
+            if after.metric != "relevances":
+                params.log_metric[k][...] = old.log_metric[k]
+                continue
+            params.log_metric[k][known] = old.log_metric[k][here[known]]
+            if not known.all():
+                params.log_metric[k][~known] = old.log_metric[k].mean() if known.any() else 0.0
+        params.weights[...] = old.weights
+        params.intercept[...] = old.intercept
+        return other, result
+
+    def with_relevances(self, theta: np.ndarray) -> tuple[PreimageModel, np.ndarray]:
+        """Return the same function with a relevance for each feature of each view, to look at or to take away."""
+        terms = [
+            replace(term, views=tuple(replace(view, metric="relevances") for view in term.views)) for term in self.terms
+        ]
+        other = PreimageModel(terms, self.n_features, self.n_outputs, self.fit_intercept)
+        result, params = other.zeros()
+        old = self.unpack(theta)
+        for k, (_, view) in enumerate(self.views):
+            params.basis[k][...] = old.basis[k]
+            params.log_metric[k][...] = old.log_metric[k] if view.learns_metric else 0.0
+        params.weights[...] = old.weights
+        params.intercept[...] = old.intercept
+        return other, result
+
+    def features(self, block: Block, theta: np.ndarray) -> tuple[np.ndarray, Callable[[np.ndarray], np.ndarray]]:
+        """Return the features k(x, u) of a block, (n, R), and the map from their cotangent to theta's basis part.
+
+        The pullback may overwrite the cotangent. It has an attribute ``of_outer`` where that of the only view's kernel
+        has one.
+        """
+        return self._features(block, self.unpack(theta.astype(block.dtype, copy=False)))
+
+    def _features(self, block: Block, params: Params) -> tuple[np.ndarray, Callable[[np.ndarray], np.ndarray]]:
+        values, pulls = [], []
+        for k, (_, view) in enumerate(self.views):
+            X, index = block.columns(view.columns)
+            learn = view.learns_metric
+            metric = view.factors(params.log_metric[k])
+            key = None if view.columns is None else view.columns.tobytes()  # models of other features may share blocks
+            if np.ndim(metric) == 0 and key not in block.cache and block.place is None:
+                block.cache[key] = squared_norms(X)
+            K, pull = view.kernel.vjp(X, params.basis[k], metric, block.cache.get(key), learn)
+            if index is not None:
+                K, pull = _gathered(K, pull, index)
+            values.append(K)
+            pulls.append((pull, metric))
+        products = list(self._by_term(values))
+        Phi = products[0] if len(products) == 1 else namespace(products[0]).concat(products, axis=1)
+
+        def pullback(G: np.ndarray) -> np.ndarray:
+            gradient = np.empty(self._weights_at, dtype=block.dtype)
+            parts = self.unpack_basis(gradient)
+            for k, cotangent in enumerate(self._cotangents(G, values)):
+                pull, metric = pulls[k]
+                dU, d_metric = pull(cotangent)
+                parts[k][0][...] = dU
+                parts[k][1][...] = 0.0 if d_metric is None else d_metric * metric  # d/d log w = w d/dw
+            return gradient
+
+        if len(pulls) == 1 and hasattr(pulls[0][0], "of_outer"):
+            pull, metric = pulls[0]
+
+            def of_outer(s: np.ndarray, c: np.ndarray) -> np.ndarray:
+                dU, d_metric = pull.of_outer(s, c)
+                d_log = np.zeros(0) if not self.views[0][1].learns_metric else np.atleast_1d(d_metric * metric)
+                return np.concatenate([dU.ravel(), d_log])
+
+            pullback.of_outer = of_outer  # type: ignore[attr-defined]
+        return Phi, pullback
+
+    def gram(self, theta: np.ndarray) -> list[tuple[np.ndarray, Callable[[np.ndarray], np.ndarray]]]:
+        """Return k(U, U) of each term's RKHS and the map from a symmetric cotangent to theta's basis part."""
+        params = self.unpack(theta)
+        grams = []
+        k = 0
+        for term in self.terms:
+            first = k
+            values, pulls = [], []
+            for view in term.views:
+                U = params.basis[k]
+                metric = view.factors(params.log_metric[k])
+                K, pull = view.kernel.rkhs().vjp(U, U, metric, None, view.learns_metric)
+                values.append(K)
+                pulls.append((pull, metric))
+                k += 1
+            grams.append(
+                (np.prod(values, axis=0) if len(values) > 1 else values[0], self._gram_pullback(first, values, pulls))
+            )
+        return grams
+
+    def _gram_pullback(self, first: int, values: list, pulls: list) -> Callable[[np.ndarray], np.ndarray]:
+        def pullback(G: np.ndarray) -> np.ndarray:
+            gradient = np.zeros(self._weights_at)
+            parts = self.unpack_basis(gradient)
+            for j, (pull, metric) in enumerate(pulls):
+                cotangent = _times_others(G, values, j)
+                dU, d_metric = pull(cotangent)
+                parts[first + j][0][...] = 2 * dU  # u stands on both sides of k(u, u'), and G is symmetric
+                parts[first + j][1][...] = 0.0 if d_metric is None else d_metric * metric
+            return gradient
+
+        return pullback
+
+    def predict(self, block: Block, theta: np.ndarray) -> np.ndarray:
+        """Return the predictions F of a block, (n, m)."""
+        return self.vjp(block, theta)[0]
+
+    def vjp(self, block: Block, theta: np.ndarray) -> tuple[np.ndarray, Callable[..., np.ndarray]]:
+        """Return the predictions of a block and the map from dL/dF to dL/dtheta.
+
+        The map takes a second argument, ``last``: whether it will not be called again, and may overwrite what it knows.
+        """
+        params = self.unpack(theta.astype(block.dtype, copy=False))
+        Phi, pull = self._features(block, params)
+        if block.place is not None:
+            return self._vjp_elsewhere(block, params, Phi, pull)
+        F = Phi @ params.weights
+        F += params.intercept
+
+        def pullback(S: np.ndarray, last: bool = False) -> np.ndarray:
+            gradient = np.zeros(self.n_params, dtype=Phi.dtype)
+            gradient[self._weights_at : self._intercept_at] = (Phi.T @ S).ravel()
+            if self.fit_intercept:
+                gradient[self._intercept_at :] = np.ones(len(S), S.dtype) @ S
+            if last and self.n_outputs == 1 and hasattr(pull, "of_outer"):
+                gradient[: self._weights_at] = pull.of_outer(S, params.weights)
+                return gradient
+            # In the memory layout of the kernels' values, columns first; one output needs no matrix product.
+            spread = params.weights * S.T if self.n_outputs == 1 else params.weights @ S.T
+            gradient[: self._weights_at] = pull(spread.T)
+            return gradient
+
+        return F, pullback
+
+    def _vjp_elsewhere(
+        self, block: Block, params: Params, Phi: Any, pull: Callable
+    ) -> tuple[Any, Callable[..., np.ndarray]]:
+        """Return the same of a block of another library's arrays; gradients are NumPy's."""
+        weights = block.place.array(params.weights)
+        F = Phi @ weights + block.place.array(params.intercept)
+
+        def pullback(S: Any, last: bool = False) -> np.ndarray:
+            d_intercept = on_host(block.place.xp.sum(S, axis=0)) * float(self.fit_intercept)
+            return np.concatenate([pull(S @ weights.T), on_host(Phi.T @ S).ravel(), d_intercept])
+
+        return F, pullback
+
+    def _by_term(self, values: list) -> Any:
+        k = 0
+        for term in self.terms:
+            product = values[k]
+            for other in values[k + 1 : k + len(term.views)]:
+                product = product * other
+            yield product
+            k += len(term.views)
+
+    def _cotangents(self, G: np.ndarray, values: list) -> Any:
+        """Yield dL/dk of every view: the columns of its term times the values of the term's other views."""
+        k = column = 0
+        for term in self.terms:
+            part = G[:, column : column + term.n_basis]
+            group = values[k : k + len(term.views)]
+            for j in range(len(group)):
+                yield _times_others(part, group, j)
+            k += len(group)
+            column += term.n_basis
+
+
+def _gathered(K: np.ndarray, pull: Pullback, index: np.ndarray) -> tuple[np.ndarray, Pullback]:
+    """Return the kernel values of rows that are repeated by ``index``, and their pullback.
+
+    The kernel is evaluated once for each distinct row, however many samples share it; so is its
+    pullback, on the sum of the cotangents.
+    """
+    count = len(K)
+
+    def pullback(G: np.ndarray) -> tuple[np.ndarray, Any]:
+        sums = np.array([np.bincount(index, g, count) for g in G.T], dtype=G.dtype)
+        return pull(sums.T)
+
+    return np.take(K.T, index, axis=1).T, pullback
+
+
+def _times_others(G: np.ndarray, values: list, j: int) -> np.ndarray:
+    others = [v for i, v in enumerate(values) if i != j]
+    if not others:
+        return G
+    product = G * others[0]
+    for other in others[1:]:
+        product *= other
+    return product

@@ -1,0 +1,275 @@
+"""First basis vectors, from some of the samples, and the first theta they make."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.cluster import KMeans as SklearnKMeans
+
+from spkm._parts import COUNT, Part
+from spkm._registry import Registry
+from spkm.core.model import LINEAR_PART, PreimageModel, Term
+from spkm.core.objective import Objective
+from spkm.losses import Squared, sign_groups
+from spkm.penalties import RKHSNorm
+from spkm.sources import Block, Scaling, Source
+
+MOST_ROWS = 10_000  # in a sample that start points are taken from: k-means on more takes longer than a small fit
+
+
+MOST_COEFFICIENTS = 1000  # of a linear part that a first guess solves for; more begin at zero
+
+
+class Sample(NamedTuple):
+    """Some samples, dense and scaled, with targets (n, m) and weights (n,)."""
+
+    X: np.ndarray
+    Y: np.ndarray
+    weight: np.ndarray
+
+
+class Start(Part):
+    """Base of all start rules: ``points(sample, term, rng)`` returns (R, d) points and their labels (R, m), or None.
+
+    The sample holds the features of the term alone, and the term numbers them so.
+    """
+
+    def points(self, sample: Sample, term: Term, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray | None]:
+        """Return first basis vectors of a term, over its features, with the targets they stand for."""
+        raise NotImplementedError(f"{type(self).__name__} must define points(sample, term, rng).")
+
+
+class Rows(Start):
+    """Samples of the data, drawn with their weights; classes in turn."""
+
+    def points(self, sample: Sample, term: Term, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray | None]:
+        picked = np.concatenate(
+            [_draw(rows, sample.weight, count, rng) for rows, count in _by_class(sample, term.n_basis)]
+        )
+        return _spread(sample.X[picked], sample, rng), sample.Y[picked]
+
+
+class KMeans(Start):
+    """Centres of k-means, class by class where targets are classes, shared among classes by their weight."""
+
+    def points(self, sample: Sample, term: Term, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray | None]:
+        points, labels = [], []
+        for rows, count in _by_class(sample, term.n_basis):
+            points.append(centres_of(sample.X[rows], sample.weight[rows], count, rng))
+            weight = sample.weight[rows] / sample.weight[rows].sum()
+            labels.append(np.repeat(weight @ sample.Y[rows], count).reshape(sample.Y.shape[1], count).T)
+        return _spread(np.concatenate(points), sample, rng), np.concatenate(labels)
+
+
+class Greedy(Start):
+    """Samples picked greedily, each the one whose kernel values best explain the current residual.
+
+    Parameters
+    ----------
+    n_candidates : int, default=300
+        Samples that may be picked.
+    """
+
+    numbers = {"n_candidates": COUNT}
+
+    def __init__(self, n_candidates: int = 300) -> None:
+        self.n_candidates = n_candidates
+
+    def points(self, sample: Sample, term: Term, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray | None]:
+        rows = np.flatnonzero(sample.weight > 0)
+        candidates = np.sort(rng.permutation(rows)[: max(self.n_candidates, term.n_basis)])
+        root = np.sqrt(sample.weight / sample.weight.sum())[:, None]
+        Phi = np.ones((len(sample.X), len(candidates)))
+        for view in term.views:
+            X = sample.X if view.columns is None else sample.X[:, view.columns]
+            Phi *= view.kernel(X, X[candidates])
+        centre = np.sum(root**2 * Phi, axis=0)
+        Phi = root * (Phi - centre)
+        residual = root * (sample.Y - np.sum(root**2 * sample.Y, axis=0))
+        picked: list[int] = []
+        for _ in range(min(term.n_basis, len(candidates))):
+            norms = np.einsum("ir,ir->r", Phi, Phi)
+            usable = norms > 1e-10 * max(norms.max(initial=0.0), 1e-300)
+            gain = np.where(usable, np.sum((Phi.T @ residual) ** 2, axis=1) / np.where(usable, norms, 1), -1.0)
+            gain[picked] = -2.0
+            best = int(np.argmax(gain))
+            picked.append(best)
+            if gain[best] > 0:
+                direction = Phi[:, best : best + 1] / np.sqrt(norms[best])
+                residual = residual - direction @ (direction.T @ residual)
+                Phi = Phi - direction @ (direction.T @ Phi)
+        picked += rng.integers(len(candidates), size=term.n_basis - len(picked)).tolist()
+        chosen = candidates[picked]
+        return _spread(sample.X[chosen], sample, rng), sample.Y[chosen]
+
+
+class Random(Start):
+    """Gaussian points with the mean and the deviation of the features."""
+
+    def points(self, sample: Sample, term: Term, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray | None]:
+        weight = sample.weight / sample.weight.sum()
+        mean = weight @ sample.X
+        deviation = np.sqrt(weight @ np.square(sample.X - mean))
+        points = mean + deviation * rng.standard_normal((term.n_basis, sample.X.shape[1]))
+        return _spread(points, sample, rng), None
+
+
+STARTS = Registry("start", Start)
+STARTS.update(rows=Rows, kmeans=KMeans, greedy=Greedy, random=Random)
+
+
+def resolve_start(start: Any, model: PreimageModel, scaling: Scaling | None) -> Start | np.ndarray:
+    """Return the start rule, or points on the scale of the model where the user gives them."""
+    if isinstance(start, str) and start == "auto":
+        return KMeans()
+    if isinstance(start, str | Start | type):
+        return STARTS.part(start, "start")
+    try:
+        basis = np.array(start, dtype=np.float64)
+    except (TypeError, ValueError):
+        basis = np.zeros(())
+    model = model.without_linear_part()
+    wanted = (model.n_basis, model.n_features)
+    if basis.shape == wanted:
+        row = 0
+        for term in model.terms:  # what no view looks at may be NaN
+            unseen = np.setdiff1d(np.arange(model.n_features), term.columns(model.n_features))
+            basis[row : row + term.n_basis, unseen] = 0.0
+            row += term.n_basis
+    if basis.shape != wanted or not np.all(np.isfinite(basis)):
+        got = f"one of shape {basis.shape}" if basis.ndim else repr(start)
+        got = "one with NaN or infinity" if basis.shape == wanted else got
+        raise ValueError(
+            f"start must be 'auto', {', '.join(map(repr, sorted(STARTS)))}, a Start object or an array of finite "
+            f"numbers of shape (n_basis, n_features) = {wanted}; got {got}."
+        )
+    return basis if scaling is None else scaling.forward_points(basis)
+
+
+def first_theta(objective: Any, start: Start | np.ndarray, first_weights: str, rng: np.random.Generator) -> np.ndarray:
+    """Return a first theta: basis vectors by ``start``, weights by ridge regression on features or from labels.
+
+    An array holds the basis vectors themselves, (n_basis, d), on the scale of the model and term after term.
+    """
+    source, model = objective.source, objective.model
+    n_sample = int(np.clip(50 * model.n_basis, 2000, MOST_ROWS))
+    sample = draw_sample(source, n_sample, rng)
+    theta, params = model.zeros()
+    labels: list[Any] = []
+    k = row = 0
+    for term in model.terms:
+        columns = term.columns(model.n_features)
+        label: Any = None
+        if term.is_linear_part:
+            points, label = np.zeros((term.n_basis, len(columns))), np.eye(term.n_basis)
+        elif isinstance(start, Start):
+            seen = sample._replace(X=sample.X if len(columns) == model.n_features else sample.X[:, columns])
+            points, label = start.points(seen, term.on(columns), rng)
+        else:
+            points = start[row : row + term.n_basis, columns]
+        for view in term.views:
+            params.basis[k][...] = points if view.columns is None else points[:, np.isin(columns, view.columns)]
+            k += 1
+        row += term.n_basis
+        labels.append(_alternating_signs(term.n_basis, model.n_outputs) if label is None else label)
+    if first_weights == "labels":
+        params.weights[...] = np.concatenate(labels)
+        return theta
+    return _with_ridge_weights(objective, theta, n_sample, rng)
+
+
+def draw_sample(source: Source, n_rows: int, rng: np.random.Generator) -> Sample:
+    """Return at most ``n_rows`` samples, all of them in order if there are no more; their weights sum to one."""
+    some = source.sample(n_rows, rng)
+    weight = some.w[:, 0].astype(np.float64)
+    return Sample(some.dense().astype(np.float64), some.Y.astype(np.float64), weight / weight.sum())
+
+
+def _with_ridge_weights(objective: Any, theta: np.ndarray, n_rows: int, rng: np.random.Generator) -> np.ndarray:
+    model = objective.model
+    source = objective.source.sample(n_rows, rng).encoded(objective.loss.working_target)
+    strength = Squared.rkhs_strength[0] / source.total_weight
+    if any(term.is_linear_part for term in model.terms):
+        return _with_linear_part(model, source, theta, strength)
+    ridge = Objective(model, Squared(), source, None, RKHSNorm(strength))
+    return ridge.eliminated().complete(theta[model.basis_part])
+
+
+def _with_linear_part(model: PreimageModel, source: Any, theta: np.ndarray, strength: float) -> np.ndarray:
+    """Return first weights of kernels and coefficients of a linear part together, by ridge regression."""
+    theta = theta.copy()
+    params = model.unpack(theta)
+    of_linear, row = np.zeros(model.n_basis, dtype=bool), 0
+    for term in model.terms:
+        of_linear[row : row + term.n_basis] = term.is_linear_part
+        row += term.n_basis
+    params.weights[of_linear] = np.eye(int(of_linear.sum()), model.n_outputs)
+    Phi = np.concatenate(list(source.map(_block_features, model, theta, width=model.n_basis)))[:, ~of_linear]
+    X, w = source.dense().astype(np.float64), source.w[:, 0].astype(np.float64)
+    A = np.hstack([Phi, X]) if X.shape[1] <= MOST_COEFFICIENTS else Phi
+    mean, mean_y = w @ A, w @ source.Y
+    A = A - mean
+    gram = (A * w[:, None]).T @ A
+    size = np.where(np.arange(A.shape[1]) < Phi.shape[1], 0.5 * strength, strength * X.shape[1])
+    gram[range(len(gram)), range(len(gram))] += size + 1e-10 * np.trace(gram) / len(gram)
+    C = np.linalg.solve(gram, (A * w[:, None]).T @ (source.Y - mean_y))
+    params.weights[~of_linear] = C[: Phi.shape[1]]
+    if A.shape[1] > Phi.shape[1]:
+        place = next(k for k, (_, view) in enumerate(model.views) if view.name == LINEAR_PART)
+        params.basis[place][...] = C[Phi.shape[1] :].T
+    params.intercept[...] = mean_y - mean @ C if model.fit_intercept else 0.0
+    return theta
+
+
+def _block_features(block: Block, model: PreimageModel, theta: np.ndarray) -> np.ndarray:
+    return model.features(block, theta)[0]
+
+
+def _alternating_signs(n_basis: int, n_outputs: int) -> np.ndarray:
+    return np.where((np.arange(n_basis)[:, None] + np.arange(n_outputs)) % 2 == 0, 1.0, -1.0)
+
+
+def _by_class(sample: Sample, n_basis: int) -> list[tuple[np.ndarray, int]]:
+    """Return (samples, points) of each class or set of labels; of all samples if there are none, or too many."""
+    Y, everything = sample.Y, np.arange(len(sample.Y))
+    if not np.all(np.abs(Y) == 1):
+        return [(everything, n_basis)]
+    code = sign_groups(Y)
+    classes = np.unique(code)
+    if n_basis < len(classes):
+        return [(everything, n_basis)]
+    counts = np.full(len(classes), n_basis // len(classes))
+    heaviest = np.argsort([-sample.weight[code == c].sum() for c in classes], kind="stable")
+    counts[heaviest[: n_basis % len(classes)]] += 1
+    return [(np.flatnonzero(code == c), int(count)) for c, count in zip(classes, counts, strict=True)]
+
+
+def _draw(rows: np.ndarray, weight: np.ndarray, count: int, rng: np.random.Generator) -> np.ndarray:
+    probability = weight[rows] / weight[rows].sum()
+    return rng.choice(rows, size=count, replace=bool(count > np.count_nonzero(probability)), p=probability)
+
+
+def centres_of(X: np.ndarray, weight: np.ndarray, count: int, rng: np.random.Generator) -> np.ndarray:
+    """Return centres of k-means, (count, d); the samples themselves, repeated, if no more than ``count`` differ."""
+    seen: dict[bytes, np.ndarray] = {}
+    for x in X + 0.0:  # -0.0 becomes 0.0
+        seen.setdefault(x.tobytes(), x)
+        if len(seen) > count:
+            break
+    else:  # k-means would have empty clusters
+        return np.resize(list(seen.values()), (count, X.shape[1]))
+    seed = int(rng.integers(2**31))
+    return SklearnKMeans(count, n_init=1, max_iter=30, random_state=seed).fit(X, sample_weight=weight).cluster_centers_
+
+
+def _spread(points: np.ndarray, sample: Sample, rng: np.random.Generator) -> np.ndarray:
+    """Move equal points apart a little: their gradients would stay equal for ever."""
+    _, first = np.unique(points, axis=0, return_index=True)
+    copies = np.setdiff1d(np.arange(len(points)), first)
+    if len(copies) == 0:
+        return points
+    points = points.copy()
+    size = 0.1 * sample.X.std(axis=0) + 1e-3
+    points[copies] += size * rng.standard_normal((len(copies), points.shape[1]))
+    return points

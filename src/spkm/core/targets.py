@@ -1,0 +1,251 @@
+"""What targets mean: real numbers, classes or labels, and how scores become predictions.
+
+A target turns the user's y into the columns that a model learns (``encode``), a model of these columns into one of all
+outputs in the units of y (``expanded``), and scores into predictions (``decode``). Outputs that are the same in all
+samples need no model: they are told by ``constant``, NaN for those that are learned.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+
+from spkm.core.model import PreimageModel
+
+SPREAD = 1e-13  # deviation of a target over its largest size below which it is constant, but for rounding
+
+
+@dataclass(frozen=True)
+class Target:
+    """Base of all targets.
+
+    Attributes
+    ----------
+    constant : ndarray of shape (n_outputs,)
+        The score of outputs that are not learned; NaN for the others.
+    mean, scale : ndarray of shape (n_learned,)
+        What was taken off the learned targets, and what they were divided by.
+    """
+
+    constant: np.ndarray
+    mean: np.ndarray
+    scale: np.ndarray
+    #: Whether predictions and weights have a dimension for the outputs, though there may be one.
+    two_dimensional: bool = False
+    #: What files and exports call the kind of the targets: "regression", "classes" or "labels".
+    task = "regression"
+
+    def __post_init__(self) -> None:
+        for part in fields(self):
+            if isinstance(getattr(self, part.name), np.ndarray):
+                getattr(self, part.name).setflags(write=False)
+
+    def __reduce__(self) -> Any:
+        # Made anew from its fields: pickle would give arrays back that can be written to.
+        return type(self), tuple(getattr(self, part.name) for part in fields(self))
+
+    @property
+    def learned(self) -> np.ndarray:
+        """Which outputs are learned, a boolean array."""
+        return np.isnan(self.constant)
+
+    @property
+    def names(self) -> list[str]:
+        """What reports call the outputs."""
+        return [str(k) for k in range(len(self.constant))]
+
+    def expanded(self, model: PreimageModel, theta: np.ndarray) -> tuple[PreimageModel, np.ndarray]:
+        """Return a model of all outputs in the units of y, from one of the learned columns."""
+        learned = self.learned
+        other = PreimageModel(model.terms, model.n_features, len(learned), model.fit_intercept)
+        result, params = other.zeros()
+        old = model.unpack(theta)
+        result[other.basis_part] = theta[model.basis_part]
+        params.weights[:, learned] = old.weights * self.scale
+        params.intercept[...] = np.where(learned, 0.0, self.constant)
+        params.intercept[learned] = old.intercept * self.scale + self.mean
+        return other, result
+
+    def decode(self, scores: np.ndarray) -> np.ndarray:
+        """Return predictions from scores (n, m), or from what the loss makes of them."""
+        raise NotImplementedError
+
+    def region(self, wanted: Any, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return A (k, m) and a (k,) such that A f + a >= 0 are the scores f that mean ``wanted``.
+
+        ``scores`` (m,) are those of the sample as it is.
+        """
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class Real(Target):
+    """Real numbers, one or more for each sample."""
+
+    @staticmethod
+    def of(y: np.ndarray, weight: np.ndarray, standardize: bool, robust: bool, centre: bool) -> Real:
+        """Return the target of numbers y, (n,) or (n, m), in weighted samples.
+
+        Parameters
+        ----------
+        y, weight : ndarray
+            Targets and weights of the samples.
+        standardize : bool
+            Whether targets may be standardised before a fit.
+        robust : bool
+            Whether median and median deviation take the place of mean and standard deviation.
+        centre : bool
+            Whether anything may be taken off; without an intercept a target of zero stays zero.
+        """
+        Y = y.reshape(len(y), -1)
+        m, share = Y.shape[1], weight / weight.sum()
+        if not standardize:  # the scores of a loss with a link are not in the units of y
+            return Real(np.full(m, np.nan), np.zeros(m), np.ones(m), y.ndim == 2)
+        size = np.maximum(np.abs(Y).max(axis=0), 1e-300)
+        Y = Y / size
+        mean = share @ Y
+        middle = _weighted_median(Y, share) if robust else mean
+        spread = np.sqrt(share @ np.square(Y - mean))
+        constant = np.where((spread < SPREAD) & centre, middle * size, np.nan)
+        if not centre:
+            middle = np.zeros(m)
+        deviation = np.sqrt(share @ np.square(Y - middle))
+        if robust:
+            # 1.4826 times the median deviation is the standard deviation of a normal distribution.
+            typical = 1.4826 * _weighted_median(np.abs(Y - middle), share)
+            deviation = np.where(typical < SPREAD, deviation, typical)
+        deviation[deviation < SPREAD] = 1.0
+        learned = np.isnan(constant)
+        return Real(constant, (middle * size)[learned], (deviation * size)[learned], y.ndim == 2)
+
+    def encode(self, y: np.ndarray) -> np.ndarray:
+        """Return the learned targets, standardised, (n, n_learned)."""
+        return (y.reshape(len(y), -1)[:, self.learned] - self.mean) / self.scale
+
+    def decode(self, scores: np.ndarray) -> np.ndarray:
+        return scores if self.two_dimensional else scores[:, 0]
+
+    def region(self, wanted: Any, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the half-spaces of a value to reach (of an interval to be in, as a pair), or of one for each output.
+
+        A value is reached from the side on which the score is now. NaN leaves an output free.
+        """
+        wanted = [wanted] if len(self.constant) == 1 else wanted
+        if len(wanted) != len(self.constant):
+            raise ValueError(f"target must have an entry for each of the {len(self.constant)} outputs; got {wanted!r}.")
+        sides, bounds = [], []
+        for output, (value, score) in enumerate(zip(wanted, scores, strict=True)):
+            interval = value if np.ndim(value) else (value, np.inf) if score < value else (-np.inf, value)
+            low, high = (float(v) for v in interval)
+            if low > high:
+                raise ValueError(f"target must be a value, or an interval (low, high); got {value!r}.")
+            for sign, bound in ((1.0, -low), (-1.0, high)):
+                if np.isfinite(bound):
+                    sides.append(sign * (np.arange(len(scores)) == output))
+                    bounds.append(bound)
+        if not sides:
+            raise ValueError(f"target must bound at least one output; got {wanted!r}.")
+        return np.array(sides), np.array(bounds)
+
+
+@dataclass(frozen=True)
+class Classes(Target):
+    """One of two or more classes for each sample."""
+
+    labels: np.ndarray = None  # type: ignore[assignment]
+    task = "classes"
+
+    @staticmethod
+    def of(labels: np.ndarray) -> Classes:
+        """Return the target of the given classes, in rising order."""
+        m = 1 if len(labels) == 2 else len(labels)
+        return Classes(np.full(m, np.nan), np.zeros(m), np.ones(m), m > 1, labels)
+
+    @property
+    def names(self) -> list[str]:
+        return [str(label) for label in (self.labels if self.two_dimensional else self.labels[1:])]
+
+    def encode(self, y: np.ndarray) -> np.ndarray:
+        """Return signs: +1 in the column of the class, -1 elsewhere; one column for two classes."""
+        code = np.searchsorted(self.labels, y)
+        if not self.two_dimensional:
+            return np.where(code == 1, 1.0, -1.0)[:, None]
+        return np.where(code[:, None] == np.arange(len(self.labels)), 1.0, -1.0)
+
+    def decode(self, scores: np.ndarray) -> np.ndarray:
+        code = np.argmax(scores, axis=1) if self.two_dimensional else (scores[:, 0] > 0).astype(int)
+        return self.labels[code]
+
+    def region(self, wanted: Any, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the half-spaces of a class: its score is above those of all others, or has its sign."""
+        (code,) = np.nonzero(self.labels == wanted)
+        if len(code) != 1:
+            raise ValueError(f"target must be one of the classes {self.labels.tolist()}; got {wanted!r}.")
+        if not self.two_dimensional:
+            return np.array([[1.0 if code[0] == 1 else -1.0]]), np.zeros(1)
+        others = np.delete(np.eye(len(self.labels)), code[0], axis=0)
+        return np.eye(len(self.labels))[code[0]] - others, np.zeros(len(others))
+
+
+@dataclass(frozen=True)
+class Labels(Target):
+    """Any number of labels for each sample: an indicator matrix of 0 and 1."""
+
+    task = "labels"
+
+    @staticmethod
+    def of(indicator: np.ndarray, weight: np.ndarray) -> Labels:
+        """Return the target of an indicator matrix (n, n_labels).
+
+        The score of a label that all samples have, or none, is the logarithm of its odds by Laplace's rule of
+        succession, log(n + 1) for a label that is always there.
+        """
+        if not np.all((indicator == 0) | (indicator == 1)):
+            raise ValueError(
+                f"y of two dimensions must be an indicator matrix of 0 and 1; got {np.unique(indicator).tolist()}."
+            )
+        seen = indicator[weight > 0]
+        learned = np.any(seen != seen[:1], axis=0)
+        if not np.any(learned):
+            raise ValueError("y must hold at least one label that is not the same in all samples of positive weight.")
+        log_odds = np.where(seen[0] == 1, 1.0, -1.0) * np.log1p(weight.sum())
+        m = int(learned.sum())
+        return Labels(np.where(learned, np.nan, log_odds), np.zeros(m), np.ones(m), True)
+
+    @property
+    def labels(self) -> np.ndarray:
+        """The indices of the labels."""
+        return np.arange(len(self.constant))
+
+    def encode(self, y: np.ndarray) -> np.ndarray:
+        """Return signs (n, labels to learn)."""
+        return np.where(y[:, self.learned] == 1, 1.0, -1.0)
+
+    def decode(self, scores: np.ndarray) -> np.ndarray:
+        return (scores > 0).astype(int)
+
+    def region(self, wanted: Any, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the half-spaces of a list of 0 and 1, one for each label; NaN leaves a label free."""
+        wanted = np.asarray(wanted, dtype=float)
+        if wanted.shape != self.constant.shape or not np.isin(wanted[~np.isnan(wanted)], (0, 1)).all():
+            raise ValueError(f"target must be {len(self.constant)} entries of 0, 1 or NaN; got {wanted.tolist()!r}.")
+        asked = np.flatnonzero(~np.isnan(wanted))
+        if len(asked) == 0:
+            raise ValueError("target must ask for at least one label; all entries are NaN.")
+        return np.where(wanted == 1, 1.0, -1.0)[asked, None] * np.eye(len(wanted))[asked], np.zeros(len(asked))
+
+
+def same_meaning(a: Any, b: Any) -> bool:
+    """Whether two targets have the same outputs, of which the same are learned."""
+    mine, other = (np.asarray(getattr(target, "labels", ())) for target in (a, b))
+    return np.array_equal(mine, other) and np.array_equal(a.learned, b.learned)
+
+
+def _weighted_median(Y: np.ndarray, share: np.ndarray) -> np.ndarray:
+    """Return the weighted median of each output, (m,): the smallest value that reaches half of the weight."""
+    order = np.argsort(Y, axis=0, kind="stable")
+    below = np.cumsum(share[order], axis=0)
+    first = np.argmax(below >= 0.5 * (1 - 1e-12), axis=0)
+    return np.take_along_axis(Y, np.take_along_axis(order, first[None], axis=0), axis=0)[0]

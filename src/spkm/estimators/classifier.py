@@ -1,0 +1,402 @@
+"""The classifier: classes and labels become signs, scores become classes and labels."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.multiclass import is_multilabel
+from sklearn.utils.validation import check_is_fitted
+
+from spkm._publish import publish
+from spkm.core.ensemble import ModelEnsemble
+from spkm.estimators.class_predictions import PredictsClasses
+from spkm.estimators.forecast import forecast
+from spkm.fitting.binary import fit_parts, joined_attributes
+from spkm.fitting.checkpoint import EVERY, opened_checkpoint
+from spkm.fitting.classes import class_samples
+from spkm.fitting.outcome import Outcome, attributes_of
+from spkm.fitting.partial import partial_classes, takes_batches
+from spkm.fitting.progress import CallbackSupportMixin, Progress, with_callbacks
+from spkm.fitting.strategies import SearchSetup, fit_model, prepared, search_for
+from spkm.fitting.stream_data import fit_stream
+from spkm.tables.read import Table, check_same_columns, read_table
+from spkm.tables.streams import named_columns, opened_stream
+
+
+class SPKMClassifier(PredictsClasses, ClassifierMixin, CallbackSupportMixin, BaseEstimator):
+    """Sparse pre-image kernel classifier, f(x) = b + sum_r c_r k(x, u_r) with learned basis vectors u_r.
+
+    The targets are one label for each sample, or an indicator matrix of 0 and 1, dense or sparse, for samples with any
+    number of labels. A label that all training samples have, or none, is predicted so for every sample.
+
+    Parameters
+    ----------
+    n_basis : int, "auto" or None, default=None
+        Maximum number of basis vectors, shared by all classes; None is 10, or 4 for each class if that is more. Those
+        that end at the same place are merged. "auto" adds vectors while the held-out loss falls, then prunes by l1.
+    kernel : str, Kernel or dict, default="rbf"
+        The kernel; with ``views`` it may be a dict, one for each of them by name. So may ``n_basis``,
+        ``basis_penalty`` and ``learn_bandwidth``.
+    views : dict, default=None
+        Named groups of features, each with a kernel and ``n_basis`` vectors of its own; the model is the sum over them.
+        Features are selected by index, mask, slice, name or a function of X; views may overlap. X may be a dict of
+        tables instead.
+    terms : list of Term, default=None
+        The general form: a sum of :class:`spkm.Term`, each a product of one or more :class:`spkm.View`. Replaces
+        ``views``, ``kernel`` and ``n_basis``.
+    loss : str or Loss, default="auto"
+        "auto" is "log", which gives probabilities. With more than two classes "log" is the softmax, any other loss acts
+        on signs.
+    multi_class : {"joint", "ovr", "ovo"}, default="joint"
+        What to do with more than two classes. "joint" is one model whose basis vectors all classes share. "ovr" is a
+        binary model for each class, against the rest, and "ovo" one for each pair of classes; each has ``n_basis``
+        vectors and at most ``max_features`` features of its own.
+    basis_penalty : str, Penalty, list or None, default=None
+        Penalty on the basis vectors, on the scale of the model.
+    weight_penalty : str, Penalty, list or None, default="auto"
+        Penalty on the weights. "auto" is the RKHS norm plus a ridge of 0.3 of its strength, which is chosen by
+        three-fold cross-validation; for views, dot-product kernels and searches it is the RKHS norm, of fixed strength.
+    selection : {None, "strict"}, default=None
+        "strict" selects features by cross-validation and fits a model of those alone: no other feature has any
+        influence on a prediction.
+    max_features, max_groups : int, default=None
+        Maximum number of features, and of groups, in a strict selection; it takes fewer if these are nearly as good.
+    feature_groups : array-like of shape (n_features,), default=None
+        A label for every feature; in a strict selection features of one label enter and leave together.
+    max_basis : int, default=None
+        Maximum number of basis vectors with ``n_basis="auto"``; None is 50.
+    learn_bandwidth : {"auto", True, False, "columns"}, default="auto"
+        Whether to learn the kernel's bandwidth with the basis; "columns" learns one for each feature, and so does
+        "auto" for a single stationary kernel; "auto" learns one for all features in views and searches.
+    linear_part : {"auto", True, False}, default="auto"
+        Whether to add a linear part, f(x) = b + w.x + sum_r c_r k(x, u_r). "auto" does where the strength of the
+        penalty is chosen by cross-validation.
+    basis_bounds : {"data", None}, default="data"
+        "data" keeps basis vectors of stationary kernels, and of fingerprints, inside the range of the training samples,
+        feature by feature; None leaves them free. Vectors of dot-product kernels are never bounded.
+    basis : {"free", "samples"}, default="free"
+        "samples" makes every basis vector a distinct training sample: after a free fit each vector moves to the nearest
+        sample, and all else is fitted again. For prototypes that must be real cases; it costs some accuracy.
+    monotone : dict, default=None
+        Features, by name or index, with which the score of the second class must rise (1) or fall (-1), whatever the
+        others are. Holds by construction; for two classes and kernels that fall with the distance, or "linear".
+    fit_intercept : bool, default=True
+        Whether to learn b.
+    scale : {True, False, "common"}, default=True
+        Features are standardised and clipped at five deviations inside (sparse ones are not centred); "common" gives
+        all features one scale, which suits pixels.
+    solver : str or Solver, default="auto"
+        "auto" picks by loss, penalties and size.
+    start : str, Start or array of shape (n_basis, n_features), default="auto"
+        First basis vectors; an array is in the units of X. "auto" is k-means by class.
+    n_restarts : int, default=1
+        Number of starts; the fit with the lowest objective is kept.
+    max_iter, tol : int and float, default=None
+        Limits of the solver if it is given by name; None uses its defaults.
+    class_weight : dict, "balanced" or None, default=None
+        Weights of the classes.
+    warm_start : bool, default=False
+        Whether to start from the last fit: its basis, bandwidth and weights. A larger ``n_basis`` adds vectors.
+    n_jobs : int, default=None
+        Threads; None takes all cores, or what OMP_NUM_THREADS says. Results do not depend on it.
+    random_state : int, RandomState, Generator or None, default=None
+        Seed of start points, subsamples and mini-batches.
+    verbose : int, default=0
+        Whether to log the objective after each iteration, to the logger "spkm".
+
+    Attributes
+    ----------
+    basis_vectors_ : ndarray of shape (n_basis, n_features_in_)
+        The basis vectors, in the units of X; NaN in features that a strict selection left out, or that the view of
+        a vector does not use.
+    selected_features_ : ndarray of int
+        The features that predictions depend on: all, the selected ones, or those not zero in a dot-product kernel's u.
+    relevances_ : ndarray of shape (n_features_in_,)
+        The learned factor w_j of each feature in the kernel's inner product sum_j w_j x_j u_j of scaled features: 1
+        where none is learned, 0 where the feature is not used.
+    feature_importances_ : ndarray of shape (n_features_in_,)
+        With a strict selection: the increase of the mean training loss when the feature is removed from the kernel,
+        without a refit; of several binary problems the mean.
+    selection_frequency_, alternatives_ : ndarray of shape (n_features_in_,), dict
+        With a strict selection: the share of folds that chose each feature by themselves; and for each selected feature
+        those that could replace it, with an absolute correlation of at least 0.9.
+    cv_results_ : dict of ndarray
+        With a strict selection or ``n_basis="auto"``: every model that was tried, with its held-out loss.
+    dual_coef_ : ndarray of shape (n_basis,) or (n_basis, n_classes)
+        Their weights c.
+    intercept_ : float or ndarray of shape (n_classes,)
+        The intercept b.
+    monotone_ : dict
+        With ``monotone``: the directions, proved from the fitted numbers.
+    linear_coef_ : ndarray of shape (n_features_in_,) or (n_features_in_, n_classes)
+        With a linear part: the change of the score for a change of each feature by one unit.
+    nearest_samples_, nearest_distances_ : ndarray of shape (n_basis,)
+        Index of the training sample nearest to each basis vector, and its distance: sqrt(2 - 2 k(x, u)) for a
+        stationary kernel, with k(x, u) over its norms for others. Not for samples that are read in chunks.
+    cancellation_ : float
+        How much contributions of basis vectors cancel on the training samples: the median of
+        sum_r |c_r (k_r - mean k_r)| over |f - mean f|. 1 is not at all; above 10 do not read contributions one by one.
+    kernel_ : Kernel or dict
+        The kernel with what was learned of it; it acts on scaled features. With views it is a dict by name.
+    view_usage_ : dict of ViewUsage
+        With views or terms, for each by name: the ``columns`` it uses, its ``rows`` of ``basis_vectors_``, how many
+        of these are in use (``n_used``) and its ``share`` of the variance of the predictions.
+    classes_ : ndarray
+        The labels; of an indicator matrix the indices of its columns.
+    estimators_ : list of SPKMClassifier
+        With ``multi_class="ovr"`` or "ovo" and more than two classes: the binary models, of which
+        :meth:`estimator_for` finds one by its labels. ``basis_vectors_``, ``dual_coef_`` and ``intercept_`` are then
+        those of all of them, one after the other, and ``selected_features_`` what any of them reads; they keep
+        ``kernel_``, ``relevances_``, ``view_usage_``, ``cv_results_`` and ``objective_`` to themselves.
+    basis_problem_ : ndarray of int
+        Beside ``estimators_``: which of them each row of ``basis_vectors_`` belongs to.
+    class_pairs_ : ndarray of shape (n_pairs, 2)
+        Beside ``estimators_``, with ``multi_class="ovo"``: the labels of each of them.
+    n_iter_, objective_, objective_path_ : int, float, ndarray
+        Iterations (passes for mini-batches) of the best start, of several binary problems the most; the objective at
+        the end, and from iteration to iteration.
+    n_features_in_, feature_names_in_
+        As everywhere in scikit-learn.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> clf = SPKMClassifier(n_basis=2, random_state=0).fit(X, y)
+    >>> clf.basis_vectors_.shape, bool(clf.score(X, y) > 0.97)
+    ((2, 30), True)
+    """
+
+    classes_: np.ndarray
+    estimators_: list[SPKMClassifier]
+    class_pairs_: np.ndarray
+    basis_problem_: np.ndarray
+
+    def __init__(
+        self,
+        n_basis: Any = None,
+        *,
+        kernel: Any = "rbf",
+        views: Any = None,
+        terms: Any = None,
+        loss: Any = "auto",
+        multi_class: str = "joint",
+        basis_penalty: Any = None,
+        weight_penalty: Any = "auto",
+        selection: Any = None,
+        max_features: int | None = None,
+        max_groups: int | None = None,
+        feature_groups: Any = None,
+        max_basis: int | None = None,
+        learn_bandwidth: Any = "auto",
+        linear_part: Any = "auto",
+        basis_bounds: Any = "data",
+        basis: Any = "free",
+        monotone: Any = None,
+        fit_intercept: bool = True,
+        scale: Any = True,
+        solver: Any = "auto",
+        start: Any = "auto",
+        n_restarts: int = 1,
+        max_iter: int | None = None,
+        tol: float | None = None,
+        class_weight: Any = None,
+        warm_start: bool = False,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.n_basis = n_basis
+        self.kernel = kernel
+        self.views = views
+        self.terms = terms
+        self.loss = loss
+        self.multi_class = multi_class
+        self.basis_penalty = basis_penalty
+        self.weight_penalty = weight_penalty
+        self.selection = selection
+        self.max_features = max_features
+        self.max_groups = max_groups
+        self.feature_groups = feature_groups
+        self.max_basis = max_basis
+        self.learn_bandwidth = learn_bandwidth
+        self.linear_part = linear_part
+        self.basis_bounds = basis_bounds
+        self.basis = basis
+        self.monotone = monotone
+        self.fit_intercept = fit_intercept
+        self.scale = scale
+        self.solver = solver
+        self.start = start
+        self.n_restarts = n_restarts
+        self.max_iter = max_iter
+        self.tol = tol
+        self.class_weight = class_weight
+        self.warm_start = warm_start
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    forecast = forecast
+
+    @with_callbacks
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        *,
+        target: Any = None,
+        weight: str | None = None,
+        features: Any = None,
+        checkpoint: Any = None,
+        checkpoint_every: float = EVERY,
+    ) -> SPKMClassifier:
+        """Fit the model.
+
+        Parameters
+        ----------
+        X : array-like, DataFrame or CSR of shape (n_samples, n_features), or dict of them
+            Samples. float32 stays float32, all else becomes float64; never changed. A dict holds a table for each view,
+            by name; they are put side by side. Samples that do not fit in memory may be files (a path of Parquet,
+            Arrow or CSV files, a folder, a pattern, :class:`~spkm.FileTable`, a dataset of pyarrow), a lazy frame of
+            polars, Dask arrays and frames, or chunks: anything that yields (X, y) or (X, y, weight) each time it is
+            iterated over, or a function that returns such an iterator.
+        y : array-like of shape (n_samples,) or (n_samples, n_labels)
+            Labels, or an indicator matrix. Of files and lazy frames the name of a column; chunks hold their own.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the samples. Integers are repeats: 2 is the sample given twice, 0 the sample left out. Of other
+            weights only the ratios count. Of files and lazy frames the name of a column.
+        target, weight, features : str or list of str, default=None
+            Of a table with names, in files or in memory: columns of y, of ``sample_weight``, of X (None: all others).
+        checkpoint, checkpoint_every : path and float, default=None and 120
+            A file that holds the best so far, written at most every so many seconds: the same call goes on from there.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator. If anything goes wrong, it is as it was.
+        """
+        if any(names is not None for names in (target, weight, features)):
+            X, y, sample_weight = named_columns(X, y, sample_weight, target, weight, features)
+        store = None if checkpoint is None else opened_checkpoint(self, checkpoint, checkpoint_every)
+        reader = opened_stream(X, y, sample_weight)
+        if reader is not None:
+            outcome, dtype, attributes, meaning = fit_stream(
+                self, reader, "classification", Progress(self, store=store)
+            )
+            attributes = {**attributes, **attributes_of(outcome, dtype)}
+            return publish(self, {**attributes, "classes_": meaning.labels})  # type: ignore[attr-defined]
+        table = read_table(self, X, y, sample_weight, multi_output=is_multilabel(y))
+        params = self.get_params(deep=False) if store is None else store.params
+        request, meaning, Y, weights = class_samples(params, X, table)
+        previous = getattr(self, "model_", None) if self.warm_start else None
+        if previous is not None:
+            check_same_columns(self, table)
+        in_parts = self.multi_class != "joint" and meaning.two_dimensional
+        if previous is not None and in_parts == previous.is_joint:
+            raise ValueError(
+                f"warm_start=True needs the classes and the multi_class of the last fit; got multi_class="
+                f"{self.multi_class!r}. Set warm_start=False to fit anew."
+            )
+        progress = Progress(self, store=store)
+        progress.begin(X=table.X, y=table.y)
+        if in_parts:
+            model, parts = fit_parts(request, table.X, Y, weights, meaning, previous, progress)
+            attributes = self._attributes_of_parts(model, parts, table)
+        else:
+            samples = prepared(request, table.X, Y, weights, lambda signs, w: (meaning, signs))
+            attributes = attributes_of(fit_model(request, samples, previous, progress), table.X.dtype)
+        progress.end(X=table.X, y=table.y)
+        progress.done()
+        seen = {"_seen": float(weights.sum())}
+        return publish(self, {**table.attributes, **attributes, "classes_": meaning.labels, **seen})
+
+    @available_if(takes_batches)
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> SPKMClassifier:
+        """Improve the model by one more batch of samples, in memory of the batch alone.
+
+        Parameters
+        ----------
+        X : array-like, DataFrame or CSR of shape (n_samples, n_features)
+            A batch. The first one fixes scaling, bandwidth and start points: let it be a few hundred samples at random.
+        y : array-like of shape (n_samples,)
+            Labels.
+        classes : array-like, default=None
+            All labels; needed in the first call.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the samples; they count from call to call.
+
+        Returns
+        -------
+        self : object
+            The estimator. ``max_iter`` are passes over each batch, one unless given. After :meth:`fit` it goes on from
+            that model.
+        """
+        return publish(self, partial_classes(self, X, y, classes, sample_weight))
+
+    def _search(self, X: Any, y: Any, sample_weight: Any, on_step: Callable[[str], bool]) -> SearchSetup:
+        """Return the search that the parameters ask for, before it begins."""
+        table = read_table(self, X, y, sample_weight, multi_output=is_multilabel(y))
+        request, target, Y, weight = class_samples(self.get_params(deep=False), X, table)
+        samples = prepared(request, table.X, Y, weight, lambda signs, w: (target, signs))
+        return SearchSetup(request, table, samples, search_for(request, samples, on_step))
+
+    def _attributes_of_parts(
+        self, model: ModelEnsemble, outcomes: list[tuple[Outcome, int]], table: Table
+    ) -> dict[str, Any]:
+        """Return the fitted attributes of several binary problems: those of the parts, one after another."""
+        parts = []
+        for outcome, seed in outcomes:
+            part = clone(self).set_params(multi_class="joint", class_weight=None, random_state=seed)
+            own = attributes_of(outcome, table.X.dtype)
+            parts.append(publish(part, {**table.attributes, **own, "classes_": outcome.model.target.labels}))
+        return joined_attributes(model, parts)
+
+    def estimator_for(self, label: Any, other: Any = None) -> SPKMClassifier:
+        """Return the binary classifier of a class.
+
+        Parameters
+        ----------
+        label : label
+            A class; of an indicator matrix, the index of a column.
+        other : label, default=None
+            Another class, with ``multi_class="ovo"``. The order of the two does not matter: scores are positive for the
+            one that comes later in ``classes_``.
+
+        Returns
+        -------
+        estimator : SPKMClassifier
+            That of the pair with ``multi_class="ovo"``; with "ovr" that of the class against the rest, whose labels are
+            False and True. Of two classes the model itself, which is binary.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> X, y = load_iris(return_X_y=True)
+        >>> clf = SPKMClassifier(n_basis=2, multi_class="ovo", random_state=0).fit(X, y)
+        >>> clf.estimator_for(2, 0).classes_, clf.class_pairs_.tolist()
+        (array([0, 2]), [[0, 1], [0, 2], [1, 2]])
+        """
+        check_is_fitted(self)
+        labels = [label] if other is None else [label, other]
+        model, classes = self.model_, self.classes_.tolist()
+        one_each = not model.is_joint and model.pairs is None
+        codes = sorted({k for k, known in enumerate(classes) if known in labels})
+        if len(codes) != len(labels) or len(labels) != (1 if one_each else 2):
+            what = "one label" if one_each else "two different labels"
+            raise ValueError(f"estimator_for needs {what} of classes_, {classes}; got {labels}.")
+        if model.is_joint:
+            if len(classes) > 2:
+                raise ValueError("estimator_for needs a fit with multi_class='ovo' or 'ovr'; this one is joint.")
+            return self
+        if model.pairs is not None:
+            return self.estimators_[int(np.flatnonzero(np.all(model.pairs == codes, axis=1))[0])]
+        learned = model.target.learned
+        if not learned[codes[0]]:
+            raise ValueError(f"Label {codes[0]} was the same in all samples of the fit, so it has no estimator.")
+        return self.estimators_[int(np.count_nonzero(learned[: codes[0]]))]

@@ -1,0 +1,400 @@
+"""Estimators that choose kernel, features, strength and number of vectors by cross-validation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, is_classifier
+from sklearn.metrics import check_scoring
+from sklearn.model_selection import check_cv
+from sklearn.utils.multiclass import is_multilabel
+
+from spkm._checks import check_choice
+from spkm._publish import publish
+from spkm.core.model import Term, View
+from spkm.estimators.class_predictions import PredictsClasses
+from spkm.estimators.classifier import SPKMClassifier
+from spkm.estimators.regressor import PredictsNumbers, SPKMRegressor, real_samples
+from spkm.fitting.classes import class_samples
+from spkm.fitting.outcome import Outcome, attributes_of
+from spkm.fitting.progress import CallbackSupportMixin, Progress, with_callbacks
+from spkm.fitting.search import candidate_for, decided, search_over
+from spkm.fitting.spec import Request
+from spkm.fitting.strategies import (
+    Samples,
+    SearchSetup,
+    fit_choice,
+    fit_constant,
+    fitted_model,
+    outcome_of,
+    prepared,
+    report_choice,
+    restore_scale,
+)
+from spkm.fitting.views import check_vectors
+from spkm.kernels import KERNELS, RBF, Kernel, Linear, Matern, Polynomial
+from spkm.selection import Choice, Fold, Search, Submodel
+from spkm.solvers import Result
+from spkm.tables.read import Table, read_table
+
+
+class SPKMClassifierCV(PredictsClasses, ClassifierMixin, CallbackSupportMixin, BaseEstimator):
+    """Classifier that chooses its kernel, features, penalty and number of vectors by cross-validation.
+
+    All classes, or labels, share the vectors: it is ``multi_class="joint"`` of :class:`SPKMClassifier`. For a choice in
+    each binary problem wrap it in :class:`sklearn.multiclass.OneVsOneClassifier`.
+
+    Parameters
+    ----------
+    kernel : "auto", str, Kernel or list of them, default="auto"
+        Kernels to compare. "auto" tries linear, polynomial of degree 3 and RBF: the first suits wide linear problems,
+        the second products of features.
+    n_basis : int or "auto", default="auto"
+        As in :class:`SPKMClassifier`; with "auto" a polynomial begins with four vectors for each output, a linear
+        kernel has one.
+    loss : str or Loss, default="auto"
+        As in :class:`SPKMClassifier`.
+    weight_penalty : str, Penalty, list or None, default="auto"
+        "auto" tries several strengths of the RKHS norm; any other is taken as it is.
+    selection : {"strict", None}, default="strict"
+        Whether features are selected.
+    max_features, max_groups, feature_groups, max_basis
+        As in :class:`SPKMClassifier`.
+    learn_bandwidth, fit_intercept, scale, solver, max_iter, tol, class_weight
+        As in :class:`SPKMClassifier`.
+    cv : int, splitter or iterable, default=None
+        The splits; None is five folds.
+    scoring : str or callable, default=None
+        Score of the held-out samples, one number for each split; None is the loss of each sample, which tells more.
+    refit : bool, default=True
+        Whether to refit the choice on all samples. False keeps the model of the training samples, for a single split.
+    n_jobs, random_state, verbose
+        As in :class:`SPKMClassifier`.
+
+    Attributes
+    ----------
+    best_params_ : dict
+        What was chosen.
+    cv_results_ : dict of ndarray
+        Every model that was tried: kernel, stage of the search, factor on the strength of the penalty,
+        number of features (mean over splits) and of vectors, held-out loss (minus the score with ``scoring``) and its
+        error.
+    n_kernels_ : int
+        Number of kernels that were compared.
+    classes_, basis_vectors_, dual_coef_, intercept_, kernel_, selected_features_, relevances_, feature_importances_
+        As in :class:`SPKMClassifier`, and all its methods.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> best = SPKMClassifierCV(kernel="linear", cv=2, random_state=0).fit(X[:150], y[:150])
+    >>> len(best.selected_features_) < 20, bool(best.score(X[300:], y[300:]) > 0.9)
+    (True, True)
+    """
+
+    classes_: np.ndarray
+
+    def __init__(
+        self,
+        kernel: Any = "auto",
+        *,
+        n_basis: Any = "auto",
+        loss: Any = "auto",
+        weight_penalty: Any = "auto",
+        selection: Any = "strict",
+        max_features: int | None = None,
+        max_groups: int | None = None,
+        feature_groups: Any = None,
+        max_basis: int | None = None,
+        learn_bandwidth: Any = "auto",
+        fit_intercept: bool = True,
+        scale: Any = True,
+        solver: Any = "auto",
+        max_iter: int | None = None,
+        tol: float | None = None,
+        class_weight: Any = None,
+        cv: Any = None,
+        scoring: Any = None,
+        refit: bool = True,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.kernel = kernel
+        self.n_basis = n_basis
+        self.loss = loss
+        self.weight_penalty = weight_penalty
+        self.selection = selection
+        self.max_features = max_features
+        self.max_groups = max_groups
+        self.feature_groups = feature_groups
+        self.max_basis = max_basis
+        self.learn_bandwidth = learn_bandwidth
+        self.fit_intercept = fit_intercept
+        self.scale = scale
+        self.solver = solver
+        self.max_iter = max_iter
+        self.tol = tol
+        self.class_weight = class_weight
+        self.cv = cv
+        self.scoring = scoring
+        self.refit = refit
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    @with_callbacks
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> SPKMClassifierCV:
+        """Choose and fit.
+
+        Parameters
+        ----------
+        X : array-like, DataFrame or CSR of shape (n_samples, n_features)
+            Samples.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+            Targets.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the samples, in the fits and in the validation.
+        groups : array-like of shape (n_samples,), default=None
+            Groups of samples, for a splitter that keeps them together.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator. If anything goes wrong, it is as it was.
+        """
+        progress = Progress(self)
+        progress.begin(X=X, y=y)
+        setup = self._search(X, y, sample_weight, progress.step, groups)
+        outcome = carried_out(self, setup, progress)
+        progress.end(X=X, y=y)
+        return publish(self, {**published(setup, outcome), "classes_": setup.samples.target.labels})  # type: ignore[attr-defined]
+
+    def _search(
+        self, X: Any, y: Any, sample_weight: Any, on_step: Callable[[str], bool], groups: Any = None
+    ) -> SearchSetup:
+        race = kernels_in_race(self, (Linear(), Polynomial(degree=3), RBF()))
+        table = read_table(self, X, y, sample_weight, multi_output=is_multilabel(y))
+        params = {**self.get_params(deep=False), "kernel": race[0]}
+        request, target, Y, weight = class_samples(params, X, table)
+        samples = prepared(request, table.X, Y, weight, lambda signs, w: (target, signs))
+        ordered = Samples(table.X, Y, weight, target)
+        return search_setup(self, request, race, table, samples, ordered, on_step, groups, sample_weight is not None)
+
+
+class SPKMRegressorCV(PredictsNumbers, RegressorMixin, CallbackSupportMixin, BaseEstimator):
+    """Regressor that chooses its kernel, features, penalty and number of vectors by cross-validation.
+
+    Parameters
+    ----------
+    kernel : "auto", str, Kernel or list of them, default="auto"
+        Kernels in the race. "auto" tries linear, polynomial of degree 3 and Matern.
+    n_basis, loss, weight_penalty, selection, max_features, max_groups, feature_groups, max_basis
+        As in :class:`SPKMClassifierCV`.
+    learn_bandwidth, fit_intercept, scale, solver, max_iter, tol
+        As in :class:`SPKMRegressor`.
+    cv, scoring, refit, n_jobs, random_state, verbose
+        As in :class:`SPKMClassifierCV`.
+
+    Attributes
+    ----------
+    best_params_, cv_results_, n_kernels_
+        As in :class:`SPKMClassifierCV`.
+    basis_vectors_, dual_coef_, intercept_, kernel_, selected_features_, relevances_, feature_importances_
+        As in :class:`SPKMRegressor`, and all its methods.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> best = SPKMRegressorCV(kernel="linear", cv=2, random_state=0).fit(X, y)
+    >>> len(best.selected_features_) < 10, bool(best.score(X, y) > 0.48)
+    (True, True)
+    """
+
+    def __init__(
+        self,
+        kernel: Any = "auto",
+        *,
+        n_basis: Any = "auto",
+        loss: Any = "auto",
+        weight_penalty: Any = "auto",
+        selection: Any = "strict",
+        max_features: int | None = None,
+        max_groups: int | None = None,
+        feature_groups: Any = None,
+        max_basis: int | None = None,
+        learn_bandwidth: Any = "auto",
+        fit_intercept: bool = True,
+        scale: Any = True,
+        solver: Any = "auto",
+        max_iter: int | None = None,
+        tol: float | None = None,
+        cv: Any = None,
+        scoring: Any = None,
+        refit: bool = True,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.kernel = kernel
+        self.n_basis = n_basis
+        self.loss = loss
+        self.weight_penalty = weight_penalty
+        self.selection = selection
+        self.max_features = max_features
+        self.max_groups = max_groups
+        self.feature_groups = feature_groups
+        self.max_basis = max_basis
+        self.learn_bandwidth = learn_bandwidth
+        self.fit_intercept = fit_intercept
+        self.scale = scale
+        self.solver = solver
+        self.max_iter = max_iter
+        self.tol = tol
+        self.cv = cv
+        self.scoring = scoring
+        self.refit = refit
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    @with_callbacks
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> SPKMRegressorCV:
+        """Choose and fit.
+
+        Parameters
+        ----------
+        X : array-like, DataFrame or CSR of shape (n_samples, n_features)
+            Samples.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+            Targets.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the samples, in the fits and in the validation.
+        groups : array-like of shape (n_samples,), default=None
+            Groups of samples, for a splitter that keeps them together.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator. If anything goes wrong, it is as it was.
+        """
+        progress = Progress(self)
+        progress.begin(X=X, y=y)
+        setup = self._search(X, y, sample_weight, progress.step, groups)
+        outcome = carried_out(self, setup, progress)
+        progress.end(X=X, y=y)
+        return publish(self, published(setup, outcome))
+
+    def _search(
+        self, X: Any, y: Any, sample_weight: Any, on_step: Callable[[str], bool], groups: Any = None
+    ) -> SearchSetup:
+        race = kernels_in_race(self, (Linear(), Polynomial(degree=3), Matern()))
+        request, table, Y, finish = real_samples(
+            self, X, y, sample_weight, {**self.get_params(deep=False), "kernel": race[0]}
+        )
+        samples = prepared(request, table.X, Y, table.weight, finish)
+        ordered = Samples(table.X, samples.target.encode(Y), table.weight, samples.target)  # type: ignore[attr-defined]
+        return search_setup(self, request, race, table, samples, ordered, on_step, groups, sample_weight is not None)
+
+
+def kernels_in_race(estimator: Any, automatic: tuple[Kernel, ...]) -> list[Kernel]:
+    """Return the kernels that are compared, with their numbers checked."""
+    asked = estimator.kernel
+    if isinstance(asked, str) and asked == "auto":
+        asked = automatic
+    kernels = [KERNELS.part(kernel) for kernel in (asked if isinstance(asked, list | tuple) else [asked])]
+    if not kernels:
+        raise ValueError("kernel must be 'auto', a kernel or a list of kernels; got an empty list.")
+    if len({kernel.nonnegative for kernel in kernels}) > 1:
+        raise ValueError(
+            f"kernel={estimator.kernel!r} mixes kernels of raw counts with kernels of scaled features. "
+            "Search over each kind by itself."
+        )
+    check_choice("refit", estimator.refit, (True, False))
+    return kernels
+
+
+def search_setup(
+    estimator: Any,
+    request: Request,
+    race: list[Kernel],
+    table: Table,
+    samples: Samples,
+    ordered: Samples,
+    on_step: Callable[[str], bool],
+    groups: Any,
+    weighted: bool,
+) -> SearchSetup:
+    """Return the search with the user's own splits, kernels and scoring; ``ordered`` are the samples as given."""
+    if samples.Y.shape[1] == 0:
+        return SearchSetup(request, table, samples, None)
+    splitter = check_cv(estimator.cv, table.y, classifier=is_classifier(estimator))
+    splits = list(splitter.split(table.X, table.y, groups))
+    if not estimator.refit and len(splits) != 1:
+        raise ValueError(f"refit=False keeps the model of the only split; cv makes {len(splits)} of them.")
+    vectors = check_vectors(estimator.n_basis)
+    requests = [replace(request, terms=(Term(vectors, (View(kernel),)),)) for kernel in race]
+    candidates = [candidate_for(one, samples.Y.shape[1]) for one in requests]
+    weight = ordered.weight if weighted else None
+    scorer = None if estimator.scoring is None else _scorer(estimator, request, table, samples, weight)
+    search = search_over(requests[0], ordered, candidates, splits, on_step, scorer)
+    return SearchSetup(requests[0], table, samples, search)
+
+
+def _scorer(
+    estimator: Any, request: Request, table: Table, samples: Samples, weight: np.ndarray | None
+) -> Callable[[Submodel, Fold], float]:
+    """Return what judges the model of a fold by the user's scoring on its held-out samples."""
+    plain = SPKMClassifier() if is_classifier(estimator) else SPKMRegressor()
+    score = check_scoring(plain, estimator.scoring)
+    X, y, target = table.X, table.y, samples.target
+    known = {"n_features_in_": X.shape[1], "classes_": getattr(target, "labels", None)}
+
+    def scorer(model: Submodel, fold: Fold) -> float:
+        test = fold.test_rows
+        fitted = fitted_model(request, target, model.model, model.theta, fold.scaling, X.shape[1], model.columns)
+        more = {} if weight is None else {"sample_weight": weight[test]}
+        return float(score(publish(plain, {**known, "model_": fitted}), X[test], y[test], **more))
+
+    return scorer
+
+
+def carried_out(estimator: Any, setup: SearchSetup, progress: Progress) -> Outcome:
+    """Return the outcome of the search: on all samples, or the model of the only split."""
+    request, _, samples, search = setup
+    if search is None:
+        return fit_constant(request, samples)
+    if estimator.refit:
+        return fit_choice(request, search, decided(search), samples, progress)
+    return _model_of_split(request, search, decided(search), samples)
+
+
+def _model_of_split(request: Request, search: Search, choice: Choice, samples: Samples) -> Outcome:
+    fold = search.folds[0]
+    model = choice.models[0]
+    attributes = report_choice(search, choice, model, fold.train)
+    objective = model.problem.objective(fold.train.columns(model.columns), model.columns)
+    result = Result(model.theta.copy(), model.objective, 1, True, trace=[model.objective], noise=model.noise)
+    restore_scale(objective, result)
+    columns = model.columns if search.selects else None
+    request = replace(request, terms=choice.candidate.terms)
+    return outcome_of(request, samples, objective.model, result, fold.scaling, columns, attributes)
+
+
+def published(setup: SearchSetup, outcome: Outcome) -> dict[str, Any]:
+    """Return the fitted attributes of a search."""
+    attributes = attributes_of(outcome, setup.table.X.dtype)
+    chosen = outcome.attributes.get("_choice", {"kernel": outcome.model.kernel, "strength_factor": 1.0})
+    best = {
+        "kernel": chosen["kernel"],
+        "n_basis": outcome.model.n_basis,
+        "n_features": len(attributes["selected_features_"]),
+        "strength_factor": chosen["strength_factor"],
+    }
+    n_kernels = 1 if setup.search is None else len(setup.search.candidates)
+    return {**setup.table.attributes, **attributes, "best_params_": best, "n_kernels_": n_kernels}

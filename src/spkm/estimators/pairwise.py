@@ -1,0 +1,422 @@
+"""Estimators of pairs: a drug and a target, a user and a film. Kernels are worked out per entity, not per pair."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.metrics import accuracy_score, r2_score
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+
+from spkm import _methods
+from spkm._checks import n_threads
+from spkm._publish import publish
+from spkm.estimators.class_predictions import has_probabilities
+from spkm.estimators.regressor import real_targets, standardizing
+from spkm.fitting.binary import decision, log_probabilities, probabilities
+from spkm.fitting.classes import encode_classes
+from spkm.fitting.outcome import Outcome, attributes_of
+from spkm.fitting.progress import CallbackSupportMixin, Progress, with_callbacks
+from spkm.fitting.spec import Request
+from spkm.fitting.strategies import fit_model, prepared
+from spkm.fitting.views import pair_terms
+from spkm.tables.pairs import SIDES, Entities, PairInput, read_pairs
+
+BOTH = {"left": True, "right": True}
+
+
+class PredictsPairs:
+    """Scores of pairs, from ``model_`` and the tables of entities of the fit or of new ones."""
+
+    n_jobs: Any
+    model_: Any
+    save = _methods.save
+    export = _methods.export
+    compiled = _methods.compiled
+    report = _methods.report
+    explain = _methods.explain
+    summary = _methods.summary
+    formula = _methods.formula
+    to_frame = _methods.to_frame
+    _repr_html_inner = _methods.repr_html
+    _repr_mimebundle_ = _methods.repr_mimebundle
+    # Whoever passes tables through cross_val_score or a search means them for these methods.
+    __metadata_request__fit = BOTH
+    __metadata_request__predict = BOTH
+    __metadata_request__score = BOTH
+
+    def _scores(self, pairs: Any, left: Any, right: Any) -> np.ndarray:
+        check_is_fitted(self)
+        table = self._pairs.like(pairs, left, right)  # type: ignore[attr-defined]
+        return self.model_.scores(table, n_threads(self.n_jobs))
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "model_")
+
+
+class PairwiseSPKMClassifier(PredictsPairs, ClassifierMixin, CallbackSupportMixin, BaseEstimator):
+    """Classifier of pairs, f(x, z) = b + sum_r c_r k(x, u_r) k'(z, v_r) with learned pairs of basis vectors.
+
+    Parameters
+    ----------
+    n_basis : int, default=20
+        Number of pairs (u_r, v_r) of basis vectors, for each view of the left entities with each of the right ones.
+    left_kernel, right_kernel : str, Kernel, list or dict, default="rbf"
+        The kernel of each side. A list are kernels on the same features, a dict one for each view, by name.
+    left_views, right_views : dict, default=None
+        Named features of a side, as ``views`` of :class:`SPKMClassifier`. The model has a term for each view of one
+        side with each of the other.
+    loss, basis_penalty, weight_penalty, learn_bandwidth, fit_intercept, scale, solver, n_restarts
+        As in :class:`SPKMClassifier`; the features of each table are scaled by themselves.
+    max_iter, tol, class_weight, n_jobs, random_state, verbose
+        As in :class:`SPKMClassifier`.
+
+    Attributes
+    ----------
+    basis_left_, basis_right_ : ndarray of shapes (n_basis, n_features_left_), (n_basis, n_features_right_)
+        The basis vectors in the units of the tables; NaN in features that a vector's view does not look at.
+    relevances_left_, relevances_right_ : ndarray
+        The learned factor of each feature in its kernel, as ``relevances_`` of :class:`SPKMClassifier`.
+    n_features_left_, n_features_right_ : int
+        Columns of the tables.
+    left_feature_names_in_, right_feature_names_in_ : ndarray of str
+        Their names, where the tables are frames.
+    kernel_, view_usage_ : dict
+        The kernel of each view, by name; what the model makes of each term, as in :class:`SPKMClassifier`.
+    dual_coef_, intercept_, classes_, n_iter_, objective_, objective_path_
+        As in :class:`SPKMClassifier`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> drugs, targets = rng.standard_normal((30, 3)), rng.standard_normal((20, 4))
+    >>> pairs = np.array([(i, j) for i in range(30) for j in range(20)])
+    >>> y = drugs[pairs[:, 0], 0] * targets[pairs[:, 1], 1] > 0
+    >>> model = PairwiseSPKMClassifier(n_basis=8, random_state=0).fit(pairs, y, left=drugs, right=targets)
+    >>> model.basis_left_.shape, model.basis_right_.shape, bool(model.score(pairs, y) > 0.9)
+    ((8, 3), (8, 4), True)
+    >>> model.predict([[0, 0]], left=rng.standard_normal((1, 3))).shape  # a new drug, a known target
+    (1,)
+    """
+
+    __metadata_request__decision_function = BOTH
+    __metadata_request__predict_proba = BOTH
+    __metadata_request__predict_log_proba = BOTH
+    classes_: np.ndarray
+
+    def __init__(
+        self,
+        n_basis: int = 20,
+        *,
+        left_kernel: Any = "rbf",
+        right_kernel: Any = "rbf",
+        left_views: Any = None,
+        right_views: Any = None,
+        loss: Any = "auto",
+        basis_penalty: Any = None,
+        weight_penalty: Any = "auto",
+        learn_bandwidth: Any = "auto",
+        fit_intercept: bool = True,
+        scale: Any = True,
+        solver: Any = "auto",
+        n_restarts: int = 1,
+        max_iter: int | None = None,
+        tol: float | None = None,
+        class_weight: Any = None,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.n_basis = n_basis
+        self.left_kernel = left_kernel
+        self.right_kernel = right_kernel
+        self.left_views = left_views
+        self.right_views = right_views
+        self.loss = loss
+        self.basis_penalty = basis_penalty
+        self.weight_penalty = weight_penalty
+        self.learn_bandwidth = learn_bandwidth
+        self.fit_intercept = fit_intercept
+        self.scale = scale
+        self.solver = solver
+        self.n_restarts = n_restarts
+        self.max_iter = max_iter
+        self.tol = tol
+        self.class_weight = class_weight
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    @with_callbacks
+    def fit(
+        self, pairs: Any, y: Any, left: Any = None, right: Any = None, sample_weight: Any = None
+    ) -> PairwiseSPKMClassifier:
+        """Fit the model.
+
+        Parameters
+        ----------
+        pairs : array-like of int of shape (n_samples, 2)
+            For each sample a row of ``left`` and one of ``right``.
+        y : array-like of shape (n_samples,) or (n_samples, n_labels)
+            Labels, or an indicator matrix.
+        left, right : array-like, DataFrame or CSR of shapes (n_left, n_features_left), (n_right, n_features_right)
+            The entities; those that no pair names are not looked at. Copies of them are kept for predictions.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the samples.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator. If anything goes wrong, it is as it was.
+        """
+        given = read_pairs(self, pairs, y, left, right, sample_weight)
+        terms = pair_terms(self, given, left, right)
+        params = self.get_params(deep=False)
+        request = Request.of(params, None, "classification", several_labels=given.y.ndim == 2, terms=terms)
+        target, Y, weight = encode_classes(given.y, given.weight, self.class_weight)
+        progress = Progress(self)
+        progress.begin(X=given.table.pairs, y=given.y)
+        samples = prepared(request, given.table, Y, weight, lambda signs, w: (target, signs))
+        outcome = fit_model(request, samples, None, progress)
+        progress.end(X=given.table.pairs, y=given.y)
+        return publish_pairs(self, given, outcome, classes_=target.labels)
+
+    def decision_function(self, pairs: Any, left: Any = None, right: Any = None) -> np.ndarray:
+        """Return the scores f(x, z).
+
+        Parameters
+        ----------
+        pairs, left, right
+            As in :meth:`predict`.
+
+        Returns
+        -------
+        scores : ndarray of shape (n_samples,) or (n_samples, n_classes)
+            One score for two classes, positive for ``classes_[1]``; else one for each class.
+        """
+        F = self._scores(pairs, left, right)
+        scores = decision(self.model_, F)
+        return scores if self.model_.target.two_dimensional else scores[:, 0]
+
+    def predict(self, pairs: Any, left: Any = None, right: Any = None) -> np.ndarray:
+        """Return the most likely label of every pair.
+
+        Parameters
+        ----------
+        pairs : array-like of int of shape (n_samples, 2)
+            For each sample a row of ``left`` and one of ``right``.
+        left, right : array-like, DataFrame or CSR, default=None
+            Entities, new ones on either side or both; None are those of the fit.
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,) or (n_samples, n_labels)
+            Labels, or a matrix that indicates them.
+        """
+        F = self._scores(pairs, left, right)
+        return self.model_.target.decode(F)
+
+    @available_if(has_probabilities)
+    def predict_proba(self, pairs: Any, left: Any = None, right: Any = None) -> np.ndarray:
+        """Return the probability of every class, (n_samples, n_classes); only where the loss gives them ("log")."""
+        F = self._scores(pairs, left, right)
+        return probabilities(self.model_, F)
+
+    @available_if(has_probabilities)
+    def predict_log_proba(self, pairs: Any, left: Any = None, right: Any = None) -> np.ndarray:
+        """Return the logarithm of :meth:`predict_proba`."""
+        F = self._scores(pairs, left, right)
+        return log_probabilities(self.model_, F)
+
+    def score(self, pairs: Any, y: Any, left: Any = None, right: Any = None, sample_weight: Any = None) -> float:
+        """Return the accuracy.
+
+        Parameters
+        ----------
+        pairs, left, right
+            As in :meth:`predict`.
+        y : array-like of shape (n_samples,) or (n_samples, n_labels)
+            Labels.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the samples.
+
+        Returns
+        -------
+        score : float
+            1 is perfect.
+        """
+        return float(accuracy_score(y, self.predict(pairs, left, right), sample_weight=sample_weight))
+
+
+class PairwiseSPKMRegressor(PredictsPairs, RegressorMixin, CallbackSupportMixin, BaseEstimator):
+    """Regressor of pairs, f(x, z) = b + sum_r c_r k(x, u_r) k'(z, v_r) with learned pairs of basis vectors.
+
+    Parameters
+    ----------
+    n_basis : int, default=20
+        Number of pairs (u_r, v_r) of basis vectors, for each view of the left entities with each of the right ones.
+    left_kernel, right_kernel : str, Kernel, list or dict, default="rbf"
+        The kernel of each side. A list are kernels on the same features, a dict one for each view, by name.
+    left_views, right_views : dict, default=None
+        Named features of a side, as ``views`` of :class:`SPKMClassifier`. The model has a term for each view of one
+        side with each of the other.
+    loss, basis_penalty, weight_penalty, learn_bandwidth, fit_intercept, scale, solver, n_restarts
+        As in :class:`SPKMRegressor`; the features of each table are scaled by themselves.
+    max_iter, tol, n_jobs, random_state, verbose
+        As in :class:`SPKMRegressor`.
+
+    Attributes
+    ----------
+    basis_left_, basis_right_, relevances_left_, relevances_right_, n_features_left_, n_features_right_
+        As in :class:`PairwiseSPKMClassifier`.
+    left_feature_names_in_, right_feature_names_in_, kernel_, view_usage_
+        As in :class:`PairwiseSPKMClassifier`.
+    dual_coef_, intercept_, n_iter_, objective_, objective_path_
+        As in :class:`SPKMRegressor`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> drugs, targets = rng.standard_normal((30, 3)), rng.standard_normal((20, 4))
+    >>> pairs = np.array([(i, j) for i in range(30) for j in range(20)])
+    >>> y = drugs[pairs[:, 0], 0] * targets[pairs[:, 1], 1]
+    >>> model = PairwiseSPKMRegressor(n_basis=10, random_state=0).fit(pairs, y, left=drugs, right=targets)
+    >>> bool(model.score(pairs, y) > 0.9)
+    True
+    """
+
+    def __init__(
+        self,
+        n_basis: int = 20,
+        *,
+        left_kernel: Any = "rbf",
+        right_kernel: Any = "rbf",
+        left_views: Any = None,
+        right_views: Any = None,
+        loss: Any = "auto",
+        basis_penalty: Any = None,
+        weight_penalty: Any = "auto",
+        learn_bandwidth: Any = "auto",
+        fit_intercept: bool = True,
+        scale: Any = True,
+        solver: Any = "auto",
+        n_restarts: int = 1,
+        max_iter: int | None = None,
+        tol: float | None = None,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.n_basis = n_basis
+        self.left_kernel = left_kernel
+        self.right_kernel = right_kernel
+        self.left_views = left_views
+        self.right_views = right_views
+        self.loss = loss
+        self.basis_penalty = basis_penalty
+        self.weight_penalty = weight_penalty
+        self.learn_bandwidth = learn_bandwidth
+        self.fit_intercept = fit_intercept
+        self.scale = scale
+        self.solver = solver
+        self.n_restarts = n_restarts
+        self.max_iter = max_iter
+        self.tol = tol
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    @with_callbacks
+    def fit(
+        self, pairs: Any, y: Any, left: Any = None, right: Any = None, sample_weight: Any = None
+    ) -> PairwiseSPKMRegressor:
+        """Fit the model.
+
+        Parameters
+        ----------
+        pairs, left, right, sample_weight
+            As in :meth:`PairwiseSPKMClassifier.fit`.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+            Targets.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator. If anything goes wrong, it is as it was.
+        """
+        given = read_pairs(self, pairs, y, left, right, sample_weight)
+        terms = pair_terms(self, given, left, right)
+        request = Request.of(self.get_params(deep=False), None, "regression", terms=terms)
+        Y = real_targets(given.y)
+        request.loss.check_target(Y)
+        progress = Progress(self)
+        progress.begin(X=given.table.pairs, y=given.y)
+        samples = prepared(request, given.table, Y, given.weight, standardizing(request, given.y.ndim == 2))
+        outcome = fit_model(request, samples, None, progress)
+        progress.end(X=given.table.pairs, y=given.y)
+        return publish_pairs(self, given, outcome)
+
+    def predict(self, pairs: Any, left: Any = None, right: Any = None) -> np.ndarray:
+        """Return the predicted target of every pair.
+
+        Parameters
+        ----------
+        pairs, left, right
+            As in :meth:`PairwiseSPKMClassifier.predict`.
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,) or (n_samples, n_outputs)
+            Predictions.
+        """
+        F = self._scores(pairs, left, right)
+        return self.model_.target.decode(self.model_.loss.predict(F))
+
+    def score(self, pairs: Any, y: Any, left: Any = None, right: Any = None, sample_weight: Any = None) -> float:
+        """Return R2.
+
+        Parameters
+        ----------
+        pairs, left, right
+            As in :meth:`predict`.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+            Targets.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the samples.
+
+        Returns
+        -------
+        score : float
+            1 is perfect.
+        """
+        return float(r2_score(y, self.predict(pairs, left, right), sample_weight=sample_weight))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.single_output = True
+        tags.target_tags.multi_output = True
+        return tags
+
+
+def publish_pairs(estimator: Any, given: PairInput, outcome: Outcome, **more: Any) -> Any:
+    """Give an estimator of pairs its fitted attributes, those of each side apart; return the estimator."""
+    entities = given.entities
+    attributes = attributes_of(outcome, given.table.dtype)
+    at = entities.layouts[0].width
+    basis, relevances = attributes.pop("basis_vectors_"), attributes.pop("relevances_")
+    del attributes["selected_features_"]  # of a table that does not exist
+    for side, layout, part in zip(SIDES, entities.layouts, (np.s_[:at], np.s_[at:]), strict=True):
+        attributes[f"basis_{side}_"] = basis[:, part]
+        attributes[f"relevances_{side}_"] = relevances[part]
+        attributes[f"n_features_{side}_"] = layout.width
+        if layout.names is not None:
+            attributes[f"{side}_feature_names_in_"] = layout.names
+    attributes["n_features_in_"] = 2
+    if entities.pair_names is not None:
+        attributes["feature_names_in_"] = entities.pair_names
+    attributes["_pairs"] = Entities(entities.tables, entities.layouts, entities.pair_names, outcome.model.asked)
+    return publish(estimator, {**attributes, **more})

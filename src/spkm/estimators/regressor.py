@@ -1,0 +1,322 @@
+"""The regressor: targets are standardised for the fit, and everything is reported in their own units."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.utils.metaestimators import available_if
+
+from spkm._checks import n_threads
+from spkm._namespaces import on_host, returned_like_X
+from spkm._publish import publish
+from spkm.core.targets import Real
+from spkm.estimators.base import ReadsModel
+from spkm.estimators.forecast import forecast
+from spkm.fitting.checkpoint import EVERY, opened_checkpoint
+from spkm.fitting.outcome import attributes_of
+from spkm.fitting.partial import partial_numbers, takes_batches
+from spkm.fitting.progress import CallbackSupportMixin, Progress, with_callbacks
+from spkm.fitting.recipes.monotone import constraints
+from spkm.fitting.spec import Request
+from spkm.fitting.strategies import Finish, SearchSetup, fit_model, prepared, search_for
+from spkm.fitting.stream_data import fit_stream
+from spkm.tables.read import Table, check_same_columns, read_table
+from spkm.tables.streams import named_columns, opened_stream
+
+
+class PredictsNumbers(ReadsModel):
+    """Predictions of real targets, from the scores of ``model_``."""
+
+    @returned_like_X
+    def predict(self, X: Any, return_std: bool = False) -> Any:
+        """Return the predicted targets of every sample.
+
+        Parameters
+        ----------
+        X : array-like, DataFrame or CSR of shape (n_samples, n_features), or dict of them
+            Samples.
+        return_std : bool, default=False
+            Whether to return the standard deviation of a new target from its prediction as well, noise included: that
+            of the sparse Gaussian process whose mean the model is. Away from the samples of the fit it is that of all
+            targets, or more. It needs a fit with the evidence and a single stationary kernel.
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,) or (n_samples, n_outputs)
+            The predictions.
+        std : ndarray of the same shape
+            Only with ``return_std=True``.
+        """
+        F = self._scores(X)
+        y = self.model_.target.decode(self.model_.loss.predict(F))
+        if not return_std:
+            return y
+        if not self.model_.target.learned.any():  # all targets of the fit were the same
+            return y, np.zeros_like(y)
+        if self.model_.posterior is None:
+            raise ValueError(
+                "return_std=True needs a model fitted with loss='squared', weight_penalty='evidence' (or 'auto') and a "
+                "single stationary kernel, without a selection. Fit such a model, or use loss='quantile' for limits."
+            )
+        std = self.model_.deviations(self._rows(X), n_threads(self.n_jobs))
+        return y, std.reshape(y.shape)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.single_output = True
+        tags.target_tags.multi_output = True
+        return tags
+
+
+class SPKMRegressor(PredictsNumbers, RegressorMixin, CallbackSupportMixin, BaseEstimator):
+    """Sparse pre-image kernel regression, f(x) = b + sum_r c_r k(x, u_r) with learned basis vectors u_r.
+
+    Parameters
+    ----------
+    n_basis : int or "auto", default=20
+        Number of basis vectors at the most, shared by all outputs: those that end at one place are merged. "auto" is
+        20 or 60, at most half the samples and at most ``max_basis``, whichever has the lower loss on a held-out fifth
+        of the samples; with a selection, pairs, views or a linear kernel it is as in :class:`SPKMClassifier`.
+    kernel : str or Kernel, default="matern"
+        The kernel; the default, of smoothness 5/2, had lower errors than "rbf" in measurements.
+    views, terms
+        As in :class:`SPKMClassifier`.
+    loss : str or Loss, default="auto"
+        "auto" is "squared".
+    basis_penalty : str, Penalty, list or None, default=None
+        Penalty on the basis vectors, on the scale of the model.
+    weight_penalty : str, Penalty, list or None, default="auto"
+        Penalty on the weights; "auto" is "evidence" for squared loss, which learns its strength and the relevance of
+        each feature, and the RKHS norm of f for the others. "huber", "quantile" and "epsilon_insensitive" begin with
+        a squared fit, whose relevances and strength they keep.
+    selection, max_features, max_groups, feature_groups, max_basis
+        As in :class:`SPKMClassifier`.
+    learn_bandwidth, basis_bounds, basis, fit_intercept, scale, solver, start, n_restarts
+        As in :class:`SPKMClassifier`.
+    monotone : dict, default=None
+        Features, by name or number, that predictions rise (1) or fall (-1) with, whatever the others are: by
+        construction, as in :class:`SPKMClassifier`. The weights then have fixed signs, and no evidence.
+    linear_part : {"auto", True, False}, default="auto"
+        Whether a linear function is added, f(x) = b + w'x + sum_r c_r k(x, u_r). "auto" adds it beside a single
+        stationary kernel under the evidence, which learns its strength, for at most 500 features: every iteration
+        solves for n_basis + n_features coefficients.
+    max_iter, tol, warm_start, n_jobs, random_state, verbose
+        As in :class:`SPKMClassifier`.
+
+    Attributes
+    ----------
+    basis_vectors_ : ndarray of shape (n_vectors, n_features_in_)
+        The basis vectors, at most ``n_basis``, in the units of X.
+    dual_coef_ : ndarray of shape (n_vectors,) or (n_vectors, n_outputs)
+        Their weights c, in the units of y.
+    intercept_ : float or ndarray of shape (n_outputs,)
+        The intercept b, in the units of y.
+    linear_coef_ : ndarray of shape (n_features_in_,) or (n_features_in_, n_outputs)
+        The coefficients w of a linear part, for a change of a feature by one unit; only where there is one.
+    selected_features_, relevances_, feature_importances_, cv_results_, view_usage_
+        As in :class:`SPKMClassifier`.
+    nearest_samples_, nearest_distances_, cancellation_
+        As in :class:`SPKMClassifier`.
+    kernel_, n_iter_, objective_, objective_path_, n_features_in_, feature_names_in_
+        As in :class:`SPKMClassifier`; the objective is that of standardised targets.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> model = SPKMRegressor(n_basis=5, random_state=0).fit(X, y)
+    >>> len(model.basis_vectors_) <= 5, bool(model.score(X, y) > 0.5)
+    (True, True)
+    """
+
+    def __init__(
+        self,
+        n_basis: Any = 20,
+        *,
+        kernel: Any = "matern",
+        views: Any = None,
+        terms: Any = None,
+        loss: Any = "auto",
+        basis_penalty: Any = None,
+        weight_penalty: Any = "auto",
+        selection: Any = None,
+        max_features: int | None = None,
+        max_groups: int | None = None,
+        feature_groups: Any = None,
+        max_basis: int | None = None,
+        learn_bandwidth: Any = "auto",
+        linear_part: Any = "auto",
+        basis_bounds: Any = "data",
+        basis: Any = "free",
+        monotone: Any = None,
+        fit_intercept: bool = True,
+        scale: Any = True,
+        solver: Any = "auto",
+        start: Any = "auto",
+        n_restarts: int = 1,
+        max_iter: int | None = None,
+        tol: float | None = None,
+        warm_start: bool = False,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.n_basis = n_basis
+        self.kernel = kernel
+        self.views = views
+        self.terms = terms
+        self.loss = loss
+        self.basis_penalty = basis_penalty
+        self.weight_penalty = weight_penalty
+        self.selection = selection
+        self.max_features = max_features
+        self.max_groups = max_groups
+        self.feature_groups = feature_groups
+        self.max_basis = max_basis
+        self.learn_bandwidth = learn_bandwidth
+        self.linear_part = linear_part
+        self.basis_bounds = basis_bounds
+        self.basis = basis
+        self.monotone = monotone
+        self.fit_intercept = fit_intercept
+        self.scale = scale
+        self.solver = solver
+        self.start = start
+        self.n_restarts = n_restarts
+        self.max_iter = max_iter
+        self.tol = tol
+        self.warm_start = warm_start
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    forecast = forecast
+
+    @with_callbacks
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        *,
+        target: Any = None,
+        weight: str | None = None,
+        features: Any = None,
+        checkpoint: Any = None,
+        checkpoint_every: float = EVERY,
+    ) -> SPKMRegressor:
+        """Fit the model.
+
+        Parameters
+        ----------
+        X : array-like, DataFrame or CSR of shape (n_samples, n_features), or dict of them
+            Samples, as in :class:`SPKMClassifier`.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+            Targets. One that is the same in all samples is predicted so. Of files and lazy frames the name of a
+            column, or a list of them; chunks hold their own.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the samples, as in :class:`SPKMClassifier`.
+        target, weight, features : str or list of str, default=None
+            Of a table with names, in files or in memory: columns of y, of ``sample_weight``, of X (None: all others).
+        checkpoint, checkpoint_every : path and float, default=None and 120
+            A file that holds the best so far, written at most every so many seconds: the same call goes on from there.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator. If anything goes wrong, it is as it was.
+        """
+        if any(names is not None for names in (target, weight, features)):
+            X, y, sample_weight = named_columns(X, y, sample_weight, target, weight, features)
+        store = None if checkpoint is None else opened_checkpoint(self, checkpoint, checkpoint_every)
+        reader = opened_stream(X, y, sample_weight)
+        if reader is not None:
+            outcome, dtype, attributes, _ = fit_stream(self, reader, "regression", Progress(self, store=store))
+            return publish(self, {**attributes, **attributes_of(outcome, dtype)})
+        params = None if store is None else store.params
+        request, table, Y, finish = real_samples(self, X, y, sample_weight, params)
+        previous = getattr(self, "model_", None) if self.warm_start else None
+        if previous is not None:
+            check_same_columns(self, table)
+        progress = Progress(self, store=store)
+        progress.begin(X=table.X, y=table.y)
+        samples = prepared(request, table.X, Y, table.weight, finish)
+        outcome = fit_model(request, samples, previous, progress)
+        progress.end(X=table.X, y=table.y)
+        progress.done()
+        seen = {"_seen": float(table.weight.sum())}
+        return publish(self, {**table.attributes, **attributes_of(outcome, table.X.dtype), **seen})
+
+    @available_if(takes_batches)
+    def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> SPKMRegressor:
+        """Improve the model by one more batch of samples, in memory of the batch alone.
+
+        Parameters
+        ----------
+        X : array-like, DataFrame or CSR of shape (n_samples, n_features)
+            A batch. The first one fixes scaling, also of y, bandwidth and start points: let it be a few hundred samples
+            at random.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+            Targets.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the samples; they count from call to call.
+
+        Returns
+        -------
+        self : object
+            The estimator. ``max_iter`` are passes over each batch, one unless given. After :meth:`fit` it goes on from
+            that model.
+        """
+        return publish(self, partial_numbers(self, X, y, sample_weight))
+
+    def _search(self, X: Any, y: Any, sample_weight: Any, on_step: Callable[[str], bool]) -> SearchSetup:
+        """Return the search that the parameters ask for, before it begins."""
+        request, table, Y, finish = real_samples(self, X, y, sample_weight)
+        samples = prepared(request, table.X, Y, table.weight, finish)
+        search = search_for(request, samples, on_step) if samples.Y.shape[1] else None
+        return SearchSetup(request, table, samples, search)
+
+
+def real_samples(
+    estimator: Any, X: Any, y: Any, sample_weight: Any, params: dict[str, Any] | None = None
+) -> tuple[Request, Table, np.ndarray, Finish]:
+    """Return the request of a regressor, its table, the targets (n, m), and how they are standardised."""
+    table = read_table(estimator, X, y, sample_weight, multi_output=True)
+    params = estimator.get_params(deep=False) if params is None else params
+    if params.get("monotone") is not None:
+        params = {**params, "monotone": constraints(params["monotone"], table)}
+    params = {**params, "place": table.place}
+    X = X if table.place is None else on_host(X)
+    request = Request.of(params, X, "regression", tables=table.attributes["_tables"])
+    Y = real_targets(table.y)
+    request.loss.check_target(Y)
+    return request, table, Y, standardizing(request, table.y.ndim == 2)
+
+
+def real_targets(y: Any) -> np.ndarray:
+    """Return targets as numbers, (n, m)."""
+    try:
+        if y.dtype.kind in "mM":  # NumPy would count their nanoseconds
+            raise TypeError("dates and times are no numbers")
+        Y = np.asarray(y, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            f"y must hold numbers, as a dense array of shape (n_samples,) or (n_samples, n_outputs); "
+            f"got {type(y).__name__} of dtype {y.dtype}. For labels use SPKMClassifier."
+        ) from error
+    return Y.reshape(len(Y), -1)
+
+
+def standardizing(request: Request, two_dimensional: bool) -> Finish:
+    """Return the function that standardises targets as the loss wants it."""
+    loss = request.loss
+
+    def finish(Y: np.ndarray, weight: np.ndarray) -> tuple[Real, np.ndarray]:
+        y = Y if two_dimensional else Y[:, 0]
+        target = Real.of(y, weight, loss.standardize_target, loss.robust, bool(request.fit_intercept))
+        return target, target.encode(Y)
+
+    return finish

@@ -1,0 +1,3 @@
+"""Ways of fitting, one a file."""
+
+__all__: list[str] = []

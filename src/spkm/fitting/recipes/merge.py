@@ -1,0 +1,82 @@
+"""Basis vectors that a fit brought to one place become one.
+
+A ridge on the weights costs less with two vectors at one place, each of half the weight, than with one of the whole
+weight, so a fit may end with some that say the same. As one they are the same function, and easier to read.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from spkm.core.problem import Problem
+from spkm.solvers import LBFGS, Result, VarPro
+
+ALIKE = 0.9  # value of the kernel at two vectors, 1 at one place, from which on they may be one
+RISE = 1e-3  # share by which the loss may rise in all: what L-BFGS takes for converged
+POLISH = 20  # iterations at the end, where vectors have been merged
+
+
+def merged(problem: Problem, objective: Any, result: Result, polish: bool) -> tuple[Any, Result]:
+    """Return objective and result of the vectors that are left; the first term holds the vectors of one kernel.
+
+    The two that are most alike become one first: weights are added, its place is their mean by the size of the weights.
+    The loss may rise by ``RISE`` in all, else the two stay. ``polish`` lets all parameters follow. Under the evidence,
+    whose problem goes on with what was learned, the weights are solved for again.
+    """
+    theta = result.theta
+    refused: set[tuple[int, int]] = set()
+    limit = (1.0 + RISE) * objective.loss.value(objective.totals(theta))
+    smaller = objective
+    while (pair := _most_alike(smaller.model.gram(theta)[0][0], refused)) is not None:
+        tried, tried_theta = _without_second(problem, smaller, theta, *pair)
+        if tried.loss.value(tried.totals(tried_theta)) <= limit:
+            smaller, theta, refused = tried, tried_theta, set()
+        else:
+            refused.add(pair)
+    if smaller is objective:
+        return objective, result
+    by_evidence = problem.evidence is not None
+    parameters = smaller.start(theta) if by_evidence else theta
+    result.theta, result.value = smaller.complete(parameters) if by_evidence else theta, smaller.value(parameters)
+    result.trace = [result.value]  # values of more vectors are not comparable: the ridge is another
+    if polish:
+        solver = VarPro(max_iter=POLISH) if by_evidence else LBFGS(max_iter=POLISH)
+        polished = solver.minimize(smaller, theta, np.random.default_rng(0))
+        result.theta, result.value, result.trace = polished.theta, polished.value, polished.trace
+        result.noise, result.linear_variance = polished.noise, polished.linear_variance
+        result.interrupted = result.interrupted or polished.interrupted
+        result.by_signal = result.by_signal or polished.by_signal
+    return smaller, result
+
+
+def _most_alike(K: np.ndarray, refused: set[tuple[int, int]]) -> tuple[int, int] | None:
+    """Return the two vectors of the largest kernel value, the first of lower index; None if none are alike."""
+    rows, columns = np.triu_indices(len(K), 1)
+    for place in np.argsort(-K[rows, columns], kind="stable"):
+        pair = int(rows[place]), int(columns[place])
+        if not K[pair] >= ALIKE:
+            return None
+        if pair not in refused:
+            return pair
+    return None
+
+
+def _without_second(problem: Problem, objective: Any, theta: np.ndarray, r: int, s: int) -> tuple[Any, np.ndarray]:
+    """Return objective and theta where vector r stands for r and s."""
+    old = objective.model.unpack(theta)
+    counts = [term.n_basis for term in objective.model.terms]
+    smaller = problem.with_vectors([counts[0] - 1, *counts[1:]]).objective(objective.source)
+    found, params = smaller.model.zeros()
+    U, C = old.basis[0].copy(), old.weights.copy()
+    size = np.linalg.norm(C[[r, s]], axis=1)
+    share = size / size.sum() if size.sum() > 0 else np.full(2, 0.5)
+    U[r], C[r] = share @ U[[r, s]], C[r] + C[s]
+    params.basis[0][...], params.weights[...] = np.delete(U, s, axis=0), np.delete(C, s, axis=0)
+    for k, (basis, log_metric) in enumerate(zip(old.basis, old.log_metric, strict=True)):
+        if k > 0:
+            params.basis[k][...] = basis
+        params.log_metric[k][...] = log_metric
+    params.intercept[...] = old.intercept
+    return smaller, smaller.inside(found)

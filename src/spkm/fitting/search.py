@@ -1,0 +1,185 @@
+"""The search that parameters ask for: folds, candidates, and what is reported of features."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from spkm._checks import warn_user
+from spkm.core.problem import Problem
+from spkm.core.scaling import scaling_for
+from spkm.fitting.problems import problem_of
+from spkm.fitting.spec import Request
+from spkm.losses import Loss, sign_groups
+from spkm.selection import (
+    DEFAULTS,
+    Candidate,
+    Choice,
+    FeatureGroups,
+    Fold,
+    Search,
+    Submodel,
+    Validation,
+    has_path,
+    interchangeable,
+    losses_without,
+    only_kernel,
+)
+from spkm.solvers import resolve_solver
+from spkm.sources import ArraySource, Scaling, Source, merged_rows, one_blas_thread, pick_rows
+
+FOLDS = 5  # as everywhere in scikit-learn
+MOST_ROWS = 5000  # samples that a search fits; the model it finds is fitted on all of them
+SIZES = (1, 2, 3, 5, 8, 12, 20, 30, 50, 80, 120, 200)  # numbers of basis vectors that "auto" tries: steps of about 1.6
+SEARCH_PRIOR = (
+    1.0  # on relevances while features are sought: the default, 2, holds those of noise up; with 0.1 features
+)
+# of a small effect are lost before the vectors are where they should be; measured
+MAX_BASIS = 50  # where max_basis is None
+
+
+def search_over(
+    request: Request,
+    samples: Any,
+    candidates: list[Candidate],
+    splits: list[tuple[np.ndarray, np.ndarray]],
+    on_step: Callable[[str], bool],
+    scorer: Callable[[Any, Fold], float] | None = None,
+) -> Search:
+    """Return a search over folds of the samples; nothing is fitted yet."""
+    X, Y, weight = samples[:3]
+    units = FeatureGroups(X.shape[1], request.feature_groups)
+    max_features = request.max_features or X.shape[1]
+    if request.selects and units.size.min() > max_features:
+        raise ValueError(
+            f"max_features={max_features} is smaller than the smallest group of feature_groups, {units.size.min()}."
+        )
+    rngs = request.rng().spawn(len(splits))
+    folds = []
+    for (train, test), rng in zip(splits, rngs, strict=True):
+        for part, use in ((train, "fit"), (test, "judge by")):
+            if not weight[part].sum() > 0:
+                raise ValueError(f"cv makes a split whose samples to {use} all have weight zero. Use another splitter.")
+        rows = merged_rows(pick_rows(X, train), Y[train], weight[train])
+        scaling = scaling_for(candidates[0].terms, request.scale, rows[0], rows[2])
+        fold = some_rows(ArraySource(*rows, scaling), scaling, rng)
+        # Merged, too: the error of a mean must not depend on whether a sample is given twice or has weight 2.
+        fold.test = ArraySource(*merged_rows(pick_rows(X, test), Y[test], weight[test]), scaling)
+        fold.test_rows = test
+        folds.append(fold)
+    for candidate in candidates:  # what cannot be fitted at the end is told now
+        some = np.arange(min(10, X.shape[1]))
+        narrow = folds[0].train.columns(some)
+        objective = candidate.build(narrow, some, None).objective(narrow, some)
+        resolve_solver(request.solver, request.max_iter, request.tol, objective)
+    validation = Validation(folds, request.loss, scorer)
+    chosen = max_features if request.selects else None
+    return Search(
+        validation, candidates, units, chosen, bool(request.fit_intercept), on_step, request.max_groups, DEFAULTS
+    )
+
+
+def decided(search: Search) -> Choice:
+    """Run a search."""
+    with np.errstate(all="ignore"), one_blas_thread():
+        return search.run()
+
+
+def some_rows(source: ArraySource, scaling: Scaling | None, rng: np.random.Generator) -> Fold:
+    """Return a fold without samples to judge by, of at most as many samples as a search can afford."""
+    return Fold(source.sample(MOST_ROWS, rng), None, rng, scaling)
+
+
+def candidate_for(request: Request, n_outputs: int) -> Candidate:
+    """Return a candidate of the search with what is asked of strengths and numbers of vectors."""
+    terms, loss = request.terms, request.loss
+    for view in (view for term in terms for view in term.views):
+        if request.selects and view.kernel.is_per_feature:
+            raise ValueError(
+                f"kernel={view.kernel!r} has a factor for each feature, which cannot lose features. Leave it out."
+            )
+    kernel = only_kernel(terms)
+    automatic = request.is_automatic
+    most = max((request.max_basis or MAX_BASIS) // len(terms), 1)
+    n_first = 20 if loss.target == "real" else 10 * (n_outputs // 2 + 1)
+    counts = [min(n_first, most) if automatic else term.n_basis for term in terms]
+    sizes = (*(size for size in SIZES if size < most), most) if automatic and not request.selects else ()
+    if has_path(kernel) and isinstance(kernel.gamma, str):
+        kernel = kernel.with_gamma(1.0)  # not one over the features: few are left at the end
+        terms = (replace(terms[0], views=(replace(terms[0].views[0], kernel=kernel),)),)
+    linear = kernel is not None and kernel.is_linear
+    if linear:
+        counts, sizes = [min(counts[0], n_outputs)], ()  # more vectors than outputs say nothing more
+    elif has_path(kernel) and automatic:
+        few = min(DEFAULTS.vectors_per_output * n_outputs, most)
+        counts = [few]
+        if request.selects:
+            sizes = tuple(size for size in (2 * few, 4 * few, 8 * few) if size <= most)
+    terms = tuple(replace(term, n_basis=count) for term, count in zip(terms, counts, strict=True))
+    free = request.has_free_strength
+
+    def build(source: Source, columns: np.ndarray, n_basis: int | None) -> Problem:
+        asked = terms if n_basis is None else tuple(replace(term, n_basis=n_basis) for term in terms)
+        problem = problem_of(request, source, columns, terms=asked)
+        return problem.with_prior(SEARCH_PRIOR) if free else problem
+
+    name = "views" if kernel is None else type(kernel).__name__.lower()
+    return Candidate(name, terms, build, free and not loss.scale_free, sizes)
+
+
+def dealt_folds(
+    Y: np.ndarray, loss: Loss, rng: np.random.Generator, n_folds: int | None = None
+) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Return samples to fit and to judge by: shuffled, and dealt class by class where targets are signs."""
+    n = len(Y)
+    if n < 2:
+        raise ValueError(f"A choice by held-out samples needs at least 2 different samples; got n_samples = {n}.")
+    order = rng.permutation(n)
+    if loss.target == "signs" and np.all(np.abs(Y) == 1):
+        # Class by class, in the order of their first samples here: how classes are named must not matter.
+        _, first, code = np.unique(sign_groups(Y)[order], return_index=True, return_inverse=True)
+        order = order[np.argsort(first[code], kind="stable")]
+    n_folds = min(n_folds or FOLDS, n)
+    fold = np.empty(n, dtype=int)
+    fold[order] = np.arange(n) % n_folds
+    return [(np.flatnonzero(fold != k), np.flatnonzero(fold == k)) for k in range(n_folds)]
+
+
+def importances(model: Submodel, source: ArraySource) -> np.ndarray:
+    """Return by how much the mean training loss rises when a feature leaves the kernel, all else as it is, (d,)."""
+    result = np.zeros(source.n_features)
+    inside = FeatureGroups(len(model.columns))
+    part = source.columns(model.columns)
+    now = model.problem.loss.value(model.problem.objective(part, model.columns).totals(model.theta))
+    result[model.columns] = losses_without(model, source, inside) - now
+    return result
+
+
+def report_choice(search: Search, choice: Choice, model: Submodel, source: ArraySource) -> dict[str, Any]:
+    """Return what a search reports beside its model."""
+    if choice.is_empty:
+        warn_user(
+            "No feature is selected: on held-out samples no model is better than a constant by more than chance. The "
+            "prediction is that constant. cv_results_ shows the losses; more samples may tell more.",
+            UserWarning,
+        )
+    if choice.at_edge:
+        warn_user(
+            f"The best {' and the best '.join(choice.at_edge)} lies at the edge of what was tried. "
+            "cv_results_ shows the losses; widen max_basis, or give weight_penalty yourself.",
+            UserWarning,
+        )
+    records = search.validation.records
+    attributes: dict[str, Any] = {
+        "cv_results_": {name: np.array([record[name] for record in records]) for name in records[0]},
+        "_choice": {"kernel": choice.candidate.kernel, "strength_factor": choice.factor},
+    }
+    if search.selects:
+        attributes["feature_importances_"] = importances(model, source)
+        attributes["selection_frequency_"] = search.frequencies(choice)
+        columns = np.zeros(0, dtype=int) if choice.is_empty else model.columns
+        attributes["alternatives_"] = interchangeable(source, columns, search.settings.alike)
+    return attributes
