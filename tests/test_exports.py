@@ -24,8 +24,8 @@ ROWS = mixed_rows()
 GCC = shutil.which("gcc") or shutil.which("cc")
 
 
-def content(name, suffix, names=None):
-    return writer_of(suffix)(plain_model(MODELS[name], names))
+def content(name, suffix, names=None, **options):
+    return writer_of(suffix)(plain_model(MODELS[name], names), **options)
 
 
 # Python
@@ -172,7 +172,7 @@ NAMES = ["a", "b c", 'd"e', "f'g", "h;i", "j"]
 @pytest.mark.parametrize("name", sorted(MODELS))
 def test_sql_agrees_in_sqlite(name):
     with closing(sqlite_of(NAMES, ROWS)) as connection:
-        cursor = connection.execute(content(name, ".sql", NAMES))
+        cursor = connection.execute(content(name, ".sql", NAMES, details=True))
         columns = columns_of(cursor, cursor.fetchall())
     assert_agrees(MODELS[name], ROWS, answers_of(columns, name), 1e-12)
 
@@ -183,7 +183,7 @@ def test_sql_agrees_in_duckdb(name):
     connection = duckdb.connect()
     connection.register("given", pd.DataFrame(ROWS, columns=NAMES))
     connection.execute("CREATE TABLE samples AS SELECT * FROM given")
-    cursor = connection.execute(content(name, ".sql", NAMES))
+    cursor = connection.execute(content(name, ".sql", NAMES, details=True))
     columns = columns_of(cursor, cursor.fetchall())
     assert_agrees(MODELS[name], ROWS, answers_of(columns, name), 1e-12)
 
@@ -271,7 +271,7 @@ int main(void) { return fwrite(spkm_feature_names_at(0), 1, 3, stdout) != 3; }
 
 def test_names_are_no_code_in_sql():
     with closing(sqlite_of(EVIL, ROWS[:20])) as connection:
-        cursor = connection.execute(content("three classes", ".sql", EVIL))
+        cursor = connection.execute(content("three classes", ".sql", EVIL, details=True))
         found = answers_of(columns_of(cursor, cursor.fetchall()), "three classes")
         assert connection.execute("SELECT count(*) FROM samples").fetchone() == (20,)
     assert_agrees(MODELS["three classes"], ROWS[:20], found, 1e-12)
@@ -304,3 +304,28 @@ def test_names_are_no_code_in_javascript(tmp_path):
 
 def test_names_survive_json():
     assert json.loads(content("regression", ".json", EVIL))["feature_names"] == EVIL
+
+
+# What is no number
+
+
+def test_onnx_gives_no_text_or_fraction_to_nan():
+    pytest.importorskip("onnx", reason="onnx is not installed")
+    runtime = pytest.importorskip("onnxruntime", reason="onnxruntime is not installed")
+    rows = np.where(np.arange(6)[None] == 0, [[0.5], [np.nan]], 0.5)
+    for name, none in (("three classes", ""), ("one against the rest", ""), ("regression", np.nan)):
+        session = runtime.InferenceSession(content(name, ".onnx"), providers=["CPUExecutionProvider"])
+        output = "prediction" if name == "regression" else "label"
+        found = session.run([output], {"X": rows})[0].ravel().tolist()
+        assert found[0] != none and (found[1] == none or np.isnan(found[1]))
+
+
+@pytest.mark.skipif(GCC is None, reason="no C compiler is installed")
+@pytest.mark.parametrize("name", ["two classes", "three classes", "one against one", "labels", "counts"])
+def test_c_has_no_class_for_nan(name, tmp_path):
+    program = compiled(tmp_path, content(name, ".c"))
+    result = subprocess.run([program], input="nan 1 1 1 1 1\n", capture_output=True, text=True, check=True, timeout=60)
+    found = [
+        float(value) for line in result.stdout.splitlines() if line.startswith("predict") for value in line.split()[1:]
+    ]
+    assert found and (found == [-1.0] if MODELS[name].target.task == "classes" else np.isnan(found).all())

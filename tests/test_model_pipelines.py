@@ -14,10 +14,11 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import spkm
-from spkm import SPKMRegressor, TableEncoder
+from spkm import SPKMClassifier, SPKMRegressor, TableEncoder
 from spkm.persistence import CompiledModel, ModelFileError, compiled, describe, export, monitor, save
 from spkm.persistence._container import packed, unpacked
 from spkm.persistence._export import plain_of, writer_of
+from spkm.persistence._export_onnx import graph_of_encoder
 from spkm.persistence._files import to_bytes
 from spkm.persistence._load import from_bytes
 from tests.pipeline_cases import MAKERS, encoder, fitted, landmarks, mixed, selector_alone, targets, unseen
@@ -246,13 +247,15 @@ def test_onnx_encodes(name):
     session = runtime.InferenceSession(writer_of(".onnx")(plain_of(pipeline)), providers=["CPUExecutionProvider"])
     feeds = {}
     for one in session.get_inputs():
-        column = frame.iloc[:, int(one.name[1:])]
+        column = frame[one.name]
         if one.type == "tensor(string)":
             texts = ["" if pd.isna(cell) else str(cell) for cell in column]
             feeds[one.name] = np.array(texts, dtype=object)[:, None]
         else:
             feeds[one.name] = column.astype(float).to_numpy()[:, None]
-    assert "x5" not in feeds  # a column that is the same everywhere is not read
+    assert list(feeds) == [
+        name for name in frame if name != "planet"
+    ]  # a column that is the same everywhere is not read
     names = [output.name for output in session.get_outputs()]
     found = dict(zip(names, session.run(None, feeds), strict=True))
     found = {"scores": found["score"], "probabilities": found.get("probability"), "predict": found.get("label")} | (
@@ -281,3 +284,21 @@ def test_the_fingerprint_of_texts_is_that_of_the_texts():
     other.loc[0, "work; DROP"] = "another"
     assert spkm.persistence.fingerprint(other) != spkm.persistence.fingerprint(mixed())
     assert len(targets(other)) == len(encoder().fit(other).transform(other))
+
+
+def test_onnx_inputs_are_found_by_name():
+    pytest.importorskip("onnx", reason="onnx is not installed")
+    runtime = pytest.importorskip("onnxruntime", reason="onnxruntime is not installed")
+    rng = np.random.default_rng(0)
+    # Columns that have the names of the graph's own, or of each other's places.
+    names = ["x1", "x0", "score", "label", "spkm_v0", "X", "é \n"]
+    X = pd.DataFrame(rng.standard_normal((80, len(names))), columns=names)
+    pipeline = make_pipeline(TableEncoder(), SPKMClassifier(n_basis=2, tol=1e-2, random_state=0))
+    pipeline.fit(X, np.where(X["x1"] + X["score"] > 0, "yes", "no"))
+    session = runtime.InferenceSession(writer_of(".onnx")(plain_of(pipeline)), providers=["CPUExecutionProvider"])
+    assert {one.name for one in session.get_inputs()} == set(names)
+    (found,) = session.run(["spkm_label"], {name: X[[name]].to_numpy() for name in names})
+    assert found.tolist() == pipeline.predict(X).tolist()
+    assert json.loads(session.get_modelmeta().custom_metadata_map["feature_names"]) == names
+    with pytest.raises(ValueError, match="A column cannot be called ''"):
+        graph_of_encoder({"columns": [""], "plans": [{"column": "", "fill": 0.0, "value": True, "missing": False}]})

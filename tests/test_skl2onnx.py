@@ -9,7 +9,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from spkm import SPKMClassifier, SPKMNystroem, SPKMRegressor, SPKMSelector
+from spkm import SPKMClassifier, SPKMNystroem, SPKMRegressor, SPKMSelector, TableEncoder
 from spkm.persistence import register_skl2onnx
 from tests.fitted_cases import fitted as estimators
 from tests.fitted_cases import samples
@@ -106,6 +106,20 @@ def test_encoders_convert(name):
     else:
         assert found[0].tolist() == pipeline.predict(frame).tolist()
         np.testing.assert_allclose(found[1], pipeline.predict_proba(frame), **NEAR)
+
+
+def test_inputs_of_an_encoder_are_found_by_name():
+    frame = mixed()[["hours", "age"]].astype(float)
+    pipeline = make_pipeline(TableEncoder(), SPKMRegressor(2, tol=1e-2, random_state=0)).fit(frame, frame["hours"])
+    for order in (["hours", "age"], ["age", "hours"]):
+        initial = [(name, types.DoubleTensorType([None, 1])) for name in order]
+        graph = skl2onnx.convert_sklearn(pipeline, initial_types=initial, target_opset=18)
+        session = onnxruntime.InferenceSession(graph.SerializeToString(), providers=["CPUExecutionProvider"])
+        found = session.run(None, {name: frame[[name]].to_numpy() for name in order})[0][:, 0]
+        np.testing.assert_allclose(found, pipeline.predict(frame), **NEAR)
+    initial = [(name, types.DoubleTensorType([None, 1])) for name in ("age", "other")]
+    with pytest.raises(ValueError, match="in this order or with these names"):
+        skl2onnx.convert_sklearn(pipeline, initial_types=initial, target_opset=18)
 
 
 def test_what_cannot_be_converted_is_refused(monkeypatch):

@@ -121,7 +121,7 @@ def save(self: Any, path: Any, *, data: Any = None, metrics: Any = None) -> None
     save_to(self, path, data=data, metrics=metrics)
 
 
-def export(self: Any, path: Any) -> None:
+def export(self: Any, path: Any, *, details: bool = False) -> None:
     """Write the fitted model as code that predicts without this library.
 
     Parameters
@@ -129,10 +129,13 @@ def export(self: Any, path: Any) -> None:
     path : str or path
         Where to; its suffix says what: ".json" (the plain form), ".js" (JavaScript, for browsers and Node), ".py"
         (Python without any package), ".c" or ".h" (a header of C99), ".sql" (a query) or ".onnx".
+    details : bool, default=False
+        For ".sql": whether the query returns the similarities to the basis vectors, and the scores of pairs of classes
+        where there are any, beside prediction, probabilities and scores. Other formats always have them.
     """
     from spkm.persistence import export as export_to
 
-    export_to(self, path)
+    export_to(self, path, details=details)
 
 
 def compiled(self: Any, method: str = "predict") -> Any:

@@ -28,7 +28,7 @@ FORMATS = {
 }
 
 
-def export(estimator: Any, path: Any) -> None:
+def export(estimator: Any, path: Any, *, details: bool = False) -> None:
     """Write a fitted model as code that predicts without this library.
 
     Parameters
@@ -39,6 +39,9 @@ def export(estimator: Any, path: Any) -> None:
     path : str or path
         Where to; its suffix says what: ".json" (the plain form), ".js" (JavaScript, for browsers and Node), ".py"
         (Python without any package), ".c" or ".h" (a header of C99), ".sql" (a query) or ".onnx".
+    details : bool, default=False
+        For ".sql": whether the query returns the similarities to the basis vectors, and the scores of pairs of classes
+        where there are any, beside prediction, probabilities and scores. Other formats always have them.
 
     Examples
     --------
@@ -54,11 +57,14 @@ def export(estimator: Any, path: Any) -> None:
     suffix = Path(path).suffix.lower()
     if suffix not in FORMATS:
         raise ValueError(f"path must end with one of {', '.join(FORMATS)}; got {str(path)!r}.")
-    content = writer_of(suffix)(plain_of(estimator))
+    if details and suffix != ".sql":
+        raise ValueError(f"details is for paths that end with .sql: other formats always have them; got {str(path)!r}.")
+    plain = plain_of(estimator)
+    content = writer_of(suffix)(plain, details=True) if details else writer_of(suffix)(plain)
     write_bytes(path, content.encode("utf-8") if isinstance(content, str) else content)
 
 
-def writer_of(suffix: str) -> Callable[[dict[str, Any]], Any]:
+def writer_of(suffix: str) -> Callable[..., Any]:
     """Return the function from a plain model to the content of a file."""
     if FORMATS[suffix] == "_export":
         return {".json": json_text, ".js": javascript_text, ".py": python_text}[suffix]

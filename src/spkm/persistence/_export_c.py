@@ -149,6 +149,8 @@ def _encoder(plain: dict[str, Any]) -> str:
         return ""
     lines = []
     for j, plan, first in starts_of(encoder):
+        if any("\0" in level for level in plan.get("levels", ())):
+            raise ValueError(f"A level of column {plan['column']!r} holds NUL, which ends a text in C: rename it.")
         if "levels" not in plan:
             absent = f"isnan(row[{j}].number)"
             if plan["value"]:
@@ -380,16 +382,21 @@ def _predict(plain: dict[str, Any]) -> str:
         if plain["two_dimensional"]:
             best = "best"
             find = "    int best = 0;\n    for (int k = 1; k < SPKM_N_DECISIONS; k++) if (d[k] > d[best]) best = k;\n"
+        find = "    for (int k = 0; k < SPKM_N_DECISIONS; k++) if (isnan(d[k])) return -1;\n" + find
         return (
-            "\n/* The class, as its place in spkm_class_names. */\n"
+            "\n/* The class, as its place in spkm_class_names; -1 if a number is NAN. */\n"
             "static inline int spkm_predict(const double *x)\n{\n    double d[SPKM_N_DECISIONS];\n"
             f"    spkm_decision(x, d);\n{find}    return {best};\n}}\n"
         )
     value = (
-        "d[k] > 0" if plain["task"] == "labels" else "exp(d[k] > 30 ? 30 : d[k])" if plain["link"] == "exp" else "d[k]"
+        "isnan(d[k]) ? NAN : d[k] > 0"
+        if plain["task"] == "labels"
+        else "exp(d[k] > 30 ? 30 : d[k])"
+        if plain["link"] == "exp"
+        else "d[k]"
     )
     return (
-        "\n/* SPKM_N_DECISIONS predictions: numbers, or 1 for labels that are there. */\n"
+        "\n/* SPKM_N_DECISIONS predictions: numbers, or 1 for labels that are there; NAN if a number is NAN. */\n"
         "static inline void spkm_predict(const double *x, double *y)\n{\n    double d[SPKM_N_DECISIONS];\n"
         f"    spkm_decision(x, d);\n    for (int k = 0; k < SPKM_N_DECISIONS; k++) y[k] = {value};\n}}\n"
     )

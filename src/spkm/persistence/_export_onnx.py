@@ -2,21 +2,24 @@
 
 Input ``X`` (n, n_features); outputs ``score``, ``similarities`` (n, R), ``contributions`` (n, R, m) and ``prediction``
 of a regression, or ``label`` and, where the model has them, ``probability`` of classes and labels. The ``score`` of one
-against one are its votes; ``pair_score`` has those of the pairs, which contributions add up to.
+against one are its votes; ``pair_score`` has those of the pairs, which contributions add up to. The metadata of the
+model has the names of the columns of ``X``, ``feature_names``, as JSON.
 
-Behind an encoder there is an input for each column of the table that is read, ``x0``, ``x1`` and so on, (n, 1), whose
-``doc_string`` is the name of the column: numbers are doubles, NaN where they are missing; categories are strings, ""
-where they are missing.
+Behind an encoder there is an input for each column of the table that is read, (n, 1), which has the name of the column:
+numbers are doubles, NaN where they are missing; categories are strings, "" where they are missing. An output that has
+the name of a column has ``spkm_`` before it. A score that is NaN, as a number without an encoder was, has a label of
+texts that is "" and a label of fractions that is NaN; labels of other types have no such value.
 """
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import numpy as np
 
 from spkm.persistence._coupling import class_probabilities, votes_of
-from spkm.persistence._encoding import encoder_of, starts_of
+from spkm.persistence._encoding import columns_of, encoder_of, starts_of
 from spkm.persistence._export import joint_weights, with_constants
 
 OPSET = 13  # the oldest that knows all of it: squeeze, unsqueeze and sums with axes as inputs
@@ -26,21 +29,22 @@ IR_VERSION = 8
 
 def content(plain: dict[str, Any]) -> bytes:
     """Return the bytes of the graph of a plain model."""
-    return graph_of(plain).bytes()
+    names = columns_of(plain)
+    return graph_of(plain).bytes({} if names is None else {"feature_names": json.dumps(names)})
 
 
-def empty_graph() -> _Graph:
-    """Return a graph without nodes."""
+def empty_graph(taken: list[str] | tuple[str, ...] = ()) -> _Graph:
+    """Return a graph without nodes; ``taken`` are names of inputs."""
     try:
         import onnx
     except ImportError as error:
         raise ImportError("Exports to ONNX need the package onnx: pip install 'spkm[onnx]'.") from error
-    return _Graph(onnx)
+    return _Graph(onnx, taken)
 
 
 def graph_of_encoder(encoder: dict[str, Any]) -> _Graph:
     """Return the graph of an encoder alone, with the output ``encoded``."""
-    graph = empty_graph()
+    graph = empty_graph(encoder["columns"])
     encoded = _encoded(graph, {"encoder": encoder, "n_features": 0})
     graph.output("encoded", encoded, graph.onnx.TensorProto.DOUBLE, 2)
     return graph
@@ -48,7 +52,8 @@ def graph_of_encoder(encoder: dict[str, Any]) -> _Graph:
 
 def graph_of(plain: dict[str, Any]) -> _Graph:
     """Return the graph of a plain model."""
-    graph = empty_graph()
+    encoder = encoder_of(plain)
+    graph = empty_graph(() if encoder is None else encoder["columns"])
     onnx = graph.onnx
     graph.X = _encoded(graph, plain)
     parts = [_member(graph, member) for member in plain["members"]]
@@ -70,8 +75,12 @@ def graph_of(plain: dict[str, Any]) -> _Graph:
 class _Graph:
     """Nodes, constants and outputs, with names of their own: no name of the user's is one of the graph's."""
 
-    def __init__(self, onnx: Any) -> None:
+    def __init__(self, onnx: Any, taken: list[str] | tuple[str, ...] = ()) -> None:
         self.onnx = onnx
+        self.taken = set(taken)
+        self.prefix = "spkm"  # of the names inside
+        while any(name.startswith(self.prefix) for name in taken):
+            self.prefix += "_"
         self.nodes: list[Any] = []
         self.constants: dict[tuple[str, tuple[int, ...], bytes], Any] = {}
         self.inputs: list[Any] = []
@@ -80,7 +89,7 @@ class _Graph:
 
     def node(self, kind: str, *inputs: str, **attributes: Any) -> str:
         """Add a node and return the name of its output."""
-        name = f"v{len(self.nodes)}"
+        name = f"{self.prefix}_v{len(self.nodes)}"
         self.nodes.append(self.onnx.helper.make_node(kind, list(inputs), [name], **attributes))
         return name
 
@@ -88,28 +97,33 @@ class _Graph:
         """Return the name of a constant array, which is kept once."""
         array = np.asarray(value)
         key = (array.dtype.str, array.shape, array.tobytes())
+        name = f"{self.prefix}_c{len(self.constants)}"
         if array.dtype.kind == "U":
             tensor = self.onnx.helper.make_tensor(
-                f"c{len(self.constants)}",
+                name,
                 self.onnx.TensorProto.STRING,
                 array.shape,
                 [text.encode("utf-8") for text in array.ravel().tolist()],
             )
         else:
-            tensor = self.onnx.numpy_helper.from_array(array, f"c{len(self.constants)}")
+            tensor = self.onnx.numpy_helper.from_array(array, name)
         return self.constants.setdefault(key, tensor).name
 
-    def input(self, name: str, kind: int, width: int, about: str = "") -> str:
+    def input(self, name: str, kind: int, width: int) -> str:
         """Add an input of samples and return its name."""
-        self.inputs.append(self.onnx.helper.make_tensor_value_info(name, kind, [None, width], about))
+        if not name or "\0" in name or any("\ud800" <= letter <= "\udfff" for letter in name):
+            raise ValueError(f"A column cannot be called {name!r} in ONNX: rename it.")
+        self.inputs.append(self.onnx.helper.make_tensor_value_info(name, kind, [None, width]))
         return name
 
     def output(self, name: str, value: str, kind: int, ndim: int) -> None:
         """Make a value an output of the graph."""
+        while name in self.taken:
+            name = f"spkm_{name}"
         self.nodes.append(self.onnx.helper.make_node("Identity", [value], [name]))
         self.outputs.append(self.onnx.helper.make_tensor_value_info(name, kind, [None] * ndim))
 
-    def bytes(self) -> bytes:
+    def bytes(self, metadata: dict[str, str] | None = None) -> bytes:
         """Return the graph, checked."""
         helper = self.onnx.helper
         graph = helper.make_graph(self.nodes, "spkm", self.inputs, self.outputs, list(self.constants.values()))
@@ -117,6 +131,7 @@ class _Graph:
         if any(node.domain for node in self.nodes):
             opsets.append(helper.make_opsetid(ML, ML_OPSET))
         model = helper.make_model(graph, opset_imports=opsets, ir_version=IR_VERSION, producer_name="spkm")
+        helper.set_model_props(model, metadata or {})
         self.onnx.checker.check_model(model, full_check=True)
         return model.SerializeToString()
 
@@ -129,7 +144,7 @@ def _encoded(graph: _Graph, plain: dict[str, Any]) -> str:
     parts = []
     for j, plan, _ in starts_of(encoder):
         is_level = "levels" in plan
-        cell = graph.input(f"x{j}", proto.STRING if is_level else proto.DOUBLE, 1, encoder["columns"][j])
+        cell = graph.input(encoder["columns"][j], proto.STRING if is_level else proto.DOUBLE, 1)
         parts += _codes(graph, plan, cell) if is_level else _numbers(graph, plan, cell)
     return parts[0] if len(parts) == 1 else graph.node("Concat", *parts, axis=1)
 
@@ -285,12 +300,23 @@ def _answers(graph: _Graph, plain: dict[str, Any], F: str) -> None:
     if plain["task"] == "labels":
         graph.output("label", graph.node("Cast", positive, to=proto.INT64), proto.INT64, 2)
         return
-    labels = np.array(plain["classes"])
-    if plain["two_dimensional"]:
-        code = graph.node("ArgMax", F, axis=1, keepdims=0)
-    else:
-        code = graph.node("Squeeze", graph.node("Cast", positive, to=proto.INT64), graph.constant(np.array([1])))
+    graph.output("label", *_labels(graph, plain, F, positive), 1)
+
+
+def _labels(graph: _Graph, plain: dict[str, Any], F: str, positive: str) -> tuple[str, int]:
+    """Return the label of every sample, and its type."""
+    proto, labels = graph.onnx.TensorProto, np.array(plain["classes"])
     known = {"U": proto.STRING, "i": proto.INT64, "f": proto.DOUBLE, "b": proto.BOOL}
     if labels.dtype.kind not in known:
         raise ValueError(f"ONNX has no type for the classes {plain['classes']}.")
-    graph.output("label", graph.node("Gather", graph.constant(labels), code), known[labels.dtype.kind], 1)
+    one = graph.constant(np.array([1]))
+    if plain["two_dimensional"]:
+        code = graph.node("ArgMax", F, axis=1, keepdims=0)
+    else:
+        code = graph.node("Squeeze", graph.node("Cast", positive, to=proto.INT64), one)
+    unknown: dict[str, Any] = {"U": "", "f": np.nan}
+    if labels.dtype.kind in unknown:
+        total = graph.node("ReduceSum", F, one, keepdims=0)
+        code = graph.node("Where", graph.node("IsNaN", total), graph.constant(len(labels)), code)
+        labels = np.append(labels, unknown[labels.dtype.kind])
+    return graph.node("Gather", graph.constant(labels), code), known[labels.dtype.kind]

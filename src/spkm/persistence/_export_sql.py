@@ -1,33 +1,46 @@
 """A query in the SQL that SQLite and DuckDB share: one expression for each score, probability and prediction.
 
-It reads a table ``samples`` and returns its columns with those of the model beside them. Steps are subqueries: features
-on the model's scale, sums over features, similarities, scores, predictions. Behind an encoder the columns are those of
-the encoder, NULL where a value is missing.
+The query reads a table ``samples`` and returns its columns, ``spkm_row`` (1, 2 and so on, in the order in which the
+database reads the samples), and prediction, probabilities and scores; with ``details`` also similarities and the scores
+of pairs of classes. Steps are subqueries: features on the model's scale, sums over features, similarities, scores,
+predictions; each carries the columns that later ones need.
+
+A sample with a value that is NULL, NaN, infinite or no number has NULL as every answer, as Python refuses it. Behind an
+encoder the columns are those of the encoder, and NULL and NaN are missing values.
 """
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from spkm._cells import level_text
 from spkm.persistence._coupling import class_probabilities, votes_of
 from spkm.persistence._encoding import columns_of, encoder_of, starts_of
 from spkm.persistence._export import feature_names, joint_weights, with_constants
 
 TABLE = "samples"
 PREFIX = "spkm_"
-MOST_COLUMNS = 2000  # of SQLite, as it is usually built
+MOST_COLUMNS = 2000  # of a step, in SQLite as it is usually built
+MOST_WORK = 20_000  # columns of all steps: databases plan for minutes beyond
 ANSWERS = 10**6  # the last step
+LARGEST_NUMBER = repr(float(np.finfo(np.float64).max))
+FLOATS = "('real', 'double', 'float')"  # types of fractions, in small letters
+ROW = '"spkm_row"'
+OWN = re.compile(r'"spkm_[a-z0-9_]+"')  # names of columns of the query, in its expressions
 LARGEST = 700.0  # of an exponent: exp(700) is still a number
 
 
-def content(plain: dict[str, Any]) -> str:
+def content(plain: dict[str, Any], details: bool = False) -> str:
     """Return the query of a plain model."""
     names = columns_of(plain) or feature_names(plain)
     for name in names:
-        if "\0" in name or name.lower().startswith(PREFIX) or not _is_unicode(name):
+        # Readers of text files turn carriage returns into line feeds.
+        if set("\0\r") & set(name) or name.lower().startswith(PREFIX) or not _is_unicode(name):
             raise ValueError(f"A feature cannot be called {name!r} in SQL: rename it.")
     query = _Query()
     ks: list[str] = []
@@ -38,26 +51,24 @@ def content(plain: dict[str, Any]) -> str:
     scores, in_pairs = [], plain["combine"] == "pairs"
     for m, b in enumerate(intercept):
         parts = [f"{number(c)} * {value}" for c, value in zip(weights[:, m], ks, strict=True) if c != 0]
-        scores.append(query.add(f"pair_score_{m}" if in_pairs else f"score_{m}", 4, added([*parts, number(b)])))
+        total = query.add(f"sum_{m}", 4, added([*parts, number(b)]))
+        scores.append(query.add(f"pair_score_{m}" if in_pairs else f"score_{m}", 5, finite(total)))
+    extra = [*ks, *scores] if in_pairs else ks
     if in_pairs:
         scores = _pairs(query, plain, scores)
-    _answers(query, plain, scores)
-    count = len(names) + sum(map(len, query.steps.values()))
-    if count > MOST_COLUMNS:
-        raise ValueError(
-            f"The model is too large for SQL: its query needs {count} columns, and databases have {MOST_COLUMNS}. Fit "
-            "it with fewer features (selection='strict'), basis vectors or classes, or export to another format."
-        )
-    return query.text()
+    answers = [*_answers(query, plain, scores), *scores, *(extra if details else [])]
+    return query.text(answers)
 
 
 def _features(query: _Query, plain: dict[str, Any], names: list[str]) -> list[str]:
-    """Return the expressions of the features: columns of the table, or what an encoder makes of them."""
-    encoder = encoder_of(plain)
-    if encoder is None:
-        return [f"CAST({identifier(name)} AS DOUBLE)" for name in names]
+    """Return the names of the features: numbers of the table, or of what an encoder makes of it."""
     read = {int(feature) for member in plain["members"] for feature in member["features"]}
     found = ["0e0"] * plain["n_features"]  # those that no member reads
+    encoder = encoder_of(plain)
+    if encoder is None:
+        for j in sorted(read):
+            found[j] = query.add(f"x_{j}", -1, _number_of(identifier(names[j])))
+        return found
     for j, plan, first in starts_of(encoder):
         for at, expression in enumerate(_cells(identifier(names[j]), plan), start=first):
             if at in read:
@@ -65,37 +76,65 @@ def _features(query: _Query, plain: dict[str, Any], names: list[str]) -> list[st
     return found
 
 
+def _number_of(cell: str) -> str:
+    """Return a cell as a finite number, else NULL; SQLite by itself would take any text for a number."""
+    text = f"CAST({cell} AS VARCHAR)"
+    is_text = f"typeof({cell}) IN ('text', 'blob')"  # in small letters: SQLite alone
+    is_none = f"{is_text} AND ({text} GLOB '*[^0-9eE.+ -]*' OR NOT {text} GLOB '*[0-9]*')"
+    return f"CASE WHEN {is_none} THEN NULL ELSE {finite(f'CAST({cell} AS DOUBLE)')} END"
+
+
+def _is_absent(cell: str) -> str:
+    is_nan = f"lower(typeof({cell})) IN {FLOATS} AND CAST({cell} AS VARCHAR) IN ('nan', '-nan')"
+    return f"({cell} IS NULL OR ({is_nan}))"
+
+
 def _cells(cell: str, plan: Any) -> list[str]:
     """Return the expressions of the numbers that a column of the table becomes."""
-    absent = f"CASE WHEN {cell} IS NULL THEN 1e0 ELSE 0e0 END"
+    is_absent = _is_absent(cell)
+    absent = f"CASE WHEN {is_absent} THEN 1e0 ELSE 0e0 END"
     if "levels" not in plan:
-        value = f"CAST({cell} AS DOUBLE)"
+        value = _number_of(cell)
         if plan["boolean"]:
-            text = f"lower(CAST({cell} AS VARCHAR))"
+            text = f"lower(trim(CAST({cell} AS VARCHAR)))"
             value = (
                 f"CASE WHEN {text} IN ('true', '1', '1.0') THEN 1e0 WHEN {text} IN ('false', '0', '0.0') THEN 0e0 END"
             )
-        filled = f"CASE WHEN {cell} IS NULL THEN {number(plan['fill'])} ELSE {value} END"
+        filled = f"CASE WHEN {is_absent} THEN {number(plan['fill'])} ELSE {value} END"
         return [filled] * plan["value"] + [absent] * plan["missing"]
-    levels = [_is_level(cell, level) for level in plan["levels"]]
+    levels = [_is_level(cell, level, plan["levels"]) for level in plan["levels"]]
     found = [f"CASE WHEN {is_level} THEN 1e0 ELSE 0e0 END" for is_level in levels]
     if plan["other"]:
-        known = " OR ".join([f"{cell} IS NULL", *levels])
+        known = " OR ".join([is_absent, *levels])
         found.append(f"CASE WHEN {known} THEN 0e0 ELSE 1e0 END")
     return found + [absent] * plan["missing"]
 
 
-def _is_level(cell: str, level: str) -> str:
-    """Return whether a cell is a level: numbers and truths are levels by the text that Python has for them."""
-    text = f"CAST({cell} AS VARCHAR)"
-    same = f"{text} = {literal(level)}"
-    if level.lstrip("-").isdigit():
-        return (
-            f"({same} OR (lower(typeof({cell})) IN ('real', 'double', 'float') AND {text} = {literal(level + '.0')}))"
-        )
+def _is_level(cell: str, level: str, levels: list[str]) -> str:
+    """Return whether a cell is a level: fractions by their value, all else by the text that Python has for it."""
+    kind = f"lower(typeof({cell}))"
+    is_fraction = f"({kind} IN {FLOATS} OR {kind} LIKE 'decimal%')"
+    same = f"NOT {is_fraction} AND CAST({cell} AS VARCHAR) = {literal(level)}"
+    ways = [f"({same})"]
+    if _is_number(level):
+        value = number(float(level))
+        ways.append(f"({is_fraction} AND {kind} <> 'float' AND CAST({cell} AS DOUBLE) = {value})")
+        # Single precision: the level may be the text of the single or of the double.
+        ways.append(f"({kind} = 'float' AND CAST({cell} AS FLOAT) = CAST({value} AS FLOAT))")
     if level in ("True", "False"):
-        return f"({same} OR (lower(typeof({cell})) = 'boolean' AND {text} = {literal(level.lower())}))"
-    return f"({same})"
+        ways.append(f"({kind} = 'boolean' AND CAST({cell} AS VARCHAR) = {literal(level.lower())})")
+        if not {"0", "1"} & set(levels):  # SQLite has no truths
+            ways.append(f"(typeof({cell}) = 'integer' AND CAST({cell} AS VARCHAR) = '{int(level == 'True')}')")
+    return f"({' OR '.join(ways)})"
+
+
+def _is_number(level: str) -> bool:
+    """Whether a level is the text of a finite number, as Python writes it."""
+    try:
+        value = float(level)
+    except ValueError:
+        return False
+    return bool(np.isfinite(value)) and level_text(value) == level
 
 
 def _is_unicode(text: str) -> bool:
@@ -114,19 +153,38 @@ class _Query:
         self.steps.setdefault(step, []).append((quoted, expression))
         return quoted
 
-    def text(self) -> str:
-        """Return the query; only the columns of the last steps, scores and answers, are in its result."""
-        lines, source = ["WITH"], identifier(TABLE)
+    def text(self, answers: list[str]) -> str:
+        """Return the query whose result has the columns of the samples and the given ones."""
         steps = sorted(self.steps)
-        for step in steps:
-            columns = ",\n".join(f"    {expression} AS {name}" for name, expression in self.steps[step])
-            own = identifier(f"{PREFIX}step_{step}")
-            lines.append(
-                f"{own} AS MATERIALIZED (\n  SELECT *,\n{columns}\n  FROM {source}\n)"
-                + ("," if step != steps[-1] else "")
+        needed, widths = set(answers), [0]
+        lines: list[str] = []
+        for place in range(len(steps) - 1, -1, -1):
+            own = self.steps[steps[place]]
+            names = [name for name, _ in own]
+            before = [name for step in steps[:place] for name, _ in self.steps[step] if name in needed]
+            source = identifier(f"{PREFIX}step_{place - 1}" if place else f"{PREFIX}samples")
+            columns = [ROW, *before, *(f"{expression} AS {name}" for name, expression in own)]
+            listed = ",\n    ".join(columns)
+            here = identifier(f"{PREFIX}step_{place}")
+            lines.insert(0, f"{here} AS MATERIALIZED (\n  SELECT\n    {listed}\n  FROM {source}\n)")
+            needed = (needed - set(names)) | {name for _, text in own for name in OWN.findall(text)}
+            widths.append(len(columns))
+        if max(widths) > MOST_COLUMNS or sum(widths) > MOST_WORK:
+            raise ValueError(
+                f"The model is too large for SQL: its query needs {max(widths)} columns at once and {sum(widths)} in "
+                f"all, and databases have {MOST_COLUMNS} and {MOST_WORK}. Fit it with fewer features "
+                "(selection='strict'), basis vectors or classes, or export to another format."
             )
-            source = own
-        return "\n".join(lines) + f"\nSELECT * FROM {source};\n"
+        numbered = f"SELECT *, row_number() OVER () AS {ROW} FROM {identifier(TABLE)}"
+        lines.insert(0, f"{identifier(f'{PREFIX}samples')} AS MATERIALIZED (\n  {numbered}\n)")
+        chosen = ", ".join(f"answers.{name}" for name in answers)
+        last = identifier(f"{PREFIX}step_{len(steps) - 1}")
+        return (
+            "WITH\n"
+            + ",\n".join(lines)
+            + f"\nSELECT given.*, {chosen}\nFROM {identifier(f'{PREFIX}samples')} AS given"
+            + f" JOIN {last} AS answers ON given.{ROW} = answers.{ROW}\nORDER BY given.{ROW};\n"
+        )
 
 
 def _member(query: _Query, k: int, member: Any, cells: list[str]) -> list[str]:
@@ -221,7 +279,9 @@ class _Columns:
     def apply(self, operation: str, a: str, b: str) -> str:
         step = 1 + max(self.step_of.get(a, self.first), self.step_of.get(b, self.first))
         sign = {"add": "+", "sub": "-", "mul": "*", "div": "/", "min": "<", "max": ">"}[operation]
-        text = f"CASE WHEN {a} {sign} {b} THEN {a} ELSE {b} END" if operation in ("min", "max") else f"{a} {sign} {b}"
+        text = f"{a} {sign} {b}"
+        if operation in ("min", "max"):  # NULL where one of them is
+            text = f"CASE WHEN {text} THEN {a} WHEN {b} {sign}= {a} THEN {b} END"
         name = self.query.add(f"t_{len(self.step_of)}", step, text)
         self.step_of[name] = step
         return name
@@ -230,8 +290,8 @@ class _Columns:
 def _pairs(query: _Query, plain: dict[str, Any], scores: list[str]) -> list[str]:
     """Return the votes of one against one from the scores of its pairs, and add its probabilities."""
     factor = number(plain["steepness"])
-    shares = [query.add(f"share_{k}", 5, _logistic(f"{factor} * {score}")) for k, score in enumerate(scores)]
-    do = _Columns(query, 5)
+    shares = [query.add(f"share_{k}", 6, _logistic(f"{factor} * {score}")) for k, score in enumerate(scores)]
+    do = _Columns(query, 6)
     p = class_probabilities(shares, len(plain["classes"]), do)
     if plain["probabilities"] is not None:
         for k, value in enumerate(p):
@@ -239,38 +299,48 @@ def _pairs(query: _Query, plain: dict[str, Any], scores: list[str]) -> list[str]
     return [query.add(f"score_{k}", ANSWERS - 1, vote) for k, vote in enumerate(votes_of(shares, p, do))]
 
 
-def _answers(query: _Query, plain: dict[str, Any], scores: list[str]) -> None:
-    kind = plain["probabilities"]
+def _answers(query: _Query, plain: dict[str, Any], scores: list[str]) -> list[str]:
+    """Add predictions and probabilities, and return their names."""
     if plain["task"] == "regression":
+        found = []
         for m, score in enumerate(scores):
             value = f"exp(CASE WHEN {score} > 30e0 THEN 30e0 ELSE {score} END)" if plain["link"] == "exp" else score
-            query.add(f"prediction_{m}" if plain["two_dimensional"] else "prediction", ANSWERS, value)
-        return
-    if kind == "logistic":
-        query.add("probability_0", ANSWERS, _logistic(f"-{scores[0]}"))
-        query.add("probability_1", ANSWERS, _logistic(scores[0]))
-    elif kind == "softmax":
-        for k, score in enumerate(scores):
-            shares = [_exponential(f"{other} - {score}") for other in scores]
-            query.add(f"probability_{k}", ANSWERS, f"1e0 / ({added(shares)})")
-    elif kind in ("each", "normalized"):
-        shares = [query.add(f"share_{k}", 5, _logistic(score)) for k, score in enumerate(scores)]
-        total = f"({added(shares)})"
-        for k, share in enumerate(shares):
-            query.add(f"probability_{k}", ANSWERS, share if kind == "each" else f"{share} / {total}")
+            found.append(query.add(f"prediction_{m}" if plain["two_dimensional"] else "prediction", ANSWERS, value))
+        return found
+    shares = _probabilities(query, plain, scores)
     if plain["task"] == "labels":
-        for k, score in enumerate(scores):
-            query.add(f"prediction_{k}", ANSWERS, f"CASE WHEN {score} > 0e0 THEN 1 ELSE 0 END")
-        return
+        return [
+            query.add(f"prediction_{k}", ANSWERS, f"CASE WHEN {score} > 0e0 THEN 1 WHEN {score} <= 0e0 THEN 0 END")
+            for k, score in enumerate(scores)
+        ] + shares
     labels = [literal(label) for label in plain["classes"]]
     if not plain["two_dimensional"]:
-        query.add("prediction", ANSWERS, f"CASE WHEN {scores[0]} > 0e0 THEN {labels[1]} ELSE {labels[0]} END")
-        return
-    cases = []
-    for k, score in enumerate(scores[:-1]):
-        largest = " AND ".join(f"{score} >= {other}" for other in scores if other != score)
-        cases.append(f"WHEN {largest} THEN {labels[k]}")
-    query.add("prediction", ANSWERS, f"CASE {' '.join(cases)} ELSE {labels[-1]} END")
+        f = scores[0]
+        cases = [f"WHEN {f} > 0e0 THEN {labels[1]} WHEN {f} <= 0e0 THEN {labels[0]}"]
+    else:  # all of them are compared with all, so that a score that is NULL leaves none
+        cases = [
+            f"WHEN {' AND '.join(f'{score} >= {other}' for other in scores if other != score)} THEN {label}"
+            for score, label in zip(scores, labels, strict=True)
+        ]
+    return [query.add("prediction", ANSWERS, f"CASE {' '.join(cases)} END"), *shares]
+
+
+def _probabilities(query: _Query, plain: dict[str, Any], scores: list[str]) -> list[str]:
+    kind = plain["probabilities"]
+    if kind is None:
+        return []
+    if kind == "coupled":  # they are there already
+        return [identifier(f"{PREFIX}probability_{k}") for k in range(len(plain["classes"]))]
+    if kind == "logistic":
+        parts = [_logistic(f"-{scores[0]}"), _logistic(scores[0])]
+    elif kind == "softmax":
+        parts = [f"1e0 / ({added([_exponential(f'{other} - {score}') for other in scores])})" for score in scores]
+    else:
+        parts = [query.add(f"share_{k}", 6, _logistic(score)) for k, score in enumerate(scores)]
+        if kind == "normalized":
+            total = query.add("total", 7, added(parts))
+            parts = [f"{share} / {total}" for share in parts]
+    return [query.add(f"probability_{k}", ANSWERS, part) for k, part in enumerate(parts)]
 
 
 def added(parts: list[str]) -> str:
@@ -290,6 +360,11 @@ def number(value: float) -> str:
     return f"({text})" if text.startswith("-") else text
 
 
+def finite(expression: str) -> str:
+    """Return a number if it is finite, else NULL; in DuckDB NaN is above all numbers."""
+    return f"CASE WHEN {expression} BETWEEN -{LARGEST_NUMBER} AND {LARGEST_NUMBER} THEN {expression} END"
+
+
 def identifier(name: str) -> str:
     """Return a name between quotes."""
     return '"' + name.replace('"', '""') + '"'
@@ -305,6 +380,9 @@ def literal(label: Any) -> str:
         return number(label)
     if "\0" in label or not _is_unicode(label):
         raise ValueError(f"A class cannot be called {label!r} in SQL: rename it.")
+    if any(letter < " " and letter not in "\n\t" for letter in label):  # readers of text files change some of them
+        text = json.dumps([label], ensure_ascii=False).replace("'", "''")
+        return f"('{text}' ->> '$[0]')"
     return "'" + label.replace("'", "''") + "'"
 
 

@@ -156,10 +156,23 @@ def _convert_encoder(scope: Any, operator: Any, container: Any) -> None:
             f"[None, 1]; got {len(operator.inputs)} inputs."
         )
     graph = graph_of_encoder(encoder)
-    given = {}
+    given, inputs = {}, _in_order(operator.inputs, encoder["columns"])
     for j, plan, _ in starts_of(encoder):
-        given[f"x{j}"] = _cell(scope, container, operator.inputs[j], "levels" in plan, encoder["columns"][j])
+        column = encoder["columns"][j]
+        given[column] = _cell(scope, container, inputs[j], "levels" in plan, column)
     _embed(scope, operator, container, graph, {"encoded": operator.outputs[0]}, given)
+
+
+def _in_order(inputs: list[Any], columns: list[str]) -> list[Any]:
+    """Return the inputs in the order of the columns: as they come, or by name if they have these in another order."""
+    names = [one.raw_name for one in inputs]
+    if all(name == column or name not in columns for name, column in zip(names, columns, strict=True)):
+        return inputs  # skl2onnx changes names that are no code
+    if set(names) == set(columns):
+        return [inputs[names.index(column)] for column in columns]
+    raise ValueError(
+        f"The inputs of a TableEncoder must be its columns, {columns}, in this order or with these names; got {names}."
+    )
 
 
 def _cell(scope: Any, container: Any, variable: Any, is_level: bool, column: str) -> str:
