@@ -257,3 +257,36 @@ def test_a_fit_that_fails_changes_nothing():
     with pytest.raises(ValueError):
         encoder.fit(pd.DataFrame({"a": [1.0, 1.0]}))
     assert encoder.to_plain() == before
+
+
+def test_columns_that_determine_each_other_are_found():
+    pd = pytest.importorskip("pandas")
+    rng = np.random.default_rng(0)
+    n = 300
+    level = rng.integers(0, 5, n)
+    height = rng.normal(170, 10, n)
+    table = pd.DataFrame(
+        {
+            "school": np.array(["none", "some", "HS", "BA", "MA"])[level],
+            "years": np.array([0, 4, 12, 16, 18])[level],
+            "other": rng.integers(0, 5, n),
+            "cm": height,
+            "inch": 20.0 - height / 2.54,
+            "noisy": height + 0.01 * rng.normal(size=n),
+            "apart": np.exp(height / 50),
+        }
+    )
+    encoder = TableEncoder().fit(table)
+    by_value, on_line = encoder.links_
+    assert by_value.columns == ("school", "years")
+    assert set(by_value.rows) == {("none", 0.0), ("some", 4.0), ("HS", 12.0), ("BA", 16.0), ("MA", 18.0)}
+    assert on_line.columns == ("cm", "inch") and not on_line.rows
+    np.testing.assert_allclose(on_line.slopes, (1.0, -1 / 2.54), rtol=1e-9)
+    assert encoder.whole_ == ["years", "other"]
+    again = TableEncoder.from_plain(json.loads(json.dumps(encoder.to_plain())))
+    assert again.links_ == encoder.links_
+    assert again.whole_ == encoder.whole_
+    table.loc[7, "years"] = 16 if table.loc[7, "school"] != "BA" else 12  # one sample that contradicts
+    assert [link.columns for link in TableEncoder().fit(table).links_] == [("cm", "inch")]
+    few = TableEncoder().fit(table.iloc[8:16])  # values of eight samples match by chance
+    assert all("school" not in link.columns for link in few.links_)

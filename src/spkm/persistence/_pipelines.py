@@ -160,9 +160,32 @@ def read_encoder(reader: Reader, node: Any) -> TableEncoder:
     for key, kind in (("named", bool), ("float32", bool), ("notes", list), ("columns", list), ("plans", list)):
         need(type(plain.get(key)) is kind, "its encoder is none")
     need(all(type(note) is str for note in plain["notes"]), "its encoder is none")
+    for key in ("links", "whole"):
+        need(type(plain.get(key, [])) is list, "its encoder is none")
+    need(all(name in plain["columns"] for name in plain.get("whole", [])), "its encoder is none")
+    need(
+        all(_is_link(link, plain["columns"]) for link in plain.get("links", [])), "its encoder has links that are none"
+    )
     encoder = TableEncoder.from_plain(plain)
     check_encoder(plain_encoder(encoder), len(encoder.feature_origin_))
     return set_output(encoder, node)
+
+
+def _is_link(link: Any, columns: list[str]) -> bool:
+    """Whether a part of a file is a link of columns: combinations of values, or slopes."""
+    if not isinstance(link, dict) or set(link) != {"columns", "rows", "slopes"}:
+        return False
+    named, rows, slopes = link["columns"], link["rows"], link["slopes"]
+    if not all(type(part) is list for part in (named, rows, slopes, *rows)) or len(named) < 2:
+        return False
+    cells = [cell for row in rows for cell in row]
+    return (
+        all(type(name) is str and name in columns for name in named)
+        and all(len(row) == len(named) for row in rows)
+        and all(type(cell) in (str, bool, int, float) for cell in cells)
+        and all(type(number) in (int, float) and np.isfinite(number) for number in slopes)
+        and len(slopes) in (0, len(named))
+    )
 
 
 def output_of(estimator: Any) -> dict[str, str]:

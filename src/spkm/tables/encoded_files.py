@@ -25,6 +25,7 @@ from spkm.sources._arrow import (
 from spkm.sources._chunks import CHUNK_ENTRIES
 from spkm.sources._parquet import NUMERIC, Batches, chosen_columns, frames_of_lazy, opened
 from spkm.tables.columns import LevelPlan, Plan, date_message, level_plan, number_plan, to_numbers
+from spkm.tables.links import whole_columns
 from spkm.tables.read import DATES
 
 KEPT_VALUES = 10_000  # of a column of numbers, for its median: a quantile between 0.48 and 0.52 but for 1 in 10,000
@@ -166,6 +167,11 @@ class TableFacts:
                 f"{made.kind} in another."
             )
         return known
+
+    def whole(self) -> list[str]:
+        """Return the columns of numbers whose kept values are all whole."""
+        numbers = [fact for fact in self.facts if isinstance(fact, NumberFacts) and fact.kind == "number"]
+        return whole_columns({fact.column: fact.values for fact in numbers})
 
     def plans(self, least: int, most: int) -> list[tuple[Plan | None, str]]:
         """Return, for each column, how it is encoded, and what is to be said about that."""

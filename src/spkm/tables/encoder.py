@@ -24,6 +24,7 @@ from spkm.tables.columns import (
     plan_from,
     plan_of,
 )
+from spkm.tables.links import Link, links_of, whole_columns
 from spkm.tables.read import DATES, collected
 from spkm.tables.streams import FileTable, is_streamed, names_columns
 
@@ -64,6 +65,11 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         the table enter and leave a model as a whole.
     notes_ : list of str
         What was done that a reader of the model should know.
+    links_ : list of Link
+        Columns of the table that determine each other in all samples, such as a level of education and its number: a
+        counterfactual changes them together. Empty after a fit in chunks.
+    whole_ : list of str
+        Columns of numbers that are whole in all samples: a counterfactual keeps them so.
     n_features_in_, feature_names_in_
         As everywhere in scikit-learn.
 
@@ -95,6 +101,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     feature_origin_: list[FeatureOrigin]
     groups_: np.ndarray
     notes_: list[str]
+    links_: list[Link]
+    whole_: list[str]
     n_features_in_: int
 
     def __init__(
@@ -147,6 +155,10 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         _check_varies(plans, notes)
         float32 = getattr(table, "dtype", None) == np.float32
         learned = {key: value for key, value in vars(probe).items() if key.endswith("_")}
+        columns = dict(zip(names, _columns(table, names), strict=True))
+        learned["links_"] = links_of({plan.column: columns[plan.column] for plan in plans if plan is not None})
+        numbers = [plan.column for plan in plans if plan is not None and plan.kind == "number"]
+        learned["whole_"] = whole_columns({name: columns[name] for name in numbers})
         return publish(self, {**learned, **_learned(plans, names, notes, self.sparse, bool(float32))})
 
     def _least(self, n: int) -> int:
@@ -184,6 +196,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         plans, notes = [plan for plan, _ in found], [note for _, note in found if note]
         _check_varies(plans, notes)
         attributes = {"n_features_in_": len(names), "feature_names_in_": np.array(names, dtype=object)}
+        kept = {plan.column for plan in plans if plan is not None}
+        attributes |= {"links_": [], "whole_": [name for name in facts.whole() if name in kept]}
         return {**attributes, **_learned(plans, names, notes, self.sparse, False)}
 
     def transform(self, X: Any) -> Any:
@@ -254,6 +268,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             "named": names is not None,
             "plans": [None if plan is None else plain_plan(plan) for plan in self.plans_],
             "notes": list(self.notes_),
+            "links": [link.to_plain() for link in self.links_],
+            "whole": list(self.whole_),
             "float32": self.float32_,
         }
 
@@ -279,6 +295,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         plans = [None if one is None else plan_from(one) for one in plain["plans"]]
         attributes = _learned(plans, names, list(plain["notes"]), encoder.sparse, plain["float32"])
         attributes["n_features_in_"] = len(names)
+        attributes["links_"] = [Link.from_plain(one) for one in plain.get("links", [])]  # none before 0.3
+        attributes["whole_"] = list(plain.get("whole", []))
         if plain["named"]:
             attributes["feature_names_in_"] = np.array(names, dtype=object)
         return publish(encoder, attributes)
