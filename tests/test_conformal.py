@@ -79,10 +79,11 @@ def test_cross_intervals_are_those_of_the_definition(method, score):
     whole, unit = expected(clone(base).fit(X, y), new)
     folds = [(clone(base).fit(X[train], y[train]), test) for train, test in cv.split(X)]
     for i in range(len(new)):
-        below, above, scores, centres = [], [], [], []
+        below, above, scores, centres, units = [], [], [], [], []
         for model, test in folds:
             (centre,), (here,) = expected(model, new[i : i + 1])
             centres.append(centre)
+            units.append(here)
             held, widths = expected(model, X[test])
             for residual in np.abs(y[test] - held) / widths:
                 below.append((centre, residual * here))
@@ -99,9 +100,10 @@ def test_cross_intervals_are_those_of_the_definition(method, score):
                     np.sort([c + r for c, r in above])[rank - 1],
                 )
             else:
+                here = list(zip(centres, units, strict=True))
                 ends[i, :, k] = (
-                    -np.sort([-(min(centres) - r) for _, r in below])[rank - 1],
-                    np.sort([max(centres) + r for _, r in above])[rank - 1],
+                    -np.sort([-min(c - r * u for c, u in here) for r in scores])[rank - 1],
+                    np.sort([max(c + r * u for c, u in here) for r in scores])[rank - 1],
                 )
     np.testing.assert_allclose(predictions, whole, rtol=1e-9, atol=1e-9)
     np.testing.assert_allclose(intervals, ends, rtol=1e-9, atol=1e-9)
@@ -143,6 +145,22 @@ def test_cross_intervals_cover():
         covered.append(np.mean((intervals[:, 0] <= y[40:]) & (y[40:] <= intervals[:, 1])))
     # What is proved is 2 * 0.8 - 1, less a term; sums of 1,200 tosses leave no doubt that it is reached.
     assert np.mean(covered) > 0.6
+
+
+def test_what_is_proved_of_folds():
+    X, y = line(40)
+    proved = {}
+    for method in ("plus", "minmax", "base"):
+        for cv in (4, 40):
+            conformal = CrossConformalRegressor(LinearRegression(), confidence_level=[0.8, 0.9], method=method, cv=cv)
+            proved[method, cv] = conformal.fit_conformalize(X, y).guaranteed_coverage_
+    np.testing.assert_allclose(proved["minmax", 40], [33 / 41, 37 / 41])  # leave-one-out has the level
+    np.testing.assert_allclose(proved["minmax", 4], [33 / 50, 37 / 50])  # folds of ten samples have less
+    np.testing.assert_allclose(proved["plus", 40], [0.6, 0.8])
+    np.testing.assert_allclose(proved["plus", 4], np.array([0.6, 0.8]) - 2 * 0.75 / 11)
+    assert (proved["base", 4] == 0).all()
+    classes = CrossConformalClassifier(LogisticRegression(), cv=5).fit_conformalize(*three_classes(40))
+    assert classes.guaranteed_coverage_ == pytest.approx([0.8 - 0.875 / 6])
 
 
 def test_deviations_make_intervals_wide_where_nothing_was_seen():

@@ -37,6 +37,26 @@ def test_variance_equals_that_of_weights_with_a_gaussian_prior():
     np.testing.assert_allclose(std, np.sqrt(expected) * fitted.target.scale[0], rtol=1e-5)
 
 
+def test_an_intercept_adds_its_own_variance():
+    """With means taken off the intercept is the mean of n targets, independent of the weights: s / n."""
+    X, y = waves(40)
+    model = SPKMRegressor(4, linear_part=False, scale=False, random_state=0).fit(X, y)
+    fitted, k, U = model.model_, model.kernel_, model.basis_vectors_
+    s, where = fitted.posterior.noise_variance[0], X[:5]
+    assert (fitted.posterior.unknown(k, where) < 1).all()
+    Phi, new = k(X, U), k(where, U)
+    # The same model with the intercept as one more weight, without a prior.
+    A = np.zeros((5, 5))
+    A[:4, :4] = fitted.noise * (k(U, U) + (1e-6 + fitted.ridge) * np.eye(4))
+    design, at = np.hstack([Phi, np.ones((40, 1))]), np.hstack([new, np.ones((5, 1))])
+    expected = s * (1 + np.einsum("ir,ir->i", at @ np.linalg.inv(design.T @ design + A), at))
+    rho = fitted.posterior.unknown(k, where)
+    mean_off = (Phi @ fitted.weights).mean() - new @ fitted.weights[:, 0]
+    expected += rho * (fitted.posterior.total_variance[0] - s) + (rho * mean_off / fitted.target.scale[0]) ** 2
+    std = model.predict(where, return_std=True)[1]
+    np.testing.assert_allclose(std, np.sqrt(expected) * fitted.target.scale[0], rtol=1e-6)
+
+
 def test_intervals_hold_and_grow_away_from_the_data():
     X, y = waves()
     model = SPKMRegressor(random_state=0).fit(X, y)

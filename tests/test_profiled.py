@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from scipy.optimize import minimize
+from scipy.stats import multivariate_normal
 from sklearn.linear_model import LinearRegression, Ridge
 
 from spkm.core import profiled
@@ -178,6 +179,28 @@ def test_evidence_equals_the_formula_written_down_in_full(terms, fit_intercept, 
     assert value == pytest.approx(slow_evidence(objective, phi, 0.2, 0.4) + ridge, rel=1e-8)
     # The jitter makes K^-1 as large as 1e6 where vectors are close: digits go.
     assert cases.slope_error(lambda p: evidence.value_and_gradient(p)[0], gradient, phi) < 1e-5
+
+
+def test_the_evidence_is_the_marginal_likelihood_of_dtc_and_vfe_with_a_whole_trace_term():
+    """DTC: normal targets of covariance s (I + Phi K^-1 Phi' / l), s the best one. VFE takes a trace off (Titsias)."""
+    model, ratio = PreimageModel(STRUCTURES["rbf"], cases.N_FEATURES, 1, False), 0.3
+    Y = cases.targets(Squared(), N, 1)
+    theta = cases.random_theta(model)
+    dtc, vfe = (
+        evidence.value_and_gradient(evidence.start(theta))[0]
+        for trace in (0.0, 1.0)
+        for evidence in [
+            EvidenceObjective(
+                model, Squared(), ArraySource(X, Y), [], Evidence(trace, prior=0.0, noise=ratio, ridge=0.0)
+            )
+        ]
+    )
+    kernel, U = RBF(0.3), model.unpack(theta).basis[0]
+    Q = kernel(X, U) @ np.linalg.solve(kernel(U, U) + JITTER * np.eye(len(U)), kernel(U, X))
+    s = float(Y[:, 0] @ np.linalg.solve(np.eye(N) + Q / ratio, Y[:, 0])) / N
+    likelihood = multivariate_normal(np.zeros(N), s * (np.eye(N) + Q / ratio)).logpdf(Y[:, 0])
+    assert dtc == pytest.approx(-likelihood / N - 0.5 * np.log(4 * np.pi) - 0.5, rel=1e-8)
+    assert vfe - dtc == pytest.approx(np.mean(1 - np.diag(Q)) / (2 * ratio), rel=1e-6)
 
 
 @each_structure

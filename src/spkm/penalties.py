@@ -295,7 +295,11 @@ ORDINARY_NOISE = 0.1  # ratio where nothing is known
 
 
 class Evidence(Penalty):
-    """Marginal likelihood of the sparse Gaussian process whose mean the model is, for squared loss.
+    """Marginal likelihood (DTC with a tempered trace term) of the sparse Gaussian process whose mean the model is.
+
+    It needs squared loss. DTC, the deterministic training conditional, is also known as projected process; its marginal
+    likelihood is that of SoR, the subset of regressors. It is neither FITC nor a variational bound (VFE):
+    :class:`spkm.evidence.EvidenceObjective` has the formula.
 
     Strength of the RKHS norm, relevances of the features and basis are learned together, without a grid or a hold-out.
     It is not added to the loss but takes its place: the objective is :class:`spkm.core.evidence.EvidenceObjective`.
@@ -303,8 +307,8 @@ class Evidence(Penalty):
     Parameters
     ----------
     trace : float or "auto", default="auto"
-        Weight of the trace term that keeps the basis near the data; "auto" is min(0.5, 0.8 sqrt(R) d / n). Measured:
-        0 overfits.
+        Weight of the trace term that keeps the basis near the data; "auto" is min(0.5, 0.8 sqrt(R) d / n). 0 is the
+        marginal likelihood of DTC, which overfits, measured; 1 is the variational bound.
     prior : float, default=2.0
         Strength of the pull of log relevances towards their mean, over the total weight of the samples.
     noise : float or "auto", default="auto"

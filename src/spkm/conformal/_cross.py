@@ -1,26 +1,38 @@
-"""Cross-conformal prediction: a model for each fold, which judges the samples it has not learned from."""
+"""Cross-conformal prediction: a model for each fold, which judges the samples it has not learned from.
+
+**What is proved**, for n exchangeable samples in K folds of m = n / K samples, at the level 1 - a, on average over
+samples and new ones:
+
+- CV+ ("plus", and sets of classes): 1 - 2a - min(2 (1 - 1/K) / (m + 1), (1 - K/n) / (K + 1)), by Barber, Candes,
+  Ramdas and Tibshirani (2021, theorem 4) and Romano, Sesia and Candes (2020, theorem 2). The last term is below
+  sqrt(2 / n).
+- "minmax": ceil((1 - a)(n + 1)) / (n + m), which is at least (1 - a)(n + 1) / (n + n/K). For leave-one-out, m = 1, it
+  is the level (Barber et al., theorem 3).
+
+Proof of the second. Add the new sample and m - 1 more to make fold K + 1, and let R(i, k) be the score of sample i
+under the model that has learned neither from the fold of i nor from fold k. A target above its interval is, for at
+least r = ceil((1 - a)(n + 1)) samples i, above the end max_k of prediction + R(i, K + 1) units of all folds k, so
+that R(new, k) > R(i, K + 1) for all k <= K; the same holds below. Let M(i) be the least of R(i, k) over k. Then
+M(new) > R(i, K + 1) >= M(i) for r samples i. The n + m values M are exchangeable, so that the new one exceeds r
+others with probability at most 1 - r / (n + m).
+
+If K does not divide n the formulas are taken at the largest fold, and hold but for the difference of one sample between
+folds. Stratified folds depend on the classes, and the theorem asks for folds that do not.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+from abc import abstractmethod
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone
+from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import check_cv
 from sklearn.utils import _safe_indexing, indexable
 
 from spkm._checks import check_choice
-from spkm.conformal._scores import (
-    CLASS_SCORES,
-    REGRESSION_SCORES,
-    check_scored,
-    class_scores,
-    levels_of,
-    place_of,
-    rank_of,
-    targets_of,
-    widths,
-)
+from spkm.conformal._scores import Probabilities, Residuals, Scores, levels_of, ranks_of
 from spkm.estimators import SPKMClassifier, SPKMRegressor
 
 METHODS = ("base", "plus", "minmax")
@@ -52,12 +64,61 @@ def fitted_folds(
     return models, held_out, fold_of
 
 
+def proved_by_cv_plus(levels: np.ndarray, n: int, n_folds: int, largest: int) -> np.ndarray:
+    """Return the coverage that is proved for CV+, never below 0."""
+    lost = min(2 * (1 - 1 / n_folds) / (largest + 1), (1 - n_folds / n) / (n_folds + 1))
+    return np.maximum(2 * levels - 1 - lost, 0.0)
+
+
 class _CrossConformal(BaseEstimator):
     """A model of all samples, one for each fold, and the scores of samples that theirs has not learned from."""
 
+    estimator: Any
+    confidence_level: Any
+    conformity_score: Any
+    cv: Any
     estimator_: Any
     estimators_: list[Any]
     conformity_scores_: np.ndarray
+    _fold_of: np.ndarray
+
+    @abstractmethod
+    def _scores(self, y: Any) -> Scores:
+        """Return how samples are scored, for targets y."""
+
+    @abstractmethod
+    def _default(self) -> Any:
+        """Return the estimator where none is given."""
+
+    def fit_conformalize(self, X: Any, y: Any, groups: Any = None, fit_params: dict[str, Any] | None = None) -> Self:
+        """Fit the models of all folds, and score every sample by the one that has not learned from it.
+
+        Parameters
+        ----------
+        X, y : what the estimator takes
+            Samples and targets.
+        groups : array-like of shape (n_samples,), default=None
+            Groups for ``cv``.
+        fit_params : dict, default=None
+            Further arguments of the estimator's ``fit``; ``sample_weight`` is split as the samples are.
+
+        Returns
+        -------
+        self : object
+            The object, ready to predict intervals or sets.
+        """
+        by = self._scores(y)
+        y = by.targets(y)
+        ranks_of(self.confidence_level, len(y))
+        first = self._default() if self.estimator is None else self.estimator
+        classes = isinstance(by, Probabilities)
+        models, held_out, fold_of = fitted_folds(first, self.cv, X, y, groups, fit_params, classes)
+        scores = np.empty(len(y))
+        for model, test in zip(models, held_out, strict=True):
+            scores[test] = by.of(model, _safe_indexing(X, test), y[test])
+        whole = clone(first).fit(X, y, **(fit_params or {}))
+        self.estimator_, self.estimators_, self._fold_of, self.conformity_scores_ = whole, models, fold_of, scores
+        return self
 
     def predict(self, X: Any) -> np.ndarray:
         """Return the predictions of the model of all samples.
@@ -72,11 +133,25 @@ class _CrossConformal(BaseEstimator):
         y : ndarray of shape (n_samples,)
             The predictions.
         """
-        check_scored(self, "fit_conformalize")
+        self._check_scored()
         return self.estimator_.predict(X)
 
+    @property
+    def guaranteed_coverage_(self) -> np.ndarray:
+        """The least coverage that is proved, for each level."""
+        self._check_scored()
+        return self._proved(levels_of(self.confidence_level), np.bincount(self._fold_of))
+
+    def _proved(self, levels: np.ndarray, sizes: np.ndarray) -> np.ndarray:
+        """Return the least coverage that is proved for folds of the given sizes."""
+        return proved_by_cv_plus(levels, int(sizes.sum()), len(sizes), int(sizes.max()))
+
+    def _check_scored(self) -> None:
+        if not self.__sklearn_is_fitted__():
+            raise NotFittedError(f"Call fit_conformalize(X, y) of this {type(self).__name__} first.")
+
     def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "conformity_scores_")
+        return "conformity_scores_" in vars(self)
 
 
 class CrossConformalRegressor(RegressorMixin, _CrossConformal):
@@ -91,10 +166,11 @@ class CrossConformalRegressor(RegressorMixin, _CrossConformal):
     conformity_score : {"absolute", "residual_normalized"}, default="absolute"
         As in :class:`SplitConformalRegressor`.
     method : {"plus", "base", "minmax"}, default="plus"
-        "plus" adds the residual of every sample to the prediction of the model that has not learned from that sample.
-        It covers about the level in practice; what is proved is 2 level - 1, less a term that vanishes with the number
-        of samples. "minmax" takes the outermost predictions of all folds and covers at least the level. "base" puts
-        the quantile of residuals around the prediction of the model of all samples, without a guarantee.
+        "plus" (CV+) adds the residual of every sample to the prediction of the model that has not learned from that
+        sample. It covers about the level in practice; :attr:`guaranteed_coverage_` has what is proved, about
+        2 level - 1. "minmax" takes the outermost ends of all folds, so that its intervals are wider; proved is
+        level (n + 1) / (n + n / K) for n samples in K folds, which is the level itself for leave-one-out alone. "base"
+        puts the quantile of residuals around the prediction of the model of all samples, without a guarantee.
     cv : int, splitter or iterable, default=5
         Folds that hold every sample out once. Use a splitter of groups if samples of one group must not be apart.
 
@@ -106,6 +182,8 @@ class CrossConformalRegressor(RegressorMixin, _CrossConformal):
         The model of each fold.
     conformity_scores_ : ndarray of shape (n_samples,)
         The score of every sample under the model that has not learned from it.
+    guaranteed_coverage_ : ndarray of shape (n_levels,)
+        The least probability that a new target is held, as far as it is proved, for each level.
 
     References
     ----------
@@ -137,40 +215,6 @@ class CrossConformalRegressor(RegressorMixin, _CrossConformal):
         self.method = method
         self.cv = cv
 
-    def fit_conformalize(
-        self, X: Any, y: Any, groups: Any = None, fit_params: dict[str, Any] | None = None
-    ) -> CrossConformalRegressor:
-        """Fit the models of all folds, and score every sample by the one that has not learned from it.
-
-        Parameters
-        ----------
-        X, y : what the estimator takes
-            Samples and targets.
-        groups : array-like of shape (n_samples,), default=None
-            Groups for ``cv``.
-        fit_params : dict, default=None
-            Further arguments of the estimator's ``fit``; ``sample_weight`` is split as the samples are.
-
-        Returns
-        -------
-        self : object
-            The object, ready for :meth:`predict_interval`.
-        """
-        check_choice("method", self.method, METHODS)
-        check_choice("conformity_score", self.conformity_score, REGRESSION_SCORES)
-        y = targets_of(y, "regression")
-        for level in levels_of(self.confidence_level):
-            rank_of(level, len(y))
-        first = SPKMRegressor() if self.estimator is None else self.estimator
-        models, held_out, fold_of = fitted_folds(first, self.cv, X, y, groups, fit_params, classifier=False)
-        scores = np.empty(len(y))
-        for model, test in zip(models, held_out, strict=True):
-            predictions, units = widths(model, _safe_indexing(X, test), self.conformity_score)
-            scores[test] = np.abs(y[test] - predictions) / units
-        whole = clone(first).fit(X, y, **(fit_params or {}))
-        self.estimator_, self.estimators_, self._fold_of, self.conformity_scores_ = whole, models, fold_of, scores
-        return self
-
     def predict_interval(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
         """Return predictions and their intervals.
 
@@ -186,29 +230,41 @@ class CrossConformalRegressor(RegressorMixin, _CrossConformal):
         intervals : ndarray of shape (n_samples, 2, n_levels)
             Lower and upper ends, for each confidence level.
         """
-        check_scored(self, "fit_conformalize")
-        check_choice("method", self.method, METHODS)
-        levels = levels_of(self.confidence_level)
-        n = len(self.conformity_scores_)
-        ranks = [rank_of(level, n) for level in levels]
-        predictions, units = widths(self.estimator_, X, self.conformity_score)
+        self._check_scored()
+        by, n = self._scores(None), len(self.conformity_scores_)
+        ranks = ranks_of(self.confidence_level, n)
+        predictions, units = by.expected(self.estimator_, X)
         if self.method == "base":
-            half = units[:, None] * np.sort(self.conformity_scores_)[np.array(ranks) - 1]
+            half = units[:, None] * np.sort(self.conformity_scores_)[ranks - 1]
             return predictions, np.stack([predictions[:, None] - half, predictions[:, None] + half], axis=1)
-        lower = np.empty((len(predictions), len(ranks)))
-        upper = np.empty_like(lower)
-        by_fold = [widths(model, X, self.conformity_score) for model in self.estimators_]
+        by_fold = [by.expected(model, X) for model in self.estimators_]
         centre, unit = (np.stack(part) for part in zip(*by_fold, strict=True))  # (folds, n_samples)
-        low, high = (centre.min(axis=0), centre.max(axis=0)) if self.method == "minmax" else (None, None)
+        ends = np.empty((len(predictions), 2, len(ranks)))
         for i in range(len(predictions)):  # a sample at a time: nothing of (n_samples, n) is held
-            spread = self.conformity_scores_ * unit[self._fold_of, i]
-            below = (centre[self._fold_of, i] if low is None else low[i]) - spread
-            above = (centre[self._fold_of, i] if high is None else high[i]) + spread
-            below.sort()
-            above.sort()
-            lower[i] = [below[n - rank] for rank in ranks]
-            upper[i] = [above[rank - 1] for rank in ranks]
-        return predictions, np.stack([lower, upper], axis=1)
+            below, above = self._ends(centre[:, i], unit[:, i])
+            ends[i] = np.sort(below)[n - ranks], np.sort(above)[ranks - 1]
+        return predictions, ends
+
+    def _ends(self, centre: np.ndarray, unit: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the ends that every score, (n,), gives the interval of one sample, from the folds' predictions."""
+        if self.method == "plus":
+            centre, spread = centre[self._fold_of], self.conformity_scores_ * unit[self._fold_of]
+            return centre - spread, centre + spread
+        spread = unit[:, None] * self.conformity_scores_
+        return (centre[:, None] - spread).min(axis=0), (centre[:, None] + spread).max(axis=0)
+
+    def _scores(self, y: Any) -> Residuals:
+        check_choice("method", self.method, METHODS)
+        return Residuals(self.conformity_score)
+
+    def _default(self) -> Any:
+        return SPKMRegressor()
+
+    def _proved(self, levels: np.ndarray, sizes: np.ndarray) -> np.ndarray:
+        if self.method == "plus":
+            return super()._proved(levels, sizes)
+        n = int(sizes.sum())
+        return ranks_of(levels, n) / (n + int(sizes.max())) if self.method == "minmax" else np.zeros(len(levels))
 
 
 class CrossConformalClassifier(ClassifierMixin, _CrossConformal):
@@ -216,7 +272,7 @@ class CrossConformalClassifier(ClassifierMixin, _CrossConformal):
 
     A class is in the set of a new sample unless its score is above those of a share ``confidence_level`` of the
     samples, each compared under the model that has not learned from it. Sets hold the class about as often as the
-    level says; what is proved is 2 level - 1, less a term that vanishes with the number of samples.
+    level says; what is proved is about 2 level - 1: :attr:`guaranteed_coverage_`.
 
     Parameters
     ----------
@@ -239,6 +295,8 @@ class CrossConformalClassifier(ClassifierMixin, _CrossConformal):
         The classes, in the order of the sets' second axis.
     conformity_scores_ : ndarray of shape (n_samples,)
         The score of every sample under the model that has not learned from it.
+    guaranteed_coverage_ : ndarray of shape (n_levels,)
+        The least probability that the class of a new sample is in its set, as far as it is proved, for each level.
 
     References
     ----------
@@ -263,42 +321,11 @@ class CrossConformalClassifier(ClassifierMixin, _CrossConformal):
         self.conformity_score = conformity_score
         self.cv = cv
 
-    def fit_conformalize(
-        self, X: Any, y: Any, groups: Any = None, fit_params: dict[str, Any] | None = None
-    ) -> CrossConformalClassifier:
-        """Fit the models of all folds, and score every sample by the one that has not learned from it.
-
-        Parameters
-        ----------
-        X, y : what the estimator takes
-            Samples and classes.
-        groups : array-like of shape (n_samples,), default=None
-            Groups for ``cv``.
-        fit_params : dict, default=None
-            Further arguments of the estimator's ``fit``; ``sample_weight`` is split as the samples are.
-
-        Returns
-        -------
-        self : object
-            The object, ready for :meth:`predict_set`.
-        """
-        check_choice("conformity_score", self.conformity_score, CLASS_SCORES)
-        y = targets_of(y, "classification")
-        for level in levels_of(self.confidence_level):
-            rank_of(level, len(y))
-        first = SPKMClassifier() if self.estimator is None else self.estimator
-        labels = np.unique(y)
-        models, held_out, fold_of = fitted_folds(first, self.cv, X, y, groups, fit_params, classifier=True)
-        scores = np.empty(len(y))
-        place = place_of(y, labels)
-        for model, test in zip(models, held_out, strict=True):
-            scores[test] = class_scores(model, _safe_indexing(X, test), self.conformity_score, labels)[
-                np.arange(len(test)), place[test]
-            ]
-        whole = clone(first).fit(X, y, **(fit_params or {}))
-        self.estimator_, self.estimators_, self._fold_of, self.conformity_scores_ = whole, models, fold_of, scores
-        self.classes_ = labels
-        return self
+    @property
+    def classes_(self) -> np.ndarray:
+        """The classes, in the order of the sets' second axis."""
+        self._check_scored()
+        return self.estimator_.classes_
 
     def predict_set(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
         """Return predicted classes and sets of classes.
@@ -315,14 +342,18 @@ class CrossConformalClassifier(ClassifierMixin, _CrossConformal):
         sets : ndarray of bool of shape (n_samples, n_classes, n_levels)
             Which classes are in the set, for each confidence level.
         """
-        check_scored(self, "fit_conformalize")
-        ranks = np.array([rank_of(level, len(self.conformity_scores_)) for level in levels_of(self.confidence_level)])
+        self._check_scored()
+        by = Probabilities(self.conformity_score, self.classes_)
         smaller: Any = 0
         for k, model in enumerate(self.estimators_):
             known = np.sort(self.conformity_scores_[self._fold_of == k])
-            smaller = smaller + np.searchsorted(known, class_scores(model, X, self.conformity_score, self.classes_))
+            smaller = smaller + np.searchsorted(known, by.of_all(model, X))
         labels = self.estimator_.predict(X)
-        sets = smaller[:, :, None] < ranks
-        if self.conformity_score == "aps":
-            sets[np.arange(len(sets)), np.searchsorted(self.classes_, labels)] = True
-        return labels, sets
+        sets = smaller[:, :, None] < ranks_of(self.confidence_level, len(self.conformity_scores_))
+        return labels, by.with_members(sets, np.searchsorted(self.classes_, labels))
+
+    def _scores(self, y: Any) -> Probabilities:
+        return Probabilities(self.conformity_score, np.unique(y))
+
+    def _default(self) -> Any:
+        return SPKMClassifier()

@@ -1,12 +1,12 @@
-"""Conformity scores, how far a target is from what a model expects, and the quantiles that calibrate them."""
+"""Conformity scores, how far a target is from what a model expects, and the ranks that calibrate them."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from sklearn.exceptions import NotFittedError
 from sklearn.utils.multiclass import type_of_target
 
 from spkm._checks import check_choice, check_real
@@ -30,82 +30,134 @@ def levels_of(confidence_level: Any) -> np.ndarray:
     return np.array(levels)
 
 
-def check_scored(conformal: Any, call: str) -> None:
-    """Raise NotFittedError where no samples have been scored yet."""
-    if not hasattr(conformal, "conformity_scores_"):
-        raise NotFittedError(f"Call {call}(X, y) of this {type(conformal).__name__} first.")
-
-
-def rank_of(level: float, n: int) -> int:
-    """Return the rank among n scores whose value a new score stays below with probability ``level``.
+def ranks_of(confidence_level: Any, n: int) -> np.ndarray:
+    """Return for each level the rank among n scores whose value a new score stays below with that probability.
 
     A new score is equally likely to have any rank among itself and n others, so the ceil(level (n + 1))-th smallest of
     these n will do.
     """
-    rank = int(np.ceil(level * (n + 1) - 1e-9))  # 0.9 * 20 is 18, also in floating point
-    if rank > n:
+    levels = levels_of(confidence_level)
+    ranks = np.ceil(levels * (n + 1) - 1e-9).astype(int)  # 0.9 * 20 is 18, also in floating point
+    for level in levels[ranks > n]:
         raise ValueError(
             f"confidence_level={level:g} needs at least {int(np.ceil(level / (1 - level) - 1e-9))} samples that the "
             f"model has not learned from; got {n}. Give more samples, or a lower confidence_level."
         )
-    return rank
+    return ranks
 
 
-def targets_of(y: Any, task: str) -> np.ndarray:
-    """Return the targets as one array; several outputs and labels have no interval or set of their own here."""
+def single_targets(y: Any) -> np.ndarray:
+    """Return the targets as one array; several outputs have no interval or set of their own here."""
     y = np.asarray(y)
-    kind = type_of_target(y, input_name="y")
     if y.ndim != 1 and not (y.ndim == 2 and y.shape[1] == 1):
         raise ValueError(
             f"y must have one target for each sample; got shape {y.shape}. Conformalize each output by itself."
         )
-    if task == "classification" and kind not in ("binary", "multiclass"):
-        raise ValueError(f"y must hold classes; got {kind} targets. Use a conformal regressor.")
-    return y.ravel() if task == "classification" else y.ravel().astype(float)
+    return y.ravel()
 
 
-def widths(estimator: Any, X: Any, score: str) -> tuple[np.ndarray, np.ndarray]:
-    """Return predictions and the unit of residuals for each sample: one, or the model's standard deviation."""
-    check_choice("conformity_score", score, REGRESSION_SCORES)
-    if score == "absolute":
-        predictions = np.asarray(estimator.predict(X), dtype=float)
-        return predictions, np.ones(len(predictions))
-    try:
-        predictions, deviations = estimator.predict(X, return_std=True)
-    except TypeError:
-        raise ValueError(
-            "conformity_score='residual_normalized' needs an estimator whose predict takes return_std, such as "
-            f"SPKMRegressor; {type(estimator).__name__} does not. Use conformity_score='absolute'."
-        ) from None
-    deviations = np.asarray(deviations, dtype=float)
-    return np.asarray(predictions, dtype=float), np.maximum(deviations, LEAST_WIDTH * deviations.max(initial=1.0))
+class Scores(ABC):
+    """How samples are scored: residuals of numbers, or probabilities of classes.
 
-
-def class_scores(estimator: Any, X: Any, score: str, labels: np.ndarray) -> np.ndarray:
-    """Return the score of every class for every sample, (n, K): the less likely a class, the higher.
-
-    "lac" is one minus the probability of the class; "aps" the probability of all classes at least as likely. Classes
-    that a model has not seen have probability 0.
+    Parameters
+    ----------
+    kind : str
+        The ``conformity_score`` that was asked for.
     """
-    check_choice("conformity_score", score, CLASS_SCORES)
-    if not hasattr(estimator, "predict_proba"):
-        raise ValueError(f"A conformal classifier needs predict_proba; {type(estimator).__name__} has none.")
-    known = np.asarray(estimator.predict_proba(X), dtype=float)
-    P = np.zeros((len(known), len(labels)))
-    P[:, np.searchsorted(labels, estimator.classes_)] = known
-    if score == "lac":
-        return 1.0 - P
-    order = np.argsort(-P, axis=1, kind="stable")
-    result = np.empty_like(P)
-    np.put_along_axis(result, order, np.cumsum(np.take_along_axis(P, order, axis=1), axis=1), axis=1)
-    return result
+
+    names: tuple[str, ...]
+
+    def __init__(self, kind: str) -> None:
+        self.kind = check_choice("conformity_score", kind, self.names)
+
+    @abstractmethod
+    def targets(self, y: Any) -> np.ndarray:
+        """Return the targets as one array, checked."""
+
+    @abstractmethod
+    def of(self, model: Any, X: Any, y: np.ndarray) -> np.ndarray:
+        """Return the score of every sample under a model, (n,)."""
 
 
-def place_of(y: np.ndarray, labels: np.ndarray) -> np.ndarray:
-    """Return the place of every sample's class among the labels."""
-    unknown = np.setdiff1d(y, labels)
-    if len(unknown):
-        raise ValueError(
-            f"y has classes that the estimator has not learned: {unknown[:5].tolist()}; it knows {labels.tolist()}."
-        )
-    return np.searchsorted(labels, y)
+class Residuals(Scores):
+    """Distances of numbers from their predictions, in units of one or of the model's standard deviation."""
+
+    names = REGRESSION_SCORES
+
+    def targets(self, y: Any) -> np.ndarray:
+        type_of_target(y, input_name="y")
+        return single_targets(y).astype(float)
+
+    def of(self, model: Any, X: Any, y: np.ndarray) -> np.ndarray:
+        predictions, units = self.expected(model, X)
+        return np.abs(y - predictions) / units
+
+    def expected(self, model: Any, X: Any) -> tuple[np.ndarray, np.ndarray]:
+        """Return predictions and the unit of residuals for each sample."""
+        if self.kind == "absolute":
+            predictions = np.asarray(model.predict(X), dtype=float)
+            return predictions, np.ones(len(predictions))
+        try:
+            predictions, deviations = model.predict(X, return_std=True)
+        except TypeError:
+            raise ValueError(
+                "conformity_score='residual_normalized' needs an estimator whose predict takes return_std, such as "
+                f"SPKMRegressor; {type(model).__name__} does not. Use conformity_score='absolute'."
+            ) from None
+        deviations = np.asarray(deviations, dtype=float)
+        return np.asarray(predictions, dtype=float), np.maximum(deviations, LEAST_WIDTH * deviations.max(initial=1.0))
+
+
+class Probabilities(Scores):
+    """How unlikely a model takes a class to be.
+
+    Parameters
+    ----------
+    kind : {"lac", "aps"}
+        "lac" is one minus the probability of the class; "aps" the probability of all classes at least as likely.
+    labels : ndarray
+        The classes, sorted.
+    """
+
+    names = CLASS_SCORES
+
+    def __init__(self, kind: str, labels: np.ndarray) -> None:
+        super().__init__(kind)
+        self.labels = labels
+
+    def targets(self, y: Any) -> np.ndarray:
+        found = type_of_target(y, input_name="y")
+        y = single_targets(y)
+        if found not in ("binary", "multiclass"):
+            raise ValueError(f"y must hold classes; got {found} targets. Use a conformal regressor.")
+        return y
+
+    def of(self, model: Any, X: Any, y: np.ndarray) -> np.ndarray:
+        unknown = np.setdiff1d(y, self.labels)
+        if len(unknown):
+            raise ValueError(
+                f"y must hold classes that the estimator has learned, {self.labels.tolist()}; got "
+                f"{unknown[:5].tolist()}. It has not learned these."
+            )
+        return self.of_all(model, X)[np.arange(len(y)), np.searchsorted(self.labels, y)]
+
+    def of_all(self, model: Any, X: Any) -> np.ndarray:
+        """Return the score of every class for every sample, (n, K); a class that the model has not seen is unlikely."""
+        try:
+            known = np.asarray(model.predict_proba(X), dtype=float)
+        except AttributeError:
+            raise ValueError(f"A conformal classifier needs predict_proba; {type(model).__name__} has none.") from None
+        P = np.zeros((len(known), len(self.labels)))
+        P[:, np.searchsorted(self.labels, model.classes_)] = known
+        if self.kind == "lac":
+            return 1.0 - P
+        order = np.argsort(-P, axis=1, kind="stable")
+        result = np.empty_like(P)
+        np.put_along_axis(result, order, np.cumsum(np.take_along_axis(P, order, axis=1), axis=1), axis=1)
+        return result
+
+    def with_members(self, sets: np.ndarray, members: np.ndarray) -> np.ndarray:
+        """Return sets, (n, K, n_levels), to which "aps" adds one member each: the likeliest class is never left out."""
+        if self.kind == "aps":
+            sets[np.arange(len(sets)), members] = True
+        return sets

@@ -2,24 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from abc import abstractmethod
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone
+from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
 from spkm._checks import check_choice
-from spkm.conformal._scores import (
-    CLASS_SCORES,
-    REGRESSION_SCORES,
-    check_scored,
-    class_scores,
-    levels_of,
-    place_of,
-    rank_of,
-    targets_of,
-    widths,
-)
+from spkm.conformal._scores import Probabilities, Residuals, Scores, ranks_of
 from spkm.estimators import SPKMClassifier, SPKMRegressor
 
 
@@ -28,9 +20,63 @@ class _SplitConformal(BaseEstimator):
 
     estimator: Any
     confidence_level: Any
+    conformity_score: Any
     prefit: Any
     estimator_: Any
     conformity_scores_: np.ndarray
+
+    @abstractmethod
+    def _scores(self) -> Scores:
+        """Return how samples are scored."""
+
+    @abstractmethod
+    def _default(self) -> Any:
+        """Return the estimator where none is given."""
+
+    def fit(self, X_train: Any, y_train: Any, fit_params: dict[str, Any] | None = None) -> Self:
+        """Fit a copy of the estimator, with ``prefit=False``.
+
+        Parameters
+        ----------
+        X_train, y_train : what the estimator takes
+            Samples and targets to learn from.
+        fit_params : dict, default=None
+            Further arguments of the estimator's ``fit``, such as ``sample_weight``.
+
+        Returns
+        -------
+        self : object
+            The object, which now wants :meth:`conformalize`.
+        """
+        if check_choice("prefit", self.prefit, (True, False)):
+            raise ValueError(
+                "With prefit=True the estimator is already fitted; call conformalize, or set prefit=False."
+            )
+        first = self._default() if self.estimator is None else self.estimator
+        model = clone(first).fit(X_train, y_train, **(fit_params or {}))
+        self.__dict__.pop("conformity_scores_", None)  # they are those of another model
+        self.estimator_ = model
+        return self
+
+    def conformalize(self, X_conformalize: Any, y_conformalize: Any) -> Self:
+        """Score samples that the estimator has not learned from.
+
+        Parameters
+        ----------
+        X_conformalize, y_conformalize : what the estimator takes
+            Samples and targets that were not used to fit the estimator, nor to choose it.
+
+        Returns
+        -------
+        self : object
+            The object, ready to predict intervals or sets.
+        """
+        model = self._model()
+        scores = self._scores()
+        y = scores.targets(y_conformalize)
+        ranks_of(self.confidence_level, len(y))
+        self.conformity_scores_ = scores.of(model, X_conformalize, y)
+        return self
 
     def predict(self, X: Any) -> np.ndarray:
         """Return the predictions of the model itself.
@@ -47,16 +93,6 @@ class _SplitConformal(BaseEstimator):
         """
         return self._model().predict(X)
 
-    def _fitted_on(self, X: Any, y: Any, fit_params: dict[str, Any] | None, default: Any) -> Any:
-        if check_choice("prefit", self.prefit, (True, False)):
-            raise ValueError(
-                "With prefit=True the estimator is already fitted; call conformalize, or set prefit=False."
-            )
-        model = clone(default if self.estimator is None else self.estimator).fit(X, y, **(fit_params or {}))
-        self.__dict__.pop("conformity_scores_", None)  # they are those of another model
-        self.estimator_ = model
-        return self
-
     def _model(self) -> Any:
         if not check_choice("prefit", self.prefit, (True, False)):
             check_is_fitted(self, "estimator_")
@@ -70,13 +106,13 @@ class _SplitConformal(BaseEstimator):
 
     def _quantiles(self) -> np.ndarray:
         """Return the calibrated score of each confidence level."""
-        levels = levels_of(self.confidence_level)
-        check_scored(self, "conformalize")
+        if "conformity_scores_" not in vars(self):
+            raise NotFittedError(f"Call conformalize(X, y) of this {type(self).__name__} first.")
         scores = np.sort(self.conformity_scores_)
-        return np.array([scores[rank_of(level, len(scores)) - 1] for level in levels])
+        return scores[ranks_of(self.confidence_level, len(scores)) - 1]
 
     def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "conformity_scores_") or hasattr(self, "estimator_")
+        return "conformity_scores_" in vars(self) or "estimator_" in vars(self)
 
 
 class SplitConformalRegressor(RegressorMixin, _SplitConformal):
@@ -137,45 +173,6 @@ class SplitConformalRegressor(RegressorMixin, _SplitConformal):
         self.conformity_score = conformity_score
         self.prefit = prefit
 
-    def fit(self, X_train: Any, y_train: Any, fit_params: dict[str, Any] | None = None) -> SplitConformalRegressor:
-        """Fit a copy of the estimator, with ``prefit=False``.
-
-        Parameters
-        ----------
-        X_train, y_train : what the estimator takes
-            Samples and targets to learn from.
-        fit_params : dict, default=None
-            Further arguments of the estimator's ``fit``, such as ``sample_weight``.
-
-        Returns
-        -------
-        self : object
-            The object, which now wants :meth:`conformalize`.
-        """
-        return self._fitted_on(X_train, y_train, fit_params, SPKMRegressor())
-
-    def conformalize(self, X_conformalize: Any, y_conformalize: Any) -> SplitConformalRegressor:
-        """Score samples that the estimator has not learned from.
-
-        Parameters
-        ----------
-        X_conformalize, y_conformalize : what the estimator takes
-            Samples and targets that were not used to fit the estimator, nor to choose it.
-
-        Returns
-        -------
-        self : object
-            The object, ready for :meth:`predict_interval`.
-        """
-        model = self._model()
-        check_choice("conformity_score", self.conformity_score, REGRESSION_SCORES)
-        y = targets_of(y_conformalize, "regression")
-        predictions, units = widths(model, X_conformalize, self.conformity_score)
-        for level in levels_of(self.confidence_level):
-            rank_of(level, len(y))
-        self.conformity_scores_ = np.abs(y - predictions) / units
-        return self
-
     def predict_interval(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
         """Return predictions and their intervals.
 
@@ -192,9 +189,15 @@ class SplitConformalRegressor(RegressorMixin, _SplitConformal):
             Lower and upper ends, for each confidence level.
         """
         quantiles = self._quantiles()
-        predictions, units = widths(self._model(), X, self.conformity_score)
+        predictions, units = self._scores().expected(self._model(), X)
         half = units[:, None] * quantiles
         return predictions, np.stack([predictions[:, None] - half, predictions[:, None] + half], axis=1)
+
+    def _scores(self) -> Residuals:
+        return Residuals(self.conformity_score)
+
+    def _default(self) -> Any:
+        return SPKMRegressor()
 
 
 class SplitConformalClassifier(ClassifierMixin, _SplitConformal):
@@ -256,45 +259,6 @@ class SplitConformalClassifier(ClassifierMixin, _SplitConformal):
         """The classes, in the order of the sets' second axis."""
         return self._model().classes_
 
-    def fit(self, X_train: Any, y_train: Any, fit_params: dict[str, Any] | None = None) -> SplitConformalClassifier:
-        """Fit a copy of the estimator, with ``prefit=False``.
-
-        Parameters
-        ----------
-        X_train, y_train : what the estimator takes
-            Samples and classes to learn from.
-        fit_params : dict, default=None
-            Further arguments of the estimator's ``fit``, such as ``sample_weight``.
-
-        Returns
-        -------
-        self : object
-            The object, which now wants :meth:`conformalize`.
-        """
-        return self._fitted_on(X_train, y_train, fit_params, SPKMClassifier())
-
-    def conformalize(self, X_conformalize: Any, y_conformalize: Any) -> SplitConformalClassifier:
-        """Score samples that the estimator has not learned from.
-
-        Parameters
-        ----------
-        X_conformalize, y_conformalize : what the estimator takes
-            Samples and classes that were not used to fit the estimator, nor to choose it.
-
-        Returns
-        -------
-        self : object
-            The object, ready for :meth:`predict_set`.
-        """
-        model = self._model()
-        check_choice("conformity_score", self.conformity_score, CLASS_SCORES)
-        place = place_of(targets_of(y_conformalize, "classification"), model.classes_)
-        scores = class_scores(model, X_conformalize, self.conformity_score, model.classes_)
-        for level in levels_of(self.confidence_level):
-            rank_of(level, len(place))
-        self.conformity_scores_ = scores[np.arange(len(place)), place]
-        return self
-
     def predict_set(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
         """Return predicted classes and sets of classes.
 
@@ -311,9 +275,13 @@ class SplitConformalClassifier(ClassifierMixin, _SplitConformal):
             Which classes are in the set, for each confidence level.
         """
         quantiles = self._quantiles()
-        model = self._model()
-        scores = class_scores(model, X, self.conformity_score, model.classes_)
-        sets = scores[:, :, None] <= quantiles
-        if self.conformity_score == "aps":  # the likeliest class is always a member
-            sets[np.arange(len(sets)), np.argmin(scores, axis=1)] = True
+        model, by = self._model(), self._scores()
+        scores = by.of_all(model, X)
+        sets = by.with_members(scores[:, :, None] <= quantiles, np.argmin(scores, axis=1))
         return model.predict(X), sets
+
+    def _scores(self) -> Probabilities:
+        return Probabilities(self.conformity_score, self.classes_)
+
+    def _default(self) -> Any:
+        return SPKMClassifier()

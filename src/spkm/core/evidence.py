@@ -1,4 +1,12 @@
-"""The evidence of the sparse Gaussian process whose mean is the model: an objective of its own for squared loss."""
+"""The evidence of the sparse Gaussian process whose mean is the model: an objective of its own for squared loss.
+
+It is the marginal likelihood of DTC, the deterministic training conditional of Seeger, Williams and Lawrence (2003),
+with a tempered trace term. DTC, also known as projected process, has the likelihood of SoR, the subset of regressors:
+weights c with the prior N(0, s / l K^-1) and independent noise of variance s. The trace term is that of the variational
+bound of Titsias (2009), VFE, times a weight between 0 and 1. At weight 0 the objective is the marginal likelihood of
+DTC, at weight 1 VFE; in between it is neither of the two, no bound on the marginal likelihood of the full process, and
+not that of FITC, which has a noise of its own for each sample.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +47,7 @@ class _Solved(NamedTuple):
 
 
 class EvidenceObjective(ProfiledObjective):
-    """Negative log evidence, per sample and output, of the sparse Gaussian process whose mean is the model.
+    """Negative log evidence, per sample and output: the DTC marginal likelihood with a tempered trace term.
 
     With l the ratio of noise to signal variance (log l is the extra parameter), Phi_c the features with their means
     taken off and K = k(U, U) + ridge I:
@@ -47,6 +55,9 @@ class EvidenceObjective(ProfiledObjective):
         F = mean_k log(V_k) / 2 + (log|Phi_c'Phi_c + l K| - log|K| - R log l) / (2 n)
             + trace / (2 l) * mean_i (k(x_i, x_i) - k_i' K^-1 k_i) + prior / (2 n) * |log w - mean|^2
         V_k = min over c of |y_k - Phi_c c|^2 / (2 n) + l / (2 n) c'K c
+
+    The first line is, but for a constant, -log N(y_k | 0, s (I + Phi_c K^-1 Phi_c' / l)) / n at the variance of the
+    noise s = 2 V_k that maximises it. The intercept takes the means off, and has no prior.
 
     With a linear part Phi_c has the d columns of X as well, K the block I / tau, and log tau, the logarithm of the
     coefficients' variance over that of the kernels, is the last extra parameter. The trace term is of kernels alone.
@@ -214,7 +225,8 @@ class EvidenceObjective(ProfiledObjective):
         solved = self._parts(S, [K for K, _ in self._grams(theta)], phi)
         V = self._residual(S, solved)
         A_inverse = inverse(solved.A_factor) / self.n
-        return Posterior(2 * V[:m], self._spread(S, solved), A_inverse, solved.mean, *around)
+        of_intercept = 1.0 / self.n if self.model.fit_intercept else 0.0
+        return Posterior(2 * V[:m], self._spread(S, solved), A_inverse, solved.mean, *around, of_intercept)
 
     def _spread(self, S: np.ndarray, solved: _Solved) -> np.ndarray:
         """Return the variance of each output."""

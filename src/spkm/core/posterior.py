@@ -1,4 +1,4 @@
-"""How far a prediction may be off: the variance of the sparse Gaussian process whose mean a model is."""
+"""How far a prediction may be off: the variance of a sparse Gaussian process near samples, a heuristic elsewhere."""
 
 from __future__ import annotations
 
@@ -35,9 +35,11 @@ class Posterior:
     With s the variance of the noise, t that of the targets, and a = [k_x, x] with means taken off (x beside a linear
     part), the expected square of a new target's distance from the prediction is
 
-        s (1 + a' A^-1 a) + rho (t - s) + (rho g)^2,   A = Phi_c'Phi_c + l (K + ridge I),
+        s (1 + 1/n + a' A^-1 a) + rho (t - s) + (rho g)^2,   A = Phi_c'Phi_c + l (K + ridge I).
 
-    where rho(x), between 0 and 1, is the share of the kernels' part that is unknown at x:
+    The first part is the variance of the subset of regressors (SoR); 1/n is that of the intercept. As SoR is sure of
+    itself where all similarities vanish, the other two parts are added. They are a heuristic and no posterior of any
+    process: rho(x), between 0 and 1, is the share of the kernels' part that is unknown at x:
 
         rho = max(q(x) - q, 0) / (k(x, x) - q),   q(x) = k(x, x) - k(x, Z) (k(Z, Z) + noise I)^-1 k(Z, x).
 
@@ -56,6 +58,8 @@ class Posterior:
         The means that were taken off.
     centres, centres_inverse, usual
         Those of :class:`Surroundings`.
+    of_intercept : float
+        The variance of the intercept over that of the noise: 1/n, or 0 without an intercept.
     """
 
     noise_variance: np.ndarray
@@ -65,6 +69,7 @@ class Posterior:
     centres: np.ndarray
     centres_inverse: np.ndarray
     usual: float
+    of_intercept: float = 0.0
 
     def __post_init__(self) -> None:
         for array in vars(self).values():
@@ -91,4 +96,8 @@ class Posterior:
         centred = Phi - self.mean
         learned = np.maximum(np.einsum("ir,ir->i", centred @ self.A_inverse, centred), 0.0)
         far = rho * np.maximum(self.total_variance - self.noise_variance, 0.0)
-        return np.outer(1.0 + learned, self.noise_variance) + far + (rho * (centred[:, :R] @ weights)) ** 2
+        return (
+            np.outer(1.0 + self.of_intercept + learned, self.noise_variance)
+            + far
+            + (rho * (centred[:, :R] @ weights)) ** 2
+        )

@@ -39,9 +39,10 @@ class PredictsNumbers(ReadsModel):
         X : array-like, DataFrame or CSR of shape (n_samples, n_features), or dict of them
             Samples.
         return_std : bool, default=False
-            Whether to return the standard deviation of a new target from its prediction as well, noise included: that
-            of the sparse Gaussian process whose mean the model is. Away from the samples of the fit it is that of all
-            targets, or more. It needs a fit with the evidence and a single stationary kernel.
+            Whether to return the standard deviation of a new target from its prediction as well, noise included: near
+            the samples of the fit that of the sparse Gaussian process whose mean the model is. Away from them it is a
+            heuristic, the deviation of all targets or more. It needs a fit with the evidence and a single stationary
+            kernel.
 
         Returns
         -------

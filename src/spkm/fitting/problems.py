@@ -29,7 +29,9 @@ BANDWIDTH_PRIOR = 3.0
 SHARPER_FOR_CLASSES = 4.0  # times the gamma of the mean distance, for more than two classes; measured
 # Chosen on one half of a panel of data sets and confirmed on the other, see docs/numbers/constants.md.
 RELEVANCE_PRIOR = 10.0  # over the total weight, on relevances above their start: 3 and 10 gain, 30 loses
-LINEAR_STRENGTH = 0.25  # times features over the total weight: a linear score of about unit variance a priori
+# Times features over the total weight: a normal prior of variance 1 / (0.25 d) for each coefficient, so that the linear
+# score of standardised features has a variance of 4 a priori.
+LINEAR_STRENGTH = 0.25
 MOST_BESIDE_EVIDENCE = 500  # features: an iteration solves for n_basis + n_features coefficients
 KERNEL_SAMPLE = 1000  # samples whose distances set a bandwidth: half a million pairs
 FOLDS = 3  # five gained nothing beyond the noise, and take longer (panel, half A)
