@@ -19,6 +19,7 @@ Look = Callable[[str, str], str]  # the cell of a row, by the start of its name,
 #: Code that a benchmark measures, beside its own module; those that are not named measure fits.
 MEASURES = {
     "explain": ("src/spkm/explain",),
+    "planted": ("src/spkm/explain",),
     "report": ("src/spkm/inspection",),
     "model_files": ("src/spkm/persistence",),
     "serve": ("src/spkm/persistence", "examples/serve"),
