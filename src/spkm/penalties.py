@@ -299,7 +299,7 @@ class Evidence(Penalty):
 
     It needs squared loss. DTC, the deterministic training conditional, is also known as projected process; its marginal
     likelihood is that of SoR, the subset of regressors. It is neither FITC nor a variational bound (VFE):
-    :class:`spkm.evidence.EvidenceObjective` has the formula.
+    :class:`spkm.core.evidence.EvidenceObjective` has the formula.
 
     Strength of the RKHS norm, relevances of the features and basis are learned together, without a grid or a hold-out.
     It is not added to the loss but takes its place: the objective is :class:`spkm.core.evidence.EvidenceObjective`.
