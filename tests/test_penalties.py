@@ -12,6 +12,7 @@ from spkm.penalties import (
     ElasticNet,
     GroupL2,
     L1Ball,
+    Penalty,
     RKHSNorm,
     RowL2,
     SquaredL2,
@@ -56,6 +57,108 @@ def test_prox_beats_its_neighbours(penalty, A, step, seed):
 def test_prox_is_firmly_nonexpansive(penalty, A, B, step):
     difference = penalty.prox(A, step) - penalty.prox(B, step)
     assert np.sum(difference**2) <= np.sum(difference * (A - B)) + 1e-9
+
+
+def bounds(seed, *, around_zero):
+    """Return bounds of every entry, some of them infinite or equal, in l1 balls of radius 1.5 or with zero inside."""
+    rng = np.random.default_rng(seed)
+    low = rng.uniform(-2.0, 0.3, (3, cases.N_FEATURES))
+    high = low + rng.choice([0.0, 0.5, 3.0], low.shape)
+    if around_zero:
+        low, high = np.minimum(low, 0.0), np.maximum(high, 0.0)
+    else:  # zero may be outside of some, but the ball is not
+        low[np.arange(3), rng.integers(cases.N_FEATURES, size=3)] = 0.1
+    low, high = np.clip(low, -0.35, 0.35), np.clip(high, -0.35, np.inf)
+    low[rng.random(low.shape) < 0.2], high[rng.random(low.shape) < 0.2] = -np.inf, np.inf
+    return low, np.maximum(low, high)
+
+
+@each_prox
+@given(A=matrices, step=st.floats(0.01, 3.0), seed=st.integers(0, 1000), around_zero=st.booleans())
+@settings(max_examples=20, deadline=None)
+def test_prox_within_bounds_beats_a_thousand_points_there(penalty, A, step, seed, around_zero):
+    A.setflags(write=False)
+    low, high = bounds(seed, around_zero=around_zero)
+    if getattr(penalty, "nonnegative", False):
+        high = np.maximum(high, 0.0)
+    B = penalty.prox_within(A, step, low, high)
+    assert np.all(B >= low)
+    assert np.all(B <= high)
+    best = cost(penalty, A, B, step)
+    assert np.isfinite(best)
+    rng = np.random.default_rng(seed)
+    costs = np.empty(1000)
+    for k in range(1000):
+        point = np.clip(B + 10.0 ** -(k % 5) * rng.standard_normal(B.shape), low, high)
+        if getattr(penalty, "nonnegative", False):
+            point = np.maximum(point, 0.0)
+        if isinstance(penalty, L1Ball):  # on the way from B to the point as far as the ball goes
+            share = 1.0
+            while np.any(np.abs(B + share * (point - B)).sum(axis=1) > penalty.radius) and share > 1e-6:
+                share *= 0.5
+            point = B + share * (point - B) if share > 1e-6 else B
+        costs[k] = cost(penalty, A, point, step)
+    assert np.all(costs >= best - 1e-9 * (1 + abs(best)))
+    assert np.isfinite(costs).mean() > 0.9
+
+
+@each_prox
+@given(A=matrices, step=st.floats(0.01, 3.0), seed=st.integers(0, 1000), around_zero=st.booleans())
+@settings(max_examples=20, deadline=None)
+def test_formulas_with_bounds_end_where_dykstra_does(penalty, A, step, seed, around_zero):
+    low, high = bounds(seed, around_zero=around_zero)
+    if getattr(penalty, "nonnegative", False):
+        high = np.maximum(high, 0.0)
+    exact, by_rounds = penalty.prox_within(A, step, low, high), Penalty.prox_within(penalty, A, step, low, high)
+    # Rounds end slowly where zero is nearly the minimum: their point is close, and never better.
+    np.testing.assert_allclose(exact, by_rounds, atol=1e-3)
+    assert cost(penalty, A, exact, step) <= cost(penalty, A, by_rounds, step) + 1e-8
+    np.testing.assert_allclose(penalty.prox_within(A, step, -np.inf, np.inf), penalty.prox(A, step), atol=1e-12)
+
+
+@pytest.mark.parametrize(("penalty", "gain"), [(L1Ball(2.0), 0.05), (GroupL2(1.0), 0.003), (RowL2(1.0), 0.01)], ids=str)
+def test_bounds_after_the_prox_would_be_worse(penalty, gain):
+    A = cases.frozen(np.array([[3.0, 2.0, -0.5], [0.2, 2.0, 1.5]]))
+    clipped = np.clip(penalty.prox(A, 1.0), -0.6, 0.6)
+    exact = penalty.prox_within(A, 1.0, -0.6, 0.6)
+    assert cost(penalty, A, exact, 1.0) < cost(penalty, A, clipped, 1.0) - gain
+
+
+def test_l1_ball_that_the_bounds_do_not_reach_is_refused():
+    A = np.zeros((2, 3))
+    low = np.array([[0.0, 0.0, 0.0], [1.0, 0.5, -1.0]])
+    np.testing.assert_allclose(L1Ball(1.5).prox_within(A, 1.0, low, np.inf), np.maximum(low, 0.0))
+    with pytest.raises(ValueError, match=r"radius of L1Ball must be at least .* 1\.5; got 1\.2\. Raise it"):
+        L1Ball(1.2).prox_within(A, 1.0, low, np.inf)
+
+
+class Shifted(L1):
+    """An l1 norm around one: a prox of its own, without a formula for bounds."""
+
+    def value(self, A):
+        return super().value(A - 1.0)
+
+    def prox(self, A, step):
+        return 1.0 + super().prox(A - 1.0, step)
+
+
+class WithNorm(Shifted):
+    """Another one, whose entries are coupled."""
+
+    def value(self, A):
+        return np.linalg.norm(A, axis=1).sum()
+
+    def prox(self, A, step):
+        return RowL2(1.0).prox(A, step)
+
+
+def test_penalties_of_ones_own_have_an_exact_prox_within_bounds():
+    A = cases.frozen(np.array([[3.0, -2.0, 0.5], [0.2, 2.0, 1.5]]))
+    np.testing.assert_allclose(
+        Shifted(0.5).prox_within(A, 1.0, -0.6, 0.6), np.clip(Shifted(0.5).prox(A, 1.0), -0.6, 0.6), atol=1e-9
+    )
+    expected = RowL2(1.0).prox_within(A, 0.7, -0.6, 0.6)
+    np.testing.assert_allclose(WithNorm().prox_within(A, 0.7, -0.6, 0.6), expected, atol=1e-9)
 
 
 @given(A=matrices, step=st.floats(0.01, 3.0))

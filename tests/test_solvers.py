@@ -71,7 +71,7 @@ def test_convex_problems_end_where_scikit_learn_does(name, fit_intercept):
 
 def test_where_steps_without_weights_end_those_with_weights_find_nothing_left():
     # Penalties strong enough for the descent to end: along a flat valley there is always something left.
-    objective, theta = make(basis_penalty=L1(0.05), weight_penalty=RKHSNorm(0.1))
+    objective, theta = make(basis_penalty=L1(0.03), weight_penalty=SquaredL2(0.01))
     eliminated = run(Proximal(5000, 1e-9), objective, theta)
     assert eliminated.converged
     assert eliminated.value == pytest.approx(objective.value(eliminated.theta), rel=1e-9)

@@ -1,10 +1,10 @@
 """Penalties on the basis vectors U (R, d) and on the weights C (R, m).
 
 A penalty has a ``value``; a smooth one has a ``gradient`` too, another a ``prox``: prox(A, step) is the minimiser
-over B of |B - A|^2 / 2 + step * value(B). Neither changes its argument. A penalty that needs the kernel matrix K of the
-basis has ``value_of_gram(C, K)`` instead. One that is a quadratic form, tr C'(a I + b K) C / 2, says so by
-``quadratic``: with squared loss the weights can then be eliminated. :class:`Evidence` is no penalty but takes the place
-of one: it asks for another objective.
+over B of |B - A|^2 / 2 + step * value(B), and prox_within(A, step, low, high) the one among all B between bounds. None
+of them changes its argument. A penalty that needs the kernel matrix K of the basis has ``value_of_gram(C, K)`` instead.
+One that is a quadratic form, tr C'(a I + b K) C / 2, says so by ``quadratic``: with squared loss the weights can then
+be eliminated. :class:`Evidence` is no penalty but takes the place of one: it asks for another objective.
 """
 
 from __future__ import annotations
@@ -15,14 +15,23 @@ import numpy as np
 from sklearn.base import clone
 
 from spkm._parts import Number, Part
+from spkm._proxes import dykstra, onto_l1_ball, shrink_factors, shrink_groups, soft_threshold
 from spkm._registry import Registry
+
+
+def by_dykstra(penalty: Any, A: np.ndarray, step: float, low: Any, high: Any) -> np.ndarray:
+    """Return the prox of A between bounds, for any convex penalty that has a prox without them."""
+    return dykstra(lambda B: penalty.prox(B, step), A, low, high)
 
 
 class Penalty(Part):
     """Base of all penalties. ``on`` tells which parameters it may be used for."""
 
     numbers = {"strength": Number()}
-    claims = {"quadratic": (("value", "gradient", "value_of_gram"), None)}
+    claims = {
+        "quadratic": (("value", "gradient", "value_of_gram"), None),
+        "prox_within": (("value", "prox"), by_dykstra),
+    }
     on: tuple[str, ...] = ("basis", "weights")
     #: Whether it needs the kernel matrix of the basis, and has ``value_of_gram(C, K)``.
     uses_gram = False
@@ -35,6 +44,8 @@ class Penalty(Part):
 
     #: Whether the penalty has a gradient.
     is_smooth = False
+    #: The prox among the points between two bounds: a formula where there is one, else Dykstra's algorithm.
+    prox_within: Any = by_dykstra
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -108,6 +119,10 @@ class L1(Penalty):
             return np.maximum(A - step * self.strength, 0)
         return soft_threshold(A, step * self.strength)
 
+    def prox_within(self, A: np.ndarray, step: float, low: Any, high: Any) -> np.ndarray:
+        """Return the prox of A between bounds: entry by entry, the nearest number between them."""
+        return np.clip(self.prox(A, step), low, high)
+
 
 class ElasticNet(Penalty):
     """strength * (l1_ratio * |A|_1 + (1 - l1_ratio) / 2 * |A|^2).
@@ -135,6 +150,10 @@ class ElasticNet(Penalty):
         shrunk = soft_threshold(A, step * self.strength * self.l1_ratio)
         return shrunk / (1 + step * self.strength * (1 - self.l1_ratio))
 
+    def prox_within(self, A: np.ndarray, step: float, low: Any, high: Any) -> np.ndarray:
+        """Return the prox of A between bounds: entry by entry, the nearest number between them."""
+        return np.clip(self.prox(A, step), low, high)
+
 
 class L1Ball(Penalty):
     """Each row of A has an l1 norm of at most ``radius``: zero inside, infinite outside.
@@ -143,11 +162,6 @@ class L1Ball(Penalty):
     ----------
     radius : float, default=1.0
         The radius P of the ball.
-
-    References
-    ----------
-    Duchi, Shalev-Shwartz, Singer, Chandra: Efficient projections onto the l1-ball for learning in high dimensions,
-    ICML 2008.
     """
 
     numbers = {"radius": Number()}
@@ -161,19 +175,11 @@ class L1Ball(Penalty):
 
     def prox(self, A: np.ndarray, step: float) -> np.ndarray:
         """Return the Euclidean projection of each row onto the ball (any step)."""
-        size = np.abs(A)
-        outside = size.sum(axis=1) > self.radius
-        if not outside.any():
-            return A.copy()
-        ordered = -np.sort(-size[outside], axis=1)
-        # The threshold t solves sum_j max(|a_j| - t, 0) = radius: with the k largest entries above it, t = (their sum
-        # - radius) / k.
-        candidates = (np.cumsum(ordered, axis=1, dtype=np.float64) - self.radius) / np.arange(1, A.shape[1] + 1)
-        # At least the largest counts, which rounding would deny where the radius is next to nothing.
-        last = np.maximum(np.count_nonzero(ordered > candidates, axis=1), 1) - 1
-        projected = A.copy()
-        projected[outside] = soft_threshold(A[outside], np.take_along_axis(candidates, last[:, None], axis=1))
-        return projected
+        return onto_l1_ball(A, self.radius, -np.inf, np.inf)
+
+    def prox_within(self, A: np.ndarray, step: float, low: Any, high: Any) -> np.ndarray:
+        """Return the point of the ball, between bounds, that is nearest to each row (any step)."""
+        return onto_l1_ball(A, self.radius, low, high)
 
 
 class GroupL2(Penalty):
@@ -232,6 +238,14 @@ class GroupL2(Penalty):
         labels, norms, size = self._norms(A)
         return A * shrink_factors(norms, step * self.strength * (1 - self.l1_ratio) * size)[labels]
 
+    def prox_within(self, A: np.ndarray, step: float, low: Any, high: Any) -> np.ndarray:
+        """Return the prox of A between bounds: exact, by a search for the norm of each group."""
+        A = soft_threshold(A, step * self.strength * self.l1_ratio)
+        labels, _, size = self._norms(A)
+        groups = np.broadcast_to(np.arange(A.shape[1])[labels], A.shape)
+        thresholds = step * self.strength * (1 - self.l1_ratio) * size
+        return shrink_groups(A, groups, thresholds, np.maximum(low, 0.0) if self.nonnegative else low, high)
+
 
 class RowL2(Penalty):
     """strength * sum over rows of their l2 norm: a basis vector leaves for all outputs at once.
@@ -253,6 +267,11 @@ class RowL2(Penalty):
     def prox(self, A: np.ndarray, step: float) -> np.ndarray:
         """Return A with the norm of every row reduced."""
         return A * shrink_factors(np.linalg.norm(A, axis=1), step * self.strength)[:, None]
+
+    def prox_within(self, A: np.ndarray, step: float, low: Any, high: Any) -> np.ndarray:
+        """Return the prox of A between bounds: exact, by a search for the norm of each row."""
+        groups = np.broadcast_to(np.arange(len(A))[:, None], A.shape)
+        return shrink_groups(A, groups, np.full(len(A), step * self.strength), low, high)
 
 
 class RKHSNorm(Penalty):
@@ -356,17 +375,6 @@ class Evidence(Penalty):
     def as_penalty(self, n: float) -> Penalty:
         """Return the RKHS norm that the evidence amounts to at its first noise, for a total weight of ``n``."""
         return RKHSNorm(2.0 * (ORDINARY_NOISE if isinstance(self.noise, str) else self.noise) / n)
-
-
-def soft_threshold(A: np.ndarray, threshold: Any) -> np.ndarray:
-    """Return sign(A) * max(|A| - threshold, 0)."""
-    return np.sign(A) * np.maximum(np.abs(A) - threshold, 0)
-
-
-def shrink_factors(norms: np.ndarray, thresholds: Any) -> np.ndarray:
-    """Return max(0, 1 - threshold / norm), and 0 where the norm is 0."""
-    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        return np.where(norms > 0, np.maximum(1 - thresholds / norms, 0), 0)
 
 
 BASIS_PENALTIES = Registry("basis_penalty", Penalty)

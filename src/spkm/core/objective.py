@@ -12,6 +12,7 @@ smooth has a value and a prox. An objective says by ``offers`` what a solver may
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import repeat
 from typing import Any
 
 import numpy as np
@@ -81,20 +82,25 @@ class Regularization:
         total = float(sum(penalty.value(U) for penalty, U in pairs if penalty is not None))
         return total if self.weight_rough is None else total + self.weight_rough.value(params.weights)
 
-    def prox(self, theta: np.ndarray, step: Any) -> np.ndarray:
-        """Return the prox of those penalties at ``theta``; the intercept and the metric stay.
+    def prox(self, theta: np.ndarray, step: Any, box: tuple[np.ndarray, np.ndarray] | None = None) -> np.ndarray:
+        """Return the prox of those penalties at ``theta``, among the points of the box if there is one.
 
-        ``step`` is a number, or a theta of which entries of one part are equal.
+        ``step`` is a number, or a theta of which entries of one part are equal. Without a box the intercept and the
+        metric stay.
         """
-        result = theta.copy()
-        params = self.model.unpack(result)
-        steps = self.model.unpack(np.broadcast_to(step, theta.shape))
-        for penalty, U, s in zip(self.basis_rough, params.basis, steps.basis, strict=True):
-            if penalty is not None and U.size:
-                U[...] = penalty.prox(U, float(s.flat[0]))
-        if self.weight_rough is not None:
-            params.weights[...] = self.weight_rough.prox(params.weights, float(steps.weights.flat[0]))
+        result = theta.copy() if box is None else np.clip(theta, *box).astype(theta.dtype, copy=False)
+        penalties = [*self.basis_rough, self.weight_rough]
+        given, moved, steps = map(self._penalized, (theta, result, np.broadcast_to(step, theta.shape)))
+        bounds = repeat(()) if box is None else zip(*map(self._penalized, box), strict=True)
+        for penalty, A, B, s, within in zip(penalties, given, moved, steps, bounds, strict=False):
+            if penalty is not None and A.size:
+                B[...] = (penalty.prox_within if within else penalty.prox)(A, float(s.flat[0]), *within)
         return result
+
+    def _penalized(self, theta: np.ndarray) -> list[np.ndarray]:
+        """Return the basis of each view and the weights, as views on ``theta``."""
+        params = self.model.unpack(theta)
+        return [*params.basis, params.weights]
 
     def smooth(self, theta: np.ndarray) -> tuple[float, np.ndarray]:
         """Return the penalties that have a gradient, and their gradient."""
@@ -244,8 +250,8 @@ class Objective:
         return self.regularization.rough_value(theta)
 
     def prox(self, theta: np.ndarray, step: Any) -> np.ndarray:
-        """Return the prox of those penalties at ``theta``, inside the box."""
-        return self.inside(self.regularization.prox(theta, step))
+        """Return the prox of those penalties at ``theta``, among the points of the box."""
+        return self.regularization.prox(theta, step, self.box)
 
     def inside(self, theta: np.ndarray) -> np.ndarray:
         """Return the point of the box that is nearest to ``theta``."""

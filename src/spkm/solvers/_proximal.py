@@ -12,7 +12,7 @@ from spkm.solvers._base import Monitor, OnIteration, Result, Solver, Stop, found
 
 
 class Proximal(Solver):
-    """Proximal gradient with Barzilai-Borwein steps, one length for each part of theta, and backtracking.
+    """Proximal gradient with long and short Barzilai-Borwein steps in turn, one for each part, and backtracking.
 
     With an l1 ball it is spectral projected gradient. Every accepted step lowers the objective. The weights of a
     squared loss with a quadratic penalty are eliminated.
@@ -104,10 +104,7 @@ def proximal_descent(
                 monitor.converged = True  # not even a minute step lowers the objective
                 break
             new_gradient = new_gradient * mask
-            change = new_gradient - gradient
-            ss, sy = part_dots(objective, moved, moved), part_dots(objective, moved, change)
-            steps = np.where((sy > 1e-12 * ss) & (ss > 0), ss / np.where(sy > 0, sy, 1), 2.0 * steps)
-            steps = np.clip(steps, 1e-20, 1e20)  # that of a part which does not move would run away
+            steps = _spectral(objective, moved, new_gradient - gradient, steps, long=monitor.n_iter % 2 == 1)
             theta, value, gradient = trial, new_value, new_gradient
             monitor.accept(theta, value)
             if not decrease > 0:
@@ -118,3 +115,18 @@ def proximal_descent(
     except KeyboardInterrupt:
         monitor.stop_by_signal()
     return monitor.result()
+
+
+def _spectral(objective: Any, moved: np.ndarray, change: np.ndarray, steps: np.ndarray, long: bool) -> np.ndarray:
+    """Return the next step of each part, from the last one and the change of the gradient along it.
+
+    Long steps |s|^2 / s'y and short ones s'y / |y|^2 take turns: on six problems with l1 balls, l1 norms and groups
+    they lead to lower objectives than long ones alone, at two thirds of the gradients. If the curvature s'y is
+    negative, their geometric mean |s| / |y| stands for both.
+    """
+    ss, sy, yy = (part_dots(objective, a, b) for a, b in ((moved, moved), (moved, change), (change, change)))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        convex = np.where(long, ss / sy, sy / yy)
+        found = np.where(sy > 1e-12 * ss, convex, np.sqrt(ss / yy))
+    steps = np.where((ss > 0) & (yy > 0), found, 2.0 * steps)
+    return np.clip(steps, 1e-20, 1e20)  # that of a part which does not move would run away
