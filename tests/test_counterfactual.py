@@ -1,7 +1,10 @@
 """Counterfactuals: none nearer exists by brute force, and a proof holds at every sample that was drawn."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
+from sklearn.feature_selection import SelectKBest, f_classif
 from sklearn.pipeline import make_pipeline
 
 from spkm import SPKMClassifier, SPKMRegressor, SPKMSelector, TableEncoder
@@ -9,6 +12,7 @@ from spkm.explain import counterfactual
 from spkm.explain._bounds import Axis, BoxBounds
 from spkm.explain._structure import scaled_rows, structure_of
 from spkm.kernels import RBF, Affine, Linear
+from spkm.losses import Poisson
 from tests.made_models import make_model, make_rows
 from tests.test_explain import TERMS
 
@@ -162,7 +166,8 @@ def test_features_may_go_to_the_clip_but_need_ranges_without_one():
         ({"ranges": {"x0": (2.0, 1.0)}}, r"ranges\['x0'\] must be \(low, high\) with low <= high"),
         ({"frozen": ["y"]}, "frozen names a feature that X does not have: 'y'"),
         ({"integers": [9]}, "integers must hold names or indices from 0 to 4"),
-        ({"integers": [0], "ranges": {0: (0, 1e9)}}, "'x0' has more than 10000 values"),
+        ({"linked": [["x0"]]}, "linked must hold lists of two or more different columns"),
+        ({"linked": [["x0", "z"]]}, "linked must hold lists of two or more different columns of X; got"),
     ],
 )
 def test_bad_arguments_are_named(change, message):
@@ -204,3 +209,176 @@ def test_names_come_from_all_steps_before_the_model(people):
     pipeline = make_pipeline(TableEncoder(), selector, SPKMRegressor(2, random_state=0)).fit(table, table["income"])
     change = counterfactual(pipeline, table[:1], (2, np.inf))
     assert set(change.changes) == {"income"}
+
+
+def test_targets_are_in_the_units_of_y_under_a_link():
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-1, 1, size=(300, 3))
+    y = rng.poisson(np.exp(1 + X[:, 0] + 0.5 * X[:, 1] ** 2))
+    model = SPKMRegressor(4, loss="poisson", random_state=0).fit(X, y)
+    x = X[np.argmin(model.predict(X))]
+    reachable = float(np.quantile(model.predict(X), 0.7))
+    found = counterfactual(model, x, reachable, ranges=X)
+    assert found.found
+    np.testing.assert_allclose(model.predict(found.x[None])[0], reachable, rtol=1e-3)
+    assert found.prediction == model.predict(found.x[None])[0] >= reachable
+    between = counterfactual(model, x, (reachable, reachable + 1), ranges=X)
+    assert reachable <= model.predict(between.x[None])[0] <= reachable + 1
+    below = counterfactual(model, found.x, (-np.inf, 0.9 * reachable), ranges=X)
+    assert model.predict(below.x[None])[0] <= 0.9 * reachable
+    assert counterfactual(model, x, (-5.0, 1e6), ranges=X).size == 0.0  # no end of it is ever reached
+    high = counterfactual(model, x, 1e4, ranges=X)
+    assert high.none_exists and "proved" in str(high)
+    for impossible in (-1.0, 0.0, (1e15, np.inf), (-np.inf, -2.0)):
+        with pytest.raises(ValueError, match="target must be a value that Poisson can predict, between"):
+            counterfactual(model, x, impossible, ranges=X)
+
+
+class Rooted(Poisson):
+    """A loss of a user, whose predictions no file has a name for."""
+
+    def predict(self, F):
+        return np.cbrt(F)
+
+
+def test_targets_are_in_the_units_of_y_under_a_link_of_ones_own():
+    model = replace(make_model(TERMS["rbf"], 5), loss=Rooted())
+    X = make_rows(model, 30)
+    wanted = float(np.cbrt(np.quantile(model.scores(X), 0.6)))
+    found = counterfactual(model, X[np.argmin(model.scores(X)[:, 0])], wanted, ranges=X)
+    assert found.found and np.cbrt(found.scores[0]) >= wanted
+    np.testing.assert_allclose(found.prediction, wanted, rtol=1e-3)
+
+
+@pytest.fixture(scope="module")
+def schooled():
+    """Return a table with whole years, a school that is the same thing, and lengths in two units."""
+    pd, rng = pytest.importorskip("pandas"), np.random.default_rng(0)
+    n = 400
+    level = rng.integers(0, 6, n)
+    height = rng.normal(170.0, 10.0, n)
+    table = pd.DataFrame(
+        {
+            "age": rng.integers(18, 80, n),
+            "school": np.array(["none", "some", "HS", "college", "BA", "MA"])[level],
+            "years": np.array([0, 6, 12, 14, 16, 18])[level],
+            "cm": height,
+            "inch": height / 2.54,
+        }
+    )
+    score = 0.3 * table["years"] - 0.05 * (table["age"] - 45) ** 2 / 10 + 0.1 * (table["cm"] - 170)
+    return table, np.where(score > score.median(), "yes", "no")
+
+
+def consistent(pipeline, table, x):
+    """Return whether a sample after the encoder keeps whole numbers whole and linked columns together."""
+    names = list(pipeline[0].get_feature_names_out())
+    at = dict(zip(names, x, strict=True))
+    combinations = set(zip(table["school"], table["years"], strict=True))
+    (school,) = [name.split(" = ")[1] for name in names if name.startswith("school") and at[name] == 1]
+    return (
+        at["age"] == round(at["age"])
+        and (school, at["years"]) in combinations
+        and np.isclose(at["cm"], 2.54 * at["inch"], rtol=1e-9)
+    )
+
+
+@pytest.mark.parametrize("with_ranges", [False, True])
+def test_whole_numbers_stay_whole_and_linked_columns_together(schooled, with_ranges):
+    table, y = schooled
+    pipeline = make_pipeline(TableEncoder(), SPKMClassifier(4, random_state=0)).fit(table, y)
+    ranges = table if with_ranges else None
+    seen = set()
+    for i in range(0, 60, 2):
+        now = pipeline.predict(table[i : i + 1])[0]
+        target = "yes" if now == "no" else "no"
+        found = counterfactual(pipeline, table[i : i + 1], target, ranges=ranges)
+        if not found.found:
+            continue
+        assert consistent(pipeline, table, found.x), str(found)
+        assert pipeline[-1].predict(found.x[None])[0] == found.prediction == target
+        assert ("school" in found.changes) == ("years" in found.changes)
+        assert ("cm" in found.changes) == ("inch" in found.changes)
+        assert all(name in str(found) for name in found.changes)
+        seen |= set(found.changes)
+    assert seen >= {"age", "cm"}  # the search has something to do
+
+
+def test_a_change_of_linked_columns_is_the_best_of_all_that_occur(schooled):
+    table, y = schooled
+    pipeline = make_pipeline(TableEncoder(), SPKMClassifier(4, random_state=0)).fit(table, y)
+    encoded, model = pipeline[0].transform(table), pipeline[-1].model_
+    names = list(pipeline[0].get_feature_names_out())
+    own = [j for j, name in enumerate(names) if name.startswith("school") or name == "years"]
+    age = names.index("age")
+    tried = 0
+    for i in range(40):
+        now = pipeline.predict(table[i : i + 1])[0]
+        target = "yes" if now == "no" else "no"
+        rows = []
+        for values in np.unique(encoded[:, own], axis=0):
+            for years in np.arange(table["age"].min(), table["age"].max() + 1):
+                row = encoded[i].copy()
+                row[own], row[age] = values, years
+                rows.append(row)
+        rows = np.array(rows)
+        reached = rows[pipeline[-1].predict(rows) == target]
+        found = counterfactual(pipeline, table[i : i + 1], target, ranges=table, frozen=["cm"])
+        assert found.found == bool(len(reached))
+        if found.found:
+            best = np.sqrt((((reached - encoded[i]) / model.scaling.scale) ** 2).sum(axis=1)).min()
+            np.testing.assert_allclose(found.size, best, rtol=1e-3)
+            tried += 1
+    assert tried > 10
+
+
+def test_links_can_be_named_and_left_out(schooled):
+    table, y = schooled
+    pipeline = make_pipeline(TableEncoder(), SPKMClassifier(4, random_state=0)).fit(table, y)
+    rows = [i for i in range(60) if counterfactual(pipeline, table[i : i + 1], "yes", linked=()).found][:20]
+    apart = [counterfactual(pipeline, table[i : i + 1], "yes", linked=(), integers=()) for i in rows]
+    assert any(("cm" in one.changes) != ("inch" in one.changes) for one in apart)
+    assert any(value != round(value) for one in apart for _, value in [one.changes.get("age", (0, 0))])
+    for i in rows:  # nothing is known of what goes with an age: it stays
+        one = counterfactual(pipeline, table[i : i + 1], "yes", linked=[["age", "cm"]])
+        assert not {"age", "cm"} & set(one.changes)
+
+
+def test_plain_arrays_are_looked_through_as_well():
+    rng = np.random.default_rng(1)
+    level, other = rng.integers(0, 2, 200), rng.integers(0, 4, 200)
+    X = np.column_stack([level, 1 - level, other, rng.normal(size=200)]).astype(float)
+    y = (level + 0.5 * other + 0.5 * X[:, 3] > 1.2).astype(int)
+    model = SPKMClassifier(4, random_state=0).fit(X, y)
+    changed = set()
+    for i in range(60):
+        found = counterfactual(model, X[i], 1 - model.predict(X[i : i + 1])[0], ranges=X, frozen=[3])
+        if found.found:
+            assert found.x[0] + found.x[1] == 1 and (found.x[:3] == np.rint(found.x[:3])).all()
+            changed |= set(found.changes)
+    assert changed >= {"x0", "x1", "x2"}
+
+
+def test_columns_of_a_category_stay_together_behind_a_selector(people):
+    table, y = people
+    table = table.assign(job=np.array(["nurse", "cook", "clerk"])[np.arange(60) % 3])
+    chosen = make_pipeline(TableEncoder(), SelectKBest(f_classif, k="all"), SPKMClassifier(3, random_state=0))
+    chosen.fit(table, y)
+    for i in range(20):
+        target = "good" if chosen.predict(table[i : i + 1])[0] == "bad" else "bad"
+        found = counterfactual(chosen, table[i : i + 1], target, frozen=["income"])
+        at = dict(zip(chosen[:-1].get_feature_names_out(), found.x, strict=True))
+        assert sum(at[f"job = {job}"] for job in ("nurse", "cook", "clerk")) == 1 and at["owner = True"] in (0, 1)
+
+
+def test_what_is_missing_stays_missing():
+    rng = np.random.default_rng(0)
+    table = np.array([[v, j] for v, j in zip(rng.normal(size=80), ["a", "b"] * 40, strict=True)], dtype=object)
+    y = np.array([(v > 0) ^ (j == "a") for v, j in table])
+    table[::7, 1] = None
+    table[::5, 0] = np.nan
+    pipeline = make_pipeline(TableEncoder(), SPKMClassifier(3, random_state=0)).fit(table, y)
+    for i in range(0, 70, 5):
+        found = counterfactual(pipeline, table[i : i + 1], not pipeline.predict(table[i : i + 1])[0])
+        gone = {name for name, cell in zip(("x0", "x1"), table[i], strict=True) if cell is None or cell != cell}
+        assert not gone & set(found.changes)

@@ -18,7 +18,7 @@ Interval = tuple[np.ndarray, np.ndarray]
 
 @dataclass(frozen=True)
 class Axis:
-    """A player that may change: an interval of one column of Z, or a list of options.
+    """A player that may change: along an interval or whole numbers of one column, along a line, or to one of a list.
 
     Attributes
     ----------
@@ -27,15 +27,21 @@ class Axis:
     columns : ndarray of int
         Its columns of Z.
     start : float
-        Where the sample is, on the scale of the model before the clip (intervals only).
+        Where the sample is, on the scale of the model before the clip (not for lists).
     low, high : float
         The interval, on the same scale.
-    least, most : float
+    least, most : float or ndarray of shape (columns,)
         Bounds on what the model sees: its clip.
+    step, anchor : float
+        With a step only the points ``anchor + k step`` of the interval, k whole.
+    origin, slopes : ndarray of shape (columns,) or None
+        For a line through ``origin`` at ``start``, what each column changes by for a change of 1; for an interval None.
     options, values : ndarray of shape (k, columns), (k, columns of the user) or None
-        What the model sees for each option, and the option in the user's units.
+        For a list what the model sees, and each entry in the user's units.
     costs : ndarray of shape (k,) or None
-        The size of the change to each option.
+        The size of the change to each entry of a list.
+    users, rates : ndarray or None
+        The user's columns that change and, but for lists, by how much for a change of 1, in the user's units.
     """
 
     player: int
@@ -43,19 +49,28 @@ class Axis:
     start: float = 0.0
     low: float = 0.0
     high: float = 0.0
-    least: float = -np.inf
-    most: float = np.inf
+    least: Any = -np.inf
+    most: Any = np.inf
+    step: float = 0.0
+    anchor: float = 0.0
+    origin: Any = None
+    slopes: Any = None
     options: np.ndarray | None = None
     values: np.ndarray | None = None
     costs: np.ndarray | None = None
+    users: Any = None
+    rates: Any = None
 
     def seen(self, low: np.ndarray, high: np.ndarray) -> Interval:
-        """Return the bounds of the columns over cells, (g, columns) each; cells of options are their numbers."""
+        """Return the bounds of the columns over cells, (g, columns) each; cells of a list are places in it."""
         if self.options is not None:
             chosen = self.options[low.astype(int)]
             return chosen, chosen
-        low, high = (np.clip(edge, self.least, self.most)[:, None] for edge in (low, high))
-        return low, high
+        low, high = low[:, None], high[:, None]
+        if self.slopes is not None:
+            ends = [self.origin + self.slopes * (edge - self.start) for edge in (low, high)]
+            low, high = np.minimum(*ends), np.maximum(*ends)
+        return np.clip(low, self.least, self.most), np.clip(high, self.least, self.most)
 
     def least_cost(self, low: np.ndarray, high: np.ndarray) -> np.ndarray:
         """Return the smallest change within cells, (g,), in standard deviations."""
@@ -66,6 +81,44 @@ class Axis:
     def nearest(self, low: np.ndarray, high: np.ndarray) -> np.ndarray:
         """Return the point of each cell that is nearest to the sample."""
         return low if self.options is not None else np.clip(self.start, low, high)
+
+    def cells(self, most_cost: float) -> Interval:
+        """Return the first cells, those nearer than ``most_cost``, with the sample at an edge: a corner is nearest."""
+        if self.costs is not None:
+            chosen = np.flatnonzero(self.costs < most_cost).astype(float)
+            return chosen, chosen
+        left, right = max(self.low, self.start - most_cost), min(self.high, self.start + most_cost)
+        if self.step:
+            first, last = np.ceil(self._place(left) - 1e-9), np.floor(self._place(right) + 1e-9)
+            here = self._place(self.start)
+            cuts = np.concatenate([np.linspace(first, last + 1, 9), [np.ceil(here - 1e-9), np.floor(here + 1e-9) + 1]])
+            cuts = np.unique(np.clip(np.floor(cuts), first, last + 1))
+            return (self._point(cuts[:-1]), self._point(cuts[1:] - 1)) if first <= last else (np.empty(0), np.empty(0))
+        if left > right:
+            return np.empty(0), np.empty(0)
+        edges = np.unique(np.concatenate([np.linspace(left, right, 9), np.clip([self.start], left, right)]))
+        return (edges[:-1], edges[1:]) if len(edges) > 1 else (edges, edges)
+
+    def halves(self, low: np.ndarray, high: np.ndarray) -> Interval:
+        """Return where the lower half of cells ends, and where the upper one begins."""
+        if not self.step:
+            middle = 0.5 * (low + high)
+            return middle, middle
+        middle = np.floor(0.5 * (np.rint(self._place(low)) + np.rint(self._place(high))))
+        return self._point(middle), self._point(middle + 1)
+
+    def moved(self, row: np.ndarray, point: float) -> None:
+        """Change a sample, (d,) in the user's units, to a point of the axis."""
+        if self.values is not None:
+            row[self.users] = self.values[int(point)]
+        elif point != self.start:
+            row[self.users] += self.rates * (point - self.start)
+
+    def _place(self, point: Any) -> Any:
+        return (point - self.anchor) / self.step
+
+    def _point(self, place: Any) -> Any:
+        return self.anchor + place * self.step
 
 
 class BoxBounds:
@@ -176,7 +229,7 @@ def _piece_bounds(piece: Any, z: np.ndarray, axes: list[Axis]) -> Any:
     if isinstance(piece, DotPiece):
         return _DotBounds(piece, z, axes)
     raise ValueError(
-        f"counterfactual needs kernels with closed forms, of which it can prove bounds; {piece.kernel_names} has none."
+        f"Bounds are known for kernels with closed forms; {piece.kernel_names} has none. Fit with another kernel."
     )
 
 

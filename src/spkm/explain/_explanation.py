@@ -236,8 +236,8 @@ def explain(
     """
     pipeline = Pipeline.of(estimator)
     estimator, X, background = pipeline.named, pipeline.table(X), pipeline.table(background)
-    if groups is None and pipeline.encoder is not None:
-        groups = pipeline.encoder.column_groups()
+    if groups is None and pipeline.encoding is not None:
+        groups = pipeline.encoding.column_groups()
     model = model_of(estimator)
     X = table_of(X, estimator, model.n_features, "X")
     if isinstance(background, str):

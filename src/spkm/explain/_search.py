@@ -88,20 +88,7 @@ def nearest_feasible(
 
 
 def _first_cells(axes: list[Axis], most_cost: float) -> tuple[np.ndarray, np.ndarray]:
-    lows, highs = [], []
-    for axis in axes:
-        if axis.costs is not None:
-            chosen = np.flatnonzero(axis.costs < most_cost).astype(float)
-            lows.append(chosen)
-            highs.append(chosen)
-            continue
-        left, right = max(axis.low, axis.start - most_cost), min(axis.high, axis.start + most_cost)
-        if left > right:
-            return np.empty((0, len(axes))), np.empty((0, len(axes)))
-        # The sample is an edge, so that no cell has it inside: the nearest point of a cell is a corner.
-        edges = np.unique(np.concatenate([np.linspace(left, right, 9), np.clip([axis.start], left, right)]))
-        lows.append(edges[:-1] if len(edges) > 1 else edges)
-        highs.append(edges[1:] if len(edges) > 1 else edges)
+    lows, highs = zip(*(axis.cells(most_cost) for axis in axes), strict=True)
     sides = [np.stack([a.ravel() for a in np.meshgrid(*side, indexing="ij")], axis=1) for side in (lows, highs)]
     return sides[0], sides[1]
 
@@ -145,9 +132,8 @@ def _split_cells(
             found.finished = False
             found.cost_bound = min(found.cost_bound, float(cost[small].min()))
     low, high, longest = low[~small], high[~small], longest[~small]
-    rows = np.arange(len(low))
-    middle = 0.5 * (low[rows, longest] + high[rows, longest])
     left_high, right_low = high.copy(), low.copy()
-    left_high[rows, longest] = middle
-    right_low[rows, longest] = middle
+    for k, axis in enumerate(axes):
+        own = longest == k
+        left_high[own, k], right_low[own, k] = axis.halves(low[own, k], high[own, k])
     return np.concatenate([low, right_low]), np.concatenate([left_high, high])

@@ -41,6 +41,22 @@ class Pipeline:
         return last if hasattr(last, "column_groups") else None
 
     @property
+    def encoding(self) -> Encoding | None:
+        """The TableEncoder before the last step, with steps that keep some columns between them, or None."""
+        steps = [] if self.before is None else [step for _, step in self.before.steps]
+        masks: list[np.ndarray] = []
+        for place in range(len(steps) - 1, -1, -1):
+            if hasattr(steps[place], "column_groups"):
+                kept = np.arange(len(steps[place].feature_origin_))
+                for mask in reversed(masks):
+                    kept = kept[mask]
+                return Encoding(steps[place], kept, self.before[:place] if place else None)
+            if not hasattr(steps[place], "get_support"):
+                return None
+            masks.append(steps[place].get_support(indices=True))
+        return None
+
+    @property
     def named(self) -> Any:
         """The last step, with the names that the encoder gives to its features, or the steps before if it has none."""
         if self.before is None or (self.encoder is None and hasattr(self.estimator, "feature_names_in_")):
@@ -54,6 +70,60 @@ class Pipeline:
     def table(self, X: Any) -> Any:
         """Return what the last step sees of a table; None and names stay as they are."""
         return X if self.before is None or X is None or isinstance(X, str) else self.before.transform(X)
+
+
+@dataclass(frozen=True)
+class Encoding:
+    """A fitted TableEncoder before a model, and which of its columns reach the model.
+
+    Attributes
+    ----------
+    encoder : TableEncoder
+        The encoder.
+    kept : ndarray of int
+        Places, among the encoder's columns, of the model's.
+    before : object or None
+        The steps before the encoder.
+    """
+
+    encoder: Any
+    kept: np.ndarray
+    before: Any = None
+
+    @property
+    def origins(self) -> list[Any]:
+        """Where every column of the model comes from."""
+        return [self.encoder.feature_origin_[k] for k in self.kept]
+
+    @property
+    def links(self) -> list[Any]:
+        """The columns of the table that determined each other in the fit."""
+        return self.encoder.links_
+
+    def links_in(self, X: Any) -> list[Any]:
+        """Return the columns that determine each other in a table."""
+        return self.encoder.linked_columns(X if self.before is None else self.before.transform(X))
+
+    def kind(self, title: str) -> str:
+        """Return "number", "boolean" or "category" for a column of the table."""
+        return self._plan(title).kind
+
+    def column_groups(self) -> dict[str, np.ndarray]:
+        """Return, for every column of the table that reaches the model, the model's columns."""
+        owners = self.encoder.groups_[self.kept]
+        return {self.encoder.columns_[j]: np.flatnonzero(owners == j) for j in np.unique(owners)}
+
+    def encoded(self, title: str, cells: list[Any]) -> np.ndarray:
+        """Return what cells of a column of the table become, (n, the model's columns of it)."""
+        plan, values = self._plan(title), np.empty(len(cells), dtype=object)
+        values[:] = cells
+        out = np.zeros((len(cells), len(plan.origins())))
+        plan.write(values, out)
+        own = np.flatnonzero(self.encoder.groups_ == self.encoder.columns_.index(title))
+        return out[:, np.isin(own, self.kept)]
+
+    def _plan(self, title: str) -> Any:
+        return self.encoder.plans_[self.encoder.columns_.index(title)]
 
 
 @dataclass(frozen=True)

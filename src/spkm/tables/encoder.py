@@ -156,7 +156,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         float32 = getattr(table, "dtype", None) == np.float32
         learned = {key: value for key, value in vars(probe).items() if key.endswith("_")}
         columns = dict(zip(names, _columns(table, names), strict=True))
-        learned["links_"] = links_of({plan.column: columns[plan.column] for plan in plans if plan is not None})
+        learned["links_"] = _links(columns, plans)
         numbers = [plan.column for plan in plans if plan is not None and plan.kind == "number"]
         learned["whole_"] = whole_columns({name: columns[name] for name in numbers})
         return publish(self, {**learned, **_learned(plans, names, notes, self.sparse, bool(float32))})
@@ -256,6 +256,23 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         check_is_fitted(self)
         return {self.columns_[j]: np.flatnonzero(self.groups_ == j) for j in np.unique(self.groups_)}
 
+    def linked_columns(self, X: Any) -> list[Link]:
+        """Return the columns of a table that determine each other in all of its samples, as ``links_`` of the fit.
+
+        Parameters
+        ----------
+        X : DataFrame or array-like of shape (n_samples, n_features)
+            Samples with the columns of the fit.
+
+        Returns
+        -------
+        links : list of Link
+            With the names of the columns and the combinations of their values.
+        """
+        check_is_fitted(self)
+        table = _table(self, X, reset=False)
+        return _links(dict(zip(self.columns_, _columns(table, self.columns_), strict=True)), self.plans_)
+
     def to_plain(self) -> dict[str, Any]:
         """Return parameters and what was learned as strings, numbers, lists and dicts of them, for a file."""
         check_is_fitted(self)
@@ -311,6 +328,10 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         tags.input_tags.categorical = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
+
+
+def _links(columns: dict[str, np.ndarray], plans: list[Plan | None]) -> list[Link]:
+    return links_of({plan.column: columns[plan.column] for plan in plans if plan is not None})
 
 
 def _check_varies(plans: list[Plan | None], notes: list[str]) -> None:

@@ -1,0 +1,317 @@
+"""What may change in a sample, and how: numbers, whole numbers, categories, columns that determine each other."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from spkm.explain._bounds import Axis
+from spkm.explain._structure import Structure, players_of, structure_of
+from spkm.explain._table import Encoding, clip_bounds, columns_of, dense_columns, table_of
+from spkm.tables.links import MOST_COLUMNS, Link, links_of, whole_columns
+
+MOST_ROWS = 1000  # combinations of columns that are named as linked
+
+
+@dataclass(frozen=True)
+class Changes:
+    """The rules by which the features of a sample change.
+
+    Attributes
+    ----------
+    parts : dict from a name to columns
+        The columns of the user's table: a category is its dummies, a number itself and whether it is missing.
+    categories : set of str
+        Parts of several columns of which one is 1.
+    links : list of Link
+        Parts that change together; the rows of a link hold, for each part, the values of its columns.
+    whole : set of int
+        Columns that take whole numbers only.
+    frozen : set of int
+        Columns that must stay.
+    gaps : list of int
+        Columns that say that a value is missing.
+    limits : dict from a column to (low, high)
+        Where columns may go.
+    """
+
+    parts: dict[str, np.ndarray]
+    categories: set[str]
+    links: list[Link]
+    whole: set[int]
+    frozen: set[int]
+    gaps: list[int] = field(default_factory=list)
+    limits: dict[int, tuple[float, float]] = field(default_factory=dict)
+
+    def players(self, links: Sequence[Link]) -> dict[str, np.ndarray]:
+        """Return the groups of columns that are one player: categories, and links of several parts."""
+        linked = {title for link in links for title in link.columns}
+        groups = {title: self.parts[title] for title in self.categories - linked}
+        joined = {_joined(link): np.concatenate([self.parts[t] for t in link.columns]) for link in links}
+        return {**groups, **joined}
+
+    def structured(self, model: Any, names: tuple[str, ...]) -> tuple[Structure, list[Link]]:
+        """Return the model by players, and the links among them; where bounds need them apart, links are frozen."""
+        structure = structure_of(model, names, self.players(self.links))
+        if not self.links or all(p.exact_without_players for p in _pieces(structure)):
+            return structure, self.links
+        for link in self.links:
+            self.frozen.update(int(c) for title in link.columns for c in self.parts[title])
+        return structure_of(model, names, self.players([])), []
+
+
+def changes_of(
+    model: Any,
+    names: tuple[str, ...],
+    row: np.ndarray,
+    encoding: Encoding | None,
+    raw: Any,
+    encoded: Any,
+    *,
+    frozen: Sequence[Any],
+    ranges: Any,
+    integers: Any,
+    groups: Mapping[str, Any] | None,
+    linked: Any,
+) -> Changes:
+    """Return the rules for a sample, from an encoder, a table of samples and what was named.
+
+    Parameters
+    ----------
+    model, names : FittedModel and its columns' names
+        The model.
+    row : ndarray of shape (1, d)
+        The sample, as the model's columns.
+    encoding : Encoding or None
+        The encoder before the model.
+    raw, encoded : table or None
+        Samples as the encoder takes them, and as the model does.
+    frozen, ranges, integers, groups, linked
+        As in :func:`spkm.explain.counterfactual`.
+    """
+    parts, links, whole, gaps = _known(encoding, names, groups, raw, encoded, model)
+    truths = [] if encoding is None else [j for j, o in enumerate(encoding.origins) if o.kind == "boolean"]
+    if integers is not None:
+        whole = set(columns_of(list(integers), names, "integers").tolist())
+    limits = _limits(ranges, names, model)
+    links = links if linked is None else _named(linked, links, parts, encoded)
+    still: set[int] = set()
+    for one in frozen:
+        titled = isinstance(one, str) and one in parts
+        still |= {int(c) for c in (parts[one] if titled else columns_of([one], names, "frozen"))}
+    for columns in parts.values():  # what is missing stays so
+        if np.any(row[0, [c for c in columns if c in gaps]]):
+            still |= {int(c) for c in columns}
+    several = {title for title, columns in parts.items() if len(columns) > 1}
+    if encoding is not None:
+        several = {title for title in several if encoding.kind(title) == "category"}
+    limits = dict.fromkeys(truths, (0.0, 1.0)) | limits
+    return Changes(parts, several, links, whole | set(truths), still, gaps, limits)
+
+
+def axes_of(changes: Changes, model: Any, structure: Structure, links: list[Link], row: np.ndarray) -> list[Axis]:
+    """Return what may change, an axis for each player."""
+    by_title = {_joined(link): link for link in links}
+    axes = []
+    for player in structure.read:
+        columns, title = structure.columns[player], structure.names[player]
+        link = by_title.get(title)
+        present = set(columns.tolist()) - set(changes.gaps)
+        if changes.frozen & present or not present:
+            continue
+        if link is not None:
+            axis = _linked_axis(changes, model, int(player), link, row)
+        elif title in changes.categories:
+            values = np.eye(len(columns))[~np.isin(columns, changes.gaps)]
+            axis = _listed(model, int(player), columns, values, row)
+        else:
+            axis = _number(changes, model, int(player), int(columns[0]), row, title)
+        if axis is not None:
+            axes.append(axis)
+    return axes
+
+
+def _known(
+    encoding: Encoding | None, names: tuple[str, ...], groups: Any, raw: Any, encoded: Any, model: Any
+) -> tuple[dict[str, np.ndarray], list[Link], set[int], list[int]]:
+    """Return parts, links, whole columns and columns of missing values, as an encoder and a table have them."""
+    if encoding is not None:
+        parts = encoding.column_groups()
+        seen = list(encoding.links)
+        taken = {title for link in seen for title in link.columns}
+        seen += [link for link in ([] if raw is None else encoding.links_in(raw)) if not taken & set(link.columns)]
+        found = [_encoded_link(link, encoding) for link in seen if set(link.columns) <= set(parts)]
+        numbers = {t: int(c[0]) for t, c in parts.items() if encoding.kind(t) == "number"}
+        whole = {numbers[title] for title in encoding.encoder.whole_ if title in numbers}
+        gaps = [j for j, origin in enumerate(encoding.origins) if origin.kind == "missing"]
+        return parts, [link for link in found if link is not None], whole, gaps
+    parts = dict(zip(*players_of(names, groups), strict=True))
+    if encoded is None:
+        return parts, [], set(), []
+    if not isinstance(encoded, np.ndarray) or encoded.shape[1] > MOST_COLUMNS:  # sparse or wide: what is read
+        read = set(np.asarray(model.features_read()).tolist())
+        parts_seen = {title: c for title, c in parts.items() if read & set(c.tolist())}
+    else:
+        parts_seen = parts
+    values = {title: dense_columns(encoded, columns) for title, columns in parts_seen.items()}
+    coded = {title: v[:, 0] if v.shape[1] == 1 else np.argmax(v, axis=1) for title, v in values.items()}
+    links = []
+    for link in links_of(coded):
+        rows = tuple(
+            tuple((cell,) if len(parts[t]) == 1 else tuple(np.eye(len(parts[t]))[int(cell)]) for cell, t in pairs)
+            for pairs in (zip(row, link.columns, strict=True) for row in link.rows)
+        )
+        links.append(Link(link.columns, rows, link.slopes if all(len(parts[t]) == 1 for t in link.columns) else ()))
+    single = {title: v[:, 0] for title, v in values.items() if v.shape[1] == 1}
+    return parts, links, {int(parts[title][0]) for title in whole_columns(single)}, []
+
+
+def _encoded_link(link: Link, encoding: Encoding) -> Link | None:
+    """Return a link of an encoder's columns with the values that these become."""
+    if link.slopes:
+        return link
+    cells = zip(*link.rows, strict=True)
+    columns = [encoding.encoded(title, list(values)) for title, values in zip(link.columns, cells, strict=True)]
+    rows = tuple(tuple(tuple(part[i]) for part in columns) for i in range(len(link.rows)))
+    return Link(link.columns, rows) if rows else None
+
+
+def _named(linked: Any, known: list[Link], parts: dict[str, np.ndarray], encoded: Any) -> list[Link]:
+    """Return links that were named: with what is known of them, the combinations of the samples, or nothing."""
+    found = []
+    for one in linked:
+        titles = tuple(str(title) for title in one)
+        unknown = [title for title in titles if title not in parts]
+        if unknown or len(set(titles)) < max(2, len(titles)):
+            raise ValueError(
+                f"linked must hold lists of two or more different columns of X; got {one!r}. The first columns are "
+                f"{list(parts)[:5]}."
+            )
+        same = [link for link in known if set(titles) <= set(link.columns)]
+        if same:
+            found.append(same[0])
+            continue
+        rows: tuple[Any, ...] = ()
+        if encoded is not None:
+            blocks = [dense_columns(encoded, parts[title]) for title in titles]
+            seen = np.unique(np.hstack(blocks), axis=0)
+            if len(seen) <= MOST_ROWS:
+                ends = np.cumsum([block.shape[1] for block in blocks])[:-1]
+                rows = tuple(tuple(tuple(part) for part in np.split(row, ends)) for row in seen)
+        found.append(Link(titles, rows))
+    return found
+
+
+def _linked_axis(changes: Changes, model: Any, player: int, link: Link, row: np.ndarray) -> Axis | None:
+    columns = np.concatenate([changes.parts[title] for title in link.columns])
+    if link.slopes:
+        return _line(changes, model, player, link, row)
+    if not link.rows:
+        return None  # nothing is known of what goes together: not at all
+    values = np.array([[number for part in combination for number in part] for combination in link.rows])
+    order = np.argsort(columns, kind="stable")  # as the player has them
+    columns, values = columns[order], np.unique(values[:, order], axis=0)
+    inside = np.ones(len(values), dtype=bool)
+    for k, column in enumerate(columns):
+        low, high = changes.limits.get(int(column), (-np.inf, np.inf))
+        inside &= (values[:, k] >= low) & (values[:, k] <= high)
+    return _listed(model, player, columns, values[inside], row)
+
+
+def _line(changes: Changes, model: Any, player: int, link: Link, row: np.ndarray) -> Axis | None:
+    """Return the axis of numbers that move along a line through the sample."""
+    columns = np.array([int(changes.parts[title][0]) for title in link.columns])
+    held = np.isin(columns, model.features)
+    places = np.searchsorted(model.features, columns[held])
+    slopes = np.array(link.slopes)
+    center, scale, least, most = (np.array(part) for part in zip(*(scale_of(model, p) for p in places), strict=True))
+    direction = slopes[held] / scale
+    unit = float(np.linalg.norm(direction))
+    low, high = -np.inf, np.inf
+    for column, slope in zip(columns, slopes, strict=True):
+        ends = changes.limits.get(int(column))
+        if ends is None and column in model.features:
+            c, s, a, b = scale_of(model, int(np.searchsorted(model.features, column)))
+            ends = (c + a * s, c + b * s)
+        if ends is not None:
+            reach = sorted((end - row[0, column]) / slope * unit for end in ends)
+            low, high = max(low, reach[0]), min(high, reach[1])
+    if not (np.isfinite(low) and np.isfinite(high)):
+        raise ValueError(f"ranges must hold finite limits for {link.columns[0]!r}, which the model does not clip.")
+    if low > high:
+        return None
+    whole = [abs(slope) for column, slope in zip(columns, slopes, strict=True) if int(column) in changes.whole]
+    start = (row[0, columns[held]] - center) / scale
+    step = unit / min(whole) if whole else 0.0
+    return Axis(
+        *(player, places, 0.0, low, high, least, most),
+        step=step,
+        origin=start,
+        slopes=direction / unit,
+        users=columns,
+        rates=slopes / unit,
+    )
+
+
+def _number(changes: Changes, model: Any, player: int, column: int, row: np.ndarray, name: str) -> Axis | None:
+    place = int(np.searchsorted(model.features, column))
+    center, scale, least, most = scale_of(model, place)
+    low, high = changes.limits.get(column, (center + least * scale, center + most * scale))
+    if not (np.isfinite(low) and np.isfinite(high)):
+        raise ValueError(f"ranges must hold finite limits for {name!r}, which the model does not clip.")
+    start, ends = (row[0, column] - center) / scale, ((low - center) / scale, (high - center) / scale)
+    own, rate = np.array([column]), np.array([scale])
+    axis = Axis(player, np.array([place]), start, *ends, least, most, users=own, rates=rate)
+    if column not in changes.whole:
+        return axis
+    return replace(axis, step=1 / scale, anchor=-center / scale) if np.floor(high) >= np.ceil(low) else None
+
+
+def _listed(model: Any, player: int, columns: np.ndarray, values: np.ndarray, row: np.ndarray) -> Axis | None:
+    """Return the axis of a list of values of some columns, but for those of the sample."""
+    values = values[np.any(values != row[0, columns], axis=1)]
+    if len(values) == 0:
+        return None
+    held = np.isin(columns, model.features)
+    places = np.searchsorted(model.features, columns[held])
+    center, scale, least, most = (np.array(part) for part in zip(*(scale_of(model, p) for p in places), strict=True))
+    scaled = (values[:, held] - center) / scale
+    costs = np.sqrt(((scaled - (row[0, columns[held]] - center) / scale) ** 2).sum(axis=1))
+    return Axis(player, places, options=np.clip(scaled, least, most), values=values, costs=costs, users=columns)
+
+
+def scale_of(model: Any, place: int) -> tuple[float, float, float, float]:
+    """Return center and scale of a feature, and the bounds of what the model sees of it."""
+    if model.scaling is None:
+        return 0.0, 1.0, -np.inf, np.inf
+    least, most = clip_bounds(model.scaling)
+    return tuple(float(part[place]) for part in (model.scaling.center, model.scaling.scale, least, most))  # type: ignore[return-value]
+
+
+def _limits(ranges: Any, names: tuple[str, ...], model: Any) -> dict[int, tuple[float, float]]:
+    """Return the limits of columns that have some."""
+    if ranges is None:
+        return {}
+    if isinstance(ranges, Mapping):
+        limits = {}
+        for key, pair in ranges.items():
+            (column,) = columns_of(key, names, "ranges")
+            low, high = (float(v) for v in pair)
+            if not low <= high:
+                raise ValueError(f"ranges[{key!r}] must be (low, high) with low <= high; got {pair!r}.")
+            limits[int(column)] = (low, high)
+        return limits
+    held = np.asarray(model.features)
+    values = dense_columns(table_of(ranges, None, model.n_features, "ranges"), held)
+    return {int(c): (float(v.min()), float(v.max())) for c, v in zip(held, values.T, strict=True)}
+
+
+def _joined(link: Link) -> str:
+    return " and ".join(link.columns)
+
+
+def _pieces(structure: Structure) -> list[Any]:
+    return [piece for term in structure.terms for factor in term.factors for piece in factor.pieces]
