@@ -7,8 +7,8 @@ import pytest
 
 from spkm import save
 from spkm.cli import main
-from spkm.cli.check import chance_shift, exceeds
 from spkm.persistence import monitor
+from spkm.persistence._distributions import chance_shift, exceeds
 from tests.cli_files import spkm
 from tests.pipeline_cases import fitted, mixed, selector_alone
 
@@ -51,10 +51,12 @@ def test_levels_and_gaps_that_the_fit_never_had(name, says, files, capsys):
 
 def test_limits_are_options(files, capsys):
     words = ["check", str(files / "model.spkm"), str(files / "old.csv")]
-    assert main([*words, "--outside", "1", "--unlike", "1", "--shift", "1", "--json", "-"]) == 0
+    assert main([*words, "--outside", "1", "--unlike", "1", "--shift", "1", "--psi", "99", "--json", "-"]) == 0
     assert json.loads(capsys.readouterr().out)["alarms"] == []
     assert main([*words, "--outside", "2"]) == 2
     assert "--outside must be a share" in capsys.readouterr().err
+    assert main([*words, "--psi", "nan"]) == 2
+    assert "--psi must be a number" in capsys.readouterr().err
 
 
 def test_what_cannot_be_checked(files, capsys):
@@ -81,3 +83,17 @@ def test_the_shift_is_the_distance_of_distributions():
     grid = np.quantile(old, far.quantiles)
     want = max(abs(np.mean(new <= q) - p) for p, q in zip(far.quantiles, grid, strict=True))
     assert far.shift == pytest.approx(want, abs=1 / len(X))
+
+
+def test_shifts_inside_the_range_are_named(files, capsys):
+    new = mixed(150, seed=5)
+    low, high = mixed()["age"].min(), mixed()["age"].max()
+    moved = new.assign(age=(new["age"] + 15).clip(low, high))
+    one = new.assign(**{"work; DROP": "private"})
+    for name, frame, column, other in (("older", moved, "age", "work; DROP"), ("one", one, "work; DROP", "age")):
+        frame.to_csv(files / f"{name}.csv", index=False)
+        assert main(["check", str(files / "model.spkm"), str(files / f"{name}.csv")]) == 5
+        shown = capsys.readouterr().out
+        assert f"ALARM {column}: the distribution moved, PSI " in shown
+        assert f"ALARM {other}" not in shown
+    assert """no sample of the level "state's\"""" in shown

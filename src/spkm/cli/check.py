@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import argparse
-import math
 from typing import Any
 
 from spkm.cli._command import DRIFT, MODEL_FILE, CommandError, Subparsers
-from spkm.cli._output import STDIO, bold, check_can_write, table, write_json
+from spkm.cli._output import STDIO, bold, check_can_write, say, table, write_json
 from spkm.cli._reading import add_data_options, data_error, read_frame
 
-CHANCE = 0.01  # how likely an alarm may be where a share is exactly at its limit
 LIMITS = {
+    "psi": (0.2, "population stability index of a column, of the scores or of the similarity"),
     "unlike": (0.05, "share of samples that resemble no basis vector as those of the fit do, of which 0.01 has"),
     "outside": (0.05, "share of samples out of the range of a feature, or with levels or gaps it never had"),
     "shift": (0.2, "largest difference between the distributions of the similarity, new and of the fit"),
 }
+SHOWN = 20  # columns at most, those that moved most
 
 
 def add_parser(subparsers: Subparsers) -> None:
@@ -26,7 +26,8 @@ def add_parser(subparsers: Subparsers) -> None:
     parser.add_argument("model", help="the model file, written by fit or by save(path, data=samples)")
     parser.add_argument("data", help="new samples; - is stdin")
     for name, (limit, text) in LIMITS.items():
-        parser.add_argument(f"--{name}", type=float, default=limit, metavar="SHARE", help=f"most {text} ({limit})")
+        what = "INDEX" if name == "psi" else "SHARE"
+        parser.add_argument(f"--{name}", type=float, default=limit, metavar=what, help=f"most {text} ({limit})")
     parser.add_argument("--json", metavar="FILE", help="as JSON; - is stdout, instead of the table")
     add_data_options(parser)
 
@@ -36,7 +37,9 @@ def run(options: argparse.Namespace) -> int:
     from spkm.cli._models import read_model, text_columns
     from spkm.cli.predict import features_of
 
-    for name in LIMITS:
+    if not options.psi >= 0:
+        raise CommandError(f"--psi must be a number of at least 0; got {options.psi}.")
+    for name in ("unlike", "outside", "shift"):
         if not 0 <= getattr(options, name) <= 1:
             raise CommandError(f"--{name} must be a share from 0 to 1; got {getattr(options, name)}.")
     check_can_write("--json", options.json)
@@ -65,65 +68,20 @@ def checked(model: Any, X: Any, options: Any) -> dict[str, Any]:
         drift = monitor(model, X)
     except (TypeError, ValueError) as error:
         raise data_error(f"{options.data}: {error}") from error
-    n, alarms = drift.n_samples, []
-    if drift.unlike is not None and exceeds(drift.unlike, n, options.unlike):
-        alarms.append(f"{drift.unlike:.1%} of the samples are unlike all that was seen (limit {options.unlike:.1%})")
-    if drift.shift is not None and drift.shift > options.shift + chance_shift(n):
-        alarms.append(f"the distribution of the similarity moved by {drift.shift:.2f} (limit {options.shift:.2f})")
-    features = [dict(zip(drift.features, values, strict=True)) for values in zip(*drift.features.values(), strict=True)]
-    columns = _new_cells(model, X)
-    for one in features:
-        if exceeds(one["below"] + one["above"], n, options.outside):
-            share = one["below"] + one["above"]
-            alarms.append(f"{one['name']}: {share:.1%} out of the range of the fit (limit {options.outside:.1%})")
-    for name, shares in columns.items():
-        for what, share in shares.items():
-            if exceeds(share, n, options.outside):
-                alarms.append(f"{name}: {share:.1%} {what.replace('_', ' ')} (limit {options.outside:.1%})")
+    if not drift.columns:
+        say(
+            f"note: {options.model} is of an earlier version and has ranges alone: shifts inside of them are not seen. "
+            "Save it again with data=samples."
+        )
     found = {"unlike": drift.unlike, "shift": drift.shift, "similarity": drift.similarity, "expected": drift.expected}
-    return {"samples": n, **found, "features": features, "columns": columns, "alarms": alarms}
+    tables = {name: records(getattr(drift, name)) for name in ("features", "columns", "scores")}
+    alarms = drift.alarms(**{name: getattr(options, name) for name in LIMITS})
+    return {"samples": drift.n_samples, **found, **tables, "alarms": list(alarms)}
 
 
-def exceeds(share: float, n: int, limit: float) -> bool:
-    """Whether a share of n samples is above a limit by more than chance: a binomial test at ``CHANCE``.
-
-    Examples
-    --------
-    >>> exceeds(0.1, 10, 0.05), exceeds(0.1, 1000, 0.05)
-    (False, True)
-    """
-    from scipy.special import bdtrc
-
-    count = round(share * n)
-    if share <= limit or count == 0:
-        return False
-    return limit == 0 or float(bdtrc(count - 1, n, limit)) < CHANCE
-
-
-def chance_shift(n: int) -> float:
-    """Return the largest difference of distributions that chance explains (Dvoretzky, Kiefer and Wolfowitz)."""
-    return math.sqrt(math.log(2 / CHANCE) / (2 * n))
-
-
-def _new_cells(model: Any, X: Any) -> dict[str, dict[str, float]]:
-    """Return, for columns of the table where the fit had none, the shares of unknown levels and of missing values."""
-    from spkm._cells import is_missing, level_text
-    from spkm.cli._models import encoder_of
-
-    encoder = encoder_of(model)
-    found: dict[str, dict[str, float]] = {}
-    for plan in () if encoder is None else encoder.plans_:
-        if plan is None:
-            continue
-        cells = X[plan.column].tolist()
-        absent = [is_missing(cell) for cell in cells]
-        shares = {} if plan.missing else {"missing": sum(absent) / len(cells)}
-        if plan.kind == "category" and not plan.other:
-            known = set(plan.levels)
-            unknown = sum(not gone and level_text(cell) not in known for cell, gone in zip(cells, absent, strict=True))
-            shares["unknown_levels"] = unknown / len(cells)
-        found[plan.column] = shares
-    return found
+def records(columns: dict[str, tuple[Any, ...]]) -> list[dict[str, Any]]:
+    """Return columns of a table as a list of its rows."""
+    return [dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)]
 
 
 def _show(result: dict[str, Any]) -> None:
@@ -138,15 +96,21 @@ def _show(result: dict[str, Any]) -> None:
     ]
     if rows:
         print(table([["feature", "below", "above", "clipped"], *rows]))
-    new = [
-        [name, what.replace("_", " "), f"{share:.1%}"]
-        for name, shares in result["columns"].items()
-        for what, share in shares.items()
-        if share > 0
-    ]
-    if new:
-        print(table([["column", "never in the fit", "share"], *new]))
+    moved = sorted([*result["scores"], *result["columns"]], key=lambda one: -one["psi"])[:SHOWN]
+    if moved:
+        chances = [f"{one['p_value']:.2g}" if one["p_value"] >= 1e-4 else "<0.0001" for one in moved]
+        rows = [[one["name"], f"{one['psi']:.2f}", p, _detail(one)] for one, p in zip(moved, chances, strict=True)]
+        print(table([["column", "PSI", "by chance", ""], *rows], right=False))
     for alarm in result["alarms"]:
         print(bold(f"ALARM {alarm}"))
     if not result["alarms"]:
         print("nothing beyond the limits")
+
+
+def _detail(one: dict[str, Any]) -> str:
+    """Return what else is to be said of a column or a score."""
+    if "mean" in one:
+        return f"mean {one['mean']:.3g}, was {one['mean_before']:.3g}"
+    parts = [f"missing {one['missing']:.1%}, was {one['missing_before']:.1%}"] if one["missing"] else []
+    parts += [f"new {level}: {share:.1%}" for level, share in one["new_levels"]]
+    return "; ".join([*parts, *(f"none of {level}" for level in one["lost_levels"])])

@@ -13,8 +13,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from spkm.persistence._compiled import CompiledModel
 from spkm.persistence._container import write_bytes
-from spkm.persistence._pipelines import composed, last_of
+from spkm.persistence._pipelines import composed
 from spkm.persistence._plain import jsonable, plain_model
+from spkm.tables.pipelines import last_of
 
 #: The module that writes each format: a function ``text(plain)``, or ``content(plain)`` where it is no text.
 FORMATS = {

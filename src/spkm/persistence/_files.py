@@ -22,14 +22,10 @@ from spkm.persistence._load import FILE_SCHEMA, WHOLE
 from spkm.persistence._monitor import summarize
 from spkm.persistence._objects import READERS, growth, read_model, same, write_model, write_object
 from spkm.persistence._pipelines import (
-    before_last,
-    is_pipeline,
-    last_of,
     output_of,
     read_encoder,
     read_pipeline,
     set_output,
-    with_last,
     write_encoder,
     write_pipeline,
 )
@@ -37,6 +33,7 @@ from spkm.persistence._plain import plain_model
 from spkm.persistence._values import Reader, Unsavable, Writer
 from spkm.tables import TableEncoder
 from spkm.tables.pairs import Entities
+from spkm.tables.pipelines import is_pipeline, last_of, with_last
 
 #: The version; not imported, as the package above all others imports this one.
 LIBRARY: str = sys.modules["spkm"].__version__
@@ -86,7 +83,7 @@ def to_bytes(estimator: Any, *, data: Any = None, metrics: Any = None) -> bytes:
     last = last_of(estimator)
     if data is not None and hasattr(last, "monitor"):
         last = copy(last)
-        last.training_summary_ = summarize(last, before_last(estimator, data))
+        last.training_summary_ = summarize(estimator, data)
         estimator = with_last(estimator, last)
     names = getattr(estimator, "feature_names_in_", None)
     found = {name: getattr(last, name) for name in ("n_iter_", "objective_") if hasattr(last, name)}

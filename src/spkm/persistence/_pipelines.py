@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from copy import copy
 from typing import Any
 
 import numpy as np
@@ -12,52 +11,10 @@ from spkm.persistence._container import need
 from spkm.persistence._encoding import check_encoder, with_encoder, with_kept
 from spkm.persistence._values import Reader, Unsavable, Writer
 from spkm.tables import TableEncoder
+from spkm.tables.pipelines import LoadedPipeline, steps_of
 
 OUTPUTS = ("default", "pandas", "polars")  # of set_output
 OUTPUT_CONFIG = "_sklearn_output_config"
-
-
-def is_pipeline(estimator: Any) -> bool:
-    """Whether it is a pipeline of scikit-learn."""
-    return type(estimator) is Pipeline
-
-
-def steps_of(estimator: Any) -> list[Any]:
-    """Return the steps of a pipeline that do something; an estimator is the only step of its own."""
-    if not is_pipeline(estimator):
-        return [estimator]
-    return [step for _, step in estimator.steps if step is not None and step != "passthrough"]
-
-
-def last_of(estimator: Any) -> Any:
-    """Return the last step of a pipeline, or the estimator itself."""
-    return steps_of(estimator)[-1]
-
-
-def before_last(estimator: Any, X: Any) -> Any:
-    """Return samples as the last step of a pipeline sees them."""
-    for step in steps_of(estimator)[:-1]:
-        X = step.transform(X)
-    return X
-
-
-def names_before_last(estimator: Any) -> Any:
-    """Return the names of the columns that the last step of a pipeline sees; None where they are its own business."""
-    if hasattr(last_of(estimator), "feature_names_in_") or len(steps_of(estimator)) == 1:
-        return None
-    names = None
-    for step in steps_of(estimator)[:-1]:
-        names = step.get_feature_names_out(names)
-    return names
-
-
-def with_last(estimator: Any, last: Any) -> Any:
-    """Return a pipeline with another last step, or that step."""
-    if not is_pipeline(estimator):
-        return last
-    whole, former = copy(estimator), last_of(estimator)
-    whole.steps = [(name, last if step is former else step) for name, step in estimator.steps]
-    return whole
 
 
 def plain_encoder(encoder: TableEncoder) -> dict[str, Any]:
@@ -109,7 +66,7 @@ def _write_step(writer: Writer, name: str, step: Any) -> Any:
         ) from error
 
 
-def read_pipeline(reader: Reader, node: Any) -> Pipeline:
+def read_pipeline(reader: Reader, node: Any) -> LoadedPipeline:
     """Return the pipeline of its JSON; each step must read what the one before it makes."""
     steps, kept = node.get("steps"), node.get("kept")
     need(isinstance(steps, list) and steps and isinstance(kept, list), "its pipeline has no steps")
@@ -130,7 +87,7 @@ def read_pipeline(reader: Reader, node: Any) -> Pipeline:
     need(len({name for name, _ in found}) == len(found), "two steps of its pipeline have one name")
     need(isinstance(node.get("verbose"), bool), "its pipeline is none")
     _check_widths([step for _, step in found if step != "passthrough"])
-    return Pipeline(found, verbose=node["verbose"])
+    return LoadedPipeline(found, verbose=node["verbose"])
 
 
 def _check_widths(steps: list[Any]) -> None:

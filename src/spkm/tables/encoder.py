@@ -379,6 +379,12 @@ def _table(estimator: Any, X: Any, reset: bool) -> Any:
     return table
 
 
+def cells_of(encoder: TableEncoder, X: Any) -> dict[str, np.ndarray]:
+    """Return the columns of a table of a fitted encoder by name: arrays of numbers, booleans or objects."""
+    table = _table(encoder, X, reset=False)
+    return dict(zip(encoder.columns_, _columns(table, encoder.columns_), strict=True))
+
+
 def _is_frame(X: Any) -> bool:
     return hasattr(X, "columns") and hasattr(X, "dtypes") and (hasattr(X, "iloc") or hasattr(X, "to_series"))
 

@@ -1,0 +1,84 @@
+"""Fitted pipelines taken apart: the steps before the last, and what the last sees. An estimator is its only step."""
+
+from __future__ import annotations
+
+from copy import copy
+from typing import Any
+
+import numpy as np
+from sklearn.pipeline import Pipeline
+
+from spkm import _methods
+from spkm.tables.encoder import TableEncoder
+
+
+class LoadedPipeline(Pipeline):
+    """A pipeline of scikit-learn that was read from a model file, with the methods of fitted estimators."""
+
+    save = _methods.save
+    export = _methods.export
+    compiled = _methods.compiled
+    monitor = _methods.monitor
+    report = _methods.report
+
+
+def is_pipeline(estimator: Any) -> bool:
+    """Whether it is a pipeline of scikit-learn; those of other packages may do more than transform."""
+    return type(estimator) in (Pipeline, LoadedPipeline)
+
+
+def steps_of(estimator: Any) -> list[Any]:
+    """Return the steps of a pipeline that do something; an estimator is the only step of its own."""
+    if not is_pipeline(estimator):
+        return [estimator]
+    return [step for _, step in estimator.steps if step is not None and step != "passthrough"]
+
+
+def last_of(estimator: Any) -> Any:
+    """Return the last step of a pipeline, or the estimator itself."""
+    return steps_of(estimator)[-1]
+
+
+def encoder_of(estimator: Any) -> TableEncoder | None:
+    """Return the encoder that a pipeline begins with, if it does."""
+    first = steps_of(estimator)[0]
+    return first if isinstance(first, TableEncoder) else None
+
+
+def before_last(estimator: Any, X: Any) -> Any:
+    """Return samples as the last step of a pipeline sees them."""
+    for step in steps_of(estimator)[:-1]:
+        X = step.transform(X)
+    return X
+
+
+def names_before_last(estimator: Any) -> Any:
+    """Return the names of the columns that the last step of a pipeline sees; None if it has names of its own."""
+    if hasattr(last_of(estimator), "feature_names_in_") or len(steps_of(estimator)) == 1:
+        return None
+    names = None
+    for step in steps_of(estimator)[:-1]:
+        names = step.get_feature_names_out(names)
+    return names
+
+
+def columns_read(estimator: Any) -> list[str] | None:
+    """Return the columns of the table that the last step reads anything of; None if there is no way back to them."""
+    encoder = encoder_of(estimator)
+    steps = steps_of(estimator)
+    if encoder is None or not all(hasattr(step, "get_support") for step in steps[1:-1]):
+        return None
+    places = np.arange(len(encoder.feature_origin_))
+    for step in steps[1:-1]:
+        places = places[step.get_support(indices=True)]
+    read = np.unique(encoder.groups_[places[last_of(estimator).selected_features_]])
+    return [encoder.columns_[j] for j in read]
+
+
+def with_last(estimator: Any, last: Any) -> Any:
+    """Return a pipeline with another last step, or that step."""
+    if not is_pipeline(estimator):
+        return last
+    whole, former = copy(estimator), last_of(estimator)
+    whole.steps = [(name, last if step is former else step) for name, step in estimator.steps]
+    return whole
