@@ -31,7 +31,7 @@ def check_real(name: str, value: Any, least: float = 0.0, most: float = np.inf, 
     return float(value)
 
 
-def check_choice(name: str, value: Any, choices: tuple) -> Any:
+def check_choice(name: str, value: Any, choices: tuple[Any, ...]) -> Any:
     """Return ``value`` if it is one of ``choices``."""
     value = bool(value) if isinstance(value, np.bool_) else value
     if not any(value is c or (isinstance(value, str) and value == c) for c in choices):
@@ -44,7 +44,7 @@ def n_threads(n_jobs: Any) -> int:
     if n_jobs is not None and (isinstance(n_jobs, bool) or not isinstance(n_jobs, int | np.integer) or n_jobs == 0):
         raise ValueError(f"n_jobs must be None (all cores), a positive integer, or -1; got {n_jobs!r}.")
     if n_jobs is not None:
-        return joblib.effective_n_jobs(int(n_jobs))
+        return int(joblib.effective_n_jobs(int(n_jobs)))
     # joblib's workers are told their share of the cores by this variable. A list is for nested levels of threads.
     asked = os.environ.get("OMP_NUM_THREADS", "").split(",")[0].strip()
     cores = _cores()
@@ -53,7 +53,7 @@ def n_threads(n_jobs: Any) -> int:
 
 @cache
 def _cores() -> int:
-    return joblib.cpu_count()  # reads files of the system, which takes as long as the prediction of a few samples
+    return int(joblib.cpu_count())  # reads files of the system, which takes as long as the prediction of a few samples
 
 
 def warn_user(message: str, category: type[Warning]) -> None:

@@ -86,12 +86,12 @@ def to_frame(self: Any) -> Any:
 
 def repr_html(self: Any) -> str:
     """Return scikit-learn's diagram and, of a fitted estimator, the summary below it."""
-    return BaseEstimator._repr_html_inner(self) + _summary_html(self)
+    return f"{BaseEstimator._repr_html_inner(self)}{_summary_html(self)}"
 
 
 def repr_mimebundle(self: Any, **kwargs: Any) -> dict[str, str]:
     """Return what notebooks show: scikit-learn's diagram and, of a fitted estimator, the summary below it."""
-    shown = BaseEstimator._repr_mimebundle_(self, **kwargs)
+    shown: dict[str, str] = BaseEstimator._repr_mimebundle_(self, **kwargs)
     if "text/html" in shown:
         shown["text/html"] += _summary_html(self)
     return shown

@@ -14,13 +14,17 @@ import numpy as np
 from scipy import sparse
 from sklearn import get_config
 
+from spkm._arrays import Namespace
+
 F = TypeVar("F", bound=Callable[..., Any])
+#: Functions of a block that work with arrays of any library.
+_ANYWHERE: set[Callable[..., Any]] = set()
 
 
 class Place(NamedTuple):
     """A library of arrays, as a namespace of the standard, and one of its devices."""
 
-    xp: Any
+    xp: Namespace
     device: Any
 
     def array(self, values: np.ndarray) -> Any:
@@ -35,9 +39,10 @@ def is_foreign(array: Any) -> bool:
     return not isinstance(array, np.ndarray) and not sparse.issparse(array) and hasattr(array, "device")
 
 
-def namespace(array: Any) -> Any:
+def namespace(array: Any) -> Namespace:
     """Return the namespace of an array: NumPy itself for its own."""
-    return np if isinstance(array, np.ndarray | np.generic) else _compat().array_namespace(array)
+    found: Namespace = np if isinstance(array, np.ndarray | np.generic) else _compat().array_namespace(array)
+    return found
 
 
 def place_of(X: Any) -> Place | None:
@@ -75,9 +80,14 @@ def on_host(array: Any) -> Any:
 
 
 def anywhere(function: F) -> F:
-    """Mark a function of a block that works with arrays of any library."""
-    function.anywhere = True  # type: ignore[attr-defined]
+    """Register a function of a block that works with arrays of any library."""
+    _ANYWHERE.add(function)
     return function
+
+
+def works_anywhere(function: Callable[..., Any]) -> bool:
+    """Whether a function of a block works with arrays of any library."""
+    return function in _ANYWHERE
 
 
 def returned_like_X(method: F) -> F:

@@ -39,7 +39,7 @@ COUNT = Number(1, integer=True)
 OPTIONAL_COUNT = Number(1, integer=True, others=(None,))
 
 
-class Part(BaseEstimator):
+class Part(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types
     """Base of all parts. Parameters are stored as given, as everywhere in scikit-learn, and checked by their owner."""
 
     #: Numbers among the parameters, and what they must be.

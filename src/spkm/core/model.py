@@ -231,15 +231,15 @@ class PreimageModel:
         params.intercept[...] = old.intercept
         return other, result
 
-    def features(self, block: Block, theta: np.ndarray) -> tuple[np.ndarray, Callable[[np.ndarray], np.ndarray]]:
+    def features(self, block: Block, theta: np.ndarray) -> tuple[np.ndarray, Pullback[np.ndarray]]:
         """Return the features k(x, u) of a block, (n, R), and the map from their cotangent to theta's basis part.
 
-        The pullback may overwrite the cotangent. It has an attribute ``of_outer`` where that of the only view's kernel
-        has one.
+        The pullback may overwrite the cotangent. Its ``of_outer`` is not None if the model has one view, whose kernel
+        has such a map.
         """
         return self._features(block, self.unpack(theta.astype(block.dtype, copy=False)))
 
-    def _features(self, block: Block, params: Params) -> tuple[np.ndarray, Callable[[np.ndarray], np.ndarray]]:
+    def _features(self, block: Block, params: Params) -> tuple[np.ndarray, Pullback[np.ndarray]]:
         values, pulls = [], []
         for k, (_, view) in enumerate(self.views):
             X, index = block.columns(view.columns)
@@ -252,7 +252,7 @@ class PreimageModel:
             if index is not None:
                 K, pull = _gathered(K, pull, index)
             values.append(K)
-            pulls.append((pull, metric))
+            pulls.append((Pullback.of(pull), metric))
         products = list(self._by_term(values))
         Phi = products[0] if len(products) == 1 else namespace(products[0]).concat(products, axis=1)
 
@@ -266,16 +266,16 @@ class PreimageModel:
                 parts[k][1][...] = 0.0 if d_metric is None else d_metric * metric  # d/d log w = w d/dw
             return gradient
 
-        if len(pulls) == 1 and hasattr(pulls[0][0], "of_outer"):
-            pull, metric = pulls[0]
+        of_kernel = pulls[0][0].of_outer if len(pulls) == 1 else None
+        if of_kernel is None:
+            return Phi, Pullback(pullback)
 
-            def of_outer(s: np.ndarray, c: np.ndarray) -> np.ndarray:
-                dU, d_metric = pull.of_outer(s, c)
-                d_log = np.zeros(0) if not self.views[0][1].learns_metric else np.atleast_1d(d_metric * metric)
-                return np.concatenate([dU.ravel(), d_log])
+        def of_outer(s: np.ndarray, c: np.ndarray) -> np.ndarray:
+            dU, d_metric = of_kernel(s, c)
+            d_log = np.zeros(0) if not self.views[0][1].learns_metric else np.atleast_1d(d_metric * pulls[0][1])
+            return np.concatenate([dU.ravel(), d_log])
 
-            pullback.of_outer = of_outer  # type: ignore[attr-defined]
-        return Phi, pullback
+        return Phi, Pullback(pullback, of_outer)
 
     def gram(self, theta: np.ndarray) -> list[tuple[np.ndarray, Callable[[np.ndarray], np.ndarray]]]:
         """Return k(U, U) of each term's RKHS and the map from a symmetric cotangent to theta's basis part."""
@@ -331,7 +331,7 @@ class PreimageModel:
             gradient[self._weights_at : self._intercept_at] = (Phi.T @ S).ravel()
             if self.fit_intercept:
                 gradient[self._intercept_at :] = np.ones(len(S), S.dtype) @ S
-            if last and self.n_outputs == 1 and hasattr(pull, "of_outer"):
+            if last and self.n_outputs == 1 and pull.of_outer is not None:
                 gradient[: self._weights_at] = pull.of_outer(S, params.weights)
                 return gradient
             # In the memory layout of the kernels' values, columns first; one output needs no matrix product.
@@ -387,7 +387,7 @@ def _gathered(K: np.ndarray, pull: Pullback, index: np.ndarray) -> tuple[np.ndar
         sums = np.array([np.bincount(index, g, count) for g in G.T], dtype=G.dtype)
         return pull(sums.T)
 
-    return np.take(K.T, index, axis=1).T, pullback
+    return np.take(K.T, index, axis=1).T, Pullback(pullback)
 
 
 def _times_others(G: np.ndarray, values: list, j: int) -> np.ndarray:

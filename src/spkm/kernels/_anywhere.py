@@ -10,16 +10,18 @@ from typing import Any
 
 import numpy as np
 
+from spkm._arrays import Array, Factors, Matrix
 from spkm._namespaces import namespace, on_host, place_like
 from spkm.kernels._bandwidth import number
+from spkm.kernels._pullbacks import Cotangents, Pullback
 
 #: The value and its derivatives in x.u, |x|^2 and |u|^2 (None is zero), from these invariants.
 Evaluated = tuple[Any, Callable[[], tuple[Any, Any, Any]]]
 
 
 def vjp_anywhere(
-    kernel: Any, X: Any, U: np.ndarray, metric: Any, learn_metric: bool
-) -> tuple[Any, Callable[[Any], tuple[np.ndarray, Any]]]:
+    kernel: Any, X: Matrix, U: Array, metric: Factors, learn_metric: bool
+) -> tuple[Array, Pullback[Cotangents]]:
     """Return the values of a kernel of invariants and their pullback, which leaves its argument as it is."""
     xp = namespace(X)
     place = place_like(X)
@@ -31,7 +33,7 @@ def vjp_anywhere(
     uu = place.array(np.einsum("rj,rj->r", U, V))[None, :]
     K, slopes = kernel._evaluated_anywhere(dot, xx, uu)
 
-    def pullback(G: Any) -> tuple[np.ndarray, Any]:
+    def pullback(G: Array) -> Cotangents:
         d_dot, d_xx, d_uu = slopes()
         P = on_host((G * d_dot).T @ X)
         T = np.zeros(len(U), U.dtype) if d_uu is None else on_host(xp.sum(G * d_uu, axis=0))
@@ -44,12 +46,12 @@ def vjp_anywhere(
         d_metric = gamma * d_metric
         return dU, d_metric if np.ndim(metric) else d_metric.sum()
 
-    return K, pullback
+    return K, Pullback(pullback)
 
 
 def absolute_vjp_anywhere(
-    gamma: float, X: Any, U: np.ndarray, metric: Any, learn_metric: bool
-) -> tuple[Any, Callable[[Any], tuple[np.ndarray, Any]]]:
+    gamma: float, X: Matrix, U: Array, metric: Factors, learn_metric: bool
+) -> tuple[Array, Pullback[Cotangents]]:
     """Return exp(-gamma sum_j w_j |x_j - u_j|) and its pullback, which leaves its argument as it is."""
     xp = namespace(X)
     place = place_like(X)
@@ -57,7 +59,7 @@ def absolute_vjp_anywhere(
     there, vectors = place.array(w), [place.array(u.copy()) for u in U]
     K = xp.exp(-xp.stack([xp.abs(X - u) @ there for u in vectors], axis=1))
 
-    def pullback(G: Any) -> tuple[np.ndarray, Any]:
+    def pullback(G: Array) -> Cotangents:
         E = G * K
         apart = [X - u for u in vectors]
         signs = [on_host(E[:, r] @ xp.sign(difference)) for r, difference in enumerate(apart)]
@@ -67,4 +69,4 @@ def absolute_vjp_anywhere(
         d_metric = -gamma * sum(on_host(E[:, r] @ xp.abs(difference)) for r, difference in enumerate(apart))
         return dU, d_metric if np.ndim(metric) else d_metric.sum()
 
-    return K, pullback
+    return K, Pullback(pullback)

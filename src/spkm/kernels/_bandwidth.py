@@ -6,18 +6,18 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
-from scipy import sparse
+
+from spkm._arrays import Array, Matrix, dense
 
 
-def gamma_from_rows(X: Any, weight: np.ndarray, rule: str) -> float:
+def gamma_from_rows(X: Matrix, weight: Array, rule: str) -> float:
     """Return 1 / (2 t^2), t the weighted mean or median distance between different samples of ``X``."""
-    X = X.toarray() if sparse.issparse(X) else np.asarray(X)
-    X = X.astype(np.float64, copy=False)
-    X = X - np.average(X, axis=0, weights=weight)  # what all samples share would cost digits below
-    norms = np.einsum("ij,ij->i", X, X)
-    above = np.triu_indices(len(X), k=1)
+    rows = dense(X).astype(np.float64, copy=False)
+    rows = rows - np.average(rows, axis=0, weights=weight)  # what all samples share would cost digits below
+    norms = np.einsum("ij,ij->i", rows, rows)
+    above = np.triu_indices(len(rows), k=1)
     sizes = (norms[:, None] + norms[None, :])[above]
-    squared = sizes - 2 * (X @ X.T)[above]
+    squared = sizes - 2 * (rows @ rows.T)[above]
     distance = np.sqrt(np.maximum(squared, 0.0))
     pair_weight = (weight[:, None] * weight[None, :])[above]
     pair_weight[squared <= 1e-12 * sizes] = 0.0  # copies of a sample, up to rounding, tell nothing of the scale
@@ -27,7 +27,7 @@ def gamma_from_rows(X: Any, weight: np.ndarray, rule: str) -> float:
     if rule == "median":
         order = np.argsort(distance, kind="stable")
         share = np.cumsum(pair_weight[order])
-        typical = distance[order][np.searchsorted(share, 0.5 * share[-1])]
+        typical = float(distance[order][np.searchsorted(share, 0.5 * share[-1])])
     else:
         typical = float(distance @ pair_weight / total)
     return 1.0 / (2.0 * typical**2)
@@ -53,7 +53,7 @@ class PerColumn:
 
     gamma: Any
 
-    def resolved(self, X: Any, weight: np.ndarray) -> Any:
+    def resolved(self, X: Matrix, weight: Array) -> Any:
         if not isinstance(self.gamma, str):
             return self
         if self.gamma != "auto":

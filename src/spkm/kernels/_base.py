@@ -3,28 +3,25 @@
 Shapes, once for all kernels: ``X`` is (n, d), dense or CSR; ``U`` is (R, d), dense; values are (n, R). ``metric``
 holds the relevances w of the features, a number or (d,): the inner product every kernel is built on is sum_j w_j x_j
 u_j. A *pullback* maps G = dL/dk (n, R) to dL/dU (R, d) and dL/dmetric (a number or (d,), as ``metric`` is). It may
-overwrite G. It may have an attribute ``of_outer``: the same of G = s c' from s (n, 1) and c (R, 1), which may overwrite
-the kernel's values, so that it must be the last that is asked of them; G itself is then never made.
+overwrite G. A kernel may return a plain function, or a :class:`Pullback`, whose ``of_outer`` does the same for a G of
+rank one, which is then never formed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from copy import copy
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
+from spkm._arrays import Array, Factors, Matrix, dense
 from spkm._namespaces import is_foreign, namespace
 from spkm._parts import Part
 from spkm.kernels._anywhere import Evaluated, vjp_anywhere
 from spkm.kernels._bandwidth import PerColumn, gamma_from_rows, number
 from spkm.kernels._forms import Forms, no_forms
-from spkm.kernels._pullbacks import columns_first, contract, squared_norms, to_parameters
-
-Array = Any  # dense or CSR; spelled out in the docstrings
-Pullback = Callable[[np.ndarray], tuple[np.ndarray, Any]]
+from spkm.kernels._pullbacks import Cotangents, Pullback, columns_first, contract, squared_norms, to_parameters
 
 
 def no_largest_diagonal(kernel: Kernel, squared_radius: float = np.inf) -> None:
@@ -63,16 +60,16 @@ class Kernel(Part):
     #: True if a constant was added (2k - 1): then the values are not those of the kernel behind the RKHS norm.
     shifted = False
 
-    def __call__(self, X: Array, U: np.ndarray, metric: Any = 1.0, xx: np.ndarray | None = None) -> np.ndarray:
+    def __call__(self, X: Matrix, U: Array, metric: Factors = 1.0, xx: Array | None = None) -> Array:
         """Return the values k(x_i, u_r), (n, R)."""
-        X = X if sparse.issparse(X) else np.asarray(X)
-        X = X if X.dtype.kind == "f" else X.astype(np.float64)
+        rows: Any = X if sparse.issparse(X) else np.asarray(X)
+        rows = rows if rows.dtype.kind == "f" else rows.astype(np.float64)
         self.check(type(self).__name__)
-        return self.vjp(X, np.asarray(U, dtype=X.dtype), metric, xx)[0]
+        return self.vjp(rows, np.asarray(U, dtype=rows.dtype), metric, xx)[0]
 
     def vjp(
-        self, X: Array, U: np.ndarray, metric: Any = 1.0, xx: np.ndarray | None = None, learn_metric: bool = False
-    ) -> tuple[np.ndarray, Pullback]:
+        self, X: Matrix, U: Array, metric: Factors = 1.0, xx: Array | None = None, learn_metric: bool = False
+    ) -> tuple[Array, Pullback[Cotangents]]:
         """Return the values and their pullback.
 
         Parameters
@@ -86,12 +83,12 @@ class Kernel(Part):
         """
         raise NotImplementedError(f"{type(self).__name__} must define vjp(X, U, metric, xx, learn_metric).")
 
-    def diagonal(self, X: Array) -> np.ndarray:
+    def diagonal(self, X: Matrix) -> Array:
         """Return k(x_i, x_i), (n,)."""
         if self.stationary:
             return np.ones(X.shape[0])
         rows = (X[i : i + 1] for i in range(X.shape[0]))
-        return np.array([self(x, x.toarray() if sparse.issparse(x) else x)[0, 0] for x in rows])
+        return np.array([self(x, dense(x))[0, 0] for x in rows])
 
     @property
     def has_sparse_path(self) -> bool:
@@ -100,9 +97,10 @@ class Kernel(Part):
 
     def with_gamma(self, gamma: float) -> Kernel:
         """Return the same kernel with another ``gamma``."""
-        return copy(self).set_params(gamma=gamma)
+        changed: Kernel = copy(self).set_params(gamma=gamma)
+        return changed
 
-    def resolved(self, X: Array, weight: np.ndarray) -> Kernel:
+    def resolved(self, X: Matrix, weight: Array) -> Kernel:
         """Return a kernel with numbers from samples X (n, d) of ``weight`` (n,); itself if nothing depends on them."""
         return self
 
@@ -128,7 +126,7 @@ class Kernel(Part):
         """
         return None
 
-    def with_bandwidth(self, factor: Any) -> Kernel:
+    def with_bandwidth(self, factor: Factors) -> Kernel:
         """Return the same kernel with its metric multiplied by ``factor``, a number or (d,)."""
         from spkm.kernels._combine import Rescaled  # which is made of kernels itself
 
@@ -162,16 +160,16 @@ class InvariantKernel(Kernel):
     #: Whether the kernel depends on |x|^2 and |u|^2; False saves their computation.
     uses_norms = True
 
-    def value(self, dot: np.ndarray, xx: np.ndarray, uu: np.ndarray) -> np.ndarray:
+    def value(self, dot: Array, xx: Array, uu: Array) -> Array:
         """Return k as a function of the invariants, (n, R); ``dot`` may be overwritten."""
         raise NotImplementedError(f"{type(self).__name__} must define value(dot, xx, uu).")
 
-    def slopes(self, dot: np.ndarray, xx: np.ndarray, uu: np.ndarray, value: np.ndarray) -> tuple[Any, Any, Any]:
+    def slopes(self, dot: Array, xx: Array, uu: Array, value: Array) -> tuple[Any, Any, Any]:
         """Return dk/d(x.u), dk/d|x|^2 and dk/d|u|^2."""
         raise NotImplementedError(f"{type(self).__name__} must define slopes(dot, xx, uu, value).")
 
     def _invariants(
-        self, X: Array, U: np.ndarray, metric: Any, xx: Any, dot_factor: float = 1.0, squares: Any = None
+        self, X: Matrix, U: Array, metric: Any, xx: Any, dot_factor: float = 1.0, squares: Any = None
     ) -> tuple[Any, Any, Any]:
         w = np.asarray(metric * number(self), dtype=U.dtype)
         V = U * w
@@ -182,37 +180,37 @@ class InvariantKernel(Kernel):
         return dot, rows[:, None], np.einsum("rj,rj->r", U, V)[None, :]
 
     def vjp(
-        self, X: Array, U: np.ndarray, metric: Any = 1.0, xx: np.ndarray | None = None, learn_metric: bool = False
-    ) -> tuple[np.ndarray, Pullback]:
+        self, X: Matrix, U: Array, metric: Factors = 1.0, xx: Array | None = None, learn_metric: bool = False
+    ) -> tuple[Array, Pullback[Cotangents]]:
         if is_foreign(X):
             return vjp_anywhere(self, X, U, metric, learn_metric)
         dot, xx_, uu = self._invariants(X, U, metric, xx)
         K = self._value(dot, xx_, uu)
 
-        def pullback(G: np.ndarray) -> tuple[np.ndarray, Any]:
+        def pullback(G: Array) -> Cotangents:
             d_dot, d_xx, d_uu = self.slopes(dot, xx_, uu, K)
             T = contract(G, d_uu, axis=0)
             S = contract(G, d_xx, axis=1) if learn_metric else None
             D = np.multiply(G, d_dot, out=G)
             return to_parameters(X, U, metric, number(self), D, S, T, xx_, learn_metric)
 
-        return K, pullback
+        return K, Pullback(pullback)
 
-    def _value(self, dot: np.ndarray, xx: Any, uu: Any) -> np.ndarray:
+    def _value(self, dot: Array, xx: Any, uu: Any) -> Array:
         return self.value(dot, xx, uu)
 
     def _evaluated_anywhere(self, dot: Any, xx: Any, uu: Any) -> Evaluated:
         K = self._value(dot, xx, uu)
         return K, lambda: self.slopes(dot, xx, uu, K)
 
-    def diagonal(self, X: Array) -> np.ndarray:
+    def diagonal(self, X: Matrix) -> Array:
         xx = squared_norms(X, number(self))[:, None]
         return np.asarray(self._value(xx.copy(), xx, xx)).ravel()
 
-    def with_bandwidth(self, factor: Any) -> Kernel:
+    def with_bandwidth(self, factor: Factors) -> Kernel:
         if np.ndim(factor) or "gamma" not in self.get_params(deep=False):
             return super().with_bandwidth(factor)
-        return self.with_gamma(number(self) * factor)
+        return self.with_gamma(float(number(self) * factor))
 
 
 class DotKernel(PerColumn, InvariantKernel):
@@ -222,18 +220,18 @@ class DotKernel(PerColumn, InvariantKernel):
     uses_norms = False
     reads_zero_features = False
 
-    def value(self, dot: np.ndarray) -> np.ndarray:  # type: ignore[override]
+    def value(self, dot: Array) -> Array:  # type: ignore[override]
         """Return k as a function of gamma x.u, (n, R); ``dot`` must not be changed."""
         raise NotImplementedError(f"{type(self).__name__} must define value(dot).")
 
-    def _value(self, dot: np.ndarray, xx: Any, uu: Any) -> np.ndarray:
+    def _value(self, dot: Array, xx: Any, uu: Any) -> Array:
         return self.value(dot)
 
-    def slope(self, dot: np.ndarray, value: np.ndarray) -> Any:
+    def slope(self, dot: Array, value: Array) -> Any:
         """Return dk/d(gamma x.u)."""
         raise NotImplementedError(f"{type(self).__name__} must define slope(dot, value).")
 
-    def slopes(self, dot: np.ndarray, xx: Any, uu: Any, value: np.ndarray) -> tuple[Any, Any, Any]:
+    def slopes(self, dot: Array, xx: Any, uu: Any, value: Array) -> tuple[Any, Any, Any]:
         return self.slope(dot, value), None, None
 
     def largest_diagonal(self, squared_radius: float = np.inf) -> float | None:
@@ -252,26 +250,26 @@ class DistanceKernel(InvariantKernel):
 
     stationary = True
 
-    def profile(self, s: np.ndarray) -> np.ndarray:
+    def profile(self, s: Array) -> Array:
         """Return k as a function of s >= 0."""
         raise NotImplementedError(f"{type(self).__name__} must define profile(s).")
 
-    def slope(self, s: np.ndarray, value: np.ndarray) -> Any:
+    def slope(self, s: Array, value: Array) -> Any:
         """Return dk/ds."""
         raise NotImplementedError(f"{type(self).__name__} must define slope(s, value).")
 
-    def _evaluated(self, t: np.ndarray) -> tuple[Any, np.ndarray]:
+    def _evaluated(self, t: Array) -> tuple[Any, Array]:
         """Return what :meth:`_fall` will need, and k, of t = -s, which may be overwritten."""
         s = np.negative(t, out=t)
         return s, self.profile(s)
 
-    def _fall(self, state: Any, value: np.ndarray) -> np.ndarray:
+    def _fall(self, state: Any, value: Array) -> Array:
         """Return -dk/ds, (n, R), in new memory or in that of the value."""
-        return np.negative(self.slope(state, value), out=np.empty_like(value))
+        return np.asarray(np.negative(self.slope(state, value), out=np.empty_like(value)))
 
     def vjp(
-        self, X: Array, U: np.ndarray, metric: Any = 1.0, xx: np.ndarray | None = None, learn_metric: bool = False
-    ) -> tuple[np.ndarray, Pullback]:
+        self, X: Matrix, U: Array, metric: Factors = 1.0, xx: Array | None = None, learn_metric: bool = False
+    ) -> tuple[Array, Pullback[Cotangents]]:
         if is_foreign(X):
             return vjp_anywhere(self, X, U, metric, learn_metric)
         # -s rather than s, and all of it in place: what is done to the n R values beside the two products with X
@@ -284,20 +282,19 @@ class DistanceKernel(InvariantKernel):
         np.minimum(t, 0.0, out=t)  # rounding can leave a distance just below zero
         state, K = self._evaluated(t)
 
-        def pulled(E: np.ndarray, weights: np.ndarray, factor: Any = 1.0) -> tuple[np.ndarray, Any]:
+        def pulled(E: Array, weights: Array, factor: Factors = 1.0) -> Cotangents:
             T = -(np.ones(len(E), E.dtype) @ E)
             S = -(E @ weights) if learn_metric else None
             return to_parameters(X, U, metric, number(self), E, S, T, xx_, learn_metric, 2.0, factor, squares)
 
-        def pullback(G: np.ndarray) -> tuple[np.ndarray, Any]:
+        def pullback(G: Array) -> Cotangents:
             return pulled(np.multiply(G, self._fall(state, K), out=G), np.ones(G.shape[1], G.dtype))
 
-        def of_outer(s: np.ndarray, c: np.ndarray) -> tuple[np.ndarray, Any]:
+        def of_outer(s: Array, c: Array) -> Cotangents:
             E = self._fall(state, K)
             return pulled(np.multiply(E, s, out=E), c[:, 0], c)
 
-        pullback.of_outer = of_outer  # type: ignore[attr-defined]
-        return K, pullback
+        return K, Pullback(pullback, of_outer)
 
     def _evaluated_anywhere(self, dot: Any, xx: Any, uu: Any) -> Evaluated:
         s = namespace(dot).maximum(xx + uu - 2 * dot, 0.0)
@@ -309,13 +306,13 @@ class DistanceKernel(InvariantKernel):
 
         return K, slopes
 
-    def diagonal(self, X: Array) -> np.ndarray:
+    def diagonal(self, X: Matrix) -> Array:
         return np.ones(X.shape[0])
 
     def largest_diagonal(self, squared_radius: float = np.inf) -> float | None:
         return float(self.profile(np.zeros((1, 1)))[0, 0]) if self.stationary else None
 
-    def resolved(self, X: Array, weight: np.ndarray) -> Kernel:
+    def resolved(self, X: Matrix, weight: Array) -> Kernel:
         if not isinstance(self.gamma, str):
             number(self)
             return self

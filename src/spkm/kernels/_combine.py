@@ -7,8 +7,10 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from spkm.kernels._base import FORMULAS, Array, Kernel, Pullback, no_largest_diagonal
+from spkm._arrays import Array, Factors, Matrix
+from spkm.kernels._base import FORMULAS, Kernel, no_largest_diagonal
 from spkm.kernels._forms import Forms, no_forms, product_of, sum_of
+from spkm.kernels._pullbacks import Cotangents, Pullback
 
 
 class _Pair(Kernel):
@@ -55,7 +57,7 @@ class _Pair(Kernel):
         self.right.check(argument)
         return super().check(argument)
 
-    def resolved(self, X: Array, weight: np.ndarray) -> Kernel:
+    def resolved(self, X: Matrix, weight: Array) -> Kernel:
         left, right = self.left.resolved(X, weight), self.right.resolved(X, weight)
         return self if left is self.left and right is self.right else self.__class__(left, right)
 
@@ -69,13 +71,13 @@ class Sum(_Pair):
     formula = "sum"
 
     def vjp(
-        self, X: Array, U: np.ndarray, metric: Any = 1.0, xx: np.ndarray | None = None, learn_metric: bool = False
-    ) -> tuple[np.ndarray, Pullback]:
+        self, X: Matrix, U: Array, metric: Factors = 1.0, xx: Array | None = None, learn_metric: bool = False
+    ) -> tuple[Array, Pullback[Cotangents]]:
         A, pull_a = self.left.vjp(X, U, metric, xx, learn_metric)
         B, pull_b = self.right.vjp(X, U, metric, xx, learn_metric)
-        return A + B, lambda G: _added(pull_a(+G), pull_b(G))  # +G is a copy
+        return A + B, Pullback(lambda G: _added(pull_a(+G), pull_b(G)))  # +G is a copy
 
-    def diagonal(self, X: Array) -> np.ndarray:
+    def diagonal(self, X: Matrix) -> Array:
         return self.left.diagonal(X) + self.right.diagonal(X)
 
     def largest_diagonal(self, squared_radius: float = np.inf) -> float | None:
@@ -92,13 +94,13 @@ class Product(_Pair):
     formula = "product"
 
     def vjp(
-        self, X: Array, U: np.ndarray, metric: Any = 1.0, xx: np.ndarray | None = None, learn_metric: bool = False
-    ) -> tuple[np.ndarray, Pullback]:
+        self, X: Matrix, U: Array, metric: Factors = 1.0, xx: Array | None = None, learn_metric: bool = False
+    ) -> tuple[Array, Pullback[Cotangents]]:
         A, pull_a = self.left.vjp(X, U, metric, xx, learn_metric)
         B, pull_b = self.right.vjp(X, U, metric, xx, learn_metric)
-        return A * B, lambda G: _added(pull_a(G * B), pull_b(G * A))
+        return A * B, Pullback(lambda G: _added(pull_a(G * B), pull_b(G * A)))
 
-    def diagonal(self, X: Array) -> np.ndarray:
+    def diagonal(self, X: Matrix) -> Array:
         return self.left.diagonal(X) * self.right.diagonal(X)
 
     def largest_diagonal(self, squared_radius: float = np.inf) -> float | None:
@@ -154,7 +156,7 @@ class WrappedKernel(Kernel):
         """Return the same, made of another kernel."""
         return self.__class__(**{**self.get_params(deep=False), "kernel": kernel})
 
-    def resolved(self, X: Array, weight: np.ndarray) -> Kernel:
+    def resolved(self, X: Matrix, weight: Array) -> Kernel:
         kernel = self.kernel.resolved(X, weight)
         return self if kernel is self.kernel else self.around(kernel)
 
@@ -172,7 +174,7 @@ class Rescaled(WrappedKernel):
 
     formula = "rescaled"
 
-    def __init__(self, kernel: Kernel, factor: Any = 1.0) -> None:
+    def __init__(self, kernel: Kernel, factor: Factors = 1.0) -> None:
         self.kernel = kernel
         self.factor = factor
 
@@ -181,23 +183,23 @@ class Rescaled(WrappedKernel):
         return np.ndim(self.factor) > 0 or self.kernel.is_per_feature
 
     def vjp(
-        self, X: Array, U: np.ndarray, metric: Any = 1.0, xx: np.ndarray | None = None, learn_metric: bool = False
-    ) -> tuple[np.ndarray, Pullback]:
+        self, X: Matrix, U: Array, metric: Factors = 1.0, xx: Array | None = None, learn_metric: bool = False
+    ) -> tuple[Array, Pullback[Cotangents]]:
         factor = np.asarray(self.factor)
         K, pull = self.kernel.vjp(X, U, metric * factor, xx, learn_metric)
 
-        def pullback(G: np.ndarray) -> tuple[np.ndarray, Any]:
+        def pullback(G: Array) -> Cotangents:
             dU, d_metric = pull(G)
             if d_metric is None:
                 return dU, None
             scaled = d_metric * factor
             return dU, scaled if np.ndim(metric) else np.sum(scaled)
 
-        return K, pullback
+        return K, Pullback(pullback)
 
-    def diagonal(self, X: Array) -> np.ndarray:
+    def diagonal(self, X: Matrix) -> Array:
         root = np.sqrt(np.broadcast_to(np.asarray(self.factor, dtype=float), X.shape[1:]))
-        return self.kernel.diagonal(X.multiply(root).tocsr() if sparse.issparse(X) else X * root)
+        return self.kernel.diagonal(sparse.csr_array(X).multiply(root).tocsr() if sparse.issparse(X) else X * root)
 
     def rkhs(self) -> Kernel:
         return self.around(self.kernel.rkhs())
@@ -240,12 +242,12 @@ class Affine(WrappedKernel):
         return self.shift != 0 or self.kernel.shifted
 
     def vjp(
-        self, X: Array, U: np.ndarray, metric: Any = 1.0, xx: np.ndarray | None = None, learn_metric: bool = False
-    ) -> tuple[np.ndarray, Pullback]:
+        self, X: Matrix, U: Array, metric: Factors = 1.0, xx: Array | None = None, learn_metric: bool = False
+    ) -> tuple[Array, Pullback[Cotangents]]:
         K, pull = self.kernel.vjp(X, U, metric, xx, learn_metric)
-        return self.scale * K + self.shift, lambda G: pull(self.scale * G)
+        return self.scale * K + self.shift, Pullback(lambda G: pull(self.scale * G))
 
-    def diagonal(self, X: Array) -> np.ndarray:
+    def diagonal(self, X: Matrix) -> Array:
         return self.scale * self.kernel.diagonal(X) + self.shift
 
     def rkhs(self) -> Kernel:
@@ -266,9 +268,9 @@ class Affine(WrappedKernel):
         first, *others = (form.scaled(self.scale) for form in forms)
         return (first.shifted(self.shift), *others)
 
-    def with_bandwidth(self, factor: Any) -> Kernel:
+    def with_bandwidth(self, factor: Factors) -> Kernel:
         return self.around(self.kernel.with_bandwidth(factor))
 
 
-def _added(a: tuple[np.ndarray, Any], b: tuple[np.ndarray, Any]) -> tuple[np.ndarray, Any]:
+def _added(a: Cotangents, b: Cotangents) -> Cotangents:
     return a[0] + b[0], None if a[1] is None else a[1] + b[1]

@@ -5,14 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
+from spkm._arrays import Array, Factors, Matrix, dense
 from spkm._namespaces import is_foreign, namespace
 from spkm._parts import POSITIVE
 from spkm.kernels._anywhere import absolute_vjp_anywhere
 from spkm.kernels._bandwidth import gamma_from_rows, number
-from spkm.kernels._base import Array, DistanceKernel, Kernel, Pullback
+from spkm.kernels._base import DistanceKernel, Kernel
 from spkm.kernels._forms import Forms, gamma_mixture, inverse_gamma_mixture, one_product
+from spkm.kernels._pullbacks import Cotangents, Pullback
 
 # A class that writes one of the formulas anew gets the general way to evaluate it.
 IN_PLACE = {
@@ -39,19 +40,19 @@ class RBF(DistanceKernel):
     formula = "rbf"
     anywhere = True
 
-    def __init__(self, gamma: Any = "mean") -> None:
+    def __init__(self, gamma: float | str = "mean") -> None:
         self.gamma = gamma
 
-    def profile(self, s: np.ndarray) -> np.ndarray:
+    def profile(self, s: Array) -> Array:
         return namespace(s).exp(-s)
 
-    def slope(self, s: np.ndarray, value: np.ndarray) -> np.ndarray:
+    def slope(self, s: Array, value: Array) -> Array:
         return -value
 
-    def _evaluated(self, t: np.ndarray) -> tuple[Any, np.ndarray]:
+    def _evaluated(self, t: Array) -> tuple[Any, Array]:
         return None, np.exp(t, out=t)
 
-    def _fall(self, state: Any, value: np.ndarray) -> np.ndarray:
+    def _fall(self, state: Any, value: Array) -> Array:
         return value
 
     def forms(self) -> Forms:
@@ -77,17 +78,17 @@ class Matern(DistanceKernel):
     anywhere = True
     choices = {"nu": (1.5, 2.5)}
 
-    def __init__(self, nu: float = 2.5, gamma: Any = "mean") -> None:
+    def __init__(self, nu: float = 2.5, gamma: float | str = "mean") -> None:
         self.nu = nu
         self.gamma = gamma
 
-    def profile(self, s: np.ndarray) -> np.ndarray:
+    def profile(self, s: Array) -> Array:
         xp = namespace(s)
         root = xp.sqrt(4 * self.nu * s)
         polynomial = 1 + root if self.nu == 1.5 else 1 + root + root * root / 3
         return polynomial * xp.exp(-root)
 
-    def slope(self, s: np.ndarray, value: np.ndarray) -> np.ndarray:
+    def slope(self, s: Array, value: Array) -> Array:
         root = namespace(s).sqrt(4 * self.nu * s)
         # d/dq of the two profiles: -exp(-sqrt q)/2 and -(1 + sqrt q) exp(-sqrt q)/6; then dq/ds = 4 nu. The value holds
         # the exponential already, and a division is cheaper than another one.
@@ -95,7 +96,7 @@ class Matern(DistanceKernel):
             return -3.0 * value / (1 + root)
         return -(5.0 / 3.0) * value * (1 + root) / (1 + root + root * root / 3)
 
-    def _evaluated(self, t: np.ndarray) -> tuple[Any, np.ndarray]:
+    def _evaluated(self, t: Array) -> tuple[Any, Array]:
         t *= -4 * self.nu
         root = np.sqrt(t, out=t)
         value = np.negative(root)
@@ -103,7 +104,7 @@ class Matern(DistanceKernel):
         value *= self._polynomial(root)
         return root, value
 
-    def _fall(self, root: Any, value: np.ndarray) -> np.ndarray:
+    def _fall(self, root: Any, value: Array) -> Array:
         if self.nu == 1.5:
             fall = 3.0 / self._polynomial(root)
         else:
@@ -112,7 +113,7 @@ class Matern(DistanceKernel):
             fall /= self._polynomial(root)
         return np.multiply(fall, value, out=fall)
 
-    def _polynomial(self, root: np.ndarray) -> np.ndarray:
+    def _polynomial(self, root: Array) -> Array:
         if self.nu == 1.5:
             return 1 + root
         polynomial = root / 3
@@ -140,14 +141,14 @@ class RationalQuadratic(DistanceKernel):
     anywhere = True
     numbers = {"alpha": POSITIVE}
 
-    def __init__(self, alpha: float = 1.0, gamma: Any = "mean") -> None:
+    def __init__(self, alpha: float = 1.0, gamma: float | str = "mean") -> None:
         self.alpha = alpha
         self.gamma = gamma
 
-    def profile(self, s: np.ndarray) -> np.ndarray:
+    def profile(self, s: Array) -> Array:
         return (1 + s / self.alpha) ** (-self.alpha)
 
-    def slope(self, s: np.ndarray, value: np.ndarray) -> np.ndarray:
+    def slope(self, s: Array, value: Array) -> Array:
         return -value / (1 + s / self.alpha)
 
     def forms(self) -> Forms:
@@ -170,28 +171,28 @@ class Laplacian(Kernel):
     anywhere = True
     stationary = True
 
-    def __init__(self, gamma: Any = "mean") -> None:
+    def __init__(self, gamma: float | str = "mean") -> None:
         self.gamma = gamma
 
     def vjp(
-        self, X: Array, U: np.ndarray, metric: Any = 1.0, xx: np.ndarray | None = None, learn_metric: bool = False
-    ) -> tuple[np.ndarray, Pullback]:
+        self, X: Matrix, U: Array, metric: Factors = 1.0, xx: Array | None = None, learn_metric: bool = False
+    ) -> tuple[Array, Pullback[Cotangents]]:
         if is_foreign(X):
             return absolute_vjp_anywhere(number(self), X, U, metric, learn_metric)
-        X = X.toarray() if sparse.issparse(X) else np.asarray(X)
-        U = np.asarray(U, dtype=X.dtype)
-        w = np.broadcast_to(np.asarray(metric * number(self), dtype=X.dtype), X.shape[1:])
-        K = np.empty((len(U), len(X)), dtype=X.dtype).T
+        rows = dense(X)
+        U = np.asarray(U, dtype=rows.dtype)
+        w = np.broadcast_to(np.asarray(metric * number(self), dtype=rows.dtype), rows.shape[1:])
+        K = np.empty((len(U), len(rows)), dtype=rows.dtype).T
         for r, u in enumerate(U):
-            K[:, r] = np.abs(X - u) @ w
+            K[:, r] = np.abs(rows - u) @ w
         np.exp(np.negative(K, out=K), out=K)
 
-        def pullback(G: np.ndarray) -> tuple[np.ndarray, Any]:
+        def pullback(G: Array) -> Cotangents:
             G *= K
             dU = np.empty_like(U)
-            d_metric = np.zeros(X.shape[1], dtype=X.dtype)
+            d_metric = np.zeros(rows.shape[1], dtype=rows.dtype)
             for r, u in enumerate(U):
-                difference = X - u
+                difference = rows - u
                 dU[r] = G[:, r] @ np.sign(difference)
                 if learn_metric:
                     d_metric -= G[:, r] @ np.abs(difference)
@@ -201,9 +202,9 @@ class Laplacian(Kernel):
             d_metric *= number(self)
             return dU, d_metric if np.ndim(metric) else d_metric.sum()
 
-        return K, pullback
+        return K, Pullback(pullback)
 
-    def resolved(self, X: Array, weight: np.ndarray) -> Kernel:
+    def resolved(self, X: Matrix, weight: Array) -> Kernel:
         if not isinstance(self.gamma, str):
             return self
         if self.gamma not in ("mean", "median"):
@@ -215,7 +216,7 @@ class Laplacian(Kernel):
     def forms(self) -> Forms:
         return one_product(absolute=number(self))
 
-    def with_bandwidth(self, factor: Any) -> Kernel:
+    def with_bandwidth(self, factor: Factors) -> Kernel:
         if np.ndim(factor):
             return super().with_bandwidth(factor)
-        return self.with_gamma(number(self) * factor)
+        return self.with_gamma(float(number(self) * factor))

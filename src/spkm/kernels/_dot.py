@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from spkm._arrays import Array
 from spkm._namespaces import namespace
 from spkm._parts import COUNT, POSITIVE, Number
 from spkm.kernels._bandwidth import PerColumn, number
@@ -26,13 +27,13 @@ class Linear(DotKernel):
     anywhere = True
     is_linear = True
 
-    def __init__(self, gamma: Any = "auto") -> None:
+    def __init__(self, gamma: float | str = "auto") -> None:
         self.gamma = gamma
 
-    def value(self, dot: np.ndarray) -> np.ndarray:  # type: ignore[override]
+    def value(self, dot: Array) -> Array:  # type: ignore[override]
         return dot
 
-    def slope(self, dot: np.ndarray, value: np.ndarray) -> float:
+    def slope(self, dot: Array, value: Array) -> float:
         return 1.0
 
     def forms(self) -> Forms:
@@ -56,15 +57,15 @@ class Polynomial(DotKernel):
     anywhere = True
     numbers = {"degree": COUNT, "coef0": Number()}
 
-    def __init__(self, degree: int = 3, coef0: float = 1.0, gamma: Any = "auto") -> None:
+    def __init__(self, degree: int = 3, coef0: float = 1.0, gamma: float | str = "auto") -> None:
         self.degree = degree
         self.coef0 = coef0
         self.gamma = gamma
 
-    def value(self, dot: np.ndarray) -> np.ndarray:  # type: ignore[override]
+    def value(self, dot: Array) -> Array:  # type: ignore[override]
         return _power(dot + self.coef0, self.degree)
 
-    def slope(self, dot: np.ndarray, value: np.ndarray) -> np.ndarray:
+    def slope(self, dot: Array, value: Array) -> Array:
         return self.degree * _power(dot + self.coef0, self.degree - 1)
 
     def forms(self) -> Forms:
@@ -92,18 +93,18 @@ class NormalizedPolynomial(PerColumn, InvariantKernel):
     claims = {**Kernel.claims, "largest_diagonal": (("vjp", "value"), no_largest_diagonal)}
     numbers = {"degree": COUNT, "coef0": POSITIVE}  # with 0 a sample of zeros has no direction
 
-    def __init__(self, degree: int = 2, coef0: float = 1.0, gamma: Any = "auto") -> None:
+    def __init__(self, degree: int = 2, coef0: float = 1.0, gamma: float | str = "auto") -> None:
         self.degree = degree
         self.coef0 = coef0
         self.gamma = gamma
 
-    def value(self, dot: np.ndarray, xx: np.ndarray, uu: np.ndarray) -> np.ndarray:
+    def value(self, dot: Array, xx: Array, uu: Array) -> Array:
         return ((dot + self.coef0) / namespace(dot).sqrt((xx + self.coef0) * (uu + self.coef0))) ** self.degree
 
     def largest_diagonal(self, squared_radius: float = np.inf) -> float | None:
         return 1.0
 
-    def slopes(self, dot: np.ndarray, xx: np.ndarray, uu: np.ndarray, value: np.ndarray) -> tuple[Any, Any, Any]:
+    def slopes(self, dot: Array, xx: Array, uu: Array, value: Array) -> tuple[Any, Any, Any]:
         norm = namespace(dot).sqrt((xx + self.coef0) * (uu + self.coef0))
         cosine = (dot + self.coef0) / norm
         half = -0.5 * self.degree * value
@@ -127,25 +128,25 @@ class Tanimoto(InvariantKernel):
     claims = {**Kernel.claims, "largest_diagonal": (("vjp", "value", "_union"), no_largest_diagonal)}
     nonnegative = True
 
-    def value(self, dot: np.ndarray, xx: np.ndarray, uu: np.ndarray) -> np.ndarray:
+    def value(self, dot: Array, xx: Array, uu: Array) -> Array:
         return dot / self._union(dot, xx, uu)
 
     def largest_diagonal(self, squared_radius: float = np.inf) -> float | None:
         return 1.0  # of every x but zero
 
-    def slopes(self, dot: np.ndarray, xx: np.ndarray, uu: np.ndarray, value: np.ndarray) -> tuple[Any, Any, Any]:
+    def slopes(self, dot: Array, xx: Array, uu: Array, value: Array) -> tuple[Any, Any, Any]:
         union = self._union(dot, xx, uu)
         shared = -value / union
         return (1 + value) / union, shared, shared
 
     @staticmethod
-    def _union(dot: np.ndarray, xx: np.ndarray, uu: np.ndarray) -> np.ndarray:
+    def _union(dot: Array, xx: Array, uu: Array) -> Array:
         union = xx + uu
         union = union - dot
         return namespace(dot).where(union > 0, union, 1.0)  # not above zero where both vectors are
 
 
-def _power(base: np.ndarray, exponent: int) -> np.ndarray:
+def _power(base: Array, exponent: int) -> Array:
     """Return base ** exponent by products: NumPy takes a logarithm of every entry from the third power on."""
     result = namespace(base).ones_like(base) if exponent == 0 else base
     for _ in range(exponent - 1):

@@ -12,6 +12,8 @@ from typing import Any
 import numpy as np
 from scipy import special
 
+from spkm._arrays import Array, Factors
+
 MIXTURE_ERROR = 4e-12  # largest absolute error of a kernel that is replaced by a mixture of products
 TRUNCATION_POWER = 0.25  # of 0.1, 0.25, 0.5 and 1 it leaves fewest exponentials for Matern kernels: 24 of 44
 NODES = (24, 28, 32, 36, 40, 44, 48, 52, 56, 60, 64, 72, 80, 96, 128, 192, 256, 384, 512, 768, 1024)
@@ -35,9 +37,9 @@ class ProductForm:
     array([ 2., -1.])
     """
 
-    amounts: np.ndarray
-    squared: np.ndarray
-    absolute: np.ndarray
+    amounts: Array
+    squared: Array
+    absolute: Array
 
     def scaled(self, factor: float) -> ProductForm:
         """Return the form of ``factor`` * k."""
@@ -51,7 +53,7 @@ class ProductForm:
         other = ProductForm(np.array([float(constant)]), none, none)
         return _joined(self, other)
 
-    def rescaled(self, factor: Any) -> ProductForm:
+    def rescaled(self, factor: Factors) -> ProductForm:
         """Return the form of k under a metric multiplied by ``factor``, a number or (d,)."""
         return replace(self, squared=self.squared * factor, absolute=self.absolute * factor)
 
@@ -70,7 +72,7 @@ class ProductForm:
         """Return one form of the sum with another kernel; None if there is none."""
         return _joined(self, other) if isinstance(other, ProductForm) else None
 
-    def values(self, X: np.ndarray, U: np.ndarray) -> np.ndarray:
+    def values(self, X: Array, U: Array) -> Array:
         """Return the values k(x_i, u_r), (n, R), by the form."""
         apart = np.abs(np.asarray(X)[:, None, :] - np.asarray(U)[None, :, :])
         width = np.ones(apart.shape[-1])
@@ -90,7 +92,7 @@ class DotForm:
         The factors g_j; a number stands for all.
     """
 
-    coefficients: np.ndarray
+    coefficients: Array
     rates: Any
 
     @property
@@ -108,7 +110,7 @@ class DotForm:
         coefficients[0] += constant
         return replace(self, coefficients=coefficients)
 
-    def rescaled(self, factor: Any) -> DotForm:
+    def rescaled(self, factor: Factors) -> DotForm:
         """Return the form of k under a metric multiplied by ``factor``, a number or (d,)."""
         return replace(self, rates=self.rates * np.asarray(factor))
 
@@ -128,18 +130,21 @@ class DotForm:
         padded = [np.pad(c, (0, length - len(c))) for c in (self.coefficients, coefficients)]
         return replace(self, coefficients=padded[0] + padded[1])
 
-    def values(self, X: np.ndarray, U: np.ndarray) -> np.ndarray:
+    def values(self, X: Array, U: Array) -> Array:
         """Return the values k(x_i, u_r), (n, R), by the form."""
-        return np.polynomial.polynomial.polyval((np.asarray(X) * self.rates) @ np.asarray(U).T, self.coefficients)
+        return np.asarray(
+            np.polynomial.polynomial.polyval((np.asarray(X) * self.rates) @ np.asarray(U).T, self.coefficients)
+        )
 
-    def _in_own_product(self, other: Any) -> np.ndarray | None:
+    def _in_own_product(self, other: Any) -> Array | None:
         """Return the other form's coefficients as powers of this form's inner product, which must be proportional."""
         if not isinstance(other, DotForm):
             return None
         ratio = np.unique(np.asarray(other.rates, dtype=float) / np.asarray(self.rates, dtype=float))
         if not (np.isfinite(ratio).all() and np.allclose(ratio, ratio[0], rtol=1e-14, atol=0.0)):
             return None
-        return other.coefficients * ratio[0] ** np.arange(len(other.coefficients))
+        scaled: Array = other.coefficients * ratio[0] ** np.arange(len(other.coefficients))
+        return scaled
 
 
 Forms = tuple[Any, ...]
@@ -184,7 +189,7 @@ def inverse_gamma_mixture(shape: float, gamma: float) -> Forms:
     With s = gamma |x - u|^2 it is the mean of exp(-shape s / t) over t from the Gamma distribution of that shape.
     """
 
-    def exact(s: np.ndarray) -> np.ndarray:
+    def exact(s: Array) -> Array:
         root = np.sqrt(4 * shape * s)
         with np.errstate(invalid="ignore"):
             value = root**shape * special.kv(shape, root) * 2 ** (1 - shape) / special.gamma(shape)
@@ -199,7 +204,7 @@ def inverse_gamma_mixture(shape: float, gamma: float) -> Forms:
 def gamma_mixture(shape: float, gamma: float) -> Forms:
     """Return (1 + s / shape)^(-shape), s = gamma |x - u|^2, as a mixture of Gaussians: a mean of exp(-t s / shape)."""
 
-    def exact(s: np.ndarray) -> np.ndarray:
+    def exact(s: Array) -> Array:
         return (1 + s / shape) ** -shape
 
     nodes, amounts = _gamma_nodes(shape, 1, exact)
@@ -207,10 +212,10 @@ def gamma_mixture(shape: float, gamma: float) -> Forms:
     return (ProductForm(amounts, (gamma * nodes / shape)[:, None], none),)
 
 
-_FOUND: dict[tuple[float, int], tuple[np.ndarray, np.ndarray]] = {}
+_FOUND: dict[tuple[float, int], tuple[Array, Array]] = {}
 
 
-def _gamma_nodes(shape: float, power: int, exact: Any) -> tuple[np.ndarray, np.ndarray]:
+def _gamma_nodes(shape: float, power: int, exact: Any) -> tuple[Array, Array]:
     """Return points t and weights, as few as give the mean of exp(-shape^-power s t^power) to MIXTURE_ERROR."""
     key = (float(shape), power)
     if key not in _FOUND:
@@ -224,9 +229,7 @@ def _gamma_nodes(shape: float, power: int, exact: Any) -> tuple[np.ndarray, np.n
     return _FOUND[key]
 
 
-def _truncated(
-    rates: np.ndarray, amounts: np.ndarray, s: np.ndarray, truth: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
+def _truncated(rates: Array, amounts: Array, s: Array, truth: Array) -> tuple[Array, Array]:
     """Return a mixture of fewer exponentials exp(-rate s) that keeps to MIXTURE_ERROR, by balanced truncation.
 
     The mixture is the impulse response of a symmetric linear system, b' exp(-s diag(rates)) b with b = sqrt(amounts).
@@ -244,9 +247,7 @@ def _truncated(
     return rates, amounts
 
 
-def _fewest_nodes(
-    shape: float, power: int, s: np.ndarray, truth: np.ndarray, largest_error: float
-) -> tuple[np.ndarray, np.ndarray]:
+def _fewest_nodes(shape: float, power: int, s: Array, truth: Array, largest_error: float) -> tuple[Array, Array]:
     """Return the trapezoid rule of fewest nodes that keeps to an error."""
     rights = np.log(special.gammainccinv(shape, [1e-13, 1e-15]))
     best = (np.inf, np.empty(0), np.empty(0))
@@ -261,7 +262,7 @@ def _fewest_nodes(
     return best[1], best[2]
 
 
-def _trapezoid(shape: float, count: int, left: float, right: float, bend: float) -> tuple[np.ndarray, np.ndarray]:
+def _trapezoid(shape: float, count: int, left: float, right: float, bend: float) -> tuple[Array, Array]:
     """Return the trapezoid rule for the Gamma distribution in v, t = exp(v - bend exp(-v)).
 
     In log t alone the density falls off to the left by powers of t only; the bend makes both of its ends fall off

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar, cast
 
 import numpy as np
 from scipy import sparse
 
-Array = Any  # dense or CSR
+from spkm._arrays import Array, Factors, Matrix, squared
+
+T = TypeVar("T")
+#: dL/dU (R, d) and dL/dmetric, which is None unless it was to be learned.
+Cotangents = tuple[Array, Any]
 # Products of so many multiplications OpenBLAS leaves to kernels that do not copy their operands first, where it has
 # them (AVX512); both products together then take 0.63 to 0.9 of the time for 5 to 300 features and 5 to 60 vectors.
 SMALL_PRODUCT = 10**6
@@ -16,17 +22,42 @@ WHOLE = 16
 FEWEST_ROWS = 128  # of a tile: for fewer the call itself takes longer than what is gained
 
 
-def squared_norms(X: Array, metric: Any = 1.0, squares: np.ndarray | None = None) -> np.ndarray:
+@dataclass(frozen=True, slots=True)
+class Pullback(Generic[T]):
+    """The map from a cotangent G of values, (n, R), to cotangents of the parameters behind them.
+
+    Parameters
+    ----------
+    apply : callable
+        The map. It may overwrite G.
+    of_outer : callable, default=None
+        The same for G = s c' from s (n, 1) and c (R, 1), without forming G. It may overwrite the values, so it must be
+        the last call. None if there is no such map.
+    """
+
+    apply: Callable[[Array], T]
+    of_outer: Callable[[Array, Array], T] | None = None
+
+    def __call__(self, G: Array) -> T:
+        return self.apply(G)
+
+    @classmethod
+    def of(cls, pullback: Callable[[Array], T]) -> Pullback[T]:
+        """Return a pullback as an object; a kernel of a user may return a plain function."""
+        return pullback if isinstance(pullback, Pullback) else cls(pullback)
+
+
+def squared_norms(X: Matrix, metric: Factors = 1.0, squares: Array | None = None) -> Array:
     """Return sum_j w_j x_ij^2 for every row i, as (n,); ``squares`` are those of X, where the caller has them."""
     if squares is None:
-        squares = X.multiply(X) if sparse.issparse(X) else X * X
+        squares = squared(X)
     if np.ndim(metric):
         return np.asarray(squares @ metric)
     # A product with ones runs at the speed of BLAS; numpy's row sums do not when rows are short.
     return np.asarray(squares @ np.full(X.shape[1], metric, dtype=X.dtype))
 
 
-def columns_first(X: Array, V: np.ndarray) -> np.ndarray:
+def columns_first(X: Matrix, V: Array) -> Array:
     """Return X V' with whole columns side by side in memory.
 
     Rows of values are short, columns long: sums and products with a number per row or per basis vector, as all kernels
@@ -34,33 +65,35 @@ def columns_first(X: Array, V: np.ndarray) -> np.ndarray:
     """
     if sparse.issparse(X):
         return np.asfortranarray(X @ V.T)
+    rows: Array = cast(Array, X)
     V = np.asfortranarray(V)  # in memory as X' is: what kernels for small products are quickest with
-    count, size = tiles(X.shape, len(V))
+    count, size = tiles(rows.shape, len(V))
     if count == 1:
-        return (V @ X.T).T
-    values = np.empty((len(V), len(X)), dtype=X.dtype)
+        return (V @ rows.T).T
+    values = np.empty((len(V), len(rows)), dtype=rows.dtype)
     tiled = count * size
-    np.matmul(V, _tiled(X, count, size).transpose(0, 2, 1), out=_tiled(values.T, count, size).transpose(0, 2, 1))
-    if tiled < len(X):
-        np.matmul(V, X[tiled:].T, out=values[:, tiled:])
+    np.matmul(V, _tiled(rows, count, size).transpose(0, 2, 1), out=_tiled(values.T, count, size).transpose(0, 2, 1))
+    if tiled < len(rows):
+        np.matmul(V, rows[tiled:].T, out=values[:, tiled:])
     return values.T
 
 
-def summed_rows(D: np.ndarray, X: Array) -> np.ndarray:
+def summed_rows(D: Array, X: Matrix) -> Array:
     """Return D'X, (R, d), for D (n, R): sums of the samples, one for each basis vector."""
     if sparse.issparse(X):
         return np.asarray((X.T @ D).T)
-    count, size = tiles(X.shape, D.shape[1])
+    rows: Array = cast(Array, X)
+    count, size = tiles(rows.shape, D.shape[1])
     if count == 1:
-        return np.asarray(D.T @ X)
+        return np.asarray(D.T @ rows)
     tiled = count * size
-    total = np.matmul(_tiled(D, count, size).transpose(0, 2, 1), _tiled(X, count, size)).sum(axis=0)
-    if tiled < len(X):
-        total += D[tiled:].T @ X[tiled:]
+    total = np.matmul(_tiled(D, count, size).transpose(0, 2, 1), _tiled(rows, count, size)).sum(axis=0)
+    if tiled < len(rows):
+        total += D[tiled:].T @ rows[tiled:]
     return np.asarray(total)
 
 
-def tiles(shape: tuple[int, int], width: int) -> tuple[int, int]:
+def tiles(shape: tuple[int, ...], width: int) -> tuple[int, int]:
     """Return how many tiles of how many rows of X (n, d) have small products with (d, width): fewer than n rows in all.
 
     The rest are few. One tile stands for none: all is small, or rows are so wide that tiles would be too short.
@@ -74,7 +107,7 @@ def tiles(shape: tuple[int, int], width: int) -> tuple[int, int]:
     return count, size - size % WHOLE if size >= 8 * WHOLE else size
 
 
-def _tiled(A: np.ndarray, count: int, size: int) -> np.ndarray:
+def _tiled(A: Array, count: int, size: int) -> Array:
     """Return the first rows of A as (count, size, columns), in the same memory.
 
     A product of all tiles is one call: each call takes the interpreter's lock, for which other threads wait.
@@ -82,35 +115,35 @@ def _tiled(A: np.ndarray, count: int, size: int) -> np.ndarray:
     return A[: count * size].reshape(count, size, A.shape[1])
 
 
-def contract(G: np.ndarray, slope: Any, axis: int) -> np.ndarray | None:
+def contract(G: Array, slope: Any, axis: int) -> Array | None:
     """Return the sum over ``axis`` of G * slope, for a slope that broadcasts to G or is None (zero)."""
     if slope is None:
         return None
     slope = np.broadcast_to(np.asarray(slope, dtype=G.dtype), G.shape)
-    return np.einsum("ir,ir->r" if axis == 0 else "ir,ir->i", G, slope)
+    return np.asarray(np.einsum("ir,ir->r" if axis == 0 else "ir,ir->i", G, slope))
 
 
 def to_parameters(
-    X: Array,
-    U: np.ndarray,
-    metric: Any,
+    X: Matrix,
+    U: Array,
+    metric: Factors,
     gamma: float,
-    D: np.ndarray,
-    S: np.ndarray | None,
-    T: np.ndarray | None,
-    xx: np.ndarray | None,
+    D: Array,
+    S: Array | None,
+    T: Array | None,
+    xx: Array | None,
     learn_metric: bool,
     dot_factor: float = 1.0,
-    factor: Any = 1.0,
-    squares: np.ndarray | None = None,
-) -> tuple[np.ndarray, Any]:
+    factor: Factors = 1.0,
+    squares: Array | None = None,
+) -> Cotangents:
     """Turn cotangents of x.u (``dot_factor`` * D), |x|^2 (S) and |u|^2 (T) into those of U and the metric.
 
     ``factor``, a number or (R, 1), multiplies D and T; ``squares`` are those of X, where the caller has them.
     """
     P = summed_rows(D, X)
     P *= dot_factor * gamma * factor
-    if T is not None and np.ndim(factor):
+    if T is not None and isinstance(factor, np.ndarray):
         T = T * factor[:, 0]
     dU = P * metric
     if T is not None:
@@ -123,9 +156,9 @@ def to_parameters(
     if np.ndim(metric) == 0:
         d_scale = d_metric.sum()
         # xx holds gamma * metric * |x|^2 already: no second product with X is needed for one common scale.
-        return dU, d_scale if S is None else d_scale + S @ xx[:, 0] / metric  # type: ignore[index]
+        return dU, d_scale if S is None or xx is None else d_scale + S @ xx[:, 0] / metric
     if S is not None:
         if squares is None:
-            squares = X.multiply(X) if sparse.issparse(X) else X * X
+            squares = squared(X)
         d_metric += gamma * np.asarray(squares.T @ S).ravel()
     return dU, d_metric

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from spkm._arrays import Array
 from spkm._namespaces import namespace
 from spkm._parts import Part
 
@@ -18,7 +19,7 @@ FAR = 3.0  # deviations beyond which a robust loss clips targets for its first g
 FORMULAS = ("totals", "value", "directions", "mix", "pointwise", "slope")
 
 
-def _one_by_one(loss: Loss, Y: np.ndarray, F: np.ndarray, w: np.ndarray) -> tuple[np.ndarray, tuple[np.ndarray, ...]]:
+def _one_by_one(loss: Loss, Y: Array, F: Array, w: Array) -> tuple[Array, tuple[Array, ...]]:
     """Return totals and directions. A class that writes a formula of a known loss anew gets this."""
     return loss.totals(Y, F, w), loss.directions(Y, F, w)
 
@@ -64,41 +65,39 @@ class Loss(Part):
     #: losses of real targets, and as in docs/numbers/constants.md for those of classes.
     rkhs_strength = (0.2, 0.2)
 
-    def totals(self, Y: np.ndarray, F: np.ndarray, w: np.ndarray) -> np.ndarray:
+    def totals(self, Y: Array, F: Array, w: Array) -> Array:
         """Return sums over the samples of a block, in float64; those of several blocks add up."""
         raise NotImplementedError(f"{type(self).__name__} must define totals(Y, F, w).")
 
-    def value(self, totals: np.ndarray) -> float:
+    def value(self, totals: Array) -> float:
         """Return the loss from the totals of all samples."""
         raise NotImplementedError(f"{type(self).__name__} must define value(totals).")
 
-    def directions(self, Y: np.ndarray, F: np.ndarray, w: np.ndarray) -> tuple[np.ndarray, ...]:
+    def directions(self, Y: Array, F: Array, w: Array) -> tuple[Array, ...]:
         """Return the arrays (n, m) that the gradient is made of."""
         raise NotImplementedError(f"{type(self).__name__} must define directions(Y, F, w).")
 
-    def totals_and_directions(
-        self, Y: np.ndarray, F: np.ndarray, w: np.ndarray
-    ) -> tuple[np.ndarray, tuple[np.ndarray, ...]]:
+    def totals_and_directions(self, Y: Array, F: Array, w: Array) -> tuple[Array, tuple[Array, ...]]:
         """Return :meth:`totals` and :meth:`directions`; a loss whose two have work in common does it once here."""
         return _one_by_one(self, Y, F, w)
 
-    def mix(self, totals: np.ndarray) -> tuple[Any, ...]:
+    def mix(self, totals: Array) -> tuple[Any, ...]:
         """Return the factor of each direction, a number or (m,)."""
         return (1.0,)
 
-    def predict(self, F: np.ndarray) -> np.ndarray:
+    def predict(self, F: Array) -> Array:
         """Return predictions of real targets from scores: the inverse of the loss's link."""
         return F
 
-    def best_scale(self, totals: np.ndarray) -> Any:
+    def best_scale(self, totals: Array) -> Any:
         """Return the factor on F, (m,), that brings it nearest to Y; of use where the loss is ``scale_free``."""
         raise NotImplementedError(f"{type(self).__name__} must define best_scale(totals) if it is scale_free.")
 
-    def working_target(self, Y: np.ndarray) -> np.ndarray:
+    def working_target(self, Y: Array) -> Array:
         """Return targets on the scale of F, for a first guess by least squares."""
         return np.clip(Y, -FAR, FAR) if self.robust else Y
 
-    def check_target(self, y: np.ndarray) -> None:
+    def check_target(self, y: Array) -> None:
         """Raise ValueError if the targets have no meaning under this loss."""
 
     def for_labels(self, several: bool) -> Loss:
@@ -111,25 +110,25 @@ class SumLoss(Loss):
 
     coupled = False
 
-    def pointwise(self, Y: np.ndarray, F: np.ndarray) -> np.ndarray:
+    def pointwise(self, Y: Array, F: Array) -> Array:
         """Return the loss of every entry, (n, m), or of every sample, (n, 1)."""
         raise NotImplementedError(f"{type(self).__name__} must define pointwise(Y, F).")
 
-    def slope(self, Y: np.ndarray, F: np.ndarray) -> np.ndarray:
+    def slope(self, Y: Array, F: Array) -> Array:
         """Return the derivative of the sample's loss in F, (n, m)."""
         raise NotImplementedError(f"{type(self).__name__} must define slope(Y, F).")
 
-    def totals(self, Y: np.ndarray, F: np.ndarray, w: np.ndarray) -> np.ndarray:
+    def totals(self, Y: Array, F: Array, w: Array) -> Array:
         return weighted_total(w * self.pointwise(Y, F))
 
-    def value(self, totals: np.ndarray) -> float:
+    def value(self, totals: Array) -> float:
         return float(totals[0])
 
-    def directions(self, Y: np.ndarray, F: np.ndarray, w: np.ndarray) -> tuple[np.ndarray, ...]:
+    def directions(self, Y: Array, F: Array, w: Array) -> tuple[Array, ...]:
         return (w * self.slope(Y, F),)
 
 
-def weighted_total(losses: Any) -> np.ndarray:
+def weighted_total(losses: Any) -> Array:
     """Return the sum of losses that their weights are in already, (1,), in float64."""
     xp = namespace(losses)
     return np.asarray([float(xp.sum(losses, dtype=xp.float64))])

@@ -8,6 +8,7 @@ import numpy as np
 from scipy.special import expit, log_expit
 from sklearn.base import clone
 
+from spkm._arrays import Array, Integers
 from spkm._namespaces import namespace, on_host, precise
 from spkm._parts import POSITIVE
 from spkm.losses._base import Loss, SumLoss, weighted_total
@@ -34,44 +35,43 @@ class Log(SumLoss):
         self.columns = columns
 
     def for_labels(self, several: bool) -> Loss:
-        return clone(self).set_params(columns="labels" if several else "classes")
+        changed: Loss = clone(self).set_params(columns="labels" if several else "classes")
+        return changed
 
-    def pointwise(self, Y: np.ndarray, F: np.ndarray) -> np.ndarray:
+    def pointwise(self, Y: Array, F: Array) -> Array:
         return self._both(Y, F)[0]
 
-    def slope(self, Y: np.ndarray, F: np.ndarray) -> np.ndarray:
+    def slope(self, Y: Array, F: Array) -> Array:
         return self._both(Y, F)[1]
 
-    def totals_and_directions(
-        self, Y: np.ndarray, F: np.ndarray, w: np.ndarray
-    ) -> tuple[np.ndarray, tuple[np.ndarray, ...]]:
+    def totals_and_directions(self, Y: Array, F: Array, w: Array) -> tuple[Array, tuple[Array, ...]]:
         losses, slopes = self._both(Y, F)
         losses *= w
         slopes *= w
         return weighted_total(losses), (slopes,)
 
-    def _both(self, Y: np.ndarray, F: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def _both(self, Y: Array, F: Array) -> tuple[Array, Array]:
         """Return the loss of every entry or sample and its slope, which have the exponentials in common."""
         return _logistic(Y, F) if self._apart(F) else _multinomial(Y, F)
 
-    def probabilities(self, F: np.ndarray) -> np.ndarray:
+    def probabilities(self, F: Array) -> Array:
         """Return the probability of each class, (n, n_classes), or that each label is there, (n, n_labels)."""
         if self.columns == "labels":
-            return expit(F)
+            return np.asarray(expit(F))
         if F.shape[1] == 1:
             return np.hstack([expit(-F), expit(F)])
         return _softmax(F)
 
-    def log_probabilities(self, F: np.ndarray) -> np.ndarray:
+    def log_probabilities(self, F: Array) -> Array:
         """Return the logarithm of :meth:`probabilities`, also where they round to 0 or 1."""
         if self.columns == "labels":
-            return log_expit(F)
+            return np.asarray(log_expit(F))
         if F.shape[1] == 1:
             return np.hstack([log_expit(-F), log_expit(F)])
         shifted = F - F.max(axis=1, keepdims=True)
-        return shifted - np.log(np.exp(shifted).sum(axis=1, keepdims=True))
+        return np.asarray(shifted - np.log(np.exp(shifted).sum(axis=1, keepdims=True)))
 
-    def _apart(self, F: np.ndarray) -> bool:
+    def _apart(self, F: Array) -> bool:
         """Whether every column is a question of its own."""
         return self.columns == "labels" or F.shape[1] == 1
 
@@ -83,11 +83,11 @@ class SquaredHinge(SumLoss):
     target = "signs"
     rkhs_strength = (0.3, 0.03)
 
-    def pointwise(self, Y: np.ndarray, F: np.ndarray) -> np.ndarray:
+    def pointwise(self, Y: Array, F: Array) -> Array:
         xp = namespace(F)
         return xp.square(xp.maximum(1 - Y * F, 0))
 
-    def slope(self, Y: np.ndarray, F: np.ndarray) -> np.ndarray:
+    def slope(self, Y: Array, F: Array) -> Array:
         return -2 * Y * namespace(F).maximum(1 - Y * F, 0)
 
 
@@ -108,13 +108,13 @@ class SmoothHinge(SumLoss):
     def __init__(self, width: float = 0.5) -> None:
         self.width = width
 
-    def pointwise(self, Y: np.ndarray, F: np.ndarray) -> np.ndarray:
+    def pointwise(self, Y: Array, F: Array) -> Array:
         xp = namespace(F)
         short = xp.maximum(1 - Y * F, 0)
         curved = xp.minimum(short, self.width)
         return curved * (short - 0.5 * curved) / self.width
 
-    def slope(self, Y: np.ndarray, F: np.ndarray) -> np.ndarray:
+    def slope(self, Y: Array, F: Array) -> Array:
         return -Y * namespace(F).clip((1 - Y * F) / self.width, 0, 1)
 
 
@@ -126,13 +126,13 @@ class Exponential(SumLoss):
     rkhs_strength = (0.1, 0.03)
     _linear_from = 30.0
 
-    def pointwise(self, Y: np.ndarray, F: np.ndarray) -> np.ndarray:
+    def pointwise(self, Y: Array, F: Array) -> Array:
         xp = namespace(F)
         t = -Y * F
         inside = xp.minimum(t, self._linear_from)
         return xp.exp(inside) * (1 + t - inside)
 
-    def slope(self, Y: np.ndarray, F: np.ndarray) -> np.ndarray:
+    def slope(self, Y: Array, F: Array) -> Array:
         xp = namespace(F)
         return -Y * xp.exp(xp.minimum(-Y * F, self._linear_from))
 
@@ -148,40 +148,40 @@ class Cosine(Loss):
     scale_free = True
     _smallest = 1e-150  # keeps the norm of an all-zero prediction from dividing by zero
 
-    def totals(self, Y: np.ndarray, F: np.ndarray, w: np.ndarray) -> np.ndarray:
+    def totals(self, Y: Array, F: Array, w: Array) -> Array:
         xp = namespace(F)
         Y, F, w = map(precise, (Y, F, w))
         weighted = w * F
         sums = (xp.sum(product, axis=0) for product in (weighted * Y, weighted * F, w * (Y * Y)))
         return np.stack([on_host(part) for part in sums])
 
-    def value(self, totals: np.ndarray) -> float:
+    def value(self, totals: Array) -> float:
         yf, ff, yy = totals
         return float(-np.mean(yf / np.sqrt(np.maximum(ff * yy, self._smallest))))
 
-    def best_scale(self, totals: np.ndarray) -> np.ndarray:
+    def best_scale(self, totals: Array) -> Array:
         yf, ff, _ = totals
         return np.where((yf > 0) & (ff > self._smallest), yf / np.maximum(ff, self._smallest), 1.0)
 
-    def directions(self, Y: np.ndarray, F: np.ndarray, w: np.ndarray) -> tuple[np.ndarray, ...]:
+    def directions(self, Y: Array, F: Array, w: Array) -> tuple[Array, ...]:
         return w * Y, w * F
 
-    def mix(self, totals: np.ndarray) -> tuple[np.ndarray, ...]:
+    def mix(self, totals: Array) -> tuple[Array, ...]:
         yf, ff, yy = totals
         norm = len(yf) * np.sqrt(np.maximum(ff * yy, self._smallest))
         return -1 / norm, yf / (norm * np.maximum(ff, self._smallest))
 
 
-def sign_groups(Y: np.ndarray) -> np.ndarray:
+def sign_groups(Y: Array) -> Integers:
     """Return an integer for every row of signs, equal for equal rows: its class, or its set of labels, (n,)."""
     if Y.shape[1] == 1:
-        return (Y[:, 0] > 0).astype(int)
+        return (Y[:, 0] > 0).astype(np.intp)
     if np.all((Y > 0).sum(axis=1) == 1):
-        return np.argmax(Y, axis=1)
+        return np.asarray(np.argmax(Y, axis=1))
     return np.unique(Y > 0, axis=0, return_inverse=True)[1].ravel()
 
 
-def _logistic(Y: np.ndarray, F: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _logistic(Y: Array, F: Array) -> tuple[Array, Array]:
     """Return log(1 + exp(-m)) with m = y f and its slope in f, without overflow.
 
     Of functions that NumPy has vector instructions for, and as few as there are: each is a turn of the interpreter.
@@ -198,7 +198,7 @@ def _logistic(Y: np.ndarray, F: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return losses, slopes
 
 
-def _multinomial(Y: np.ndarray, F: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _multinomial(Y: Array, F: Array) -> tuple[Array, Array]:
     """Return log(sum_k exp f_k) - f_class of every sample, (n, 1), and its slopes in F."""
     xp = namespace(F)
     top = xp.max(F, axis=1, keepdims=True)
@@ -211,7 +211,7 @@ def _multinomial(Y: np.ndarray, F: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return losses, xp.where(chosen, shares - 1, shares)
 
 
-def _softmax(F: np.ndarray) -> np.ndarray:
+def _softmax(F: Array) -> Array:
     """Return exp(f) over its sum in every row; SciPy's, for any kind of array, takes longer than a mini-batch."""
     xp = namespace(F)
     shares = xp.exp(F - xp.max(F, axis=1, keepdims=True))

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from spkm._arrays import Array
 from spkm._namespaces import namespace
 from spkm._parts import POSITIVE, Number
 from spkm.losses._base import SumLoss, weighted_total
@@ -17,15 +18,13 @@ class Squared(SumLoss):
     anywhere = True
     is_quadratic = True
 
-    def pointwise(self, Y: np.ndarray, F: np.ndarray) -> np.ndarray:
+    def pointwise(self, Y: Array, F: Array) -> Array:
         return namespace(F).square(F - Y)
 
-    def slope(self, Y: np.ndarray, F: np.ndarray) -> np.ndarray:
+    def slope(self, Y: Array, F: Array) -> Array:
         return 2 * (F - Y)
 
-    def totals_and_directions(
-        self, Y: np.ndarray, F: np.ndarray, w: np.ndarray
-    ) -> tuple[np.ndarray, tuple[np.ndarray, ...]]:
+    def totals_and_directions(self, Y: Array, F: Array, w: Array) -> tuple[Array, tuple[Array, ...]]:
         residual = F - Y
         direction = w * residual
         residual *= direction
@@ -50,13 +49,13 @@ class Huber(SumLoss):
     def __init__(self, delta: float = 1.0) -> None:
         self.delta = delta
 
-    def pointwise(self, Y: np.ndarray, F: np.ndarray) -> np.ndarray:
+    def pointwise(self, Y: Array, F: Array) -> Array:
         xp = namespace(F)
         r = xp.abs(F - Y)
         small = xp.minimum(r, self.delta)
         return small * (r - 0.5 * small)
 
-    def slope(self, Y: np.ndarray, F: np.ndarray) -> np.ndarray:
+    def slope(self, Y: Array, F: Array) -> Array:
         return namespace(F).clip(F - Y, -self.delta, self.delta)
 
 
@@ -75,11 +74,11 @@ class EpsilonInsensitive(SumLoss):
     def __init__(self, epsilon: float = 0.1) -> None:
         self.epsilon = epsilon
 
-    def pointwise(self, Y: np.ndarray, F: np.ndarray) -> np.ndarray:
+    def pointwise(self, Y: Array, F: Array) -> Array:
         xp = namespace(F)
         return xp.square(xp.maximum(xp.abs(F - Y) - self.epsilon, 0))
 
-    def slope(self, Y: np.ndarray, F: np.ndarray) -> np.ndarray:
+    def slope(self, Y: Array, F: Array) -> Array:
         xp = namespace(F)
         r = F - Y
         return 2 * xp.sign(r) * xp.maximum(xp.abs(r) - self.epsilon, 0)
@@ -105,14 +104,14 @@ class Quantile(SumLoss):
         self.quantile = quantile
         self.width = width
 
-    def pointwise(self, Y: np.ndarray, F: np.ndarray) -> np.ndarray:
+    def pointwise(self, Y: Array, F: Array) -> Array:
         xp = namespace(F)
         r = Y - F
         size = xp.abs(r)
         smooth = xp.where(size < self.width, 0.5 * (r * r / self.width + self.width), size)
         return (self.quantile - 0.5) * r + 0.5 * smooth
 
-    def slope(self, Y: np.ndarray, F: np.ndarray) -> np.ndarray:
+    def slope(self, Y: Array, F: Array) -> Array:
         return -(self.quantile - 0.5) - 0.5 * namespace(F).clip((Y - F) / self.width, -1, 1)
 
     def check(self, argument: str) -> Any:
@@ -133,23 +132,23 @@ class Poisson(SumLoss):
     link = "exp"
     _linear_from = 30.0
 
-    def pointwise(self, Y: np.ndarray, F: np.ndarray) -> np.ndarray:
+    def pointwise(self, Y: Array, F: Array) -> Array:
         xp = namespace(F)
         inside = xp.minimum(F, self._linear_from)
         return xp.exp(inside) * (1 + F - inside) - Y * F
 
-    def slope(self, Y: np.ndarray, F: np.ndarray) -> np.ndarray:
+    def slope(self, Y: Array, F: Array) -> Array:
         xp = namespace(F)
         return xp.exp(xp.minimum(F, self._linear_from)) - Y
 
-    def predict(self, F: np.ndarray) -> np.ndarray:
+    def predict(self, F: Array) -> Array:
         return np.exp(np.minimum(F, self._linear_from))  # the mean under the straight line: exp cannot overflow
 
-    def working_target(self, Y: np.ndarray) -> np.ndarray:
+    def working_target(self, Y: Array) -> Array:
         mean = Y.mean(axis=0)
         return np.log(np.maximum(Y, np.where(mean > 0, 0.1 * mean, 1e-3)))  # a column of zeros has no mean to go by
 
-    def check_target(self, y: np.ndarray) -> None:
+    def check_target(self, y: Array) -> None:
         if np.min(y) < 0:
             raise ValueError(
                 f"loss='poisson' needs non-negative targets; y has minimum {np.min(y):g}. Use 'squared' instead."

@@ -99,4 +99,4 @@ def _sizes_in_lasso(terms: np.ndarray, y: np.ndarray, weight: np.ndarray, folds:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # a rough order of the features is enough
         lasso.fit(terms, y, sample_weight=weight)
-    return np.abs(lasso.coef_) * terms.std(axis=0)
+    return np.asarray(np.abs(lasso.coef_) * terms.std(axis=0))

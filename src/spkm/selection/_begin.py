@@ -142,7 +142,8 @@ class Beginnings:
         if key not in self._known:
             targets = self.loss.working_target(fold.train.Y)
             self._known[key] = group_scores(fold.train, targets, self.units, self.allowed, self.settings)
-        return self._known[key]
+        found: np.ndarray = self._known[key]
+        return found
 
     def seed(self, fold: Fold, *what: Any) -> None:
         """Give a fold the random numbers of one of its fits: they must not depend on which others came before.
@@ -175,4 +176,5 @@ class Beginnings:
             point = sparse_support(*parts, self.fit_intercept, fold.rng, self.settings)
             point.columns = columns[point.columns]
             self._known[key] = point
-        return self._known[key]
+        found: PathPoint = self._known[key]
+        return found

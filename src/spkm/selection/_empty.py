@@ -28,7 +28,7 @@ def empty_model(candidate: Candidate, columns: np.ndarray, fold: Fold) -> Submod
 def best_constant(loss: Loss, source: ArraySource) -> np.ndarray:
     """Return the constant scores of the lowest loss, (m,)."""
     if loss.is_quadratic or loss.scale_free:
-        return np.sum(source.w * source.Y, axis=0)
+        return np.asarray(np.sum(source.w * source.Y, axis=0))
     block = Block(None, source.Y.astype(np.float64), source.w.astype(np.float64), {})
 
     def value_and_slope(b: np.ndarray) -> tuple[float, np.ndarray]:
@@ -36,4 +36,4 @@ def best_constant(loss: Loss, source: ArraySource) -> np.ndarray:
         totals = loss.totals(block.Y, F, block.w)
         return loss.value(totals), cotangent(block, loss, F, totals).sum(axis=0)
 
-    return minimize(value_and_slope, np.zeros(source.n_outputs), jac=True, method="L-BFGS-B").x
+    return np.asarray(minimize(value_and_slope, np.zeros(source.n_outputs), jac=True, method="L-BFGS-B").x)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from spkm._arrays import dense
 from spkm.core.objective import Objective, cotangent
 from spkm.selection._elimination import TINY, Submodel, eliminate, moved
 from spkm.selection._feature_groups import FeatureGroups
@@ -86,7 +87,7 @@ def entering_scores(model: Submodel, source: ArraySource, units: FeatureGroups, 
     totals = Objective(model.model, loss, part).totals(model.theta)
 
     def slopes(block: Block) -> tuple[np.ndarray]:
-        X = block.X.toarray() if hasattr(block.X, "toarray") else block.X
+        X = dense(block.X)
         block = block._replace(X=np.hstack([X, np.square(X)]))
         K, pullback = view.kernel.vjp(block.X, U, metric)
         F = K @ params.weights + params.intercept

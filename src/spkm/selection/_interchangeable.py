@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from spkm._arrays import dense, squared
 from spkm.sources import ArraySource, Block
 
 
@@ -27,8 +28,6 @@ def interchangeable(source: ArraySource, columns: np.ndarray, alike: float) -> d
 def _block_sums(block: Block, columns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return weighted sums over a block of x and x^2, (2, d), and of products with the features, (k, d)."""
     X = block.X
-    squares = X.multiply(X) if hasattr(X, "multiply") else np.square(X)
-    chosen = X[:, columns]
-    chosen = chosen.toarray() if hasattr(chosen, "toarray") else chosen
-    sums = np.hstack([X.T @ block.w, squares.T @ block.w]).T
+    chosen = dense(X[:, columns])
+    sums = np.hstack([X.T @ block.w, squared(X).T @ block.w]).T
     return np.asarray(sums, dtype=np.float64), np.asarray(X.T @ (block.w * chosen), dtype=np.float64).T

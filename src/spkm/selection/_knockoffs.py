@@ -27,7 +27,7 @@ def normal_scores(X: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     order = np.lexsort((rng.random(X.shape), X), axis=0)
     ranks = np.empty(X.shape)
     np.put_along_axis(ranks, order, np.arange(1.0, n + 1)[:, None], axis=0)
-    return norm.ppf(ranks / (n + 1))
+    return np.asarray(norm.ppf(ranks / (n + 1)))
 
 
 def correlation_of_scores(Z: np.ndarray) -> np.ndarray:
@@ -41,7 +41,7 @@ def correlation_of_scores(Z: np.ndarray) -> np.ndarray:
     covariance = ledoit_wolf(Z)[0] if n < 2 * d else np.atleast_2d(np.cov(Z.T))
     deviations = np.sqrt(np.diag(covariance))
     correlation = covariance / np.outer(deviations, deviations)
-    return correlation if n < 2 * d else (1 - RIDGE) * correlation + RIDGE * np.eye(d)
+    return np.asarray(correlation if n < 2 * d else (1 - RIDGE) * correlation + RIDGE * np.eye(d))
 
 
 def reconstruction_variances(correlation: np.ndarray) -> np.ndarray:
@@ -79,7 +79,7 @@ def gaussian_copies(Z: np.ndarray, correlation: np.ndarray, s: np.ndarray, rng: 
     covariance = 2 * np.diag(s) - np.diag(s) @ from_scores
     values, vectors = np.linalg.eigh((covariance + covariance.T) / 2)
     root = vectors * np.sqrt(np.maximum(values, 0.0))
-    return Z - Z @ from_scores + rng.standard_normal(Z.shape) @ root.T
+    return np.asarray(Z - Z @ from_scores + rng.standard_normal(Z.shape) @ root.T)
 
 
 def knockoffs(X: np.ndarray, rng: np.random.Generator) -> np.ndarray:

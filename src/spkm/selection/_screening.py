@@ -8,12 +8,11 @@ of, of -log(p) - log(number of functions of that kind): positive from where Bonf
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
-from scipy import sparse
 from scipy.special import log_ndtr
 
+from spkm._arrays import squared
 from spkm.selection._feature_groups import FeatureGroups
 from spkm.selection._settings import DEFAULTS, SearchSettings
 from spkm.sources import ArraySource, Block
@@ -29,7 +28,7 @@ MAIN_EFFECTS = 20  # samples for each main effect taken off before products are 
 def varies(source: ArraySource) -> np.ndarray:
     """Return which features are not constant, (d,): a stationary kernel would carry a constant one along."""
     mean, squares = source.reduce(_block_moments, width=1)[0]
-    return squares - mean**2 > 1e-12 * squares
+    return np.asarray(squares - mean**2 > 1e-12 * squares)
 
 
 def group_scores(
@@ -92,7 +91,7 @@ def _univariate(X: np.ndarray, T: np.ndarray, weight: np.ndarray) -> np.ndarray:
     for _ in range(WAVES):
         best = np.maximum(best, np.abs(_standardized(now, T, weight)))
         before, now = now, 2 * cosine * now - before
-    return _log_p(best) - np.log((WAVES + 1) * T.shape[1])
+    return np.asarray(_log_p(best) - np.log((WAVES + 1) * T.shape[1]))
 
 
 def _standardized(Phi: np.ndarray, T: np.ndarray, weight: np.ndarray) -> np.ndarray:
@@ -127,7 +126,7 @@ def _pairs(X: np.ndarray, R: np.ndarray, weight: np.ndarray) -> np.ndarray:
             np.fill_diagonal(z, 0.0)
             best[start:stop] = np.maximum(best[start:stop], z.max(axis=1))
             best[start:] = np.maximum(best[start:], z.max(axis=0))
-    return _log_p(np.sqrt(best)) - np.log(d * (d - 1) / 2 * R.shape[1])
+    return np.asarray(_log_p(np.sqrt(best)) - np.log(d * (d - 1) / 2 * R.shape[1]))
 
 
 def _squared_z(sums: np.ndarray, variances: np.ndarray) -> np.ndarray:
@@ -153,12 +152,8 @@ def _triples(X: np.ndarray, R: np.ndarray, weight: np.ndarray) -> np.ndarray:
             rows = z.max(axis=1)
             best[i] = max(best[i], rows.max())
             best[i + 1 :] = np.maximum(best[i + 1 :], rows)
-    return _log_p(np.sqrt(best)) - np.log(d * (d - 1) * (d - 2) / 6 * R.shape[1])
-
-
-def _squared(A: Any) -> Any:
-    return A.multiply(A) if sparse.issparse(A) else np.square(A)
+    return np.asarray(_log_p(np.sqrt(best)) - np.log(d * (d - 1) * (d - 2) / 6 * R.shape[1]))
 
 
 def _block_moments(block: Block) -> tuple[np.ndarray]:
-    return (np.hstack([block.X.T @ block.w, _squared(block.X).T @ block.w]).T,)
+    return (np.hstack([block.X.T @ block.w, squared(block.X).T @ block.w]).T,)

@@ -351,7 +351,7 @@ class Search:
         """Return the share of folds whose model of the chosen size holds each feature, (d,)."""
         if choice.is_empty:
             return np.zeros(len(self.units.label))
-        return np.mean([left <= choice.n_units for left in choice.left_at], axis=0)[self.units.label]
+        return np.asarray(np.mean([left <= choice.n_units for left in choice.left_at], axis=0)[self.units.label])
 
     def _agreed(self, choice: Choice, sequence: list[Submodel]) -> np.ndarray:
         """Return the features that most eliminations kept at the chosen size; of equals those that stayed longest."""

@@ -15,6 +15,7 @@ from typing import Any, TypeGuard
 import numpy as np
 from scipy import sparse
 
+from spkm._arrays import dense
 from spkm.core.objective import cotangent
 from spkm.kernels import Kernel
 from spkm.losses import Loss
@@ -72,8 +73,7 @@ class PathModel:
     def on(self, columns: np.ndarray) -> PathModel:
         """Return the same model of some features."""
         other = object.__new__(PathModel)
-        X = self.block.X[:, columns]
-        other.__dict__.update(self.__dict__, block=self.block._replace(X=X.toarray() if hasattr(X, "toarray") else X))
+        other.__dict__.update(self.__dict__, block=self.block._replace(X=dense(self.block.X[:, columns])))
         return other
 
     def value_and_slopes(self, U: np.ndarray, b: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:

@@ -58,7 +58,7 @@ class Validation:
         self.loss = loss
         self.scorer = scorer
         #: One dictionary for every model that was judged.
-        self.records: list[dict] = []
+        self.records: list[dict[str, Any]] = []
         self._known: dict[Any, np.ndarray] = {}
         tests = [fold.test for fold in folds if fold.test is not None]
         self.row_weight = np.concatenate([test.w[:, 0] * test.total_weight for test in tests])
@@ -123,7 +123,7 @@ def scaled_losses(model: Predictor, source: ArraySource, loss: Loss) -> np.ndarr
     """
     F, Y, w = model.predict(source), source.Y, source.w[:, 0]
     if loss.is_quadratic and not np.all(np.abs(Y) == 1):
-        return np.abs(Y - F, dtype=np.float64).sum(axis=1)
+        return np.asarray(np.abs(Y - F, dtype=np.float64).sum(axis=1))
     if loss.target == "real":
         return row_losses(loss, Y, F)
     return min((row_losses(loss, Y, a * F) for a in FACTORS), key=lambda rows: float(w @ rows))
@@ -132,5 +132,5 @@ def scaled_losses(model: Predictor, source: ArraySource, loss: Loss) -> np.ndarr
 def row_losses(loss: Loss, Y: np.ndarray, F: np.ndarray) -> np.ndarray:
     """Return the loss of every sample, (n,); a loss that is no sum over samples is judged by squared errors."""
     if hasattr(loss, "pointwise") and not loss.coupled:
-        return np.asarray(loss.pointwise(Y, F), dtype=np.float64).sum(axis=1)
-    return np.square(Y - F, dtype=np.float64).sum(axis=1)
+        return np.asarray(np.asarray(loss.pointwise(Y, F), dtype=np.float64).sum(axis=1))
+    return np.asarray(np.square(Y - F, dtype=np.float64).sum(axis=1))

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from spkm._arrays import dense
 from spkm.sources._base import Block, Source, equal_cuts, rows_per_block
 from spkm.sources._rows import SMALL, pick_rows
 from spkm.sources._scaling import Scaling
@@ -54,7 +55,7 @@ class ArraySource(Source):
         weight = np.ones(self.n_rows) if weight is None else weight
         self.total_weight = float(weight.sum())
         self.w = (weight / self.total_weight).astype(self.dtype)[:, None]
-        self._caches: dict[tuple[int, int], dict] = {}
+        self._caches: dict[tuple[int, int], dict[Any, np.ndarray]] = {}
         self._ranges: tuple[np.ndarray, np.ndarray] | None = None
 
     def pieces(self, width: int) -> Sequence[tuple[int, int]]:
@@ -145,10 +146,10 @@ class ArraySource(Source):
         """Return all samples as a dense array: for start points and heuristics, on few samples."""
         rows = self.X[:]
         X = rows if self.scaling is None else self.scaling(rows)
-        return X.toarray() if hasattr(X, "toarray") else np.asarray(X)
+        return dense(X)
 
 
 def _block_ranges(block: Block) -> tuple[np.ndarray, np.ndarray]:
     bounds = (block.X.min(axis=0), block.X.max(axis=0))
-    low, high = (np.asarray(b.toarray() if hasattr(b, "toarray") else b, dtype=np.float64).ravel() for b in bounds)
+    low, high = (np.asarray(dense(b), dtype=np.float64).ravel() for b in bounds)
     return low, high

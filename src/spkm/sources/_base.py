@@ -39,9 +39,10 @@ class Block(NamedTuple):
     cache: dict[Any, np.ndarray]
 
     @property
-    def dtype(self) -> np.dtype:
+    def dtype(self) -> np.dtype[Any]:
         """The precision of the samples, and of what is computed from them."""
-        return self.X.dtype
+        found: np.dtype[Any] = self.X.dtype
+        return found
 
     @property
     def place(self) -> Any:
@@ -52,7 +53,8 @@ class Block(NamedTuple):
         """Return some features, rising, or all (None), and which row each sample is (None: in order)."""
         table = self.X
         if hasattr(table, "entities"):  # of pairs: rows of a table that samples share
-            return table.entities(columns)
+            found: tuple[Any, np.ndarray] = table.entities(columns)
+            return found
         if columns is None:
             return table, None
         # Neighbouring features are a slice of the block; others are copied, block by block.
@@ -67,7 +69,7 @@ class Source:
     n_rows: int
     n_features: int
     n_outputs: int
-    dtype: np.dtype
+    dtype: np.dtype[Any]
     #: Sum of the sample weights before they were made to sum to one: the n in strengths that shrink with more samples.
     total_weight: float
 
@@ -109,14 +111,14 @@ class Source:
         """Return the least and the largest value of each feature, (d,), on the scale of the blocks."""
         raise NotImplementedError
 
-    def reduce(self, function: Callable[..., tuple], *args: Any, width: int) -> tuple:
+    def reduce(self, function: Callable[..., tuple[Any, ...]], *args: Any, width: int) -> tuple[Any, ...]:
         """Return the sums over blocks of the arrays that ``function(block, *args)`` returns, added in a fixed order."""
         pieces = self.pieces(width)
         if len(pieces) == 1:  # small fits make thousands of passes, and notice what is done around the one block
             return tuple(add_up([function(self.load(pieces[0]), *args)]))
         runs = np.array_split(np.arange(len(pieces)), min(len(pieces), MAX_TASKS))
 
-        def add_run(run: np.ndarray) -> list:
+        def add_run(run: np.ndarray) -> list[Any]:
             return add_up(function(self.load(pieces[i]), *args) for i in run)
 
         if self._pool is None:

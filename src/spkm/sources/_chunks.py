@@ -105,7 +105,7 @@ class IterableReader:
         return X if found == self.names else X[self.names]
 
     def _encoded(self, frame: Any) -> np.ndarray:
-        return self.encoder.encoded(record_batch(frame, self.encoder.columns))
+        return np.asarray(self.encoder.encoded(record_batch(frame, self.encoder.columns)))
 
 
 def in_pieces(chunk: Chunk) -> Iterator[Chunk]:
@@ -118,7 +118,8 @@ def in_pieces(chunk: Chunk) -> Iterator[Chunk]:
 def summarized(reader: Any, seed: int, of_classes: bool, source: Source | None = None) -> Summary:
     """Return the summary of all samples of positive weight: one pass."""
     if hasattr(reader, "summarized"):
-        return reader.summarized(seed, of_classes, KEPT_ROWS)
+        found: Summary = reader.summarized(seed, of_classes, KEPT_ROWS)
+        return found
     each = map if source is None else source.each
     task = partial(_summary_of_numbered, seed=seed, of_classes=of_classes, n_kept=KEPT_ROWS)
     total: Summary | None = None
@@ -205,12 +206,16 @@ def _blocks(chunk: Chunk, recipe: Recipe, width: int) -> Iterator[Block]:
         yield Block(whole.X[cut], whole.Y[cut], whole.w[cut], {})
 
 
-def sums_of_chunk(chunk: Chunk, recipe: Recipe, function: Callable[..., tuple], args: tuple, width: int) -> list:
+def sums_of_chunk(
+    chunk: Chunk, recipe: Recipe, function: Callable[..., tuple[Any, ...]], args: tuple[Any, ...], width: int
+) -> list[Any]:
     """Return the sums over a chunk's blocks of the arrays that ``function`` returns; an empty list if it is empty."""
     return add_up(function(block, *args) for block in _blocks(chunk, recipe, width))
 
 
-def results_of_chunk(chunk: Chunk, recipe: Recipe, function: Callable[..., Any], args: tuple, width: int) -> list:
+def results_of_chunk(
+    chunk: Chunk, recipe: Recipe, function: Callable[..., Any], args: tuple[Any, ...], width: int
+) -> list[Any]:
     """Return what ``function`` returns for each of a chunk's blocks."""
     return [function(block, *args) for block in _blocks(chunk, recipe, width)]
 
@@ -239,7 +244,7 @@ class ChunkSource(Source):
         self.kept = kept_source(summary, recipe)
         self.n_outputs = self.kept.n_outputs
 
-    def reduce(self, function: Callable[..., tuple], *args: Any, width: int) -> tuple:
+    def reduce(self, function: Callable[..., tuple[Any, ...]], *args: Any, width: int) -> tuple[Any, ...]:
         task = partial(sums_of_chunk, recipe=self.recipe, function=function, args=args, width=width)
         return tuple(add_up(part for part in self.on_chunks(task) if part))
 
@@ -260,7 +265,8 @@ class ChunkSource(Source):
 
     def sample(self, n_rows: int, rng: np.random.Generator) -> ArraySource:
         if n_rows < self.n_rows:
-            return next(self.samples([n_rows], rng))
+            drawn: ArraySource = next(self.samples([n_rows], rng))
+            return drawn
         return self._on_threads(kept_source(self._drawn(self.n_rows, 0), self.recipe))
 
     def _on_threads(self, held: ArraySource) -> ArraySource:

@@ -30,7 +30,8 @@ class DaskSource(ChunkSource):
         return iter(self.reader.mapped(task))
 
     def _drawn(self, n_rows: int, seed: int) -> Summary:
-        return self.reader.summarized(seed, False, n_rows)
+        summary: Summary = self.reader.summarized(seed, False, n_rows)
+        return summary
 
 
 class DaskReader:
@@ -117,7 +118,8 @@ class DaskReader:
         while len(level) > 1:
             pairs = [both(*level[i : i + 2], n_kept) for i in range(0, len(level) - 1, 2)]
             level = pairs + level[len(pairs) * 2 :]
-        return self._computed(level[0])[0]
+        summary: Summary = self._computed(level[0])[0]
+        return summary
 
     def chunks(self, rng: np.random.Generator | None = None) -> Iterator[Chunk]:
         """Yield all shards here, a few at a time."""
@@ -157,7 +159,7 @@ def _cut_like(part: Any, X: Any, n_shards: int, argument: str) -> list[Any]:
     if hasattr(part, "to_delayed"):
         cut = _delayed(part)
     elif known:
-        cut = np.split(np.asarray(part), np.cumsum(sizes)[:-1])  # type: ignore[arg-type]
+        cut = list(np.split(np.asarray(part), np.cumsum(np.asarray(sizes))[:-1]))
     else:
         raise TypeError(
             f"{argument} must be a Dask collection cut as X is, as the sizes of X's parts are not known; got "

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from spkm._namespaces import Place, on_host
+from spkm._namespaces import Place, on_host, works_anywhere
 from spkm.sources._array import FETCHED, ArraySource
 from spkm.sources._base import Source
 from spkm.sources._pairs import PairSource
@@ -117,12 +117,12 @@ class PlacedSource(ArraySource):
             self._placed = _Placed(self, self.place)
         return self._placed
 
-    def reduce(self, function: Callable[..., tuple], *args: Any, width: int) -> tuple:
-        reduce = self.placed.reduce if hasattr(function, "anywhere") else super().reduce
+    def reduce(self, function: Callable[..., tuple[Any, ...]], *args: Any, width: int) -> tuple[Any, ...]:
+        reduce = self.placed.reduce if works_anywhere(function) else super().reduce
         return reduce(function, *args, width=width)
 
     def map(self, function: Callable[..., Any], *args: Any, width: int) -> Iterator[Any]:
-        if not hasattr(function, "anywhere"):
+        if not works_anywhere(function):
             return super().map(function, *args, width=width)
         return map(on_host, self.placed.map(function, *args, width=width))
 

@@ -7,8 +7,8 @@ from copy import copy
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
+from spkm._arrays import dense
 from spkm.sources._array import ArraySource
 from spkm.sources._base import Block, equal_cuts, rows_per_block
 from spkm.sources._scaling import Scaling, fit_scaling
@@ -90,7 +90,7 @@ class PairTable:
 
     def _extremes(self, name: str, axis: int) -> np.ndarray:
         parts = [getattr(table, name)(axis=axis) for table in (self.left, self.right) if table.shape[1]]
-        return np.concatenate([part.toarray().ravel() if sparse.issparse(part) else part for part in parts])
+        return np.concatenate([dense(part).ravel() for part in parts])
 
     def astype(self, dtype: Any, copy: bool = True) -> PairTable:
         """Return the same pairs of entities in another precision."""
@@ -99,7 +99,7 @@ class PairTable:
     def toarray(self) -> np.ndarray:
         """Return the joined table, dense: for few pairs."""
         parts = [table[self.pairs[:, k]] for k, table in enumerate((self.left, self.right))]
-        return np.hstack([part.toarray() if sparse.issparse(part) else part for part in parts])
+        return np.hstack([dense(part) for part in parts])
 
 
 class PairSource(ArraySource):
@@ -134,4 +134,5 @@ class PairSource(ArraySource):
         yield from ArraySource.batches(lighter, size, n_steps, rng, dtype)
 
     def _picked(self, rows: np.ndarray) -> PairTable:
-        return self.X[rows]
+        picked: PairTable = self.X[rows]
+        return picked

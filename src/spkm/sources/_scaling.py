@@ -57,7 +57,7 @@ class Scaling:
         # Division, not a product with the inverse: the inverse of a scale of 1e-310 would overflow.
         scaled /= self.scale.astype(X.dtype)
         low, high = (self.middle - self.clip).astype(X.dtype), (self.middle + self.clip).astype(X.dtype)
-        return np.clip(scaled, low, high, out=scaled)
+        return np.asarray(np.clip(scaled, low, high, out=scaled))
 
     def _sparse(self, X: Any) -> sparse.csr_array:
         """Return CSR samples; features with a center are few, or nearly without zeros, and get all their entries."""
@@ -97,11 +97,11 @@ class Scaling:
 
     def inverse(self, Z: np.ndarray) -> np.ndarray:
         """Return scaled points in the user's units (what was clipped stays clipped)."""
-        return Z * self.scale + self.center
+        return np.asarray(Z * self.scale + self.center)
 
     def forward_points(self, U: np.ndarray) -> np.ndarray:
         """Return points given in the user's units on the scale of the model, without the clip."""
-        return (U - self.center) / self.scale
+        return np.asarray((U - self.center) / self.scale)
 
 
 def fit_scaling(X: Any, weight: np.ndarray, common: bool) -> Scaling:

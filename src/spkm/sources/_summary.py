@@ -193,8 +193,8 @@ def _labels(y: Any, weight: np.ndarray, number: int) -> tuple[np.ndarray, np.nda
     return labels, np.bincount(place, weight, len(labels))
 
 
-def _checked_weight(weight: Any, n: int, number: int) -> np.ndarray:
-    weight = np.asarray(weight, dtype=np.float64)
+def _checked_weight(given: Any, n: int, number: int) -> np.ndarray:
+    weight: np.ndarray = np.asarray(given, dtype=np.float64)
     if weight.shape != (n,):
         raise ValueError(
             f"sample_weight must have an entry for each sample; chunk {number} has {n} samples and weights of shape "

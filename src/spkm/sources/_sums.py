@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 
-def add_up(results: Iterable[Any]) -> list:
+def add_up(results: Iterable[Any]) -> list[Any]:
     """Return the sums of the arrays of all results, in float64 and in order."""
-    total: list = []
+    total: list[Any] = []
     for result in results:
         _add(total, result)
     return total
@@ -20,14 +20,14 @@ def add_up(results: Iterable[Any]) -> list:
 
 def add_up_on_threads(
     pool: ThreadPoolExecutor, n_threads: int, function: Callable[[Any], Any], items: Iterable[Any]
-) -> list:
+) -> list[Any]:
     """Return the sums of the arrays of ``function(item)``, added in the order of items, to the bit as :func:`add_up`.
 
     The calling thread is one of the ``n_threads``: if it only waited, it would wake up for every result and ask for
     the interpreter's lock, which the others need. Each thread takes the next item when it is done with one.
     """
     todo = enumerate(items)
-    total: list = []
+    total: list[Any] = []
     early: dict[int, Any] = {}  # results that earlier ones have to come before
     n_added = 0
     stopped = False
@@ -63,7 +63,7 @@ def add_up_on_threads(
     return total
 
 
-def _add(total: list, result: Any) -> None:
+def _add(total: list[Any], result: Any) -> None:
     if not total:
         total += [np.array(part, dtype=np.float64) for part in result]
     else:
