@@ -217,7 +217,7 @@ def prior_in_the_search(**settings):
     X = rows()
     search = SPKMRegressor(**STRICT, **settings)._search(X, real_target(X), None, lambda text: False).search
     candidate = search.candidates[0]
-    problem = candidate.build(search.folds[0].train, None, None)
+    problem = candidate.builder.problem(search.folds[0].train, None, None)
     return problem.evidence.prior
 
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from spkm._checks import warn_user
+from spkm.core.model import Term
 from spkm.core.problem import Problem
 from spkm.core.scaling import scaling_for
 from spkm.fitting.problems import problem_of
@@ -29,7 +30,7 @@ from spkm.selection import (
     only_kernel,
 )
 from spkm.solvers import resolve_solver
-from spkm.sources import ArraySource, Scaling, Source, merged_rows, one_blas_thread, pick_rows
+from spkm.sources import ArraySource, Scaling, merged_rows, one_blas_thread, pick_rows
 
 FOLDS = 5  # as everywhere in scikit-learn
 MOST_ROWS = 5000  # samples that a search fits; the model it finds is fitted on all of them
@@ -73,7 +74,7 @@ def search_over(
     for candidate in candidates:  # what cannot be fitted at the end is told now
         some = np.arange(min(10, X.shape[1]))
         narrow = folds[0].train.columns(some)
-        objective = candidate.build(narrow, some, None).objective(narrow, some)
+        objective = candidate.builder.problem(narrow, some, None).objective(narrow, some)
         resolve_solver(request.solver, request.max_iter, request.tol, objective)
     validation = Validation(folds, request.loss, scorer)
     chosen = max_features if request.selects else None
@@ -91,6 +92,20 @@ def decided(search: Search) -> Choice:
 def some_rows(source: ArraySource, scaling: Scaling | None, rng: np.random.Generator) -> Fold:
     """Return a fold without samples to judge by, of at most as many samples as a search can afford."""
     return Fold(source.sample(MOST_ROWS, rng), None, rng, scaling)
+
+
+@dataclass(frozen=True)
+class RequestBuilder:
+    """Makes the problems of a candidate of a search from a request."""
+
+    request: Request
+    terms: tuple[Term, ...]
+
+    def problem(self, source: ArraySource, columns: np.ndarray | None, n_basis: int | None) -> Problem:
+        """Return the problem for a source of the given features, with ``n_basis`` vectors in each term."""
+        asked = self.terms if n_basis is None else tuple(replace(term, n_basis=n_basis) for term in self.terms)
+        problem = problem_of(self.request, source, columns, terms=asked)
+        return problem.with_prior(SEARCH_PRIOR) if self.request.has_free_strength else problem
 
 
 def candidate_for(request: Request, n_outputs: int) -> Candidate:
@@ -120,14 +135,8 @@ def candidate_for(request: Request, n_outputs: int) -> Candidate:
             sizes = tuple(size for size in (2 * few, 4 * few, 8 * few) if size <= most)
     terms = tuple(replace(term, n_basis=count) for term, count in zip(terms, counts, strict=True))
     free = request.has_free_strength
-
-    def build(source: Source, columns: np.ndarray, n_basis: int | None) -> Problem:
-        asked = terms if n_basis is None else tuple(replace(term, n_basis=n_basis) for term in terms)
-        problem = problem_of(request, source, columns, terms=asked)
-        return problem.with_prior(SEARCH_PRIOR) if free else problem
-
     name = "views" if kernel is None else type(kernel).__name__.lower()
-    return Candidate(name, terms, build, free and not loss.scale_free, sizes)
+    return Candidate(name, terms, RequestBuilder(request, terms), free and not loss.scale_free, sizes)
 
 
 def dealt_folds(

@@ -70,7 +70,7 @@ class Beginnings:
         columns = self._columns(candidate, fold, point)
         self.seed(fold, "first", candidate.name, n_basis)
         source = fold.train.columns(columns)
-        problem = candidate.build(source, columns, n_basis).with_factor(factor)
+        problem = candidate.builder.problem(source, columns, n_basis).with_factor(factor)
         if point is None or len(point.basis) != problem.n_basis:
             return self._fitted(problem, fold, columns)
         objective = problem.objective(source, columns)
@@ -99,7 +99,7 @@ class Beginnings:
     ) -> Submodel:
         """Return a candidate fitted on the features of some groups."""
         columns = self.units.columns(groups)
-        problem = candidate.build(fold.train.columns(columns), columns, n_basis).with_factor(factor)
+        problem = candidate.builder.problem(fold.train.columns(columns), columns, n_basis).with_factor(factor)
         return self._fitted(problem, fold, columns, iterations=2 * self.settings.first_iterations)
 
     def _fitted(

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from typing import Protocol
 
 import numpy as np
 
@@ -12,6 +12,23 @@ from spkm.core.problem import Problem
 from spkm.kernels import Kernel
 from spkm.selection._elimination import Submodel
 from spkm.sources import ArraySource
+
+
+class Builder(Protocol):
+    """Makes the problems of a candidate. The caller of a search defines it: selection holds no settings of fits."""
+
+    def problem(self, source: ArraySource, columns: np.ndarray | None, n_basis: int | None) -> Problem:
+        """Return the problem for a source of the given features.
+
+        Parameters
+        ----------
+        source : ArraySource
+            Samples of these features.
+        columns : ndarray of int or None
+            The features; if None, all.
+        n_basis : int or None
+            Number of basis vectors in each term; if None, that of the candidate.
+        """
 
 
 @dataclass(frozen=True)
@@ -24,9 +41,8 @@ class Candidate:
         For reports.
     terms : tuple of Term
         As asked for, with their numbers of vectors; a kernel with a path has a number for its gamma.
-    build : callable
-        ``build(source, columns, n_basis)`` returns the :class:`Problem` for a source of the given features; with as
-        many basis vectors in each term, or those asked for where ``n_basis`` is None.
+    builder : Builder
+        Makes the problems.
     tries_strengths : bool
         Whether other strengths of the penalty are tried at the end.
     sizes : tuple of int
@@ -35,7 +51,7 @@ class Candidate:
 
     name: str
     terms: tuple[Term, ...]
-    build: Callable[[ArraySource, np.ndarray, int | None], Problem]
+    builder: Builder
     tries_strengths: bool = False
     sizes: tuple[int, ...] = ()
 

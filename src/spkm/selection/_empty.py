@@ -16,7 +16,7 @@ from spkm.sources import ArraySource, Block
 def empty_model(candidate: Candidate, columns: np.ndarray, fold: Fold) -> Submodel:
     """Return a model of one basis vector whose weights are zero: it holds ``columns`` and reads none of them."""
     source = fold.train.columns(columns)
-    problem = candidate.build(source, columns, 1)
+    problem = candidate.builder.problem(source, columns, 1)
     model = problem.objective(source, columns).model
     theta, params = model.zeros()
     if problem.fit_intercept:

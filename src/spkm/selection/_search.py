@@ -388,7 +388,7 @@ class Search:
     ) -> Submodel:
         """Return the candidate fitted on some features from the start."""
         source = fold.train.columns(columns)
-        problem = candidate.build(source, columns, n_basis).with_factor(factor)
+        problem = candidate.builder.problem(source, columns, n_basis).with_factor(factor)
         self.beginnings.seed(fold, "anew", candidate.name, n_basis)
         theta = first_theta(problem.objective(source, columns), KMeans(), "ridge", fold.rng)
         iterations = 2 * self.settings.first_iterations
