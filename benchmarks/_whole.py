@@ -50,6 +50,7 @@ BESIDE = (
     "svc",
     "binary",
     "coverage",
+    "occam",
     "deviations",
     "drug_target --seeds 1 --families similarities nuclear GPCR",
     "very_wide",

@@ -51,6 +51,17 @@ Huusari, Bhadra, Capponi, Kadri, Rousu: Learning primal-dual sparse kernel machi
 """
 
 from spkm.theory._bounds import generalization_bound, rademacher_complexity
+from spkm.theory._occam import OccamBound, held_out_bound, occam_bound
+from spkm.theory._quantized import quantized
 from spkm.theory._results import GeneralizationBound, RademacherBound
 
-__all__ = ["GeneralizationBound", "RademacherBound", "generalization_bound", "rademacher_complexity"]
+__all__ = [
+    "GeneralizationBound",
+    "OccamBound",
+    "RademacherBound",
+    "generalization_bound",
+    "held_out_bound",
+    "occam_bound",
+    "quantized",
+    "rademacher_complexity",
+]
