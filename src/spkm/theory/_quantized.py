@@ -164,7 +164,8 @@ def _with_rounded_kernels(terms: list[Term]) -> tuple[list[Term], float]:
 
 def _rounded_kernel(kernel: Kernel) -> tuple[Kernel, float]:
     """Return a kernel with numbers of 8 bits, and its length: its name, those of kernels inside it, and numbers."""
-    numbers, length = {}, log2(len(KERNELS))
+    numbers: dict[str, Any] = {}
+    length = log2(len(KERNELS))
     for name, value in kernel.get_params(deep=True).items():
         if isinstance(value, Kernel):
             length += log2(len(KERNELS))
