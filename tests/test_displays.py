@@ -1,7 +1,9 @@
 """Displays: what they draw is what the model says, and every one has axes, a figure and a frame."""
 
+import copy
 import subprocess
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,6 +12,7 @@ from sklearn.model_selection import validation_curve
 
 from spkm import PairwiseSPKMClassifier, SPKMClassifier, SPKMRegressor, sparsity_path
 from spkm.estimators import SparsityPath, StabilitySelection
+from spkm.explain import summary
 from spkm.inspection import (
     BasisCardDisplay,
     BasisDisplay,
@@ -26,6 +29,7 @@ from spkm.inspection import (
     ShapleyDisplay,
     StabilityDisplay,
     ViewShareDisplay,
+    report,
 )
 
 plt = pytest.importorskip("matplotlib.pyplot")
@@ -267,6 +271,7 @@ def test_calibration_is_scikit_learns(cancer):
 def test_displays_say_what_they_need():
     code = """
 import sys
+from dataclasses import replace
 
 class NotInstalled:
     def find_spec(name, path=None, target=None):
@@ -288,3 +293,26 @@ except ImportError as error:
 """
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
     assert "spkm[plot]" in result.stdout and "spkm[frames]" in result.stdout
+
+
+@pytest.mark.parametrize("kind", ["classifier", "regressor"])
+def test_a_model_of_no_weights_can_be_drawn_and_reported(iris, diabetes, kind, tmp_path):
+    model, X, y = iris if kind == "classifier" else diabetes
+    X, y = X[::5], y[::5]
+    still = copy.copy(model)
+    theta = model.model_.theta.copy()
+    model.model_.model.unpack(theta).weights[...] = 0.0
+    still.model_ = replace(model.model_, theta=theta)
+    BasisDisplay.from_estimator(still)
+    BasisCardDisplay.from_estimator(still, X, y)
+    for level in ("both", "basis", "features"):
+        ContributionDisplay.from_estimator(still, X, level=level)
+    EffectDisplay.from_estimator(still, X, 0)
+    EffectDisplay.from_estimator(still, X, (0, 1))
+    ShapleyDisplay.from_estimator(still, X)
+    ShapleyDisplay.from_estimator(still, X[:1])
+    DecisionMapDisplay.from_estimator(still, X, y, features=(0, 1))
+    for name in ("page.html", "card.md"):
+        assert report(still, tmp_path / name, X, y).stat().st_size > 1000
+    assert "basis vectors" in summary(still, X, y)
+    plt.close("all")

@@ -1,5 +1,7 @@
 """Explanations: equal to enumeration over all subsets of features, and efficient at any size."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -332,3 +334,19 @@ def test_an_unfitted_estimator_is_told_to_be_fitted():
 
     with pytest.raises(NotFittedError, match="Call fit first"):
         explain(SPKMClassifier(), np.ones((2, 2)))
+
+
+@pytest.mark.parametrize("which", ["all", "first"])
+@pytest.mark.parametrize("name", TERMS)
+def test_weights_of_zero_are_explained_as_well(name, which):
+    model = make_model(TERMS[name], 5, n_outputs=2)
+    theta = model.theta.copy()
+    model.model.unpack(theta).weights[: None if which == "all" else 1] = 0.0
+    model = replace(model, theta=theta)
+    X, B = make_rows(model, 2), make_rows(model, 4, seed=2)
+    explanation = explain(model, X, B)
+    truth = enumerated_shapley(model.scores, X[0], B, columns(5))
+    np.testing.assert_allclose(explanation.values[0], truth, atol=1e-10)
+    interactions = explanation.interactions()
+    np.testing.assert_allclose(interactions.sum(axis=2), explanation.values, atol=1e-10)
+    assert which == "first" or (np.all(interactions == 0) and np.all(explanation.values == 0))

@@ -59,7 +59,7 @@ class ProductGame:
         s = len(self.steps)
         weighted = W[..., None] * self.amounts
         if self.safe:
-            ratios = (self.steps[:, None] / self.factors).reshape(s, -1)
+            ratios = (self.steps[:, None] / self.factors).reshape(s, self.product.size)
             return (ratios * (weighted * self.product).ravel()) @ ratios.T
         result = np.zeros((s, s))
         for j in range(s):
@@ -108,7 +108,7 @@ class DotGame:
     def second(self, W: np.ndarray) -> np.ndarray:
         """Return sum over t, N and R of W d2F/dt_j dt_k, (s, s); the diagonal means nothing."""
         count, s = self.ratios.shape[:2]
-        flat = self.ratios.reshape(count, s, -1)
+        flat = self.ratios.reshape(count, s, self.after[0].size)
         result = np.zeros((s, s))
         for m in range(1, count):
             for i in range(1, count - m):
@@ -130,9 +130,9 @@ class PlainGame:
         self.sets = (np.arange(2**s)[:, None] >> np.arange(s)) & 1 == 1  # (2^s, s)
         self.nodes = nodes
         inside = np.isin(piece.member, piece.players)
-        owner = np.where(inside, np.searchsorted(piece.players, piece.member), 0)
+        owner = np.where(inside, np.searchsorted(piece.players, piece.member), s)  # the last entry stands for no player
         x, b = np.broadcast_arrays(present[0], absent[0])
-        self.table = np.stack([piece.values(np.where(chosen[owner] & inside, x, b)) for chosen in self.sets])
+        self.table = np.stack([piece.values(np.where(np.append(chosen, False)[owner], x, b)) for chosen in self.sets])
 
     def values(self) -> np.ndarray:
         """Return F, (T, N, R)."""
