@@ -111,7 +111,7 @@ def test_a_summary_keeps_the_remedy_in_its_caution_on_a_narrow_terminal(regressi
     estimator = copy(regression[0])
     estimator.cancellation_ = 30.0
     said = " ".join(summary(estimator, width=60).split("\n\n")[0].split())
-    assert said.endswith("use fewer basis vectors or a stronger penalty.")
+    assert said.startswith("Caution: ") and "Use fewer basis vectors or features, or a stronger penalty." in said
 
 
 def test_a_summary_names_the_classes_that_activate_a_vector(iris):

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from spkm._checks import check_integer
+from spkm.explain._cautions import cancellation_text, contrary_vectors
 from spkm.explain._effects import partial_dependence
 from spkm.explain._sobol import sobol_indices
 from spkm.explain._table import (
@@ -25,7 +26,6 @@ from spkm.explain._table import (
 
 TELLING = 3  # features named for each basis vector
 MOST_ROWS = 20  # basis vectors and features listed
-MOST_CANCELLATION = 10.0  # above it single contributions are an order of magnitude larger than what they explain
 BACKGROUND = 500  # samples that effects and indices are computed on
 
 
@@ -39,11 +39,11 @@ def _directions(estimator: Any) -> list[str]:
 def summary(estimator: Any, X: Any = None, y: Any = None, *, width: int = 120) -> str:
     """Return a description of a fitted model that fits a terminal.
 
-    One sentence on the model, and a word of caution if contributions cancel; a row for each basis vector with its
-    weights, the row of the nearest training sample with its distance (``nearest_samples_``) and the features that tell
-    most about the vector, in the user's units; with samples also its share of the variance of the scores, how many
-    samples it is the most like, the classes that activate it, and a row for each feature with its part in the variance
-    and the direction of its effect.
+    Words of caution first, if contributions cancel or a weight contradicts the samples; a sentence on the model; a row
+    for each basis vector with its weights, the row of the nearest training sample with its distance
+    (``nearest_samples_``) and the features that tell most about the vector, in the user's units; with samples also its
+    share of the variance of the scores, how many samples it is the most like, the classes that activate it, and a row
+    for each feature with its part in the variance and the direction of its effect.
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ def summary(estimator: Any, X: Any = None, y: Any = None, *, width: int = 120) -
     model = model_of(estimator)
     names = names_of(estimator, model.n_features)
     check_integer("width", width, 20)
-    said = [_sentence(model), *_directions(estimator), *_caution(estimator)]
+    said = [*_cautions(estimator, model, X, y), _sentence(model), *_directions(estimator)]
     rows = _basis_table(estimator, model, names, X, y)
     if X is not None:
         rows += ["", *_feature_table(estimator, model, names, X)]
@@ -206,15 +206,13 @@ def _sentence(model: Any) -> str:
     return f"{vectors}{problems} with {kernel}{linear} on {read} of {model.n_features} features; {scores}."
 
 
-def _caution(estimator: Any) -> list[str]:
-    """Return a warning if contributions of basis vectors cancel so much that single ones cannot be read."""
-    cancellation = getattr(estimator, "cancellation_", 1.0)
-    if cancellation <= MOST_CANCELLATION:
-        return []
-    return [
-        f"Caution: contributions cancel, on half of the samples by a factor of {cancellation:.0f} or more. Single "
-        "contributions cannot be read by themselves; use fewer basis vectors or a stronger penalty."
-    ]
+def _cautions(estimator: Any, model: Any, X: Any, y: Any) -> list[str]:
+    """Return why basis vectors cannot be read one by one, if there is a reason."""
+    found = [cancellation_text(getattr(estimator, "cancellation_", 1.0))]  # a bare model has none
+    if X is not None and y is not None:
+        table = table_of(X, estimator, model.n_features, "X")
+        found += [one.text for one in contrary_vectors(model, model.similarities(table), y)]
+    return [f"Caution: {text}" for text in found if text]
 
 
 def _basis_table(estimator: Any, model: Any, names: tuple[str, ...], X: Any, y: Any) -> list[str]:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from textwrap import wrap
 from typing import Any
 
 import numpy as np
 
 from spkm._checks import check_integer
-from spkm.inspection._reading import Reading, frames, telling_features
+from spkm.inspection._reading import Reading, contrary_vectors, frames, telling_features
 from spkm.inspection._style import (
     BLUE,
     COLOURS,
@@ -47,6 +48,8 @@ class BasisCardDisplay:
         k(x, u) of the samples.
     groups : ndarray of shape (n,) or None
         The class of each sample.
+    caution : str, default=""
+        Why the vector should not be read by itself, if there is a reason.
 
     Attributes
     ----------
@@ -75,6 +78,7 @@ class BasisCardDisplay:
         output_names: Any,
         similarities: np.ndarray,
         groups: np.ndarray | None = None,
+        caution: str = "",
     ) -> None:
         self.basis = basis
         self.feature_names = list(feature_names)
@@ -85,6 +89,7 @@ class BasisCardDisplay:
         self.output_names = list(output_names)
         self.similarities = similarities
         self.groups = groups
+        self.caution = caution
 
     @classmethod
     def from_estimator(
@@ -99,7 +104,7 @@ class BasisCardDisplay:
         X : table
             Samples.
         y : array-like of shape (n,), default=None
-            Their classes; similarities are then shown by class.
+            Their targets. Similarities are then shown by class, and a weight that contradicts them is named first.
         basis : int, default=0
             Which vector.
         max_features : int, default=10
@@ -119,6 +124,8 @@ class BasisCardDisplay:
         columns = telling_features(reading.model)[basis][: check_integer("max_features", max_features, 1)]
         deviations = reading.deviations(reading.model.basis_vectors[basis], table)
         spread = np.percentile(reading.deviations(table, table)[:, columns], [5, 95], axis=0).T
+        similarities = reading.model.similarities(table)
+        cautions = {} if y is None else dict(contrary_vectors(reading.model, similarities, y))
         groups = None
         if y is not None and reading.labels is not None and np.ndim(y) == 1:
             groups = np.asarray(y)
@@ -130,8 +137,9 @@ class BasisCardDisplay:
             spread,
             reading.model.weights[basis],
             reading.outputs,
-            reading.model.similarities(table)[:, basis],
+            similarities[:, basis],
             groups,
+            cautions.get(basis, ""),
         ).plot(ax=ax)
 
     def frame(self) -> Any:
@@ -157,7 +165,8 @@ class BasisCardDisplay:
             self._weights(cells[0, 1])
         self._samples(cells[0, -1])
         weight = "" if several else f", weight {signed(self.weights[0])}"
-        cells[0, 0].set_title(f"basis vector u{self.basis}{weight}", loc="left", fontsize=11)
+        warning = "".join(f"\n{line}" for line in wrap(self.caution, 70))
+        cells[0, 0].set_title(f"basis vector u{self.basis}{weight}{warning}", loc="left", fontsize=9 if warning else 11)
         self.figure_, self.ax_ = figure, cells[0]
         return self
 

@@ -21,6 +21,7 @@ from spkm.explain import (
     partial_dependence,
     sobol_indices,
 )
+from spkm.explain._cautions import cancellation_text, contrary_vectors
 from spkm.explain._structure import players_of, structure_of
 from spkm.explain._summary import _direction as direction
 from spkm.explain._summary import _sentence as sentence
@@ -32,6 +33,8 @@ from spkm.tables.read import read_like
 __all__ = [
     "Reading",
     "basis_labels",
+    "cancellation_text",
+    "contrary_vectors",
     "counterfactual",
     "direction",
     "explain",

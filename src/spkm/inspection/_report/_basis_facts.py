@@ -30,15 +30,21 @@ def basis_facts(
     y: np.ndarray | None,
     similarities: np.ndarray,
     share: np.ndarray,
+    contrary: list[Any],
     samples: Any,
     ship: bool,
 ) -> dict[str, Any]:
-    """Return the cards of the basis vectors, those with the largest share of the variance first."""
+    """Return the cards of the basis vectors, those with the largest share of the variance first.
+
+    Vectors whose weights are all zero have none: they are counted.
+    """
     model = reading.model
     telling = telling_features(model)
     deviations = reading.deviations(np.array(model.basis_vectors), sampled)
     is_vector = model.vector_rows
-    order = [r for r in np.argsort(-np.abs(share), kind="stable") if is_vector[r]][:MOST]
+    alive = is_vector & np.any(np.asarray(model.weights) != 0, axis=1)
+    cautions = dict(contrary)
+    order = [r for r in np.argsort(-np.abs(share), kind="stable") if alive[r]][:MOST]
     terms = _places(model)
     near = np.zeros((0, model.n_basis))
     if ship:
@@ -57,6 +63,7 @@ def basis_facts(
                 "share": rounded(share[r], 4),
                 "count": rounded(nearest[r] / len(sampled), 4),
                 "part": terms[r],
+                "caution": cautions.get(int(r), ""),
                 "features": [
                     [reading.names[c], rounded(model.basis_vectors[r, c]), rounded(deviations[r, c], 3)]
                     for c in columns
@@ -68,7 +75,8 @@ def basis_facts(
         )
     return {
         "cards": cards,
-        "left_out": int(is_vector.sum()) - len(cards),
+        "left_out": int(alive.sum()) - len(cards),
+        "n_dead": int(is_vector.sum() - alive.sum()),
         "linear_share": rounded(float(share[~is_vector].sum()), 4),
     }
 

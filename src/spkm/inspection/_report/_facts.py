@@ -13,7 +13,15 @@ import scipy
 import sklearn
 
 from spkm._checks import check_choice, check_integer
-from spkm.inspection._reading import Reading, basis_labels, familiarity, formula, members_of, sentence
+from spkm.inspection._reading import (
+    Reading,
+    basis_labels,
+    contrary_vectors,
+    familiarity,
+    formula,
+    members_of,
+    sentence,
+)
 from spkm.inspection._report._basis_facts import basis_facts, variance_shares
 from spkm.inspection._report._columns import column_facts, usual_row
 from spkm.inspection._report._feature_facts import feature_facts
@@ -88,6 +96,9 @@ def facts(
     sampled = dense_rows(table, some, np.arange(len(reading.names)))
     similarities = reading.model.similarities(sampled)
     share = variance_shares(reading.model, similarities)
+    own_y = None if y is None else y[some]
+    contrary = [] if own_y is None else contrary_vectors(reading.model, similarities, own_y)
+    cancellation = max(member.cancellation(sampled) for member in members_of(reading.model))
     how_good = None if y is None else quality(reading, scores, y, random_state)
     ship = privacy == "rows" and len(read) <= MOST_READ
     features = feature_facts(reading, table if known is None else known[0], sampled, units or {}, stability, ship)
@@ -98,10 +109,12 @@ def facts(
         "samples": _sample_facts(reading, table, y, known, len(chosen) if ship else 0, privacy),
         "quality": how_good,
         "features": features,
-        "basis": basis_facts(reading, sampled, None if y is None else y[some], similarities, share, samples, ship),
+        "basis": basis_facts(reading, sampled, own_y, similarities, share, contrary, samples, ship),
         "rows": _row_facts(reading, samples, data) if ship else None,
         "page": _page_facts(reading, samples, features, column_facts(reading, groups, shown), ship),
-        "checks": findings(reading, table, scores, similarities, share, y, how_good, known, stability),
+        "checks": findings(
+            *(reading, table, scores, similarities, share, y, how_good, known, stability, contrary, cancellation)
+        ),
         "cautions": _cautions(reading, known, privacy),
         "versions": {
             "spkm": sys.modules["spkm"].__version__,

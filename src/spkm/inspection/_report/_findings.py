@@ -9,7 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from spkm.inspection._intervals import LEVEL_TEXT, mean_difference, share_difference, share_interval
-from spkm.inspection._reading import Reading, familiarity, members_of
+from spkm.inspection._reading import Reading, cancellation_text, familiarity, members_of
 from spkm.inspection._report._quality import main_score
 from spkm.inspection._report._rows import dense_rows
 
@@ -35,9 +35,13 @@ def findings(
     quality: dict[str, Any] | None,
     train: tuple[Any, np.ndarray] | None,
     stability: Any,
+    contrary: list[Any],
+    cancellation: float,
 ) -> list[dict[str, str]]:
-    """Return all checks of a report."""
+    """Return all checks of a report, first those on whether basis vectors can be read one by one."""
     return [
+        _cancelling(cancellation),
+        _contrary(reading, y, contrary),
         _equal_vectors(reading),
         _inactive_vectors(reading, similarities),
         _unused_vectors(reading, share),
@@ -52,6 +56,26 @@ def findings(
         _seen_before(table, train),
         _stable(reading, stability),
     ]
+
+
+def _cancelling(cancellation: float) -> dict[str, str]:
+    title = "Contributions can be read one by one"
+    text, _, remedy = cancellation_text(cancellation).partition(" Use ")
+    if not text:
+        detail = f"They cancel by a factor of {cancellation:.1f}, the median over samples; 1 is not at all."
+        return _check("SPKM14", title, "pass", detail)
+    return _check("SPKM14", title, "look", text, f"Use {remedy}")
+
+
+def _contrary(reading: Reading, y: np.ndarray | None, contrary: list[Any]) -> dict[str, str]:
+    title = "Weights agree with the samples"
+    if y is None:
+        return _check("SPKM15", title, "none", "There are no targets to compare with.", "Pass y.")
+    if not contrary:
+        return _check("SPKM15", title, "pass", "No vector speaks against the samples that resemble it most.")
+    more = f" {len(contrary) - 3} more do the same." if len(contrary) > 3 else ""
+    detail = " ".join(one.text for one in contrary[:3]) + more
+    return _check("SPKM15", title, "look", detail, "Read these vectors together with the others, or fit fewer.")
 
 
 def _equal_vectors(reading: Reading) -> dict[str, str]:

@@ -15,6 +15,8 @@ def to_markdown(facts: dict[str, Any]) -> str:
     """Return the model card of some facts."""
     model, samples, quality = facts["model"], facts["samples"], facts["quality"]
     lines = [f"# {_text(facts['title'])}", "", _text(model["sentence"]), ""]
+    looks = [f"- {_text(c['title'])}? {_text(c['detail'])}" for c in facts["checks"] if c["level"] == "look"]
+    lines += ["**Before you read on:**", "", *looks, ""] if looks else []
     settings = ", ".join(f"{name}={value}" for name, value in model["settings"].items()) or "defaults"
     lines += _table(
         ["what", ""],
@@ -73,7 +75,11 @@ def _basis(facts: dict[str, Any]) -> list[str]:
         rows.append([f"u{card['r']}", weight, f"{card['share']:.1%}", f"{card['count']:.0%}", telling])
     lines = _table(["", "weight", "variance", "most like", "what sets it apart"], rows)
     left = facts["basis"]["left_out"] + max(0, len(facts["basis"]["cards"]) - MOST)
-    return [*lines, "", f"{left} more are not shown."] if left else lines
+    lines += ["", f"{left} more are not shown."] if left else []
+    dead = facts["basis"]["n_dead"]
+    lines += ["", f"{dead} more have a weight of zero and are not shown."] if dead else []
+    cautions = [f"- {_text(card['caution'])}" for card in facts["basis"]["cards"][:MOST] if card["caution"]]
+    return [*lines, *(["", *cautions] if cautions else [])]
 
 
 def _features(facts: dict[str, Any]) -> list[str]:

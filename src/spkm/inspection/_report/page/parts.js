@@ -1,6 +1,6 @@
 // What the model is made of: basis vectors and features.
 function basisSection(facts, machine) {
-  const { cards, left_out: left } = facts.basis,
+  const { cards, left_out: left, n_dead: dead } = facts.basis,
     { outputs } = facts.model;
   return [
     el("h2", {}, "Basis vectors"),
@@ -10,6 +10,7 @@ function basisSection(facts, machine) {
       "The model is a weighted sum of similarities to these. A vector is like a sample: where it lies in each feature is told in the units of the data."
     ),
     left ? el("p", { class: "soft" }, `${left} more with smaller shares are not shown.`) : null,
+    dead ? el("p", { class: "soft" }, `${dead} more have a weight of zero and are not shown.`) : null,
     el(
       "div",
       { class: "cards" },
@@ -45,6 +46,7 @@ function basisCard(facts, card, outputs, machine) {
     "article",
     { class: "card" },
     el("h3", {}, `u${card.r}`, card.part ? ` (${card.part})` : ""),
+    card.caution ? el("p", { class: "warn" }, `▲ ${card.caution}`) : null,
     weights,
     el(
       "p",

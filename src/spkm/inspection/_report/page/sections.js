@@ -20,6 +20,7 @@ function overview(facts) {
     .sort((a, b) => b.variance - a.variance)
     .slice(0, 10);
   return [
+    ...beforeReading(looks),
     el("h2", {}, "In short"),
     model.formula ? el("details", {}, el("summary", {}, "As a formula"), el("pre", {}, model.formula)) : null,
     facts.quality
@@ -38,13 +39,7 @@ function overview(facts) {
           facts.quality.metrics.some((m) => m.low !== null) ? "; in brackets 95 % intervals." : "."
         )
       : el("p", {}, "No targets were given, so nothing is said of its quality."),
-    el(
-      "p",
-      {},
-      looks.length
-        ? `${looks.length} of ${facts.checks.length} checks ${looks.length === 1 ? "is" : "are"} worth a look: ${looks.map((c) => c.code).join(", ")}.`
-        : "No check asks for attention."
-    ),
+    looks.length ? null : el("p", {}, `None of ${facts.checks.length} checks asks for attention.`),
     figure({
       title: "The features that matter most",
       note: importanceNote(facts),
@@ -84,6 +79,19 @@ function overview(facts) {
       "ul",
       {},
       facts.cautions.map((text) => el("li", {}, text))
+    )
+  ];
+}
+
+// What a reader must know first: each check that found something, in its own sentence.
+function beforeReading(looks) {
+  if (!looks.length) return [];
+  return [
+    el("h2", {}, "Before you read on"),
+    el(
+      "ul",
+      { class: "looks" },
+      looks.map((c) => el("li", {}, el("strong", { class: "warn" }, `${c.title}? `), c.detail, " ", el("span", { class: "soft" }, c.remedy)))
     )
   ];
 }

@@ -1,0 +1,82 @@
+"""Models that should not be read vector by vector say so first, everywhere."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from spkm import SPKMClassifier
+from spkm.explain import summary
+from spkm.explain._cautions import cancellation_text, contrary_vectors
+from spkm.inspection import BasisCardDisplay, report
+from spkm.inspection._report import facts
+from spkm.kernels import RBF
+from tests.made_models import make_model
+
+
+def weighted(model, weights):
+    """Return a model with other weights of its first output."""
+    theta = model.theta.copy()
+    model.model.unpack(theta).weights[:, 0] = weights
+    return replace(model, theta=theta)
+
+
+def opposed(apart=0.3, weights=(3.0, -2.0)):
+    """Return a model of two neighbouring vectors, the second of which takes back what the first says, and samples."""
+    model = make_model([(2, [(RBF(0.5), None)])], 2, scaling=False, basis=np.array([[0.0, 0.0], [apart, 0.0]]))
+    model = weighted(model, weights)
+    X = np.random.default_rng(0).normal(size=(200, 2))
+    return model, X, model.scores(X)[:, 0]
+
+
+def test_a_weight_against_the_samples_is_found_and_one_with_them_is_not():
+    model, X, y = opposed()
+    (found,) = contrary_vectors(model, model.similarities(X), y)
+    assert found.row == 1
+    assert "u1 lowers the prediction though targets rise with likeness to it" in found.text
+    assert contrary_vectors(model, model.similarities(X), -y)[0].row == 0  # then it is the other one
+    noise = np.random.default_rng(1).normal(size=len(y))
+    assert contrary_vectors(model, model.similarities(X), noise) == []  # chance is no contradiction
+
+
+def test_classes_are_named_with_their_figures():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 2))
+    y = np.where(np.hypot(*X.T) < 1, "yes", "no")
+    model = SPKMClassifier(n_basis=2, linear_part=False, random_state=0).fit(X, y)
+    similarities = model.model_.similarities(X)
+    towards = np.sign(similarities[y == "yes"].mean(axis=0) - similarities[y == "no"].mean(axis=0))
+    against = weighted(model.model_, -towards / similarities.std(axis=0))  # contributions of equal size
+    found = contrary_vectors(against, similarities, y)
+    clearest = int(np.argmax([abs(np.corrcoef(s, y == "yes")[0, 1]) for s in similarities.T]))
+    assert clearest in [one.row for one in found]
+    found = [one for one in found if one.row == clearest]
+    own, others = (similarities[y == label, clearest].mean() for label in ("yes", "no"))
+    assert f"(mean similarity {own:.3g} against {others:.3g})" in found[0].text and "score of yes" in found[0].text
+
+
+@pytest.mark.parametrize("factor, warned", [(3.0, False), (10.0, False), (12.6, True)])
+def test_cancellation_is_named_above_ten(factor, warned):
+    assert ("by a factor of 13" in cancellation_text(factor)) == warned
+
+
+def test_summary_page_and_card_say_it_first(tmp_path):
+    model, X, y = opposed(0.05, (100.0, -90.0))
+    assert model.cancellation(X) > 10
+    assert summary(model, X, y).startswith("Caution: ")
+    found = facts(model, X, y)
+    first, second = found["checks"][:2]
+    assert first["level"] == second["level"] == "look"
+    assert "cancel" in first["detail"] and f"{model.cancellation(X):.0f}" in first["detail"]
+    assert [bool(card["caution"]) for card in sorted(found["basis"]["cards"], key=lambda c: c["r"])] == [False, True]
+    text = report(model, tmp_path / "card.md", X, y).read_text(encoding="utf-8")
+    assert text.index("Contributions cancel") < text.index("## Quality") < text.index("## Basis vectors")
+    pytest.importorskip("matplotlib")
+    display = BasisCardDisplay.from_estimator(model, X, y, basis=1)
+    assert "corrects other vectors" in display.ax_[0].get_title(loc="left").replace("\n", " ")
+
+
+def test_vectors_of_no_weight_have_no_card():
+    model, X, y = opposed(weights=(3.0, 0.0))
+    found = facts(model, X, y)["basis"]
+    assert [card["r"] for card in found["cards"]] == [0] and found["n_dead"] == 1 and found["left_out"] == 0
