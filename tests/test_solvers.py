@@ -232,6 +232,25 @@ def test_the_monitor_keeps_the_best_and_stops_when_progress_ends():
     assert monitor.result().value == 0.5
 
 
+def test_the_monitor_goes_on_over_a_plateau_and_stops_where_gains_fade():
+    def iterations(gains):
+        monitor = Monitor(np.zeros(1), 1.0, 1e-3, None)
+        with pytest.raises(Stop):
+            for i, value in enumerate(1.0 - np.cumsum(gains)):
+                monitor.accept(np.full(1, float(i)), value)
+        assert monitor.converged
+        return monitor.n_iter
+
+    plateau = np.full(30, 1e-6)
+    descent = np.full(10, 0.01)
+    # Thirty steady steps and a descent: it is not left before the window holds next to nothing of it.
+    assert iterations([*plateau, *descent, *np.zeros(20)]) == 50
+    # A start near the minimum gains as little, but less and less: ten iterations are enough.
+    assert iterations(1e-5 * 0.7 ** np.arange(40)) == 10
+    # A plateau without an end is left once the window holds a twentieth of all gain.
+    assert iterations(np.full(400, 1e-6)) == 200
+
+
 def test_descent_on_a_plain_function():
     scale = np.array([1.0, 10.0, 100.0])
     result = descend(lambda x: (float(scale @ (x - 1) ** 2), 2 * scale * (x - 1)), np.zeros(3), 200, 1e-12, None)

@@ -89,8 +89,10 @@ def problem_of(
             view,
             kernel=kernel,
             metric=_metric(request, view, by_evidence),
-            # Vectors with a place among the data stay there; those of dot products are directions.
-            bounded=request.basis_bounds == "data" and (kernel.stationary or kernel.nonnegative),
+            # Vectors with a place among the data stay there; those of dot products are directions. Those of pairs are
+            # free: bounded ones fit Davis worse, R² .54 to .56 against .56 to .58.
+            bounded=request.basis_bounds == "data"
+            and (kernel.nonnegative or (kernel.stationary and not request.of_pairs)),
             monotone=directions,
         )
         for view, kernel in zip(asked, kernels, strict=True)
