@@ -5,6 +5,7 @@ from importlib import import_module
 TYPE_CHECKING = False  # for type checkers it is true; importing it from typing would take 10 ms
 if TYPE_CHECKING:
     from spkm import (
+        cca,
         checking,
         cli,
         conformal,
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     )
     from spkm.core.model import Term, View
     from spkm.estimators import (
+        SPKMCCA,
         PairwiseSPKMClassifier,
         PairwiseSPKMRegressor,
         SPKMClassifier,
@@ -41,6 +43,7 @@ if TYPE_CHECKING:
     from spkm.tables import FileTable, PairKFold, TableEncoder, write_predictions
 
 __all__ = [
+    "SPKMCCA",
     "FileTable",
     "PairKFold",
     "PairwiseSPKMClassifier",
@@ -76,6 +79,7 @@ _ELSEWHERE = {
     "write_predictions": "tables",
 }
 _MODULES = (
+    "cca",
     "checking",
     "cli",
     "conformal",

@@ -1,5 +1,6 @@
 """Estimators: they check, join and report."""
 
+from spkm.estimators.cca import SPKMCCA
 from spkm.estimators.classifier import SPKMClassifier
 from spkm.estimators.cv import SPKMClassifierCV, SPKMRegressorCV
 from spkm.estimators.nystroem import SPKMNystroem
@@ -10,6 +11,7 @@ from spkm.estimators.selector import SPKMSelector
 from spkm.estimators.stability import StabilitySelection, stability_selection
 
 __all__ = [
+    "SPKMCCA",
     "PairwiseSPKMClassifier",
     "PairwiseSPKMRegressor",
     "SPKMClassifier",
