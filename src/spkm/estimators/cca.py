@@ -296,7 +296,7 @@ class SPKMCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             raise ValueError(
                 f"{type(self).__name__} requires y to be passed, but the target y is None. Give the second table."
             )
-        if not sparse.issparse(y) and np.ndim(y) == 1:
+        if not sparse.issparse(y) and len(getattr(y, "shape", None) or np.asarray(y).shape) == 1:
             y = check_array(y, ensure_2d=False, dtype=[np.float64, np.float32], input_name="y").reshape(-1, 1)
         return checked_entities(y, "Y")
 
