@@ -18,6 +18,7 @@ FEWEST_FOLDED = 4  # rows: fewer are shown with the others
 Look = Callable[[str, str], str]  # the cell of a row, by the start of its name, and a column
 #: Code that a benchmark measures, beside its own module; those that are not named measure fits.
 MEASURES = {
+    "cca": ("src/spkm/cca", "src/spkm/kernels"),
     "explain": ("src/spkm/explain",),
     "planted": ("src/spkm/explain",),
     "report": ("src/spkm/inspection",),

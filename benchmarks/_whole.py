@@ -55,6 +55,7 @@ BESIDE = (
     "drug_target --seeds 1 --families similarities nuclear GPCR",
     "very_wide",
     "landmarks",
+    "cca",
     "varpro",
     "sarcos",
     "regression",

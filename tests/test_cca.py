@@ -266,3 +266,25 @@ def test_names_of_columns():
     assert_array_equal(model.transform_y(frame), model.transform_y(Y))
     with pytest.raises(ValueError, match="The columns of Y must be named"):
         model.transform_y(frame[frame.columns[::-1]])
+
+
+def test_display():
+    plt = pytest.importorskip("matplotlib.pyplot")
+    pytest.importorskip("pandas")
+    from spkm.inspection import CanonicalDisplay
+
+    X, Y = planted()
+    model = SPKMCCA(kernel_x="linear", kernel_y="linear", random_state=0).fit(X, Y)
+    new = planted(seed=1)
+    display = CanonicalDisplay.from_estimator(model, *new, n_permutations=19)
+    assert display.correlation == pytest.approx(model.score(*new))
+    assert display.p_value == pytest.approx(0.05)
+    assert display.frame()["feature"].tolist() == ["x1", "y7"]
+    assert len(display.axes_[0].patches) == 1
+    curves = CanonicalDisplay.from_estimator(model, *new, n_permutations=9, x_axis=np.arange(12.0))
+    assert_array_equal(curves.axes_[0].lines[-1].get_ydata(), model.x_weights_[0])
+    with pytest.raises(ValueError, match="component must be below the number of components, 1; got 1"):
+        CanonicalDisplay.from_estimator(model, *new, component=1)
+    with pytest.raises(ValueError, match="x_axis must hold a number for each of the 12 features"):
+        CanonicalDisplay.from_estimator(model, *new, x_axis=[1.0])
+    plt.close("all")

@@ -70,7 +70,28 @@ def search(
     if n > MOST_ROWS:
         whole = Correlation(left, right)
         best = with_columns(whole, best, effort.max_iter, effort.tol)
-    return Component(best, validation, radii[level])
+    return Component(_rising(best, left, right), validation, radii[level])
+
+
+def _rising(found: Found, left: Table, right: Table) -> Found:
+    """Return the component with a direction reversed in place of a sign, where that makes its function the negative."""
+    if found.sign > 0:
+        return found
+    turned = _reversed(right, found.right)
+    if turned is not None:
+        return found._replace(right=turned, sign=1.0)
+    turned = _reversed(left, found.left)
+    return found if turned is None else found._replace(left=turned, sign=1.0)
+
+
+def _reversed(table: Table, theta: np.ndarray) -> np.ndarray | None:
+    """Return parameters of the negative function, by the opposite direction; None if that is another function."""
+    if table.side.kernel.reads_zero_features:
+        return None
+    turned = theta.copy()
+    turned[: table.side.n_features] *= -1
+    after, before = table.values(turned)[0], table.values(theta)[0]
+    return turned if np.allclose(after, -before, rtol=1e-9, atol=1e-12 * np.abs(before).max()) else None
 
 
 def _held_out(objective: Correlation, found: Found) -> float:

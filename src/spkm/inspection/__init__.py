@@ -3,6 +3,7 @@
 from sklearn.calibration import CalibrationDisplay
 
 from spkm.inspection._basis import BasisDisplay
+from spkm.inspection._canonical import CanonicalDisplay
 from spkm.inspection._card import BasisCardDisplay
 from spkm.inspection._contributions import ContributionDisplay
 from spkm.inspection._course import ConvergenceDisplay, StabilityDisplay, ViewShareDisplay
@@ -18,6 +19,7 @@ __all__ = [
     "BasisCardDisplay",
     "BasisDisplay",
     "CalibrationDisplay",
+    "CanonicalDisplay",
     "ContributionDisplay",
     "ConvergenceDisplay",
     "Curve",
