@@ -1,12 +1,14 @@
 """A damaged file is never taken for a model; a forged one never does harm. ``benchmarks model_files`` tries 10,000."""
 
+import json
 import tracemalloc
 
 import numpy as np
 import pytest
 
-from spkm.persistence import ModelFileError
+from spkm.persistence import CompiledModel, ModelFileError, NumpyModel
 from spkm.persistence._container import packed, unpacked
+from spkm.persistence._export import json_text, plain_of
 from spkm.persistence._files import to_bytes
 from spkm.persistence._load import from_bytes
 from tests.fitted_cases import answers, fitted, samples
@@ -170,3 +172,68 @@ def test_other_files_are_refused(content, tmp_path):
     path.write_bytes(content)
     with pytest.raises(ModelFileError):
         load(path)
+
+
+def plain_node(document):
+    """Return the JSON of the plain model of an estimator."""
+    return document["estimator"]["model"]["plain"]
+
+
+def places(node, path=()):
+    """Yield the paths to all values of a JSON document."""
+    for key, part in node.items() if isinstance(node, dict) else enumerate(node) if isinstance(node, list) else ():
+        yield (*path, key)
+        yield from places(part, (*path, key))
+
+
+def at(node, path):
+    for key in path:
+        node = node[key]
+    return node
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_incomplete_plain_forms_are_refused(name):
+    document, _ = unpacked(to_bytes(fitted(name)))
+    paths = [
+        path for path in places(plain_node(document)) if isinstance(path[-1], str) and path[-1] not in ("$", "order")
+    ]
+    whole = [path for path in paths if "$" not in at(plain_node(document), path[:-1])]  # not inside of an array
+    assert len(whole) > 20
+    for path in whole:
+        changed = resealed(name, lambda document, _, path=path: at(plain_node(document), path[:-1]).pop(path[-1]))
+        for runtime in (None, "numpy"):
+            with pytest.raises(ModelFileError):
+                from_bytes(changed, runtime)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_numbers_that_are_none_are_refused(name):
+    document, arrays = unpacked(to_bytes(fitted(name)))
+    text = json.dumps(plain_node(document))
+    used = [key for key, array in arrays.items() if f'"{key}"' in text and array.dtype.kind == "f" and array.size]
+    assert used
+    for key in used:
+        for value in (np.nan, np.inf) if name != "labels, rest" else (np.nan,):
+
+            def put(document, arrays, key=key, value=value):
+                arrays[key].flat[-1] = value
+
+            for runtime in (None, "numpy"):
+                try:
+                    from_bytes(resealed(name, put), runtime)
+                except ModelFileError:
+                    continue
+                # Bounds of the scaling may be infinite, and an upper one is.
+                assert np.isinf(value) and "high" in text
+
+
+def test_the_plain_form_of_json_predicts():
+    for name in ("two classes", "one against one", "three classes", "labels, rest"):
+        plain = json.loads(json_text(plain_of(fitted(name))))
+        X = samples(name)[:9]
+        light, direct = NumpyModel(plain), NumpyModel(plain_of(fitted(name)))
+        np.testing.assert_array_equal(light.scores(X), direct.scores(X))
+        function = CompiledModel(plain, "decision_function")
+        want = direct.decision_function(X)
+        np.testing.assert_allclose([function(row) for row in X], want, rtol=1e-9, atol=1e-12)

@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from spkm.persistence._check_plain import check_plain
 from spkm.persistence._decisions import decisions, probabilities
 from spkm.persistence._encoding import encode, encoder_of, n_columns
-from spkm.persistence._runtime import EXP_FROM, check_sizes, kernel_values
+from spkm.persistence._runtime import EXP_FROM, kernel_values, member_weights, ready_member
 
 METHODS = ("predict", "predict_proba", "decision_function", "similarities", "contributions")
 
@@ -45,7 +46,7 @@ class CompiledModel:
     def __init__(self, plain: dict[str, Any], method: str = "predict") -> None:
         if method not in METHODS:
             raise ValueError(f"method must be one of {', '.join(map(repr, METHODS))}; got {method!r}.")
-        check_sizes(plain)
+        check_plain(plain)
         classes = None if plain["classes"] is None else tuple(plain["classes"])
         for name, value in {
             "_function": _behind_encoder(plain, _function(plain, method)),
@@ -81,7 +82,7 @@ def _behind_encoder(plain: dict[str, Any], function: Callable[[np.ndarray], Any]
 
 
 def _function(plain: dict[str, Any], method: str) -> Callable[[np.ndarray], Any]:
-    members = [_member(member) for member in plain["members"]]
+    members = [_member(ready_member(member)) for member in plain["members"]]
     if method == "similarities":
         return lambda x: np.concatenate([similarities(x) for similarities, _, _ in members])
     if method == "contributions":
@@ -104,11 +105,11 @@ def _function(plain: dict[str, Any], method: str) -> Callable[[np.ndarray], Any]
 
 def _member(member: Any) -> tuple[Callable[[np.ndarray], np.ndarray], np.ndarray, np.ndarray]:
     """Return the function of similarities of a member, its weights and its intercept."""
-    features, scaling = np.asarray(member["features"]), member["scaling"]
+    features, scaling = member["features"], member["scaling"]
     kernels = [[_kernel(view, len(features)) for view in term["views"]] for term in member["terms"]]
     alone = kernels[0][0] if len(kernels) == 1 and len(kernels[0]) == 1 else None
     if scaling is not None:
-        center, scale, low, high = (np.array(scaling[part]) for part in ("center", "scale", "low", "high"))
+        center, scale, low, high = (scaling[part] for part in ("center", "scale", "low", "high"))
 
     def similarities(x: np.ndarray) -> np.ndarray:
         z = x[features]
@@ -121,17 +122,16 @@ def _member(member: Any) -> tuple[Callable[[np.ndarray], np.ndarray], np.ndarray
             return alone(z)
         return np.concatenate([math.prod((kernel(z) for kernel in term[1:]), start=term[0](z)) for term in kernels])
 
-    weights = np.concatenate([term["weights"] for term in member["terms"]])
-    return similarities, weights, np.array(member["intercept"])
+    return similarities, member_weights(member), member["intercept"]
 
 
 def _kernel(view: Any, n_features: int) -> Callable[[np.ndarray], np.ndarray]:
     """Return the values k(z, u_r), (R,), as a function of z: quick ways for the commonest kernels."""
-    kernel, U, columns = view["kernel"], np.array(view["basis"]), np.asarray(view["columns"])
+    kernel, U, columns = view["kernel"], view["basis"], view["columns"]
     if len(columns) < n_features:
         inner = _kernel({**view, "columns": np.arange(len(columns))}, len(columns))
         return lambda z: inner(z[columns])
-    w = np.broadcast_to(np.asarray(kernel.get("metric", 1.0), dtype=np.float64), U.shape[1:]).copy()
+    w = kernel.get("metric")
     if kernel["name"] in ("linear", "polynomial"):
         V, q, degree = U * w, kernel.get("coef0", 0.0), kernel.get("degree", 1)
         return lambda z: math.prod([V @ z + q] * degree)

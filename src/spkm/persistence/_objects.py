@@ -21,6 +21,7 @@ from spkm.core.model import PreimageModel, Term, View
 from spkm.core.posterior import Posterior
 from spkm.core.targets import Classes, Labels, Real
 from spkm.fitting.views import ViewUsage
+from spkm.persistence._check_plain import check_plain
 from spkm.persistence._container import ModelFileError, need
 from spkm.persistence._plain import plain_model
 from spkm.persistence._values import Reader, Writer
@@ -200,7 +201,7 @@ def read_model(reader: Reader, node: Any) -> Any:
     """Return the fitted model of its JSON, with everything checked that predictions rely on."""
     need(isinstance(node, dict), "it has no model")
     plain, rest = reader.read(node.get("plain")), reader.read(node.get("rest"))
-    check_plain(plain)
+    check_plain(plain, known_only=False)
     need(growth(plain) <= reader.size, "it is too small for the number of features it claims")
     names, members = plain["feature_names"], rest["members"]
     need(len(members) == len(plain["members"]) >= 1, "it has another number of models")
@@ -240,44 +241,17 @@ def growth(plain: dict[str, Any]) -> float:
     return 8 * plain["n_features"] * (1 + vectors) / MOST_GROWTH
 
 
-def check_plain(plain: Any) -> None:
-    """Raise ModelFileError unless the sizes in a plain model fit one another."""
-    need(isinstance(plain, dict) and type(plain.get("n_features")) is int, "it has no plain form")
-    need(isinstance(plain["members"], list) and plain["n_features"] >= 0, "it has no plain form")
-    for member in plain["members"]:
-        features, intercept = member["features"], member["intercept"]
-        need(_rising(features, plain["n_features"]), "its features are others than those of the table")
-        need(_is_float(intercept, 1), "it has no intercept")
-        if member["scaling"] is not None:
-            for part in ("center", "scale", "low", "high"):
-                need(_is_float(member["scaling"][part], 1, finite=False), "its scaling is none")
-                need(len(member["scaling"][part]) == len(features), "its scaling is one of other features")
-        for term in member["terms"]:
-            need(_is_float(term["weights"], 2) and term["weights"].shape[1] == len(intercept), "its weights are others")
-            need(isinstance(term["views"], list) and term["views"], "a term has no view")
-            for view in term["views"]:
-                need(_rising(view["columns"], len(features)), "a view looks at features that are not there")
-                shape = (len(term["weights"]), len(view["columns"]))
-                need(_is_float(view["basis"], 2) and view["basis"].shape == shape, "its basis vectors are others")
-
-
 def _is_float(array: Any, ndim: int, finite: bool = True) -> bool:
     if not isinstance(array, np.ndarray) or array.dtype != np.float64 or array.ndim != ndim:
         return False
     return not finite or bool(np.all(np.isfinite(array)))
 
 
-def _rising(array: Any, most: int) -> bool:
-    if not isinstance(array, np.ndarray) or array.dtype.kind != "i" or array.ndim != 1:
-        return False
-    return len(array) == 0 or bool(array[0] >= 0 and array[-1] < most and np.all(np.diff(array) > 0))
-
-
 def _read_target(known: Any) -> Any:
     kind = TARGETS[known["task"]]
     constant, mean, scale = (known[name] for name in ("constant", "mean", "scale"))
-    for part in (constant, mean, scale):
-        need(_is_float(part, 1, finite=False), "its targets are none")
+    need(_is_float(constant, 1, finite=False) and not np.isinf(constant).any(), "its targets are none")
+    need(_is_float(mean, 1) and _is_float(scale, 1) and np.all(scale > 0), "its targets are none")
     need(len(mean) == len(scale) and len(mean) in (int(np.isnan(constant).sum()), 0), "its targets are others")
     parts = (constant, mean, scale, bool(known["two_dimensional"]))
     if kind is not Classes:
@@ -305,9 +279,9 @@ def _checked_posterior(posterior: Any, model: PreimageModel, target: Any) -> Pos
     }
     for name, shape in shapes.items():
         array = getattr(posterior, name)
-        need(isinstance(array, np.ndarray) and array.dtype == np.float64, "its variances are others")
+        need(_is_float(array, len(shape)), "its variances are others")
         need(array.shape == shape and size in sizes, "its variances are others")
-    need(type(posterior.usual) is float, "its variances are others")
+    need(type(posterior.usual) is float and np.isfinite(posterior.usual), "its variances are others")
     return posterior
 
 
@@ -346,7 +320,7 @@ def _member(plain: Any, rest: Any, n_features: int) -> FittedModel:
     if plain["scaling"] is not None:
         for part in (rest["clip"], rest["middle"]):
             need(_is_float(part, 1, finite=False) and len(part) == width, "its scaling is one of other features")
-        need(np.all(plain["scaling"]["scale"] > 0), "its scaling has a scale that is not positive")
+            need(not np.isnan(part).any(), "its scaling is none")
         scaling = Scaling(plain["scaling"]["center"], plain["scaling"]["scale"], rest["clip"], rest["middle"])
     need(isinstance(loss, losses.Loss), "it has no loss")
     loss.check("loss of the file")
@@ -354,6 +328,11 @@ def _member(plain: Any, rest: Any, n_features: int) -> FittedModel:
     need(isinstance(asked, tuple) and all(isinstance(term, Term) for term in asked), "it has other terms")
     target = _read_target(rest["target"])
     need(len(target.constant) == model.n_outputs, "its targets are others")
+    for name in ("noise", "strength", "ridge", "linear_variance"):
+        value = rest.get(name, 0.0)
+        need(
+            value is None or (isinstance(value, int | float | np.generic) and np.isfinite(value)), f"its {name} is none"
+        )
     return FittedModel(
         target=target,
         scaling=scaling,

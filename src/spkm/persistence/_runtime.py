@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from spkm.persistence._check_plain import bounds_of, check_plain
 from spkm.persistence._container import need
 from spkm.persistence._decisions import decisions, probabilities
 from spkm.persistence._encoding import (
-    check_encoder,
     columns_of,
     encode,
     encoder_of,
@@ -57,14 +57,14 @@ class NumpyModel:
     """
 
     def __init__(self, plain: dict[str, Any], normalization: np.ndarray | None = None) -> None:
-        check_sizes(plain)
+        check_plain(plain)
         self.plain = plain
         self.normalization = normalization
         self.task: str = plain["task"]
         self.n_features: int = n_columns(plain)
         self.feature_names: list[str] | None = columns_of(plain)
-        self._weights = [member_weights(member) for member in plain["members"]]
-        self._members = [_ready_member(member) for member in plain["members"]]
+        self._members = [ready_member(member) for member in plain["members"]]
+        self._weights = [member_weights(member) for member in self._members]
         self._groups = column_groups(plain)
         self._column_effects: Any = None
         self.classes_ = None if plain["classes"] is None else np.array(plain["classes"])
@@ -86,7 +86,7 @@ class NumpyModel:
 
     def contributions(self, X: Any) -> np.ndarray:
         """Return what each basis vector adds to the scores, (n_samples, n_basis, n_outputs)."""
-        weights = [member_weights(member) for member in self.plain["members"]]
+        weights = self._weights
         if self.plain["combine"] != "joint":
             spread = np.zeros((sum(map(len, weights)), len(weights)))
             row = 0
@@ -221,54 +221,34 @@ def usual_values(plain: dict[str, Any]) -> np.ndarray:
     return usual
 
 
-def check_sizes(plain: Any) -> None:
-    """Raise ModelFileError unless the parts of a plain model that predictions rely on are there and fit."""
-    need(isinstance(plain, dict) and plain.get("schema") == 1, "its plain form has an unknown version")
-    need(type(plain["n_features"]) is int and plain["n_features"] >= 0, "it has no number of features")
-    if encoder_of(plain) is not None:
-        check_encoder(encoder_of(plain), plain["n_features"])
-    for member in plain["members"]:
-        features, intercept, scaling = (
-            np.asarray(member["features"]),
-            np.asarray(member["intercept"]),
-            member["scaling"],
-        )
-        need((features.ndim == 1 and features.dtype.kind == "i") or len(features) == 0, "its features are none")
-        need(len(features) == 0 or 0 <= features.min() <= features.max() < plain["n_features"], "its features are none")
-        if scaling is not None:
-            parts = [np.shape(scaling[name]) for name in ("center", "scale", "low", "high")]
-            need(set(parts) == {features.shape}, "its scaling is one of other features")
-        for term in member["terms"]:
-            shape = np.shape(term["weights"])
-            need(len(shape) == 2 and shape[1] == len(intercept) and term["views"], "its weights are others")
-            for view in term["views"]:
-                columns = np.asarray(view["columns"])
-                need(np.shape(view["basis"]) == (shape[0], len(columns)), "its basis vectors are others")
-                need(len(columns) == 0 or 0 <= columns.min() <= columns.max() < len(features), "a view is none")
-                if view["kernel"] is None:
-                    raise TypeError("The model has a kernel with a formula of its own: load it with runtime=None.")
-
-
 def member_weights(member: Any) -> np.ndarray:
     """Return the weights of all basis vectors of a member, (R, m)."""
     return np.concatenate([term["weights"] for term in member["terms"]])
 
 
-def _ready_member(member: Any) -> Any:
+def ready_member(member: Any) -> Any:
     """Return a member whose parts are arrays that nothing has to be done to, with metrics as wide as their views."""
     terms = [
         {
             **term,
             "weights": np.asarray(term["weights"], dtype=np.float64),
-            "views": [
-                {**view, "kernel": _ready_kernel(view["kernel"], len(view["columns"]))} for view in term["views"]
-            ],
+            "views": [_ready_view(view, len(term["weights"])) for view in term["views"]],
         }
         for term in member["terms"]
     ]
+    scaling = member["scaling"]
+    if scaling is not None:
+        bounds = {"low": bounds_of(scaling["low"], -np.inf), "high": bounds_of(scaling["high"], np.inf)}
+        scaling = {**{part: np.asarray(scaling[part], dtype=np.float64) for part in ("center", "scale")}, **bounds}
     intercept = np.asarray(member["intercept"], dtype=np.float64)
     features = np.asarray(member["features"], dtype=np.intp)
-    return {**member, "features": features, "intercept": intercept, "terms": terms}
+    return {**member, "features": features, "scaling": scaling, "intercept": intercept, "terms": terms}
+
+
+def _ready_view(view: Any, n_basis: int) -> Any:
+    columns = np.asarray(view["columns"], dtype=np.intp)
+    basis = np.asarray(view["basis"], dtype=np.float64).reshape(n_basis, len(columns))
+    return {**view, "columns": columns, "basis": basis, "kernel": _ready_kernel(view["kernel"], len(columns))}
 
 
 def _ready_kernel(kernel: Any, width: int) -> Any:
