@@ -32,7 +32,7 @@ from spkm.core.model import PreimageModel, Term, View
 from spkm.core.objective import block_gradient
 from spkm.kernels import RBF
 from spkm.losses import Squared
-from spkm.sources import Chunk, Recipe
+from spkm.sources import Chunk, Preparation
 from spkm.sources._summary import summary_of
 
 COLUMNS = ("of model, %", "parallel, CPU s", "of model, %", "clock, s")
@@ -205,7 +205,7 @@ def passes_over(point: Point) -> Callable[[], tuple[np.ndarray, ...]]:
     X = da.random.default_rng(0).random((n, d), chunks=(point.rows, d))  # cheap to make again
     reader = DaskReader(X, np.zeros(n))
     wait(reader.shards)
-    recipe = Recipe(_column, None, np.float64, 1.0 / n, float(n))
+    recipe = Preparation(_column, None, np.float64, 1.0 / n, float(n))
     summary = summary_of(Chunk(np.zeros((2, d)), np.zeros(2), None), 0, 0, False, 2)  # a pass does not look at it
     source = DaskSource(reader, summary, recipe)
     model = _model(point)

@@ -18,7 +18,7 @@ from benchmarks._data import Settings
 from benchmarks._families import CLASSES, NUMBERS, Family, halves, precision, recall
 from benchmarks._report import Row, progress, standard_error
 from benchmarks.selection_panel import TEST, machine, score_of, timed_fit
-from spkm.fitting import search as search_setup_module
+from spkm.fitting import search as search_module
 from spkm.selection import DEFAULTS, _screening, _validation
 
 COLUMNS = ("±", "precision", "recall", "CPU s")
@@ -56,7 +56,7 @@ def changed(variant: dict[str, Any]) -> Any:
     for module in (_screening, _validation):
         if hasattr(module, name):
             return patch.object(module, name, np.array(value) if isinstance(value, tuple) else value)
-    return patch.object(search_setup_module, "DEFAULTS", replace(DEFAULTS, **{name: value}))
+    return patch.object(search_module, "DEFAULTS", replace(DEFAULTS, **{name: value}))
 
 
 def of_family(family: Family, n_draws: int) -> np.ndarray:

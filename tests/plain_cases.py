@@ -5,11 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from spkm import kernels, losses
-from spkm.core.ensemble import ModelEnsemble
-from spkm.core.fitted import FittedModel
+from spkm.core.coupling import decision, probabilities
+from spkm.core.fitted import FittedModel, ModelEnsemble
 from spkm.core.model import PreimageModel, Term, View
 from spkm.core.targets import Classes, Labels, Real
-from spkm.fitting.binary import decision, probabilities
 from spkm.sources import Scaling
 from tests.cases import KERNELS
 

@@ -6,7 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from spkm.fitting import search as search_setup_module
+from spkm.fitting import search as search_module
+from spkm.fitting import splits as splits_module
 from spkm.selection import DEFAULTS, _begin
 
 #: Fewer iterations; and the empty model is chosen by no chance at all, so that there are features to test with.
@@ -28,7 +29,7 @@ FEWEST = replace(FEWER, path_iterations=3, first_iterations=3, refit_iterations=
 def quick_search(hasty: bool = False) -> Iterator[None]:
     """Make every search a short one, or a very short one."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(search_setup_module, "FOLDS", 2)
-        patch.setattr(search_setup_module, "DEFAULTS", FEWEST if hasty else FEWER)
+        patch.setattr(splits_module, "FOLDS", 2)
+        patch.setattr(search_module, "DEFAULTS", FEWEST if hasty else FEWER)
         patch.setattr(_begin, "PROPOSERS", _begin.PROPOSERS[:1])
         yield

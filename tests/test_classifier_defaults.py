@@ -9,7 +9,7 @@ from spkm.core.model import LINEAR_PART, PreimageModel, Term, View
 from spkm.core.objective import Objective
 from spkm.core.problem import RIDGE_SHARE, Problem
 from spkm.core.profiled import JITTER
-from spkm.fitting.recipes import folds as adaptive_module
+from spkm.fitting.recipes import folds as folds_module
 from spkm.fitting.recipes.merge import merged
 from spkm.kernels import RBF, Linear
 from spkm.losses import Log
@@ -138,7 +138,7 @@ def test_noise_gets_a_stronger_penalty_than_a_clean_rule():
     X = rng.standard_normal((300, 3))
     clean = SPKMClassifier(6, random_state=0).fit(X, (X**2).sum(axis=1) > 2.5).model_.strength
     noise = SPKMClassifier(6, random_state=0).fit(X, rng.integers(2, size=300)).model_.strength
-    assert {clean, noise} <= set(adaptive_module.STRENGTHS) and clean < noise
+    assert {clean, noise} <= set(folds_module.STRENGTHS) and clean < noise
 
 
 def test_the_fit_goes_on_from_the_fold_that_suits_all_samples_best():
@@ -146,25 +146,25 @@ def test_the_fit_goes_on_from_the_fold_that_suits_all_samples_best():
     problem = problem_with_linear_part(1).with_strength(0.1)
     objective: Objective = problem.objective(source)
     thetas = [theta_with_linear_part(objective.model) * factor for factor in (3.0, 0.1, 1.0)]
-    onward = adaptive_module.FromFolds(problem, thetas, source, np.random.default_rng(0))
+    theta, interrupted = folds_module.best_of_folds(problem, thetas, source, np.random.default_rng(0))
     values = [objective.value(objective.inside(theta)) for theta in thetas]
-    assert objective.value(onward(np.zeros_like(thetas[0]))) == min(values) and not onward.interrupted
+    assert objective.value(theta) == min(values) and not interrupted
 
 
 def test_many_samples_go_by_folds_a_stage_and_a_pass(monkeypatch):
     for name, value in {"MOST_ROWS": 500, "STAGE_ROWS": 300}.items():
-        monkeypatch.setattr(adaptive_module, name, value)
+        monkeypatch.setattr(folds_module, name, value)
     rng = np.random.default_rng(0)
     X = rng.standard_normal((2000, 2))
     y = (X**2).sum(axis=1) > 1.4
     stages = []
-    descended = adaptive_module._descended
+    descended = folds_module._descended
 
     def watched(objective, theta, max_iter):
         stages.append((objective.source.n_rows, max_iter))
         return descended(objective, theta, max_iter)
 
-    monkeypatch.setattr(adaptive_module, "_descended", watched)
+    monkeypatch.setattr(folds_module, "_descended", watched)
     model = SPKMClassifier(4, random_state=0).fit(X, y)
-    assert stages[-1] == (300, adaptive_module.STAGE_ITERATIONS)
+    assert stages[-1] == (300, folds_module.STAGE_ITERATIONS)
     assert model.n_iter_ == 1 and model.score(X, y) > 0.95  # one pass over all samples

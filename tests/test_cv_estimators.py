@@ -15,7 +15,7 @@ from sklearn.model_selection import (
 )
 
 from spkm import SPKMClassifierCV, SPKMRegressorCV
-from spkm.fitting import search as search_setup_module
+from spkm.fitting import search as search_module
 from spkm.kernels import RBF, Linear, Matern, Polynomial, Tanimoto
 from spkm.selection import DEFAULTS
 from tests.cross_validated import LINE, RESULTS, frame, labels, quick_case, real_target, rows
@@ -66,7 +66,7 @@ def test_the_default_kernels_and_a_list_of_kernels(careful):
 
 
 def test_the_kernel_that_fits_is_chosen(careful, monkeypatch):
-    monkeypatch.setattr(search_setup_module, "DEFAULTS", DEFAULTS)
+    monkeypatch.setattr(search_module, "DEFAULTS", DEFAULTS)
     X = rows(100, 4)
     product = (X[:, 0] * X[:, 2] > 0).astype(int)
     settings = {**LINE, "kernel": ["linear", Polynomial(2)], "n_basis": 2, "max_iter": 50}

@@ -8,8 +8,8 @@ import pytest
 
 from spkm import SPKMClassifier, SPKMClassifierCV, SPKMRegressor, kernels, load
 from spkm.core.bounds import signs
+from spkm.core.monotone import certificate, is_falling
 from spkm.explain import summary
-from spkm.fitting.recipes.monotone import certificate, is_falling
 from spkm.solvers import LBFGS
 from tests.cases import csr
 

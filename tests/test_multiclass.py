@@ -9,8 +9,8 @@ from scipy import sparse
 from sklearn.base import clone
 
 from spkm import SPKMClassifier
-from spkm.fitting import binary as multiclass_module
-from spkm.fitting.binary import coupled_probabilities, weighted_votes
+from spkm.core import coupling as coupling_module
+from spkm.core.coupling import coupled_probabilities, weighted_votes
 from tests.several_classes import CLASS_LOSSES, QUICK, each_kind, four_classes, same_fit, three_class_models
 from tests.small_data import assert_same_fit, three_classes, two_classes
 
@@ -107,7 +107,7 @@ def test_coupling_minimises_what_it_says(monkeypatch):
     for _ in range(20):
         other = np.abs(p + 0.05 * rng.standard_normal(p.shape))
         assert np.all(cost(p) <= cost(other / other.sum(axis=1, keepdims=True)) + 1e-12)
-    monkeypatch.setattr(multiclass_module, "ENTRIES", 60)  # two rows at once
+    monkeypatch.setattr(coupling_module, "ENTRIES", 60)  # two rows at once
     np.testing.assert_allclose(coupled_probabilities(P, 4), p, atol=1e-12)
 
 

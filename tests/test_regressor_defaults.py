@@ -7,7 +7,7 @@ from spkm import SPKMRegressor, SPKMRegressorCV
 from spkm.core.model import Term, View
 from spkm.core.problem import Problem
 from spkm.fitting.recipes.merge import merged
-from spkm.fitting.sizes import FEW, MANY, sizes_for
+from spkm.fitting.strategies import FEW, MANY, sizes_for
 from spkm.kernels import RBF
 from spkm.losses import Squared
 from spkm.penalties import Evidence

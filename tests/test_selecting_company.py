@@ -13,7 +13,7 @@ from sklearn.preprocessing import StandardScaler
 
 from spkm import SPKMClassifier, SPKMRegressor
 from spkm.core.objective import Objective
-from spkm.fitting import search as search_setup_module
+from spkm.fitting.splits import dealt_folds
 from spkm.kernels import RBF, Rescaled
 from spkm.losses import Poisson, Squared
 from spkm.selection import _search
@@ -103,7 +103,7 @@ def test_a_constant_target_needs_no_search(settings):
 
 def test_one_row_cannot_be_held_out():
     with pytest.raises(ValueError, match="A choice by held-out samples needs at least 2 different samples"):
-        search_setup_module.dealt_folds(np.ones((1, 1)), Squared(), np.random.default_rng(0))
+        dealt_folds(np.ones((1, 1)), Squared(), np.random.default_rng(0))
 
 
 @pytest.mark.filterwarnings("ignore:No feature is selected:UserWarning")

@@ -10,7 +10,7 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 from spkm import SPKMClassifier, SPKMRegressor
-from spkm.fitting import search as search_setup_module
+from spkm.fitting import search as search_module
 from spkm.kernels import KERNELS
 from spkm.losses import Log, Squared
 from spkm.penalties import Evidence, GroupL2, SquaredL2
@@ -222,5 +222,5 @@ def prior_in_the_search(**settings):
 
 
 def test_a_prior_that_is_given_is_that_of_the_search():
-    assert prior_in_the_search() == search_setup_module.SEARCH_PRIOR != Evidence().prior
+    assert prior_in_the_search() == search_module.SEARCH_PRIOR != Evidence().prior
     assert prior_in_the_search(weight_penalty=Evidence(prior=0.7)) == 0.7

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from spkm import SPKMClassifier, SPKMRegressor
-from spkm.fitting import search as search_setup_module
+from spkm.fitting import search as search_module
 from spkm.losses import Log
 from spkm.penalties import RKHSNorm
 from spkm.sources import _array as array_module
@@ -143,7 +143,7 @@ def test_global_randomness_and_arguments_are_left_alone():
 
 
 def test_a_search_takes_some_of_many_rows_and_the_fit_all(monkeypatch):
-    monkeypatch.setattr(search_setup_module, "MOST_ROWS", 40)
+    monkeypatch.setattr(search_module, "MOST_ROWS", 40)
     X = rows(150)
     y = labels(X)
     model = SPKMClassifier(**{**LINE, "weight_penalty": RKHSNorm(1e-3), "max_iter": 100}).fit(X, y)
@@ -175,7 +175,7 @@ def test_the_strength_of_many_rows_is_that_of_all_rows(monkeypatch):
     settings = {**LINE, "max_iter": 200, "kernel": "linear", "max_features": 1}
     strengths = []
     for most in (1000, 40):
-        monkeypatch.setattr(search_setup_module, "MOST_ROWS", most)
+        monkeypatch.setattr(search_module, "MOST_ROWS", most)
         model = SPKMClassifier(**settings).fit(X, y)
         s = model.selected_features_
         U = scaled(model.basis_vectors_[:, s], X[:, s], clip=np.inf)

@@ -19,7 +19,7 @@ from spkm.sources import (
     Chunk,
     ChunkSource,
     IterableReader,
-    Recipe,
+    Preparation,
     fit_scaling,
     summarized,
 )
@@ -47,7 +47,7 @@ def chunk_source(monkeypatch, kept=500, pieces=2**11):
     summary = summarized(reader, 0, False)
     used = WEIGHT > 0
     scaling = fit_scaling(X[used], WEIGHT[used], common=False)
-    recipe = Recipe(_column, scaling, np.float64, 1 / WEIGHT.sum(), WEIGHT.sum())
+    recipe = Preparation(_column, scaling, np.float64, 1 / WEIGHT.sum(), WEIGHT.sum())
     return ChunkSource(reader, summary, recipe), ArraySource(X[used], Y_REAL[used, None], WEIGHT[used], scaling)
 
 

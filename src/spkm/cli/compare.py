@@ -36,17 +36,23 @@ def run(options: argparse.Namespace) -> int:
     quality = None
     if options.data is not None:
         quality = _quality(models, options)
-        result["quality"], result["difference"] = quality.plain(), quality.plain_difference("a", "b")
+        differences = {m: quality.difference("a", "b", m) for m in quality.values["a"]}
+        result["quality"] = quality.plain()
+        result["difference"] = {
+            m: {"value": d, "interval_95": [low, high]} for m, (d, low, high) in differences.items()
+        }
     if options.json is not None:
         write_json(options.json, result)
     if options.json == STDIO:
         return 0
     print(table([["", "a", "b"], *_size_rows(found)]))
     if quality is not None:
+        from spkm.cli._quality import shown
+
         print(f"\nQuality on {quality.n_samples:,} samples, with 95 % intervals:")
-        print(table([*quality.rows(), quality.difference_row("a", "b")]))
-        if quality.too_few:
-            print(f"Figures without an interval: {quality.too_few} are too few for one.")
+        rows = quality.rows()
+        less = [shown(d, low, high, sign="+") for d, low, high in differences.values()]
+        print(table([*rows, ["a - b", *less]]))
     return 0
 
 

@@ -73,7 +73,6 @@ def run(options: argparse.Namespace) -> int:
         **told,
         "split": {"train": len(train.y), "test": len(test.y), "seed": options.seed, "by": options.group},
         "quality": quality.plain(),
-        "difference_from_linear": quality.plain_difference("spkm", "linear"),
         **_about(pipeline),
         "written": _write(options, pipeline, train, test, quality),
         "seconds": time.perf_counter() - started,
@@ -139,9 +138,7 @@ def _tell(options: argparse.Namespace, result: dict[str, Any], quality: Any) -> 
     from spkm.cli._models import vectors_of
 
     print(f"Quality on {quality.n_samples:,} held-out samples, with 95 % intervals:")
-    print(table([*quality.rows(), quality.difference_row("spkm", "linear")]))
-    if quality.too_few:
-        print(f"Figures without an interval: {quality.too_few} are too few for one.")
+    print(table(quality.rows()))
     model = result["model"]
     print(
         f"The model has {vectors_of(model)} and reads {counted(model['columns_read'], 'column')} of the table "

@@ -1,8 +1,9 @@
-"""What depends on the kind of the features: their scaling, and what kernels demand of them."""
+"""Scaling of the features, and the domain that kernels demand of them."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,27 +13,37 @@ from spkm.core.model import Term
 from spkm.sources import Scaling, fit_scaling
 
 
-def scaling_for(terms: tuple[Term, ...], scale: Any, X: Any, weight: np.ndarray) -> Scaling | None:
-    """Return the scaling that ``scale`` (True, False or "common") asks for; None if features stay as they are.
+def scaling_for(terms: Sequence[Term], scale: Any, X: Any, weight: np.ndarray) -> Scaling | None:
+    """Return the scaling of samples that ``scale`` (True, False or "common") asks for; None leaves features alone."""
+    return scaling_by(terms, scale, X.shape[1], lambda common: fit_scaling(X, weight, common))
 
-    Features that a kernel of counts looks at do.
-    """
-    counts = columns_of_counts(terms, X.shape[1])
-    if len(counts) == X.shape[1] or not (isinstance(scale, str) or scale):
+
+def scaling_by(terms: Sequence[Term], scale: Any, n_features: int, fit: Callable[[bool], Scaling]) -> Scaling | None:
+    """Return the scaling ``fit(common)``, but for features that a kernel of counts reads: these stay as they are."""
+    counts = columns_of_counts(terms, n_features)
+    if len(counts) == n_features or not (isinstance(scale, str) or scale):
         return None
-    common = isinstance(scale, str)
-    scaling = X.scaling(weight, common) if hasattr(X, "entities") else fit_scaling(X, weight, common)
+    scaling = fit(isinstance(scale, str))
     return scaling.leaving(counts) if len(counts) else scaling
 
 
+def clipped_at_range(scaling: Scaling, X: np.ndarray, columns: list[int]) -> Scaling:
+    """Return a scaling that clips some features at the range of the samples: the model is constant beyond it."""
+    Z = replace(scaling, clip=np.full_like(scaling.clip, np.inf)).columns(np.array(columns))(X[:, columns])
+    clip, middle = scaling.clip.copy(), scaling.middle.copy()
+    low, high = Z.min(axis=0).astype(float), Z.max(axis=0).astype(float)
+    clip[columns], middle[columns] = (high - low) / 2, (high + low) / 2
+    return replace(scaling, clip=clip, middle=middle)
+
+
 def columns_of_counts(terms: Sequence[Term], n_features: int) -> np.ndarray:
-    """Return the features that kernels of counts look at."""
+    """Return the features that kernels of counts read."""
     views = tuple(view for term in terms for view in term.views if view.kernel.nonnegative)
     return Term(1, views).columns(n_features) if views else np.zeros(0, dtype=int)
 
 
 def check_domain(terms: Sequence[Term], X: Any) -> None:
-    """Raise ValueError where a kernel wants features without numbers below zero and X has some."""
+    """Raise ValueError if X has negative numbers in features of a kernel that needs non-negative ones."""
     columns = columns_of_counts(terms, X.shape[1])
     if len(columns) == 0:
         return

@@ -34,8 +34,10 @@ class Target:
     scale: np.ndarray
     #: Whether predictions and weights have a dimension for the outputs, though there may be one.
     two_dimensional: bool = False
-    #: What files and exports call the kind of the targets: "regression", "classes" or "labels".
+    #: Name of the kind of targets in files and exports: "regression", "classes" or "labels".
     task = "regression"
+    #: Whether targets are classes or labels.
+    of_classes = False
 
     def __post_init__(self) -> None:
         for part in fields(self):
@@ -53,8 +55,17 @@ class Target:
 
     @property
     def names(self) -> list[str]:
-        """What reports call the outputs."""
+        """Names of the outputs in reports."""
         return [str(k) for k in range(len(self.constant))]
+
+    @property
+    def labels(self) -> np.ndarray:
+        """The classes, or the indices of the labels; none for real targets."""
+        return np.zeros(0, dtype=int)
+
+    def encode(self, y: np.ndarray) -> np.ndarray:
+        """Return the targets that a model learns, (n, n_learned)."""
+        raise NotImplementedError
 
     def expanded(self, model: PreimageModel, theta: np.ndarray) -> tuple[PreimageModel, np.ndarray]:
         """Return a model of all outputs in the units of y, from one of the learned columns."""
@@ -106,19 +117,33 @@ class Real(Target):
         size = np.maximum(np.abs(Y).max(axis=0), 1e-300)
         Y = Y / size
         mean = share @ Y
-        middle = _weighted_median(Y, share) if robust else mean
-        spread = np.sqrt(share @ np.square(Y - mean))
-        constant = np.where((spread < SPREAD) & centre, middle * size, np.nan)
-        if not centre:
-            middle = np.zeros(m)
-        deviation = np.sqrt(share @ np.square(Y - middle))
-        if robust:
-            # 1.4826 times the median deviation is the standard deviation of a normal distribution.
-            typical = 1.4826 * _weighted_median(np.abs(Y - middle), share)
-            deviation = np.where(typical < SPREAD, deviation, typical)
-        deviation[deviation < SPREAD] = 1.0
+        variance = share @ np.square(Y - mean)
+        if not robust:
+            return Real.of_moments(mean, variance, size, centre, y.ndim == 2)
+        middle = _weighted_median(Y, share)
+        constant = np.where((np.sqrt(variance) < SPREAD) & centre, middle * size, np.nan)
+        middle = middle if centre else np.zeros(m)
+        # 1.4826 times the median deviation is the standard deviation of a normal distribution.
+        typical = 1.4826 * _weighted_median(np.abs(Y - middle), share)
+        deviation = np.where(typical < SPREAD, np.sqrt(share @ np.square(Y - middle)), typical)
+        return Real._scaled(constant, middle, deviation, size, y.ndim == 2)
+
+    @staticmethod
+    def of_moments(
+        mean: np.ndarray, variance: np.ndarray, size: np.ndarray, centre: bool, two_dimensional: bool
+    ) -> Real:
+        """Return the target of numbers whose mean and variance, over ``size`` and its square, are known."""
+        constant = np.where((np.sqrt(variance) < SPREAD) & centre, mean * size, np.nan)
+        middle = mean if centre else np.zeros_like(mean)
+        return Real._scaled(constant, middle, np.sqrt(variance + (mean - middle) ** 2), size, two_dimensional)
+
+    @staticmethod
+    def _scaled(
+        constant: np.ndarray, middle: np.ndarray, deviation: np.ndarray, size: np.ndarray, two_dimensional: bool
+    ) -> Real:
+        deviation = np.where(deviation < SPREAD, 1.0, deviation)
         learned = np.isnan(constant)
-        return Real(constant, (middle * size)[learned], (deviation * size)[learned], y.ndim == 2)
+        return Real(constant, (middle * size)[learned], (deviation * size)[learned], two_dimensional)
 
     def encode(self, y: np.ndarray) -> np.ndarray:
         """Return the learned targets, standardised, (n, n_learned)."""
@@ -156,6 +181,7 @@ class Classes(Target):
 
     labels: np.ndarray = None  # type: ignore[assignment]
     task = "classes"
+    of_classes = True
 
     @staticmethod
     def of(labels: np.ndarray) -> Classes:
@@ -194,6 +220,7 @@ class Labels(Target):
     """Any number of labels for each sample: an indicator matrix of 0 and 1."""
 
     task = "labels"
+    of_classes = True
 
     @staticmethod
     def of(indicator: np.ndarray, weight: np.ndarray) -> Labels:
@@ -237,10 +264,9 @@ class Labels(Target):
         return np.where(wanted == 1, 1.0, -1.0)[asked, None] * np.eye(len(wanted))[asked], np.zeros(len(asked))
 
 
-def same_meaning(a: Any, b: Any) -> bool:
+def same_meaning(a: Target, b: Target) -> bool:
     """Whether two targets have the same outputs, of which the same are learned."""
-    mine, other = (np.asarray(getattr(target, "labels", ())) for target in (a, b))
-    return np.array_equal(mine, other) and np.array_equal(a.learned, b.learned)
+    return np.array_equal(a.labels, b.labels) and np.array_equal(a.learned, b.learned)
 
 
 def _weighted_median(Y: np.ndarray, share: np.ndarray) -> np.ndarray:

@@ -1,13 +1,14 @@
-"""What all estimators of one table share: reading the fitted model, and publishing it."""
+"""The fit and the methods that all estimators of one table share."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from copy import copy
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from sklearn.utils.multiclass import is_multilabel
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
 from spkm import _methods
@@ -15,18 +16,105 @@ from spkm._checks import n_threads
 from spkm._namespaces import on_host, place_of
 from spkm.core.fitted import FittedModel
 from spkm.core.scaling import check_domain
-from spkm.fitting.spec import tell_of_numpy
+from spkm.fitting.binary import fit_parts
+from spkm.fitting.checkpoint import opened_checkpoint
+from spkm.fitting.outcome import Outcome, Parts
+from spkm.fitting.progress import Progress
+from spkm.fitting.reading import class_data, number_data, stream_data
+from spkm.fitting.strategies import strategy_for
 from spkm.fitting.views import ViewUsage
-from spkm.tables.read import read_like
-from spkm.tables.streams import FileTable, predicted_chunks
+from spkm.tables.read import Table, check_same_columns, read_like, read_table, tell_of_numpy
+from spkm.tables.streams import FileTable, named_columns, opened_stream, predicted_chunks
 
 IN_FILES = (FileTable, str, Path)
 
 
+class Fitted(NamedTuple):
+    """The outcome of a fit, the type of its samples, and what the estimator remembers of them."""
+
+    outcome: Outcome | Parts
+    dtype: np.dtype
+    attributes: dict[str, Any]
+
+
+def fitted(
+    estimator: Any,
+    X: Any,
+    y: Any,
+    sample_weight: Any,
+    columns: tuple[Any, Any, Any],
+    checkpoint: tuple[Any, float],
+    of_classes: bool,
+) -> Fitted:
+    """Return the fit of an estimator, which is not changed.
+
+    Parameters
+    ----------
+    estimator : SPKMClassifier or SPKMRegressor
+        The estimator.
+    X, y, sample_weight
+        As the user gave them.
+    columns : tuple
+        Names of the columns of targets, weights and features.
+    checkpoint : tuple
+        Path of the checkpoint and seconds between two writings.
+    of_classes : bool
+        Whether targets are classes or labels.
+    """
+    if any(names is not None for names in columns):
+        X, y, sample_weight = named_columns(X, y, sample_weight, *columns)
+    store = None if checkpoint[0] is None else opened_checkpoint(estimator, *checkpoint)
+    params = estimator.get_params(deep=False) if store is None else store.params
+    progress = Progress(estimator, store=store)
+    reader = opened_stream(X, y, sample_weight)
+    if reader is not None:
+        return _fit_stream(params, reader, of_classes, progress)
+    several = is_multilabel(y) if of_classes else True
+    table = read_table(estimator, X, y, sample_weight, multi_output=several)
+    spec, data = (class_data if of_classes else number_data)(params, X, table)
+    in_parts = spec.multi_class != "joint" and data.target.two_dimensional
+    previous = _previous(estimator, table, in_parts)
+    progress.begin(X=table.X, y=table.y)
+    fit = fit_parts if in_parts else strategy_for(spec, data)
+    outcome = fit(spec, data, previous, progress)
+    progress.end(X=table.X, y=table.y)
+    progress.done()
+    return Fitted(outcome, data.dtype, {**table.attributes, **_seen(data.weight.sum(), data.target)})
+
+
+def _fit_stream(params: dict[str, Any], reader: Any, of_classes: bool, progress: Progress) -> Fitted:
+    spec, data = stream_data(params, reader, of_classes)
+    progress.begin()
+    outcome = strategy_for(spec, data)(spec, data, None, progress)
+    progress.end()
+    progress.done()
+    attributes = {"n_features_in_": data.n_features, "_tables": None, **_seen(data.summary.total, data.target)}
+    if reader.names is not None:
+        attributes["feature_names_in_"] = np.array(reader.names, dtype=object)
+    return Fitted(outcome, data.dtype, attributes)
+
+
+def _seen(weight: float, target: Any) -> dict[str, Any]:
+    """Return the weight of all samples so far and, for classes, the labels."""
+    return {"_seen": float(weight), **({"classes_": target.labels} if target.of_classes else {})}
+
+
+def _previous(estimator: Any, table: Table, in_parts: bool) -> Any:
+    """Return the model of the last fit if a warm start is asked for, checked; else None."""
+    if not estimator.warm_start or not estimator.__sklearn_is_fitted__():
+        return None
+    check_same_columns(estimator, table)
+    if in_parts == estimator.model_.is_joint:
+        raise ValueError(
+            f"warm_start=True needs the classes and the multi_class of the last fit; got multi_class="
+            f"{estimator.multi_class!r}. Set warm_start=False to fit anew."
+        )
+    return estimator.model_
+
+
 def kernels_of(model: Any) -> list[Any]:
     """Return the kernels of all views of a model, and of its members."""
-    members = model.members
-    return [view.kernel for member in members for _, view in member.model.views]
+    return [view.kernel for member in model.members for _, view in member.model.views]
 
 
 class ReadsModel:

@@ -9,8 +9,8 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from spkm._namespaces import returned_like_X
+from spkm.core.coupling import decision, log_probabilities, probabilities
 from spkm.estimators.base import ReadsModel
-from spkm.fitting.binary import decision, log_probabilities, probabilities
 
 
 def has_probabilities(estimator: Any) -> bool:

@@ -12,19 +12,17 @@ from sklearn.utils.multiclass import is_multilabel
 from sklearn.utils.validation import check_is_fitted
 
 from spkm._publish import publish
-from spkm.core.ensemble import ModelEnsemble
+from spkm.estimators.base import fitted
 from spkm.estimators.class_predictions import PredictsClasses
 from spkm.estimators.forecast import forecast
-from spkm.fitting.binary import fit_parts, joined_attributes
-from spkm.fitting.checkpoint import EVERY, opened_checkpoint
-from spkm.fitting.classes import class_samples
-from spkm.fitting.outcome import Outcome, attributes_of
+from spkm.fitting.checkpoint import EVERY
+from spkm.fitting.outcome import Parts, attributes_of, joined_attributes
 from spkm.fitting.partial import partial_classes, takes_batches
-from spkm.fitting.progress import CallbackSupportMixin, Progress, with_callbacks
-from spkm.fitting.strategies import SearchSetup, fit_model, prepared, search_for
-from spkm.fitting.stream_data import fit_stream
-from spkm.tables.read import Table, check_same_columns, read_table
-from spkm.tables.streams import named_columns, opened_stream
+from spkm.fitting.progress import CallbackSupportMixin, with_callbacks
+from spkm.fitting.reading import class_data
+from spkm.fitting.search import Searching
+from spkm.fitting.strategies import search_for
+from spkm.tables.read import read_table
 
 
 class SPKMClassifier(PredictsClasses, ClassifierMixin, CallbackSupportMixin, BaseEstimator):
@@ -281,40 +279,12 @@ class SPKMClassifier(PredictsClasses, ClassifierMixin, CallbackSupportMixin, Bas
         self : object
             The fitted estimator. If anything goes wrong, it is as it was.
         """
-        if any(names is not None for names in (target, weight, features)):
-            X, y, sample_weight = named_columns(X, y, sample_weight, target, weight, features)
-        store = None if checkpoint is None else opened_checkpoint(self, checkpoint, checkpoint_every)
-        reader = opened_stream(X, y, sample_weight)
-        if reader is not None:
-            outcome, dtype, attributes, meaning = fit_stream(
-                self, reader, "classification", Progress(self, store=store)
-            )
-            attributes = {**attributes, **attributes_of(outcome, dtype)}
-            return publish(self, {**attributes, "classes_": meaning.labels})  # type: ignore[attr-defined]
-        table = read_table(self, X, y, sample_weight, multi_output=is_multilabel(y))
-        params = self.get_params(deep=False) if store is None else store.params
-        request, meaning, Y, weights = class_samples(params, X, table)
-        previous = getattr(self, "model_", None) if self.warm_start else None
-        if previous is not None:
-            check_same_columns(self, table)
-        in_parts = self.multi_class != "joint" and meaning.two_dimensional
-        if previous is not None and in_parts == previous.is_joint:
-            raise ValueError(
-                f"warm_start=True needs the classes and the multi_class of the last fit; got multi_class="
-                f"{self.multi_class!r}. Set warm_start=False to fit anew."
-            )
-        progress = Progress(self, store=store)
-        progress.begin(X=table.X, y=table.y)
-        if in_parts:
-            model, parts = fit_parts(request, table.X, Y, weights, meaning, previous, progress)
-            attributes = self._attributes_of_parts(model, parts, table)
-        else:
-            samples = prepared(request, table.X, Y, weights, lambda signs, w: (meaning, signs))
-            attributes = attributes_of(fit_model(request, samples, previous, progress), table.X.dtype)
-        progress.end(X=table.X, y=table.y)
-        progress.done()
-        seen = {"_seen": float(weights.sum())}
-        return publish(self, {**table.attributes, **attributes, "classes_": meaning.labels, **seen})
+        outcome, dtype, attributes = fitted(
+            self, X, y, sample_weight, (target, weight, features), (checkpoint, checkpoint_every), of_classes=True
+        )
+        if isinstance(outcome, Parts):
+            return publish(self, {**attributes, **self._attributes_of_parts(outcome, dtype, attributes)})
+        return publish(self, {**attributes, **attributes_of(outcome, dtype)})
 
     @available_if(takes_batches)
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> SPKMClassifier:
@@ -339,23 +309,21 @@ class SPKMClassifier(PredictsClasses, ClassifierMixin, CallbackSupportMixin, Bas
         """
         return publish(self, partial_classes(self, X, y, classes, sample_weight))
 
-    def _search(self, X: Any, y: Any, sample_weight: Any, on_step: Callable[[str], bool]) -> SearchSetup:
+    def _search(self, X: Any, y: Any, sample_weight: Any, on_step: Callable[[str], bool]) -> Searching:
         """Return the search that the parameters ask for, before it begins."""
         table = read_table(self, X, y, sample_weight, multi_output=is_multilabel(y))
-        request, target, Y, weight = class_samples(self.get_params(deep=False), X, table)
-        samples = prepared(request, table.X, Y, weight, lambda signs, w: (target, signs))
-        return SearchSetup(request, table, samples, search_for(request, samples, on_step))
+        spec, data = class_data(self.get_params(deep=False), X, table)
+        return Searching(spec, table, data, search_for(spec, data, on_step))
 
-    def _attributes_of_parts(
-        self, model: ModelEnsemble, outcomes: list[tuple[Outcome, int]], table: Table
-    ) -> dict[str, Any]:
+    def _attributes_of_parts(self, found: Parts, dtype: np.dtype, known: dict[str, Any]) -> dict[str, Any]:
         """Return the fitted attributes of several binary problems: those of the parts, one after another."""
+        remembered = {name: value for name, value in known.items() if name != "_seen"}
         parts = []
-        for outcome, seed in outcomes:
+        for outcome, seed in zip(found.outcomes, found.seeds, strict=True):
             part = clone(self).set_params(multi_class="joint", class_weight=None, random_state=seed)
-            own = attributes_of(outcome, table.X.dtype)
-            parts.append(publish(part, {**table.attributes, **own, "classes_": outcome.model.target.labels}))
-        return joined_attributes(model, parts)
+            own = {**attributes_of(outcome, dtype), "classes_": outcome.model.target.labels}
+            parts.append(publish(part, {**remembered, **own}))
+        return joined_attributes(found.model, parts)
 
     def estimator_for(self, label: Any, other: Any = None) -> SPKMClassifier:
         """Return the binary classifier of a class.

@@ -17,28 +17,24 @@ from spkm._publish import publish
 from spkm.core.model import Term, View
 from spkm.estimators.class_predictions import PredictsClasses
 from spkm.estimators.classifier import SPKMClassifier
-from spkm.estimators.regressor import PredictsNumbers, SPKMRegressor, real_samples
-from spkm.fitting.classes import class_samples
+from spkm.estimators.regressor import PredictsNumbers, SPKMRegressor
+from spkm.fitting.classes import encode_classes
+from spkm.fitting.data import TableData
 from spkm.fitting.outcome import Outcome, attributes_of
 from spkm.fitting.progress import CallbackSupportMixin, Progress, with_callbacks
-from spkm.fitting.search import candidate_for, decided, search_over
-from spkm.fitting.spec import Request
-from spkm.fitting.strategies import (
-    Samples,
-    SearchSetup,
-    fit_choice,
-    fit_constant,
-    fitted_model,
-    outcome_of,
-    prepared,
-    report_choice,
-    restore_scale,
-)
+from spkm.fitting.reading import class_data, number_data, real_targets
+from spkm.fitting.recipes import Fit, Start, recipe_for
+from spkm.fitting.search import Searching, candidate_for, decided, report_choice, search_over
+from spkm.fitting.spec import Spec
+from spkm.fitting.strategies import fit_choice, fit_constant, fitted_model, outcome_of, restore_scale
 from spkm.fitting.views import check_vectors
 from spkm.kernels import KERNELS, RBF, Kernel, Linear, Matern, Polynomial
 from spkm.selection import Choice, Fold, Search, Submodel
-from spkm.solvers import Result
+from spkm.solvers import Result, Solver
 from spkm.tables.read import Table, read_table
+
+#: A search keeps basis vectors inside the range of the training samples; its estimators have no parameter for it.
+BOUNDED = {"basis_bounds": "data"}
 
 
 class SPKMClassifierCV(PredictsClasses, ClassifierMixin, CallbackSupportMixin, BaseEstimator):
@@ -172,18 +168,15 @@ class SPKMClassifierCV(PredictsClasses, ClassifierMixin, CallbackSupportMixin, B
         setup = self._search(X, y, sample_weight, progress.step, groups)
         outcome = carried_out(self, setup, progress)
         progress.end(X=X, y=y)
-        return publish(self, {**published(setup, outcome), "classes_": setup.samples.target.labels})  # type: ignore[attr-defined]
+        return publish(self, {**published(setup, outcome), "classes_": setup.data.target.labels})
 
     def _search(
         self, X: Any, y: Any, sample_weight: Any, on_step: Callable[[str], bool], groups: Any = None
-    ) -> SearchSetup:
+    ) -> Searching:
         race = kernels_in_race(self, (Linear(), Polynomial(degree=3), RBF()))
         table = read_table(self, X, y, sample_weight, multi_output=is_multilabel(y))
-        params = {**self.get_params(deep=False), "kernel": race[0]}
-        request, target, Y, weight = class_samples(params, X, table)
-        samples = prepared(request, table.X, Y, weight, lambda signs, w: (target, signs))
-        ordered = Samples(table.X, Y, weight, target)
-        return search_setup(self, request, race, table, samples, ordered, on_step, groups, sample_weight is not None)
+        spec, data = class_data({**self.get_params(deep=False), **BOUNDED, "kernel": race[0]}, X, table)
+        return search_setup(self, spec, race, table, data, on_step, groups, sample_weight is not None)
 
 
 class SPKMRegressorCV(PredictsNumbers, RegressorMixin, CallbackSupportMixin, BaseEstimator):
@@ -292,14 +285,11 @@ class SPKMRegressorCV(PredictsNumbers, RegressorMixin, CallbackSupportMixin, Bas
 
     def _search(
         self, X: Any, y: Any, sample_weight: Any, on_step: Callable[[str], bool], groups: Any = None
-    ) -> SearchSetup:
+    ) -> Searching:
         race = kernels_in_race(self, (Linear(), Polynomial(degree=3), Matern()))
-        request, table, Y, finish = real_samples(
-            self, X, y, sample_weight, {**self.get_params(deep=False), "kernel": race[0]}
-        )
-        samples = prepared(request, table.X, Y, table.weight, finish)
-        ordered = Samples(table.X, samples.target.encode(Y), table.weight, samples.target)  # type: ignore[attr-defined]
-        return search_setup(self, request, race, table, samples, ordered, on_step, groups, sample_weight is not None)
+        table = read_table(self, X, y, sample_weight, multi_output=True)
+        spec, data = number_data({**self.get_params(deep=False), **BOUNDED, "kernel": race[0]}, X, table)
+        return search_setup(self, spec, race, table, data, on_step, groups, sample_weight is not None)
 
 
 def kernels_in_race(estimator: Any, automatic: tuple[Kernel, ...]) -> list[Kernel]:
@@ -321,60 +311,68 @@ def kernels_in_race(estimator: Any, automatic: tuple[Kernel, ...]) -> list[Kerne
 
 def search_setup(
     estimator: Any,
-    request: Request,
+    spec: Spec,
     race: list[Kernel],
     table: Table,
-    samples: Samples,
-    ordered: Samples,
+    data: TableData,
     on_step: Callable[[str], bool],
     groups: Any,
     weighted: bool,
-) -> SearchSetup:
-    """Return the search with the user's own splits, kernels and scoring; ``ordered`` are the samples as given."""
-    if samples.Y.shape[1] == 0:
-        return SearchSetup(request, table, samples, None)
+) -> Searching:
+    """Return the search with the user's own splits, kernels and scoring."""
+    if data.n_outputs == 0:
+        return Searching(spec, table, data, None)
     splitter = check_cv(estimator.cv, table.y, classifier=is_classifier(estimator))
     splits = list(splitter.split(table.X, table.y, groups))
     if not estimator.refit and len(splits) != 1:
         raise ValueError(f"refit=False keeps the model of the only split; cv makes {len(splits)} of them.")
     vectors = check_vectors(estimator.n_basis)
-    requests = [replace(request, terms=(Term(vectors, (View(kernel),)),)) for kernel in race]
-    candidates = [candidate_for(one, samples.Y.shape[1]) for one in requests]
+    specs = [replace(spec, terms=(Term(vectors, (View(kernel),)),)) for kernel in race]
+    candidates = [candidate_for(one, recipe_for(one, data), data.n_outputs) for one in specs]
+    ordered = as_given(spec, estimator, table, data)
     weight = ordered.weight if weighted else None
-    scorer = None if estimator.scoring is None else _scorer(estimator, request, table, samples, weight)
-    search = search_over(requests[0], ordered, candidates, splits, on_step, scorer)
-    return SearchSetup(requests[0], table, samples, search)
+    scorer = None if estimator.scoring is None else _scorer(estimator, spec, table, data, weight)
+    search = search_over(specs[0], ordered, candidates, splits, on_step, scorer)
+    return Searching(specs[0], table, data, search)
+
+
+def as_given(spec: Spec, estimator: Any, table: Table, data: TableData) -> TableData:
+    """Return the samples in the order of the user's table, which the user's splits are about."""
+    if not data.target.of_classes:
+        return replace(data, X=table.X, Y=data.target.encode(real_targets(table.y)), weight=table.weight)
+    _, Y, weight = encode_classes(table.y, table.weight, estimator.class_weight)
+    return replace(data, X=table.X, Y=Y, weight=weight)
 
 
 def _scorer(
-    estimator: Any, request: Request, table: Table, samples: Samples, weight: np.ndarray | None
+    estimator: Any, spec: Spec, table: Table, data: TableData, weight: np.ndarray | None
 ) -> Callable[[Submodel, Fold], float]:
-    """Return what judges the model of a fold by the user's scoring on its held-out samples."""
+    """Return a function that judges the model of a fold by the user's scoring on its held-out samples."""
     plain = SPKMClassifier() if is_classifier(estimator) else SPKMRegressor()
     score = check_scoring(plain, estimator.scoring)
-    X, y, target = table.X, table.y, samples.target
-    known = {"n_features_in_": X.shape[1], "classes_": getattr(target, "labels", None)}
+    X, y, target = table.X, table.y, data.target
+    known = {"n_features_in_": X.shape[1], **({"classes_": target.labels} if target.of_classes else {})}
 
     def scorer(model: Submodel, fold: Fold) -> float:
         test = fold.test_rows
-        fitted = fitted_model(request, target, model.model, model.theta, fold.scaling, X.shape[1], model.columns)
+        fitted = fitted_model(spec, target, model.model, model.theta, fold.scaling, X.shape[1], model.columns)
         more = {} if weight is None else {"sample_weight": weight[test]}
         return float(score(publish(plain, {**known, "model_": fitted}), X[test], y[test], **more))
 
     return scorer
 
 
-def carried_out(estimator: Any, setup: SearchSetup, progress: Progress) -> Outcome:
+def carried_out(estimator: Any, setup: Searching, progress: Progress) -> Outcome:
     """Return the outcome of the search: on all samples, or the model of the only split."""
-    request, _, samples, search = setup
+    spec, _, data, search = setup
     if search is None:
-        return fit_constant(request, samples)
+        return fit_constant(spec, data, None, progress)
     if estimator.refit:
-        return fit_choice(request, search, decided(search), samples, progress)
-    return _model_of_split(request, search, decided(search), samples)
+        return fit_choice(spec, search, decided(search), data, progress)
+    return _model_of_split(spec, search, decided(search), data)
 
 
-def _model_of_split(request: Request, search: Search, choice: Choice, samples: Samples) -> Outcome:
+def _model_of_split(spec: Spec, search: Search, choice: Choice, data: TableData) -> Outcome:
     fold = search.folds[0]
     model = choice.models[0]
     attributes = report_choice(search, choice, model, fold.train)
@@ -382,11 +380,11 @@ def _model_of_split(request: Request, search: Search, choice: Choice, samples: S
     result = Result(model.theta.copy(), model.objective, 1, True, trace=[model.objective], noise=model.noise)
     restore_scale(objective, result)
     columns = model.columns if search.selects else None
-    request = replace(request, terms=choice.candidate.terms)
-    return outcome_of(request, samples, objective.model, result, fold.scaling, columns, attributes)
+    fit = Fit(objective, result, Solver(), Start(model.problem), columns)
+    return outcome_of(replace(spec, terms=choice.candidate.terms), data, fit, fold.scaling, attributes, "search")
 
 
-def published(setup: SearchSetup, outcome: Outcome) -> dict[str, Any]:
+def published(setup: Searching, outcome: Outcome) -> dict[str, Any]:
     """Return the fitted attributes of a search."""
     attributes = attributes_of(outcome, setup.table.X.dtype)
     chosen = outcome.attributes.get("_choice", {"kernel": outcome.model.kernel, "strength_factor": 1.0})

@@ -13,15 +13,12 @@ from sklearn.utils.validation import check_is_fitted
 from spkm import _methods
 from spkm._checks import n_threads
 from spkm._publish import publish
+from spkm.core.coupling import decision, log_probabilities, probabilities
 from spkm.estimators.class_predictions import has_probabilities
-from spkm.estimators.regressor import real_targets, standardizing
-from spkm.fitting.binary import decision, log_probabilities, probabilities
-from spkm.fitting.classes import encode_classes
 from spkm.fitting.outcome import Outcome, attributes_of
 from spkm.fitting.progress import CallbackSupportMixin, Progress, with_callbacks
-from spkm.fitting.spec import Request
-from spkm.fitting.strategies import fit_model, prepared
-from spkm.fitting.views import pair_terms
+from spkm.fitting.reading import pair_data
+from spkm.fitting.strategies import strategy_for
 from spkm.tables.pairs import SIDES, Entities, PairInput, read_pairs
 
 BOTH = {"left": True, "right": True}
@@ -173,16 +170,7 @@ class PairwiseSPKMClassifier(PredictsPairs, ClassifierMixin, CallbackSupportMixi
             The fitted estimator. If anything goes wrong, it is as it was.
         """
         given = read_pairs(self, pairs, y, left, right, sample_weight)
-        terms = pair_terms(self, given, left, right)
-        params = self.get_params(deep=False)
-        request = Request.of(params, None, "classification", several_labels=given.y.ndim == 2, terms=terms)
-        target, Y, weight = encode_classes(given.y, given.weight, self.class_weight)
-        progress = Progress(self)
-        progress.begin(X=given.table.pairs, y=given.y)
-        samples = prepared(request, given.table, Y, weight, lambda signs, w: (target, signs))
-        outcome = fit_model(request, samples, None, progress)
-        progress.end(X=given.table.pairs, y=given.y)
-        return publish_pairs(self, given, outcome, classes_=target.labels)
+        return publish_pairs(self, given, *fitted_pairs(self, given, left, right, of_classes=True))
 
     def decision_function(self, pairs: Any, left: Any = None, right: Any = None) -> np.ndarray:
         """Return the scores f(x, z).
@@ -349,16 +337,7 @@ class PairwiseSPKMRegressor(PredictsPairs, RegressorMixin, CallbackSupportMixin,
             The fitted estimator. If anything goes wrong, it is as it was.
         """
         given = read_pairs(self, pairs, y, left, right, sample_weight)
-        terms = pair_terms(self, given, left, right)
-        request = Request.of(self.get_params(deep=False), None, "regression", terms=terms)
-        Y = real_targets(given.y)
-        request.loss.check_target(Y)
-        progress = Progress(self)
-        progress.begin(X=given.table.pairs, y=given.y)
-        samples = prepared(request, given.table, Y, given.weight, standardizing(request, given.y.ndim == 2))
-        outcome = fit_model(request, samples, None, progress)
-        progress.end(X=given.table.pairs, y=given.y)
-        return publish_pairs(self, given, outcome)
+        return publish_pairs(self, given, *fitted_pairs(self, given, left, right, of_classes=False))
 
     def predict(self, pairs: Any, left: Any = None, right: Any = None) -> np.ndarray:
         """Return the predicted target of every pair.
@@ -402,7 +381,19 @@ class PairwiseSPKMRegressor(PredictsPairs, RegressorMixin, CallbackSupportMixin,
         return tags
 
 
-def publish_pairs(estimator: Any, given: PairInput, outcome: Outcome, **more: Any) -> Any:
+def fitted_pairs(
+    estimator: Any, given: PairInput, left: Any, right: Any, of_classes: bool
+) -> tuple[Outcome, dict[str, Any]]:
+    """Return the outcome of a fit of pairs, and the classes if there are some; the estimator is not changed."""
+    spec, data = pair_data(estimator.get_params(deep=False), given, left, right, of_classes)
+    progress = Progress(estimator)
+    progress.begin(X=given.table.pairs, y=given.y)
+    outcome = strategy_for(spec, data)(spec, data, None, progress)
+    progress.end(X=given.table.pairs, y=given.y)
+    return outcome, {"classes_": data.target.labels} if of_classes else {}
+
+
+def publish_pairs(estimator: Any, given: PairInput, outcome: Outcome, more: dict[str, Any]) -> Any:
     """Give an estimator of pairs its fitted attributes, those of each side apart; return the estimator."""
     entities = given.entities
     attributes = attributes_of(outcome, given.table.dtype)

@@ -13,12 +13,11 @@ from sklearn.model_selection import check_cv
 from sklearn.utils import _safe_indexing
 
 from spkm.core.scaling import scaling_for
-from spkm.core.targets import Classes
 from spkm.estimators.base import ReadsModel
 from spkm.fitting.binary import check_joint
+from spkm.fitting.data import TableData
 from spkm.fitting.search import decided, some_rows
-from spkm.fitting.spec import Request
-from spkm.fitting.strategies import Samples
+from spkm.fitting.spec import Spec
 from spkm.penalties import BASIS_PENALTIES
 from spkm.selection import Choice, Fold, Search, Submodel
 from spkm.sources import ArraySource, merged_rows, one_blas_thread
@@ -108,25 +107,25 @@ def sparsity_path(
     return _penalty_path(estimator, X, y, sample_weight, STRENGTHS if strengths is None else strengths)
 
 
-def searched(estimator: Any, X: Any, y: Any, sample_weight: Any) -> tuple[Request, Search, Samples, Choice]:
-    """Return the search of an estimator on all samples and what it decided."""
-    request, _, samples, search = estimator._search(X, y, sample_weight, lambda text: False)
+def searched(estimator: Any, X: Any, y: Any, sample_weight: Any) -> tuple[Spec, Search, TableData, Choice]:
+    """Return the search of an estimator on all samples and its decision."""
+    spec, _, data, search = estimator._search(X, y, sample_weight, lambda text: False)
     if search is None:
         raise ValueError("y must not be constant: there is nothing to predict.")
-    return request, search, samples, decided(search)
+    return spec, search, data, decided(search)
 
 
-def fold_of(request: Request, rows: Any, choice: Choice, rng: np.random.Generator) -> Fold:
+def fold_of(spec: Spec, data: TableData, choice: Choice, rng: np.random.Generator) -> Fold:
     """Return samples to fit on, with a scaling of their own."""
-    merged = merged_rows(*rows)
-    scaling = scaling_for(choice.candidate.terms, request.scale, merged[0], merged[2])
+    merged = merged_rows(data.X, data.Y, data.weight)
+    scaling = scaling_for(choice.candidate.terms, spec.scale, merged[0], merged[2])
     return some_rows(ArraySource(*merged, scaling), scaling, rng)
 
 
 def _strict_path(estimator: Any, X: Any, y: Any, sample_weight: Any) -> SparsityPath:
-    request, search, samples, choice = searched(estimator, X, y, sample_weight)
+    spec, search, data, choice = searched(estimator, X, y, sample_weight)
     with np.errstate(all="ignore"), one_blas_thread():
-        everything = fold_of(request, samples[:3], choice, request.rng())
+        everything = fold_of(spec, data, choice, spec.rng())
         models = search.sequence(choice, everything)
         of_folds = [search.sequence(choice, fold) for fold in search.folds]
     sizes = [len(model.columns) for model in models]
@@ -135,7 +134,7 @@ def _strict_path(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Sparsity
         at_size = [next((m for m in sequence if len(m.columns) <= size), sequence[-1]) for sequence in of_folds]
         pairs = list(zip(at_size, search.folds, strict=True))
         weights = [fold.test.total_weight for fold in search.folds if fold.test is not None]
-        of_splits = np.array([_score(samples, model, fold) for model, fold in pairs])
+        of_splits = np.array([_score(data, model, fold) for model, fold in pairs])
         scores.append(float(np.average(of_splits, weights=weights)))
         errors.append(_standard_error(of_splits, np.array(weights)))
         losses.append(float(np.average(search.validation.row_losses(at_size), weights=search.validation.row_weight)))
@@ -155,12 +154,12 @@ def _strict_path(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Sparsity
     )
 
 
-def _score(samples: Samples, model: Submodel, fold: Fold) -> float:
+def _score(data: TableData, model: Submodel, fold: Fold) -> float:
     """Return accuracy (of labels: the share of samples that have all of them right), or R2 as a mean over outputs."""
     assert fold.test is not None
     F, Y, w = model.predict(fold.test), fold.test.Y, fold.test.w
-    if model.problem.loss.target == "signs" or hasattr(samples.target, "labels"):
-        is_one_class = Y.shape[1] > 1 and isinstance(samples.target, Classes)
+    if model.problem.loss.target == "signs" or data.target.of_classes:
+        is_one_class = Y.shape[1] > 1 and data.target.task == "classes"
         right = np.argmax(F, axis=1) == np.argmax(Y, axis=1) if is_one_class else np.all((F > 0) == (Y > 0), axis=1)
         return float(w[:, 0] @ right)
     F = model.problem.loss.predict(F)

@@ -10,21 +10,18 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.metaestimators import available_if
 
 from spkm._checks import n_threads
-from spkm._namespaces import on_host, returned_like_X
+from spkm._namespaces import returned_like_X
 from spkm._publish import publish
-from spkm.core.targets import Real
-from spkm.estimators.base import ReadsModel
+from spkm.estimators.base import ReadsModel, fitted
 from spkm.estimators.forecast import forecast
-from spkm.fitting.checkpoint import EVERY, opened_checkpoint
-from spkm.fitting.outcome import attributes_of
+from spkm.fitting.checkpoint import EVERY
+from spkm.fitting.outcome import Outcome, attributes_of
 from spkm.fitting.partial import partial_numbers, takes_batches
-from spkm.fitting.progress import CallbackSupportMixin, Progress, with_callbacks
-from spkm.fitting.recipes.monotone import constraints
-from spkm.fitting.spec import Request
-from spkm.fitting.strategies import Finish, SearchSetup, fit_model, prepared, search_for
-from spkm.fitting.stream_data import fit_stream
-from spkm.tables.read import Table, check_same_columns, read_table
-from spkm.tables.streams import named_columns, opened_stream
+from spkm.fitting.progress import CallbackSupportMixin, with_callbacks
+from spkm.fitting.reading import number_data
+from spkm.fitting.search import Searching
+from spkm.fitting.strategies import search_for
+from spkm.tables.read import read_table
 
 
 class PredictsNumbers(ReadsModel):
@@ -230,26 +227,11 @@ class SPKMRegressor(PredictsNumbers, RegressorMixin, CallbackSupportMixin, BaseE
         self : object
             The fitted estimator. If anything goes wrong, it is as it was.
         """
-        if any(names is not None for names in (target, weight, features)):
-            X, y, sample_weight = named_columns(X, y, sample_weight, target, weight, features)
-        store = None if checkpoint is None else opened_checkpoint(self, checkpoint, checkpoint_every)
-        reader = opened_stream(X, y, sample_weight)
-        if reader is not None:
-            outcome, dtype, attributes, _ = fit_stream(self, reader, "regression", Progress(self, store=store))
-            return publish(self, {**attributes, **attributes_of(outcome, dtype)})
-        params = None if store is None else store.params
-        request, table, Y, finish = real_samples(self, X, y, sample_weight, params)
-        previous = getattr(self, "model_", None) if self.warm_start else None
-        if previous is not None:
-            check_same_columns(self, table)
-        progress = Progress(self, store=store)
-        progress.begin(X=table.X, y=table.y)
-        samples = prepared(request, table.X, Y, table.weight, finish)
-        outcome = fit_model(request, samples, previous, progress)
-        progress.end(X=table.X, y=table.y)
-        progress.done()
-        seen = {"_seen": float(table.weight.sum())}
-        return publish(self, {**table.attributes, **attributes_of(outcome, table.X.dtype), **seen})
+        outcome, dtype, attributes = fitted(
+            self, X, y, sample_weight, (target, weight, features), (checkpoint, checkpoint_every), of_classes=False
+        )
+        assert isinstance(outcome, Outcome)
+        return publish(self, {**attributes, **attributes_of(outcome, dtype)})
 
     @available_if(takes_batches)
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> SPKMRegressor:
@@ -273,51 +255,8 @@ class SPKMRegressor(PredictsNumbers, RegressorMixin, CallbackSupportMixin, BaseE
         """
         return publish(self, partial_numbers(self, X, y, sample_weight))
 
-    def _search(self, X: Any, y: Any, sample_weight: Any, on_step: Callable[[str], bool]) -> SearchSetup:
+    def _search(self, X: Any, y: Any, sample_weight: Any, on_step: Callable[[str], bool]) -> Searching:
         """Return the search that the parameters ask for, before it begins."""
-        request, table, Y, finish = real_samples(self, X, y, sample_weight)
-        samples = prepared(request, table.X, Y, table.weight, finish)
-        search = search_for(request, samples, on_step) if samples.Y.shape[1] else None
-        return SearchSetup(request, table, samples, search)
-
-
-def real_samples(
-    estimator: Any, X: Any, y: Any, sample_weight: Any, params: dict[str, Any] | None = None
-) -> tuple[Request, Table, np.ndarray, Finish]:
-    """Return the request of a regressor, its table, the targets (n, m), and how they are standardised."""
-    table = read_table(estimator, X, y, sample_weight, multi_output=True)
-    params = estimator.get_params(deep=False) if params is None else params
-    if params.get("monotone") is not None:
-        params = {**params, "monotone": constraints(params["monotone"], table)}
-    params = {**params, "place": table.place}
-    X = X if table.place is None else on_host(X)
-    request = Request.of(params, X, "regression", tables=table.attributes["_tables"])
-    Y = real_targets(table.y)
-    request.loss.check_target(Y)
-    return request, table, Y, standardizing(request, table.y.ndim == 2)
-
-
-def real_targets(y: Any) -> np.ndarray:
-    """Return targets as numbers, (n, m)."""
-    try:
-        if y.dtype.kind in "mM":  # NumPy would count their nanoseconds
-            raise TypeError("dates and times are no numbers")
-        Y = np.asarray(y, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise ValueError(
-            f"y must hold numbers, as a dense array of shape (n_samples,) or (n_samples, n_outputs); "
-            f"got {type(y).__name__} of dtype {y.dtype}. For labels use SPKMClassifier."
-        ) from error
-    return Y.reshape(len(Y), -1)
-
-
-def standardizing(request: Request, two_dimensional: bool) -> Finish:
-    """Return the function that standardises targets as the loss wants it."""
-    loss = request.loss
-
-    def finish(Y: np.ndarray, weight: np.ndarray) -> tuple[Real, np.ndarray]:
-        y = Y if two_dimensional else Y[:, 0]
-        target = Real.of(y, weight, loss.standardize_target, loss.robust, bool(request.fit_intercept))
-        return target, target.encode(Y)
-
-    return finish
+        table = read_table(self, X, y, sample_weight, multi_output=True)
+        spec, data = number_data(self.get_params(deep=False), X, table)
+        return Searching(spec, table, data, search_for(spec, data, on_step) if data.n_outputs else None)

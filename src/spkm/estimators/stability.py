@@ -16,7 +16,7 @@ from spkm.estimators.false_discoveries import dense_samples
 from spkm.estimators.paths import fold_of, pandas, searched
 from spkm.fitting.binary import check_joint
 from spkm.selection import additive_importances
-from spkm.sources import one_blas_thread, pick_rows
+from spkm.sources import one_blas_thread
 
 
 class Halves(NamedTuple):
@@ -218,13 +218,10 @@ def _choice_by_search(
     if max_false is not None:
         d = np.shape(X)[1]
         fitted.set_params(max_features=_number_of_features(max_false, threshold, d))
-    request, search, samples, choice = searched(fitted, X, y, sample_weight)
-    rows = samples[:3]
+    spec, search, data, choice = searched(fitted, X, y, sample_weight)
 
     def choose(half: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        part = pick_rows(rows[0], half), rows[1][half], rows[2][half]
-        return search.columns_by_themselves(choice, fold_of(request, part, choice, rng))
+        return search.columns_by_themselves(choice, fold_of(spec, data.part(half), choice, rng))
 
-    n, d = rows[0].shape
     largest = np.sort(search.units.size)[::-1]  # a feature group counts by its features
-    return Halves(n, d, 0 if choice.is_empty else int(largest[: choice.n_units].sum()), choose)
+    return Halves(data.n_rows, data.n_features, 0 if choice.is_empty else int(largest[: choice.n_units].sum()), choose)

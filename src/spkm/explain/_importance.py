@@ -185,7 +185,7 @@ def _encoded(model: Any, y: Any, n: int) -> np.ndarray:
     y = np.asarray(y)
     if len(y) != n:
         raise ValueError(f"y must have an entry for each of the {n} samples of X; got {len(y)}.")
-    labels = getattr(model.target, "labels", None)
+    labels = model.target.labels if model.target.of_classes else None
     if labels is not None and y.ndim == 1 and not np.isin(y, labels).all():
         unknown = np.setdiff1d(y, labels).tolist()
         raise ValueError(f"y must hold classes that the model knows, {labels.tolist()}; got {unknown}.")

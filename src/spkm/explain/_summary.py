@@ -198,7 +198,7 @@ def _sentence(model: Any) -> str:
     problems = f" in {len(members)} binary problems" if len(members) > 1 else ""
     kernel = f"the kernel {kernels[0]}" if len(kernels) == 1 else f"the kernels {', '.join(kernels)}"
     listed = ", ".join(outputs[:6]) + (f" and {len(outputs) - 6} more" if len(outputs) > 6 else "")
-    labels = getattr(model.target, "labels", None)
+    labels = model.target.labels if model.target.of_classes else None
     if labels is not None and len(outputs) == 1:
         scores = f"a positive score is {labels[1]}, else {labels[0]}"
     else:
@@ -263,7 +263,7 @@ def _activity(estimator: Any, model: Any, X: Any, y: Any) -> dict[str, Any]:
     relative = (similarities - similarities.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
     likeness = np.where(vector_rows(model), similarities if _stationary(model) else relative, -np.inf)
     nearest = np.argmax(likeness, axis=1)
-    labels = getattr(model.target, "labels", None)
+    labels = model.target.labels if model.target.of_classes else None
     classes = None
     if y is not None and labels is not None and np.ndim(y) == 1:
         present = [label for label in labels if np.any(np.asarray(y) == label)]

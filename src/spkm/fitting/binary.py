@@ -1,33 +1,22 @@
-"""More than two classes by binary classifiers: one against the rest, or one against one."""
+"""More than two classes by binary models: one against the rest, or one against one."""
 
 from __future__ import annotations
 
 import warnings
 from dataclasses import replace
-from functools import partial
-from itertools import combinations
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.special import expit
 
 from spkm._checks import warn_user
-from spkm.core.ensemble import ModelEnsemble
+from spkm.core.coupling import class_pairs
+from spkm.core.fitted import ModelEnsemble
 from spkm.core.targets import Classes, Target
-from spkm.fitting.outcome import Outcome
+from spkm.fitting.data import TableData
+from spkm.fitting.outcome import Outcome, Parts
 from spkm.fitting.progress import Progress
-from spkm.fitting.recipes.on_samples import NEAREST
-from spkm.fitting.spec import Request
-from spkm.fitting.strategies import Samples, fit_model, prepared
-from spkm.losses import Loss
-
-SMALLEST_SHARE = 1e-7  # of a pair; with shares of 0 and 1 the equations of the coupling may have no one solution
-STEEPNESS = 6.0  # of the logistic function that stands for probabilities; measured, 4 to 12 do as well
-ENTRIES = 2**22  # of the matrices of a coupling that are solved at once: 32 MB
-
-
-def _with_target(target: Target, signs: np.ndarray, weight: np.ndarray) -> tuple[Target, np.ndarray]:
-    return target, signs
+from spkm.fitting.spec import Spec
+from spkm.fitting.strategies import strategy_for
 
 
 class BinaryProblem(NamedTuple):
@@ -52,7 +41,7 @@ def check_joint(name: str, estimator: Any) -> None:
 def binary_problems(target: Target, multi_class: str, Y: np.ndarray) -> list[BinaryProblem]:
     """Return the binary problems of signs Y, (n, n_classes), or (n, labels that are to be learned)."""
     both = np.array([False, True])
-    labels: np.ndarray = target.labels  # type: ignore[attr-defined]
+    labels: np.ndarray = target.labels
     if not isinstance(target, Classes):
         learned = np.flatnonzero(target.learned)
         return [BinaryProblem(f"label {label}", None, Y[:, k], both) for k, label in enumerate(learned)]
@@ -67,41 +56,29 @@ def binary_problems(target: Target, multi_class: str, Y: np.ndarray) -> list[Bin
     return problems
 
 
-def class_pairs(n_classes: int) -> np.ndarray:
-    """Return the first and the second of every pair of classes, (2, n_pairs)."""
-    return np.array(list(combinations(range(n_classes), 2))).T
-
-
-def fit_parts(
-    request: Request, X: Any, Y: np.ndarray, weight: np.ndarray, target: Target, previous: Any, progress: Progress
-) -> tuple[ModelEnsemble, list[tuple[Outcome, int]]]:
-    """Return the models of all binary problems, and of each its outcome and its seed."""
-    request = replace(request, loss=request.loss.for_labels(False))  # each has two classes
-    problems = binary_problems(target, request.multi_class, Y)
+def fit_parts(spec: Spec, data: TableData, previous: Any, progress: Progress) -> Parts:
+    """Return the models of all binary problems, with the outcome and the seed of each."""
+    spec = replace(spec, loss=spec.loss.for_labels(False))  # each has two classes
+    problems = binary_problems(data.target, spec.multi_class, data.Y)
     names = tuple(problem.name for problem in problems)
     if previous is not None and names != previous.names:
         raise ValueError(
             f"warm_start=True needs the classes and the multi_class of the last fit; got multi_class="
-            f"{request.multi_class!r} and classes that make other binary problems. Set warm_start=False to fit anew."
+            f"{spec.multi_class!r} and classes that make other binary problems. Set warm_start=False to fit anew."
         )
-    seeds = request.rng().integers(2**31, size=len(problems))
-    outcomes: list[tuple[Outcome, int]] = []
+    seeds = [int(seed) for seed in spec.rng().integers(2**31, size=len(problems))]
+    outcomes: list[Outcome] = []
     told: dict[type[Warning], list[str]] = {}
     for k, (name, rows, signs, labels) in enumerate(problems):
-        seed = int(seeds[k])
         part = progress.part(name)
         part.begin()
-        of_binary = Classes.of(labels)
-        cut = slice(None) if rows is None else rows
-        own = replace(request, seed=seed)
-        samples: Samples = prepared(own, X[cut], signs[:, None], weight[cut], partial(_with_target, of_binary))
-        if rows is not None:
-            samples = samples._replace(rows=rows[samples.rows])
+        own = replace(spec, seed=seeds[k])
+        some = data.relabelled(own, rows, signs[:, None], Classes.of(labels))
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             last = None if previous is None else previous.members[k]
-            outcome = fit_model(own, samples, last, part)
-        outcomes.append((outcome, seed))
+            outcome = strategy_for(own, some)(own, some, last, part)
+        outcomes.append(outcome)
         for warning in caught:
             told.setdefault(warning.category, []).append(f"{name}: {warning.message}")
         part.end()  # a callback that asks to stop shortens the next problems, but all of them make the model
@@ -110,125 +87,6 @@ def fit_parts(
     for category, texts in told.items():
         more = f" (and {len(texts) - 1} more from {len(problems)} binary problems)" if len(texts) > 1 else ""
         warn_user(texts[0] + more, category)
-    pairs = class_pairs(len(target.labels)).T if request.multi_class == "ovo" else None  # type: ignore[attr-defined]
-    return ModelEnsemble(tuple(outcome.model for outcome, _ in outcomes), names, target, pairs), outcomes
-
-
-def decision(model: Any, F: np.ndarray) -> np.ndarray:
-    """Return what a classifier decides by, from the scores of its model: one column for each class, or one for two."""
-    if model.is_joint:
-        return F
-    if model.pairs is not None:
-        return weighted_votes(binary_probabilities(model.loss, F), len(model.target.labels))
-    return with_constants(model.target, F)
-
-
-def with_constants(target: Target, F: np.ndarray) -> np.ndarray:
-    """Return scores of all outputs, from those of the outputs that were learned."""
-    if F.shape[1] == len(target.constant):
-        return F
-    scores = np.empty((len(F), len(target.constant)), dtype=F.dtype)
-    scores[:] = target.constant
-    scores[:, target.learned] = F
-    return scores
-
-
-def probabilities(model: Any, F: np.ndarray) -> np.ndarray:
-    """Return the probability of each class or label, from the scores of a model."""
-    if model.is_joint:
-        return model.loss.probabilities(F)
-    P = binary_probabilities(model.loss, with_constants(model.target, F) if model.pairs is None else F)
-    if model.pairs is not None:
-        return coupled_probabilities(P, len(model.target.labels))
-    return normalized(P) if isinstance(model.target, Classes) else P
-
-
-def log_probabilities(model: Any, F: np.ndarray) -> np.ndarray:
-    """Return the logarithm of :func:`probabilities`, also where a probability rounds to 0 or 1."""
-    P = probabilities(model, F)
-    logs = np.log(np.maximum(P, np.finfo(P.dtype).tiny))
-    if not hasattr(model.loss, "log_probabilities") or not model.is_joint:
-        return logs
-    # What rounds to certainty stays certain: -1e-8 beside a probability of exactly 1 would contradict it.
-    return np.where(P == 1, logs, model.loss.log_probabilities(F))
-
-
-def binary_probabilities(loss: Loss, F: np.ndarray) -> np.ndarray:
-    """Return the probability of the positive class in every column of scores of a binary problem, (n, n_problems).
-
-    The scores of a loss without probabilities aim at -1 and 1; their logistic function 1 / (1 + exp(-6 f)) takes the
-    place of probabilities.
-    """
-    if not hasattr(loss, "probabilities"):
-        return expit(STEEPNESS * F)
-    return np.column_stack([loss.probabilities(F[:, [k]])[:, 1] for k in range(F.shape[1])])
-
-
-def weighted_votes(P: np.ndarray, n_classes: int) -> np.ndarray:
-    """Return the votes for every class, (n, n_classes): sum_j (p_i + p_j) r_ij.
-
-    The vote of a pair is shared among its two classes by their probabilities r_ij in it, and counts as much as it is
-    probable, p_i + p_j, that the sample belongs to one of them: other pairs know nothing of it. ``P`` (n, n_pairs) is r
-    of the second class of every pair (0, 1), (0, 2), ..., (1, 2), ...; p are :func:`coupled_probabilities`.
-    """
-    first, second = class_pairs(n_classes)
-    p = coupled_probabilities(P, n_classes)
-    of_pair = p[:, first] + p[:, second]
-    classes = np.eye(n_classes, dtype=P.dtype)
-    return (of_pair * P) @ classes[second] + (of_pair * (1 - P)) @ classes[first]
-
-
-def coupled_probabilities(P: np.ndarray, n_classes: int) -> np.ndarray:
-    """Return the probabilities of classes that agree best with those of their pairs, (n, n_classes).
-
-    The second method of Wu, Lin and Weng (2004): with r_ij the probability of i in the pair of i and j, minimise
-    sum_ij (r_ji p_i - r_ij p_j)^2 over p that sum to one. The minimum is the solution of a linear system.
-
-    ``P`` is as for :func:`weighted_votes`.
-    """
-    block = max(1, ENTRIES // (n_classes + 1) ** 2)
-    parts = [_coupled_block(P[i : i + block], n_classes) for i in range(0, len(P), block)]
-    return np.concatenate(parts).astype(P.dtype)
-
-
-def _coupled_block(P: np.ndarray, n_classes: int) -> np.ndarray:
-    first, second = class_pairs(n_classes)
-    P = np.clip(P.astype(np.float64), SMALLEST_SHARE, 1 - SMALLEST_SHARE)
-    R = np.zeros((len(P), n_classes, n_classes))
-    R[:, second, first], R[:, first, second] = P, 1 - P
-    system = np.zeros((len(P), n_classes + 1, n_classes + 1))
-    system[:, :-1, :-1] = -R * R.transpose(0, 2, 1)
-    diagonal = np.arange(n_classes)
-    system[:, diagonal, diagonal] = np.sum(R**2, axis=1)
-    system[:, :-1, -1] = system[:, -1, :-1] = 1.0
-    right = np.zeros((n_classes + 1, 1))
-    right[-1] = 1.0
-    p = np.linalg.solve(system, np.broadcast_to(right, (len(P), *right.shape)))[:, :-1, 0]
-    return normalized(p)
-
-
-def normalized(P: np.ndarray) -> np.ndarray:
-    """Return rows that sum to one, with no entry of zero."""
-    P = np.maximum(P, np.finfo(P.dtype).tiny)
-    return P / P.sum(axis=1, keepdims=True)
-
-
-def joined_attributes(model: ModelEnsemble, parts: list[Any]) -> dict[str, Any]:
-    """Return the fitted attributes of several binary problems: those of their estimators, one after another."""
-    sizes = [len(part.basis_vectors_) for part in parts]
-    attributes: dict[str, Any] = {
-        "model_": model,
-        "estimators_": parts,
-        "basis_vectors_": np.concatenate([part.basis_vectors_ for part in parts]),
-        **{name: np.concatenate([vars(part)[name] for part in parts]) for name in NEAREST},
-        "basis_problem_": np.repeat(np.arange(len(parts)), sizes),
-        "dual_coef_": np.concatenate([part.dual_coef_ for part in parts]),
-        "intercept_": np.array([part.intercept_ for part in parts]),
-        "selected_features_": model.features_read(),
-        "n_iter_": max(part.n_iter_ for part in parts),
-    }
-    if model.pairs is not None:
-        attributes["class_pairs_"] = model.target.labels[model.pairs]  # type: ignore[attr-defined]
-    if hasattr(parts[0], "feature_importances_"):
-        attributes["feature_importances_"] = np.mean([part.feature_importances_ for part in parts], axis=0)
-    return attributes
+    pairs = class_pairs(len(data.target.labels)).T if spec.multi_class == "ovo" else None
+    model = ModelEnsemble(tuple(outcome.model for outcome in outcomes), names, data.target, pairs)
+    return Parts(model, outcomes, seeds)

@@ -1,4 +1,4 @@
-"""From a user's labels to signs, weights and what they mean."""
+"""From a user's labels to signs, weights and their meaning."""
 
 from __future__ import annotations
 
@@ -6,39 +6,14 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 
-from spkm._namespaces import on_host
 from spkm.core.targets import Classes, Labels
-from spkm.fitting.recipes.monotone import constraints
-from spkm.fitting.spec import Request
-from spkm.tables.read import Table, normalized_weight
+from spkm.tables.read import normalized_weight
 
 
-def class_samples(params: dict[str, Any], X: Any, table: Table) -> tuple[Request, Any, np.ndarray, np.ndarray]:
-    """Return the request of a classifier of a table made of X, what its labels mean, their signs, and the weights."""
-    several = table.y.ndim == 2
-    target, Y, weight = encode_classes(table.y, table.weight, params.get("class_weight"))
-    if params.get("monotone") is not None:
-        params = {**params, "monotone": constraints(params["monotone"], table)}
-    request = Request.of(
-        {**params, "place": table.place},
-        X if table.place is None else on_host(X),
-        "classification",
-        several_labels=several,
-        n_classes=len(target.labels),
-        tables=table.attributes["_tables"],
-    )
-    if several and request.multi_class == "ovo":
-        raise ValueError(
-            "multi_class='ovo' needs one label for every sample; y is an indicator matrix. Use 'joint' or 'ovr'."
-        )
-    return request, target, Y, weight
-
-
-def encode_classes(y: Any, weight: np.ndarray, class_weight: Any) -> tuple[Any, np.ndarray, np.ndarray]:
-    """Return what labels mean, their signs (n, m), and the weights with those of the classes.
+def encode_classes(y: Any, weight: np.ndarray, class_weight: Any) -> tuple[Classes | Labels, np.ndarray, np.ndarray]:
+    """Return the meaning of labels, their signs (n, m), and the weights with those of the classes.
 
     Parameters
     ----------
@@ -65,27 +40,54 @@ def encode_classes(y: Any, weight: np.ndarray, class_weight: Any) -> tuple[Any, 
         kinds = sorted({type(label).__name__ for label in y})
         raise TypeError(f"y must hold labels of one type, without None; got {', '.join(kinds)}.") from error
     check_classification_targets(y)
-    if len(classes) < 2:
-        raise ValueError(
-            f"y must hold at least two classes in samples of positive weight; got one class, {classes.tolist()[0]!r}."
-        )
+    target = class_target(classes)
     known = np.isin(y, classes)
     weight = np.where(known, weight, 0.0)
-    if class_weight is not None:
-        by_class = _weights_of_classes(class_weight, classes, y, weight)
-        if not np.all(by_class > 0):
-            raise ValueError(
-                f"class_weight must hold positive numbers; got {class_weight!r}. Leave a class out by sample_weight."
-            )
-        code = np.searchsorted(classes, np.where(known, y, classes[0]))
-        weight = normalized_weight(weight * by_class[code], float(weight.sum()))
-    target = Classes.of(classes)
+    code = np.searchsorted(classes, np.where(known, y, classes[0]))
+    factors = class_factors(class_weight, classes, np.bincount(code, weight, len(classes)))
+    if factors is not None:
+        weight = normalized_weight(weight * factors[code], float(weight.sum()))
     return target, target.encode(np.where(known, y, classes[0])), weight
 
 
-def _weights_of_classes(class_weight: Any, classes: np.ndarray, y: np.ndarray, weight: np.ndarray) -> np.ndarray:
+def class_target(labels: np.ndarray) -> Classes:
+    """Return the meaning of labels, which must be two or more."""
+    if len(labels) < 2:
+        raise ValueError(
+            f"y must hold at least two classes in samples of positive weight; got one class, {labels.tolist()[0]!r}."
+        )
+    return Classes.of(labels)
+
+
+def class_factors(class_weight: Any, labels: np.ndarray, weights: np.ndarray | None) -> np.ndarray | None:
+    """Return the factor on the weights of each class; None if there is none.
+
+    Parameters
+    ----------
+    class_weight : dict, "balanced" or None
+        Weights of the classes, as the user gives them; labels that a dict does not name have weight one.
+    labels : ndarray
+        The classes.
+    weights : ndarray or None
+        Sums of the weights of each class's samples; None if they are not known.
+    """
+    if class_weight is None:
+        return None
     if isinstance(class_weight, str) and class_weight == "balanced":
-        # scikit-learn before 1.7 does not count weights here.
-        total = np.array([weight[y == label].sum() for label in classes])
-        return weight.sum() / (len(classes) * total)
-    return compute_class_weight(class_weight, classes=classes, y=y)
+        if weights is None:
+            raise ValueError(
+                f"class_weight={class_weight!r} needs the shares of all classes; partial_fit takes a dict of numbers."
+            )
+        return weights.sum() / (len(labels) * weights)
+    if not isinstance(class_weight, dict):
+        raise ValueError(f"class_weight must be a dict, 'balanced' or None; got {class_weight!r}.")
+    known = labels.tolist()
+    missing, unknown = [v for v in known if v not in class_weight], [v for v in class_weight if v not in known]
+    if missing and unknown:
+        raise ValueError(f"class_weight must name classes of y, {known}; got {unknown}.")
+    factors = np.array([float(class_weight.get(label, 1.0)) for label in known])
+    if not np.all(factors > 0):
+        raise ValueError(
+            f"class_weight must hold positive numbers; got {class_weight!r}. Leave a class out by sample_weight."
+        )
+    return factors

@@ -1,4 +1,4 @@
-"""What a fit found, and the fitted attributes that tell of it."""
+"""Outcomes of fits, and the fitted attributes that tell of them."""
 
 from __future__ import annotations
 
@@ -7,10 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from spkm.core.fitted import ModelEnsemble
+from spkm.fitting.nearest import NEAREST
+
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a fit found: a model and how it went; ``attributes`` hold what only some fits report."""
+    """A fitted model and how its fit went; ``attributes`` hold what only some fits report."""
 
     model: Any
     n_iter: int
@@ -18,6 +21,15 @@ class Outcome:
     trace: np.ndarray
     by_signal: bool = False
     attributes: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Parts:
+    """A model of several binary problems, with the outcome and the seed of each."""
+
+    model: ModelEnsemble
+    outcomes: list[Outcome]
+    seeds: list[int]
 
 
 def model_attributes(model: Any, dtype: Any) -> dict[str, Any]:
@@ -46,3 +58,24 @@ def attributes_of(outcome: Outcome, dtype: Any) -> dict[str, Any]:
         "objective_path_": outcome.trace,
         **{name: value for name, value in outcome.attributes.items() if name.endswith("_")},
     }
+
+
+def joined_attributes(model: ModelEnsemble, parts: list[Any]) -> dict[str, Any]:
+    """Return the fitted attributes of several binary problems: those of their estimators, one after another."""
+    sizes = [len(part.basis_vectors_) for part in parts]
+    attributes: dict[str, Any] = {
+        "model_": model,
+        "estimators_": parts,
+        "basis_vectors_": np.concatenate([part.basis_vectors_ for part in parts]),
+        **{name: np.concatenate([vars(part)[name] for part in parts]) for name in NEAREST},
+        "basis_problem_": np.repeat(np.arange(len(parts)), sizes),
+        "dual_coef_": np.concatenate([part.dual_coef_ for part in parts]),
+        "intercept_": np.array([part.intercept_ for part in parts]),
+        "selected_features_": model.features_read(),
+        "n_iter_": max(part.n_iter_ for part in parts),
+    }
+    if model.pairs is not None:
+        attributes["class_pairs_"] = model.target.labels[model.pairs]
+    if hasattr(parts[0], "feature_importances_"):
+        attributes["feature_importances_"] = np.mean([part.feature_importances_ for part in parts], axis=0)
+    return attributes

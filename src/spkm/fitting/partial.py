@@ -18,16 +18,17 @@ from sklearn.utils.validation import column_or_1d
 
 from spkm._publish import PRIVATE, UNSAVED
 from spkm.core.fitted import FittedModel
-from spkm.core.problem import Problem
 from spkm.core.scaling import check_domain, scaling_for
 from spkm.core.starts import first_theta, resolve_start
-from spkm.core.targets import Classes, Real
+from spkm.core.targets import Classes, Real, Target
+from spkm.fitting.classes import class_factors
+from spkm.fitting.continuing import check_continues, continued_theta
+from spkm.fitting.data import real_target
 from spkm.fitting.outcome import Outcome, attributes_of
-from spkm.fitting.problems import LINEAR_STRENGTH, problem_of
-from spkm.fitting.recipes.continued import check_continues, continued_theta
-from spkm.fitting.spec import Request
-from spkm.fitting.strategies import fitted_model, restore_scale, view_usage_of
-from spkm.penalties import RKHSNorm, SquaredL2
+from spkm.fitting.recipes import recipe_for_batches
+from spkm.fitting.spec import Spec
+from spkm.fitting.strategies import fitted_model, restore_scale
+from spkm.fitting.views import view_usage_of
 from spkm.solvers import Adam, AdamState, Result
 from spkm.sources import ArraySource, Block
 from spkm.tables.read import read_like, read_table
@@ -96,16 +97,11 @@ def partial_classes(estimator: Any, X: Any, y: Any, classes: Any, sample_weight:
     if len(known) < 2:
         raise ValueError(f"classes must hold at least two labels; got {known.tolist()}.")
     params = estimator.get_params(deep=False)
-    by_class = params["class_weight"]
-    if isinstance(by_class, str):
-        raise ValueError(
-            f"class_weight={by_class!r} needs the shares of all classes; partial_fit takes a dict of numbers."
-        )
-    for label, factor in (by_class or {}).items():
-        weight = np.where(y == label, weight * factor, weight)
     target = Classes.of(known)
-    request = Request.of(params, X, "classification", n_classes=len(known), tables=attributes["_tables"])
-    found = _next(request, X, target.encode(y), weight, target, before, estimator)
+    factors = class_factors(params["class_weight"], known, None)
+    weight = weight if factors is None else weight * factors[np.searchsorted(known, y)]
+    spec = Spec.of(params, X, True, n_classes=len(known), tables=attributes["_tables"])
+    found = _next(spec, X, target.encode(y), weight, target, before, estimator)
     return {**attributes, **found, "classes_": known}
 
 
@@ -114,28 +110,27 @@ def partial_numbers(estimator: Any, X: Any, y: Any, sample_weight: Any) -> dict[
     before = _before(estimator)
     X, weight, attributes = _batch(estimator, X, y, sample_weight, before)
     params = estimator.get_params(deep=False)
-    request = Request.of(params, X, "regression", tables=attributes["_tables"])
+    spec = Spec.of(params, X, False, tables=attributes["_tables"])
     y = np.asarray(y, dtype=np.float64)
     if not np.isfinite(y).all():
         raise ValueError("y must hold finite numbers; it holds NaN or infinity.")
     Y = y.reshape(len(y), -1)
-    request.loss.check_target(Y)
+    spec.loss.check_target(Y)
     if before is not None:
         target: Any = before.model.target if isinstance(before, Progression) else before.target
         if y.ndim != 1 + target.two_dimensional or Y.shape[1] != len(target.constant):
             raise ValueError(f"y must have the {len(target.constant)} outputs of the first call; got shape {y.shape}.")
     else:
-        target = _first_target(request, y, Y, weight)
-    return {**attributes, **_next(request, X, target.encode(Y), weight, target, before, estimator)}
+        target = _first_target(spec, y, Y, weight)
+    return {**attributes, **_next(spec, X, target.encode(Y), weight, target, before, estimator)}
 
 
-def _first_target(request: Request, y: np.ndarray, Y: np.ndarray, weight: np.ndarray) -> Real:
+def _first_target(spec: Spec, y: np.ndarray, Y: np.ndarray, weight: np.ndarray) -> Real:
     """Return the target of the first batch; outputs that are constant there may vary later, so all are learned."""
     used = weight > 0
     if not used.any():
         raise ValueError("sample_weight must be positive for some samples of the first call; all are zero.")
-    loss, centre = request.loss, bool(request.fit_intercept)
-    found = Real.of(y[used], weight[used], loss.standardize_target, loss.robust, centre)
+    found = real_target(spec, y[used], weight[used])
     mean, scale = np.zeros(Y.shape[1]), np.ones(Y.shape[1])
     mean[found.learned], scale[found.learned] = found.mean, found.scale
     mean[~found.learned] = found.constant[~found.learned]
@@ -177,11 +172,9 @@ def _batch(estimator: Any, X: Any, y: Any, sample_weight: Any, before: Any) -> t
 
 
 def _next(
-    request: Request, X: Any, Y: np.ndarray, weight: np.ndarray, target: Any, before: Any, estimator: Any
+    spec: Spec, X: Any, Y: np.ndarray, weight: np.ndarray, target: Target, before: Any, estimator: Any
 ) -> dict[str, Any]:
-    request = _stochastic(request)
-    if request.of_counts:
-        check_domain(request.terms, X)
+    check_domain(spec.terms, X)
     used = np.flatnonzero(weight)
     if len(used) == 0:
         if before is None:
@@ -191,9 +184,9 @@ def _next(
         X, Y, weight = X[used], Y[used], weight[used]
     previous = before.model if isinstance(before, Progression) else before
     if previous is not None:
-        check_continues(previous, request.terms, X.shape[1], target)
-    seen = before.weight if isinstance(before, Progression) else getattr(estimator, "_seen", 0.0)
-    outcome, progression = advanced(request, X, Y, weight, target, before, seen)
+        check_continues(previous, spec.terms, X.shape[1], target)
+    seen = before.weight if isinstance(before, Progression) else getattr(estimator, "_seen", 0.0)  # none before a fit
+    outcome, progression = advanced(spec, X, Y, weight, target, before, seen)
     return {**attributes_of(outcome, X.dtype), "_progression": progression, "_seen": progression.weight}
 
 
@@ -217,36 +210,26 @@ def takes_batches(estimator: Any) -> bool:
     return True
 
 
-def _stochastic(request: Request) -> Request:
-    """Return the request with a stochastic solver."""
-    settings: dict[str, Any] = {} if isinstance(request.solver, Adam) else {"solver": "adam"}
-    if request.task == "regression" and request.is_plain:
-        # What the evidence would learn of the features in a fit: 0.95 of the variance in place of 0.78, measured.
-        settings["learn_bandwidth"] = "columns" if request.learn_bandwidth == "auto" else request.learn_bandwidth
-        settings["linear_part"] = True if request.linear_part == "auto" else request.linear_part
-    return replace(request, **settings)
-
-
 def advanced(
-    request: Request, X: Any, Y: np.ndarray, weight: np.ndarray, target: Any, before: Any, seen: float
+    spec: Spec, X: Any, Y: np.ndarray, weight: np.ndarray, target: Target, before: Any, seen: float
 ) -> tuple[Outcome, Progression]:
     """Return the model after one more batch, and where the fit is then.
 
     Parameters
     ----------
-    request : Request
-        What is asked for.
+    spec : Spec
+        The parameters.
     X, Y, weight : array or CSR (n, d), ndarray (n, m), ndarray (n,)
         The batch: samples of positive weight, encoded targets, weights.
     target : Target
-        What the targets mean.
+        Meaning of the targets.
     before : Progression, FittedModel or None
         Where the last call ended, or a finished fit to go on from.
     seen : float
         The weight of all samples before.
     """
     previous = before.model if isinstance(before, Progression) else before
-    scaling = scaling_for(request.terms, request.scale, X, weight) if previous is None else previous.scaling
+    scaling = scaling_for(spec.terms, spec.scale, X, weight) if previous is None else previous.scaling
     total = seen + float(weight.sum())
     source = ArraySource(X, Y, weight, scaling)
     source.total_weight = total  # strengths of penalties go by all samples so far
@@ -255,40 +238,24 @@ def advanced(
         known = before.ranges if isinstance(before, Progression) else _range_of_basis(previous, scaling)
         low, high = np.fmin(low, known[0]), np.fmax(high, known[1])
         source.set_ranges(low, high)
+    recipe = recipe_for_batches(spec, target)
     with np.errstate(all="ignore"), source.threads(1):
-        objective = _problem(request, source, previous).objective(source)
-        now = _begun(request, objective, target, before, (low, high)) if not isinstance(before, Progression) else before
+        objective = recipe.next_problem(spec, source, previous).objective(source)
+        now = _begun(spec, objective, target, before, (low, high)) if not isinstance(before, Progression) else before
         now = replace(now, ranges=(low, high), n_rows=now.n_rows + len(weight), weight=total, rng=deepcopy(now.rng))
-        ready = now if before is None or isinstance(before, Progression) else _cautious(request, objective, weight, now)
-        now = _stepped(request, objective, source, weight, ready)
+        ready = now if before is None or isinstance(before, Progression) else _cautious(spec, objective, weight, now)
+        now = _stepped(spec, objective, source, weight, ready)
         theta = now.average if objective.is_smooth else now.state.theta.astype(np.float64)
         result = Result(objective.inside(theta), now.objective, len(now.path), True, trace=list(now.path))
         restore_scale(objective, result)
-        usage = view_usage_of(objective, result.theta, request.terms)
-    fitted = fitted_model(request, target, objective.model, result.theta, scaling, X.shape[1], None)
+        usage = view_usage_of(objective, result.theta, spec.terms)
+    fitted = fitted_model(spec, target, objective.model, result.theta, scaling, X.shape[1], None)
     if previous is not None:
         fitted = replace(fitted, strength=previous.strength, noise=previous.noise)
+    fitted = replace(fitted, recipe=recipe.name)
     usage["cancellation_"] = fitted.cancellation(X[:: max(1, len(weight) // 1000)])
     outcome = Outcome(fitted, result.n_iter, result.value, np.asarray(result.trace), attributes=usage)
     return outcome, replace(now, model=fitted)
-
-
-def _problem(request: Request, source: Any, previous: FittedModel | None) -> Problem:
-    """Return the problem of one batch: terms as they were before, strengths for all samples so far."""
-    problem = problem_of(request, source, None, previous)
-    if previous is None:
-        return problem
-    linear = [SquaredL2(LINEAR_STRENGTH * source.n_features / source.total_weight)]
-    terms = tuple(
-        replace(term, views=(replace(term.views[0], basis_penalty=linear),)) if term.is_linear_part else term
-        for term in previous.model.terms
-    )
-    problem = replace(problem, terms=terms)
-    if previous.noise is not None and request.has_free_strength:  # of the evidence: what it amounts to
-        norm = RKHSNorm(2.0 * previous.noise / source.total_weight)
-        return replace(problem, weight_penalties=[norm])
-    chosen = previous.strength if request.is_adaptive else None
-    return problem if chosen is None else problem.with_strength(chosen / source.total_weight)
 
 
 def _range_of_basis(previous: FittedModel, scaling: Any) -> tuple[np.ndarray, np.ndarray]:
@@ -298,11 +265,11 @@ def _range_of_basis(previous: FittedModel, scaling: Any) -> tuple[np.ndarray, np
     return np.fmin.reduce(vectors), np.fmax.reduce(vectors)
 
 
-def _begun(request: Request, objective: Any, target: Any, previous: Any, ranges: Any) -> Progression:
+def _begun(spec: Spec, objective: Any, target: Any, previous: Any, ranges: Any) -> Progression:
     """Return the beginning: start points and weights from the first batch, or a finished fit."""
-    rng = request.rng()
-    solver = _solver(request)
-    start = resolve_start(request.start, objective.model, objective.source.scaling)
+    rng = spec.rng()
+    solver = _solver(spec)
+    start = resolve_start(spec.start, objective.model, objective.source.scaling)
     theta = first_theta(objective, start, solver.first_weights, rng)
     if previous is not None:
         theta = continued_theta(previous, objective.model, previous.scaling, target, theta)
@@ -311,22 +278,22 @@ def _begun(request: Request, objective: Any, target: Any, previous: Any, ranges:
     return Progression(None, state, theta.copy(), rng, ranges, 0, 0.0, 0.0, ())  # type: ignore[arg-type]
 
 
-def _cautious(request: Request, objective: Any, weight: np.ndarray, now: Progression) -> Progression:
+def _cautious(spec: Spec, objective: Any, weight: np.ndarray, now: Progression) -> Progression:
     """Return the beginning with the largest share of the rates at which a pass of the batch does not raise its loss."""
     first = objective.value(now.average)
     for caution in CAUTIONS:
         tried = replace(now, caution=caution, rng=deepcopy(now.rng))
-        if objective.value(_stepped(request, objective, objective.source, weight, tried).average) <= first:
+        if objective.value(_stepped(spec, objective, objective.source, weight, tried).average) <= first:
             break
     return replace(now, caution=caution)
 
 
-def _solver(request: Request) -> Adam:
-    return request.solver if isinstance(request.solver, Adam) else Adam(max_iter=request.max_iter)
+def _solver(spec: Spec) -> Adam:
+    return spec.solver if isinstance(spec.solver, Adam) else Adam(max_iter=spec.max_iter)
 
 
-def _stepped(request: Request, objective: Any, source: Any, weight: np.ndarray, now: Progression) -> Progression:
-    solver = _solver(request)
+def _stepped(spec: Spec, objective: Any, source: Any, weight: np.ndarray, now: Progression) -> Progression:
+    solver = _solver(spec)
     state, average, running = deepcopy(now.state), now.average.copy(), now.objective
     if state.step == 0:
         state.rates = np.float32(now.caution) * state.rates

@@ -1,10 +1,20 @@
-"""Progress of a fit: scikit-learn's callbacks where they exist (1.9 and later), and messages for ``verbose``."""
+"""Progress of a fit: callbacks of scikit-learn (1.9 and later), messages for ``verbose``, and Ctrl-C.
+
+A fit that a user calls keeps the best model so far after Ctrl-C, with a warning. A fit that scikit-learn, joblib or a
+cluster calls (a search, a pipeline, a worker) ends by ``KeyboardInterrupt`` and leaves its estimator as it was: a
+truncated model must not enter a ranking.
+"""
 
 from __future__ import annotations
 
 import logging
+import sys
 from collections.abc import Callable
 from typing import Any
+
+from sklearn.exceptions import ConvergenceWarning
+
+from spkm._checks import warn_user
 
 try:
     from sklearn.callback import CallbackSupportMixin, with_callbacks
@@ -20,11 +30,15 @@ except ImportError:  # scikit-learn before 1.9
 
 logger = logging.getLogger("spkm")
 
-__all__ = ["CallbackSupportMixin", "Progress", "with_callbacks"]
+__all__ = ["CallbackSupportMixin", "Listener", "Progress", "is_nested", "settle", "with_callbacks"]
+
+CALLERS = ("sklearn", "joblib", "dask", "distributed", "concurrent", "multiprocessing")
+#: Parts of scikit-learn that stand between a user and ``fit`` without being other work.
+WRAPPERS = ("sklearn.base", "sklearn.callback", "sklearn.utils")
 
 
 class Progress:
-    """Whom a fit tells what it does, and who may ask it to stop.
+    """Reports of a fit to callbacks and to the log; callbacks may ask it to stop.
 
     Parameters
     ----------
@@ -63,6 +77,10 @@ class Progress:
         if self.store is not None and not self.interrupted:
             self.store.done()
 
+    def listener(self, last: bool = False) -> Listener:
+        """Return the object that a solver reports to; ``last`` ends it after one iteration."""
+        return Listener(self, last)
+
     def iteration(self, i: int, value: float) -> bool:
         """Tell of an iteration of the solver; return whether it should be the last."""
         self._log("iteration %d: objective %.6g", i, value)
@@ -88,3 +106,42 @@ class Progress:
             return False
         task = self.context.subcontext(task_name=name).call_on_fit_task_begin(estimator=self.estimator)
         return bool(task.call_on_fit_task_end(estimator=self.estimator))
+
+
+class Listener:
+    """What a solver calls after each iteration, and where it keeps its state.
+
+    Parameters
+    ----------
+    progress : Progress
+        The progress of the fit.
+    last : bool, default=False
+        Whether the first iteration is to be the last.
+    """
+
+    def __init__(self, progress: Progress, last: bool = False) -> None:
+        self.progress = progress
+        self.last = last
+        self.store = progress.store
+
+    def __call__(self, i: int, value: float) -> bool:
+        """Report an iteration; return whether it should be the last."""
+        return self.progress.iteration(i, value) or self.last
+
+
+def is_nested() -> bool:
+    """Whether a fit is called by scikit-learn, joblib or a cluster rather than by a user."""
+    frame: Any = sys._getframe()
+    while frame is not None:
+        module = frame.f_globals.get("__name__", "")
+        if module.split(".")[0] in CALLERS and not module.startswith(WRAPPERS):
+            return True
+        frame = frame.f_back
+    return False
+
+
+def settle(what: str, by_signal: bool) -> None:
+    """Warn that ``what`` was interrupted and its best is kept; raise ``KeyboardInterrupt`` if other work must stop."""
+    if by_signal and is_nested():
+        raise KeyboardInterrupt
+    warn_user(f"{what} was interrupted; the best model so far is kept.", ConvergenceWarning)

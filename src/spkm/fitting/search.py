@@ -1,10 +1,10 @@
-"""The search that parameters ask for: folds, candidates, and what is reported of features."""
+"""The search for features and numbers of vectors that parameters ask for: folds, candidates, attributes."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -12,9 +12,9 @@ from spkm._checks import warn_user
 from spkm.core.model import Term
 from spkm.core.problem import Problem
 from spkm.core.scaling import scaling_for
-from spkm.fitting.problems import problem_of
-from spkm.fitting.spec import Request
-from spkm.losses import Loss, sign_groups
+from spkm.fitting.data import TableData
+from spkm.fitting.recipe import Recipe
+from spkm.fitting.spec import Spec
 from spkm.selection import (
     DEFAULTS,
     Candidate,
@@ -31,8 +31,8 @@ from spkm.selection import (
 )
 from spkm.solvers import resolve_solver
 from spkm.sources import ArraySource, Scaling, merged_rows, one_blas_thread, pick_rows
+from spkm.tables.read import Table
 
-FOLDS = 5  # as everywhere in scikit-learn
 MOST_ROWS = 5000  # samples that a search fits; the model it finds is fitted on all of them
 SIZES = (1, 2, 3, 5, 8, 12, 20, 30, 50, 80, 120, 200)  # numbers of basis vectors that "auto" tries: steps of about 1.6
 SEARCH_PRIOR = (
@@ -42,30 +42,42 @@ SEARCH_PRIOR = (
 MAX_BASIS = 50  # where max_basis is None
 
 
+class Searching(NamedTuple):
+    """A search that has not begun: parameters, the user's table, the data of the last fit, and the search.
+
+    There is no search if all targets are constant.
+    """
+
+    spec: Spec
+    table: Table
+    data: TableData
+    search: Search | None
+
+
 def search_over(
-    request: Request,
-    samples: Any,
+    spec: Spec,
+    data: TableData,
     candidates: list[Candidate],
     splits: list[tuple[np.ndarray, np.ndarray]],
     on_step: Callable[[str], bool],
     scorer: Callable[[Any, Fold], float] | None = None,
 ) -> Search:
     """Return a search over folds of the samples; nothing is fitted yet."""
-    X, Y, weight = samples[:3]
-    units = FeatureGroups(X.shape[1], request.feature_groups)
-    max_features = request.max_features or X.shape[1]
-    if request.selects and units.size.min() > max_features:
+    X, Y, weight = data.X, data.Y, data.weight
+    units = FeatureGroups(X.shape[1], spec.feature_groups)
+    max_features = spec.max_features or X.shape[1]
+    if spec.selection is not None and units.size.min() > max_features:
         raise ValueError(
             f"max_features={max_features} is smaller than the smallest group of feature_groups, {units.size.min()}."
         )
-    rngs = request.rng().spawn(len(splits))
+    rngs = spec.rng().spawn(len(splits))
     folds = []
     for (train, test), rng in zip(splits, rngs, strict=True):
         for part, use in ((train, "fit"), (test, "judge by")):
             if not weight[part].sum() > 0:
                 raise ValueError(f"cv makes a split whose samples to {use} all have weight zero. Use another splitter.")
         rows = merged_rows(pick_rows(X, train), Y[train], weight[train])
-        scaling = scaling_for(candidates[0].terms, request.scale, rows[0], rows[2])
+        scaling = scaling_for(candidates[0].terms, spec.scale, rows[0], rows[2])
         fold = some_rows(ArraySource(*rows, scaling), scaling, rng)
         # Merged, too: the error of a mean must not depend on whether a sample is given twice or has weight 2.
         fold.test = ArraySource(*merged_rows(pick_rows(X, test), Y[test], weight[test]), scaling)
@@ -75,12 +87,10 @@ def search_over(
         some = np.arange(min(10, X.shape[1]))
         narrow = folds[0].train.columns(some)
         objective = candidate.builder.problem(narrow, some, None).objective(narrow, some)
-        resolve_solver(request.solver, request.max_iter, request.tol, objective)
-    validation = Validation(folds, request.loss, scorer)
-    chosen = max_features if request.selects else None
-    return Search(
-        validation, candidates, units, chosen, bool(request.fit_intercept), on_step, request.max_groups, DEFAULTS
-    )
+        resolve_solver(spec.solver, spec.max_iter, spec.tol, objective)
+    validation = Validation(folds, spec.loss, scorer)
+    chosen = max_features if spec.selection is not None else None
+    return Search(validation, candidates, units, chosen, bool(spec.fit_intercept), on_step, spec.max_groups, DEFAULTS)
 
 
 def decided(search: Search) -> Choice:
@@ -95,33 +105,52 @@ def some_rows(source: ArraySource, scaling: Scaling | None, rng: np.random.Gener
 
 
 @dataclass(frozen=True)
-class RequestBuilder:
-    """Makes the problems of a candidate of a search from a request."""
+class CandidateBuilder:
+    """Makes the problems of a candidate of a search.
 
-    request: Request
+    Parameters
+    ----------
+    spec : Spec
+        The parameters.
+    recipe : Recipe
+        The recipe of the search.
+    terms : tuple of Term
+        The terms of the candidate.
+    prior : float or None
+        Prior on relevances while features are sought; None leaves that of the evidence.
+    """
+
+    spec: Spec
+    recipe: Recipe
     terms: tuple[Term, ...]
+    prior: float | None
 
     def problem(self, source: ArraySource, columns: np.ndarray | None, n_basis: int | None) -> Problem:
         """Return the problem for a source of the given features, with ``n_basis`` vectors in each term."""
-        asked = self.terms if n_basis is None else tuple(replace(term, n_basis=n_basis) for term in self.terms)
-        problem = problem_of(self.request, source, columns, terms=asked)
-        return problem.with_prior(SEARCH_PRIOR) if self.request.has_free_strength else problem
+        terms = self.terms if n_basis is None else tuple(replace(term, n_basis=n_basis) for term in self.terms)
+        problem = self.recipe.problem(replace(self.spec, terms=terms), source, columns)
+        return problem if self.prior is None else problem.with_prior(self.prior)
 
 
-def candidate_for(request: Request, n_outputs: int) -> Candidate:
+def candidate_for(spec: Spec, recipe: Recipe, n_outputs: int) -> Candidate:
     """Return a candidate of the search with what is asked of strengths and numbers of vectors."""
-    terms, loss = request.terms, request.loss
+    if spec.linear_part is True:
+        raise ValueError(
+            "linear_part=True goes neither with a selection nor with a search for the number of vectors. Set "
+            "linear_part=False."
+        )
+    terms, loss = spec.terms, spec.loss
     for view in (view for term in terms for view in term.views):
-        if request.selects and view.kernel.is_per_feature:
+        if spec.selection is not None and view.kernel.is_per_feature:
             raise ValueError(
                 f"kernel={view.kernel!r} has a factor for each feature, which cannot lose features. Leave it out."
             )
     kernel = only_kernel(terms)
-    automatic = request.is_automatic
-    most = max((request.max_basis or MAX_BASIS) // len(terms), 1)
+    automatic = spec.has_free_size
+    most = max((spec.max_basis or MAX_BASIS) // len(terms), 1)
     n_first = 20 if loss.target == "real" else 10 * (n_outputs // 2 + 1)
     counts = [min(n_first, most) if automatic else term.n_basis for term in terms]
-    sizes = (*(size for size in SIZES if size < most), most) if automatic and not request.selects else ()
+    sizes = (*(size for size in SIZES if size < most), most) if automatic and spec.selection is None else ()
     if has_path(kernel) and isinstance(kernel.gamma, str):
         kernel = kernel.with_gamma(1.0)  # not one over the features: few are left at the end
         terms = (replace(terms[0], views=(replace(terms[0].views[0], kernel=kernel),)),)
@@ -131,30 +160,13 @@ def candidate_for(request: Request, n_outputs: int) -> Candidate:
     elif has_path(kernel) and automatic:
         few = min(DEFAULTS.vectors_per_output * n_outputs, most)
         counts = [few]
-        if request.selects:
+        if spec.selection is not None:
             sizes = tuple(size for size in (2 * few, 4 * few, 8 * few) if size <= most)
     terms = tuple(replace(term, n_basis=count) for term, count in zip(terms, counts, strict=True))
-    free = request.has_free_strength
+    free = isinstance(spec.weight_penalty, str) and spec.weight_penalty == "auto"
     name = "views" if kernel is None else type(kernel).__name__.lower()
-    return Candidate(name, terms, RequestBuilder(request, terms), free and not loss.scale_free, sizes)
-
-
-def dealt_folds(
-    Y: np.ndarray, loss: Loss, rng: np.random.Generator, n_folds: int | None = None
-) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Return samples to fit and to judge by: shuffled, and dealt class by class where targets are signs."""
-    n = len(Y)
-    if n < 2:
-        raise ValueError(f"A choice by held-out samples needs at least 2 different samples; got n_samples = {n}.")
-    order = rng.permutation(n)
-    if loss.target == "signs" and np.all(np.abs(Y) == 1):
-        # Class by class, in the order of their first samples here: how classes are named must not matter.
-        _, first, code = np.unique(sign_groups(Y)[order], return_index=True, return_inverse=True)
-        order = order[np.argsort(first[code], kind="stable")]
-    n_folds = min(n_folds or FOLDS, n)
-    fold = np.empty(n, dtype=int)
-    fold[order] = np.arange(n) % n_folds
-    return [(np.flatnonzero(fold != k), np.flatnonzero(fold == k)) for k in range(n_folds)]
+    builder = CandidateBuilder(spec, recipe, terms, SEARCH_PRIOR if free else None)
+    return Candidate(name, terms, builder, free and not loss.scale_free, sizes)
 
 
 def importances(model: Submodel, source: ArraySource) -> np.ndarray:

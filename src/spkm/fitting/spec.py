@@ -1,29 +1,30 @@
-"""What the parameters of an estimator ask for: names become objects here, and only here.
+"""Parameters of an estimator as objects: names become parts here, and only here.
 
-All that needs no data is checked here, too; :mod:`spkm.fitting.problems` adds the numbers that need them.
+All that needs no samples is checked here, too; :mod:`spkm.fitting.problems` adds the numbers that need them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, fields
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
 
-from spkm._checks import check_choice, check_integer, check_real, n_threads, seed_of, warn_user
-from spkm._namespaces import Place
-from spkm.core.model import Term
-from spkm.fitting.recipes.monotone import Constraints, check_monotone
+from spkm._checks import check_choice, check_integer, check_real, n_threads, seed_of
+from spkm.core.model import Term, View
 from spkm.fitting.views import asked_terms, basis_penalties
+from spkm.kernels import Kernel
 from spkm.losses import LOSSES, Loss
 from spkm.penalties import Penalty
 
 # Of a classifier where n_basis is not given; panel: 10 lose 12 points on 11 classes.
 LEAST_VECTORS, VECTORS_PER_CLASS = 10, 4
 MULTI_CLASS = ("joint", "ovr", "ovo")
+#: For each monotone feature its name or index as the user gave it, its index, and +1 or -1.
+Constraints = tuple[tuple[Any, int, int], ...]
 
-#: Parameters that not all estimators have.
+#: Values of parameters that an estimator does not have. None of them adds anything to a fit.
 ABSENT: dict[str, Any] = {
     "kernel": "rbf",
     "views": None,
@@ -38,50 +39,39 @@ ABSENT: dict[str, Any] = {
     "start": "auto",
     "n_restarts": 1,
     "warm_start": False,
-    "class_weight": None,
     "linear_part": False,
-    "basis_bounds": "data",
+    "basis_bounds": None,
     "basis": "free",
     "monotone": (),
 }
 
 
 @dataclass(frozen=True)
-class Request:
-    """What is asked for; only numbers that depend on data are missing.
+class Spec:
+    """Checked parameters of a fit. Numbers that depend on samples are missing.
 
     Parameters
     ----------
-    task : {"classification", "regression"}
-        Whether targets are classes or labels, or real numbers.
     terms : tuple of Term
-        Kernels and features; kernels may still wait for data.
+        Kernels and features; kernels may still wait for samples.
     loss : Loss
-        A copy: what the user does to the loss after the fit must not change predictions.
+        A copy: changes to the user's loss after the fit must not change predictions.
     asked_loss : object
         The loss as the user gave it, for messages.
     basis_penalties : list of Penalty
-        Those of views that have none of their own.
-    of_pairs : bool
-        Whether samples are pairs of entities.
+        Penalties on the vectors of views that have none of their own.
     threads : int
         Number of threads.
     seed : object
-        What ``np.random.default_rng`` takes: each use of randomness begins with a generator of its own.
-    by_folds : bool
-        Whether folds may choose the strength of the penalty, where that is left to us.
-    place : Place or None
-        Where passes over the samples are done; None is NumPy.
+        Argument of ``np.random.default_rng``: each use of randomness begins with a generator of its own.
 
-    The other parameters are those of the estimator, as the user gave them; ``monotone`` with numbers of columns.
+    The other parameters are those of the estimator, as the user gave them; ``monotone`` has indices of features.
     """
 
-    task: str
     terms: tuple[Term, ...]
     loss: Loss
     asked_loss: Any
     basis_penalties: list[Penalty]
-    of_pairs: bool
     threads: int
 
     multi_class: str
@@ -104,110 +94,79 @@ class Request:
     n_restarts: int
     max_iter: int | None
     tol: float | None
-    class_weight: Any
     warm_start: bool
     seed: Any
-    by_folds: bool = True
-    place: Place | None = None
-
-    #: Whether features are selected.
-    selects: bool = field(init=False)
-    #: Whether numbers of basis vectors are to be found.
-    is_automatic: bool = field(init=False)
-    #: Whether features or numbers of vectors are sought among many models.
-    is_searched: bool = field(init=False)
-    #: Whether a kernel looks at counts, which are never negative.
-    of_counts: bool = field(init=False)
-    #: Whether it is a single stationary kernel on one table, without a search.
-    is_plain: bool = field(init=False)
-    #: Whether the penalty on the weights is left to us.
-    has_free_strength: bool = field(init=False)
-    #: Whether the strength of the penalty is chosen by held-out samples.
-    is_adaptive: bool = field(init=False)
-    #: Whether kernels and loss are formulas of arrays of any library.
-    works_anywhere: bool = field(init=False)
-
-    def __post_init__(self) -> None:
-        views = [view for term in self.terms for view in term.views]
-        selects = self.selection is not None
-        automatic = any(isinstance(term.n_basis, str) for term in self.terms)
-        only = len(views) == 1 and views[0].columns is None and not views[0].name
-        plain = only and views[0].kernel.stationary and not (self.of_pairs or selects or automatic)
-        free = isinstance(self.weight_penalty, str) and self.weight_penalty == "auto"
-        by_gradient = isinstance(self.solver, str) and self.solver in ("auto", "lbfgs", "adam")
-        suits = self.task == "classification" and not self.loss.coupled and not self.loss.is_quadratic
-        bound = self.basis_penalties or self.monotone
-        adaptive = free and by_gradient and plain and suits and not bound and self.by_folds
-        derived = {
-            "selects": selects,
-            "is_automatic": automatic,
-            "is_searched": selects or automatic,
-            "of_counts": any(view.kernel.nonnegative for view in views),
-            "is_plain": plain,
-            "has_free_strength": free,
-            "is_adaptive": adaptive,
-            "works_anywhere": self.loss.anywhere and all(view.kernel.anywhere for view in views),
-        }
-        for name, value in derived.items():
-            object.__setattr__(self, name, bool(value))
 
     @staticmethod
     def of(
         params: Mapping[str, Any],
         X: Any,
-        task: str,
+        of_classes: bool,
         *,
         several_labels: bool = False,
         n_classes: int = 2,
         tables: Mapping[str, Any] | None = None,
         terms: tuple[Term, ...] | None = None,
-    ) -> Request:
-        """Return the request of an estimator's parameters, checked.
+    ) -> Spec:
+        """Return the checked parameters of an estimator.
 
         Parameters
         ----------
         params : Mapping
             The parameters of the estimator.
         X : object
-            What the user gave, which tells where columns go by name.
-        task : {"classification", "regression"}
-            As in :class:`Request`.
+            The user's samples, in which columns are found by name.
+        of_classes : bool
+            Whether targets are classes or labels, and not real numbers.
         several_labels : bool, default=False
             Whether a sample may have any number of labels.
         n_classes : int, default=2
-            Number of classes or labels, which a number of vectors that is not given grows with.
+            Number of classes or labels, which the default number of vectors grows with.
         tables : Mapping, default=None
-            Names and layouts of the tables, where X is a dict of them.
+            Names and layouts of the tables, if X is a dict of them.
         terms : tuple of Term, default=None
-            Those of pairs, which have parameters of their own.
+            Terms of pairs, which have parameters of their own.
         """
         params = {**ABSENT, **params}
         params["monotone"] = params["monotone"] or ()
-        if params["monotone"] and isinstance(params["solver"], str) and params["solver"] == "auto":
-            params["solver"] = "lbfgs"  # it keeps bounds
-        if params["n_basis"] is None and task == "classification":
+        if params["n_basis"] is None and of_classes:
             params["n_basis"] = LEAST_VECTORS if params["multi_class"] != "joint" else default_vectors(n_classes)
         params["seed"] = seed_of(params["random_state"])
         _check_settings(params)
         params["threads"] = n_threads(params["n_jobs"])
-        params["of_pairs"] = terms is not None
         if terms is None:
             terms = asked_terms(params, X, tables)
         asked = params["asked_loss"] = params["loss"]
         if isinstance(asked, str) and asked == "auto":
-            asked = "log" if task == "classification" else "squared"
+            asked = "log" if of_classes else "squared"
         loss = LOSSES.part(asked, "loss").for_labels(several_labels)
-        _check_task(loss, asked, task)
+        _check_loss(loss, asked, of_classes)
         _check_selection(params, terms)
         common = params["basis_penalty"]
         penalties = [] if common is None or isinstance(common, Mapping) else basis_penalties(common)
-        params |= {"task": task, "terms": terms, "loss": loss, "basis_penalties": penalties}
-        request = Request(**{part.name: params[part.name] for part in fields(Request) if part.name in params})
-        if request.monotone:
-            check_monotone(request)
-        if request.place is not None and not request.works_anywhere:
-            tell_of_numpy(request.place, [loss, *(view.kernel for term in terms for view in term.views)])
-        return request
+        params |= {"terms": terms, "loss": loss, "basis_penalties": penalties}
+        return Spec(**{part.name: params[part.name] for part in fields(Spec)})
+
+    @property
+    def views(self) -> list[View]:
+        """The views of all terms."""
+        return [view for term in self.terms for view in term.views]
+
+    @property
+    def kernel(self) -> Kernel | None:
+        """The kernel, if there is one view without a name on all features; else None."""
+        views = self.views
+        return views[0].kernel if len(views) == 1 and views[0].columns is None and not views[0].name else None
+
+    @property
+    def is_searched(self) -> bool:
+        """Whether features or numbers of vectors are sought among many models."""
+        return self.selection is not None or self.has_free_size
+
+    @property
+    def has_free_size(self) -> bool:
+        """Whether some number of basis vectors is "auto"."""
+        return any(isinstance(term.n_basis, str) for term in self.terms)
 
     def rng(self) -> np.random.Generator:
         """Return a generator of the seed."""
@@ -269,24 +228,12 @@ def _check_selection(params: Mapping[str, Any], terms: tuple[Term, ...]) -> None
         raise ValueError(f"{what} finds its own start; got start={params['start']!r}. Set start='auto'.")
 
 
-def _check_task(loss: Loss, asked: Any, task: str) -> None:
-    """Raise ValueError if the loss is not one for the task."""
-    if task == "regression" and loss.target == "signs" and not loss.scale_free:
+def _check_loss(loss: Loss, asked: Any, of_classes: bool) -> None:
+    """Raise ValueError if the loss is not one for the targets."""
+    if not of_classes and loss.target == "signs" and not loss.scale_free:
         raise ValueError(
             f"loss={asked!r} is for classes. "
             "Use 'squared', 'huber', 'quantile', 'poisson' or another one for real targets."
         )
-    if task == "classification" and not loss.for_classes:
+    if of_classes and not loss.for_classes:
         raise ValueError(f"loss={asked!r} is for real targets. Use 'log', 'squared_hinge' or another one for classes.")
-
-
-def tell_of_numpy(place: Place, parts: Iterable[Any]) -> None:
-    """Warn that what is asked of an array of another library is done by NumPy, because of some parts."""
-    library = place.xp.__name__.split(".")[-1]
-    names = sorted({type(part).__name__ for part in parts if not part.anywhere})
-    warn_user(
-        f"X is an array of {library}, but {' and '.join(names)} works with NumPy's arrays alone: the work is done by "
-        "NumPy, on a copy in the processor's memory. Give X as a NumPy array, or set anywhere = True in the class if "
-        "its formulas are those of any library.",
-        UserWarning,
-    )

@@ -1,346 +1,323 @@
-"""How a model is fitted: once, or by a search. Plain functions from a request and samples to an outcome.
+"""Kinds of work: one fit, a choice of two sizes, a search, constant targets, several binary problems.
 
-Nothing here writes to an estimator.
+A strategy is a function from checked parameters and data to an outcome. None of them writes to an estimator.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from spkm._checks import warn_user
 from spkm.core.fitted import FittedModel
-from spkm.core.model import Term
-from spkm.core.problem import Problem
-from spkm.core.scaling import check_domain, scaling_for
+from spkm.core.model import PreimageModel
 from spkm.core.starts import first_theta, resolve_start
 from spkm.core.targets import Target
-from spkm.fitting.interrupts import settle
-from spkm.fitting.lead import Lead
+from spkm.fitting.continuing import check_continues
+from spkm.fitting.data import Data, TableData
+from spkm.fitting.monotone import check_targets
+from spkm.fitting.nearest import moved_to_samples, nearest_attributes
 from spkm.fitting.outcome import Outcome
-from spkm.fitting.problems import for_samples, problem_of
-from spkm.fitting.progress import Progress
-from spkm.fitting.recipes.continued import check_continues, continued_theta
-from spkm.fitting.recipes.evidence import posterior_of
-from spkm.fitting.recipes.folds import MOST_ROWS, last_solver, led_by_folds
-from spkm.fitting.recipes.merge import merged
-from spkm.fitting.recipes.monotone import check_targets, clipped_at_range, prove
-from spkm.fitting.recipes.on_samples import moved_to_samples, nearest_attributes, onto_samples, with_samples
-from spkm.fitting.recipes.squared_warmup import after_squared, begins_squared, led_by_squared, trusts
-from spkm.fitting.search import candidate_for, dealt_folds, decided, report_choice, search_over, some_rows
-from spkm.fitting.sizes import fit_size, suits_two_sizes
-from spkm.fitting.spec import Request
-from spkm.fitting.views import view_usage
-from spkm.selection import Choice, Search, Submodel
+from spkm.fitting.progress import Progress, settle
+from spkm.fitting.recipes import Fit, Recipe, Start, recipe_for
+from spkm.fitting.search import candidate_for, decided, report_choice, search_over, some_rows
+from spkm.fitting.spec import Spec
+from spkm.fitting.splits import dealt_folds
+from spkm.fitting.views import view_usage_of
+from spkm.selection import Choice, Search, Submodel, mean_and_error, row_losses
 from spkm.solvers import Result, Solver, best_of_restarts, resolve_solver, with_settings
-from spkm.sources import (
-    ArraySource,
-    PairSource,
-    PlacedSource,
-    Scaling,
-    distinct_pairs,
-    distinct_rows,
-    gathered_rows,
-)
-from spkm.tables.read import Table
+from spkm.sources import ArraySource, Scaling
 
-CANCELLATION_ROWS = 1000  # samples, about, by which cancellation is measured
-TOLD_FROM = 20  # basis vectors, the larger default: more than that and more than there are samples is worth a word
+TOLD_FROM = 20  # basis vectors, the larger default: a warning if there are more, and more than samples
+FEW, MANY = 20, 60  # basis vectors; panel: 60 overfit some sets, 20 are too few for others
+HELD_OUT = 5  # one in so many samples is held out for the choice of a size
+MOST_ROWS = 5000  # samples that a choice of a size fits
+
+Strategy = Callable[[Spec, Any, Any, Progress], Outcome]
 
 
-class Samples(NamedTuple):
-    """What a model is fitted on: X, targets as the model learns them (n, m), weights, and what the targets mean.
-
-    ``rows`` are their places in the user's table; None of pairs.
-    """
-
-    X: Any
-    Y: np.ndarray
-    weight: np.ndarray
-    target: Target
-    rows: np.ndarray | None = None
-
-    def source(self, request: Request) -> tuple[ArraySource, Scaling | None]:
-        """Return them as a source, and the scaling that it applies."""
-        scaling = scaling_for(request.terms, request.scale, self.X, self.weight)
-        if request.monotone and scaling is not None:
-            scaling = clipped_at_range(scaling, self.X, [column for _, column, _ in request.monotone])
-        if request.place is not None and request.works_anywhere:
-            return PlacedSource(self.X, self.Y, self.weight, scaling, place=request.place), scaling
-        kind = PairSource if request.of_pairs else ArraySource
-        return kind(self.X, self.Y, self.weight, scaling), scaling
+def strategy_for(spec: Spec, data: Data) -> Strategy:
+    """Return the kind of work that parameters and targets ask for."""
+    if data.n_outputs == 0:
+        return fit_constant
+    if not spec.is_searched:
+        return fit_once
+    plain = len(spec.views) == 1 and not spec.views[0].kernel.is_linear and data.independent
+    if plain and not data.target.of_classes and spec.selection is None:
+        return fit_size
+    return fit_search
 
 
-class SearchSetup(NamedTuple):
-    """A search that has not begun: what is asked for, the table, the samples of the last fit, and the search.
-
-    Targets that are all constant need no search: then there is none.
-    """
-
-    request: Request
-    table: Table
-    samples: Samples
-    search: Search | None
-
-
-#: From encoded targets and weights to what they mean and the targets as the model learns them.
-Finish = Callable[[np.ndarray, np.ndarray], tuple[Target, np.ndarray]]
-
-
-def prepared(request: Request, X: Any, Y: np.ndarray, weight: np.ndarray, finish: Finish) -> Samples:
-    """Return the samples of a fit: distinct ones in an order of their own, so that order and repeats cannot matter."""
-    if request.of_counts:
-        check_domain(request.terms, X)
-    rows = None
-    if request.of_pairs:
-        # Pairs of positive weight and the entities they name, by left entity: a block has few of these.
-        kept, weight = distinct_pairs(X.pairs, Y, weight)
-        X, Y = X[kept].named_alone(), Y[kept]
-    else:
-        rows, weight = distinct_rows(X, Y, weight)
-        X, Y = gathered_rows(X, Y, rows)
-    target, Y = finish(Y, weight)
-    return Samples(X, Y, weight, target, rows)
+def fit_once(spec: Spec, data: Data, previous: FittedModel | None, progress: Progress) -> Outcome:
+    """Return the outcome of one fit, on all features."""
+    _check_once(spec, data, previous)
+    recipe = recipe_for(spec, data, previous)
+    source, scaling = data.source(spec, recipe.clipped(spec))
+    # A solver's wild step may overflow: the value is then not finite, and it takes a shorter one.
+    with np.errstate(all="ignore"), source.threads(spec.threads):
+        start = recipe.begin(spec, source, scaling, data.target)
+        objective = start.objective(source)
+        solver = _solver(spec, start, objective)
+        result = descend(spec, start, objective, solver, scaling, progress)
+        fit = recipe.refine(spec, Fit(objective, result, solver, start), progress)
+        fit = recipe.conclude(spec, fit)
+        progress.interrupted = fit.result.interrupted
+        tell_how_it_ended(type(solver).__name__, fit.result)
+        attributes = _attributes(spec, data, fit)
+    outcome = outcome_of(spec, data, fit, scaling, attributes, recipe.name)
+    recipe.verify(spec, outcome.model)
+    return outcome
 
 
-def fit_model(request: Request, samples: Samples, previous: FittedModel | None, progress: Progress) -> Outcome:
-    """Return the outcome of what is asked for: a plain fit, or a search for features and number of vectors."""
-    if samples.Y.shape[1] == 0:
-        return fit_constant(request, samples)
-    if not request.is_searched:
-        return fit_once(request, samples, previous, progress)
-    if suits_two_sizes(request):
-        return fit_size(request, samples, lambda asked, some: fit_once(asked, some, None, progress))
-    search = search_for(request, samples, progress.step)
-    return fit_choice(request, search, decided(search), samples, progress)
-
-
-def search_for(request: Request, samples: Samples, on_step: Callable[[str], bool]) -> Search:
-    """Return the search that the parameters ask for, over folds of our own."""
-    splits = dealt_folds(samples.Y, request.loss, request.rng())
-    return search_over(request, samples, [candidate_for(request, samples.Y.shape[1])], splits, on_step)
-
-
-def fit_once(request: Request, samples: Samples, previous: FittedModel | None, progress: Progress) -> Outcome:
-    """Return the outcome of a fit as the parameters say, on all features."""
+def _check_once(spec: Spec, data: Data, previous: FittedModel | None) -> None:
+    """Raise ValueError, or warn, of data that do not go with the parameters."""
     if previous is not None:
-        check_continues(previous, request.terms, samples.X.shape[1], samples.target)
-    _tell_of_many_vectors(request, samples)
-    if request.monotone:
-        check_targets(request, samples)
-    source, scaling = samples.source(request)
-    # A solver's wild step may overflow: it sees a value that is not finite and takes a shorter one.
-    with np.errstate(all="ignore"), source.threads(request.threads):
-        request = for_samples(request, source)
-        problem = problem_of(request, source, previous=previous)
-        if previous is not None:
-            lead = _led_by_previous(request, problem, source, scaling, samples.target, previous)
-        elif request.is_adaptive:
-            lead = led_by_folds(request, problem, source, scaling)
-        elif begins_squared(request):
-            lead = led_by_squared(request, problem, source)
-        else:
-            lead = Lead(problem)
-        objective = lead.objective(source)
-        by_evidence = lead.problem.evidence is not None and request.is_plain
-        if lead.solver is not None and request.solver == "auto":
-            solver = with_settings(lead.solver, {"max_iter": request.max_iter, "tol": request.tol})
-        else:
-            solver = resolve_solver(request.solver, request.max_iter, request.tol, objective)
-        best, picked = _descended(request, lead, objective, solver, scaling, progress), None
-        if request.basis == "samples":
-            best, picked = onto_samples(lead.problem, objective, None, best, solver, request.rng(), progress.iteration)
-        elif (by_evidence or lead.strength is not None) and not request.monotone:
-            learned = lead.problem.continued(best.noise, best.ridge, best.linear_variance)
-            objective, best = merged(learned, objective, best, polish=source.n_rows <= MOST_ROWS)
-        if lead.noise is not None:
-            best.noise, best.ridge = lead.noise, lead.ridge
-        progress.interrupted = best.interrupted
-        tell_how_it_ended(type(solver).__name__, best)
-        restore_scale(objective, best)
-        found_beside = view_usage_of(objective, best.theta, request.terms)
-        found_beside |= nearest_attributes(objective, best.theta, samples.rows, picked)
-        if request.monotone:
-            found_beside["monotone_"] = {feature: sign for feature, _, sign in request.monotone}
-        posterior = posterior_of(lead.problem, objective, best, request.rng()) if by_evidence else None
-    outcome = outcome_of(request, samples, objective.model, best, scaling, None, found_beside)
-    model = replace(outcome.model, strength=lead.strength, posterior=posterior)
-    if request.monotone:
-        prove(request, model)
-    return replace(outcome, model=model if picked is None else with_samples(model, samples.X, picked))
+        check_continues(previous, spec.terms, data.n_features, data.target)
+    n_basis = sum(term.n_basis for term in spec.terms)
+    if n_basis > max(data.n_rows, TOLD_FROM) and data.independent:
+        warn_user(
+            f"n_basis={n_basis} is more than the {data.n_rows} different samples: such a model overfits. Lower "
+            "n_basis.",
+            UserWarning,
+        )
+    if spec.monotone:
+        check_targets(data)
 
 
-def _led_by_previous(
-    request: Request,
-    problem: Problem,
-    source: ArraySource,
-    scaling: Scaling | None,
-    target: Target,
-    previous: FittedModel,
-) -> Lead:
-    """Return the way from the model of the last fit: its strength, its noise, its basis and its weights."""
-    solver = None
-    if previous.strength is not None:
-        if not any(view.metric == "relevances" for _, view in previous.model.views):
-            problem = problem.with_metric("relevances", "scale")
-        problem, solver = problem.with_strength(previous.strength / source.total_weight), last_solver(source)
-    noise = previous.noise if begins_squared(request) else None
-    if noise is not None:
-        problem = after_squared(problem, noise, previous.ridge, source)
-    model = problem.model(source)
-    onward = partial(continued_theta, previous, model, scaling, target)
-    kept = onward(model.zeros()[0]) if noise is not None and trusts(problem, noise) else None
-    return Lead(problem, onward, solver, previous.strength, kept, noise, previous.ridge)
+def _solver(spec: Spec, start: Start, objective: Any) -> Solver:
+    """Return the solver that the start brings, or the one that the parameters name or the objective suits."""
+    if start.solver is not None and isinstance(spec.solver, str) and spec.solver == "auto":
+        return with_settings(start.solver, {"max_iter": spec.max_iter, "tol": spec.tol})
+    return resolve_solver(spec.solver, spec.max_iter, spec.tol, objective)
 
 
-def _descended(
-    request: Request, lead: Lead, objective: Any, solver: Solver, scaling: Scaling | None, progress: Progress
+def descend(
+    spec: Spec, start: Start, objective: Any, solver: Solver, scaling: Scaling | None, progress: Progress
 ) -> Result:
-    """Return where the solver ends, or where the way to it was interrupted."""
-    if lead.stopped is not None:
-        return Result(lead.stopped, objective.value(lead.stopped), 1, False, interrupted=True, by_signal=True)
-
-    def on_iteration(i: int, value: float) -> bool:  # it stops after the first if the way to it was interrupted
-        return progress.iteration(i, value) or lead.interrupted
-
-    on_iteration.store = progress.store  # type: ignore[attr-defined]
-    start = resolve_start(request.start, objective.model, scaling)
-    rngs = request.rng().spawn(request.n_restarts)
-    best = best_of_restarts(objective, solver, start, rngs, on_iteration, lead.onward)
-    best.by_signal = best.by_signal or lead.interrupted
+    """Return the end of the solver's descent, or the point at which the way to it was interrupted."""
+    if start.stopped is not None:
+        return Result(start.stopped, objective.value(start.stopped), 1, False, interrupted=True, by_signal=True)
+    rule = resolve_start(spec.start, objective.model, scaling)
+    rngs = spec.rng().spawn(spec.n_restarts)
+    listener = progress.listener(last=start.interrupted)
+    best = best_of_restarts(objective, solver, rule, rngs, listener, start.onward)
+    best.by_signal = best.by_signal or start.interrupted
     return best
 
 
-def fit_constant(request: Request, samples: Samples) -> Outcome:
+def fit_constant(spec: Spec, data: TableData, previous: FittedModel | None, progress: Progress) -> Outcome:
     """Return a model of targets that are all constant: start points of no weight, and the constants as intercept."""
-    source, scaling = samples._replace(Y=np.zeros((len(samples.Y), 1))).source(request)
-    counted = tuple(replace(term, n_basis=1) if isinstance(term.n_basis, str) else term for term in request.terms)
-    with np.errstate(all="ignore"), source.threads(request.threads):
-        problem = problem_of(request, source, terms=counted)
+    counted = tuple(replace(term, n_basis=1) if isinstance(term.n_basis, str) else term for term in spec.terms)
+    recipe = recipe_for(spec, data)
+    spec = replace(spec, terms=counted)
+    source, scaling = replace(data, Y=np.zeros((data.n_rows, 1))).source(spec)
+    with np.errstate(all="ignore"), source.threads(spec.threads):
+        problem = recipe.problem(spec, source)
         objective = problem.objective(source)
-        start = resolve_start(request.start, objective.model, scaling)
-        theta, picked = first_theta(objective, start, "labels", request.rng()), None
-        if request.basis == "samples":
+        rule = resolve_start(spec.start, objective.model, scaling)
+        theta, picked = first_theta(objective, rule, "labels", spec.rng()), None
+        if spec.basis == "samples":
             theta, picked = moved_to_samples(objective, theta)
-        beside = nearest_attributes(objective, theta, samples.rows, picked)
+        attributes = nearest_attributes(objective, theta, data.rows, picked)
+    attributes |= view_usage_of(objective, np.zeros_like(theta), spec.terms)
+    if spec.selection is not None:
+        attributes["feature_importances_"] = np.zeros(data.n_features)
     model = replace(objective.model, n_outputs=0)
     result = Result(theta[model.basis_part], 0.0, 1, True, trace=[0.0])
-    usage = view_usage_of(objective, np.zeros_like(theta), request.terms)
-    attributes = {
-        **usage,
-        **beside,
-        **({"feature_importances_": np.zeros(samples.X.shape[1])} if request.selects else {}),
+    fitted = fitted_model(spec, data.target, model, result.theta, scaling, data.n_features)
+    return _outcome(data, fitted, result, picked, attributes, "constant")
+
+
+def fit_size(spec: Spec, data: TableData, previous: FittedModel | None, progress: Progress) -> Outcome:
+    """Return the outcome with few or many basis vectors, by the loss of held-out samples.
+
+    Two models are fitted on four fifths of the samples; the size of the one with the lower held-out loss is fitted
+    again on all of them. On a panel of data sets that gained as much as a search among many sizes, which takes five
+    times as long. The evidence itself is no guide: it kept many vectors where they overfit. A fit that is interrupted
+    is the last one, and its model the outcome.
+    """
+    n = data.n_rows
+    sizes = sizes_for(n, spec.max_basis)
+    records: list[dict[str, Any]] = []
+    if n > 1:  # of a single size the held-out loss is reported, too
+        rng = spec.rng()
+        rows = np.sort(rng.choice(n, size=MOST_ROWS, replace=False)) if n > MOST_ROWS else np.arange(n)
+        train, test = (rows[part] for part in dealt_folds(data.Y[rows], spec.loss, rng, HELD_OUT)[0])
+        some, held_out = data.part(train), data.part(test)
+        for size in sizes:
+            outcome = fit_once(_with_size(spec, size), some, None, progress)
+            F = data.target.encode(outcome.model.scores(held_out.X))
+            losses = row_losses(spec.loss, held_out.Y, F)
+            records.append(_size_record(spec, data, size, losses, held_out.weight))
+            if outcome.model.interrupted:
+                return replace(outcome, attributes=outcome.attributes | _results(records))
+        sizes = [min(records, key=lambda record: record["mean_test_loss"])["n_basis"]]
+    outcome = fit_once(_with_size(spec, sizes[0]), data, None, progress)
+    return replace(outcome, attributes=outcome.attributes | _results(records)) if records else outcome
+
+
+def sizes_for(n_samples: int, max_basis: int | None) -> list[int]:
+    """Return the numbers of vectors that are tried: at most half the samples, and at most ``max_basis``."""
+    most = max(1, n_samples // 2) if max_basis is None else max(1, min(n_samples // 2, max_basis))
+    return sorted({min(FEW, most), min(MANY, most)})
+
+
+def _with_size(spec: Spec, size: int) -> Spec:
+    return replace(spec, terms=(replace(spec.terms[0], n_basis=size),))
+
+
+def _size_record(spec: Spec, data: TableData, size: int, losses: np.ndarray, weight: np.ndarray) -> dict[str, Any]:
+    mean, error = mean_and_error(losses, weight)
+    return {
+        "kernel": type(spec.views[0].kernel).__name__.lower(),
+        "stage": "size",
+        "strength_factor": 1.0,
+        "mean_n_features": float(data.n_features),
+        "n_basis": size,
+        "mean_test_loss": mean,
+        "error_test_loss": error,
     }
-    outcome = outcome_of(request, samples, model, result, scaling, None, attributes)
-    return outcome if picked is None else replace(outcome, model=with_samples(outcome.model, samples.X, picked))
 
 
-def fit_choice(request: Request, search: Search, choice: Choice, samples: Samples, progress: Progress) -> Outcome:
+def _results(records: list[dict[str, Any]]) -> dict[str, Any]:
+    return {"cv_results_": {name: np.array([record[name] for record in records]) for name in records[0]}}
+
+
+def fit_search(spec: Spec, data: TableData, previous: FittedModel | None, progress: Progress) -> Outcome:
+    """Return the outcome of a search for features and numbers of vectors, over folds of our own."""
+    search = search_for(spec, data, progress.step)
+    return fit_choice(spec, search, decided(search), data, progress)
+
+
+def search_for(spec: Spec, data: TableData, on_step: Callable[[str], bool]) -> Search:
+    """Return the search that the parameters ask for; nothing is fitted yet."""
+    splits = dealt_folds(data.Y, spec.loss, spec.rng())
+    candidate = candidate_for(spec, recipe_for(spec, data), data.n_outputs)
+    return search_over(spec, data, [candidate], splits, on_step)
+
+
+def fit_choice(spec: Spec, search: Search, choice: Choice, data: TableData, progress: Progress) -> Outcome:
     """Return the outcome of a search, whose decisions are carried out on all samples."""
     if choice.stopped is not None:
         settle("The search", by_signal=isinstance(choice.stopped, KeyboardInterrupt))
-    request = replace(request, terms=choice.candidate.terms)
-    source, scaling = samples.source(request)
-    rng = request.rng()
-    with np.errstate(all="ignore"), source.threads(request.threads):
+    recipe = recipe_for(spec, data)
+    spec = replace(spec, terms=choice.candidate.terms)
+    source, scaling = data.source(spec)
+    rng = spec.rng()
+    with np.errstate(all="ignore"), source.threads(spec.threads):
         everything = some_rows(source, scaling, rng)
         try:
             model = search.refit(choice, everything)
         except KeyboardInterrupt:
             settle("The search", by_signal=True)
-            model = choice.models[0]  # of the first fold, which is the best there is
-        part = source.columns(model.columns)
-        if choice.is_empty:
-            objective = model.problem.objective(part, model.columns)
-            result, picked = Result(model.theta, model.objective, 1, True, trace=[model.objective]), None
-        else:
-            objective, result, picked = _fit_chosen(request, choice, model, part, rng, progress)
-        restore_scale(objective, result)
-        attributes = report_choice(search, choice, replace(model, theta=result.theta), source)
-        attributes |= view_usage_of(objective, result.theta, request.terms, model.columns)
-        attributes |= nearest_attributes(objective, result.theta, samples.rows, picked)
-    columns = model.columns if search.selects else None
-    outcome = outcome_of(request, samples, objective.model, result, scaling, columns, attributes)
-    return outcome if picked is None else replace(outcome, model=with_samples(outcome.model, samples.X, picked))
+            model = choice.models[0]  # that of the first fold is the best there is
+        fit = _fit_chosen(spec, recipe, choice, model, source, rng, progress)
+        beside = _attributes(spec, data, fit)
+        attributes = report_choice(search, choice, replace(model, theta=fit.result.theta), source) | beside
+    fit = fit if search.selects else replace(fit, columns=None)
+    return outcome_of(spec, data, fit, scaling, attributes, recipe.name)
 
 
 def _fit_chosen(
-    request: Request,
+    spec: Spec,
+    recipe: Recipe,
     choice: Choice,
     model: Submodel,
-    part: ArraySource,
+    source: ArraySource,
     rng: np.random.Generator,
     progress: Progress,
-) -> tuple[Any, Result, np.ndarray | None]:
-    """Return the objective on all samples and its minimum, from where the model of a search stands.
-
-    With a basis of samples their places come as well.
-    """
+) -> Fit:
+    """Return the fit of all samples that goes on from the model of a search."""
+    part = source.columns(model.columns)
+    if choice.is_empty:
+        objective = model.problem.objective(part, model.columns)
+        result = Result(model.theta, model.objective, 1, True, trace=[model.objective])
+        return Fit(objective, result, Solver(), Start(model.problem), model.columns)
     # Strengths for all samples, not for those of the search, and the evidence's own prior.
-    default = problem_of(request, part, model.columns)
+    default = recipe.problem(spec, part, model.columns)
     problem = replace(
         model.problem,
         weight_penalties=default.weight_penalties,
         evidence=default.evidence,
         metric_prior=default.metric_prior,
-    )
-    objective = problem.with_factor(choice.factor).with_noise(model.noise).objective(part, model.columns)
-    solver = resolve_solver(request.solver, request.max_iter, request.tol, objective)
-    result = solver.minimize(objective, model.theta, rng, progress.iteration)
-    picked = None
-    if request.basis == "samples":
-        parts = problem.with_factor(choice.factor), objective, model.columns
-        result, picked = onto_samples(*parts, result, solver, rng, progress.iteration)
-    tell_how_it_ended(type(solver).__name__, result)
-    return objective, result, picked
+    ).with_factor(choice.factor)
+    objective = problem.with_noise(model.noise).objective(part, model.columns)
+    solver = resolve_solver(spec.solver, spec.max_iter, spec.tol, objective)
+    result = solver.minimize(objective, model.theta, rng, progress.listener())
+    fit = recipe.refine(spec, Fit(objective, result, solver, Start(problem), model.columns), progress)
+    tell_how_it_ended(type(solver).__name__, fit.result)
+    return fit
+
+
+def _attributes(spec: Spec, data: Data, fit: Fit) -> dict[str, Any]:
+    """Return the fitted attributes that tell of views and of the nearest samples; a scale-free loss gets its scale."""
+    restore_scale(fit.objective, fit.result)
+    theta = fit.result.theta
+    return {
+        **view_usage_of(fit.objective, theta, spec.terms, fit.columns),
+        **nearest_attributes(fit.objective, theta, data.rows, fit.picked),
+        **fit.attributes,
+    }
 
 
 def outcome_of(
-    request: Request,
-    samples: Samples,
-    model: Any,
-    result: Result,
-    scaling: Scaling | None,
-    columns: np.ndarray | None,
-    attributes: dict[str, Any],
+    spec: Spec, data: Data, fit: Fit, scaling: Scaling | None, attributes: dict[str, Any], recipe: str
 ) -> Outcome:
-    """Return the outcome of a result on the given features, or on all."""
-    fitted = fitted_model(request, samples.target, model, result.theta, scaling, samples.X.shape[1], columns)
-    fitted = replace(fitted, noise=result.noise, ridge=result.ridge, interrupted=result.interrupted)
-    fitted = replace(fitted, linear_variance=result.linear_variance)
-    dtype = samples.X.dtype
+    """Return the outcome of a fit on the features ``fit.columns``, or on all."""
+    result, theta = fit.result, fit.result.theta
+    fitted = fitted_model(spec, data.target, fit.objective.model, theta, scaling, data.n_features, fit.columns)
+    fitted = replace(
+        fitted,
+        noise=result.noise,
+        ridge=result.ridge,
+        linear_variance=result.linear_variance,
+        interrupted=result.interrupted,
+        strength=fit.start.strength,
+        posterior=fit.posterior,
+    )
+    return _outcome(data, fitted, result, fit.picked, attributes, recipe)
+
+
+def _outcome(
+    data: Data,
+    fitted: FittedModel,
+    result: Result,
+    picked: np.ndarray | None,
+    attributes: dict[str, Any],
+    recipe: str,
+) -> Outcome:
+    dtype = data.dtype
     if np.abs(fitted.theta).max() > np.finfo(dtype).max:
         raise ValueError(
             f"The model has numbers beyond {dtype}, the type of X. Give X as float64, or y in larger units."
         )
-    some = slice(None, None, max(1, samples.X.shape[0] // CANCELLATION_ROWS))
+    samples = None if picked is None else data.at(picked)
     with np.errstate(all="ignore"):
-        attributes = {**attributes, "cancellation_": fitted.cancellation(samples.X[some])}
-    return Outcome(fitted, result.n_iter, result.value, np.asarray(result.trace), result.by_signal, attributes)
+        attributes = {**attributes, "cancellation_": fitted.cancellation(data.some())}
+    model = replace(fitted, samples=samples, recipe=recipe)
+    return Outcome(model, result.n_iter, result.value, np.asarray(result.trace), result.by_signal, attributes)
 
 
 def fitted_model(
-    request: Request,
+    spec: Spec,
     target: Target,
-    model: Any,
+    model: PreimageModel,
     theta: np.ndarray,
     scaling: Scaling | None,
     n_features: int,
-    columns: np.ndarray | None,
+    columns: np.ndarray | None = None,
 ) -> FittedModel:
     """Return the model of some features, or of all, in the units of y."""
     whole, theta = target.expanded(model, theta)
     features = np.arange(n_features) if columns is None else columns
     if columns is not None and scaling is not None:
         scaling = scaling.columns(columns)
-    selected = columns is not None
     parts = (target, scaling, features, n_features, whole, theta)
-    return FittedModel(*parts, request.loss, request.terms, selected=selected)
+    return FittedModel(*parts, spec.loss, spec.terms, selected=columns is not None)
 
 
 def restore_scale(objective: Any, result: Result) -> None:
@@ -363,22 +340,4 @@ def tell_how_it_ended(name: str, result: Result) -> None:
             f"{window[0]:.6g} to {window[-1]:.6g} "
             f"over the last {len(window) - 1}. Raise max_iter or tol.",
             ConvergenceWarning,
-        )
-
-
-def view_usage_of(
-    objective: Any, theta: np.ndarray, asked: tuple[Term, ...], columns: np.ndarray | None = None
-) -> dict[str, Any]:
-    """Return ``view_usage_`` where views have names, else nothing."""
-    if not any(view.name for term in asked for view in term.views):
-        return {}
-    return {"view_usage_": view_usage(objective, theta, asked, columns)}
-
-
-def _tell_of_many_vectors(request: Request, samples: Samples) -> None:
-    n_basis, n = sum(term.n_basis for term in request.terms), samples.X.shape[0]
-    if n_basis > max(n, TOLD_FROM) and not request.of_pairs:
-        warn_user(
-            f"n_basis={n_basis} is more than the {n} different samples: such a model overfits. Lower n_basis.",
-            UserWarning,
         )

@@ -1,4 +1,4 @@
-"""What an estimator is asked to be: terms of views, each a kernel on some features with some vectors."""
+"""Terms and views that parameters ask for: kernels on some features, with numbers of vectors."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ METRICS = {"auto": None, True: "scale", False: "fixed", "columns": "relevances"}
 
 
 class ViewUsage(NamedTuple):
-    """What a fitted model makes of a view, or of a term of several views.
+    """Use of a view, or of a term of several views, by a fitted model.
 
     Parameters
     ----------
@@ -76,10 +76,12 @@ def asked_terms(params: Mapping[str, Any], X: Any, tables: Mapping[str, Any] | N
     return tuple(terms)
 
 
-def view_usage(
-    objective: Any, theta: np.ndarray, asked: tuple[Term, ...], columns: np.ndarray | None
-) -> dict[str, ViewUsage]:
-    """Return what a model of the given features makes of the terms that were asked for, by name."""
+def view_usage_of(
+    objective: Any, theta: np.ndarray, asked: tuple[Term, ...], columns: np.ndarray | None = None
+) -> dict[str, Any]:
+    """Return ``view_usage_`` of a model of the given features, or of all, if views have names; else nothing."""
+    if not any(view.name for term in asked for view in term.views):
+        return {}
     model, source = objective.model, objective.source
     mean, product = source.reduce(_block_shares, model, theta, width=model.n_basis)
     covariance = (product - mean * mean.sum(axis=0)).sum(axis=1)
@@ -94,7 +96,7 @@ def view_usage(
         used = int(np.any(weights[rows] != 0, axis=1).sum())
         usage[term.name] = ViewUsage(looked_at if columns is None else columns[looked_at], rows, used, float(share))
         row += term.n_basis
-    return usage
+    return {"view_usage_": usage}
 
 
 def _block_shares(block: Block, model: PreimageModel, theta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -217,21 +219,21 @@ def basis_penalties(value: Any) -> list[Penalty]:
     return penalties
 
 
-def pair_terms(estimator: Any, given: PairInput, left: Any, right: Any) -> tuple[Term, ...]:
+def pair_terms(params: Mapping[str, Any], given: PairInput, left: Any, right: Any) -> tuple[Term, ...]:
     """Return a term for each view of the left entities with each of the right ones."""
-    n_basis = check_vectors(estimator.n_basis)
+    n_basis = check_vectors(params["n_basis"])
     if isinstance(n_basis, str):
         raise ValueError(f"n_basis must be an integer of at least 1; got {n_basis!r}.")
-    check_learns(estimator.learn_bandwidth)
+    check_learns(params["learn_bandwidth"])
     at = given.table.left.shape[1]
-    on_left = _views_of(estimator, "left", left, at, 0)
-    on_right = _views_of(estimator, "right", right, given.table.right.shape[1], at)
+    on_left = _views_of(params, "left", left, at, 0)
+    on_right = _views_of(params, "right", right, given.table.right.shape[1], at)
     return tuple(Term(n_basis, (a, b)) for a in on_left for b in on_right)
 
 
-def _views_of(estimator: Any, side: str, table: Any, width: int, offset: int) -> list[View]:
+def _views_of(params: Mapping[str, Any], side: str, table: Any, width: int, offset: int) -> list[View]:
     argument = f"{side}_kernel"
-    kernel, asked = getattr(estimator, argument), getattr(estimator, f"{side}_views")
+    kernel, asked = params[argument], params[f"{side}_views"]
     everything = np.arange(width)
     if asked is None:
         if isinstance(kernel, Mapping):

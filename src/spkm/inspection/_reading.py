@@ -12,6 +12,7 @@ import numpy as np
 from scipy import sparse
 
 from spkm._checks import check_integer
+from spkm.core.coupling import decision, probabilities
 from spkm.explain import (
     counterfactual,
     explain,
@@ -27,7 +28,6 @@ from spkm.explain._summary import _direction as direction
 from spkm.explain._summary import _sentence as sentence
 from spkm.explain._summary import telling_features
 from spkm.explain._table import Pipeline, basis_labels, frames, members_of, model_of, names_of, output_names
-from spkm.fitting.binary import decision, probabilities
 from spkm.tables.read import read_like
 
 __all__ = [
@@ -85,7 +85,7 @@ class Reading:
         pipeline = Pipeline.of(estimator)
         model = model_of(pipeline.estimator)
         names = names_of(pipeline.named, model.n_features)
-        labels = getattr(model.target, "labels", None)
+        labels = model.target.labels if model.target.of_classes else None
         return Reading(pipeline.estimator, model, names, output_names(model), labels, pipeline)
 
     def table(self, X: Any) -> Any:

@@ -15,8 +15,7 @@ from scipy import sparse
 from spkm import kernels, losses, penalties, solvers
 from spkm._parts import Part
 from spkm.core import starts
-from spkm.core.ensemble import ModelEnsemble
-from spkm.core.fitted import FittedModel
+from spkm.core.fitted import FittedModel, ModelEnsemble
 from spkm.core.model import PreimageModel, Term, View
 from spkm.core.posterior import Posterior
 from spkm.core.targets import Classes, Labels, Real
@@ -194,6 +193,7 @@ def _rest(model: FittedModel) -> dict[str, Any]:
         "samples": model.samples,
         "interrupted": bool(model.interrupted),
         "selected": bool(model.selected),
+        "recipe": model.recipe,
     }
 
 
@@ -344,6 +344,7 @@ def _member(plain: Any, rest: Any, n_features: int) -> FittedModel:
         asked=asked,
         noise=rest["noise"],
         strength=rest.get("strength"),
+        recipe=str(rest.get("recipe", "")),
         ridge=rest.get("ridge", 0.0),
         linear_variance=rest.get("linear_variance"),
         posterior=_checked_posterior(rest.get("posterior"), model, target),

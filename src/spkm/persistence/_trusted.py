@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from scipy import sparse
 
-from spkm.core.ensemble import ModelEnsemble
-from spkm.core.fitted import FittedModel, FittedTerm, FittedView
+from spkm.core.fitted import FittedModel, FittedTerm, FittedView, ModelEnsemble
 from spkm.core.model import PreimageModel
 from spkm.persistence._files import ESTIMATORS
 from spkm.persistence._objects import CLASSES, RECORDS, TARGETS

@@ -2,11 +2,11 @@
 
 from spkm.sources._array import MANY_ROWS, ArraySource
 from spkm.sources._base import Block, Source
-from spkm.sources._chunks import Chunk, ChunkSource, IterableReader, Recipe, kept_source, summarized
+from spkm.sources._chunks import Chunk, ChunkSource, IterableReader, Preparation, kept_source, summarized
 from spkm.sources._elsewhere import PlacedSource, source_of
 from spkm.sources._pairs import PairSource, PairTable
 from spkm.sources._rows import distinct_pairs, distinct_rows, gathered_rows, merged_rows, pick_rows
-from spkm.sources._scaling import Scaling, fit_scaling
+from spkm.sources._scaling import Scaling, fit_scaling, scaling_of_moments
 from spkm.sources._summary import Summary
 from spkm.sources._threads import one_blas_thread
 
@@ -20,7 +20,7 @@ __all__ = [
     "PairSource",
     "PairTable",
     "PlacedSource",
-    "Recipe",
+    "Preparation",
     "Scaling",
     "Source",
     "Summary",
@@ -32,6 +32,7 @@ __all__ = [
     "merged_rows",
     "one_blas_thread",
     "pick_rows",
+    "scaling_of_moments",
     "source_of",
     "summarized",
 ]

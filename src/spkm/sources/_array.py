@@ -12,7 +12,7 @@ import numpy as np
 from spkm._arrays import dense
 from spkm.sources._base import Block, Source, equal_cuts, rows_per_block
 from spkm.sources._rows import SMALL, pick_rows
-from spkm.sources._scaling import Scaling
+from spkm.sources._scaling import Scaling, fit_scaling
 
 # Scaled samples of fewer than SMALL entries are kept; of more, blocks are scaled whenever they are read.
 MANY_ROWS = 2**17  # from here on samples do not fit the cache,
@@ -39,6 +39,11 @@ class ArraySource(Source):
     Y, w : ndarray of shapes (n, m), (n, 1)
         Targets and weights of all samples; the weights sum to one.
     """
+
+    @staticmethod
+    def fit_scaling(X: Any, weight: np.ndarray, common: bool) -> Scaling:
+        """Return the scaling of weighted samples: one scale for each feature, or a common one."""
+        return fit_scaling(X, weight, common)
 
     def __init__(
         self, X: Any, Y: np.ndarray | None = None, weight: np.ndarray | None = None, scaling: Scaling | None = None

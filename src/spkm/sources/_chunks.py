@@ -135,7 +135,7 @@ def _summary_of_numbered(item: tuple[int, Chunk], seed: int, of_classes: bool, n
 
 
 @dataclass(frozen=True)
-class Recipe:
+class Preparation:
     """How a chunk becomes a block.
 
     Parameters
@@ -198,7 +198,7 @@ class Recipe:
         return np.where(labels[place] == chunk.y, weight * factors[place], 0.0)
 
 
-def _blocks(chunk: Chunk, recipe: Recipe, width: int) -> Iterator[Block]:
+def _blocks(chunk: Chunk, recipe: Preparation, width: int) -> Iterator[Block]:
     whole = recipe.block(chunk)
     rows = rows_per_block(whole.X.shape[1], width)
     for i in range(0, len(whole.w), rows):
@@ -207,14 +207,14 @@ def _blocks(chunk: Chunk, recipe: Recipe, width: int) -> Iterator[Block]:
 
 
 def sums_of_chunk(
-    chunk: Chunk, recipe: Recipe, function: Callable[..., tuple[Any, ...]], args: tuple[Any, ...], width: int
+    chunk: Chunk, recipe: Preparation, function: Callable[..., tuple[Any, ...]], args: tuple[Any, ...], width: int
 ) -> list[Any]:
     """Return the sums over a chunk's blocks of the arrays that ``function`` returns; an empty list if it is empty."""
     return add_up(function(block, *args) for block in _blocks(chunk, recipe, width))
 
 
 def results_of_chunk(
-    chunk: Chunk, recipe: Recipe, function: Callable[..., Any], args: tuple[Any, ...], width: int
+    chunk: Chunk, recipe: Preparation, function: Callable[..., Any], args: tuple[Any, ...], width: int
 ) -> list[Any]:
     """Return what ``function`` returns for each of a chunk's blocks."""
     return [function(block, *args) for block in _blocks(chunk, recipe, width)]
@@ -229,11 +229,11 @@ class ChunkSource(Source):
         Yields them.
     summary : Summary
         Of all of them.
-    recipe : Recipe
+    recipe : Preparation
         What is made of a chunk.
     """
 
-    def __init__(self, reader: Any, summary: Summary, recipe: Recipe) -> None:
+    def __init__(self, reader: Any, summary: Summary, recipe: Preparation) -> None:
         self.reader = reader
         self.summary = summary
         self.recipe = recipe
@@ -326,7 +326,7 @@ class ChunkSource(Source):
     def encoded(self, function: Callable[[np.ndarray], np.ndarray]) -> ChunkSource:
         return self._with(replace(self.recipe, more=(*self.recipe.more, function)))
 
-    def _with(self, recipe: Recipe) -> ChunkSource:
+    def _with(self, recipe: Preparation) -> ChunkSource:
         other = copy(self)
         other.recipe = recipe
         other.kept = kept_source(self.summary, recipe)
@@ -334,7 +334,7 @@ class ChunkSource(Source):
         return other
 
 
-def kept_source(summary: Summary, recipe: Recipe) -> ArraySource:
+def kept_source(summary: Summary, recipe: Preparation) -> ArraySource:
     """Return the samples that a summary keeps, in memory."""
     chunk = Chunk(summary.kept_X, summary.kept_y, summary.kept_weight)
     weight = recipe.weights(chunk)
@@ -349,7 +349,7 @@ def kept_source(summary: Summary, recipe: Recipe) -> ArraySource:
 
 
 def _shuffled(
-    item: tuple[list[Chunk], np.random.Generator], recipe: Recipe, dtype: Any
+    item: tuple[list[Chunk], np.random.Generator], recipe: Preparation, dtype: Any
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     chunks, rng = item
     blocks = [block for block in map(recipe.block, chunks) if len(block.w)] or [recipe.block(chunks[0])]

@@ -113,6 +113,11 @@ class PairSource(ArraySource):
         As in :class:`ArraySource`.
     """
 
+    @staticmethod
+    def fit_scaling(X: PairTable, weight: np.ndarray, common: bool) -> Scaling:
+        """Return the scaling of weighted pairs, that of each table by itself."""
+        return X.scaling(weight, common)
+
     def __init__(
         self,
         X: PairTable,

@@ -136,16 +136,30 @@ def fit_scaling(X: Any, weight: np.ndarray, common: bool) -> Scaling:
         mean[full], variance[full] = _moments(
             lambda: ((dense[c].toarray(), weight[c]) for c in cuts), size[full], is_sparse=False
         )
+    return _of_moments(mean, variance, size, common, full, float(np.finfo(X.dtype).tiny))
+
+
+def scaling_of_moments(mean: np.ndarray, variance: np.ndarray, size: np.ndarray, common: bool) -> Scaling:
+    """Return the scaling of dense samples with the given moments and largest absolute values of the features."""
+    size = np.where(size > 0, size, 1.0)
     if common:
-        variance[:] = variance.mean()
-    deviation = np.sqrt(variance)
+        size = np.full_like(size, size.max())
+    # The variance is divided twice: the square of a size of 1e160 would overflow.
+    return _of_moments(mean / size, variance / size / size, size, common, np.ones(len(size), dtype=bool), 0.0)
+
+
+def _of_moments(
+    mean: np.ndarray, variance: np.ndarray, size: np.ndarray, common: bool, full: np.ndarray, tiny: float
+) -> Scaling:
+    """Return the scaling of features whose x / size have the given moments; those that are not ``full`` are sparse."""
+    deviation = np.sqrt(np.full_like(variance, variance.mean()) if common else variance)
     # A constant feature leaves rounding only (of the square where it is sparse); it says nothing, and must not be
     # blown up to unit size.
     deviation[deviation < np.where(full, 1e-13, 1e-7)] = 1.0
     # Under a common scale zero may lie beyond the clip. Such features have more than 25 times the mean variance, so
     # that they are at most one in 25, and are centred as well.
-    full |= np.abs(mean) > CLIP * deviation
-    tiny = np.finfo(X.dtype).tiny  # a scale below the smallest normal number would round to zero in X's dtype
+    full = full | (np.abs(mean) > CLIP * deviation)
+    # A scale below ``tiny``, the smallest normal number of the samples' type, would round to zero in it.
     center = np.where(full, mean * size, 0.0)
     return Scaling(center, np.maximum(deviation * size, tiny), middle=np.where(full, 0.0, mean / deviation))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import date, time, timedelta
@@ -18,6 +18,7 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
+from spkm._checks import warn_user
 from spkm._namespaces import Place, on_host, place_of
 
 DATES = ("date", "time", "duration", "period")  # beginnings of the names of pandas' and polars' types, in small letters
@@ -274,3 +275,15 @@ def check_same_columns(estimator: Any, table: Table) -> None:
 
 def _names(names: np.ndarray | None) -> list[str] | None:
     return None if names is None else names.tolist()
+
+
+def tell_of_numpy(place: Place, parts: Iterable[Any]) -> None:
+    """Warn that the work on an array of another library is done by NumPy, because of some parts."""
+    library = place.xp.__name__.split(".")[-1]
+    names = sorted({type(part).__name__ for part in parts if not part.anywhere})
+    warn_user(
+        f"X is an array of {library}, but {' and '.join(names)} works with NumPy's arrays alone: the work is done by "
+        "NumPy, on a copy in the processor's memory. Give X as a NumPy array, or set anywhere = True in the class if "
+        "its formulas are those of any library.",
+        UserWarning,
+    )

@@ -15,7 +15,7 @@ from spkm.core.fitted import FittedModel
 from spkm.core.targets import Labels
 from spkm.estimators.base import ReadsModel
 from spkm.estimators.pairwise import PredictsPairs
-from spkm.fitting.recipes.continued import same_settings
+from spkm.fitting.continuing import same_settings
 from spkm.kernels import KERNELS, Kernel, squared_norms
 from spkm.tables.read import read_like
 from spkm.theory._sizes import TermBound

@@ -8,7 +8,7 @@ import numpy as np
 
 from spkm._checks import check_real
 from spkm.core.fitted import FittedModel, FittedTerm
-from spkm.fitting.recipes.continued import same_settings
+from spkm.fitting.continuing import same_settings
 from spkm.kernels import Kernel, squared_norms
 
 

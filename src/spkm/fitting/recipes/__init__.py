@@ -1,3 +1,148 @@
-"""Ways of fitting, one a file."""
+"""Ways of fitting, one a file, and the only place that decides between them."""
 
-__all__: list[str] = []
+from __future__ import annotations
+
+from spkm.core.fitted import FittedModel
+from spkm.core.targets import Target
+from spkm.fitting.data import Data
+from spkm.fitting.problems import given_penalties, metric_of
+from spkm.fitting.recipe import Fit, Recipe, Start
+from spkm.fitting.recipes.continued import Continued
+from spkm.fitting.recipes.evidence import ByEvidence
+from spkm.fitting.recipes.fixed import Fixed
+from spkm.fitting.recipes.folds import Folds
+from spkm.fitting.recipes.merge import Merged
+from spkm.fitting.recipes.monotone import Monotone
+from spkm.fitting.recipes.on_samples import OnSamples
+from spkm.fitting.recipes.pairs import Pairs
+from spkm.fitting.recipes.search import Search
+from spkm.fitting.recipes.squared_warmup import SquaredWarmUp
+from spkm.fitting.recipes.steps import Steps
+from spkm.fitting.spec import Spec
+from spkm.penalties import Evidence
+from spkm.solvers import SOLVERS
+
+__all__ = ["Fit", "Recipe", "Start", "recipe_for", "recipe_for_batches"]
+
+
+def recipe_for(spec: Spec, data: Data, previous: FittedModel | None = None) -> Recipe:
+    """Return the recipe of a fit.
+
+    Parameters
+    ----------
+    spec : Spec
+        The parameters.
+    data : Data
+        The samples; only their kind, their numbers and the kind of targets count.
+    previous : FittedModel, default=None
+        The model of an earlier fit to go on from.
+    """
+    evidence = _evidence(spec, data)
+    if spec.is_searched:
+        recipe: Recipe = Search(evidence)
+        return OnSamples(recipe) if spec.basis == "samples" else recipe
+    single = _has_single_kernel(spec, data)
+    if spec.monotone:
+        recipe = Monotone()
+    elif evidence is not None:
+        recipe = ByEvidence(evidence, single)
+    elif not data.independent:
+        recipe = Pairs()
+    elif single and _wants_folds(spec, data.target) and Folds.suits(spec, data):
+        recipe = Folds()
+    elif single and _wants_warm_up(spec, data.target):
+        recipe = SquaredWarmUp(ByEvidence(Evidence(), single=True))
+    else:
+        recipe = Fixed()
+    if spec.basis == "samples":
+        recipe = OnSamples(recipe)
+    elif recipe.merges:
+        recipe = Merged(recipe)
+    return recipe if previous is None else Continued(recipe, previous)
+
+
+def recipe_for_batches(spec: Spec, target: Target) -> Steps:
+    """Return the recipe of a fit that gets its samples in batches, one call at a time."""
+    kernel = spec.kernel
+    single = kernel is not None and kernel.stationary
+    folds = single and _wants_folds(spec, target)
+    return Steps(adaptive=folds, relevances=single and not target.of_classes)
+
+
+def _has_single_kernel(spec: Spec, data: Data) -> bool:
+    """Whether there is one stationary kernel, on all features of independent samples."""
+    return data.independent and spec.kernel is not None and spec.kernel.stationary
+
+
+def _has_free_strength(spec: Spec) -> bool:
+    return isinstance(spec.weight_penalty, str) and spec.weight_penalty == "auto"
+
+
+def _by_gradient(spec: Spec, *names: str) -> bool:
+    return isinstance(spec.solver, str) and spec.solver in ("auto", "lbfgs", *names)
+
+
+def _wants_folds(spec: Spec, target: Target) -> bool:
+    """Whether folds may choose the strength: classes, a loss that is a sum over samples, and nothing given."""
+    suits = target.of_classes and not spec.loss.coupled and not spec.loss.is_quadratic
+    return suits and _has_free_strength(spec) and _by_gradient(spec, "adam") and not spec.basis_penalties
+
+
+def _wants_warm_up(spec: Spec, target: Target) -> bool:
+    """Whether a squared fit comes first: the loss is one of residuals, and nothing but it is given."""
+    loss = spec.loss
+    of_residuals = loss.target == "real" and loss.standardize_target and not loss.is_quadratic
+    automatic = all(isinstance(asked, str) and asked == "auto" for asked in (spec.start, spec.learn_bandwidth))
+    untouched = _has_free_strength(spec) and automatic and _by_gradient(spec) and not spec.basis_penalties
+    return not target.of_classes and of_residuals and untouched and spec.linear_part in ("auto", False)
+
+
+def _evidence(spec: Spec, data: Data) -> Evidence | None:
+    """Return the evidence as the objective, if it is given, or if the penalty is free and everything suits it."""
+    given = given_penalties(spec)
+    penalties = [p for v in spec.views for p in (spec.basis_penalties if v.basis_penalty is None else v.basis_penalty)]
+    smooth = all(penalty.is_smooth for penalty in penalties)
+    if given is None:
+        return Evidence() if smooth and _suits_evidence(spec, data) else None
+    found = [penalty for penalty in given if penalty.is_evidence]
+    if not found:
+        return None
+    if spec.monotone:
+        raise ValueError("weight_penalty='evidence' does not go with monotone. Use weight_penalty='rkhs'.")
+    if not spec.loss.is_quadratic:
+        raise ValueError(
+            f"weight_penalty='evidence' needs loss='squared'; got loss={spec.asked_loss!r}. Use weight_penalty='rkhs'."
+        )
+    if len(given) > 1:
+        raise ValueError(
+            f"weight_penalty='evidence' goes with no other penalty on the weights; got {spec.weight_penalty!r}."
+        )
+    if any(view.kernel.shifted for view in spec.views):
+        raise ValueError("weight_penalty='evidence' needs a kernel without a shift (2k-1). Use weight_penalty='rkhs'.")
+    if not smooth:
+        raise ValueError(
+            "weight_penalty='evidence' needs a basis_penalty with a gradient, 'l2' or None; "
+            f"got {spec.basis_penalty!r}. Use weight_penalty='rkhs'."
+        )
+    return found[0]
+
+
+def _suits_evidence(spec: Spec, data: Data) -> bool:
+    """Whether the evidence is the default: squared loss of real targets, and kernels and a solver that allow it."""
+    if data.target.of_classes or not spec.loss.is_quadratic or spec.monotone:
+        return False
+    # Pairs that share entities are no independent samples: the evidence takes too much of them for noise, measured.
+    # The evidence needs k(x, x), which a metric that is learned would change unless the kernel is stationary.
+    kernels_fit = all(
+        not view.kernel.shifted and (view.kernel.stationary or metric_of(spec, view, "relevances") == "fixed")
+        for view in spec.views
+    )
+    return data.independent and kernels_fit and _eliminates(spec)
+
+
+def _eliminates(spec: Spec) -> bool:
+    """Whether the solver, by name or as an object, eliminates the weights."""
+    solver = spec.solver
+    if isinstance(solver, str):
+        return solver == "auto" or (solver in SOLVERS and SOLVERS[solver]().needs == ("elimination",))
+    return getattr(solver, "needs", ()) == ("elimination",)  # an object of the user's is checked where it is resolved

@@ -1,4 +1,4 @@
-"""A fit whose penalty on the weights is as strong as held-out samples want it.
+"""Three folds choose the strength of the penalty on the weights, and then all samples are fitted.
 
 The penalty is the RKHS norm of the kernels' part of f and a ridge of a share of it. Strengths form a path: three folds
 fit the model at the first of them, then at weaker ones while the held-out loss falls, each from where the one before
@@ -10,19 +10,26 @@ small (measured).
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from spkm.core.fitted import FittedModel
 from spkm.core.problem import Problem
 from spkm.core.starts import first_theta, resolve_start
-from spkm.fitting.lead import Lead
-from spkm.fitting.problems import FOLD_ROWS, FOLDS
-from spkm.fitting.search import dealt_folds
-from spkm.fitting.spec import Request
+from spkm.core.targets import Target
+from spkm.fitting.data import Data
+from spkm.fitting.problems import Defaults
+from spkm.fitting.recipe import Recipe, Start
+from spkm.fitting.spec import Spec
+from spkm.fitting.splits import dealt_folds
 from spkm.solvers import LBFGS, Adam, Result, Solver
-from spkm.sources import ArraySource, Scaling
+from spkm.sources import Scaling, Source
 
+FOLDS = 3  # five gained nothing beyond the noise, and take longer (panel, half A)
+FOLD_ROWS = 5_000  # samples that folds share
+MOST_WORK = 1e8  # multiplications of a pass over FOLD_ROWS samples up to which folds are worth their time
 # Strengths over the total weight. Steps of ten in place of three lose 1.5 ± 0.6 % of log loss, stronger ends of 30 and
 # 100 gain nothing, weaker ones of 0.001 and 0.0003 lose 4 ± 2.5 % (panel, half A).
 STRENGTHS = (10.0, 3.0, 1.0, 0.3, 0.1, 0.03, 0.01, 0.003)
@@ -35,21 +42,55 @@ MOST_ROWS = 20_000  # samples up to which L-BFGS sees all of them
 STAGE_ROWS, STAGE_ITERATIONS = 10_000, 150
 
 
-def led_by_folds(request: Request, problem: Problem, source: ArraySource, scaling: Scaling | None) -> Lead:
-    """Return the way to the strength that folds choose, from where one of them ended."""
-    rng = np.random.default_rng(request.seed)
-    # With a few samples for each feature, one bandwidth for all of them overfits less.
-    rivals = [problem, problem.with_metric("relevances", "scale")] if request.learn_bandwidth == "auto" else [problem]
-    start = resolve_start(request.start, problem.model(source), scaling)
-    chosen = choose_strength(request, rivals, source, start, rng)
-    settled = chosen.problem.with_strength(chosen.value / source.total_weight)
-    onward = FromFolds(settled, chosen.thetas, source, rng)
-    stopped = chosen.thetas[0] if chosen.stopped else None
-    return Lead(settled, onward, last_solver(source), chosen.value, stopped=stopped)
+class Folds(Recipe):
+    """Classes by a single stationary kernel: the default classifier.
+
+    **Defaults.** One bandwidth for each feature, or one for all, whichever the folds prefer; they start at half of the
+    mean distance of samples. A linear part. The RKHS norm and a ridge of 0.3 of its strength, which three folds choose.
+    """
+
+    name = "folds"
+    merges = True
+
+    @staticmethod
+    def suits(spec: Spec, data: Data) -> bool:
+        """Whether there are enough samples for folds, and folds are worth their time."""
+        n_basis = sum(term.n_basis for term in spec.terms)
+        work = min(data.n_rows, FOLD_ROWS) * data.n_features * n_basis
+        return work <= MOST_WORK and data.n_rows >= 2 * FOLDS
+
+    def defaults(self, spec: Spec, source: Source) -> Defaults:
+        return Defaults(metric="relevances", linear_part=True, sharper=True)
+
+    def begin(self, spec: Spec, source: Source, scaling: Scaling | None, target: Target) -> Start:
+        rng = spec.rng()
+        problem = self.problem(spec, source)
+        # With a few samples for each feature, one bandwidth for all of them overfits less.
+        rivals = [problem, problem.with_metric("relevances", "scale")] if spec.learn_bandwidth == "auto" else [problem]
+        rule = resolve_start(spec.start, problem.model(source), scaling)
+        chosen = choose_strength(spec, rivals, source, rule, rng)
+        settled = chosen.problem.with_strength(chosen.value / source.total_weight)
+        if chosen.stopped:
+            return Start(settled, strength=chosen.value, stopped=chosen.thetas[0])
+        theta, interrupted = best_of_folds(settled, chosen.thetas, source, rng)
+        return Start(settled, lambda _: theta, last_solver(source), chosen.value, interrupted=interrupted)
+
+    def resume(
+        self, spec: Spec, source: Source, scaling: Scaling | None, target: Target, previous: FittedModel
+    ) -> Start:
+        start = super().resume(spec, source, scaling, target, previous)
+        if previous.strength is None:
+            return start
+        problem = start.problem
+        if not any(view.metric == "relevances" for _, view in previous.model.views):
+            problem = problem.with_metric("relevances", "scale")
+        problem = problem.with_strength(previous.strength / source.total_weight)
+        start = replace(start, problem=problem, solver=last_solver(source), strength=previous.strength)
+        return self.from_previous(start, source, scaling, target, previous)
 
 
 class Strength(NamedTuple):
-    """What folds chose: a problem, its strength times the total weight, and the thetas of the folds that have it.
+    """Choice of the folds: a problem, its strength times the total weight, and the thetas of the folds.
 
     If Ctrl-C ended the choice, it is ``stopped`` with the best so far.
     """
@@ -60,15 +101,13 @@ class Strength(NamedTuple):
     stopped: bool = False
 
 
-def choose_strength(
-    request: Request, problems: list[Problem], source: ArraySource, start: Any, rng: np.random.Generator
-) -> Strength:
+def choose_strength(spec: Spec, problems: list[Problem], source: Any, start: Any, rng: np.random.Generator) -> Strength:
     """Return the problem and the strength whose held-out loss is lowest; problems are compared at the first strength.
 
     Ctrl-C leaves with the best so far, if some fold has been fitted.
     """
     some = source.sample(FOLD_ROWS, rng)
-    splits = dealt_folds(some.Y, request.loss, rng, FOLDS)
+    splits = dealt_folds(some.Y, spec.loss, rng, FOLDS)
     folds = [(some.subset(train), some.subset(test)) for train, test in splits]
     n = source.total_weight
     thetas: dict[tuple[int, int], list[np.ndarray]] = {}
@@ -120,45 +159,24 @@ def choose_strength(
     return Strength(problems[which], STRENGTHS[place], thetas[which, place], stopped)
 
 
-class FromFolds:
-    """Where the fit of all samples begins: at the fold whose model has the lowest objective on them.
+def best_of_folds(
+    problem: Problem, thetas: list[np.ndarray], source: Any, rng: np.random.Generator
+) -> tuple[np.ndarray, bool]:
+    """Return the theta that the fit of all samples begins with, and whether Ctrl-C came meanwhile.
 
-    Of many samples some are fitted first.
-
-    Parameters
-    ----------
-    problem : Problem
-        The problem, with its strength.
-    thetas : list of ndarray
-        Those of the folds.
-    source : ArraySource
-        All samples.
-    rng : Generator
-        Draws some of them.
+    It is that of the fold whose model has the lowest objective on all samples. If there are many, some are fitted
+    first.
     """
-
-    def __init__(
-        self, problem: Problem, thetas: list[np.ndarray], source: ArraySource, rng: np.random.Generator
-    ) -> None:
-        self.problem = problem
-        self.thetas = thetas
-        self.source = source
-        self.rng = rng
-        #: Whether Ctrl-C ended the fit of some samples before its end.
-        self.interrupted = False
-
-    def __call__(self, theta: np.ndarray) -> np.ndarray:
-        """Return the theta to go on from, whatever ``theta`` is."""
-        many = self.source.n_rows > MOST_ROWS
-        objective = self.problem.objective(self.source.sample(STAGE_ROWS, self.rng) if many else self.source)
-        theta = min((objective.inside(found) for found in self.thetas), key=objective.value)
-        if many:
-            result = _descended(objective, theta, STAGE_ITERATIONS)
-            theta, self.interrupted = result.theta, result.by_signal
-        return theta
+    many = source.n_rows > MOST_ROWS
+    objective = problem.objective(source.sample(STAGE_ROWS, rng) if many else source)
+    theta = min((objective.inside(found) for found in thetas), key=objective.value)
+    if not many:
+        return theta, False
+    result = _descended(objective, theta, STAGE_ITERATIONS)
+    return result.theta, result.by_signal
 
 
-def last_solver(source: ArraySource) -> Solver:
+def last_solver(source: Source) -> Solver:
     """Return the solver that goes on from the folds: on all samples, or for many of them in one pass."""
     return LBFGS() if source.n_rows <= MOST_ROWS else Adam(max_iter=1)
 

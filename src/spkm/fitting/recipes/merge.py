@@ -1,21 +1,37 @@
 """Basis vectors that a fit brought to one place become one.
 
 A ridge on the weights costs less with two vectors at one place, each of half the weight, than with one of the whole
-weight, so a fit may end with some that say the same. As one they are the same function, and easier to read.
+weight, so a fit may end with several that are alike. As one they are the same function, and easier to read.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from spkm.core.problem import Problem
+from spkm.fitting.progress import Progress
+from spkm.fitting.recipe import Around, Fit
+from spkm.fitting.spec import Spec
 from spkm.solvers import LBFGS, Result, VarPro
 
 ALIKE = 0.9  # value of the kernel at two vectors, 1 at one place, from which on they may be one
 RISE = 1e-3  # share by which the loss may rise in all: what L-BFGS takes for converged
 POLISH = 20  # iterations at the end, where vectors have been merged
+MOST_ROWS = 20_000  # samples up to which all parameters follow a merge
+
+
+class Merged(Around):
+    """A recipe for one kernel, after whose descent vectors that are alike become one."""
+
+    def refine(self, spec: Spec, fit: Fit, progress: Progress) -> Fit:
+        fit = super().refine(spec, fit, progress)
+        found = fit.result
+        learned = fit.start.problem.continued(found.noise, found.ridge, found.linear_variance)
+        objective, result = merged(learned, fit.objective, found, fit.objective.source.n_rows <= MOST_ROWS)
+        return replace(fit, objective=objective, result=result)
 
 
 def merged(problem: Problem, objective: Any, result: Result, polish: bool) -> tuple[Any, Result]:

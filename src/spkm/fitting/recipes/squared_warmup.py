@@ -7,65 +7,85 @@ then moves basis and weights. It keeps the relevances, unless far samples may ha
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
+from spkm.core.fitted import FittedModel
 from spkm.core.problem import LEAST_NOISE, Problem
 from spkm.core.starts import resolve_start
-from spkm.fitting.lead import Lead
-from spkm.fitting.problems import problem_of
-from spkm.fitting.spec import Request
-from spkm.losses import Squared
+from spkm.core.targets import Target
+from spkm.fitting.recipe import Fit, Recipe, Start
+from spkm.fitting.spec import Spec
+from spkm.losses import Loss, Squared
 from spkm.penalties import RKHSNorm, SquaredL2
 from spkm.solvers import best_of_restarts, choose_solver
-from spkm.sources import ArraySource
+from spkm.sources import Scaling, Source
 
 LEAST_NEAR = 0.8  # share of samples that a squared fit goes by
 
 
-def begins_squared(request: Request) -> bool:
-    """Whether a squared fit comes first: the loss is one of residuals, and nothing but it was asked for."""
-    loss = request.loss
-    of_residuals = loss.target == "real" and loss.standardize_target and not loss.is_quadratic
-    automatic = all(isinstance(asked, str) and asked == "auto" for asked in (request.start, request.learn_bandwidth))
-    untouched = request.has_free_strength and automatic
-    by_gradient = isinstance(request.solver, str) and request.solver in ("auto", "lbfgs")
-    plain = (
-        request.is_plain
-        and not request.monotone
-        and request.linear_part in ("auto", False)
-        and not request.basis_penalties
-    )
-    return bool(request.task == "regression" and of_residuals and untouched and by_gradient and plain)
+@dataclass(frozen=True)
+class SquaredWarmUp(Recipe):
+    """Losses of residuals other than the squared one: Huber, epsilon-insensitive, quantile.
+
+    **Defaults.** One bandwidth for each feature, from the squared fit, which also gives the strength of the RKHS norm,
+    a ridge and the first basis vectors. No linear part.
+
+    Parameters
+    ----------
+    squared : Recipe
+        The recipe of the squared fit.
+    """
+
+    squared: Recipe
+    name = "squared warm-up"
+
+    def begin(self, spec: Spec, source: Source, scaling: Scaling | None, target: Target) -> Start:
+        problem = self.problem(spec, source)
+        near = _near_samples(spec.loss, source)
+        squared = self.squared.problem(replace(spec, loss=Squared(), linear_part=False), near)
+        objective = squared.objective(near)
+        rule = resolve_start("auto", objective.model, None)
+        found = best_of_restarts(objective, choose_solver(objective), rule, spec.rng().spawn(1))
+        noise, theta = max(float(found.noise or 0.0), LEAST_NOISE), found.theta
+        return Start(
+            after_squared(problem, noise, found.ridge, source),
+            onward=lambda _: theta,
+            metric=theta if trusts(problem, noise) else None,
+            noise=noise,
+            ridge=found.ridge,
+            stopped=theta if found.interrupted else None,
+        )
+
+    def resume(
+        self, spec: Spec, source: Source, scaling: Scaling | None, target: Target, previous: FittedModel
+    ) -> Start:
+        start, noise = super().resume(spec, source, scaling, target, previous), previous.noise
+        if noise is None:
+            return start
+        problem = after_squared(start.problem, noise, previous.ridge, source)
+        start = replace(start, problem=problem, noise=noise, ridge=previous.ridge)
+        start = self.from_previous(start, source, scaling, target, previous)
+        assert start.onward is not None
+        kept = start.onward(problem.model(source).zeros()[0]) if trusts(problem, noise) else None
+        return replace(start, metric=kept)
+
+    def conclude(self, spec: Spec, fit: Fit) -> Fit:
+        if fit.start.noise is None:
+            return fit
+        return replace(fit, result=replace(fit.result, noise=fit.start.noise, ridge=fit.start.ridge))
 
 
-def led_by_squared(request: Request, problem: Problem, source: ArraySource) -> Lead:
-    """Return the way by a squared fit: the problem with what it found, and its theta to go on from."""
-    squared = replace(request, loss=Squared(), linear_part=False)
-    near = _near_samples(request, source)
-    objective = problem_of(squared, near).objective(near)
-    start = resolve_start("auto", objective.model, None)
-    found = best_of_restarts(objective, choose_solver(objective), start, request.rng().spawn(1))
-    noise, theta = max(float(found.noise or 0.0), LEAST_NOISE), found.theta
-    return Lead(
-        after_squared(problem, noise, found.ridge, source),
-        onward=lambda _: theta,
-        metric=theta if trusts(problem, noise) else None,
-        noise=noise,
-        ridge=found.ridge,
-        stopped=theta if found.interrupted else None,
-    )
-
-
-def _near_samples(request: Request, source: ArraySource) -> ArraySource:
+def _near_samples(loss: Loss, source: Any) -> Any:
     """Return the samples without those of far targets, which a vector might be spent on; clipped if they are many."""
-    clipped = source.encoded(request.loss.working_target)
+    clipped = source.encoded(loss.working_target)
     near = np.flatnonzero(np.all(clipped.Y == source.Y, axis=1))
     return clipped if len(near) < LEAST_NEAR * source.n_rows else clipped.subset(near)
 
 
-def after_squared(problem: Problem, noise: float, ridge: float, source: ArraySource) -> Problem:
+def after_squared(problem: Problem, noise: float, ridge: float, source: Source) -> Problem:
     """Return the problem of relevances that are known, with the strength that a ratio of noise amounts to."""
     terms = tuple(
         replace(term, views=tuple(replace(view, metric="relevances") for view in term.views)) for term in problem.terms

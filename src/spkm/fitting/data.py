@@ -1,0 +1,309 @@
+"""The samples of a fit: tables in memory, pairs of entities and streams are the same to all that follows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, Protocol
+
+import numpy as np
+from scipy import sparse
+
+from spkm._namespaces import Place
+from spkm.core.scaling import check_domain, clipped_at_range, scaling_by
+from spkm.core.targets import Real, Target
+from spkm.fitting.spec import Spec
+from spkm.sources import (
+    ArraySource,
+    ChunkSource,
+    PairSource,
+    PairTable,
+    PlacedSource,
+    Preparation,
+    Scaling,
+    Source,
+    Summary,
+    distinct_pairs,
+    distinct_rows,
+    gathered_rows,
+    kept_source,
+    pick_rows,
+    scaling_of_moments,
+)
+
+SOME = 1000  # samples, about, by which cancellation is measured
+
+
+class Data(Protocol):
+    """Samples, targets and weights of a fit."""
+
+    @property
+    def independent(self) -> bool:
+        """Whether samples are independent of one another; pairs that share entities are not."""
+
+    @property
+    def target(self) -> Target:
+        """Meaning of the targets."""
+
+    @property
+    def rows(self) -> np.ndarray | None:
+        """Places of the samples in the user's table; None if they have none."""
+
+    @property
+    def n_rows(self) -> int:
+        """Number of samples."""
+
+    @property
+    def n_features(self) -> int:
+        """Number of features."""
+
+    @property
+    def n_outputs(self) -> int:
+        """Number of targets to learn."""
+
+    @property
+    def dtype(self) -> np.dtype:
+        """Type of the features, float32 or float64."""
+
+    def source(self, spec: Spec, clipped: Sequence[int] = ()) -> tuple[Source, Scaling | None]:
+        """Return the samples as a source, and its scaling; ``clipped`` features are clipped at their range."""
+
+    def some(self) -> Any:
+        """Return some of the samples, in the user's units."""
+
+    def at(self, rows: np.ndarray) -> np.ndarray:
+        """Return the samples of the given places, dense and in the user's units."""
+
+
+@dataclass(frozen=True)
+class TableData:
+    """Samples in memory: distinct ones in an order of their own.
+
+    Parameters
+    ----------
+    X : ndarray, CSR or PairTable of shape (n, d)
+        Samples.
+    Y : ndarray of shape (n, m)
+        Targets as the model learns them.
+    weight : ndarray of shape (n,)
+        Weights of the samples.
+    target : Target
+        Meaning of the targets.
+    rows : ndarray of int or None
+        Places of the samples in the user's table.
+    place : Place or None, default=None
+        Where passes over the samples are done; None means NumPy.
+    independent : bool, default=True
+        Whether samples are independent of one another.
+    kind : type of Source, default=ArraySource
+        The source that holds them.
+    """
+
+    X: Any
+    Y: np.ndarray
+    weight: np.ndarray
+    target: Target
+    rows: np.ndarray | None = None
+    place: Place | None = None
+    independent: bool = True
+    kind: type[ArraySource] = ArraySource
+
+    @staticmethod
+    def of(
+        spec: Spec,
+        X: Any,
+        Y: np.ndarray,
+        weight: np.ndarray,
+        target: Target | None = None,
+        *,
+        two_dimensional: bool = False,
+        place: Place | None = None,
+    ) -> TableData:
+        """Return the data of one table; equal samples become one, so that order and repeats cannot matter.
+
+        ``Y`` are encoded targets, or real ones (n, m) if ``target`` is None: these are standardised.
+        """
+        check_domain(spec.terms, X)
+        rows, weight = distinct_rows(X, Y, weight)
+        X, Y = gathered_rows(X, Y, rows)
+        target, Y = (target, Y) if target is not None else standardized(spec, Y, weight, two_dimensional)
+        return TableData(X, Y, weight, target, rows, place)
+
+    @staticmethod
+    def of_pairs(
+        spec: Spec,
+        X: PairTable,
+        Y: np.ndarray,
+        weight: np.ndarray,
+        target: Target | None = None,
+        *,
+        two_dimensional: bool = False,
+    ) -> TableData:
+        """Return pairs of positive weight, by left entity, so that a block has few entities; ``Y`` as in :meth:`of`."""
+        check_domain(spec.terms, X)
+        kept, weight = distinct_pairs(X.pairs, Y, weight)
+        X, Y = X[kept].named_alone(), Y[kept]
+        target, Y = (target, Y) if target is not None else standardized(spec, Y, weight, two_dimensional)
+        return TableData(X, Y, weight, target, independent=False, kind=PairSource)
+
+    def part(self, rows: np.ndarray) -> TableData:
+        """Return some of the samples."""
+        places = None if self.rows is None else self.rows[rows]
+        return replace(self, X=pick_rows(self.X, rows), Y=self.Y[rows], weight=self.weight[rows], rows=places)
+
+    def relabelled(self, spec: Spec, rows: np.ndarray | None, Y: np.ndarray, target: Target) -> TableData:
+        """Return some of the samples, or all, with other encoded targets."""
+        some = self if rows is None else self.part(rows)
+        found = TableData.of(spec, some.X, Y, some.weight, target, place=self.place)
+        return replace(found, rows=None if some.rows is None else some.rows[found.rows])
+
+    @property
+    def n_rows(self) -> int:
+        return int(self.X.shape[0])
+
+    @property
+    def n_features(self) -> int:
+        return int(self.X.shape[1])
+
+    @property
+    def n_outputs(self) -> int:
+        return int(self.Y.shape[1])
+
+    @property
+    def dtype(self) -> np.dtype:
+        return self.X.dtype
+
+    def source(self, spec: Spec, clipped: Sequence[int] = ()) -> tuple[ArraySource, Scaling | None]:
+        """Return the samples as a source, and its scaling; ``clipped`` features are clipped at their range."""
+        fit = partial(self.kind.fit_scaling, self.X, self.weight)
+        scaling = scaling_by(spec.terms, spec.scale, self.n_features, fit)
+        if len(clipped) and scaling is not None:
+            scaling = clipped_at_range(scaling, self.X, list(clipped))
+        if self.place is not None and works_anywhere(spec):
+            return PlacedSource(self.X, self.Y, self.weight, scaling, place=self.place), scaling
+        return self.kind(self.X, self.Y, self.weight, scaling), scaling
+
+    def some(self) -> Any:
+        """Return some of the samples, in the user's units."""
+        return self.X[:: max(1, self.n_rows // SOME)]
+
+    def at(self, rows: np.ndarray) -> np.ndarray:
+        """Return the samples of the given places, dense and in the user's units."""
+        samples = self.X[rows]
+        return np.asarray(samples.toarray() if sparse.issparse(samples) else samples).astype(np.float64)
+
+
+@dataclass(frozen=True)
+class StreamData:
+    """Samples that are read in chunks.
+
+    Parameters
+    ----------
+    reader : object
+        Yields the chunks.
+    summary : Summary
+        Counts, moments and a random sample of them.
+    target : Target
+        Meaning of the targets.
+    preparation : Preparation
+        How a chunk becomes a block.
+    """
+
+    reader: Any
+    summary: Summary
+    target: Target
+    preparation: Preparation
+    rows = None
+    independent = True
+
+    @staticmethod
+    def of_classes(spec: Spec, reader: Any, summary: Summary, target: Target, factors: np.ndarray | None) -> StreamData:
+        """Return the data of classes, with a factor on the weights of each, or None."""
+        by_class = None if factors is None else (summary.labels, factors)
+        total, whole = summary.total, summary.whole
+        if factors is not None:
+            total, whole = float(factors @ summary.label_weights), whole and bool(np.all(factors == np.rint(factors)))
+        n = total if whole else summary.total if summary.whole else float(summary.n_rows)
+        scaling = _stream_scaling(spec, summary)
+        encode = target.encode
+        return StreamData(
+            reader, summary, target, Preparation(encode, scaling, summary.dtype, 1.0 / total, n, by_class)
+        )
+
+    @staticmethod
+    def of_numbers(spec: Spec, reader: Any, summary: Summary) -> StreamData:
+        """Return the data of real targets."""
+        if len(summary.y_mean) == 0:
+            raise ValueError("y must hold numbers. For labels use SPKMClassifier.")
+        spec.loss.check_target(np.stack([summary.y_low, summary.y_high]))
+        target = _stream_target(spec, summary)
+        n = summary.total if summary.whole else float(summary.n_rows)
+        scaling = _stream_scaling(spec, summary)
+        prepared = Preparation(target.encode, scaling, summary.dtype, 1.0 / summary.total, n)
+        return StreamData(reader, summary, target, prepared)
+
+    @property
+    def n_rows(self) -> int:
+        return self.summary.n_rows
+
+    @property
+    def n_features(self) -> int:
+        return len(self.summary.low)
+
+    @property
+    def n_outputs(self) -> int:
+        return len(self.target.mean)
+
+    @property
+    def dtype(self) -> np.dtype:
+        return self.summary.dtype
+
+    def source(self, spec: Spec, clipped: Sequence[int] = ()) -> tuple[Source, Scaling | None]:
+        """Return the samples as a source, and its scaling; no feature can be clipped at its range."""
+        scaling = self.preparation.scaling
+        if self.n_rows == len(self.summary.kept_X):  # all of them are in memory
+            return kept_source(self.summary, self.preparation), scaling
+        kind = getattr(self.reader, "source_kind", ChunkSource)  # readers of a cluster have a source of their own
+        return kind(self.reader, self.summary, self.preparation), scaling
+
+    def some(self) -> Any:
+        """Return some of the samples, in the user's units."""
+        return self.summary.kept_X[:SOME]
+
+    def at(self, rows: np.ndarray) -> np.ndarray:
+        """Raise TypeError: samples are read in chunks and not kept."""
+        raise TypeError("samples of a stream are not kept")
+
+
+def works_anywhere(spec: Spec) -> bool:
+    """Whether kernels and loss are formulas for arrays of any library."""
+    return spec.loss.anywhere and all(view.kernel.anywhere for view in spec.views)
+
+
+def standardized(spec: Spec, Y: np.ndarray, weight: np.ndarray, two_dimensional: bool) -> tuple[Real, np.ndarray]:
+    """Return the meaning of real targets (n, m), and the targets standardised as the loss wants it."""
+    target = real_target(spec, Y if two_dimensional else Y[:, 0], weight)
+    return target, target.encode(Y)
+
+
+def real_target(spec: Spec, y: np.ndarray, weight: np.ndarray) -> Real:
+    """Return the meaning of real targets, (n,) or (n, m)."""
+    return Real.of(y, weight, spec.loss.standardize_target, spec.loss.robust, bool(spec.fit_intercept))
+
+
+def _stream_target(spec: Spec, summary: Summary) -> Real:
+    if not spec.loss.standardize_target or spec.loss.robust:  # medians are those of the samples that are kept
+        return real_target(spec, np.asarray(summary.kept_y, dtype=np.float64), summary.kept_weight)
+    size = np.maximum(np.maximum(np.abs(summary.y_low), np.abs(summary.y_high)), 1e-300)
+    mean, variance = summary.y_mean / size, summary.y_second / size / summary.total / size
+    target = Real.of_moments(mean, variance, size, bool(spec.fit_intercept), summary.several)
+    if not target.learned.all():
+        raise ValueError("y must not be the same in all samples where they are read in chunks.")
+    return target
+
+
+def _stream_scaling(spec: Spec, summary: Summary) -> Scaling | None:
+    size = np.maximum(np.abs(summary.low), np.abs(summary.high))
+    fit = partial(scaling_of_moments, summary.mean, summary.second / summary.total, size)
+    return scaling_by(spec.terms, spec.scale, len(summary.low), fit)

@@ -1,0 +1,116 @@
+"""From parameters and what users hold to checked parameters and data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from spkm._checks import generator, n_threads
+from spkm._namespaces import on_host
+from spkm.core.scaling import check_domain
+from spkm.fitting.classes import class_factors, class_target, encode_classes
+from spkm.fitting.data import SOME, StreamData, TableData, works_anywhere
+from spkm.fitting.monotone import check_monotone, constraints
+from spkm.fitting.spec import Spec
+from spkm.fitting.views import pair_terms
+from spkm.sources import ArraySource, summarized
+from spkm.tables.pairs import PairInput
+from spkm.tables.read import Table, tell_of_numpy
+
+
+def class_data(params: Mapping[str, Any], X: Any, table: Table) -> tuple[Spec, TableData]:
+    """Return parameters and data of a classifier; ``table`` was made of the user's X."""
+    target, Y, weight = encode_classes(table.y, table.weight, params.get("class_weight"))
+    several = table.y.ndim == 2
+    spec = _spec(params, X, table, True, several_labels=several, n_classes=len(target.labels))
+    if several and spec.multi_class == "ovo":
+        raise ValueError(
+            "multi_class='ovo' needs one label for every sample; y is an indicator matrix. Use 'joint' or 'ovr'."
+        )
+    return spec, TableData.of(spec, table.X, Y, weight, target, place=table.place)
+
+
+def number_data(params: Mapping[str, Any], X: Any, table: Table) -> tuple[Spec, TableData]:
+    """Return parameters and data of a regressor; ``table`` was made of the user's X."""
+    spec = _spec(params, X, table, False)
+    Y = real_targets(table.y)
+    spec.loss.check_target(Y)
+    two_dimensional = table.y.ndim == 2
+    return spec, TableData.of(spec, table.X, Y, table.weight, two_dimensional=two_dimensional, place=table.place)
+
+
+def _spec(params: Mapping[str, Any], X: Any, table: Table, of_classes: bool, **labels: Any) -> Spec:
+    if params.get("monotone") is not None:
+        params = {**params, "monotone": constraints(params["monotone"], table)}
+    X = X if table.place is None else on_host(X)
+    spec = Spec.of(params, X, of_classes, tables=table.attributes["_tables"], **labels)
+    if spec.monotone:
+        check_monotone(spec)
+    if table.place is not None and not works_anywhere(spec):
+        tell_of_numpy(table.place, [spec.loss, *(view.kernel for view in spec.views)])
+    return spec
+
+
+def pair_data(
+    params: Mapping[str, Any], given: PairInput, left: Any, right: Any, of_classes: bool
+) -> tuple[Spec, TableData]:
+    """Return parameters and data of an estimator of pairs."""
+    terms, several = pair_terms(params, given, left, right), given.y.ndim == 2
+    spec = Spec.of(params, None, of_classes, several_labels=of_classes and several, terms=terms)
+    if of_classes:
+        target, Y, weight = encode_classes(given.y, given.weight, params["class_weight"])
+        return spec, TableData.of_pairs(spec, given.table, Y, weight, target)
+    Y = real_targets(given.y)
+    spec.loss.check_target(Y)
+    return spec, TableData.of_pairs(spec, given.table, Y, given.weight, two_dimensional=several)
+
+
+def stream_data(params: Mapping[str, Any], reader: Any, of_classes: bool) -> tuple[Spec, StreamData]:
+    """Return parameters and data of a fit whose samples a reader yields in chunks, after one pass over them."""
+    if params["monotone"] is not None:
+        raise ValueError(f"monotone needs samples in memory; got {params['monotone']!r}. Fit a sample of them.")
+    seed = int(generator(params["random_state"]).integers(2**31))
+    scout = ArraySource(np.zeros((1, 1)))
+    with scout.threads(n_threads(params["n_jobs"])):
+        summary = summarized(reader, seed, of_classes, scout)
+    if summary.n_rows == 0:
+        raise ValueError("sample_weight must be positive for some samples; all are zero.")
+    spec = Spec.of(params, summary.kept_X[:SOME], of_classes, n_classes=len(summary.labels))
+    _check_streamed(spec, len(summary.labels) > 2)
+    check_domain(spec.terms, summary.low[None])
+    if not of_classes:
+        return spec, StreamData.of_numbers(spec, reader, summary)
+    target = class_target(summary.labels)
+    factors = class_factors(params["class_weight"], summary.labels, summary.label_weights)
+    return spec, StreamData.of_classes(spec, reader, summary, target, factors)
+
+
+def _check_streamed(spec: Spec, many_classes: bool) -> None:
+    for asked, name in (
+        (spec.selection is not None, "selection='strict'"),
+        (spec.has_free_size, "n_basis='auto'"),
+        (spec.warm_start, "warm_start=True"),
+        (spec.basis == "samples", "basis='samples'"),
+        (many_classes and spec.multi_class != "joint", f"multi_class={spec.multi_class!r}"),
+    ):
+        if asked:
+            raise ValueError(
+                f"{name} needs samples in memory. Find features or numbers of vectors on a sample of them, then fit "
+                "all samples without it."
+            )
+
+
+def real_targets(y: Any) -> np.ndarray:
+    """Return targets as numbers, (n, m)."""
+    try:
+        if y.dtype.kind in "mM":  # NumPy would count their nanoseconds
+            raise TypeError("dates and times are no numbers")
+        Y = np.asarray(y, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            f"y must hold numbers, as a dense array of shape (n_samples,) or (n_samples, n_outputs); "
+            f"got {type(y).__name__} of dtype {y.dtype}. For labels use SPKMClassifier."
+        ) from error
+    return Y.reshape(len(Y), -1)
