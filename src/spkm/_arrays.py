@@ -1,11 +1,13 @@
-"""Types of arrays, as type checkers read them."""
+"""Types of arrays and of what users hold, as type checkers read them."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
+from os import PathLike
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 #: Dense real numbers. Float64 for a type checker; in a fit of single precision they are float32, and in one on another
@@ -15,6 +17,35 @@ Array = NDArray[np.float64]
 Integers = NDArray[np.intp]
 #: One number for all features, or one for each, (d,).
 Factors = float | NDArray[np.float64]
+
+
+class Lazy(Protocol):
+    """A lazy frame, such as one of polars."""
+
+    def collect(self) -> Any: ...
+
+
+class InFiles(Protocol):
+    """A table in files with some of its columns, :class:`spkm.FileTable`."""
+
+    table: Any
+    features: Any
+    encoder: Any
+
+
+#: Names a file.
+FileName = str | PathLike[str]
+#: Samples that a user may give: an array, a frame, a sparse matrix, a dict of tables, files, a lazy frame, chunks, or a
+#: function that returns chunks.
+TableLike = ArrayLike | Iterable[Any] | Callable[[], Iterable[Any]] | FileName | Lazy | InFiles
+#: Targets that a user may give: numbers, labels, an indicator matrix, or names of columns.
+TargetLike = ArrayLike | Iterable[Any]
+#: Weights of samples that a user may give; a name is that of a column.
+WeightLike = ArrayLike | Iterable[float] | str | None
+#: Names or numbers of columns.
+ColumnsLike = str | int | slice | Iterable[Any] | Callable[..., Any]
+#: Seed of random numbers.
+RandomState = int | np.random.Generator | np.random.RandomState | None
 
 
 class Matrix(Protocol):

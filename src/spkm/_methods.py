@@ -5,10 +5,14 @@ They are functions, which estimators take as methods. Each imports the package t
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from html import escape
-from typing import Any
+from typing import Any, TypeVar, cast
 
 from sklearn.base import BaseEstimator
+from sklearn.utils.metaestimators import available_if as _available_if
+
+F = TypeVar("F", bound=Callable[..., Any])
 
 
 def explain(self: Any, X: Any, background: Any = None, **options: Any) -> Any:
@@ -82,6 +86,11 @@ def to_frame(self: Any) -> Any:
     from spkm.explain import to_frame as frame_of
 
     return frame_of(self)
+
+
+def available_if(check: Callable[[Any], bool]) -> Callable[[F], F]:
+    """Return scikit-learn's decorator of the same name, which hides its types from type checkers."""
+    return cast(Callable[[F], F], _available_if(check))
 
 
 def repr_html(self: Any) -> str:

@@ -12,6 +12,7 @@ from sklearn.utils.multiclass import is_multilabel
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
 from spkm import _methods
+from spkm._arrays import TableLike
 from spkm._checks import n_threads
 from spkm._namespaces import on_host, place_of
 from spkm.core.fitted import FittedModel
@@ -165,7 +166,7 @@ class ReadsModel:
         check_domain_of(self.model_, rows)
         return rows
 
-    def predict_chunks(self, X: Any, method: str = "predict") -> Iterator[np.ndarray]:
+    def predict_chunks(self, X: TableLike, method: str = "predict") -> Iterator[np.ndarray]:
         """Yield predictions of samples that do not fit in memory, a chunk at a time and in order.
 
         Parameters

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from spkm._arrays import TableLike
+from spkm._methods import available_if
 from spkm._namespaces import returned_like_X
 from spkm.core.coupling import decision, log_probabilities, probabilities
 from spkm.estimators.base import ReadsModel
@@ -27,7 +28,7 @@ class PredictsClasses(ReadsModel):
     multi_class: Any = "joint"
 
     @returned_like_X
-    def decision_function(self, X: Any) -> np.ndarray:
+    def decision_function(self, X: TableLike) -> np.ndarray:
         """Return the scores f(x).
 
         Parameters
@@ -48,14 +49,14 @@ class PredictsClasses(ReadsModel):
         return scores if self.model_.target.two_dimensional else scores[:, 0]
 
     @returned_like_X
-    def predict(self, X: Any) -> np.ndarray:
+    def predict(self, X: TableLike) -> np.ndarray:
         """Return the most likely label of every sample of ``X``, or a matrix that indicates its labels."""
         check_is_fitted(self)
         return self.model_.target.decode(decision(self.model_, self._scores(X)))
 
     @available_if(has_probabilities)
     @returned_like_X
-    def predict_proba(self, X: Any) -> np.ndarray:
+    def predict_proba(self, X: TableLike) -> np.ndarray:
         """Return the probability of every class, or label; only where the loss gives them ("log").
 
         Parameters
@@ -75,7 +76,7 @@ class PredictsClasses(ReadsModel):
 
     @available_if(has_probabilities)
     @returned_like_X
-    def predict_log_proba(self, X: Any) -> np.ndarray:
+    def predict_log_proba(self, X: TableLike) -> np.ndarray:
         """Return the logarithm of :meth:`predict_proba`, finite also where a probability rounds to zero."""
         check_is_fitted(self)
         return log_probabilities(self.model_, self._scores(X))

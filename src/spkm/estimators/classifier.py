@@ -2,19 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, Literal, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import is_multilabel
 from sklearn.utils.validation import check_is_fitted
 
+from spkm._arrays import FileName, RandomState, TableLike, TargetLike, WeightLike
+from spkm._methods import available_if
 from spkm._publish import publish
 from spkm.estimators.base import fitted
 from spkm.estimators.class_predictions import PredictsClasses
 from spkm.estimators.forecast import forecast
+from spkm.estimators.parameters import (
+    BandwidthLike,
+    Choice,
+    ClassWeightLike,
+    GroupsLike,
+    KernelLike,
+    LossLike,
+    MonotoneLike,
+    PenaltyLike,
+    ScaleLike,
+    SelectionLike,
+    SizeLike,
+    SolverLike,
+    StartLike,
+    TermsLike,
+    ViewsLike,
+)
 from spkm.fitting.checkpoint import EVERY
 from spkm.fitting.outcome import Parts, attributes_of, joined_attributes
 from spkm.fitting.partial import partial_classes, takes_batches
@@ -176,36 +194,36 @@ class SPKMClassifier(PredictsClasses, ClassifierMixin, CallbackSupportMixin, Bas
 
     def __init__(
         self,
-        n_basis: Any = None,
+        n_basis: SizeLike = None,
         *,
-        kernel: Any = "rbf",
-        views: Any = None,
-        terms: Any = None,
-        loss: Any = "auto",
-        multi_class: str = "joint",
-        basis_penalty: Any = None,
-        weight_penalty: Any = "auto",
-        selection: Any = None,
+        kernel: KernelLike = "rbf",
+        views: ViewsLike = None,
+        terms: TermsLike = None,
+        loss: LossLike = "auto",
+        multi_class: Literal["joint", "ovr", "ovo"] = "joint",
+        basis_penalty: PenaltyLike = None,
+        weight_penalty: PenaltyLike = "auto",
+        selection: SelectionLike = None,
         max_features: int | None = None,
         max_groups: int | None = None,
-        feature_groups: Any = None,
+        feature_groups: GroupsLike = None,
         max_basis: int | None = None,
-        learn_bandwidth: Any = "auto",
-        linear_part: Any = "auto",
-        basis_bounds: Any = "data",
-        basis: Any = "free",
-        monotone: Any = None,
+        learn_bandwidth: BandwidthLike = "auto",
+        linear_part: Choice = "auto",
+        basis_bounds: Literal["data"] | None = "data",
+        basis: Literal["free", "samples"] = "free",
+        monotone: MonotoneLike = None,
         fit_intercept: bool = True,
-        scale: Any = True,
-        solver: Any = "auto",
-        start: Any = "auto",
+        scale: ScaleLike = True,
+        solver: SolverLike = "auto",
+        start: StartLike = "auto",
         n_restarts: int = 1,
         max_iter: int | None = None,
         tol: float | None = None,
-        class_weight: Any = None,
+        class_weight: ClassWeightLike = None,
         warm_start: bool = False,
         n_jobs: int | None = None,
-        random_state: Any = None,
+        random_state: RandomState = None,
         verbose: int = 0,
     ) -> None:
         self.n_basis = n_basis
@@ -244,16 +262,16 @@ class SPKMClassifier(PredictsClasses, ClassifierMixin, CallbackSupportMixin, Bas
     @with_callbacks
     def fit(
         self,
-        X: Any,
-        y: Any = None,
-        sample_weight: Any = None,
+        X: TableLike,
+        y: TargetLike | None = None,
+        sample_weight: WeightLike = None,
         *,
-        target: Any = None,
+        target: str | Sequence[str] | None = None,
         weight: str | None = None,
-        features: Any = None,
-        checkpoint: Any = None,
+        features: Sequence[str] | None = None,
+        checkpoint: FileName | None = None,
         checkpoint_every: float = EVERY,
-    ) -> SPKMClassifier:
+    ) -> Self:
         """Fit the model.
 
         Parameters
@@ -287,7 +305,9 @@ class SPKMClassifier(PredictsClasses, ClassifierMixin, CallbackSupportMixin, Bas
         return publish(self, {**attributes, **attributes_of(outcome, dtype)})
 
     @available_if(takes_batches)
-    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> SPKMClassifier:
+    def partial_fit(
+        self, X: TableLike, y: TargetLike, classes: GroupsLike = None, sample_weight: WeightLike = None
+    ) -> Self:
         """Improve the model by one more batch of samples, in memory of the batch alone.
 
         Parameters

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, is_classifier
@@ -12,11 +12,26 @@ from sklearn.metrics import check_scoring
 from sklearn.model_selection import check_cv
 from sklearn.utils.multiclass import is_multilabel
 
+from spkm._arrays import RandomState, TableLike, TargetLike, WeightLike
 from spkm._checks import check_choice
 from spkm._publish import publish
 from spkm.core.model import Term, View
 from spkm.estimators.class_predictions import PredictsClasses
 from spkm.estimators.classifier import SPKMClassifier
+from spkm.estimators.parameters import (
+    BandwidthLike,
+    ClassWeightLike,
+    GroupsLike,
+    KernelsLike,
+    LossLike,
+    PenaltyLike,
+    ScaleLike,
+    ScoringLike,
+    SelectionLike,
+    SizeLike,
+    SolverLike,
+    SplitsLike,
+)
 from spkm.estimators.regressor import PredictsNumbers, SPKMRegressor
 from spkm.fitting.classes import encode_classes
 from spkm.fitting.data import TableData
@@ -96,28 +111,28 @@ class SPKMClassifierCV(PredictsClasses, ClassifierMixin, CallbackSupportMixin, B
 
     def __init__(
         self,
-        kernel: Any = "auto",
+        kernel: KernelsLike = "auto",
         *,
-        n_basis: Any = "auto",
-        loss: Any = "auto",
-        weight_penalty: Any = "auto",
-        selection: Any = "strict",
+        n_basis: SizeLike = "auto",
+        loss: LossLike = "auto",
+        weight_penalty: PenaltyLike = "auto",
+        selection: SelectionLike = "strict",
         max_features: int | None = None,
         max_groups: int | None = None,
-        feature_groups: Any = None,
+        feature_groups: GroupsLike = None,
         max_basis: int | None = None,
-        learn_bandwidth: Any = "auto",
+        learn_bandwidth: BandwidthLike = "auto",
         fit_intercept: bool = True,
-        scale: Any = True,
-        solver: Any = "auto",
+        scale: ScaleLike = True,
+        solver: SolverLike = "auto",
         max_iter: int | None = None,
         tol: float | None = None,
-        class_weight: Any = None,
-        cv: Any = None,
-        scoring: Any = None,
+        class_weight: ClassWeightLike = None,
+        cv: SplitsLike = None,
+        scoring: ScoringLike = None,
         refit: bool = True,
         n_jobs: int | None = None,
-        random_state: Any = None,
+        random_state: RandomState = None,
         verbose: int = 0,
     ) -> None:
         self.kernel = kernel
@@ -144,7 +159,7 @@ class SPKMClassifierCV(PredictsClasses, ClassifierMixin, CallbackSupportMixin, B
         self.verbose = verbose
 
     @with_callbacks
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> SPKMClassifierCV:
+    def fit(self, X: TableLike, y: TargetLike, sample_weight: WeightLike = None, groups: GroupsLike = None) -> Self:
         """Choose and fit.
 
         Parameters
@@ -211,27 +226,27 @@ class SPKMRegressorCV(PredictsNumbers, RegressorMixin, CallbackSupportMixin, Bas
 
     def __init__(
         self,
-        kernel: Any = "auto",
+        kernel: KernelsLike = "auto",
         *,
-        n_basis: Any = "auto",
-        loss: Any = "auto",
-        weight_penalty: Any = "auto",
-        selection: Any = "strict",
+        n_basis: SizeLike = "auto",
+        loss: LossLike = "auto",
+        weight_penalty: PenaltyLike = "auto",
+        selection: SelectionLike = "strict",
         max_features: int | None = None,
         max_groups: int | None = None,
-        feature_groups: Any = None,
+        feature_groups: GroupsLike = None,
         max_basis: int | None = None,
-        learn_bandwidth: Any = "auto",
+        learn_bandwidth: BandwidthLike = "auto",
         fit_intercept: bool = True,
-        scale: Any = True,
-        solver: Any = "auto",
+        scale: ScaleLike = True,
+        solver: SolverLike = "auto",
         max_iter: int | None = None,
         tol: float | None = None,
-        cv: Any = None,
-        scoring: Any = None,
+        cv: SplitsLike = None,
+        scoring: ScoringLike = None,
         refit: bool = True,
         n_jobs: int | None = None,
-        random_state: Any = None,
+        random_state: RandomState = None,
         verbose: int = 0,
     ) -> None:
         self.kernel = kernel
@@ -257,7 +272,7 @@ class SPKMRegressorCV(PredictsNumbers, RegressorMixin, CallbackSupportMixin, Bas
         self.verbose = verbose
 
     @with_callbacks
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> SPKMRegressorCV:
+    def fit(self, X: TableLike, y: TargetLike, sample_weight: WeightLike = None, groups: GroupsLike = None) -> Self:
         """Choose and fit.
 
         Parameters

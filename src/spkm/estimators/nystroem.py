@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
+from typing import Any, Literal, Self
 
 import numpy as np
 from scipy import sparse
@@ -14,6 +14,7 @@ from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import check_is_fitted
 
 from spkm import _methods
+from spkm._arrays import RandomState, TableLike, TargetLike, WeightLike
 from spkm._checks import check_choice, check_integer, generator, n_threads, warn_user
 from spkm._publish import publish
 from spkm.core.fitted import FittedModel
@@ -23,6 +24,7 @@ from spkm.core.starts import MOST_ROWS, KMeans, draw_sample
 from spkm.core.targets import Real
 from spkm.estimators.base import ReadsModel, check_domain_of
 from spkm.estimators.classifier import SPKMClassifier
+from spkm.estimators.parameters import KernelLike, ScaleLike
 from spkm.estimators.regressor import SPKMRegressor
 from spkm.fitting.binary import check_joint
 from spkm.fitting.problems import KERNEL_SAMPLE
@@ -100,11 +102,11 @@ class SPKMNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         self,
         n_components: int | None = None,
         *,
-        kernel: Any = None,
+        kernel: KernelLike | None = None,
         landmarks: Any = "auto",
-        scale: Any = None,
+        scale: ScaleLike = None,
         n_jobs: int | None = None,
-        random_state: Any = None,
+        random_state: RandomState = None,
     ) -> None:
         self.n_components = n_components
         self.kernel = kernel
@@ -113,7 +115,7 @@ class SPKMNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> SPKMNystroem:
+    def fit(self, X: TableLike, y: TargetLike | None = None, sample_weight: WeightLike = None) -> Self:
         """Find the landmarks.
 
         Parameters
@@ -163,7 +165,7 @@ class SPKMNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
             attributes["estimator_"] = estimator
         return publish(self, attributes)
 
-    def transform(self, X: Any) -> np.ndarray:
+    def transform(self, X: TableLike) -> np.ndarray:
         """Return the features of every sample.
 
         Parameters
@@ -250,7 +252,7 @@ class SPKMNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
             labels = type_of_target(y, input_name="y") in ("binary", "multiclass")
             # The RKHS norm keeps vectors apart; a linear part would leave them what is not linear; a single landmark
             # loses 2 points of accuracy within the range of the samples, several lose nothing (benchmark landmarks).
-            bounds = "data" if KERNELS.part(self._setting("kernel")).nonnegative else None
+            bounds: Literal["data"] | None = "data" if KERNELS.part(self._setting("kernel")).nonnegative else None
             template = (
                 SPKMClassifier(weight_penalty="rkhs", basis_bounds=bounds)
                 if labels

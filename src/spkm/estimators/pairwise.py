@@ -2,19 +2,31 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.metrics import accuracy_score, r2_score
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from spkm import _methods
+from spkm._arrays import RandomState, TableLike, TargetLike, WeightLike
 from spkm._checks import n_threads
+from spkm._methods import available_if
 from spkm._publish import publish
 from spkm.core.coupling import decision, log_probabilities, probabilities
 from spkm.estimators.class_predictions import has_probabilities
+from spkm.estimators.parameters import (
+    BandwidthLike,
+    ClassWeightLike,
+    KernelsLike,
+    LossLike,
+    PenaltyLike,
+    ScaleLike,
+    SolverLike,
+    ViewsLike,
+)
 from spkm.fitting.outcome import Outcome, attributes_of
 from spkm.fitting.progress import CallbackSupportMixin, Progress, with_callbacks
 from spkm.fitting.reading import pair_data
@@ -108,23 +120,23 @@ class PairwiseSPKMClassifier(PredictsPairs, ClassifierMixin, CallbackSupportMixi
         self,
         n_basis: int = 20,
         *,
-        left_kernel: Any = "rbf",
-        right_kernel: Any = "rbf",
-        left_views: Any = None,
-        right_views: Any = None,
-        loss: Any = "auto",
-        basis_penalty: Any = None,
-        weight_penalty: Any = "auto",
-        learn_bandwidth: Any = "auto",
+        left_kernel: KernelsLike = "rbf",
+        right_kernel: KernelsLike = "rbf",
+        left_views: ViewsLike = None,
+        right_views: ViewsLike = None,
+        loss: LossLike = "auto",
+        basis_penalty: PenaltyLike = None,
+        weight_penalty: PenaltyLike = "auto",
+        learn_bandwidth: BandwidthLike = "auto",
         fit_intercept: bool = True,
-        scale: Any = True,
-        solver: Any = "auto",
+        scale: ScaleLike = True,
+        solver: SolverLike = "auto",
         n_restarts: int = 1,
         max_iter: int | None = None,
         tol: float | None = None,
-        class_weight: Any = None,
+        class_weight: ClassWeightLike = None,
         n_jobs: int | None = None,
-        random_state: Any = None,
+        random_state: RandomState = None,
         verbose: int = 0,
     ) -> None:
         self.n_basis = n_basis
@@ -149,8 +161,13 @@ class PairwiseSPKMClassifier(PredictsPairs, ClassifierMixin, CallbackSupportMixi
 
     @with_callbacks
     def fit(
-        self, pairs: Any, y: Any, left: Any = None, right: Any = None, sample_weight: Any = None
-    ) -> PairwiseSPKMClassifier:
+        self,
+        pairs: ArrayLike,
+        y: TargetLike,
+        left: TableLike | None = None,
+        right: TableLike | None = None,
+        sample_weight: WeightLike = None,
+    ) -> Self:
         """Fit the model.
 
         Parameters
@@ -172,7 +189,9 @@ class PairwiseSPKMClassifier(PredictsPairs, ClassifierMixin, CallbackSupportMixi
         given = read_pairs(self, pairs, y, left, right, sample_weight)
         return publish_pairs(self, given, *fitted_pairs(self, given, left, right, of_classes=True))
 
-    def decision_function(self, pairs: Any, left: Any = None, right: Any = None) -> np.ndarray:
+    def decision_function(
+        self, pairs: ArrayLike, left: TableLike | None = None, right: TableLike | None = None
+    ) -> np.ndarray:
         """Return the scores f(x, z).
 
         Parameters
@@ -189,7 +208,7 @@ class PairwiseSPKMClassifier(PredictsPairs, ClassifierMixin, CallbackSupportMixi
         scores = decision(self.model_, F)
         return scores if self.model_.target.two_dimensional else scores[:, 0]
 
-    def predict(self, pairs: Any, left: Any = None, right: Any = None) -> np.ndarray:
+    def predict(self, pairs: ArrayLike, left: TableLike | None = None, right: TableLike | None = None) -> np.ndarray:
         """Return the most likely label of every pair.
 
         Parameters
@@ -208,18 +227,29 @@ class PairwiseSPKMClassifier(PredictsPairs, ClassifierMixin, CallbackSupportMixi
         return self.model_.target.decode(F)
 
     @available_if(has_probabilities)
-    def predict_proba(self, pairs: Any, left: Any = None, right: Any = None) -> np.ndarray:
+    def predict_proba(
+        self, pairs: ArrayLike, left: TableLike | None = None, right: TableLike | None = None
+    ) -> np.ndarray:
         """Return the probability of every class, (n_samples, n_classes); only where the loss gives them ("log")."""
         F = self._scores(pairs, left, right)
         return probabilities(self.model_, F)
 
     @available_if(has_probabilities)
-    def predict_log_proba(self, pairs: Any, left: Any = None, right: Any = None) -> np.ndarray:
+    def predict_log_proba(
+        self, pairs: ArrayLike, left: TableLike | None = None, right: TableLike | None = None
+    ) -> np.ndarray:
         """Return the logarithm of :meth:`predict_proba`."""
         F = self._scores(pairs, left, right)
         return log_probabilities(self.model_, F)
 
-    def score(self, pairs: Any, y: Any, left: Any = None, right: Any = None, sample_weight: Any = None) -> float:
+    def score(
+        self,
+        pairs: ArrayLike,
+        y: TargetLike,
+        left: TableLike | None = None,
+        right: TableLike | None = None,
+        sample_weight: WeightLike = None,
+    ) -> float:
         """Return the accuracy.
 
         Parameters
@@ -281,22 +311,22 @@ class PairwiseSPKMRegressor(PredictsPairs, RegressorMixin, CallbackSupportMixin,
         self,
         n_basis: int = 20,
         *,
-        left_kernel: Any = "rbf",
-        right_kernel: Any = "rbf",
-        left_views: Any = None,
-        right_views: Any = None,
-        loss: Any = "auto",
-        basis_penalty: Any = None,
-        weight_penalty: Any = "auto",
-        learn_bandwidth: Any = "auto",
+        left_kernel: KernelsLike = "rbf",
+        right_kernel: KernelsLike = "rbf",
+        left_views: ViewsLike = None,
+        right_views: ViewsLike = None,
+        loss: LossLike = "auto",
+        basis_penalty: PenaltyLike = None,
+        weight_penalty: PenaltyLike = "auto",
+        learn_bandwidth: BandwidthLike = "auto",
         fit_intercept: bool = True,
-        scale: Any = True,
-        solver: Any = "auto",
+        scale: ScaleLike = True,
+        solver: SolverLike = "auto",
         n_restarts: int = 1,
         max_iter: int | None = None,
         tol: float | None = None,
         n_jobs: int | None = None,
-        random_state: Any = None,
+        random_state: RandomState = None,
         verbose: int = 0,
     ) -> None:
         self.n_basis = n_basis
@@ -320,8 +350,13 @@ class PairwiseSPKMRegressor(PredictsPairs, RegressorMixin, CallbackSupportMixin,
 
     @with_callbacks
     def fit(
-        self, pairs: Any, y: Any, left: Any = None, right: Any = None, sample_weight: Any = None
-    ) -> PairwiseSPKMRegressor:
+        self,
+        pairs: ArrayLike,
+        y: TargetLike,
+        left: TableLike | None = None,
+        right: TableLike | None = None,
+        sample_weight: WeightLike = None,
+    ) -> Self:
         """Fit the model.
 
         Parameters
@@ -339,7 +374,7 @@ class PairwiseSPKMRegressor(PredictsPairs, RegressorMixin, CallbackSupportMixin,
         given = read_pairs(self, pairs, y, left, right, sample_weight)
         return publish_pairs(self, given, *fitted_pairs(self, given, left, right, of_classes=False))
 
-    def predict(self, pairs: Any, left: Any = None, right: Any = None) -> np.ndarray:
+    def predict(self, pairs: ArrayLike, left: TableLike | None = None, right: TableLike | None = None) -> np.ndarray:
         """Return the predicted target of every pair.
 
         Parameters
@@ -355,7 +390,14 @@ class PairwiseSPKMRegressor(PredictsPairs, RegressorMixin, CallbackSupportMixin,
         F = self._scores(pairs, left, right)
         return self.model_.target.decode(self.model_.loss.predict(F))
 
-    def score(self, pairs: Any, y: Any, left: Any = None, right: Any = None, sample_weight: Any = None) -> float:
+    def score(
+        self,
+        pairs: ArrayLike,
+        y: TargetLike,
+        left: TableLike | None = None,
+        right: TableLike | None = None,
+        sample_weight: WeightLike = None,
+    ) -> float:
         """Return R2.
 
         Parameters

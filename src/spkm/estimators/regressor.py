@@ -2,18 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, Literal, Self, overload
 
 import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin
-from sklearn.utils.metaestimators import available_if
 
+from spkm._arrays import FileName, RandomState, TableLike, TargetLike, WeightLike
 from spkm._checks import n_threads
+from spkm._methods import available_if
 from spkm._namespaces import returned_like_X
 from spkm._publish import publish
 from spkm.estimators.base import ReadsModel, fitted
 from spkm.estimators.forecast import forecast
+from spkm.estimators.parameters import (
+    BandwidthLike,
+    Choice,
+    GroupsLike,
+    KernelLike,
+    LossLike,
+    MonotoneLike,
+    PenaltyLike,
+    ScaleLike,
+    SelectionLike,
+    SizeLike,
+    SolverLike,
+    StartLike,
+    TermsLike,
+    ViewsLike,
+)
 from spkm.fitting.checkpoint import EVERY
 from spkm.fitting.outcome import Outcome, attributes_of
 from spkm.fitting.partial import partial_numbers, takes_batches
@@ -27,8 +44,12 @@ from spkm.tables.read import read_table
 class PredictsNumbers(ReadsModel):
     """Predictions of real targets, from the scores of ``model_``."""
 
+    @overload
+    def predict(self, X: TableLike, return_std: Literal[False] = False) -> np.ndarray: ...
+    @overload
+    def predict(self, X: TableLike, return_std: Literal[True]) -> tuple[np.ndarray, np.ndarray]: ...
     @returned_like_X
-    def predict(self, X: Any, return_std: bool = False) -> Any:
+    def predict(self, X: TableLike, return_std: bool = False) -> np.ndarray | tuple[np.ndarray, np.ndarray]:
         """Return the predicted targets of every sample.
 
         Parameters
@@ -132,34 +153,34 @@ class SPKMRegressor(PredictsNumbers, RegressorMixin, CallbackSupportMixin, BaseE
 
     def __init__(
         self,
-        n_basis: Any = 20,
+        n_basis: SizeLike = 20,
         *,
-        kernel: Any = "matern",
-        views: Any = None,
-        terms: Any = None,
-        loss: Any = "auto",
-        basis_penalty: Any = None,
-        weight_penalty: Any = "auto",
-        selection: Any = None,
+        kernel: KernelLike = "matern",
+        views: ViewsLike = None,
+        terms: TermsLike = None,
+        loss: LossLike = "auto",
+        basis_penalty: PenaltyLike = None,
+        weight_penalty: PenaltyLike = "auto",
+        selection: SelectionLike = None,
         max_features: int | None = None,
         max_groups: int | None = None,
-        feature_groups: Any = None,
+        feature_groups: GroupsLike = None,
         max_basis: int | None = None,
-        learn_bandwidth: Any = "auto",
-        linear_part: Any = "auto",
-        basis_bounds: Any = "data",
-        basis: Any = "free",
-        monotone: Any = None,
+        learn_bandwidth: BandwidthLike = "auto",
+        linear_part: Choice = "auto",
+        basis_bounds: Literal["data"] | None = "data",
+        basis: Literal["free", "samples"] = "free",
+        monotone: MonotoneLike = None,
         fit_intercept: bool = True,
-        scale: Any = True,
-        solver: Any = "auto",
-        start: Any = "auto",
+        scale: ScaleLike = True,
+        solver: SolverLike = "auto",
+        start: StartLike = "auto",
         n_restarts: int = 1,
         max_iter: int | None = None,
         tol: float | None = None,
         warm_start: bool = False,
         n_jobs: int | None = None,
-        random_state: Any = None,
+        random_state: RandomState = None,
         verbose: int = 0,
     ) -> None:
         self.n_basis = n_basis
@@ -196,16 +217,16 @@ class SPKMRegressor(PredictsNumbers, RegressorMixin, CallbackSupportMixin, BaseE
     @with_callbacks
     def fit(
         self,
-        X: Any,
-        y: Any = None,
-        sample_weight: Any = None,
+        X: TableLike,
+        y: TargetLike | None = None,
+        sample_weight: WeightLike = None,
         *,
-        target: Any = None,
+        target: str | Sequence[str] | None = None,
         weight: str | None = None,
-        features: Any = None,
-        checkpoint: Any = None,
+        features: Sequence[str] | None = None,
+        checkpoint: FileName | None = None,
         checkpoint_every: float = EVERY,
-    ) -> SPKMRegressor:
+    ) -> Self:
         """Fit the model.
 
         Parameters
@@ -234,7 +255,7 @@ class SPKMRegressor(PredictsNumbers, RegressorMixin, CallbackSupportMixin, BaseE
         return publish(self, {**attributes, **attributes_of(outcome, dtype)})
 
     @available_if(takes_batches)
-    def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> SPKMRegressor:
+    def partial_fit(self, X: TableLike, y: TargetLike, sample_weight: WeightLike = None) -> Self:
         """Improve the model by one more batch of samples, in memory of the batch alone.
 
         Parameters

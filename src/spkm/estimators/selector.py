@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
@@ -11,6 +11,7 @@ from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import check_is_fitted
 
 from spkm import _methods
+from spkm._arrays import RandomState, TableLike, TargetLike, WeightLike
 from spkm._publish import publish
 from spkm.estimators.base import ReadsModel
 from spkm.estimators.cv import SPKMClassifierCV, SPKMRegressorCV
@@ -83,7 +84,7 @@ class SPKMSelector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
         max_features: int | None = None,
         fdr: float | None = None,
         knockoff_offset: int = 1,
-        random_state: Any = None,
+        random_state: RandomState = None,
     ) -> None:
         self.estimator = estimator
         self.max_features = max_features
@@ -91,7 +92,7 @@ class SPKMSelector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
         self.knockoff_offset = knockoff_offset
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> SPKMSelector:
+    def fit(self, X: TableLike, y: TargetLike, sample_weight: WeightLike = None) -> Self:
         """Find the features.
 
         Parameters
@@ -135,7 +136,7 @@ class SPKMSelector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
             attributes["feature_names_in_"] = fitted.feature_names_in_
         return publish(self, attributes)
 
-    def transform(self, X: Any) -> Any:
+    def transform(self, X: TableLike) -> Any:
         """Return the kept features of X.
 
         Parameters

@@ -10,22 +10,27 @@ from __future__ import annotations
 import logging
 import sys
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar, cast
 
 from sklearn.exceptions import ConvergenceWarning
 
 from spkm._checks import warn_user
 
+F = TypeVar("F", bound=Callable[..., Any])
 try:
-    from sklearn.callback import CallbackSupportMixin, with_callbacks
+    from sklearn.callback import CallbackSupportMixin
+    from sklearn.callback import with_callbacks as _with_callbacks
 except ImportError:  # scikit-learn before 1.9
 
     class CallbackSupportMixin:  # type: ignore[no-redef]
-        """Stands for scikit-learn's mixin where it has none."""
+        """Stands for scikit-learn's mixin in versions that have none."""
 
-    def with_callbacks(fit: Callable) -> Callable:
-        """Return ``fit`` as it is."""
-        return fit
+    _with_callbacks = None
+
+
+def with_callbacks(fit: F) -> F:
+    """Return ``fit`` with scikit-learn's callbacks, and with its signature for type checkers."""
+    return fit if _with_callbacks is None else cast(F, _with_callbacks(fit))
 
 
 logger = logging.getLogger("spkm")

@@ -1,0 +1,126 @@
+"""Types: users get real ones, wrong uses are errors, and ``Any`` only becomes rarer."""
+
+import ast
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import spkm
+
+ROOT = Path(__file__).parents[1]
+SOURCE = Path(spkm.__file__).parent
+#: Percent of the parameters of all functions that may be of the type Any, or of none. It may only become less.
+MOST_ANY = 27.0
+#: Lines with ``# type: ignore`` in the library. It may only become less.
+MOST_IGNORED = 44
+#: Aliases that stand for Any.
+SAME_AS_ANY = {"Any", "object"}
+
+RIGHT = """
+import numpy as np
+from scipy import sparse
+from spkm import FileTable, PairwiseSPKMRegressor, SPKMClassifier, SPKMNystroem
+from spkm import SPKMRegressor, SPKMRegressorCV, Term, View
+from spkm.kernels import RBF
+from spkm.penalties import L1
+
+X, y = np.ones((4, 2)), np.ones(4)
+classifier: SPKMClassifier = SPKMClassifier(n_basis="auto", kernel=RBF(0.5), basis_penalty=[L1(0.1)]).fit(X, y)
+SPKMClassifier(3, views={"a": [0], "b": slice(1, 2)}, kernel={"a": "rbf", "b": "linear"}, scale="common").fit(X, y, y)
+SPKMClassifier(monotone={0: 1}, class_weight="balanced", random_state=np.random.default_rng(0)).fit({"a": X}, [0, 1])
+SPKMClassifier().fit(sparse.csr_array(X), y).predict_proba(X).sum()
+SPKMClassifier().fit("folder", target="label", checkpoint="file").predict([[1.0, 2.0]]).sum()
+SPKMClassifier().fit(FileTable("folder"), "label").partial_fit(X, y, [0, 1])
+SPKMRegressor(terms=[Term(2, (View("rbf"),))], learn_bandwidth="columns").fit(lambda: iter([(X, y)]))
+mean, deviation = SPKMRegressor(20, basis="samples").fit(X, y).predict(X, return_std=True)
+SPKMRegressor().fit(X, y).predict(X).mean()
+SPKMRegressorCV(cv=3).fit(X, y, groups=[0, 1, 0, 1])
+PairwiseSPKMRegressor(left_kernel=["rbf", "linear"]).fit([[0, 1]], [1.0], left=X, right=X).predict([[0, 0]])
+SPKMNystroem(kernel="rbf").fit(X, y).transform(X).sum()
+"""
+#: A wrong use, and what mypy says of it.
+WRONG = {
+    "SPKMClassifier().fit([[1.0]], [1], chekpoint=3)": 'Unexpected keyword argument "chekpoint"',
+    "SPKMRegressor().fit([[1.0]], [1], sample_wieght=[1.0])": 'Unexpected keyword argument "sample_wieght"',
+    "SPKMClassifier(n_basis='many')": 'Argument "n_basis" to "SPKMClassifier" has incompatible type',
+    "SPKMClassifier(n_bases=3)": 'Unexpected keyword argument "n_bases"',
+    "SPKMRegressor(basis='sample')": 'Argument "basis" to "SPKMRegressor" has incompatible type',
+    "SPKMClassifier(multi_class='all')": 'Argument "multi_class" to "SPKMClassifier" has incompatible type',
+    "SPKMClassifier(selection='lasso')": 'Argument "selection" to "SPKMClassifier" has incompatible type',
+    "SPKMRegressor(kernel=3.0)": 'Argument "kernel" to "SPKMRegressor" has incompatible type',
+    "SPKMRegressor().fit([[1.0]], target=7)": 'Argument "target" to "fit" of "SPKMRegressor" has incompatible type',
+    "PairwiseSPKMRegressor().fit([[0, 1]], [1.0], lefd=[[1.0]])": 'Unexpected keyword argument "lefd"',
+    "SPKMClassifier().predict()": 'Missing positional argument "X" in call to "predict"',
+    "SPKMClassifier().partial_fit([[1.0]], [1], clases=[0, 1])": 'Unexpected keyword argument "clases"',
+}
+NAMES = ("SPKMClassifier", "SPKMRegressor", "SPKMClassifierCV", "SPKMRegressorCV", "PairwiseSPKMClassifier")
+
+
+@pytest.fixture(scope="module")
+def told(tmp_path_factory):
+    """Return what mypy says of right uses, of types revealed, and of wrong uses, a line each.
+
+    A second where `make lint` has filled mypy's cache; half a minute without a cache.
+    """
+    pytest.importorskip("mypy")
+    imports = f"from spkm import {', '.join(NAMES)}, PairwiseSPKMRegressor\n"
+    revealed = "".join(f"reveal_type({name}().fit)\n" for name in NAMES)
+    texts = {"right": RIGHT, "revealed": imports + revealed, "wrong": imports + "\n".join(WRONG) + "\n"}
+    folder = tmp_path_factory.mktemp("uses")
+    for name, text in texts.items():
+        (folder / f"{name}.py").write_text(text, encoding="utf-8")
+    files = [str(folder / f"{name}.py") for name in texts]
+    command = [sys.executable, "-m", "mypy", "--config-file", str(ROOT / "pyproject.toml"), "--no-error-summary"]
+    result = subprocess.run([*command, *files], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert result.stderr == ""
+    lines = result.stdout.splitlines()
+    return {name: [line for line in lines if f"{name}.py:" in line] for name in texts}
+
+
+def test_right_uses_are_right(told):
+    assert told["right"] == []
+
+
+def test_wrong_uses_are_errors(told):
+    errors = [line for line in told["wrong"] if ": error:" in line]
+    places = [int(re.search(r"\.py:(\d+):", line).group(1)) - 2 for line in errors]
+    for i, (use, message) in enumerate(WRONG.items()):
+        assert any(place == i and message in line for place, line in zip(places, errors, strict=True)), (use, errors)
+
+
+def test_the_type_of_fit_is_not_any(told):
+    types = [line for line in told["revealed"] if "Revealed type" in line]
+    assert len(types) == len(NAMES)
+    for name, line in zip(NAMES, types, strict=True):
+        assert 'is "def (' in line and f".{name}" in line.rpartition("->")[2], line
+
+
+def parameters():
+    """Yield the annotation of every parameter of the library, but for self and cls."""
+    for file in sorted(SOURCE.rglob("*.py")):
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                given = node.args
+                every = [*given.posonlyargs, *given.args, *given.kwonlyargs, given.vararg, given.kwarg]
+                yield from (one.annotation for one in every if one is not None and one.arg not in ("self", "cls"))
+
+
+def test_any_becomes_rarer():
+    found = [annotation is None or ast.unparse(annotation) in SAME_AS_ANY for annotation in parameters()]
+    assert len(found) > 3000
+    assert 100 * sum(found) / len(found) <= MOST_ANY
+
+
+def test_ignored_types_become_rarer():
+    lines = [line for file in SOURCE.rglob("*.py") for line in file.read_text(encoding="utf-8").splitlines()]
+    assert sum("# type: ignore" in line for line in lines) <= MOST_IGNORED
+
+
+def test_no_alias_stands_for_any():
+    aliases = re.compile(r"^\w+(: TypeAlias)? = (Any|object)\b")
+    files = SOURCE.rglob("*.py")
+    found = [line for file in files for line in file.read_text(encoding="utf-8").splitlines() if aliases.match(line)]
+    assert found == []
