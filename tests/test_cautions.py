@@ -80,3 +80,21 @@ def test_vectors_of_no_weight_have_no_card():
     model, X, y = opposed(weights=(3.0, 0.0))
     found = facts(model, X, y)["basis"]
     assert [card["r"] for card in found["cards"]] == [0] and found["n_dead"] == 1 and found["left_out"] == 0
+
+
+def test_shares_of_folds_are_called_what_they_are(tmp_path):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(120, 8))
+    y = X[:, 0] + 0.3 * rng.normal(size=120) > 0
+    model = SPKMClassifier(kernel="linear", n_basis=1, selection="strict", random_state=0).fit(X, y)
+    said = " ".join(summary(model).split())
+    (first,) = [name for name in model.get_feature_names_out() if name == "x0"]
+    assert f"Chosen by the folds of the search: {first} 100%" in said and "Folds share most of their samples" in said
+    found = facts(model, X, y)
+    assert [f["folds"] for f in found["features"]["read"]] == list(
+        model.selection_frequency_[model.model_.features_read()]
+    )
+    (check,) = [c for c in found["checks"] if c["code"] == "SPKM13"]
+    assert "they share most of their samples" in check["detail"]
+    plain = SPKMClassifier(n_basis=1, random_state=0).fit(X, y)
+    assert "folds" not in summary(plain) and facts(plain, X, y)["features"]["read"][0]["folds"] is None

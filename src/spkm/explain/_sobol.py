@@ -24,6 +24,7 @@ from spkm.explain._structure import DotPiece, ProductPiece, Structure, scaled_ro
 from spkm.explain._table import frames, members_of, model_of, names_of, output_names, table_of
 
 BLOCK = 2**22  # entries of the products of pairs of components held at once
+MOST_WORK = 4e8  # products of pairs of components, a few seconds; mixtures of several views have millions of pairs
 
 
 @dataclass(frozen=True)
@@ -74,8 +75,9 @@ def sobol_indices(
     groups : dict from a name to columns, default=None
         Columns that are one feature; they keep their joint distribution.
     n_samples, random_state : int, default=4096 and 0
-        Random samples (rows of X recombined) for models that have no closed form for this: kernels without forms, and
-        products of two polynomials of different views. All others are exact and draw nothing.
+        Random samples (rows of X recombined) for models that have no closed form for this: kernels without forms,
+        products of two polynomials of different views, and products of mixtures with too many components, such as
+        those of two views with Matern kernels. All others are exact and draw nothing.
 
     Examples
     --------
@@ -108,6 +110,8 @@ def _of_member(
         none = np.zeros((len(structure.names), structure.terms[0].weights.shape[1]))
         return none, none, none[0], True
     components = _components(structure)
+    if components is not None and _work(components) > MOST_WORK:
+        components = None
     if components is None:
         first, total, variance = _by_samples(structure, Z, count, rng)
     else:
@@ -161,6 +165,11 @@ class _Components:
         """Yield the tables of some samples after others."""
         step = max(1, BLOCK // max(1, len(self.read) * self.scales.size))
         return (self.tables(Z[i : i + step]) for i in range(0, len(Z), step))
+
+
+def _work(components: _Components) -> float:
+    V, A = components.scales.shape
+    return float(V) ** 2 * len(components.read) * A**4
 
 
 def _of_products(components: _Components, Z: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

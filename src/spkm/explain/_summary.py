@@ -67,11 +67,26 @@ def summary(estimator: Any, X: Any = None, y: Any = None, *, width: int = 120) -
     names = names_of(estimator, model.n_features)
     check_integer("width", width, 20)
     said = [*_cautions(estimator, model, X, y), _sentence(model), *_directions(estimator)]
+    said += _chosen(estimator, model, names)
     rows = _basis_table(estimator, model, names, X, y)
     if X is not None:
         rows += ["", *_feature_table(estimator, model, names, X)]
     cut = [row.rstrip() if len(row) <= width else row[: width - 1] + "…" for row in rows]
     return "\n".join([*(part for sentence in said for part in wrap(sentence, width)), "", *cut])
+
+
+def _chosen(estimator: Any, model: Any, names: tuple[str, ...]) -> list[str]:
+    """Return how often folds of a search chose the features that the model reads, and what that is not."""
+    shares = getattr(estimator, "selection_frequency_", None)  # of estimators that selected features
+    read = model.features_read()
+    if shares is None or len(read) == 0:
+        return []
+    listed = ", ".join(f"{names[j]} {shares[j]:.0%}" for j in read[:MOST_ROWS])
+    more = f" and {len(read) - MOST_ROWS} more" if len(read) > MOST_ROWS else ""
+    return [
+        f"Chosen by the folds of the search: {listed}{more}. Folds share most of their samples: new samples would "
+        "choose a feature less often. See spkm.stability_selection, which draws halves."
+    ]
 
 
 def formula(estimator: Any, digits: int = 4) -> str:
@@ -198,11 +213,13 @@ def _sentence(model: Any) -> str:
     problems = f" in {len(members)} binary problems" if len(members) > 1 else ""
     kernel = f"the kernel {kernels[0]}" if len(kernels) == 1 else f"the kernels {', '.join(kernels)}"
     listed = ", ".join(outputs[:6]) + (f" and {len(outputs) - 6} more" if len(outputs) > 6 else "")
-    labels = model.target.labels if model.target.of_classes else None
-    if labels is not None and len(outputs) == 1:
-        scores = f"a positive score is {labels[1]}, else {labels[0]}"
+    if not model.target.of_classes:
+        what = "a number" if len(outputs) == 1 else f"{len(outputs)} numbers"
+        scores = f"predicts {what}" + (" by the exponential of the score" if model.loss.link == "exp" else "")
+    elif len(outputs) == 1:
+        scores = f"a positive score is {model.target.labels[1]}, else {model.target.labels[0]}"
     else:
-        scores = f"score{'s' * (len(outputs) > 1)} for {'output ' * (labels is None)}{listed}"
+        scores = f"scores for {listed}"
     return f"{vectors}{problems} with {kernel}{linear} on {read} of {model.n_features} features; {scores}."
 
 

@@ -138,6 +138,11 @@ class Reading:
         return self.model.features_read()
 
     @property
+    def fold_shares(self) -> np.ndarray | None:
+        """The share of a search's folds that chose each feature; None if features were not selected."""
+        return getattr(self.estimator, "selection_frequency_", None)
+
+    @property
     def basis_names(self) -> list[str]:
         """What basis vectors are called: u0, u1 and so on, as in summaries."""
         return [f"u{r}" for r in range(self.model.n_basis)]

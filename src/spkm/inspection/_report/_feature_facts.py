@@ -56,6 +56,7 @@ def feature_facts(
                 "whole": whole,
                 "variance": rounded(total[c], 4),
                 "alone": None if alone is None else rounded(alone[c], 4),
+                "folds": None if reading.fold_shares is None else rounded(reading.fold_shares[c], 3),
                 "stability": None if stability is None else rounded(stability.probabilities[c], 3),
                 "effect": None
                 if effect is None

@@ -278,7 +278,10 @@ def _stable(reading: Reading, stability: Any) -> dict[str, str]:
     title = "The selection of features is stable"
     if stability is None:
         remedy = "Pass stability=stability_selection(estimator, X, y)."
-        return _check("SPKM13", title, "none", "It needs the result of a stability selection.", remedy)
+        detail = "It needs the result of a stability selection."
+        if reading.fold_shares is not None:
+            detail += " That folds of the search chose a feature is no proof: they share most of their samples."
+        return _check("SPKM13", title, "none", detail, remedy)
     shaky = [j for j in reading.read if stability.probabilities[j] < stability.threshold]
     if not shaky:
         return _check("SPKM13", title, "pass", "All features of the model are chosen on most halves of the samples.")

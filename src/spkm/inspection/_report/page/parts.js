@@ -107,6 +107,7 @@ function featureSection(facts) {
     order = read.slice().sort((a, b) => b.variance - a.variance);
   const grid = (f) => Array.from({ length: points }, (_, k) => f.low + ((f.high - f.low) * k) / (points - 1));
   const stable = order.some((f) => f.stability !== null),
+    folds = order.some((f) => f.folds !== null),
     curves = order.filter((f) => f.effect !== null && f.high > f.low);
   const units = order.some((f) => f.unit !== "");
   const head = [
@@ -117,7 +118,8 @@ function featureSection(facts) {
     "highest",
     "variance",
     "alone",
-    ...(stable ? ["stability"] : []),
+    ...(stable ? ["chosen on halves"] : []),
+    ...(folds ? ["chosen by folds"] : []),
     "shape of the effect"
   ];
   const rows = order.map((f) => [
@@ -129,6 +131,7 @@ function featureSection(facts) {
     share(f.variance),
     share(f.alone),
     ...(stable ? [share(f.stability, 0)] : []),
+    ...(folds ? [share(f.folds, 0)] : []),
     f.effect ? f.effect.shapes.slice(0, 10).join(" ") : "–"
   ]);
   const chart = (f) =>
@@ -162,6 +165,14 @@ function featureSection(facts) {
         : "",
       facts.features.left_out ? ` ${facts.features.left_out} features that matter less are not listed.` : ""
     ),
+    folds
+      ? el(
+          "p",
+          { class: "soft" },
+          "Chosen by folds: the share of the search's folds that chose the feature. Folds share most of their samples, so new samples would choose it less often",
+          stable ? "; see the share of random halves beside it." : ". A stability selection on random halves would tell."
+        )
+      : null,
     table(head, rows, { label: "Features" }),
     copyButton("Copy as CSV", () => toCsv(head, rows)),
     el("h2", {}, "Effects"),
