@@ -74,7 +74,7 @@ def contrary_vectors(model: Any, similarities: np.ndarray, y: Any) -> list[Contr
 def _indicators(model: Any, y: np.ndarray) -> tuple[np.ndarray | None, tuple[str, ...]]:
     """Return for each output what its score should be high for, (n, m), and its name; None if that is not known."""
     names = output_names(model)
-    if model.target.task == "regression":
+    if not model.target.of_classes:
         return y.reshape(len(y), -1).astype(float), names
     if not model.is_joint:
         return None, names

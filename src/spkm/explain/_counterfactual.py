@@ -251,7 +251,7 @@ def _result(
     whole = [c for c in changes.whole if new[c] != row[0, c]]
     new[whole] = np.rint(new[whole])
     scores = model.scores(new[None])
-    predicted = model.loss.predict(scores) if model.target.task == "regression" else scores
+    predicted = model.loss.predict(scores) if not model.target.of_classes else scores
     return Counterfactual(
         found=best.point is not None,
         changes=_told(changes, names, row[0], new),

@@ -22,7 +22,7 @@ def region_of(model: Any, target: Any, scores: np.ndarray) -> tuple[np.ndarray, 
     scores : ndarray of shape (m,)
         The scores of the sample as it is.
     """
-    if model.target.task != "regression" or model.loss.link == "identity":
+    if model.target.of_classes or model.loss.link == "identity":
         return model.target.region(target, scores)
     several = len(scores) > 1
     wanted = list(target) if several and np.ndim(target) else [target]
