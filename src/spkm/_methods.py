@@ -25,7 +25,7 @@ def explain(self: Any, X: Any, background: Any = None, **options: Any) -> Any:
     background : table, default=None
         Samples that absent features take their values from; None are those of X.
     **options
-        Those of :func:`spkm.explain.explain`.
+        Options of :func:`spkm.explain.explain`.
 
     Returns
     -------
@@ -45,7 +45,7 @@ def summary(self: Any, X: Any = None, y: Any = None, **options: Any) -> str:
     X, y : table and targets, default=None
         Samples, for what cannot be read off the model alone.
     **options
-        Those of :func:`spkm.explain.summary`.
+        Options of :func:`spkm.explain.summary`.
 
     Returns
     -------
@@ -118,12 +118,12 @@ def save(self: Any, path: Any, *, data: Any = None, metrics: Any = None) -> None
     Parameters
     ----------
     path : str or path
-        Where to; by custom its name ends with ".spkm".
+        File to write; by custom its name ends with ".spkm".
     data : array, DataFrame or sparse matrix, default=None
         The samples of the fit: a fingerprint of them, the dtypes of their columns and a summary for ``monitor`` go into
         the file, not they.
     metrics : dict of str to numbers or strings, default=None
-        What else the file should tell: scores on held-out samples, say.
+        Further facts for the file, such as scores on held-out samples.
     """
     from spkm.persistence import save as save_to
 
@@ -136,7 +136,7 @@ def export(self: Any, path: Any, *, details: bool = False) -> None:
     Parameters
     ----------
     path : str or path
-        Where to; its suffix says what: ".json" (the plain form), ".js" (JavaScript, for browsers and Node), ".py"
+        File to write; its suffix sets the form: ".json" (plain form), ".js" (JavaScript, for browsers and Node), ".py"
         (Python without any package), ".c" or ".h" (a header of C99), ".sql" (a query) or ".onnx".
     details : bool, default=False
         For ".sql": whether the query returns the similarities to the basis vectors, and the scores of pairs of classes
@@ -153,7 +153,7 @@ def compiled(self: Any, method: str = "predict") -> Any:
     Parameters
     ----------
     method : {"predict", "predict_proba", "decision_function", "similarities", "contributions"}, default="predict"
-        What the function returns.
+        Method that the function stands for.
 
     Returns
     -------
@@ -192,11 +192,11 @@ def report(self: Any, path: Any, X: Any, y: Any = None, **options: Any) -> Any:
     Parameters
     ----------
     path : str or path
-        Where to; its suffix says what: ".html" (a page that needs no network), ".md" (a model card) or ".json".
+        File to write; suffix: ".html" (a page that needs no network), ".md" (a model card) or ".json".
     X, y : table and targets, default of y None
         Samples, best ones that the model was not fitted on. Of pairs X are the pairs, or (pairs, left, right).
     **options
-        Those of :func:`spkm.inspection.report`: ``train``, ``title``, ``units``, ``stability``, ``privacy``,
+        Options of :func:`spkm.inspection.report`: ``train``, ``title``, ``units``, ``stability``, ``privacy``,
         ``max_rows`` and ``random_state``.
 
     Returns

@@ -1,4 +1,4 @@
-"""What kernels, losses, penalties, solvers and starts have in common: checked numbers and honest claims.
+"""Base of kernels, losses, penalties, solvers and starts: checked numbers and honest claims.
 
 A part tells what it can do by attributes and methods (*claims*), so that nobody needs to ask for its type. A claim
 rests on formulas: a subclass that writes such a formula anew loses the claim unless it makes the claim itself.
@@ -15,7 +15,7 @@ from spkm._checks import check_integer, check_real
 
 
 class Number(NamedTuple):
-    """What a numeric parameter must be: a real number or an integer between bounds, or one of some ``others``."""
+    """Condition on a numeric parameter: a real number or an integer between bounds, or one of some ``others``."""
 
     least: float = 0.0
     most: float = np.inf

@@ -50,7 +50,7 @@ class FittedSide:
 
     @property
     def support(self) -> np.ndarray:
-        """Which features have an influence on a component's kernel values, bool (n_components, d)."""
+        """Mask of the features with an influence on a component's kernel values, bool (n_components, d)."""
         return self.directions != 0
 
     @property

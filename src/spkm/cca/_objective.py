@@ -39,7 +39,7 @@ class Table:
 
     @property
     def shrinkage(self) -> float:
-        """What is added to the squared length of a residual."""
+        """Number added to the squared length of a residual."""
         bound = self.side.kernel.largest_diagonal()
         return 0.0 if bound is None or not np.isfinite(bound) else SHRINKAGE * bound**2 * self.source.n_rows
 
@@ -74,7 +74,7 @@ class Table:
 
 
 class Evaluation(NamedTuple):
-    """What is maximised, the correlation itself, and a function that computes the gradients in both sides."""
+    """Criterion to maximise, the correlation itself, and a function that computes the gradients in both sides."""
 
     value: float
     correlation: float
@@ -84,7 +84,7 @@ class Evaluation(NamedTuple):
 class Correlation:
     """Correlation of a component's two scores, each without what earlier components explain.
 
-    What is maximised is cov(a, b) / sqrt((var(a) + s_a) (var(b) + s_b)). With s = 0, for kernels that are not bounded,
+    The criterion is cov(a, b) / sqrt((var(a) + s_a) (var(b) + s_b)). With s = 0, for kernels that are not bounded,
     it is the correlation. For a kernel with values up to t, s is ``SHRINKAGE`` t^2: two spikes that both single out one
     sample are perfectly correlated but have next to no variance, and are not preferred.
     """

@@ -52,7 +52,7 @@ def search(
 ) -> Component | None:
     """Return the next component of two tables; None if nothing varies that earlier components do not explain.
 
-    Of several pairs of ``radii``, which rise, one is chosen.
+    If there are several pairs of ``radii``, in rising order, one is chosen.
     """
     n = left.source.n_rows
     rows = np.arange(n) if n <= MOST_ROWS else np.sort(rng.choice(n, size=MOST_ROWS, replace=False))

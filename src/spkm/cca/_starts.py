@@ -1,4 +1,4 @@
-"""Where the search for a component begins: at pairs of features, one of each table, that are related."""
+"""First points of the search for a component: pairs of related features, one of each table."""
 
 from __future__ import annotations
 

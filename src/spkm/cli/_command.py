@@ -45,7 +45,7 @@ class CommandError(Exception):
     Parameters
     ----------
     message : str
-        Which argument, what it must be, what came, and what to do.
+        Message: the argument, what it must be, what came, and what to do.
     exit_code : int, default=2
         2 for what the user can mend by another command line, 1 where the work itself failed, 3 for data that cannot be
         used, 4 for a file that is no model.

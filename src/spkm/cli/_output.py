@@ -1,4 +1,4 @@
-"""What the command says and writes: results on stdout, messages on stderr, files whole or not at all."""
+"""Output of the command: results on stdout, messages on stderr, files whole or not at all."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class Progress:
     Parameters
     ----------
     what : str
-        What goes on.
+        Text of the current step.
     """
 
     SECONDS = {True: 0.1, False: 15.0}  # between two lines: on a terminal, and elsewhere

@@ -84,7 +84,7 @@ def quality_of_classes(
     groups : ndarray of shape (n,) or None
         Groups are resampled as a whole.
     seed : int
-        Of the resamples.
+        Seed of the resamples.
     """
     codes = np.searchsorted(classes, y)
 

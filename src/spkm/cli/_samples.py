@@ -1,4 +1,4 @@
-"""What a file of samples means: the target, the task, and which samples are held out."""
+"""Meaning of a file of samples: the target, the task, and the samples that are held out."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Samples:
     y : ndarray
         The targets: labels as they are, or float64.
     task : {"classes", "numbers"}
-        What the targets are.
+        Meaning of the targets.
     why : str
         Why they are taken for that.
     groups : ndarray or None

@@ -73,11 +73,11 @@ def write_report(model: Any, options: argparse.Namespace, path: str, X: Any, y: 
     options : Namespace
         With title and privacy.
     path : str
-        Where to.
+        File to write.
     X, y : DataFrame and ndarray
         Samples that the model has not seen.
     train : tuple of DataFrame and ndarray, default=None
-        Those it was fitted on.
+        Training samples.
     """
     from spkm.inspection import report
 

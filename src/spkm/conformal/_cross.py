@@ -43,7 +43,7 @@ def fitted_folds(
 ) -> tuple[list[Any], list[np.ndarray], np.ndarray]:
     """Return a model for each fold, the samples it has not learned from, and the fold of every sample.
 
-    Of the arguments of ``fit``, ``sample_weight`` is split as the samples are; all others are passed on as they are.
+    ``sample_weight`` is split as the samples are; all other arguments of ``fit`` are passed on as they are.
     """
     X, y, groups = indexable(X, y, groups)
     models, held_out = [], []
@@ -340,7 +340,7 @@ class CrossConformalClassifier(ClassifierMixin, _CrossConformal):
         labels : ndarray of shape (n_samples,)
             The classes that the model of all samples predicts.
         sets : ndarray of bool of shape (n_samples, n_classes, n_levels)
-            Which classes are in the set, for each confidence level.
+            Mask of the classes in the set, for each confidence level.
         """
         self._check_scored()
         by = Probabilities(self.conformity_score, self.classes_)

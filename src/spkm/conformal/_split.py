@@ -272,7 +272,7 @@ class SplitConformalClassifier(ClassifierMixin, _SplitConformal):
         labels : ndarray of shape (n_samples,)
             The predicted classes.
         sets : ndarray of bool of shape (n_samples, n_classes, n_levels)
-            Which classes are in the set, for each confidence level.
+            Mask of the classes in the set, for each confidence level.
         """
         quantiles = self._quantiles()
         model, by = self._model(), self._scores()

@@ -1,4 +1,4 @@
-"""What a fit leaves behind: one immutable model, from which predictions, explanations, files and exports start.
+"""Result of a fit: one immutable model, from which predictions, explanations, files and exports start.
 
 It depends neither on scikit-learn nor on solvers. With ``Z = model.scaled(X)`` the scores are
 
@@ -33,7 +33,7 @@ class FittedView:
     Attributes
     ----------
     name : str
-        What reports call the view; empty for the only one.
+        Name of the view in reports; empty for the only one.
     kernel : Kernel
         With what was learned of its bandwidth and relevances.
     columns : ndarray of int
@@ -55,13 +55,13 @@ class FittedTerm:
     Attributes
     ----------
     name : str
-        What reports call the term.
+        Name of the term in reports.
     views : tuple of FittedView
         The views.
     weights : ndarray of shape (n_basis, n_outputs)
         The weights of the vectors, in the units of the scores.
     rows : slice
-        Where the vectors are among those of all terms.
+        Place of the vectors among those of all terms.
     is_linear_part : bool
         Whether the vectors are the coefficients of a linear part, one vector for each output.
     """
@@ -80,9 +80,9 @@ class FittedModel:
     Attributes
     ----------
     target : Target
-        What the scores stand for.
+        Meaning of the scores.
     scaling : Scaling or None
-        What is done to the features before kernels see them: ``center``, ``scale`` and ``clip``. None is nothing.
+        Map of the features before kernels: ``center``, ``scale`` and ``clip``. If None, features stay as they are.
     features : ndarray of int
         The features of X that the model holds, in rising order.
     n_features : int
@@ -98,11 +98,11 @@ class FittedModel:
     noise : float or None
         The ratio of noise to signal variance, where the evidence learned it.
     ridge : float
-        What the evidence added to the diagonal of k(U, U).
+        Number that the evidence added to the diagonal of k(U, U).
     linear_variance : float or None
         The variance of the coefficients of a linear part over that of the kernels, where the evidence learned it.
     posterior : Posterior or None
-        What standard deviations of predictions need, where the evidence was the objective.
+        Numbers for standard deviations of predictions, if the evidence was the objective.
     strength : float or None
         The strength of the penalty on the weights, times the total weight, where it was chosen by held-out samples.
     samples : ndarray of shape (n_vectors, n_features) or None
@@ -188,7 +188,7 @@ class FittedModel:
     def basis_vectors(self) -> np.ndarray:
         """The basis vectors in the user's units, (n_basis, n_features); NaN where a vector's view does not look.
 
-        Those of a linear part are changes of the score for a change of the feature by one unit.
+        Rows of a linear part are changes of the score for a change of the feature by one unit.
         """
         everywhere = np.full((self.n_basis, self.n_features), np.nan)
         for term in self.terms:
@@ -223,7 +223,7 @@ class FittedModel:
     def relevances(self) -> np.ndarray:
         """Return the learned factor of each feature in the kernel's inner product: 1 if none is, 0 if it is not read.
 
-        Of a feature that several views look at it is the largest.
+        For a feature of several views it is the largest.
         """
         factors = np.zeros(self.n_features)
         log_metrics = self.model.unpack(self.theta).log_metric
@@ -241,7 +241,7 @@ class FittedModel:
 
     @property
     def vector_rows(self) -> np.ndarray:
-        """Which rows of basis and weights are basis vectors, and not coefficients of a linear part."""
+        """Rows of basis and weights that are basis vectors, and not coefficients of a linear part."""
         rows = np.ones(self.n_basis, dtype=bool)
         for term in self.terms:
             rows[term.rows] = not term.is_linear_part
@@ -387,9 +387,9 @@ class ModelEnsemble:
     members : tuple of FittedModel
         The models, each of one score.
     names : tuple of str
-        What reports call their problems.
+        Names of their problems in reports.
     target : Target
-        What all of them together tell.
+        Meaning of all scores together.
     pairs : ndarray of shape (n_members, 2) or None
         With one against one: the places of the two classes of each problem.
     """
@@ -457,7 +457,7 @@ class ModelEnsemble:
 
     @property
     def vector_rows(self) -> np.ndarray:
-        """Which rows of basis and weights are basis vectors, and not coefficients of a linear part."""
+        """Rows of basis and weights that are basis vectors, and not coefficients of a linear part."""
         return np.concatenate([member.vector_rows for member in self.members])
 
     def features_read(self) -> np.ndarray:

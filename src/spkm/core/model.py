@@ -33,13 +33,13 @@ class View:
         The features it reads, in rising order; None is all. In the ``terms`` of an estimator anything that selects
         features of X: indices, a mask, a slice, names, or a function of X that returns one of these.
     metric : {"fixed", "scale", "relevances"}, default=None
-        What is learned of the metric beside the kernel's own parameters: nothing; one factor, the bandwidth; or a
+        Learned part of the metric, beside the kernel's own parameters: nothing; one factor, the bandwidth; or a
         factor for each feature. The parameters are logarithms of the factors, so 0 is the kernel as it stands. None is
         "fixed"; in an estimator it is what ``learn_bandwidth`` says.
     basis_penalty : Penalty or list of Penalty, default=None
-        Of the basis vectors of this view; None is that of the objective.
+        Penalty on this view's basis vectors; if None, the objective's penalty.
     name : str, default=""
-        What reports call the view.
+        Name of the view in reports.
     bounded : bool, default=False
         Whether its basis vectors stay inside the range of the data. An estimator sets it by ``basis_bounds``.
     monotone : tuple of pairs of int, default=()
@@ -86,7 +86,7 @@ class Term:
 
     @property
     def name(self) -> str:
-        """What reports call the term."""
+        """Name of the term in reports."""
         return " × ".join(view.name for view in self.views)
 
     def columns(self, n_features: int) -> np.ndarray:
@@ -156,12 +156,12 @@ class PreimageModel:
 
     @property
     def basis_part(self) -> slice:
-        """Where theta holds basis vectors and metrics."""
+        """Slice of theta that holds basis vectors and metrics."""
         return slice(0, self._weights_at)
 
     @property
     def weights_part(self) -> slice:
-        """Where theta holds weights and intercept."""
+        """Slice of theta that holds weights and intercept."""
         return slice(self._weights_at, self.n_params)
 
     def box(self, ranges: Callable[[], tuple[np.ndarray, np.ndarray]]) -> tuple[np.ndarray, np.ndarray] | None:

@@ -1,4 +1,4 @@
-"""Where model, loss, penalties and samples meet: L(f(X), Y) + Theta(U) + Omega(C).
+"""The sum of loss and penalties over samples: L(f(X), Y) + Theta(U) + Omega(C).
 
 Solvers see an :class:`Objective` and a flat vector ``theta``. Its smooth part has a value and a gradient; what is not
 smooth has a value and a prox. An objective says by ``offers`` what a solver may ask of it:

@@ -11,7 +11,7 @@ ROWS = 10_000  # samples whose similarities to all centres are held at once: 8 M
 
 
 class Surroundings(NamedTuple):
-    """Where the samples of a fit were: centres of them, and how much a Gaussian process seen there leaves open.
+    """Centres of the training samples, and the variance that a Gaussian process seen there leaves open.
 
     Attributes
     ----------
@@ -20,7 +20,7 @@ class Surroundings(NamedTuple):
     inverse : ndarray of shape (n_centres, n_centres)
         The inverse of their kernel matrix with the noise of a group's mean on its diagonal.
     usual : float
-        What is left open at most of the samples, at the most.
+        High quantile of the posterior variance over the training samples.
     """
 
     centres: np.ndarray
@@ -30,7 +30,7 @@ class Surroundings(NamedTuple):
 
 @dataclass(frozen=True)
 class Posterior:
-    """What the variance of a prediction needs beside the model.
+    """Numbers for the variance of a prediction, beside the model.
 
     With s the variance of the noise, t that of the targets, and a = [k_x, x] with means taken off (x beside a linear
     part), the expected square of a new target's distance from the prediction is
@@ -57,7 +57,7 @@ class Posterior:
     mean : ndarray
         The means that were taken off.
     centres, centres_inverse, usual
-        Those of :class:`Surroundings`.
+        Numbers of :class:`Surroundings`.
     of_intercept : float
         The variance of the intercept over that of the noise: 1/n, or 0 without an intercept.
     """

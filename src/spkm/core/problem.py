@@ -29,7 +29,7 @@ class Problem:
     Parameters
     ----------
     terms : tuple of Term
-        Of the whole table: features that are absent will leave them.
+        Terms over the whole table; absent features leave them.
     loss : Loss
         The loss.
     basis_penalties, weight_penalties : list of Penalty

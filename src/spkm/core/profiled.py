@@ -243,7 +243,7 @@ def block_squares(block: Block) -> tuple[np.ndarray]:
 
 
 class _Kept(NamedTuple):
-    """What the second pass needs of the first: A = [Phi, 1, Y], the block, X beside a linear part, the pullback."""
+    """Values of the first pass for the second: A = [Phi, 1, Y], the block, X beside a linear part, the pullback."""
 
     A: Any
     block: Block

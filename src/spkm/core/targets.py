@@ -1,4 +1,4 @@
-"""What targets mean: real numbers, classes or labels, and how scores become predictions.
+"""Meaning of targets: real numbers, classes or labels, and the map from scores to predictions.
 
 A target turns the user's y into the columns that a model learns (``encode``), a model of these columns into one of all
 outputs in the units of y (``expanded``), and scores into predictions (``decode``). Outputs that are the same in all
@@ -26,7 +26,7 @@ class Target:
     constant : ndarray of shape (n_outputs,)
         The score of outputs that are not learned; NaN for the others.
     mean, scale : ndarray of shape (n_learned,)
-        What was taken off the learned targets, and what they were divided by.
+        Numbers subtracted from the learned targets, and numbers they were divided by.
     """
 
     constant: np.ndarray
@@ -50,7 +50,7 @@ class Target:
 
     @property
     def learned(self) -> np.ndarray:
-        """Which outputs are learned, a boolean array."""
+        """Mask of the outputs that are learned, a boolean array."""
         return np.isnan(self.constant)
 
     @property

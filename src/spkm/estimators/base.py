@@ -172,14 +172,14 @@ class ReadsModel:
         Parameters
         ----------
         X : path, dataset, lazy frame, iterable of chunks
-            What :meth:`fit` takes; columns are found by their names, and chunks may be of X alone.
+            Samples as in :meth:`fit`; columns are found by their names, and chunks may be of X alone.
         method : str, default="predict"
             The method that is called for each chunk; "predict_proba", say.
 
         Yields
         ------
         predictions : ndarray
-            What the method returns for a chunk.
+            Return value of the method for a chunk.
 
         Examples
         --------

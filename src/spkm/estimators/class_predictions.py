@@ -67,7 +67,7 @@ class PredictsClasses(ReadsModel):
         Returns
         -------
         probabilities : ndarray of shape (n_samples, n_classes) or (n_samples, n_labels)
-            Those of classes sum to one. With ``multi_class="ovr"`` they are those of the binary problems over their
+            They sum to one over classes. With ``multi_class="ovr"`` they are those of the binary problems over their
             sum; with "ovo" those that agree best with the pairs (Wu, Lin and Weng 2004, second method), of which the
             largest need not be the class with most votes where a sample is in doubt.
         """

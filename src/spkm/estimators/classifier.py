@@ -68,7 +68,7 @@ class SPKMClassifier(PredictsClasses, ClassifierMixin, CallbackSupportMixin, Bas
         "auto" is "log", which gives probabilities. With more than two classes "log" is the softmax, any other loss acts
         on signs.
     multi_class : {"joint", "ovr", "ovo"}, default="joint"
-        What to do with more than two classes. "joint" is one model whose basis vectors all classes share. "ovr" is a
+        Model of more than two classes. "joint" is one model whose basis vectors all classes share. "ovr" is a
         binary model for each class, against the rest, and "ovo" one for each pair of classes; each has ``n_basis``
         vectors and at most ``max_features`` features of its own.
     basis_penalty : str, Penalty, list or None, default=None
@@ -288,7 +288,7 @@ class SPKMClassifier(PredictsClasses, ClassifierMixin, CallbackSupportMixin, Bas
             Weights of the samples. Integers are repeats: 2 is the sample given twice, 0 the sample left out. Of other
             weights only the ratios count. Of files and lazy frames the name of a column.
         target, weight, features : str or list of str, default=None
-            Of a table with names, in files or in memory: columns of y, of ``sample_weight``, of X (None: all others).
+            Column names of the target, the weights and the features; by default all others are features.
         checkpoint, checkpoint_every : path and float, default=None and 120
             A file that holds the best so far, written at most every so many seconds: the same call goes on from there.
 

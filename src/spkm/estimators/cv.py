@@ -88,7 +88,7 @@ class SPKMClassifierCV(PredictsClasses, ClassifierMixin, CallbackSupportMixin, B
     Attributes
     ----------
     best_params_ : dict
-        What was chosen.
+        The chosen settings.
     cv_results_ : dict of ndarray
         Every model that was tried: kernel, stage of the search, factor on the strength of the penalty,
         number of features (mean over splits) and of vectors, held-out loss (minus the score with ``scoring``) and its

@@ -1,4 +1,4 @@
-"""What a fit will take, told before it: passes over the samples, memory and minutes on this machine.
+"""Forecast of a fit: passes over the samples, memory and minutes on this machine.
 
 A fit of at most 1,000 made-up samples is timed, and so are one step of mini-batches and one pass. What a fit does to at
 most 20,000 samples (folds, strengths, start points, the basis under a squared loss) grows with the root of their number
@@ -40,12 +40,12 @@ PAGE = 2**20  # bytes of a MB, as they are told
 
 @dataclass(frozen=True)
 class Forecast:
-    """What a fit will take; ``str`` tells it in words.
+    """Forecast of a fit; ``str`` gives it in words.
 
     Attributes
     ----------
     n_samples, n_features : int
-        Of the table.
+        Size of the table.
     streamed : bool
         Whether samples are read in chunks.
     passes : float

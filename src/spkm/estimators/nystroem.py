@@ -74,7 +74,7 @@ class SPKMNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
     components_ : ndarray of shape (n_components, n_features_in_)
         The landmarks, in the units of X; NaN in features that a strict selection left out.
     component_indices_ : ndarray of int of shape (n_components,)
-        Which samples they are; only with ``landmarks="random"``.
+        Numbers of the samples that are landmarks; only with ``landmarks="random"``.
     normalization_ : ndarray of shape (n_components, n_components)
         The matrix k(U, U)^(-1/2), symmetric.
     kernel_ : Kernel

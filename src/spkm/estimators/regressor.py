@@ -239,7 +239,7 @@ class SPKMRegressor(PredictsNumbers, RegressorMixin, CallbackSupportMixin, BaseE
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the samples, as in :class:`SPKMClassifier`.
         target, weight, features : str or list of str, default=None
-            Of a table with names, in files or in memory: columns of y, of ``sample_weight``, of X (None: all others).
+            Column names of the target, the weights and the features; by default all others are features.
         checkpoint, checkpoint_every : path and float, default=None and 120
             A file that holds the best so far, written at most every so many seconds: the same call goes on from there.
 

@@ -27,7 +27,7 @@ class Axis:
     columns : ndarray of int
         Its columns of Z.
     start : float
-        Where the sample is, on the scale of the model before the clip (not for lists).
+        Place of the sample, on the scale of the model before the clip (not for lists).
     low, high : float
         The interval, on the same scale.
     least, most : float or ndarray of shape (columns,)

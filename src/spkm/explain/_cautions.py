@@ -49,7 +49,7 @@ def contrary_vectors(model: Any, similarities: np.ndarray, y: Any) -> list[Contr
     model : FittedModel or ModelEnsemble
         The model.
     similarities : ndarray of shape (n, R)
-        Those of some samples.
+        Contributions at some samples.
     y : array-like of shape (n,) or (n, m)
         Their targets.
     """

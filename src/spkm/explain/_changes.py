@@ -1,4 +1,4 @@
-"""What may change in a sample, and how: numbers, whole numbers, categories, columns that determine each other."""
+"""Possible changes of a sample: numbers, whole numbers, categories, columns that determine each other."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Changes:
     gaps : list of int
         Columns that say that a value is missing.
     limits : dict from a column to (low, high)
-        Where columns may go.
+        Ranges of the columns.
     """
 
     parts: dict[str, np.ndarray]

@@ -35,7 +35,7 @@ class Counterfactual:
     scores : ndarray of shape (m,)
         Its scores.
     prediction : object
-        What is predicted for it: a class, a number or, for several outputs, an array.
+        Its prediction: a class, a number or, for several outputs, an array.
     size : float
         Size of the change: the root of the sum of squared changes, in standard deviations of the features.
     size_bound : float
@@ -43,7 +43,7 @@ class Counterfactual:
     none_exists : bool
         True if it is proved that no change of at most ``max_changes`` features within the ranges reaches the target.
     reach : float
-        Where none exists: an upper bound on how far the nearest constraint can be brought (it must be 0 or more to
+        If none exists: an upper bound on how far the nearest constraint can be brought (it must be 0 or more to
         reach the target; below 0 is the proof).
     """
 
@@ -101,7 +101,7 @@ def counterfactual(
     frozen : sequence, default=()
         Columns (by name or index) and groups (by name) that must stay; after an encoder columns of the table, too.
     ranges : dict from a column to (low, high), or a table, default=None
-        Where features may go, in the user's units. For a table, best the training samples, the least and largest value
+        Ranges of the features, in the user's units. For a table, best the training samples, the least and largest value
         of each column; for a pipeline one that its first step takes. A feature without a range may go as far as the
         model distinguishes values: to the clip of its scaling.
     integers : sequence, default=None

@@ -72,7 +72,7 @@ def partial_dependence(
     features : list, default=None
         Features by name or index, and pairs of them for two-way effects; None are all that the model reads.
     grid : dict from a feature to points, default=None
-        Where to evaluate; for features without an entry ``n_points`` equally spaced points over the range in X.
+        Points to evaluate at; by default ``n_points`` equally spaced points over the range of the feature in X.
     n_points : int, default=100
         Number of points; 25 a side at most for pairs.
 

@@ -46,7 +46,7 @@ class _Member:
 
 @dataclass(frozen=True)
 class Explanation:
-    """What a model says of some samples, and why. Made by :func:`explain`.
+    """Predictions of some samples with their reasons. Made by :func:`explain`.
 
     Shapes: n samples, R basis vectors, d features (or groups of columns, where groups were given), m outputs. Scores
     are those of ``decision_function`` or, in regression, predictions before the loss's inverse link.
@@ -200,7 +200,7 @@ def explain(
     X : table of shape (n, d)
         Samples to explain.
     background : table of shape (m, d) or "independent", default=None
-        What an absent feature is drawn from: some hundred training samples. None are the samples themselves, at most
+        Values of absent features: some hundred training samples. If None, the samples themselves, at most
         200 of them, evenly spaced; "independent" are all of them, with ``independent=True``.
     independent : bool, default=False
         Whether absent features are drawn independently of one another from the background, instead of together from

@@ -15,14 +15,14 @@ CHUNK = 2**21  # entries of a block of bounds
 
 @dataclass
 class Found:
-    """What a search knows.
+    """State of a search.
 
     Attributes
     ----------
     cost : float
         Size of the smallest change found; infinity if none is.
     point : ndarray or None
-        Where, one number for each axis.
+        Point of the change, one number for each axis.
     cost_bound : float
         No change smaller than this exists, on these axes.
     reach : float
@@ -48,7 +48,7 @@ def nearest_feasible(
     bounds : BoxBounds
         The constraints.
     margin : float
-        What each constraint must reach.
+        Least value of each constraint.
     most_cost : float
         Only points nearer than this are of interest.
     tolerance : float

@@ -29,7 +29,7 @@ STATES = 2**22  # entries of the states kept at once
 def basis_shapley(structure: Structure, Z: np.ndarray, B: np.ndarray, independent: bool) -> np.ndarray:
     """Return the Shapley values of every basis vector's similarity, (n, R, s), s the players that the model reads.
 
-    Those of the scores are their sums with the weights, as Shapley values are linear in the game.
+    Shapley values of the scores are sums of these with the weights, as Shapley values are linear in the game.
 
     Parameters
     ----------

@@ -135,7 +135,7 @@ class _Components:
     choices : list of (slice, tuple of (piece, number))
         Places of components, and the part of each factor that they are made of.
     scales : ndarray of shape (V, A)
-        What the coefficients of the product are multiplied by and summed.
+        Factors of the coefficients of the product, which are then summed.
     weights : ndarray of shape (V, m)
         The weights g_v.
     """

@@ -1,4 +1,4 @@
-"""What comes in: a fitted estimator or model, tables of samples, names."""
+"""Input of explanations: a fitted estimator or model, tables of samples, names."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ class Encoding:
 
     @property
     def origins(self) -> list[Any]:
-        """Where every column of the model comes from."""
+        """Origin of every column of the model."""
         return [self.encoder.feature_origin_[k] for k in self.kept]
 
     @property
@@ -160,7 +160,7 @@ def members_of(model: Any) -> tuple[Any, ...]:
 def names_of(estimator: Any, n_features: int) -> tuple[str, ...]:
     """Return the names of the features: those of the fit, or x0, x1 and so on.
 
-    Those of several tables, and of the two sides of pairs, have the name of their table before them.
+    Names of several tables, and of the two sides of pairs, begin with the name of their table.
     """
     entities, tables = getattr(estimator, "_pairs", None), getattr(estimator, "_tables", None)
     if entities is not None:
@@ -220,7 +220,7 @@ def vector_rows(model: Any) -> np.ndarray:
 def table_of(X: Any, estimator: Any, n_features: int, argument: str) -> Any:
     """Return a table as a dense array or CSR, with columns in the order that ``fit`` saw.
 
-    Of an estimator of pairs it is the pairs, (pairs, left, right) with tables of new entities, or a table of the
+    For an estimator of pairs X holds the pairs, (pairs, left, right) with tables of new entities, or a table of the
     features of both sides; of one of several tables a dict of them, or all of their columns side by side.
     """
     entities = getattr(estimator, "_pairs", None)

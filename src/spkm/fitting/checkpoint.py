@@ -26,7 +26,7 @@ IGNORED = ("n_jobs", "verbose", "warm_start")  # parameters that change no resul
 
 
 class Checkpoint:
-    """Where a fit writes its state, and what it finds there.
+    """File that a fit writes its state to, and the state found there.
 
     Parameters
     ----------

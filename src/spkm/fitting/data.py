@@ -93,7 +93,7 @@ class TableData:
     rows : ndarray of int or None
         Places of the samples in the user's table.
     place : Place or None, default=None
-        Where passes over the samples are done; None means NumPy.
+        Array library and device of the passes over the samples; if None, NumPy.
     independent : bool, default=True
         Whether samples are independent of one another.
     kind : type of Source, default=ArraySource

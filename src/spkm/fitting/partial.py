@@ -43,7 +43,7 @@ CAUTIONS = (1.0, 0.3, 0.1, 0.03, 0.01, 0.003)  # shares of the rates that are tr
 
 @dataclass(frozen=True)
 class Progression:
-    """Where a fit in small steps is.
+    """State of a fit in small steps.
 
     Attributes
     ----------
@@ -54,7 +54,7 @@ class Progression:
     average : ndarray
         The average of iterates.
     rng : Generator
-        Of the order of samples.
+        Random numbers for the order of samples.
     ranges : tuple of two ndarray
         Least and largest value of each feature so far, scaled.
     n_rows, weight : int and float
@@ -224,7 +224,7 @@ def advanced(
     target : Target
         Meaning of the targets.
     before : Progression, FittedModel or None
-        Where the last call ended, or a finished fit to go on from.
+        State at the end of the last call, or a finished fit to go on from.
     seen : float
         The weight of all samples before.
     """

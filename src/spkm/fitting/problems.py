@@ -39,7 +39,7 @@ class Defaults:
     Parameters
     ----------
     metric : {"scale", "relevances"}, default="scale"
-        What a stationary kernel learns with ``learn_bandwidth="auto"``: one bandwidth, or one for each feature.
+        Learned metric of a stationary kernel with ``learn_bandwidth="auto"``: one bandwidth, or one for each feature.
     linear_part : bool, default=False
         Whether a linear part is added with ``linear_part="auto"``.
     sharper : bool, default=False

@@ -52,7 +52,7 @@ class Progress:
     context : object, default=None
         The callback context of its fit; None starts one, if scikit-learn has them.
     store : Checkpoint, default=None
-        Where the solver keeps its state.
+        Store of the solver's state.
     """
 
     def __init__(self, estimator: Any, context: Any = None, store: Any = None) -> None:
@@ -114,7 +114,7 @@ class Progress:
 
 
 class Listener:
-    """What a solver calls after each iteration, and where it keeps its state.
+    """Callback of a solver after each iteration, with the store of its state.
 
     Parameters
     ----------

@@ -80,7 +80,7 @@ class Fit:
     solver : Solver
         The solver.
     start : Start
-        Where it began.
+        First parameters.
     columns : ndarray of int, default=None
         The features of the table that the model has; None means all.
     picked : ndarray of int, default=None

@@ -42,20 +42,20 @@ class BasisDisplay:
     feature_names, output_names : sequences of str
         Names along d and m.
     x : ndarray of shape (d,), default=None
-        Where the features lie on an axis (wavelengths, times): vectors become curves.
+        Positions of the features on an axis (wavelengths, times): vectors become curves.
     image_shape : tuple of int, default=None
         Height and width of vectors that are images.
     scaled : bool, default=True
         Whether deviations are known; else they are the values themselves.
     titles : sequence of str, default=None
-        What to call the vectors, in place of u0, u1 and so on with their weights.
+        Names of the vectors, in place of u0, u1 and so on with their weights.
     one_scale : bool, default=True
         Whether images share a scale; else each has its own, around zero.
 
     Attributes
     ----------
     ax_, figure_
-        What was drawn on.
+        Axes of the drawing.
 
     Examples
     --------
@@ -119,13 +119,13 @@ class BasisDisplay:
         max_features : int, default=20
             Most features of the heat map.
         x : array-like of shape (d,), default=None
-            Where the features lie on an axis; vectors are drawn as curves over it.
+            Positions of the features on an axis; vectors are drawn as curves over it.
         x_label : str, default="x"
-            What that axis is, with its unit.
+            Label of that axis, with its unit.
         image_shape : tuple of int, default=None
             Height and width, and channels for colours; vectors are drawn as images.
         ax : Axes, default=None
-            Where to draw; None makes a figure.
+            Axes to draw on; if None, a new figure.
 
         Returns
         -------
@@ -165,7 +165,7 @@ class BasisDisplay:
         Parameters
         ----------
         ax : Axes, default=None
-            Where to draw; None makes a figure. Images divide it.
+            Axes to draw on; if None, a new figure. Images divide it.
         x_label : str, default="x"
             The axis of curves, with its unit.
         """

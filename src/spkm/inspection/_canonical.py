@@ -28,14 +28,14 @@ class CanonicalDisplay:
     x_names, y_names : sequences of str
         The features.
     x_axis, y_axis : ndarray of shapes (d_x,) and (d_y,), default=None
-        Where the features lie on an axis (wavelengths, positions): weights become curves.
+        Positions of the features on an axis (wavelengths, positions): weights become curves.
 
     Attributes
     ----------
     axes_ : ndarray of Axes of shape (3,)
         Weights of X, weights of Y, scores.
     figure_ : Figure
-        What was drawn on.
+        Axes of the drawing.
 
     Examples
     --------
@@ -105,11 +105,11 @@ class CanonicalDisplay:
         n_permutations : int, default=999
             Random orders for the p-value.
         x_axis, y_axis : array-like of shapes (d_x,) and (d_y,), default=None
-            Where the features lie on an axis; weights are drawn as curves over it.
+            Positions of the features on an axis; weights are drawn as curves over it.
         random_state : int, RandomState, Generator or None, default=0
             Seed of the random orders.
         ax : Axes, default=None
-            Where to draw; None makes a figure.
+            Axes to draw on; if None, a new figure.
 
         Returns
         -------
@@ -157,7 +157,7 @@ class CanonicalDisplay:
         max_features : int, default=15
             Most features in the bars of a table.
         ax : Axes, default=None
-            Where to draw.
+            Axes to draw on.
         """
         most = check_integer("max_features", max_features, 1)
         self.figure_, grid = panels(ax, 1, 3, (11, 3.4), width_ratios=[1, 1, 1.2])

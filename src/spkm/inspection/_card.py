@@ -33,13 +33,13 @@ class BasisCardDisplay:
     Parameters
     ----------
     basis : int
-        Which vector.
+        Number of the vector.
     feature_names : sequence of str
         Its telling features, the most telling first.
     values, deviations : ndarray of shape (k,)
         Their values in the user's units, and in standard deviations from the mean.
     ranges : ndarray of shape (k, 2)
-        Where the middle 90 % of samples are, in standard deviations from the mean.
+        Range of the middle 90 % of samples, in standard deviations from the mean.
     weights : ndarray of shape (m,)
         The vector's weights.
     output_names : sequence of str
@@ -54,7 +54,7 @@ class BasisCardDisplay:
     Attributes
     ----------
     ax_, figure_
-        What was drawn on: three axes.
+        The three axes of the drawing.
 
     Examples
     --------
@@ -106,11 +106,11 @@ class BasisCardDisplay:
         y : array-like of shape (n,), default=None
             Their targets. Similarities are then shown by class, and a weight that contradicts them is named first.
         basis : int, default=0
-            Which vector.
+            Number of the vector.
         max_features : int, default=10
             Most features shown.
         ax : Axes, default=None
-            Where to draw; it is divided.
+            Axes to draw on, which are divided.
 
         Returns
         -------
@@ -153,7 +153,7 @@ class BasisCardDisplay:
         Parameters
         ----------
         ax : Axes, default=None
-            Where to draw; it is divided.
+            Axes to draw on, which are divided.
         """
         count = max(len(self.feature_names), 6)
         several = len(self.weights) > 1

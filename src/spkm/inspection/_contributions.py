@@ -33,15 +33,15 @@ class ContributionDisplay:
     base_value, score : float
         The mean score over the background; the sample's score.
     contributions : ndarray of shape (R,)
-        What each basis vector adds to the base value.
+        Contribution of each basis vector, added to the base value.
     within : ndarray of shape (R, d)
-        What each feature adds within each basis vector (Shapley values); rows add up to ``contributions``.
+        Contribution of each feature within each basis vector (Shapley values); rows add up to ``contributions``.
     feature_names : sequence of str
         Names along d.
     data : ndarray of shape (d,)
         The sample in the user's units.
     score_name : str, default="score"
-        What the axis says.
+        Label of the axis.
     level : {"both", "basis", "features"}, default="both"
         Waterfall over basis vectors and one over the features of one vector; the first alone; or one over the
         features of all vectors.
@@ -53,7 +53,7 @@ class ContributionDisplay:
     Attributes
     ----------
     ax_, figure_
-        What was drawn on.
+        Axes of the drawing.
 
     Examples
     --------
@@ -113,21 +113,21 @@ class ContributionDisplay:
         Parameters
         ----------
         estimator : fitted estimator or FittedModel
-            What predicts.
+            The fitted estimator.
         X : table
             Samples.
         row : int, default=0
-            Which of them.
+            Number of the sample.
         background : table, default=None
-            What the prediction is compared with; None are all of X.
+            Samples that the prediction is compared with; if None, all of X.
         output : int or str, default=0
-            Which score.
+            Number of the score.
         level, basis
             As in the class.
         max_features : int, default=10
             Features shown by themselves; what is left is one bar.
         ax : Axes, default=None
-            Where to draw; at level "both" it is divided.
+            Axes to draw on; at level "both" they are divided.
 
         Returns
         -------
@@ -170,7 +170,7 @@ class ContributionDisplay:
         Parameters
         ----------
         ax : Axes, default=None
-            Where to draw.
+            Axes to draw on.
         """
         vectors = self.basis_names
         if self.level == "features":

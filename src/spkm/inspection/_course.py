@@ -38,7 +38,7 @@ class StabilityDisplay:
     Attributes
     ----------
     ax_, figure_
-        What was drawn on.
+        Axes of the drawing.
 
     Examples
     --------
@@ -71,9 +71,9 @@ class StabilityDisplay:
         max_features : int, default=25
             Features shown.
         ax : Axes, default=None
-            Where to draw.
+            Axes to draw on.
         **options
-            Those of :func:`spkm.stability_selection`.
+            Options of :func:`spkm.stability_selection`.
 
         Returns
         -------
@@ -92,7 +92,7 @@ class StabilityDisplay:
         Parameters
         ----------
         ax : Axes, default=None
-            Where to draw.
+            Axes to draw on.
         """
         result = self.result
         order = np.argsort(-result.probabilities, kind="stable")
@@ -136,12 +136,12 @@ class ConvergenceDisplay:
     paths : list of ndarray
         The objective after each iteration; several for several binary problems.
     names : list of str
-        What the paths are called.
+        Names of the paths.
 
     Attributes
     ----------
     ax_, figure_
-        What was drawn on.
+        Axes of the drawing.
 
     Examples
     --------
@@ -164,9 +164,9 @@ class ConvergenceDisplay:
         Parameters
         ----------
         estimator : fitted SPKM estimator
-            Which fit; of a search the last one, on all samples.
+            The fitted estimator; for a search the last fit, on all samples.
         ax : Axes, default=None
-            Where to draw.
+            Axes to draw on.
 
         Returns
         -------
@@ -192,7 +192,7 @@ class ConvergenceDisplay:
         Parameters
         ----------
         ax : Axes, default=None
-            Where to draw.
+            Axes to draw on.
         """
         self.figure_, self.ax_ = axes_of(ax, (6.4 if len(self.paths) == 1 else 7.6, 3.6))
         ax = self.ax_
@@ -212,7 +212,7 @@ class ConvergenceDisplay:
 
 
 class ViewShareDisplay:
-    """What share of the predictions' variance each view, or term of several views, has.
+    """Share of each view, or term of several views, in the variance of the predictions.
 
     Parameters
     ----------
@@ -226,7 +226,7 @@ class ViewShareDisplay:
     Attributes
     ----------
     ax_, figure_
-        What was drawn on.
+        Axes of the drawing.
 
     Examples
     --------
@@ -254,7 +254,7 @@ class ViewShareDisplay:
         estimator : fitted SPKM estimator
             With views, terms or pairs.
         ax : Axes, default=None
-            Where to draw.
+            Axes to draw on.
 
         Returns
         -------
@@ -279,7 +279,7 @@ class ViewShareDisplay:
         Parameters
         ----------
         ax : Axes, default=None
-            Where to draw.
+            Axes to draw on.
         """
         self.figure_, self.ax_ = axes_of(ax, (6.4, 1.4 + 0.42 * len(self.names)))
         ax = self.ax_

@@ -49,7 +49,7 @@ class CurveDisplay:
     names : sequence of str, default=None
         Names in the order of their colours and markers: panels that share it agree; None is that of curves and levels.
     x_label, y_label : str
-        What the axes say, with units.
+        Labels of the axes, with units.
     x_scale, y_scale : {"linear", "log", "symlog"}, default="log" and "linear"
         Scales of the axes.
     band : bool, default=False
@@ -58,7 +58,7 @@ class CurveDisplay:
     Attributes
     ----------
     ax_, figure_
-        What was drawn on.
+        Axes of the drawing.
 
     Examples
     --------
@@ -116,11 +116,11 @@ class CurveDisplay:
         sizes : sequence
             Values of the parameter.
         parameter : str, default="n_basis"
-            What is varied.
+            The parameter that is varied.
         cv, scoring
             As in :func:`sklearn.model_selection.validation_curve`.
         ax : Axes, default=None
-            Where to draw.
+            Axes to draw on.
 
         Returns
         -------
@@ -161,7 +161,7 @@ class CurveDisplay:
         Parameters
         ----------
         ax : Axes, default=None
-            Where to draw.
+            Axes to draw on.
         legend : bool, default=True
             Whether to write what is what; panels of one figure share a legend of their own.
         """

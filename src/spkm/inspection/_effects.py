@@ -23,16 +23,16 @@ class EffectDisplay:
     values : ndarray of shape (points, m) or (points of the first, points of the second, m)
         Mean scores.
     samples : ndarray of shape (n, 1) or (n, 2)
-        Where samples are: the rug.
+        Values of the samples: the rug.
     feature_names, output_names : sequences of str
         The one or two features; the outputs.
     score_name : str, default="score"
-        What the score is.
+        Name of the score.
 
     Attributes
     ----------
     ax_, figure_
-        What was drawn on.
+        Axes of the drawing.
 
     Examples
     --------
@@ -73,17 +73,17 @@ class EffectDisplay:
         Parameters
         ----------
         estimator : fitted estimator or FittedModel
-            What predicts.
+            The fitted estimator.
         X : table
             Samples to average over.
         features : str, int, or a pair of them
             The feature, or two.
         output : int or str, default=None
-            Which score; None are all for one feature, and the first for two.
+            Number of the score; if None, all for one feature, and the first for two.
         n_points : int, default=100
             Points of the grid; at most 25 a side for two features.
         ax : Axes, default=None
-            Where to draw.
+            Axes to draw on.
 
         Returns
         -------
@@ -124,7 +124,7 @@ class EffectDisplay:
         Parameters
         ----------
         ax : Axes, default=None
-            Where to draw.
+            Axes to draw on.
         """
         several = len(self.output_names) > 1
         self.figure_, self.ax_ = axes_of(ax, (6.4 if several else 5.2, 3.6) if len(self.grid) == 1 else (5.8, 4.4))

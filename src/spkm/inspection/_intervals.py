@@ -80,7 +80,7 @@ def share_difference(first: np.ndarray, second: np.ndarray) -> tuple[float, floa
     Parameters
     ----------
     first, second : ndarray of bool of shape (n,)
-        What holds for each sample, such as that a model is right.
+        Truth of a statement for each sample, such as that a model is right.
     """
     n = len(first)
     only_first, only_second = int((first & ~second).sum()), int((second & ~first).sum())

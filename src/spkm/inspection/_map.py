@@ -1,4 +1,4 @@
-"""What a model decides over two features, all others held fixed."""
+"""Decisions of a model over two features, all others held fixed."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class DecisionMapDisplay:
     scores : ndarray of shape (points of the first, points of the second, m)
         The scores.
     decisions : ndarray of shape (points of the first, points of the second)
-        What is predicted there: the place of the class, or a number.
+        Predictions at the points: the place of the class, or a number.
     samples : ndarray of shape (n, 2)
         Samples in these features.
     codes : ndarray of shape (n,) or None
@@ -39,16 +39,16 @@ class DecisionMapDisplay:
     feature_names, labels : sequences of str
         The two features; the classes (empty in regression).
     score_name : str, default="score"
-        What the shading is.
+        Label of the shading.
     held : str, default=""
-        What the other features are held at.
+        Values of the other features.
     vector_name : str, default="basis vector"
-        What the vectors are called in the legend.
+        Names of the vectors in the legend.
 
     Attributes
     ----------
     ax_, figure_
-        What was drawn on.
+        Axes of the drawing.
 
     Examples
     --------
@@ -107,17 +107,17 @@ class DecisionMapDisplay:
         Parameters
         ----------
         estimator : fitted estimator or FittedModel
-            What predicts.
+            The fitted estimator.
         X, y : table and targets, default of y None
             Samples to draw, with their classes.
         features : pair of str or int
             The two features.
         at : array-like of shape (d,), default=None
-            Where the other features are held; None are their medians.
+            Values of the other features; if None, their medians.
         n_points : int, default=150
             Points of the grid along each feature.
         ax : Axes, default=None
-            Where to draw.
+            Axes to draw on.
 
         Returns
         -------
@@ -173,7 +173,7 @@ class DecisionMapDisplay:
         Parameters
         ----------
         ax : Axes, default=None
-            Where to draw.
+            Axes to draw on.
         legend : bool, default=True
             Whether to add a legend and a bar of colours; panels of one figure may share them.
         """

@@ -23,18 +23,18 @@ class PairMatrixDisplay:
     scores : ndarray of shape (n_left, n_right)
         The scores.
     known : ndarray of bool of shape (n_left, n_right)
-        Which pairs were marked.
+        Pairs that were marked.
     left_names, right_names : sequences of str
         The entities.
     score_name : str, default="score"
-        What the shading is.
+        Label of the shading.
     signed : bool, default=False
         Whether zero is a boundary.
 
     Attributes
     ----------
     ax_, figure_
-        What was drawn on.
+        Axes of the drawing.
 
     Examples
     --------
@@ -86,19 +86,19 @@ class PairMatrixDisplay:
         Parameters
         ----------
         estimator : fitted estimator of pairs
-            What predicts.
+            The fitted estimator.
         pairs : array-like of int of shape (n, 2), default=None
             Pairs to mark with a dot: those of the training samples, say.
         left, right : tables, default=None
             Entities; None are those of the fit.
         left_names, right_names : sequences of str, default=None
-            What they are called; None are their numbers.
+            Names of the entities; if None, their numbers.
         output : int or str, default=0
-            Which score.
+            Number of the score.
         max_entities : int, default=60
             Most entities of a side; of more every so-manieth is shown.
         ax : Axes, default=None
-            Where to draw.
+            Axes to draw on.
 
         Returns
         -------
@@ -142,7 +142,7 @@ class PairMatrixDisplay:
         Parameters
         ----------
         ax : Axes, default=None
-            Where to draw.
+            Axes to draw on.
         """
         n, m = self.scores.shape
         self.figure_, self.ax_ = axes_of(ax, (2.6 + min(0.17 * m, 8), 1.8 + min(0.15 * n, 7)))

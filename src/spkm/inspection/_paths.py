@@ -24,12 +24,12 @@ class PathDisplay:
     chosen : int, default=None
         The place of the model that was taken; None is the simplest within one standard error of the best.
     score_name : str, default="held-out score"
-        What the upper axis says.
+        Label of the upper axis.
 
     Attributes
     ----------
     ax_, figure_
-        What was drawn on: two axes.
+        The two axes of the drawing.
 
     Examples
     --------
@@ -59,9 +59,9 @@ class PathDisplay:
         X, y : table and targets
             Samples.
         ax : Axes, default=None
-            Where to draw; it is divided.
+            Axes to draw on, which are divided.
         **options
-            Those of :func:`spkm.sparsity_path`.
+            Options of :func:`spkm.sparsity_path`.
 
         Returns
         -------
@@ -84,7 +84,7 @@ class PathDisplay:
         Parameters
         ----------
         ax : Axes, default=None
-            Where to draw; it is divided.
+            Axes to draw on, which are divided.
         """
         figure, cells = panels(ax, 2, 1, (6.8, 5.2), height_ratios=[1.5, 1])
         above, below = cells[:, 0]
@@ -123,7 +123,7 @@ class PathDisplay:
 
 
 class FeaturePathDisplay:
-    """Which features the models of a path read: those that stay longest on top.
+    """Features of the models of a path, the last to leave on top.
 
     Parameters
     ----------
@@ -137,7 +137,7 @@ class FeaturePathDisplay:
     Attributes
     ----------
     ax_, figure_
-        What was drawn on.
+        Axes of the drawing.
 
     Examples
     --------
@@ -170,9 +170,9 @@ class FeaturePathDisplay:
         max_features : int, default=25
             Features shown.
         ax : Axes, default=None
-            Where to draw.
+            Axes to draw on.
         **options
-            Those of :func:`spkm.sparsity_path`.
+            Options of :func:`spkm.sparsity_path`.
 
         Returns
         -------
@@ -196,7 +196,7 @@ class FeaturePathDisplay:
         Parameters
         ----------
         ax : Axes, default=None
-            Where to draw.
+            Axes to draw on.
         """
         held = self._held()
         order = self._order(held)[: self.max_features]

@@ -1,4 +1,4 @@
-"""What displays and reports know of a fitted estimator: its model, names, samples as one table.
+"""View of a fitted estimator for displays and reports: its model, names, samples as one table.
 
 All that comes from the package of explanations enters here.
 """
@@ -91,7 +91,7 @@ class Reading:
     def table(self, X: Any) -> Any:
         """Return samples as one array or CSR matrix; pairs as a table that gives dense rows on request.
 
-        Of an estimator of pairs X are the pairs, or (pairs, left, right) with tables of new entities.
+        For an estimator of pairs X holds the pairs, or (pairs, left, right) with tables of new entities.
         """
         X = self.pipeline.table(X)
         entities = getattr(self.estimator, "_pairs", None)
@@ -144,7 +144,7 @@ class Reading:
 
     @property
     def basis_names(self) -> list[str]:
-        """What basis vectors are called: u0, u1 and so on, as in summaries."""
+        """Names of the basis vectors: u0, u1 and so on, as in summaries."""
         return [f"u{r}" for r in range(self.model.n_basis)]
 
     def score_name(self, output: int = 0) -> str:

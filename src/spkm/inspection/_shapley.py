@@ -25,14 +25,14 @@ class ShapleyDisplay:
     kind : {"auto", "bar", "beeswarm"}, default="auto"
         "bar" is the mean size over samples, or the values of the only one; "auto" is a beeswarm for several samples.
     score_name : str, default="score"
-        What the values are parts of.
+        Name of the quantity that the values add up to.
     max_features : int, default=12
         Features shown.
 
     Attributes
     ----------
     ax_, figure_
-        What was drawn on.
+        Axes of the drawing.
 
     Examples
     --------
@@ -79,17 +79,17 @@ class ShapleyDisplay:
         Parameters
         ----------
         estimator : fitted estimator or FittedModel
-            What predicts.
+            The fitted estimator.
         X : table
             Samples to explain.
         background : table, default=None
-            What an absent feature is drawn from; None are the samples themselves.
+            Values of absent features; if None, the samples themselves.
         output : int or str, default=0
-            Which score.
+            Number of the score.
         kind, max_features
             As in the class.
         ax : Axes, default=None
-            Where to draw.
+            Axes to draw on.
 
         Returns
         -------
@@ -121,7 +121,7 @@ class ShapleyDisplay:
         Parameters
         ----------
         ax : Axes, default=None
-            Where to draw.
+            Axes to draw on.
         """
         one = len(self.values) == 1
         kind = ("bar" if one else "beeswarm") if self.kind == "auto" else self.kind

@@ -1,4 +1,4 @@
-"""What a kernel is: its values, and its values with a pullback.
+"""Kernels: their values, and their values with a pullback.
 
 Shapes, once for all kernels: ``X`` is (n, d), dense or CSR; ``U`` is (R, d), dense; values are (n, R). ``metric``
 holds the relevances w of the features, a number or (d,): the inner product every kernel is built on is sum_j w_j x_j

@@ -169,7 +169,7 @@ class Rescaled(WrappedKernel):
     kernel : Kernel
         The base kernel.
     factor : float or ndarray of shape (d,)
-        What the metric is multiplied by: one number, or a relevance for each feature.
+        Factor on the metric: one number, or a relevance for each feature.
     """
 
     formula = "rescaled"

@@ -1,4 +1,4 @@
-"""What a loss is: totals over samples that add up, a value from totals, and directions for the gradient.
+"""Losses: totals over samples that add up, a value from totals, and directions for the gradient.
 
 Shapes, once for all losses: targets ``Y`` and predictions ``F`` are (n, m), sample weights ``w`` (n, 1) and sum to one
 over all samples of a fit. A gradient dL/dF is sum_q mix_q * directions_q with numbers mix_q that may need the totals of

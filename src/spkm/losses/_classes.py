@@ -20,7 +20,7 @@ class Log(SumLoss):
     Parameters
     ----------
     columns : {"classes", "labels"}, default="classes"
-        What the columns of Y are: "classes", of which a sample has exactly one, or "labels", of which it may have any
+        Meaning of the columns of Y: "classes", exactly one for each sample, or "labels", of which it may have any
         number; each label then has a logistic loss of its own. :class:`~spkm.SPKMClassifier` sets it by its targets.
     """
 
@@ -184,7 +184,7 @@ def sign_groups(Y: Array) -> Integers:
 def _logistic(Y: Array, F: Array) -> tuple[Array, Array]:
     """Return log(1 + exp(-m)) with m = y f and its slope in f, without overflow.
 
-    Of functions that NumPy has vector instructions for, and as few as there are: each is a turn of the interpreter.
+    Uses functions that NumPy has vector instructions for, and as few as possible: each costs a call.
     """
     xp = namespace(F)
     margin = Y * F

@@ -38,7 +38,7 @@ class Huber(SumLoss):
     Parameters
     ----------
     delta : float, default=1.0
-        Where the two meet, in deviations of y when an estimator fits: 1.48 times the median distance from the median,
+        Residual where the two meet, in deviations of y in an estimator: 1.48 times the median distance from the median,
         which outliers do not change.
     """
 

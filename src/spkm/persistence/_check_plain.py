@@ -38,7 +38,7 @@ def check_plain(plain: Any, known_only: bool = True) -> None:
     Parameters
     ----------
     plain : object
-        What is to be one.
+        Value to check.
     known_only : bool, default=True
         Whether every kernel and link must have a formula with a name; else they may be None.
     """

@@ -21,7 +21,7 @@ class ColumnEffects:
     members : list of dict
         The parts of a plain model, with metrics as wide as their features.
     groups : tuple of ndarray
-        What :func:`spkm.persistence._runtime.column_groups` returns.
+        Groups of :func:`spkm.persistence._runtime.column_groups`.
     usual : ndarray of shape (n_features,)
         Usual values of the features.
     """

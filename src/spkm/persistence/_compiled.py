@@ -24,7 +24,7 @@ class CompiledModel:
     plain : dict
         The model as plain data, :func:`spkm.persistence.plain_model`.
     method : {"predict", "predict_proba", "decision_function", "similarities", "contributions"}, default="predict"
-        What the function returns, for one sample: a number, a label, or an array.
+        Return value of the function for one sample: a number, a label, or an array.
 
     Examples
     --------

@@ -13,7 +13,7 @@ from spkm.persistence._decisions import SMALLEST_SHARE, TINY
 
 
 class Arithmetic(Protocol):
-    """What a language must do with values of all samples, which it has its own names for."""
+    """Operations on values of all samples, for which each language has its own names."""
 
     def number(self, value: float) -> Any:
         """Return a constant."""

@@ -1,4 +1,4 @@
-"""What stands before a model in a pipeline, as plain data: an encoder of tables, and columns that were kept.
+"""Steps before a model in a pipeline, as plain data: an encoder of tables, and columns that were kept.
 
 The ``encoder`` of a plain model has the ``columns`` of the user's table and a plan for each: None for a column that is
 not read, ``{"column", "fill", "value", "missing", "boolean"}`` for numbers and truths, ``{"column", "levels", "other",

@@ -38,7 +38,7 @@ def export(estimator: Any, path: Any, *, details: bool = False) -> None:
         A classifier or a regressor, of samples or of pairs (whose features are those of both entities side by side); or
         a pipeline of a :class:`spkm.TableEncoder`, an :class:`spkm.SPKMSelector` and a model, or some of them.
     path : str or path
-        Where to; its suffix says what: ".json" (the plain form), ".js" (JavaScript, for browsers and Node), ".py"
+        File to write; its suffix sets the form: ".json" (plain form), ".js" (JavaScript, for browsers and Node), ".py"
         (Python without any package), ".c" or ".h" (a header of C99), ".sql" (a query) or ".onnx".
     details : bool, default=False
         For ".sql": whether the query returns the similarities to the basis vectors, and the scores of pairs of classes
@@ -96,7 +96,7 @@ def compiled(estimator: Any, method: str = "predict") -> CompiledModel:
     estimator : fitted estimator or Pipeline
         A classifier or a regressor, or a pipeline as in :func:`export`.
     method : {"predict", "predict_proba", "decision_function", "similarities", "contributions"}, default="predict"
-        What the function returns.
+        Method that the function stands for.
 
     Returns
     -------

@@ -56,12 +56,12 @@ def save(estimator: Any, path: Any, *, data: Any = None, metrics: Any = None) ->
     estimator : fitted estimator or Pipeline
         Any of this library, or a pipeline of scikit-learn whose steps are of this library.
     path : str or path
-        Where to; by custom its name ends with ".spkm".
+        File to write; by custom its name ends with ".spkm".
     data : array, DataFrame or sparse matrix, default=None
         The samples of the fit: a fingerprint of them, the dtypes of their columns and a summary for ``monitor`` go into
         the file, not they.
     metrics : dict of str to numbers or strings, default=None
-        What else the file should tell: scores on held-out samples, say. :func:`describe` reads it.
+        Further facts for the file, such as scores on held-out samples. :func:`describe` reads it.
 
     Examples
     --------

@@ -33,7 +33,7 @@ def load(path: Any, runtime: str | None = None) -> Any:
     Parameters
     ----------
     path : str or path
-        What ``estimator.save(path)`` or ``spkm.save(pipeline, path)`` wrote.
+        File that ``estimator.save(path)`` or ``spkm.save(pipeline, path)`` wrote.
     runtime : {None, "numpy"}, default=None
         None returns the estimator itself, fitted; its predictions are equal to the bit on the same machine. "numpy"
         returns a :class:`spkm.persistence.NumpyModel`, which needs neither scikit-learn nor SciPy.

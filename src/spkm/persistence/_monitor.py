@@ -32,7 +32,7 @@ MOST_SAMPLES = 10_000  # that a summary looks at; beyond, evenly spaced ones
 
 @dataclass(frozen=True)
 class Drift:
-    """What :meth:`spkm.SPKMClassifier.monitor` finds. ``print(drift)`` names the columns that have moved.
+    """Result of :meth:`spkm.SPKMClassifier.monitor`. ``print(drift)`` names the columns that have moved.
 
     Attributes
     ----------

@@ -35,12 +35,12 @@ class NumpyModel:
     plain : dict
         The model as plain data, :func:`spkm.persistence.plain_model`.
     normalization : ndarray of shape (n_basis, n_basis), default=None
-        What the similarities are multiplied by in :meth:`transform`, of :class:`spkm.SPKMNystroem`.
+        Matrix that :meth:`transform` multiplies the similarities by, for :class:`spkm.SPKMNystroem`.
 
     Attributes
     ----------
     task : {"regression", "classes", "labels"}
-        What it predicts.
+        Kind of its predictions.
     n_features, feature_names : int and list of str or None
         The columns of a sample, those of the table where there is an encoder.
     classes_ : ndarray or None
@@ -129,7 +129,7 @@ class NumpyModel:
         Returns
         -------
         scores : ndarray of shape (n_samples, n_outputs)
-            What :meth:`scores` returns.
+            Scores as of :meth:`scores`.
         effects : ndarray of shape (n_samples, n_columns, n_outputs)
             Zero for columns that the model does not read.
         """

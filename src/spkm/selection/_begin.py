@@ -1,4 +1,4 @@
-"""Where the elimination of a candidate begins: its first features and its first fit, from training samples alone."""
+"""First models of an elimination: features and fit of a candidate, from training samples alone."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Beginnings:
     candidates : list of Candidate
         Kernels in the race.
     units : FeatureGroups
-        What enters and leaves together.
+        Groups of features that enter and leave together.
     allowed : ndarray of int
         Columns that may be looked at.
     selects : bool
@@ -148,7 +148,7 @@ class Beginnings:
     def seed(self, fold: Fold, *what: Any) -> None:
         """Give a fold the random numbers of one of its fits: they must not depend on which others came before.
 
-        What came before may depend on held-out samples: kernels are given up, and vectors added, by their losses.
+        Earlier fits may depend on held-out samples: kernels are given up, and vectors added, by their losses.
         """
         key = (fold, "seed")
         if key not in self._known:

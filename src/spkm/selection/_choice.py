@@ -1,4 +1,4 @@
-"""What a search is over, and what it decides."""
+"""Candidates of a search, and its choice."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ class StopSearch(Exception):
 
 @dataclass(frozen=True)
 class Choice:
-    """What the search decided: a kernel, a number of feature groups, a strength and a number of basis vectors."""
+    """Choice of a search: a kernel, a number of feature groups, a strength and a number of basis vectors."""
 
     candidate: Candidate
     factor: float

@@ -1,6 +1,6 @@
 """Features that enter again: a floating elimination (Pudil, Novovičová and Kittler 1994).
 
-What a path lost is not lost for good. Each time that half of the groups have left, those that the slopes of the
+A feature that a path lost may come back. Each time that half of the groups have left, those that the slopes of the
 training loss ask for most enter, and as many leave. Every number of groups keeps the model of the lower objective.
 """
 

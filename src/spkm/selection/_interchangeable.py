@@ -1,4 +1,4 @@
-"""Which features could stand for a selected one."""
+"""Features that could stand for a selected one."""
 
 from __future__ import annotations
 

@@ -113,7 +113,7 @@ class Misfit(NamedTuple):
     z : float
         The largest statistic of all pairs.
     limit : float
-        What the largest statistic of true knockoffs stays below with probability 0.99.
+        Bound on the largest statistic of true knockoffs, with probability 0.99.
     feature, other : int
         The feature whose copy differs from it, and the other feature on which only one of the two depends so.
     """

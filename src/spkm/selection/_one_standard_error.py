@@ -1,4 +1,4 @@
-"""Which of several models, all judged on the same samples, to take: the simplest that is as good as the best."""
+"""Choice among models that are judged on the same samples: the simplest that is as good as the best."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def simplest_as_good(losses: list[np.ndarray], sizes: np.ndarray, weight: np.nda
     losses : list of ndarray of shape (n,)
         Held-out losses of the models, sample by sample.
     sizes : ndarray
-        What is to be small.
+        Losses of each model; small is good.
     weight : ndarray of shape (n,)
         Weights of the samples.
     share : float

@@ -45,7 +45,7 @@ class Search:
     candidates : list of Candidate
         Kernels in the race, the simplest first.
     units : FeatureGroups
-        What enters and leaves together.
+        Groups of features that enter and leave together.
     max_features : int or None
         Most features of the model; None keeps all features and selects nothing.
     fit_intercept : bool

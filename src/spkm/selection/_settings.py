@@ -9,7 +9,7 @@ from dataclasses import dataclass
 class SearchSettings:
     """Numbers of a search for features.
 
-    Those of a path come from ``python -m benchmarks path_settings``, which is what "compared" means: the share of
+    Numbers of a path come from ``python -m benchmarks path_settings``; "compared" means the share of
     relevant features at its end, with half and twice the number, say. "Compared on half A" means ``python -m benchmarks
     search_settings``: the score of whole searches on half A of the made-up families, one draw of each.
 
@@ -30,23 +30,23 @@ class SearchSettings:
         and Johnstone 1994), above which noise alone stays out of a linear model; 0.7 lost weak effects (two draws).
         Other paths end at the threshold itself.
     path_iterations, path_tolerance : int, float
-        Of the proximal steps at one strength, and the share by which the objective falls over ten of them where they
+        Number of proximal steps at one strength, and the fall of the objective over ten of them, as a share, where they
         end: that of L-BFGS. Compared: 40 and 80 iterations find no more, and neither do tolerances of 3e-4 and 1e-4.
     path_steps, path_ratio : int, float
         Strengths of a path that is not convex, and the ratio of neighbouring ones of any path. Compared: one strength
         and two lose many features, four find no more; ratios of 1.5 and 3 are no better.
     first_size : float
-        Of a random basis vector. Compared: 0.1 and 1 are no better.
+        Length of a random basis vector. Compared: 0.1 and 1 are no better.
     n_starts : int
         Random starts of a path that is not convex. Compared: one and two lose features, eight take twice the time.
     vectors_per_output : int
-        Of a dot-product kernel that is not linear, while features are sought. Compared: 2 lose features, 6 find no
+        Vectors of a non-linear dot-product kernel while features are sought. Compared: 2 lose features, 6 find no
         more; more come at the end where they are clearly better.
     one_by_one : int
         Groups from which on they leave singly; above it a fifth of them leaves at a time. 10 lost 1.2 ± 0.6 points on
         half A. A kernel without a path begins with all groups if they are no more.
     first_iterations, refit_iterations : int
-        Of a first fit, and of one that lost features; both end earlier by the tolerance of their solver. With 50 in
+        Iterations of a first fit, and of one that lost features; the solver's tolerance may end both. With 50 in
         place of 100 Friedman's relation above its median lost 3 to 4 points (two draws of the panel's half A).
     share : float
         Share of the best held-out loss that a simpler model (fewer features, a simpler kernel, another strength, fewer

@@ -1,4 +1,4 @@
-"""Where an elimination begins: the features of a sparse model of a dot-product kernel.
+"""First features of an elimination: those of a sparse model of a dot-product kernel.
 
 On a path the model is f(x) = b + sum_r s_r k(x, u_r) with fixed signs s_r, so that a penalty on U cannot be evaded by
 larger weights, and the penalty is mu * sum_j |U_:j|: a feature leaves all basis vectors at once, and with it the
@@ -145,7 +145,7 @@ def _refitted_loss(
 ) -> float:
     """Return the loss on the strongest groups of a path's end, refitted without the penalty.
 
-    Of several minima the penalised loss does not tell which has the right features: many of noise fit as well.
+    The penalised loss cannot decide which of several minima has the right features: many of noise fit as well.
     """
     strongest = np.argsort(-units.norms(U), kind="stable")[: settings.one_by_one]
     columns = units.columns(strongest)

@@ -119,7 +119,7 @@ class Validation:
 def scaled_losses(model: Predictor, source: ArraySource, loss: Loss) -> np.ndarray:
     """Return the samples' losses after the best of a few factors on the scores.
 
-    Of a squared loss it is the absolute errors: a few far samples would make the choice a matter of chance.
+    For a squared loss absolute errors are taken: a few far samples would make the choice a matter of chance.
     """
     F, Y, w = model.predict(source), source.Y, source.w[:, 0]
     if loss.is_quadratic and not np.all(np.abs(Y) == 1):

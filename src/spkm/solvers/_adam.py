@@ -26,7 +26,7 @@ SPLIT_FROM = 2e7  # multiplications in a step from which its batch is cut in two
 
 @dataclass
 class AdamState:
-    """Where a stochastic descent is: theta in single precision, moments of its gradients, rates and steps made."""
+    """State of a stochastic descent: theta in single precision, moments of its gradients, rates and steps made."""
 
     theta: np.ndarray
     slow: np.ndarray

@@ -1,4 +1,4 @@
-"""What a solver is: something that lowers an objective from a first theta, keeps the best and says how it ended."""
+"""Solvers lower an objective from a first theta, keep the best and report how they ended."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ State = dict[str, Any]
 
 @dataclass
 class Result:
-    """What a solver returns.
+    """Result of a solver.
 
     Attributes
     ----------
@@ -44,7 +44,7 @@ class Result:
     noise : float or None
         The ratio of noise to signal variance, where it was learned.
     ridge : float
-        What was added to the diagonal of k(U, U) beside it.
+        Number added to the diagonal of k(U, U) beside it.
     linear_variance : float or None
         The variance of the coefficients of a linear part over that of the kernels, where it was learned.
     """

@@ -24,7 +24,7 @@ def best_of_restarts(
     Parameters
     ----------
     objective, solver, start
-        What is minimised, by whom, from where.
+        Function to minimise, solver, and start.
     rngs : iterable of Generator
         One for each start.
     on_iteration : callable, default=None

@@ -46,7 +46,7 @@ class Block(NamedTuple):
 
     @property
     def place(self) -> Any:
-        """Where arrays are if they are not NumPy's; None here."""
+        """Library and device of the arrays if they are not NumPy's; None here."""
         return None
 
     def columns(self, columns: np.ndarray | None) -> tuple[Any, np.ndarray | None]:

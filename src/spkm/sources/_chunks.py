@@ -48,7 +48,7 @@ class Chunk(NamedTuple):
 
 
 class Reader(Protocol):
-    """What yields chunks, any number of times."""
+    """Source of chunks that can be read any number of times."""
 
     #: Names of the features, if they have any.
     names: list[str] | None
@@ -64,9 +64,9 @@ class IterableReader:
     Parameters
     ----------
     chunks : iterable or callable
-        Of (X, y), (X, y, weight) or, for predictions, X alone. A sequence can be read in random order.
+        Chunks (X, y), (X, y, weight) or, for predictions, X alone. A sequence can be read in random order.
     encoder : BatchEncoder or None
-        What turns the columns of X, a frame, into numbers; None takes arrays, and frames of numbers.
+        Encoder of the columns of X, a frame, as numbers; if None, X holds arrays or frames of numbers.
 
     Attributes
     ----------
@@ -143,13 +143,13 @@ class Preparation:
     encode : callable
         From y to the targets that a model learns, (n, m).
     scaling : Scaling or None
-        Of all features.
+        Scaling of all features.
     dtype : dtype
-        Of what comes out.
+        Precision of the blocks.
     factor : float
         On weights, so that those of all samples sum to one.
     total : float
-        What penalties take for the number of samples.
+        Number of samples that penalties are scaled by.
     class_weights : tuple of two ndarray or None
         Labels, in rising order, and a factor on the weights of each.
     columns : ndarray or None
@@ -228,9 +228,9 @@ class ChunkSource(Source):
     reader : Reader
         Yields them.
     summary : Summary
-        Of all of them.
+        Summary of all samples.
     recipe : Preparation
-        What is made of a chunk.
+        Map from a chunk to blocks.
     """
 
     def __init__(self, reader: Any, summary: Summary, recipe: Preparation) -> None:

@@ -44,7 +44,7 @@ class DaskReader:
     y, weight : Dask collection, ndarray, str or None
         Targets and weights, cut as X is; of a frame they may be names of columns.
     encoder : BatchEncoder or None
-        What turns columns of a frame into X; None takes numbers as they are.
+        Encoder of the columns of a frame as X; if None, columns are numbers.
     """
 
     source_kind = DaskSource

@@ -92,7 +92,7 @@ class PlacedSource(ArraySource):
     X, Y, weight, scaling
         As in :class:`ArraySource`.
     place : Place
-        Where passes are done.
+        Library and device of the passes.
     """
 
     keeps_features = False

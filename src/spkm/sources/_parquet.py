@@ -85,7 +85,7 @@ class Batches:
 
 
 class BatchEncoder(Protocol):
-    """What turns batches of mixed columns into numbers."""
+    """Encoder of batches of mixed columns as numbers."""
 
     #: The columns that it reads, and the names of the features that it makes of them.
     columns: list[str]
@@ -110,7 +110,7 @@ class TableReader:
     features : sequence of str or None
         The columns of X; None is all others. Only columns that are asked for are read.
     encoder : BatchEncoder or None
-        What turns its columns into X; None takes numbers as they are.
+        Encoder of its columns as X; if None, columns are numbers.
     """
 
     def __init__(

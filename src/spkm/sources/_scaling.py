@@ -25,7 +25,7 @@ class Scaling:
     clip : ndarray of shape (d,), default=None
         Largest distance from ``middle`` of what comes out; five when None.
     middle : ndarray of shape (d,), default=None
-        Where the mean of the feature comes out: 0, but for features of sparse samples that are not centred.
+        Image of the mean of the feature: 0, but for features of sparse samples that are not centred.
     """
 
     center: np.ndarray

@@ -1,4 +1,4 @@
-"""What one pass over samples tells of them: counts, moments, ranges, labels, and a random sample that is kept."""
+"""Summary of one pass over samples: counts, moments, ranges, labels, and a random sample that is kept."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ MOST_LABELS = 10_000  # more are no classes
 
 @dataclass(frozen=True)
 class Summary:
-    """Of the samples of positive weight.
+    """Summary of the samples of positive weight.
 
     Attributes
     ----------

@@ -97,7 +97,7 @@ def _let_bounds_rise() -> None:
 def shorten_buffers() -> int:
     """Let this thread's NumPy operations go along the rows of a block where they lie, and return what was set before.
 
-    Where shapes differ, as in K -= norms, NumPy copies the shorter operand over and over until a buffer is full. With
+    If shapes differ, as in K -= norms, NumPy copies the shorter operand over and over until a buffer is full. With
     the 8,192 entries that it has by itself such operations on blocks take up to three times as long.
     """
     return np.setbufsize(512)

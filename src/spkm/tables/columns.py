@@ -14,7 +14,7 @@ from spkm._cells import TRUTH, is_missing, level_text
 
 
 class FeatureOrigin(NamedTuple):
-    """Where a column of numbers comes from.
+    """Origin of a column of numbers.
 
     Attributes
     ----------
@@ -33,7 +33,7 @@ class FeatureOrigin(NamedTuple):
 
     @property
     def name(self) -> str:
-        """What people read: ``age``, ``workclass = Private``, ``workclass is missing``."""
+        """Readable name: ``age``, ``workclass = Private``, ``workclass is missing``."""
         if self.kind == "number":
             return self.column
         if self.kind == "missing":
@@ -50,7 +50,7 @@ class NumberPlan:
     column : str
         Its name.
     fill : float
-        What missing values become: the median.
+        Substitute for missing values: the median.
     value, missing : bool
         Whether the values, and the indicator of missing ones, are kept.
     boolean : bool
@@ -65,7 +65,7 @@ class NumberPlan:
 
     @property
     def kind(self) -> str:
-        """What people call it."""
+        """Readable name of the kind."""
         return "boolean" if self.boolean else "number"
 
     def origins(self) -> list[FeatureOrigin]:
@@ -161,7 +161,7 @@ def plan_of(column: str, values: np.ndarray, as_category: bool, least: int, most
     column : str
         Its name.
     values : ndarray of shape (n,)
-        Of numbers, booleans or objects.
+        Values of the column: numbers, booleans or objects.
     as_category : bool
         Whether numbers and booleans are levels, too.
     least : int

@@ -34,7 +34,7 @@ TEXTS = ("string", "large_string", "string_view", "dictionary")  # beginnings of
 
 
 class NumberFacts:
-    """What a pass tells of a column of numbers or booleans."""
+    """Facts from one pass about a column of numbers or booleans."""
 
     def __init__(self, column: str, kind: str) -> None:
         self.column, self.kind = column, kind
@@ -70,7 +70,7 @@ class NumberFacts:
 
 
 class LevelFacts:
-    """What a pass tells of a column of categories: counts of levels, which are never too high."""
+    """Facts from one pass about a column of categories: counts of levels, which are never too high."""
 
     def __init__(self, column: str, kind: str = "category") -> None:
         self.column, self.kind = column, kind
@@ -117,7 +117,7 @@ def coded(array: Any) -> tuple[list[Any], np.ndarray]:
 
 
 class TableFacts:
-    """What a pass tells of all columns.
+    """Facts from one pass about all columns.
 
     Parameters
     ----------

@@ -64,7 +64,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         For every column of the result the place of its column in the table: the ``feature_groups`` that let columns of
         the table enter and leave a model as a whole.
     notes_ : list of str
-        What was done that a reader of the model should know.
+        Remarks on the encoding for readers of the model.
     links_ : list of Link
         Columns of the table that determine each other in all samples, such as a level of education and its number: a
         counterfactual changes them together. Empty after a fit in chunks.
@@ -128,7 +128,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             chunk at a time: a path, a folder, a pattern, a dataset of pyarrow, :class:`~spkm.FileTable`, a data frame
             of Dask, a lazy frame of polars with a name as y, or chunks of frames.
         y : object, default=None
-            Of such a table the name of the column, or a list of names, that y is: it is no feature. Else not read.
+            For such a table the name of the target's column, or a list of names, which are no features. Else ignored.
 
         Returns
         -------

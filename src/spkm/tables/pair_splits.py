@@ -20,7 +20,7 @@ class PairKFold(BaseCrossValidator):
     Parameters
     ----------
     new : {"pairs", "left", "right", "both"}, default="pairs"
-        What no training sample has: the pairs of the test samples, their left entities, their right ones, or both. With
+        Part of the test samples that is in no training sample: pairs, left entities, right entities, or both. With
         "both", pairs of a known with a new entity are in neither part, and there are ``n_splits`` squared splits:
         each fold of left entities with each of right ones.
     n_splits : int, default=5

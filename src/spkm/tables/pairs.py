@@ -32,7 +32,7 @@ class Entities:
     pair_names : ndarray of str or None
         Names of the two columns of pairs, where these were a frame.
     terms : tuple of Term
-        What the kernels look at.
+        Features that the kernels read.
     """
 
     tables: tuple[Any, Any]
@@ -65,7 +65,7 @@ class Entities:
 
 @dataclass(frozen=True)
 class PairInput:
-    """What a fit is given: pairs as a table, targets, weights, and what it keeps of the tables."""
+    """Input of a fit: pairs as a table, targets, weights, and the parts of the tables to keep."""
 
     table: PairTable
     y: Any

@@ -27,11 +27,11 @@ def write_predictions(model: Any, X: Any, path: Any, method: str = "predict") ->
     model : estimator or Pipeline
         Fitted, with ``predict_chunks``; a pipeline of a :class:`~spkm.TableEncoder` and such an estimator.
     X : path, FileTable, dataset, lazy frame, Dask collection, chunks
-        What ``predict_chunks`` takes; of a pipeline files, a lazy frame, a Dask data frame or chunks of frames.
+        Samples as in ``predict_chunks``; for a pipeline files, a lazy frame, a Dask data frame or chunks of frames.
     path : str or path
-        Where to: .csv or .parquet.
+        File to write: .csv or .parquet.
     method : str, default="predict"
-        What is written: columns "prediction", or "prediction 0" and so on where there are several targets; of
+        Method to write: columns "prediction", or "prediction 0" and so on if there are several targets; for
         "predict_proba" a column "probability of ..." for each class; of another method columns of its name.
 
     Returns

@@ -47,9 +47,9 @@ class Table:
     weight : ndarray of shape (n,)
         Weights of the samples; they sum to the number that penalties take for n.
     attributes : dict
-        What the fitted estimator remembers of it.
+        Attributes of the fitted estimator.
     place : Place or None
-        Where passes are done if X came as an array of another library, under scikit-learn's ``array_api_dispatch``.
+        Library and device of the passes if X is of another library, under scikit-learn's ``array_api_dispatch``.
     """
 
     X: Any

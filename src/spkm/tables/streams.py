@@ -92,7 +92,7 @@ def _as_names(value: Any) -> list[str]:
 def opened_stream(X: Any, y: Any = None, sample_weight: Any = None) -> Any:
     """Return a reader of X if it is one of the things that are read in chunks, else None.
 
-    Of files and frames ``y`` and ``sample_weight`` are names of columns; chunks hold their own.
+    For files and frames ``y`` and ``sample_weight`` are names of columns; chunks hold their own.
     """
     if isinstance(X, np.ndarray):
         return None

@@ -100,7 +100,7 @@ def generalization_bound(
     confidence : float, default=0.95
         Probability with which the bound is to hold.
     norm : {"rkhs", "l1"}, default="rkhs"
-        What measures the size of the model, chosen beforehand. "l1" is the paper's; "rkhs" is tighter.
+        Norm that measures the size of the model, chosen beforehand. "l1" is the paper's; "rkhs" is tighter.
     radius : float, default=None
         Bound on the length of every sample that can occur, known beforehand. Dot-product kernels need it.
     kernels : int or list of Kernel, default=None

@@ -1,4 +1,4 @@
-"""What must hold for a bound: one classifier, whose kernel was fixed before the samples were seen."""
+"""Conditions of a bound: one classifier, whose kernel was fixed before the samples were seen."""
 
 from __future__ import annotations
 

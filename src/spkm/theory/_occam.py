@@ -41,7 +41,7 @@ class OccamBound:
     n_samples : int
         Number of samples.
     assumptions : tuple of str
-        What has to hold, each with whether it was checked or is taken on trust.
+        Conditions, each with whether it was checked or is taken on trust.
     """
 
     value: float

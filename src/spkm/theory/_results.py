@@ -1,4 +1,4 @@
-"""What the public functions return, and how it prints."""
+"""Results of the public functions, and their printed form."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class RademacherBound:
     n_samples : int
         Number of samples.
     assumptions : tuple of str
-        What has to hold, each with whether it was checked or is taken on trust.
+        Conditions, each with whether it was checked or is taken on trust.
     """
 
     l1: float | None
@@ -59,13 +59,13 @@ class GeneralizationBound:
     empirical_margin_loss : float
         Mean over the samples of the ramp that is 0 from the margin on and 1 for a wrong label.
     complexity_term : float
-        What the size of the class adds.
+        Term for the size of the class.
     confidence_term : float
-        What chance adds, and the choice of sizes, margin and kernel after the fact.
+        Term for chance, and for the choice of sizes, margin and kernel after the fact.
     margin : float
         The margin, in units of the scores.
     norm : {"rkhs", "l1"}
-        What the size of the model was measured by.
+        Norm that measured the size of the model.
     norm_value : float
         The norm of the model.
     tau : float
@@ -77,7 +77,7 @@ class GeneralizationBound:
     n_samples : int
         Number of samples.
     assumptions : tuple of str
-        What has to hold, each with whether it was checked or is taken on trust.
+        Conditions, each with whether it was checked or is taken on trust.
     """
 
     value: float

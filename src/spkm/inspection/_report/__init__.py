@@ -41,7 +41,7 @@ def report(
         Any of this library, or a pipeline that ends with one. After a :class:`~spkm.TableEncoder` the page speaks of
         the columns of its table: a category is one thing.
     path : str or Path
-        Where to write: ``.html`` is a page, ``.md`` a model card, ``.json`` the facts themselves.
+        File to write: ``.html`` is a page, ``.md`` a model card, ``.json`` the facts themselves.
     X, y : table and targets, default of y None
         Samples, best ones that the model was not fitted on. Of an estimator of pairs X are the pairs, or (pairs, left,
         right).

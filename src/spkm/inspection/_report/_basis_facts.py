@@ -1,4 +1,4 @@
-"""What a report says of each basis vector."""
+"""Facts of a report about each basis vector."""
 
 from __future__ import annotations
 

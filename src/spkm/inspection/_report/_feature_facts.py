@@ -1,4 +1,4 @@
-"""What a report says of each feature: where it lies, how much it matters, what its effect looks like."""
+"""Facts of a report about each feature: its range, its importance, its effect."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def feature_facts(
 def _shares(reading: Reading, sampled: np.ndarray) -> tuple[np.ndarray, np.ndarray | None, bool]:
     """Return the share of variance that each feature has a part in, and that it explains alone.
 
-    Where Sobol indices would take long: the mean size of the score's change when the feature takes its median.
+    If Sobol indices would take long: the mean size of the score's change when the feature takes its median.
     """
     model = reading.model
     if len(reading.read) == 0:

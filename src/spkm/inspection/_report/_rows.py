@@ -1,4 +1,4 @@
-"""Which samples a report ships, and in how many digits: few enough to keep the file small."""
+"""Samples in a report, and their digits: few enough to keep the file small."""
 
 from __future__ import annotations
 

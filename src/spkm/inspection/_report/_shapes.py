@@ -1,4 +1,4 @@
-"""What a page needs beside the plain form of a model to take predictions apart by features, exactly."""
+"""Numbers of a page, beside the plain form of a model, that split predictions by features exactly."""
 
 from __future__ import annotations
 
