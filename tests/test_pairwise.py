@@ -15,6 +15,7 @@ from sklearn.model_selection import GridSearchCV, cross_val_score, cross_validat
 from spkm import PairKFold, PairwiseSPKMClassifier, PairwiseSPKMRegressor, SPKMClassifier, SPKMRegressor, Term, View
 from spkm.kernels import RBF, Tanimoto
 from spkm.penalties import RKHSNorm
+from spkm.solvers import LBFGS, Result
 
 N_LEFT, N_RIGHT, D_LEFT, D_RIGHT = 15, 12, 3, 4
 QUICK = {"n_basis": 4, "tol": 1e-3, "random_state": 0}
@@ -277,3 +278,41 @@ def test_tables_of_other_widths_are_refused():
     model = PairwiseSPKMClassifier(**QUICK).fit(pairs, labels, left=left, right=right)
     with pytest.raises(ValueError, match="left must have the 3 columns of the fit; got 4"):
         model.predict(pairs, left=right)
+
+
+class Stays(LBFGS):
+    """A solver whose first descents end where they begin, as on a plateau."""
+
+    begun: list = []  # of all of them: a fit works on a copy
+
+    def __init__(self, stays=1):
+        super().__init__(tol=1e-2)
+        self.stays = stays
+        self.begun.clear()
+
+    def minimize(self, objective, theta, rng, on_iteration=None):
+        self.begun.append(theta)
+        if len(self.begun) > self.stays:
+            return super().minimize(objective, theta, rng, on_iteration)
+        theta = np.zeros_like(theta)
+        return Result(theta, objective.value(theta), 10, True, trace=[objective.value(theta)] * 11)
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+def test_a_fit_of_pairs_that_has_not_begun_starts_again(estimator):
+    pairs, labels, numbers, left, right = data()
+    y = targets_of(estimator, labels, numbers)
+    model = estimator(n_basis=4, random_state=0, solver=Stays(1)).fit(pairs, y, left=left, right=right)
+    assert len(Stays.begun) == 2
+    assert np.any(Stays.begun[0] != Stays.begun[1])
+    assert model.score(pairs, y) > (0.8 if estimator is PairwiseSPKMClassifier else 0.5)
+    stuck = estimator(n_basis=4, random_state=0, n_restarts=2, solver=Stays(9))
+    with pytest.warns(ConvergenceWarning, match=r"hardly begun, from 3 starts: .* a linear model .* Raise n_basis"):
+        stuck.fit(pairs, y, left=left, right=right)
+
+
+def test_a_good_fit_of_pairs_has_one_start():
+    pairs, _, _, left, right = data()
+    for y in (left[pairs[:, 0], 0] * right[pairs[:, 1], 1], left[pairs[:, 0], 0] + right[pairs[:, 1], 1]):
+        PairwiseSPKMRegressor(n_basis=4, random_state=0, solver=Stays(0)).fit(pairs, y, left=left, right=right)
+        assert len(Stays.begun) == 1
