@@ -128,7 +128,7 @@ def test_rows_on_which_the_kernel_overflows():
         (lambda X, y: np.full(80, "a"), "got one class, 'a'"),
         (lambda X, y: X[:, 0], "Unknown label type: continuous"),
         (lambda X, y: np.where(y, np.nan, 1.0), "Input y contains NaN"),
-        (lambda X, y: np.array([None, "a"])[y], "y must hold labels of one type, without None; got NoneType, str"),
+        (lambda X, y: np.array([None, "a"])[y], "y must have a value for every sample; 40 of 80"),
         (lambda X, y: np.array([1, "a"], dtype=object)[y], "y must hold labels of one type.* got int, str"),
         (lambda X, y: np.column_stack([y, y + 1]), r"y should be a 1d array, got an array of shape \(80, 2\)"),
     ],
@@ -366,3 +366,21 @@ def test_columns_of_any_size_in_float32(size):
     rows = (X * np.array([size, 1.0])).astype(np.float32)
     model = regressor().fit(rows, y)
     assert np.all(np.isfinite(model.basis_vectors_)) and model.score(rows, y) > 0.9
+
+
+@pytest.mark.parametrize("estimator", [SPKMClassifier(2), SPKMRegressor(2)])
+def test_missing_targets_are_counted(estimator):
+    pd = pytest.importorskip("pandas")
+    X = np.random.default_rng(0).standard_normal((8, 2))
+    words = ["a", "b", "a", "b", "a", "b", None, None]
+    targets = [
+        pd.Series([pd.NA if word is None else word for word in words], dtype="string"),
+        pd.Series(words, dtype="category"),
+        pd.Series([1, 0, 1, 0, 1, 0, pd.NA, pd.NA], dtype="Int64"),
+        pd.Series([True, False] * 3 + [pd.NA] * 2, dtype="boolean"),
+        np.array(words, dtype=object),
+        [pd.NA if word is None else word for word in words],
+    ]
+    for y in targets:
+        with pytest.raises(ValueError, match=r"y must have a value for every sample; 2 of 8 are missing"):
+            estimator.fit(X, y)

@@ -55,8 +55,12 @@ def test_a_file_becomes_a_table_of_quality_and_json(folder, tmp_path):
     assert result["columns_left_out"] == ["plant", "size"] and "soil = clay" in result["features"]
     assert set(result["quality"]) == {"spkm", "linear", "constant"}
     assert result["quality"]["spkm"]["AUC"]["value"] > result["quality"]["linear"]["AUC"]["value"]
-    low, high = result["quality"]["spkm"]["log loss"]["interval_95"]
-    assert low <= result["quality"]["spkm"]["log loss"]["value"] <= high
+    low, high = result["quality"]["spkm"]["accuracy"]["interval_95"]
+    assert low < result["quality"]["spkm"]["accuracy"]["value"] <= high
+    assert result["quality"]["spkm"]["log loss"]["interval_95"] == [None, None]  # 24 samples are too few for one
+    assert lines[5].startswith("spkm - linear") and "too few" in lines[6]
+    low, high = result["difference_from_linear"]["accuracy"]["interval_95"]
+    assert low < result["difference_from_linear"]["accuracy"]["value"] < high
     assert (
         f"The model has {result['model']['n_basis']} basis vectors" in done.stdout
         and 0 < result["model"]["n_basis"] <= 3
@@ -270,12 +274,46 @@ def test_quality_is_that_of_scikit_learn():
     assert found["MAE"] == pytest.approx(mean_absolute_error(numbers, guess))
 
 
-def test_differences_are_taken_on_the_same_resamples():
-    y = np.random.default_rng(0).normal(size=60)
-    quality = quality_of_numbers(y, {"a": y + 1, "b": y + 2}, np.arange(60) // 5, 0)
-    assert quality.difference("a", "b", "MAE") == pytest.approx((-1, -1, -1))
-    at = quality.rows()[0].index("MAE")
-    assert quality.rows()[1][at] == "1.000 (1.000 to 1.000)"
+def test_differences_are_taken_on_the_same_samples():
+    y = np.random.default_rng(0).normal(size=300)
+    for groups in (None, np.arange(300) // 5):
+        quality = quality_of_numbers(y, {"a": y + 1, "b": y + 2}, groups, 0)
+        for measure in ("MAE", "RMSE"):
+            assert quality.difference("a", "b", measure) == pytest.approx((-1, -1, -1))
+        at = quality.rows()[0].index("MAE")
+        assert quality.rows()[1][at] == "1.000 (1.000 to 1.000)"
+
+
+def test_intervals_of_few_samples_are_no_points():
+    classes = np.array(["a", "b"])
+    y, p = np.repeat(classes, 7), np.repeat([[0.9, 0.1], [0.2, 0.8]], 7, axis=0)
+    quality = quality_of_classes(y, classes, {"m": p, "other": p, "constant": 0 * p + 0.5}, None, 0)
+    assert quality.interval("m", "accuracy") == pytest.approx((0.785, 1.0), abs=1e-3)  # Wilson's of 14 of 14
+    low, high = quality.interval("m", "AUC")
+    assert low < 0.95 and high == 1.0 and quality.interval("constant", "AUC") == (0.5, 0.5)
+    assert np.isnan(quality.interval("m", "log loss")).all() and "(" not in quality.rows()[1][3]
+    difference, low, high = quality.difference("m", "other", "accuracy")
+    assert difference == 0 and low < -0.05 and high > 0.05
+
+
+def test_shares_of_groups_are_as_sure_as_their_groups():
+    rng = np.random.default_rng(0)
+    groups = np.arange(400) // 20
+    whole = rng.random(20) < 0.7  # all samples of a group are right, or none
+    classes = np.array([0, 1])
+
+    def width(right, groups):
+        p = np.where(right[:, None], [0.9, 0.1], [0.1, 0.9])
+        y = np.zeros(len(p), dtype=int)
+        low, high = quality_of_classes(y, classes, {"m": p}, groups, 0).interval("m", "accuracy")
+        return high - low
+
+    alone = width(whole, None)
+    assert width(np.repeat(whole, 20), groups) == pytest.approx(alone, rel=0.1)
+    assert width(np.repeat(whole, 20), None) < 0.4 * alone
+    assert width(np.ones(400, dtype=bool), groups) == pytest.approx(width(np.ones(20, dtype=bool), None))
+    free = rng.random(400) < 0.7
+    assert width(free, groups) == pytest.approx(width(free, None), rel=0.5)
 
 
 def test_ctrl_c_keeps_the_best_model_so_far(folder, tmp_path, capsys):
@@ -343,3 +381,14 @@ def test_many_levels_make_a_sparse_model(tmp_path, hasty, capsys):
         assert result["quality"]["spkm"]["AUC"]["value"] > 0.7
         assert result["features"][-1] == "x" and len(result["features"]) > 300 - 300 * bool(more)
     assert result["model"]["columns_read"] == ["x"]
+
+
+def test_names_of_columns_may_hold_line_breaks(tmp_path):
+    (tmp_path / "a.csv").write_text('"first\nline",b,"c ""d"""\n1,2,3\n4,5,6\n')
+    assert read_frame(str(tmp_path / "a.csv")).to_dict("list") == {"first\nline": [1, 4], "b": [2, 5], 'c "d"': [3, 6]}
+    (tmp_path / "b.csv").write_text('a,"b\n1,2\n3,4\n')
+    with pytest.raises(CommandError, match="a quote in its header that does not end"):
+        read_frame(str(tmp_path / "b.csv"))
+    (tmp_path / "c.csv").write_text('"a\nb",c\n1,2\n1,2,3,4\n')
+    with pytest.raises(CommandError, match="line 4"):
+        read_frame(str(tmp_path / "c.csv"))

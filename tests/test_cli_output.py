@@ -1,12 +1,16 @@
 """What the command says and writes."""
 
 import io
+import json
 import sys
 
 import numpy as np
+import pandas as pd
 import pytest
+from sklearn.pipeline import make_pipeline
 
-from spkm.cli import CommandError
+from spkm import SPKMClassifier, TableEncoder, save
+from spkm.cli import CommandError, main
 from spkm.cli import _output as output
 
 
@@ -76,3 +80,40 @@ def test_results_become_json():
         [None, 1.0],
         {"a": [True, None, "b"]},
     ]
+
+
+EVIL = "a\x1b[2J\x9b1m\u202e\x07"
+
+
+def evil_model(folder):
+    """Return the files of a model whose classes, columns and levels hold what terminals obey, and of samples."""
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({f"x{EVIL}": rng.standard_normal(60), "level": rng.choice([f"{EVIL}1", f"{EVIL}2"], 60)})
+    y = np.where(frame.iloc[:, 0] > 0, EVIL, f"{EVIL}no")
+    pipeline = make_pipeline(TableEncoder(), SPKMClassifier(2, tol=1e-2, random_state=0)).fit(frame, y)
+    save(pipeline, folder / "evil.spkm", data=frame, metrics={f"note{EVIL}": EVIL})
+    frame.assign(**{f"y{EVIL}": y}).to_csv(folder / "evil.csv", index=False)
+    return str(folder / "evil.spkm"), str(folder / "evil.csv")
+
+
+def test_terminals_obey_nothing_of_a_file(tmp_path, capsys):
+    model, data = evil_model(tmp_path)
+    commands = [
+        ["inspect", model],
+        ["inspect", model, "--json", "-"],
+        ["explain", model, data, "--row", "0"],
+        ["explain", model, data, "--row", "0", "--json", "-"],
+        ["check", model, data],
+        ["compare", model, model, "--data", data, "--target", f"y{EVIL}"],
+        ["doctor", data],
+        ["fit", data, "--target", f"y{EVIL}", "--vectors", "2"],
+        ["fit", data, "--target", f"z{EVIL}"],
+        ["predict", model, str(tmp_path / f"{EVIL}.csv"), "-o", str(tmp_path / "p.csv")],
+    ]
+    for words in commands:
+        main(words)
+        out, err = capsys.readouterr()
+        assert not output.OBEYED.search((out + err).replace("\n", "")), words
+        if words[-1] == "-":  # the names themselves are there
+            found = json.loads(out)
+            assert EVIL in (found["classes"] if words[0] == "inspect" else found["prediction"].values())

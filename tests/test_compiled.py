@@ -6,9 +6,11 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
+from spkm import SPKMClassifier
 from spkm.persistence import CompiledModel, plain_model
 from tests.fitted_cases import fitted, samples
 from tests.plain_cases import all_models, assert_agrees, mixed_rows
+from tests.small_data import two_classes
 
 MODELS = all_models()
 ROWS = mixed_rows(60)
@@ -60,3 +62,12 @@ def test_functions_of_pairs_take_both_sides():
     left, right = estimator._pairs.tables
     found = estimator.compiled()(np.concatenate([left[2], right[3]]))
     np.testing.assert_allclose(found, estimator.predict([[2, 3]])[0], rtol=1e-9)
+
+
+def test_one_sample_is_asked_for():
+    X, y = two_classes()
+    function = SPKMClassifier(2, tol=1e-2, random_state=0).fit(X, y).compiled()
+    for wrong in (X[:1], X[:3], X[0, :1], 3.0, X[0][:, None]):
+        with pytest.raises(ValueError, match=r"takes one sample, 2 numbers; got an array of the shape"):
+            function(wrong)
+    assert function(X[0].tolist()) == function(X[0])

@@ -2,6 +2,7 @@
 
 import json
 import os
+import runpy
 import shutil
 import sqlite3
 import subprocess
@@ -302,3 +303,37 @@ def test_onnx_inputs_are_found_by_name():
     assert json.loads(session.get_modelmeta().custom_metadata_map["feature_names"]) == names
     with pytest.raises(ValueError, match="A column cannot be called ''"):
         graph_of_encoder({"columns": [""], "plans": [{"column": "", "fill": 0.0, "value": True, "missing": False}]})
+
+
+@pytest.mark.parametrize(
+    "cell, column", [("nan", "age"), ("1_0", "age"), ("", "age"), (7.5, "member"), ("yes", "member")]
+)
+def test_cells_that_are_no_numbers_are_refused_everywhere(cell, column, tmp_path):
+    pipeline = fitted("numbers")
+    row = rows_of(mixed())[0]
+    row[list(mixed().columns).index(column)] = cell
+    light, function = from_bytes(to_bytes(pipeline), "numpy"), compiled(pipeline)
+    export(pipeline, tmp_path / "model.py")
+    export(pipeline, tmp_path / "model.js")
+    module = runpy.run_path(str(tmp_path / "model.py"))
+    for predict in (lambda: light.predict([row]), lambda: function(row), lambda: module["predict"](row)):
+        with pytest.raises(ValueError, match=f"'{column}' must hold (numbers|truths)"):
+            predict()
+    if shutil.which("node"):
+        code = "require(process.argv[1]).predict(JSON.parse(process.argv[2]))"
+        command = ["node", "-e", code, "--", str(tmp_path / "model.js"), json.dumps(row)]
+        result = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+        assert result.returncode != 0 and f'column "{column}" must hold' in result.stderr
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="node is not installed")
+def test_javascript_names_levels_of_numbers_as_python_does(tmp_path):
+    values = [0.1, 0.30000000000000004, 1e-5, -2.5e-7, 3e-4, 20.0, -4.0, 1e20, 1e22, 123456789.5, 0.0]
+    X = pd.DataFrame({"level": np.repeat(values, 9), "x": np.tile(np.arange(9.0), len(values))})
+    y = np.sin(np.repeat(np.arange(len(values)), 9)) + 0.01 * X["x"]
+    pipeline = make_pipeline(TableEncoder(categorical=["level"]), SPKMRegressor(3, tol=1e-2, random_state=0)).fit(X, y)
+    export(pipeline, tmp_path / "model.js")
+    code = "const m = require(process.argv[1]); console.log(JSON.stringify(JSON.parse(process.argv[2]).map(m.predict)))"
+    command = ["node", "-e", code, "--", str(tmp_path / "model.js"), json.dumps(X.to_numpy().tolist())]
+    found = json.loads(subprocess.run(command, capture_output=True, text=True, timeout=60, check=True).stdout)
+    np.testing.assert_allclose(found, pipeline.predict(X), **NEAR)

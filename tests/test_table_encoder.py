@@ -290,3 +290,22 @@ def test_columns_that_determine_each_other_are_found():
     assert [link.columns for link in TableEncoder().fit(table).links_] == [("cm", "inch")]
     few = TableEncoder().fit(table.iloc[8:16])  # values of eight samples match by chance
     assert all("school" not in link.columns for link in few.links_)
+
+
+@pytest.mark.parametrize("cell", ["nan", "NaN", "inf", "1_0", "", "0x10", "1e", "٣"])
+def test_texts_are_numbers_as_tables_write_them(cell):
+    encoder = TableEncoder().fit([[1.0], [2.0], [3.0]])
+    with pytest.raises(ValueError, match="must hold numbers"):
+        encoder.transform([[cell]])
+    assert encoder.transform([[" +1.5e0 "], [".5"]])[:, 0].tolist() == [1.5, 0.5]
+
+
+@pytest.mark.parametrize("cell", [7.5, 2, "yes", "7"])
+def test_truths_are_zero_or_one(cell):
+    encoder = TableEncoder().fit([[True], [False], [True]])
+    for table in ([[cell]], np.array([[cell]], dtype=object)) + (
+        () if isinstance(cell, str) else (np.array([[cell]]),)
+    ):
+        with pytest.raises(ValueError, match="must hold truths"):
+            encoder.transform(table)
+    assert encoder.transform([[1.0], ["False"], [0]])[:, 0].tolist() == [1.0, 0.0, 0.0]

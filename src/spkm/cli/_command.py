@@ -101,7 +101,9 @@ def run_command(
         sys.stdout.flush()
         return code
     except CommandError as error:
-        print(f"{program} {named}: {error}", file=sys.stderr)
+        from spkm.cli._output import say  # after the work has failed, time no longer matters
+
+        say(f"{program} {named}: {error}")
         return error.exit_code
     except BrokenPipeError:  # the reader, such as `head`, has seen enough; Python must not flush again at its end
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

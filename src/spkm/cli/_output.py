@@ -6,6 +6,7 @@ import json
 import logging
 import math
 import os
+import re
 import sys
 import time
 import warnings
@@ -21,14 +22,40 @@ from spkm.cli._command import CommandError
 STDIO = "-"  # stands for stdin or stdout
 
 
+#: Characters that terminals obey: controls, marks of the direction of text, and separators of lines.
+OBEYED = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff]")
+
+
+def clean(text: str) -> str:
+    """Return text of a file whose control characters are written out, so that a terminal does not obey them.
+
+    Examples
+    --------
+    >>> print(clean("a\\x1b[2Jb\\n\\u202ec"))
+    a\\x1b[2Jb\\n\\u202ec
+    """
+    return OBEYED.sub(lambda found: found[0].encode("unicode_escape").decode("ascii"), text)
+
+
+def clean_lines(text: str) -> str:
+    """Return the same for text of several lines."""
+    return "\n".join(map(clean, text.split("\n")))
+
+
+def show(text: str = "", end: str = "\n") -> None:
+    """Print a result; of names in it no character is one that a terminal obeys."""
+    print(clean_lines(text), end=end)
+
+
 def say(message: str) -> None:
-    """Tell the user something that is no result."""
+    """Print something that is no result."""
     Progress.clear()
-    print(message, file=sys.stderr, flush=True)
+    print(clean_lines(message), file=sys.stderr, flush=True)
 
 
 def bold(text: str) -> str:
-    """Return text that stands out on a terminal, unless NO_COLOR asks for none of that."""
+    """Return clean text that stands out on a terminal, unless NO_COLOR asks for none of that."""
+    text = clean_lines(text)
     if not sys.stdout.isatty() or os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
         return text
     return f"\x1b[1m{text}\x1b[0m"
@@ -43,6 +70,7 @@ def table(rows: Sequence[Sequence[str]], right: bool = True) -> str:
     model    R2
     linear  0.5
     """
+    rows = [[clean(cell) for cell in row] for row in rows]
     widths = [max(len(row[j]) for row in rows) for j in range(len(rows[0]))]
     lines = []
     for i, row in enumerate(rows):
@@ -161,8 +189,8 @@ def replacing(path: str) -> Iterator[Path]:
 def write_json(path: str, result: Any) -> None:
     """Write a result as JSON to a file, or to stdout."""
     text = json.dumps(plain(result), indent=2, ensure_ascii=False) + "\n"
-    if path == STDIO:
-        sys.stdout.write(text)
+    if path == STDIO:  # JSON has words for all of them
+        sys.stdout.write(OBEYED.sub(lambda found: "\n" if found[0] == "\n" else f"\\u{ord(found[0]):04x}", text))
         return
     with replacing(path) as temporary:
         temporary.write_text(text, encoding="utf-8")

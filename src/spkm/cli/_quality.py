@@ -1,4 +1,4 @@
-"""How good models are on held-out samples, with intervals over resamples of these."""
+"""How good models are on held-out samples, with intervals that hold for few samples, too."""
 
 from __future__ import annotations
 
@@ -7,10 +7,40 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.stats import rankdata
+from scipy.stats import rankdata, t
 
-RESAMPLES = 300  # 95 % intervals by percentiles: their ends are then sure to about a tenth of their length
+from spkm.inspection._intervals import (
+    FEWEST,
+    LEVEL,
+    NONE,
+    Interval,
+    area_interval,
+    mean_difference,
+    resampled_interval,
+    share_difference,
+    share_interval,
+)
+
 LOSSES = ("log loss", "MAE", "RMSE")  # less is better
+
+
+@dataclass(frozen=True)
+class Measure:
+    """A measure of one model.
+
+    Attributes
+    ----------
+    on : callable
+        ``on(rows)`` is the measure on some of the samples, which may be there more than once.
+    each : ndarray of shape (n,) or None
+        Values of the samples that the measure is the mean of: truths of a share, or losses.
+    areas : tuple of tuples
+        For a mean of areas under the curve: each with the numbers of samples inside and outside of its class.
+    """
+
+    on: Callable[[np.ndarray], float]
+    each: np.ndarray | None = None
+    areas: tuple[tuple[float, int, int], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -19,37 +49,83 @@ class Quality:
 
     Attributes
     ----------
-    values : dict of dict
-        ``values[model][measure]``.
-    draws : dict of dict of ndarray
-        The same on resamples, which are those of every model.
+    measures : dict of dict
+        ``measures[model][measure]``.
     n_samples : int
         Number of samples.
+    groups : list of ndarray or None
+        Samples that belong together, which are drawn as a whole.
+    seed : int
+        Seed of the resamples.
     """
 
-    values: dict[str, dict[str, float]]
-    draws: dict[str, dict[str, np.ndarray]]
+    measures: dict[str, dict[str, Measure]]
     n_samples: int
+    groups: list[np.ndarray] | None
+    seed: int
 
-    def interval(self, model: str, measure: str) -> tuple[float, float]:
-        """Return the 95 % interval of a measure."""
-        return _interval(self.draws[model][measure])
+    @property
+    def values(self) -> dict[str, dict[str, float]]:
+        """The figures: ``values[model][measure]``."""
+        rows = np.arange(self.n_samples)
+        return {model: {name: one.on(rows) for name, one in own.items()} for model, own in self.measures.items()}
+
+    @property
+    def too_few(self) -> str:
+        """How many samples or groups there are, if these are too few for resamples, else nothing."""
+        if self.groups is not None:
+            return f"{len(self.groups)} groups" if len(self.groups) < FEWEST else ""
+        return f"{self.n_samples} samples" if self.n_samples < FEWEST else ""
+
+    def interval(self, model: str, measure: str) -> Interval:
+        """Return the 95 % interval of a measure; NaN where the samples are too few for one.
+
+        Shares have Wilson's, of groups from the number of samples that these are worth; areas under the curve
+        Newcombe's; other figures one over resamples, of samples or of groups.
+        """
+        one = self.measures[model][measure]
+        if one.each is not None and one.each.dtype.kind == "b":
+            share = float(one.each.mean())
+            n = self.n_samples if self.groups is None else _effective(one.each, self.groups)
+            return share_interval(share * n, n)
+        if one.areas and self.groups is None:  # at most as wide as the mean of all: areas go up and down together
+            low, high = np.mean([_area_interval(*area) for area in one.areas], axis=0)
+            return float(low), float(high)
+        return self._resampled(one.on)
 
     def difference(self, a: str, b: str, measure: str) -> tuple[float, float, float]:
-        """Return by how much a is above b, with its 95 % interval over the same resamples."""
-        low, high = _interval(self.draws[a][measure] - self.draws[b][measure])
-        return self.values[a][measure] - self.values[b][measure], low, high
+        """Return by how much a is above b, with its 95 % interval on the same samples."""
+        first, second = self.measures[a][measure], self.measures[b][measure]
+        if first.each is not None and second.each is not None:
+            if self.groups is not None:
+                return _grouped_mean(first.each.astype(float) - second.each, self.groups)
+            compared = share_difference if first.each.dtype.kind == "b" else mean_difference
+            return compared(first.each, second.each)
+        rows = np.arange(self.n_samples)
+        apart = self._resampled(lambda some: first.on(some) - second.on(some))
+        return first.on(rows) - second.on(rows), *apart
+
+    def _resampled(self, metric: Callable[[np.ndarray], float]) -> Interval:
+        groups = self.groups
+        if groups is None:
+            return resampled_interval(metric, self.n_samples, self.seed)
+        return resampled_interval(
+            lambda drawn: metric(np.concatenate([groups[k] for k in drawn])), len(groups), self.seed
+        )
 
     def rows(self) -> list[list[str]]:
         """Return a table of texts, the head first."""
-        measures = list(next(iter(self.values.values())))
+        values = self.values
+        measures = list(next(iter(values.values())))
         rows = [["", *measures]]
-        for model, values in self.values.items():
-            cells = []
-            for measure in measures:
-                cells.append(shown(values[measure], *self.interval(model, measure)))
-            rows.append([model, *cells])
+        for model, own in values.items():
+            rows.append([model, *(shown(own[measure], *self.interval(model, measure)) for measure in measures)])
         return rows
+
+    def difference_row(self, a: str, b: str) -> list[str]:
+        """Return a row of such a table: by how much a is above b."""
+        measures = next(iter(self.measures.values()))
+        return [f"{a} - {b}", *(shown(*self.difference(a, b, measure), sign="+") for measure in measures)]
 
     def plain(self) -> dict[str, Any]:
         """Return all numbers as plain data."""
@@ -61,11 +137,16 @@ class Quality:
             for model, values in self.values.items()
         }
 
+    def plain_difference(self, a: str, b: str) -> dict[str, Any]:
+        """Return by how much a is above b as plain data."""
+        found = {measure: self.difference(a, b, measure) for measure in self.measures[a]}
+        return {measure: {"value": d, "interval_95": [low, high]} for measure, (d, low, high) in found.items()}
+
 
 def shown(value: float, low: float, high: float, sign: str = "") -> str:
     """Return a figure and its interval, all of four digits; with ``sign="+"`` each with its sign."""
     texts = [f"{number:{sign}#.4g}".rstrip(".") for number in (value, low, high)]
-    return f"{texts[0]} ({texts[1]} to {texts[2]})"
+    return f"{texts[0]} ({texts[1]} to {texts[2]})" if np.isfinite([low, high]).all() else texts[0]
 
 
 def quality_of_classes(
@@ -87,65 +168,82 @@ def quality_of_classes(
         Seed of the resamples.
     """
     codes = np.searchsorted(classes, y)
-
-    def measures(p: np.ndarray, rows: np.ndarray) -> dict[str, float]:
-        p, code = p[rows], codes[rows]
-        true = np.clip(p[np.arange(len(rows)), code], 1e-15, 1.0)
-        return {
-            "accuracy": float(np.mean(p.argmax(axis=1) == code)),
-            "AUC": _auc(p, code),
-            "log loss": float(-np.mean(np.log(true))),
+    found = {}
+    for model, p in probabilities.items():
+        right = p.argmax(axis=1) == codes
+        losses = -np.log(np.clip(p[np.arange(len(y)), codes], 1e-15, 1.0))
+        found[model] = {
+            "accuracy": _mean_of(right),
+            "AUC": Measure(
+                lambda rows, p=p: _mean([area for area, _, _ in _areas(p[rows], codes[rows])]),  # type: ignore[misc]
+                areas=tuple(_areas(p, codes)),
+            ),
+            "log loss": _mean_of(losses),
         }
-
-    return _measured(probabilities, measures, len(y), groups, seed)
+    return Quality(found, len(y), _members(groups), seed)
 
 
 def quality_of_numbers(
     y: np.ndarray, predictions: dict[str, np.ndarray], groups: np.ndarray | None, seed: int
 ) -> Quality:
     """Return R2, mean absolute error and root mean squared error."""
-
-    def measures(p: np.ndarray, rows: np.ndarray) -> dict[str, float]:
-        error, target = y[rows] - p[rows], y[rows]
-        spread = float(np.mean((target - target.mean()) ** 2))
-        squared = float(np.mean(error**2))
-        return {
-            "R2": 1 - squared / spread if spread else float("nan"),
-            "MAE": float(np.mean(np.abs(error))),
-            "RMSE": squared**0.5,
-        }
-
-    return _measured(predictions, measures, len(y), groups, seed)
-
-
-def _measured(
-    predictions: dict[str, np.ndarray],
-    measures: Callable[[np.ndarray, np.ndarray], dict[str, float]],
-    n: int,
-    groups: np.ndarray | None,
-    seed: int,
-) -> Quality:
-    resamples = list(_resamples(n, groups, np.random.default_rng(seed)))
-    values, draws = {}, {}
+    found = {}
     for model, p in predictions.items():
-        values[model] = measures(p, np.arange(n))
-        drawn = [measures(p, rows) for rows in resamples]
-        draws[model] = {measure: np.array([one[measure] for one in drawn]) for measure in values[model]}
-    return Quality(values, draws, n)
+        error = y - p
+
+        def r_squared(rows: np.ndarray, error: np.ndarray = error) -> float:
+            spread = float(np.mean((y[rows] - y[rows].mean()) ** 2))
+            return 1 - float(np.mean(error[rows] ** 2)) / spread if spread else float("nan")
+
+        def root(rows: np.ndarray, error: np.ndarray = error) -> float:
+            return float(np.mean(error[rows] ** 2)) ** 0.5
+
+        found[model] = {"R2": Measure(r_squared), "MAE": _mean_of(np.abs(error)), "RMSE": Measure(root)}
+    return Quality(found, len(y), _members(groups), seed)
 
 
-def _resamples(n: int, groups: np.ndarray | None, rng: np.random.Generator) -> Any:
-    if groups is None:
-        for _ in range(RESAMPLES):
-            yield rng.integers(0, n, n)
-        return
-    members = [np.flatnonzero(groups == label) for label in np.unique(groups)]
-    for _ in range(RESAMPLES):
-        yield np.concatenate([members[i] for i in rng.integers(0, len(members), len(members))])
+def _mean_of(each: np.ndarray) -> Measure:
+    return Measure(lambda rows: float(np.mean(each[rows])), each)
 
 
-def _auc(p: np.ndarray, codes: np.ndarray) -> float:
-    """Return the area under the ROC curve by ranks (Mann and Whitney); NaN if a sample of one class was drawn."""
+def _members(groups: np.ndarray | None) -> list[np.ndarray] | None:
+    return None if groups is None else [np.flatnonzero(groups == label) for label in np.unique(groups)]
+
+
+def _effective(each: np.ndarray, groups: list[np.ndarray]) -> int:
+    """Return how many independent samples the share of groups of samples is as sure as; of equal ones each counts one.
+
+    The variance of the share between groups is set against that of independent samples (the design effect).
+    """
+    n, share = len(each), float(each.mean())
+    variance = share * (1 - share) / n
+    _, low, high = _grouped_mean(each.astype(float), groups)
+    if variance == 0 or not np.isfinite(low) or high == low:
+        return len(groups)
+    spread = ((high - low) / (2 * float(t.ppf(0.5 + 0.5 * LEVEL, len(groups) - 1)))) ** 2
+    return int(np.clip(round(n * variance / spread), 1, n))
+
+
+def _grouped_mean(each: np.ndarray, groups: list[np.ndarray]) -> tuple[float, float, float]:
+    """Return the mean over samples and Student's interval of it, with groups as what varies."""
+    mean, count = float(each.mean()), len(groups)
+    if count < 2:
+        return mean, *NONE
+    rest = np.array([float(each[rows].sum()) - len(rows) * mean for rows in groups])
+    error = np.sqrt(count / (count - 1) * float(rest @ rest)) / len(each)
+    half = float(t.ppf(0.5 + 0.5 * LEVEL, count - 1)) * error
+    return mean, mean - half, mean + half
+
+
+def _mean(values: list[float]) -> float:
+    return float(np.mean(values)) if values else float("nan")
+
+
+def _areas(p: np.ndarray, codes: np.ndarray) -> list[tuple[float, int, int]]:
+    """Return areas under the ROC curve by ranks (Mann and Whitney), with numbers of samples inside and outside.
+
+    A class of which there are no samples, or nothing but them, has none. Two classes have one area.
+    """
     areas = []
     for k in (1,) if p.shape[1] == 2 else range(p.shape[1]):
         inside = codes == k
@@ -153,13 +251,11 @@ def _auc(p: np.ndarray, codes: np.ndarray) -> float:
         n_outside = len(codes) - n_inside
         if n_inside and n_outside:
             above = rankdata(p[:, k])[inside].sum() - n_inside * (n_inside + 1) / 2
-            areas.append(above / (n_inside * n_outside))
-    return float(np.mean(areas)) if areas else float("nan")
+            # The area of a constant is known: it is no estimate.
+            sizes = (n_inside, n_outside) if np.ptp(p[:, k]) > 0 else (0, 0)
+            areas.append((float(above / (n_inside * n_outside)), *sizes))
+    return areas
 
 
-def _interval(draws: np.ndarray) -> tuple[float, float]:
-    known = draws[np.isfinite(draws)]
-    if not len(known):
-        return float("nan"), float("nan")
-    low, high = np.quantile(known, [0.025, 0.975])
-    return float(low), float(high)
+def _area_interval(area: float, n_inside: int, n_outside: int) -> Interval:
+    return area_interval(area, n_inside, n_outside) if n_inside else (area, area)

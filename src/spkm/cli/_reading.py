@@ -32,6 +32,7 @@ FORMATS = {
 }
 CHUNK = 50_000  # samples held at once where a file is read in chunks
 DECIMAL_COMMA = re.compile(r"[+-]?(\d+|\d*,\d+)([eE][+-]?\d+)?")
+MOST_HEADER = 100  # lines of a header
 MISSING = ["?"]  # marks of missing cells beside those that pandas knows
 
 
@@ -158,13 +159,14 @@ def _csv(path: str, size: int | None, columns: list[str] | None, as_text: tuple[
     with ExitStack() as stack:
         stream = _text(path, stack)
         # The header is read by itself: pandas would rename columns of the same name without a word.
-        line = stream.readline()
+        lines = _header(stream, path)
+        line = "".join(lines)
         if not line.strip():
             raise data_error(f"{_called(path)} is empty: its first line must name the columns.")
         if "\x00" in line:
             raise data_error(f"{_called(path)} is no text.")
         separator = max(",;\t|", key=line.count)
-        names = [name.strip() for name in next(csv.reader([line], delimiter=separator))]
+        names = [name.strip() for name in next(csv.reader(lines, delimiter=separator))]
         wanted = _wanted(names, columns, path)
         options = {
             "names": names,
@@ -183,7 +185,17 @@ def _csv(path: str, size: int | None, columns: list[str] | None, as_text: tuple[
         except pd.errors.EmptyDataError:
             raise data_error(f"{_called(path)} names columns and holds no samples.") from None
         except pd.errors.ParserError as error:  # it has not seen the line of the header
-            raise ValueError(re.sub(r"(?<=line )\d+", lambda n: str(int(n[0]) + 1), str(error))) from error
+            raise ValueError(re.sub(r"(?<=line )\d+", lambda n: str(int(n[0]) + len(lines)), str(error))) from error
+
+
+def _header(stream: IO[str], path: str) -> list[str]:
+    """Return the lines of the header: one, unless a name between quotes has line breaks."""
+    lines = [stream.readline()]
+    while sum(line.count('"') for line in lines) % 2:
+        lines.append(stream.readline())
+        if not lines[-1] or len(lines) > MOST_HEADER:
+            raise data_error(f"{_called(path)} has a quote in its header that does not end: {lines[0].strip()[:80]!r}.")
+    return lines
 
 
 def _with_points(frame: Any, as_text: tuple[str, ...]) -> Any:

@@ -6,7 +6,7 @@ import argparse
 from typing import Any
 
 from spkm.cli._command import DRIFT, MODEL_FILE, CommandError, Subparsers
-from spkm.cli._output import STDIO, bold, check_can_write, say, table, write_json
+from spkm.cli._output import STDIO, bold, check_can_write, say, show, table, write_json
 from spkm.cli._reading import add_data_options, data_error, read_frame
 
 LIMITS = {
@@ -85,10 +85,10 @@ def records(columns: dict[str, tuple[Any, ...]]) -> list[dict[str, Any]]:
 
 
 def _show(result: dict[str, Any]) -> None:
-    print(f"{result['samples']:,} samples")
+    show(f"{result['samples']:,} samples")
     if result["unlike"] is not None:
-        print(f"unlike all that was seen: {result['unlike']:.1%}, where 1.0% is usual")
-        print(f"shift of the similarity's distribution: {result['shift']:.2f}")
+        show(f"unlike all that was seen: {result['unlike']:.1%}, where 1.0% is usual")
+        show(f"shift of the similarity's distribution: {result['shift']:.2f}")
     rows = [
         [one["name"], *(f"{one[key]:.1%}" for key in ("below", "above", "clipped"))]
         for one in result["features"]
@@ -104,7 +104,7 @@ def _show(result: dict[str, Any]) -> None:
     for alarm in result["alarms"]:
         print(bold(f"ALARM {alarm}"))
     if not result["alarms"]:
-        print("nothing beyond the limits")
+        show("nothing beyond the limits")
 
 
 def _detail(one: dict[str, Any]) -> str:

@@ -6,7 +6,7 @@ import argparse
 from typing import Any
 
 from spkm.cli._command import CommandError, Subparsers
-from spkm.cli._output import STDIO, check_can_write, notes, table, write_json
+from spkm.cli._output import STDIO, check_can_write, notes, show, table, write_json
 from spkm.cli._reading import add_data_options
 
 
@@ -36,23 +36,17 @@ def run(options: argparse.Namespace) -> int:
     quality = None
     if options.data is not None:
         quality = _quality(models, options)
-        differences = {m: quality.difference("a", "b", m) for m in quality.values["a"]}
-        result["quality"] = quality.plain()
-        result["difference"] = {
-            m: {"value": d, "interval_95": [low, high]} for m, (d, low, high) in differences.items()
-        }
+        result["quality"], result["difference"] = quality.plain(), quality.plain_difference("a", "b")
     if options.json is not None:
         write_json(options.json, result)
     if options.json == STDIO:
         return 0
     print(table([["", "a", "b"], *_size_rows(found)]))
     if quality is not None:
-        from spkm.cli._quality import shown
-
-        print(f"\nQuality on {quality.n_samples:,} samples, with 95 % intervals:")
-        rows = quality.rows()
-        less = [shown(d, low, high, sign="+") for d, low, high in differences.values()]
-        print(table([*rows, ["a - b", *less]]))
+        show(f"\nQuality on {quality.n_samples:,} samples, with 95 % intervals:")
+        print(table([*quality.rows(), quality.difference_row("a", "b")]))
+        if quality.too_few:
+            show(f"Figures without an interval: {quality.too_few} are too few for one.")
     return 0
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from spkm.cli._command import Subparsers
-from spkm.cli._output import STDIO, check_can_write, notes, table, write_json
+from spkm.cli._output import STDIO, check_can_write, notes, show, table, write_json
 from spkm.cli._reading import add_data_options
 
 PACKAGES = ("numpy", "scipy", "scikit-learn", "joblib", "threadpoolctl", "pandas", "pyarrow", "matplotlib", "rich")
@@ -133,16 +133,16 @@ def _forecast(frame: Any, target: str, n_samples: int) -> dict[str, Any]:
 def _show(result: dict[str, Any]) -> None:
     system = result["system"]
     print(table([["package", "version"], *([name, v] for name, v in system["versions"].items())], right=False))
-    print(f"{system['cores']} cores; {'; '.join(system['blas'])}")
+    show(f"{system['cores']} cores; {'; '.join(system['blas'])}")
     if system["memory_bytes"]:
-        print(f"{system['memory_bytes'] / 2**30:.1f} GiB of memory")
+        show(f"{system['memory_bytes'] / 2**30:.1f} GiB of memory")
     if "data" in result:
         data = result["data"]
         size = data["memory_bytes"] * data["samples"] / max(1, data["looked_at"])
         part = f"; counts are of the first {data['looked_at']:,}" if data["looked_at"] < data["samples"] else ""
-        print(f"\n{data['file']}: {data['samples']:,} samples, {size / 2**20:.1f} MiB in memory{part}")
+        show(f"\n{data['file']}: {data['samples']:,} samples, {size / 2**20:.1f} MiB in memory{part}")
         rows = [[c["column"], c["type"], f"{c['missing']:,}", f"{c['different']:,}"] for c in data["columns"]]
         print(table([["column", "type", "missing", "different"], *rows]))
     if "fit" in result:
         fit = result["fit"]
-        print(f"\nThe target holds {fit['task']}. {fit['words']}")
+        show(f"\nThe target holds {fit['task']}. {fit['words']}")

@@ -6,7 +6,7 @@ import argparse
 from typing import Any
 
 from spkm.cli._command import CommandError, Subparsers
-from spkm.cli._output import STDIO, bold, check_can_write, notes, say, table, write_json
+from spkm.cli._output import STDIO, bold, check_can_write, notes, say, show, table, write_json
 from spkm.cli._reading import add_data_options, data_error
 
 BACKGROUND = 100  # samples, evenly spaced, that say what is usual
@@ -112,20 +112,20 @@ def _shapley(estimator: Any, Z: Any, background: Any, groups: Any, output: int) 
 def _show(result: dict[str, Any], top: int) -> None:
     print(bold(f"sample {result['row']}"))
     for name, value in result["prediction"].items():
-        print(f"  {name}: {format(value, '.4g') if isinstance(value, float) else value}")
-    print(f"  score {result['score']:.4g}, where {result['usual_score']:.4g} is usual; the difference is made of")
+        show(f"  {name}: {format(value, '.4g') if isinstance(value, float) else value}")
+    show(f"  score {result['score']:.4g}, where {result['usual_score']:.4g} is usual; the difference is made of")
     if result["columns"] is not None:
         ranked = sorted(result["columns"].items(), key=lambda item: -abs(item[1]))
         cells = [[name, str(result["values"].get(name, "")), f"{part:+.4f}"] for name, part in ranked if part]
         print(table([["column", "value", "part"], *cells[:top]]))
-        print(_rest(len(cells) - top))
+        show(_rest(len(cells) - top))
     ranked = sorted(result["contributions"].items(), key=lambda item: -abs(item[1]["part"]))
     cells = []
     for name, one in ranked:
         similarity = "" if one["similarity"] is None else f"{one['similarity']:.3f}"  # a linear part has none
         cells.append([name, similarity, f"{one['part']:+.4f}"])
     print(table([["basis vector", "similarity", "part"], *cells[:top]]))
-    print(_rest(len(cells) - top), end="")
+    show(_rest(len(cells) - top), end="")
 
 
 def _rest(count: int) -> str:

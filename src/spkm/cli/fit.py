@@ -7,7 +7,7 @@ import time
 from typing import Any
 
 from spkm.cli._command import STOPPED, CommandError, Subparsers
-from spkm.cli._output import STDIO, check_can_write, counted, say, table, write_json
+from spkm.cli._output import STDIO, check_can_write, counted, say, show, table, write_json
 from spkm.cli._reading import add_data_options
 from spkm.cli.report import add_report_options, check_report
 
@@ -73,6 +73,7 @@ def run(options: argparse.Namespace) -> int:
         **told,
         "split": {"train": len(train.y), "test": len(test.y), "seed": options.seed, "by": options.group},
         "quality": quality.plain(),
+        "difference_from_linear": quality.plain_difference("spkm", "linear"),
         **_about(pipeline),
         "written": _write(options, pipeline, train, test, quality),
         "seconds": time.perf_counter() - started,
@@ -137,16 +138,18 @@ def _tell(options: argparse.Namespace, result: dict[str, Any], quality: Any) -> 
         return
     from spkm.cli._models import vectors_of
 
-    print(f"Quality on {quality.n_samples:,} held-out samples, with 95 % intervals:")
-    print(table(quality.rows()))
+    show(f"Quality on {quality.n_samples:,} held-out samples, with 95 % intervals:")
+    print(table([*quality.rows(), quality.difference_row("spkm", "linear")]))
+    if quality.too_few:
+        show(f"Figures without an interval: {quality.too_few} are too few for one.")
     model = result["model"]
-    print(
+    show(
         f"The model has {vectors_of(model)} and reads {counted(model['columns_read'], 'column')} of the table "
         f"({counted(model['features_read'], 'feature')}). It took {result['seconds']:.1f} s."
     )
     names = [*result["written"].values(), *([options.json] if options.json else [])]
     if names:
-        print(f"Written: {', '.join(names)}")
+        show(f"Written: {', '.join(names)}")
     if result["interrupted"]:
         say("the fit was interrupted; this is its best model so far.")
 

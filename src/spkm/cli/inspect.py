@@ -6,7 +6,7 @@ import argparse
 from typing import Any
 
 from spkm.cli._command import Subparsers
-from spkm.cli._output import STDIO, check_can_write, counted, notes, table, write_json
+from spkm.cli._output import STDIO, check_can_write, counted, notes, show, table, write_json
 
 
 def add_parser(subparsers: Subparsers) -> None:
@@ -31,13 +31,13 @@ def run(options: argparse.Namespace) -> int:
         write_json(options.json, found)
     if options.json == STDIO:
         return 0
-    print("\n".join(lines_of(found)))
+    show("\n".join(lines_of(found)))
     for name, value in found["about"].items():
-        print(f"{name}: {value:.4g}" if isinstance(value, float) else f"{name}: {value}")
+        show(f"{name}: {value:.4g}" if isinstance(value, float) else f"{name}: {value}")
     if encoder is not None:
         rows = [[one["column"], one["kind"], one["detail"]] for one in found["inputs"]]
         print(table([["column", "kind", ""], *rows], right=False))
-    print(f"\n{_summary(estimator_of(model))}")
+    show(f"\n{_summary(estimator_of(model))}")
     return 0
 
 

@@ -6,7 +6,7 @@ import argparse
 from typing import Any
 
 from spkm.cli._command import CommandError, Subparsers
-from spkm.cli._output import STDIO, check_can_write, notes, replacing, write_json
+from spkm.cli._output import STDIO, check_can_write, notes, replacing, show, write_json
 from spkm.cli._reading import add_data_options
 
 KINDS = (".html", ".htm", ".md", ".json")  # a page, a card, and the facts alone
@@ -44,7 +44,7 @@ def run(options: argparse.Namespace) -> int:
     if options.json is not None:
         write_json(options.json, {"model": options.model, "samples": len(samples.y), "report": options.output})
     if options.json != STDIO:
-        print(f"Written: {options.output}")
+        show(f"Written: {options.output}")
     return 0
 
 

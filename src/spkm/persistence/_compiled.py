@@ -57,9 +57,10 @@ class CompiledModel:
             object.__setattr__(self, name, value)
 
     def __call__(self, sample: Any) -> Any:
-        """Return the answer for one sample, a sequence of ``n_features`` finite numbers: that is not checked.
+        """Return the answer for one sample, a sequence of ``n_features`` finite numbers.
 
-        Behind an encoder it is one of numbers and texts, None where a value is missing.
+        That they are finite is not checked. Behind an encoder it is a sequence of numbers and texts, None where a value
+        is missing.
         """
         return self._function(sample)
 
@@ -76,9 +77,20 @@ class CompiledModel:
 def _behind_encoder(plain: dict[str, Any], function: Callable[[np.ndarray], Any]) -> Callable[[Any], Any]:
     """Return a function of a sample of the user's."""
     encoder, width = encoder_of(plain), plain["n_features"]
-    if encoder is None:
-        return lambda sample: function(np.asarray(sample, dtype=np.float64))
-    return lambda sample: function(encode(encoder, [sample], width)[0])
+    if encoder is not None:
+        return lambda sample: function(encode(encoder, [sample], width)[0])
+    shape = (width,)
+
+    def checked(sample: Any) -> Any:
+        x = np.asarray(sample, dtype=np.float64)
+        if x.shape != shape:
+            raise ValueError(
+                f"A compiled model takes one sample, {width} numbers; got an array of the shape {x.shape}. For several "
+                "samples call it for each, or use the methods of the estimator."
+            )
+        return function(x)
+
+    return checked
 
 
 def _function(plain: dict[str, Any], method: str) -> Callable[[np.ndarray], Any]:

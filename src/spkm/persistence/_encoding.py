@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from spkm._cells import TRUTH, is_missing, level_text
+from spkm._cells import cell_number, is_missing, level_text
 from spkm.persistence._container import need
 
 FIELDS = {"fill": float, "value": bool, "missing": bool, "boolean": bool, "levels": list, "other": bool, "column": str}
@@ -140,15 +140,7 @@ def _codes(plan: Any, column: list[Any]) -> Iterator[int]:
 
 
 def _number(value: Any, plan: Any) -> float:
-    if is_missing(value):
-        return np.nan
-    if plan["boolean"] and isinstance(value, str) and value.strip().lower() in TRUTH:
-        return TRUTH[value.strip().lower()]
-    try:
-        number = float(value)
-    except (TypeError, ValueError):
-        what = "truths (True or False)" if plan["boolean"] else "numbers"
-        raise ValueError(f"Column {plan['column']!r} must hold {what}, as in the fit; got {value!r}.") from None
+    number = cell_number(value, plan["column"], plan["boolean"])
     if np.isinf(number):
         raise ValueError(f"Column {plan['column']!r} must hold finite numbers; got {value!r}.")
     return number

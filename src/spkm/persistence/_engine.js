@@ -125,17 +125,28 @@ function spkmModel(plain) {
     return found;
   }
 
+  // The name of a level as Python writes it: 20 for 20.0, 1e-05 for 0.00001.
   function level(cell) {
-    return cell === true ? "True" : cell === false ? "False" : String(cell);
+    if (typeof cell === "boolean") return cell ? "True" : "False";
+    if (typeof cell !== "number") return String(cell);
+    if (Number.isInteger(cell)) return BigInt(cell).toString();
+    if (Math.abs(cell) >= 1e-4) return String(cell);
+    return cell.toExponential().replace(/e-(\d)$/, "e-0$1");
   }
 
   function numberOf(cell, plan) {
-    if (typeof cell === "number") return cell;
-    if (typeof cell === "boolean") return cell ? 1 : 0;
     const text = String(cell).trim();
-    if (plan.boolean && /^(true|false)$/i.test(text)) return text.toLowerCase() === "true" ? 1 : 0;
-    if (/^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(text)) return Number(text);
-    throw new Error("spkm: column " + JSON.stringify(plan.column) + " must hold numbers; got " + JSON.stringify(cell) + ".");
+    let number = typeof cell === "number" ? cell : NaN;
+    if (typeof cell === "boolean" || (plan.boolean && /^(true|false)$/i.test(text))) {
+      number = text.toLowerCase() === "true" ? 1 : 0;
+    } else if (typeof cell === "string" && /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(text)) {
+      number = Number(text);
+    }
+    if (Number.isNaN(number) || (plan.boolean && number !== 0 && number !== 1)) {
+      const what = plan.boolean ? " must hold truths; got " : " must hold numbers; got ";
+      throw new Error("spkm: column " + JSON.stringify(plan.column) + what + JSON.stringify(cell) + ".");
+    }
+    return number;
   }
 
   function check(row) {

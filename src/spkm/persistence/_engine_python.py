@@ -111,13 +111,18 @@ def _level(value):
 
 
 def _number(value, plan):
-    truth = {"true": 1.0, "false": 0.0}
-    if plan["boolean"] and isinstance(value, str) and value.strip().lower() in truth:
-        return truth[value.strip().lower()]
+    text = value.strip().lower() if isinstance(value, str) else ""
+    if plan["boolean"] and text in ("true", "false"):
+        return 1.0 if text == "true" else 0.0
     try:
-        return float(value)
+        # Of texts the numbers alone that tables write: not "nan", "inf" or "1_000".
+        number = math.nan if set(text) - set("0123456789.e+-") else float(value)
     except (TypeError, ValueError):
-        raise ValueError(f"Column {plan['column']!r} must hold numbers; got {value!r}.") from None
+        number = math.nan
+    if number != number or (plan["boolean"] and number not in (0.0, 1.0)):
+        what = "truths" if plan["boolean"] else "numbers"
+        raise ValueError(f"Column {plan['column']!r} must hold {what}; got {value!r}.")
+    return number
 
 
 def _weights(member):

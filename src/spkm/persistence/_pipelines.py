@@ -62,7 +62,7 @@ def _write_step(writer: Writer, name: str, step: Any) -> Any:
     except Unsavable as error:
         raise Unsavable(
             f"step {name!r} of the pipeline, {type(step).__name__}, is not of this library. Such pipelines are for "
-            "skops, with spkm.persistence.TRUSTED_TYPES"
+            "skops, with spkm.persistence.TRUSTED_TYPES and what skops.io.get_untrusted_types names besides"
         ) from error
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from datetime import date, time, timedelta
 from typing import Any, NamedTuple
@@ -10,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from spkm._cells import TRUTH, is_missing, level_text
+from spkm._cells import cell_number, is_missing, level_text
 
 
 class FeatureOrigin(NamedTuple):
@@ -263,28 +262,16 @@ def to_numbers(values: np.ndarray, column: str, boolean: bool = False) -> np.nda
     """Return a column as float64, missing values as NaN; raise ValueError, with the name, where there is none."""
     if values.dtype.kind in "iufb":
         numbers = values.astype(np.float64, copy=False)
+        if boolean and not np.isin(numbers, (0.0, 1.0)).all(where=~np.isnan(numbers)):
+            other = numbers[~np.isnan(numbers) & ~np.isin(numbers, (0.0, 1.0))][0]
+            raise ValueError(f"Column {column!r} must hold truths (True or False), as in the fit; got {other:g}.")
     else:
-        numbers = np.fromiter(_floats(values.tolist(), column, boolean), np.float64, len(values))
+        numbers = np.array([cell_number(value, column, boolean) for value in values.tolist()], dtype=np.float64)
     if np.isinf(numbers).any():
         raise ValueError(
             f"Column {column!r} holds infinity. Make such values missing, or replace them by the largest that occurs."
         )
     return numbers
-
-
-def _floats(objects: Iterable[Any], column: str, boolean: bool) -> Iterable[float]:
-    for value in objects:
-        if is_missing(value):
-            yield np.nan
-            continue
-        if boolean and isinstance(value, str) and value.strip().lower() in TRUTH:
-            yield TRUTH[value.strip().lower()]
-            continue
-        try:
-            yield float(value)
-        except (TypeError, ValueError):
-            what = "truths (True or False)" if boolean else "numbers"
-            raise ValueError(f"Column {column!r} must hold {what}, as in the fit; got {value!r}.") from None
 
 
 def plain_plan(plan: Plan) -> dict[str, Any]:

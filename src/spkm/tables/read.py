@@ -18,6 +18,7 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
+from spkm._cells import is_missing
 from spkm._checks import warn_user
 from spkm._namespaces import Place, on_host, place_of
 
@@ -66,6 +67,7 @@ def read_table(estimator: Any, X: Any, y: Any, sample_weight: Any, **options: An
         X, y, sample_weight = map(on_host, (X, y, sample_weight))
     layouts = table_layouts(X) if is_tables(X) else None
     rows = joined_table(X, layouts)
+    check_known(y)
     settings = {"accept_sparse": "csr", "dtype": [np.float64, np.float32], "estimator": estimator}
     with need_numbers("X"):
         if isinstance(y, str):
@@ -78,6 +80,23 @@ def read_table(estimator: Any, X: Any, y: Any, sample_weight: Any, **options: An
         attributes["feature_names_in_"] = names
     X = canonical(X)
     return Table(X, y, checked_weight(sample_weight, X), attributes, place)
+
+
+def check_known(y: Any) -> None:
+    """Raise ValueError if targets are missing, by any mark of pandas, polars or Python."""
+    marked = next((getattr(y, name) for name in ("isna", "is_null") if hasattr(y, name)), None)
+    if marked is not None:  # pandas and polars
+        absent = int(np.asarray(marked()).reshape(len(y), -1).any(axis=1).sum())
+    else:
+        cells = np.asarray(y, dtype=object) if isinstance(y, list) else y
+        if not (isinstance(cells, np.ndarray) and cells.dtype.kind == "O" and cells.ndim == 1):
+            return
+        absent = sum(map(is_missing, cells.tolist()))
+    if absent:
+        raise ValueError(
+            f"y must have a value for every sample; {absent} of {len(y)} are missing (None, NaN or NA). Leave these "
+            "samples out, or fill their targets in."
+        )
 
 
 def read_like(estimator: Any, X: Any) -> Any:
