@@ -19,11 +19,11 @@ from benchmarks._tables import FOLDER, ROOT, fill_pages, stale
 from benchmarks._whole import LEFT_OUT, Done, names, process, run_whole
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
+def parser_of(choices: Sequence[str]) -> argparse.ArgumentParser:
+    """Return the parser of the command line."""
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks", description="Measure the library; print Markdown tables."
     )
-    choices = names()
     parser.add_argument(
         "names",
         nargs="*",
@@ -53,6 +53,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
     )
     parser.add_argument("--stale", action="store_true", help="say which results the code has left behind, and stop")
     parser.add_argument("--pages", action="store_true", help="write the results into the pages of docs, and stop")
+    return parser
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the benchmarks that the command line names."""
+    choices = names()
+    parser = parser_of(choices)
     options = parser.parse_args(arguments)
     if options.pages:
         print("changed:", *fill_pages())

@@ -9,8 +9,8 @@ from spkm.core.model import LINEAR_PART, PreimageModel, Term, View
 from spkm.core.objective import Objective
 from spkm.core.problem import RIDGE_SHARE, Problem
 from spkm.core.profiled import JITTER
+from spkm.fitting.merging import merged
 from spkm.fitting.recipes import folds as folds_module
-from spkm.fitting.recipes.merge import merged
 from spkm.kernels import RBF, Linear
 from spkm.losses import Log
 from spkm.penalties import SquaredL2

@@ -6,7 +6,7 @@ import pytest
 from spkm import SPKMRegressor, SPKMRegressorCV
 from spkm.core.model import Term, View
 from spkm.core.problem import Problem
-from spkm.fitting.recipes.merge import merged
+from spkm.fitting.merging import merged
 from spkm.fitting.strategies import FEW, MANY, sizes_for
 from spkm.kernels import RBF
 from spkm.losses import Squared

@@ -40,13 +40,13 @@ def encode_classes(y: Any, weight: np.ndarray, class_weight: Any) -> tuple[Class
         kinds = sorted({type(label).__name__ for label in y})
         raise TypeError(f"y must hold labels of one type, without None; got {', '.join(kinds)}.") from error
     check_classification_targets(y)
-    target = class_target(classes)
     known = np.isin(y, classes)
     weight = np.where(known, weight, 0.0)
     code = np.searchsorted(classes, np.where(known, y, classes[0]))
     factors = class_factors(class_weight, classes, np.bincount(code, weight, len(classes)))
     if factors is not None:
         weight = normalized_weight(weight * factors[code], float(weight.sum()))
+    target = class_target(classes)
     return target, target.encode(np.where(known, y, classes[0])), weight
 
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Protocol
 
@@ -66,8 +65,8 @@ class Data(Protocol):
     def dtype(self) -> np.dtype:
         """Type of the features, float32 or float64."""
 
-    def source(self, spec: Spec, clipped: Sequence[int] = ()) -> tuple[Source, Scaling | None]:
-        """Return the samples as a source, and its scaling; ``clipped`` features are clipped at their range."""
+    def source(self, spec: Spec) -> tuple[Source, Scaling | None]:
+        """Return the samples as a source, and its scaling."""
 
     def some(self) -> Any:
         """Return some of the samples, in the user's units."""
@@ -108,6 +107,15 @@ class TableData:
     place: Place | None = None
     independent: bool = True
     kind: type[ArraySource] = ArraySource
+    n_rows: int = field(init=False)
+    n_features: int = field(init=False)
+    n_outputs: int = field(init=False)
+    dtype: np.dtype = field(init=False)
+
+    def __post_init__(self) -> None:
+        (n, d), m = self.X.shape, self.Y.shape[1]
+        for name, value in {"n_rows": n, "n_features": d, "n_outputs": m, "dtype": self.X.dtype}.items():
+            object.__setattr__(self, name, value)
 
     @staticmethod
     def of(
@@ -158,28 +166,12 @@ class TableData:
         found = TableData.of(spec, some.X, Y, some.weight, target, place=self.place)
         return replace(found, rows=None if some.rows is None else some.rows[found.rows])
 
-    @property
-    def n_rows(self) -> int:
-        return int(self.X.shape[0])
-
-    @property
-    def n_features(self) -> int:
-        return int(self.X.shape[1])
-
-    @property
-    def n_outputs(self) -> int:
-        return int(self.Y.shape[1])
-
-    @property
-    def dtype(self) -> np.dtype:
-        return self.X.dtype
-
-    def source(self, spec: Spec, clipped: Sequence[int] = ()) -> tuple[ArraySource, Scaling | None]:
-        """Return the samples as a source, and its scaling; ``clipped`` features are clipped at their range."""
+    def source(self, spec: Spec) -> tuple[ArraySource, Scaling | None]:
+        """Return the samples as a source, and its scaling; monotone features are clipped at their range."""
         fit = partial(self.kind.fit_scaling, self.X, self.weight)
         scaling = scaling_by(spec.terms, spec.scale, self.n_features, fit)
-        if len(clipped) and scaling is not None:
-            scaling = clipped_at_range(scaling, self.X, list(clipped))
+        if spec.monotone and scaling is not None:
+            scaling = clipped_at_range(scaling, self.X, [column for _, column, _ in spec.monotone])
         if self.place is not None and works_anywhere(spec):
             return PlacedSource(self.X, self.Y, self.weight, scaling, place=self.place), scaling
         return self.kind(self.X, self.Y, self.weight, scaling), scaling
@@ -259,8 +251,8 @@ class StreamData:
     def dtype(self) -> np.dtype:
         return self.summary.dtype
 
-    def source(self, spec: Spec, clipped: Sequence[int] = ()) -> tuple[Source, Scaling | None]:
-        """Return the samples as a source, and its scaling; no feature can be clipped at its range."""
+    def source(self, spec: Spec) -> tuple[Source, Scaling | None]:
+        """Return the samples as a source, and its scaling."""
         scaling = self.preparation.scaling
         if self.n_rows == len(self.summary.kept_X):  # all of them are in memory
             return kept_source(self.summary, self.preparation), scaling

@@ -8,16 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
 from spkm.core.model import LINEAR_PART, Term, View
-from spkm.core.objective import as_list
 from spkm.core.problem import Problem
 from spkm.fitting.spec import Spec
 from spkm.kernels import Kernel, Linear
-from spkm.penalties import WEIGHT_PENALTIES, Evidence, Penalty, RKHSNorm, SquaredL2
+from spkm.penalties import Evidence, Penalty, RKHSNorm, SquaredL2
 from spkm.sources import Source
 
 # Over the total weight: a weak pull of log bandwidths to their start; flat from 1 to 10, measured.
@@ -106,7 +104,9 @@ def problem_of(
         terms = (*terms, Term(m, (linear,), is_linear_part=True))
     priors, on_weights = (0.0, 0.0), list[Penalty]()
     if defaults.evidence is None:
-        priors, on_weights = (BANDWIDTH_PRIOR / n, RELEVANCE_PRIOR / n), _weight_penalties(spec, n, m)
+        given = [RKHSNorm()] if spec.weight_penalties is None else spec.weight_penalties
+        strength = spec.loss.rkhs_strength[m > 1] / n
+        priors, on_weights = (BANDWIDTH_PRIOR / n, RELEVANCE_PRIOR / n), [p.with_default(strength) for p in given]
     intercept = bool(spec.fit_intercept)
     return Problem(terms, spec.loss, spec.basis_penalties, on_weights, defaults.evidence, *priors, intercept)
 
@@ -122,22 +122,9 @@ def metric_of(spec: Spec, view: View, automatic: str) -> str:
     return "relevances" if learn == "columns" else "scale" if learn else "fixed"
 
 
-def given_penalties(spec: Spec) -> list[Any] | None:
-    """Return the penalties on the weights that the user gives; None if the recipe chooses them."""
-    if isinstance(spec.weight_penalty, str) and spec.weight_penalty == "auto":
-        return [] if spec.loss.scale_free else None
-    penalties = [_weight_penalty(penalty) for penalty in as_list(spec.weight_penalty)]
-    if spec.loss.scale_free and penalties:
-        raise ValueError(
-            f"loss={spec.asked_loss!r} ignores the length of the weights, so a penalty would only shrink them "
-            "to nothing. Use weight_penalty=None (or 'auto'), or another loss."
-        )
-    return penalties
-
-
 def _resolved_kernels(spec: Spec, views: list[View], source: Source, sharper: bool) -> list[Kernel]:
     """Return the kernels of views of the source's features, with bandwidths from a sample."""
-    some = source.sample(KERNEL_SAMPLE, spec.rng())
+    some = source.sample(KERNEL_SAMPLE, np.random.default_rng(spec.seed))
     X, weight = some.dense().astype(np.float64), some.w[:, 0].astype(np.float64)
     weight = weight / weight.sum()
     of_signs = spec.loss.target == "signs" and (source.n_outputs > 1 or sharper)
@@ -148,20 +135,3 @@ def _resolved_kernels(spec: Spec, views: list[View], source: Source, sharper: bo
         by_us = kernel is not view.kernel and kernel.stationary  # numbers that the user gives stay as they are
         kernels.append(kernel.with_bandwidth(factor) if by_us and factor != 1.0 else kernel)
     return kernels
-
-
-def _weight_penalties(spec: Spec, n: float, n_outputs: int) -> list[Penalty]:
-    """Return penalties on the weights with numbers for their strengths."""
-    given = given_penalties(spec)
-    strength = spec.loss.rkhs_strength[n_outputs > 1] / n
-    return [penalty.with_default(strength) for penalty in ([RKHSNorm()] if given is None else given)]
-
-
-def _weight_penalty(value: Any) -> Any:
-    penalty = WEIGHT_PENALTIES.part(value, "weight_penalty")
-    if "weights" not in penalty.on:
-        raise ValueError(
-            f"weight_penalty cannot be {penalty!r}: it acts on the {penalty.on[0]}. "
-            f"Known names: {', '.join(sorted(WEIGHT_PENALTIES))}."
-        )
-    return penalty

@@ -106,16 +106,10 @@ class Recipe:
 
     #: Name in summaries, reports and model files.
     name: str
-    #: Whether vectors that are alike become one after the descent.
-    merges: bool = False
 
     def defaults(self, spec: Spec, source: Source) -> Defaults:
         """Return the meaning of "auto" and of parameters that are not given."""
         return Defaults()
-
-    def clipped(self, spec: Spec) -> list[int]:
-        """Return the features that are clipped at the range of the training samples."""
-        return []
 
     def problem(
         self,
@@ -168,9 +162,6 @@ class Around(Recipe):
 
     def defaults(self, spec: Spec, source: Source) -> Defaults:
         return self.inner.defaults(spec, source)
-
-    def clipped(self, spec: Spec) -> list[int]:
-        return self.inner.clipped(spec)
 
     def begin(self, spec: Spec, source: Source, scaling: Scaling | None, target: Target) -> Start:
         return self.inner.begin(spec, source, scaling, target)

@@ -6,17 +6,18 @@ All that needs no samples is checked here, too; :mod:`spkm.fitting.problems` add
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 import numpy as np
 
 from spkm._checks import check_choice, check_integer, check_real, n_threads, seed_of
 from spkm.core.model import Term, View
+from spkm.core.objective import as_list
 from spkm.fitting.views import asked_terms, basis_penalties
 from spkm.kernels import Kernel
 from spkm.losses import LOSSES, Loss
-from spkm.penalties import Penalty
+from spkm.penalties import WEIGHT_PENALTIES, Penalty
 
 # Of a classifier where n_basis is not given; panel: 10 lose 12 points on 11 classes.
 LEAST_VECTORS, VECTORS_PER_CLASS = 10, 4
@@ -60,6 +61,8 @@ class Spec:
         The loss as the user gave it, for messages.
     basis_penalties : list of Penalty
         Penalties on the vectors of views that have none of their own.
+    weight_penalties : list of Penalty or None
+        Penalties on the weights that the user gives; None if the recipe chooses them.
     threads : int
         Number of threads.
     seed : object
@@ -72,6 +75,7 @@ class Spec:
     loss: Loss
     asked_loss: Any
     basis_penalties: list[Penalty]
+    weight_penalties: list[Any] | None
     threads: int
 
     multi_class: str
@@ -96,6 +100,23 @@ class Spec:
     tol: float | None
     warm_start: bool
     seed: Any
+
+    #: The views of all terms.
+    views: list[View] = field(init=False, repr=False)
+    #: The kernel, if there is one view without a name on all features; else None.
+    kernel: Kernel | None = field(init=False, repr=False)
+    #: Whether some number of basis vectors is "auto".
+    has_free_size: bool = field(init=False, repr=False)
+    #: Whether features or numbers of vectors are sought among many models.
+    is_searched: bool = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        views = [view for term in self.terms for view in term.views]
+        only = len(views) == 1 and views[0].columns is None and not views[0].name
+        free = any(isinstance(term.n_basis, str) for term in self.terms)
+        known = {"views": views, "kernel": views[0].kernel if only else None, "has_free_size": free}
+        for name, value in {**known, "is_searched": free or self.selection is not None}.items():
+            object.__setattr__(self, name, value)
 
     @staticmethod
     def of(
@@ -131,9 +152,8 @@ class Spec:
         params["monotone"] = params["monotone"] or ()
         if params["n_basis"] is None and of_classes:
             params["n_basis"] = LEAST_VECTORS if params["multi_class"] != "joint" else default_vectors(n_classes)
-        params["seed"] = seed_of(params["random_state"])
         _check_settings(params)
-        params["threads"] = n_threads(params["n_jobs"])
+        params["seed"], params["threads"] = seed_of(params["random_state"]), n_threads(params["n_jobs"])
         if terms is None:
             terms = asked_terms(params, X, tables)
         asked = params["asked_loss"] = params["loss"]
@@ -144,29 +164,9 @@ class Spec:
         _check_selection(params, terms)
         common = params["basis_penalty"]
         penalties = [] if common is None or isinstance(common, Mapping) else basis_penalties(common)
-        params |= {"terms": terms, "loss": loss, "basis_penalties": penalties}
-        return Spec(**{part.name: params[part.name] for part in fields(Spec)})
-
-    @property
-    def views(self) -> list[View]:
-        """The views of all terms."""
-        return [view for term in self.terms for view in term.views]
-
-    @property
-    def kernel(self) -> Kernel | None:
-        """The kernel, if there is one view without a name on all features; else None."""
-        views = self.views
-        return views[0].kernel if len(views) == 1 and views[0].columns is None and not views[0].name else None
-
-    @property
-    def is_searched(self) -> bool:
-        """Whether features or numbers of vectors are sought among many models."""
-        return self.selection is not None or self.has_free_size
-
-    @property
-    def has_free_size(self) -> bool:
-        """Whether some number of basis vectors is "auto"."""
-        return any(isinstance(term.n_basis, str) for term in self.terms)
+        on_weights = _weight_penalties(params["weight_penalty"], loss, asked)
+        params |= {"terms": terms, "loss": loss, "basis_penalties": penalties, "weight_penalties": on_weights}
+        return Spec(**{part.name: params[part.name] for part in fields(Spec) if part.init})
 
     def rng(self) -> np.random.Generator:
         """Return a generator of the seed."""
@@ -237,3 +237,22 @@ def _check_loss(loss: Loss, asked: Any, of_classes: bool) -> None:
         )
     if of_classes and not loss.for_classes:
         raise ValueError(f"loss={asked!r} is for real targets. Use 'log', 'squared_hinge' or another one for classes.")
+
+
+def _weight_penalties(asked: Any, loss: Loss, asked_loss: Any) -> list[Any] | None:
+    """Return the penalties on the weights that the user gives; None if the recipe chooses them."""
+    if isinstance(asked, str) and asked == "auto":
+        return [] if loss.scale_free else None
+    penalties = [WEIGHT_PENALTIES.part(penalty, "weight_penalty") for penalty in as_list(asked)]
+    for penalty in penalties:
+        if "weights" not in penalty.on:
+            raise ValueError(
+                f"weight_penalty cannot be {penalty!r}: it acts on the {penalty.on[0]}. "
+                f"Known names: {', '.join(sorted(WEIGHT_PENALTIES))}."
+            )
+    if loss.scale_free and penalties:
+        raise ValueError(
+            f"loss={asked_loss!r} ignores the length of the weights, so a penalty would only shrink them "
+            "to nothing. Use weight_penalty=None (or 'auto'), or another loss."
+        )
+    return penalties

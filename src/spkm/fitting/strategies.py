@@ -56,7 +56,7 @@ def fit_once(spec: Spec, data: Data, previous: FittedModel | None, progress: Pro
     """Return the outcome of one fit, on all features."""
     _check_once(spec, data, previous)
     recipe = recipe_for(spec, data, previous)
-    source, scaling = data.source(spec, recipe.clipped(spec))
+    source, scaling = data.source(spec)
     # A solver's wild step may overflow: the value is then not finite, and it takes a shorter one.
     with np.errstate(all="ignore"), source.threads(spec.threads):
         start = recipe.begin(spec, source, scaling, data.target)

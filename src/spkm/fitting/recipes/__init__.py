@@ -5,13 +5,12 @@ from __future__ import annotations
 from spkm.core.fitted import FittedModel
 from spkm.core.targets import Target
 from spkm.fitting.data import Data
-from spkm.fitting.problems import given_penalties, metric_of
+from spkm.fitting.problems import metric_of
 from spkm.fitting.recipe import Fit, Recipe, Start
 from spkm.fitting.recipes.continued import Continued
 from spkm.fitting.recipes.evidence import ByEvidence
 from spkm.fitting.recipes.fixed import Fixed
 from spkm.fitting.recipes.folds import Folds
-from spkm.fitting.recipes.merge import Merged
 from spkm.fitting.recipes.monotone import Monotone
 from spkm.fitting.recipes.on_samples import OnSamples
 from spkm.fitting.recipes.pairs import Pairs
@@ -56,8 +55,6 @@ def recipe_for(spec: Spec, data: Data, previous: FittedModel | None = None) -> R
         recipe = Fixed()
     if spec.basis == "samples":
         recipe = OnSamples(recipe)
-    elif recipe.merges:
-        recipe = Merged(recipe)
     return recipe if previous is None else Continued(recipe, previous)
 
 
@@ -99,7 +96,7 @@ def _wants_warm_up(spec: Spec, target: Target) -> bool:
 
 def _evidence(spec: Spec, data: Data) -> Evidence | None:
     """Return the evidence as the objective, if it is given, or if the penalty is free and everything suits it."""
-    given = given_penalties(spec)
+    given = spec.weight_penalties
     penalties = [p for v in spec.views for p in (spec.basis_penalties if v.basis_penalty is None else v.basis_penalty)]
     smooth = all(penalty.is_smooth for penalty in penalties)
     if given is None:

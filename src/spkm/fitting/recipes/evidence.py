@@ -12,7 +12,9 @@ from spkm.core.posterior import Posterior, Surroundings
 from spkm.core.problem import Problem
 from spkm.core.profiled import JITTER
 from spkm.core.starts import centres_of, draw_sample
+from spkm.fitting.merging import with_merged_vectors
 from spkm.fitting.problems import KERNEL_SAMPLE, Defaults
+from spkm.fitting.progress import Progress
 from spkm.fitting.recipe import Fit, Recipe
 from spkm.fitting.spec import Spec
 from spkm.penalties import Evidence
@@ -46,13 +48,12 @@ class ByEvidence(Recipe):
     single: bool
     name = "evidence"
 
-    @property
-    def merges(self) -> bool:  # type: ignore[override]
-        return self.single
-
     def defaults(self, spec: Spec, source: Source) -> Defaults:
         linear = self.single and source.n_features <= MOST_BESIDE_EVIDENCE
         return Defaults(metric="relevances", linear_part=linear, evidence=self.evidence)
+
+    def refine(self, spec: Spec, fit: Fit, progress: Progress) -> Fit:
+        return with_merged_vectors(fit) if self.single else fit
 
     def conclude(self, spec: Spec, fit: Fit) -> Fit:
         if not self.single:

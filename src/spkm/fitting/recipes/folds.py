@@ -20,8 +20,10 @@ from spkm.core.problem import Problem
 from spkm.core.starts import first_theta, resolve_start
 from spkm.core.targets import Target
 from spkm.fitting.data import Data
+from spkm.fitting.merging import with_merged_vectors
 from spkm.fitting.problems import Defaults
-from spkm.fitting.recipe import Recipe, Start
+from spkm.fitting.progress import Progress
+from spkm.fitting.recipe import Fit, Recipe, Start
 from spkm.fitting.spec import Spec
 from spkm.fitting.splits import dealt_folds
 from spkm.solvers import LBFGS, Adam, Result, Solver
@@ -50,7 +52,6 @@ class Folds(Recipe):
     """
 
     name = "folds"
-    merges = True
 
     @staticmethod
     def suits(spec: Spec, data: Data) -> bool:
@@ -63,7 +64,7 @@ class Folds(Recipe):
         return Defaults(metric="relevances", linear_part=True, sharper=True)
 
     def begin(self, spec: Spec, source: Source, scaling: Scaling | None, target: Target) -> Start:
-        rng = spec.rng()
+        rng = np.random.default_rng(spec.seed)
         problem = self.problem(spec, source)
         # With a few samples for each feature, one bandwidth for all of them overfits less.
         rivals = [problem, problem.with_metric("relevances", "scale")] if spec.learn_bandwidth == "auto" else [problem]
@@ -74,6 +75,9 @@ class Folds(Recipe):
             return Start(settled, strength=chosen.value, stopped=chosen.thetas[0])
         theta, interrupted = best_of_folds(settled, chosen.thetas, source, rng)
         return Start(settled, lambda _: theta, last_solver(source), chosen.value, interrupted=interrupted)
+
+    def refine(self, spec: Spec, fit: Fit, progress: Progress) -> Fit:
+        return with_merged_vectors(fit)
 
     def resume(
         self, spec: Spec, source: Source, scaling: Scaling | None, target: Target, previous: FittedModel

@@ -27,9 +27,6 @@ class Monotone(Recipe):
     def defaults(self, spec: Spec, source: Source) -> Defaults:
         return Defaults(metric="relevances", linear_part=spec.views[0].kernel.stationary)
 
-    def clipped(self, spec: Spec) -> list[int]:
-        return [column for _, column, _ in spec.monotone]
-
     def begin(self, spec: Spec, source: Source, scaling: Scaling | None, target: Target) -> Start:
         return replace(super().begin(spec, source, scaling, target), solver=LBFGS())
 

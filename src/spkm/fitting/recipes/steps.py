@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from spkm.core.fitted import FittedModel
 from spkm.core.problem import Problem
 from spkm.fitting.continuing import kept_kernels
-from spkm.fitting.problems import LINEAR_STRENGTH, Defaults, given_penalties
+from spkm.fitting.problems import LINEAR_STRENGTH, Defaults
 from spkm.fitting.recipe import Recipe
 from spkm.fitting.spec import Spec
 from spkm.penalties import RKHSNorm, SquaredL2
@@ -50,7 +50,7 @@ class Steps(Recipe):
             for term in previous.model.terms
         )
         problem = replace(problem, terms=terms)
-        if previous.noise is not None and given_penalties(spec) is None:  # the strength that the evidence amounts to
+        if previous.noise is not None and spec.weight_penalties is None:  # the strength that the evidence amounts to
             return replace(problem, weight_penalties=[RKHSNorm(2.0 * previous.noise / source.total_weight)])
         if previous.strength is None or not self.adaptive:
             return problem

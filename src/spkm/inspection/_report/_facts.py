@@ -116,13 +116,17 @@ def facts(
             *(reading, table, scores, similarities, share, y, how_good, known, stability, contrary, cancellation)
         ),
         "cautions": _cautions(reading, known, privacy),
-        "versions": {
-            "spkm": sys.modules["spkm"].__version__,
-            "python": platform.python_version(),
-            "numpy": np.__version__,
-            "scipy": scipy.__version__,
-            "scikit-learn": sklearn.__version__,
-        },
+        "versions": _versions(),
+    }
+
+
+def _versions() -> dict[str, str]:
+    return {
+        "spkm": sys.modules["spkm"].__version__,
+        "python": platform.python_version(),
+        "numpy": np.__version__,
+        "scipy": scipy.__version__,
+        "scikit-learn": sklearn.__version__,
     }
 
 

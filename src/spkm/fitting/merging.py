@@ -12,9 +12,7 @@ from typing import Any
 import numpy as np
 
 from spkm.core.problem import Problem
-from spkm.fitting.progress import Progress
-from spkm.fitting.recipe import Around, Fit
-from spkm.fitting.spec import Spec
+from spkm.fitting.recipe import Fit
 from spkm.solvers import LBFGS, Result, VarPro
 
 ALIKE = 0.9  # value of the kernel at two vectors, 1 at one place, from which on they may be one
@@ -23,15 +21,12 @@ POLISH = 20  # iterations at the end, where vectors have been merged
 MOST_ROWS = 20_000  # samples up to which all parameters follow a merge
 
 
-class Merged(Around):
-    """A recipe for one kernel, after whose descent vectors that are alike become one."""
-
-    def refine(self, spec: Spec, fit: Fit, progress: Progress) -> Fit:
-        fit = super().refine(spec, fit, progress)
-        found = fit.result
-        learned = fit.start.problem.continued(found.noise, found.ridge, found.linear_variance)
-        objective, result = merged(learned, fit.objective, found, fit.objective.source.n_rows <= MOST_ROWS)
-        return replace(fit, objective=objective, result=result)
+def with_merged_vectors(fit: Fit) -> Fit:
+    """Return a fit of one kernel in which vectors that are alike have become one."""
+    found = fit.result
+    learned = fit.start.problem.continued(found.noise, found.ridge, found.linear_variance)
+    objective, result = merged(learned, fit.objective, found, fit.objective.source.n_rows <= MOST_ROWS)
+    return replace(fit, objective=objective, result=result)
 
 
 def merged(problem: Problem, objective: Any, result: Result, polish: bool) -> tuple[Any, Result]:

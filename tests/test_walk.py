@@ -1,0 +1,148 @@
+"""The way of a fit through the files, and the recipes that it may take: as the documentation has them."""
+
+import ast
+import re
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import spkm
+from spkm import PairwiseSPKMRegressor, SPKMClassifier, SPKMClassifierCV, SPKMRegressor, SPKMRegressorCV
+from spkm.kernels import Linear
+from spkm.penalties import L1Ball
+from tests.small_data import two_classes
+
+ROOT = Path(__file__).parents[1]
+SOURCE = Path(spkm.__file__).parent
+PAGE = (ROOT / "docs" / "walk.md").read_text(encoding="utf-8")
+#: Changes of the file before the first pass over the samples.
+SWITCHES = {"SPKMClassifier": 80, "SPKMRegressor": 60}
+
+
+class Started(BaseException):
+    """Ends a fit where its first pass over the samples would start."""
+
+
+def entered(estimator, X, y):
+    """Return the files that a fit enters before its first pass over the samples, one after another."""
+    files = []
+
+    def profile(frame, event, argument):
+        code = frame.f_code
+        if event != "call" or not code.co_filename.startswith(str(SOURCE)):
+            return
+        if code.co_name in ("minimize", "reduce", "map"):
+            sys.setprofile(None)
+            raise Started
+        if "<" not in code.co_name and files[-1:] != [code.co_filename]:
+            files.append(code.co_filename)
+
+    estimator.fit(X, y)  # what is done once, such as imports, is done
+    before = sys.getprofile()
+    sys.setprofile(profile)
+    try:
+        with pytest.raises(Started):
+            estimator.fit(X, y)
+    finally:
+        sys.setprofile(before)
+    return [Path(name).relative_to(SOURCE).as_posix() for name in files]
+
+
+@pytest.mark.parametrize("kind", [SPKMClassifier, SPKMRegressor])
+def test_a_plain_fit_changes_files_seldom(kind):
+    X, y = two_classes()
+    files = entered(kind(n_jobs=1), X, y)
+    assert len(files) <= SWITCHES[kind.__name__], "\n".join(files)
+
+
+def test_the_walk_of_the_documentation_is_that_of_the_code():
+    X, y = two_classes()
+    files = entered(SPKMClassifier(n_jobs=1), X, y)
+    steps = PAGE[: PAGE.index("From here on")]
+    named = list(dict.fromkeys(re.findall(r"`([a-z_/]+\.py)`", steps)))
+    assert len(named) > 20
+    assert named == [name for name in dict.fromkeys(files) if name in named]
+    for name in re.findall(r"`([a-z_/]+\.py|[a-z]+/)`", PAGE):
+        assert (SOURCE / name).exists() or (ROOT / name).exists(), name
+
+
+def test_recipes_are_imported_by_their_package_alone():
+    inside = {path.stem for path in (SOURCE / "fitting" / "recipes").glob("*.py")} - {"__init__"}
+    for path in SOURCE.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("spkm.fitting.recipes."):
+                assert path.parent.name == "recipes" and path.name == "__init__.py", path
+    assert {"fixed", "folds", "evidence", "monotone", "pairs", "search"} <= inside
+
+
+def pairs_of(X, y):
+    pairs = np.column_stack([np.arange(len(y)), np.arange(len(y))])
+    return PairwiseSPKMRegressor(2, random_state=0).fit(pairs, y, left=X[:, :1], right=X[:, 1:])
+
+
+#: Recipe by its row in the table, with a fit that takes it.
+FITS = {
+    "folds": lambda X, y: SPKMClassifier(3, random_state=0).fit(X, y),
+    "evidence": lambda X, y: SPKMRegressor(3, random_state=0).fit(X, y),
+    "squared warm-up": lambda X, y: SPKMRegressor(3, loss="huber", random_state=0).fit(X, y + X[:, 0]),
+    "fixed": lambda X, y: SPKMClassifier(2, views={"a": [0], "b": [1]}, random_state=0).fit(X, y),
+    "monotone": lambda X, y: SPKMClassifier(3, monotone={0: 1}, random_state=0).fit(X, y),
+    "pairs": pairs_of,
+    "search": lambda X, y: SPKMClassifier(3, selection="strict", random_state=0).fit(X, y),
+    "batches": lambda X, y: SPKMClassifier(3, random_state=0).partial_fit(X, y, classes=[0, 1]),
+    "constant": lambda X, y: SPKMRegressor(3, random_state=0).fit(X, 0.0 * y),
+}
+
+
+def table():
+    """Return the rows of the documentation's table: by recipe, linear part, bandwidths, bounds and merging."""
+    rows = re.findall(r"^\| `([a-z -]+)` \|(.+)\|$", PAGE, flags=re.M)
+    return {name: [cell.strip() for cell in cells.split("|")] for name, cells in rows}
+
+
+@pytest.mark.parametrize("name", FITS)
+def test_the_table_of_recipes_tells_what_they_do(name, hasty):
+    X, y = two_classes()
+    model = FITS[name](X, y).model_
+    _, bandwidths, linear_part, bounds, _ = table()[name]
+    assert model.recipe == name
+    assert any(term.is_linear_part for term in model.terms) == linear_part.startswith("yes")
+    views = [view for term in model.model.terms if not term.is_linear_part for view in term.views]
+    learned = {"one": {"scale"}, "one for each feature": {"relevances"}, "folds choose": {"scale", "relevances"}}
+    assert {view.metric for view in views} <= learned[bandwidths]
+    assert all(view.bounded for view in views) == bounds.startswith("yes")
+
+
+def test_every_recipe_is_in_the_table():
+    assert set(table()) == set(FITS)
+    for path in (SOURCE / "fitting" / "recipes").glob("[a-z]*.py"):
+        for found in re.findall(r'^    name = "([^"]+)"$', path.read_text(encoding="utf-8"), flags=re.M):
+            assert found in FITS
+
+
+@pytest.mark.parametrize(
+    ("estimator", "expected"),
+    [
+        (SPKMClassifier(3, weight_penalty="rkhs"), "fixed"),
+        (SPKMClassifier(3, kernel="linear"), "fixed"),
+        (SPKMClassifier(3, basis_penalty=L1Ball(3.0)), "fixed"),
+        (SPKMClassifier(3, loss="squared"), "fixed"),
+        (SPKMClassifier(3, solver="alternating", max_iter=3), "fixed"),
+        (SPKMClassifier(3, loss="squared_hinge"), "folds"),
+        (SPKMRegressor(3, weight_penalty="rkhs"), "fixed"),
+        (SPKMRegressor(3, kernel=Linear()), "evidence"),
+        (SPKMRegressor(3, kernel=Linear(), learn_bandwidth=True), "fixed"),
+        (SPKMRegressor(3, loss="poisson"), "fixed"),
+        (SPKMRegressor(3, views={"a": [0], "b": [1]}), "evidence"),
+        (SPKMRegressor(3, basis="samples"), "evidence, on samples"),
+        (SPKMRegressorCV(kernel="linear", cv=2), "search"),
+        (SPKMClassifierCV(kernel="linear", cv=2), "search"),
+    ],
+    ids=str,
+)
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_a_parameter_that_a_recipe_does_not_serve_leads_to_another(estimator, expected, hasty):
+    X, y = two_classes()
+    assert estimator.set_params(random_state=0).fit(X, y).model_.recipe == expected
