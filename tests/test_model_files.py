@@ -11,9 +11,11 @@ import pytest
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
+from sklearn.impute import SimpleImputer
 from sklearn.linear_model import Ridge
 from sklearn.model_selection import KFold
 from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 import spkm
 from spkm import SPKMClassifier, SPKMClassifierCV, SPKMRegressor, kernels
@@ -245,6 +247,16 @@ def test_skops_loads_our_types(name):
     after = answers(loaded, samples(name))
     for method, value in answers(fitted(name), samples(name)).items():
         np.testing.assert_array_equal(value, after[method], err_msg=method)
+
+
+def test_skops_needs_what_the_documentation_says_for_steps_of_others():
+    io = pytest.importorskip("skops.io", reason="skops is not installed")
+    X, y = two_classes()
+    pipeline = make_pipeline(SimpleImputer(), StandardScaler(), SPKMClassifier(2, tol=1e-2, random_state=0)).fit(X, y)
+    stored, known = io.dumps(pipeline), spkm.persistence.TRUSTED_TYPES
+    assert set(io.get_untrusted_types(data=stored)) - set(known) == {"numpy.dtype"}
+    loaded = io.loads(stored, trusted=[*known, "numpy.dtype"])
+    np.testing.assert_array_equal(loaded.predict(X), pipeline.predict(X))
 
 
 @pytest.mark.parametrize("library", ["pandas", "polars"])

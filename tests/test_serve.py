@@ -3,6 +3,7 @@
 import http.client
 import json
 import re
+import socket
 import subprocess
 import sys
 import threading
@@ -122,7 +123,12 @@ BAD = [
     ({"rows": [[[1], *GOOD[1:]]]}, 422, "column 'age': a number, text or null"),
     ({"rows": [[10**400, *GOOD[1:]]]}, 422, "column 'age'"),
     (b'{"rows": [[1e999]]}', 422, "rows[0]"),
-    (b'{"rows": [["x"]], "rows": 3}', 422, '"rows"'),
+    (b'{"rows": [["x"]], "rows": 3}', 400, "a key twice"),
+    ({"rows": [["nan", *GOOD[1:]]]}, 422, "Column 'age' must hold numbers"),
+    ({"rows": [["1_0", *GOOD[1:]]]}, 422, "Column 'age' must hold numbers"),
+    ({"rows": [[*GOOD[:3], 7.5, *GOOD[4:]]]}, 422, "Column 'member' must hold truths"),
+    ({"rows": [{}]}, 422, f"lacks {list(mixed().columns)}"),
+    ({"rows": [{"other": 1}]}, 422, "and has unknown columns ['other']"),
 ]
 
 
@@ -141,11 +147,62 @@ def test_bad_requests_get_a_reason(body, status, says, servers):
         ("GET", "/../etc/passwd", {}, 404),
         ("POST", "/predict", {"Content-Length": str(2**40)}, 413),
         ("POST", "/predict", {"Content-Length": "-5"}, 411),
-        ("POST", "/predict", {"Transfer-Encoding": "chunked"}, 411),
+        ("POST", "/predict", {"Transfer-Encoding": "chunked"}, 400),
+        ("POST", "/predict", {"Transfer-Encoding": "chunked", "Content-Length": "2"}, 400),
+        ("POST", "/predict", {"Content-Length": "9" * 5000}, 413),
+        ("POST", "/predict", {"Content-Length": "0" * 30}, 413),
     ],
 )
 def test_bad_paths_and_lengths(method, path, headers, status, servers):
     assert ask(servers["plain"], None, path, method, headers)[0] == status
+
+
+def exchanged(port, text):
+    """Return everything that a server answers to some bytes, until it closes the connection."""
+    with socket.create_connection(("127.0.0.1", port), timeout=30) as connection:
+        connection.sendall(text)
+        found = b""
+        try:
+            while part := connection.recv(65536):
+                found += part
+        except ConnectionResetError:  # it closed without reading all of it
+            pass
+        return found
+
+
+HIDDEN = b"GET /health HTTP/1.1\r\nHost: a\r\n\r\n"
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        b"GET /model HTTP/1.1\r\nHost: a\r\nContent-Length: %d\r\n\r\n",
+        b"GET /model HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n",
+        b"POST /other HTTP/1.1\r\nHost: a\r\nContent-Length: %d\r\n\r\n",
+        b"POST /predict HTTP/1.1\r\nHost: a\r\nContent-Length: %d\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+        b"POST /predict HTTP/1.1\r\nHost: a\r\nContent-Length: %d\r\nContent-Length: 0\r\n\r\n",
+        b"PUT /predict HTTP/1.1\r\nHost: a\r\nContent-Length: %d\r\n\r\n",
+    ],
+)
+def test_a_body_is_never_the_next_request(head, servers):
+    head = head.replace(b"%d", str(len(HIDDEN)).encode())
+    found = exchanged(servers["plain"], head + HIDDEN)
+    assert found.count(b"HTTP/1.1 ") == 1 and b'"status"' not in found
+    last = HIDDEN.replace(b"Host: a", b"Host: a\r\nConnection: close")
+    assert exchanged(servers["plain"], HIDDEN + last).count(b'"status"') == 2  # while two requests are two
+
+
+def test_half_a_body_is_no_request(servers):
+    with socket.create_connection(("127.0.0.1", servers["plain"]), timeout=5) as connection:
+        connection.sendall(b"POST /predict HTTP/1.1\r\nHost: a\r\nContent-Length: 99\r\n\r\n{}")
+        connection.shutdown(socket.SHUT_WR)
+        assert b"ended after 2 of 99 bytes" in connection.recv(65536)
+
+
+def test_results_that_are_infinite_get_a_reason():
+    light = NumpyModel(plain_model(make_model(KINDS["polynomial"], 5, scaling=False)))
+    with pytest.raises(recipe.BadRequest, match=r"rows\[1\] has no finite score"):
+        recipe.answer(light, [[0.0] * 5, [1e200] * 5])
 
 
 def test_several_connections_at_once(servers):

@@ -18,10 +18,14 @@ from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
+import numpy as np
+
 import spkm
 from spkm.persistence import NumpyModel
 
-MOST_BYTES, MOST_ROWS, MOST_REASONS = 2**20, 1000, 5
+MOST_BYTES, MOST_ROWS, MOST_REASONS, MOST_NAMED = 2**20, 1000, 5, 20
+MOST_DIGITS = 20  # of a length
+FRAMING = ("Content-Length", "Transfer-Encoding")  # headers of a request with a body
 SECONDS = 30  # that a connection may be silent
 
 
@@ -57,8 +61,16 @@ def _refuse(name: str) -> Any:
     raise ValueError(f"{name} is no number of JSON")
 
 
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError("an object has a key twice")
+    return found
+
+
 # Made once: json.loads and json.dumps make such an object for every call that has options.
-DECODER, ENCODER = json.JSONDecoder(parse_constant=_refuse), json.JSONEncoder(allow_nan=False)
+DECODER = json.JSONDecoder(parse_constant=_refuse, object_pairs_hook=_unique)
+ENCODER = json.JSONEncoder(allow_nan=False)
 
 
 def _unfit(reason: str) -> BadRequest:
@@ -72,8 +84,9 @@ def _row(row: Any, i: int, model: NumpyModel) -> list[Any]:
             raise _unfit(f"rows[{i}] must be a list of {model.n_features} numbers: this model has no names of columns.")
         absent, unknown = [n for n in names if n not in row], [n for n in row if n not in names]
         if absent or unknown:
-            what = f"lacks {absent[:5]}" if absent else f"has unknown columns {unknown[:5]}"
-            raise _unfit(f"rows[{i}] {what}; the columns are {names[:50]}.")
+            wrong = [f"lacks {absent}"] if absent else []
+            wrong += [f"has unknown columns {[name[:100] for name in unknown[:MOST_NAMED]]}"] if unknown else []
+            raise _unfit(f"rows[{i}] {' and '.join(wrong)}; GET /model lists the columns.")
         row = [row[name] for name in names]
     if not isinstance(row, list) or len(row) != model.n_features:
         raise _unfit(f"rows[{i}] must be an object, or a list of {model.n_features} values.")
@@ -93,9 +106,13 @@ def _row(row: Any, i: int, model: NumpyModel) -> list[Any]:
 def answer(model: NumpyModel, rows: list[list[Any]]) -> dict[str, Any]:
     """Return predictions, probabilities and reasons: which columns moved the score, against their usual values."""
     try:
-        F, effects = model.effects(rows)
+        with np.errstate(all="ignore"):  # what overflows is refused below
+            F, effects = model.effects(rows)
     except (TypeError, ValueError, OverflowError) as error:
         raise _unfit(str(error)) from error
+    wrong = np.flatnonzero(~(np.isfinite(F).all(axis=1) & np.isfinite(effects).all(axis=(1, 2))))
+    if len(wrong):
+        raise _unfit(f"rows[{wrong[0]}] has no finite score: its numbers are too large for the model.")
     predictions, scores = model.predict_from(F).tolist(), F.tolist()
     shares = model.probabilities_from(F).tolist() if model.plain["probabilities"] is not None else None
     names = model.feature_names or [f"x{j}" for j in range(model.n_features)]
@@ -132,6 +149,8 @@ def handler_of(model: NumpyModel) -> type[BaseHTTPRequestHandler]:
 
         def do_GET(self) -> None:
             known = {"/health": {"status": "ok"}, "/model": about}
+            if any(name in self.headers for name in FRAMING):
+                self.close_connection = True  # a body that nobody reads is not the next request
             if self.path in known:
                 self.reply(HTTPStatus.OK, known[self.path])
             elif self.path == "/predict":
@@ -149,12 +168,18 @@ def handler_of(model: NumpyModel) -> type[BaseHTTPRequestHandler]:
                 self.reply(error.status, {"error": str(error)})
 
         def body(self) -> bytes:
-            length = self.headers.get("Content-Length", "")
-            if not (length.isascii() and length.isdigit()):
-                raise BadRequest(HTTPStatus.LENGTH_REQUIRED, "Content-Length must be given.")
-            if int(length) > MOST_BYTES:
+            if "Transfer-Encoding" in self.headers:
+                raise BadRequest(HTTPStatus.BAD_REQUEST, "A body has a Content-Length and no Transfer-Encoding.")
+            lengths = self.headers.get_all("Content-Length", [])
+            if len(lengths) != 1 or not (lengths[0].isascii() and lengths[0].isdigit()):
+                raise BadRequest(HTTPStatus.LENGTH_REQUIRED, "Content-Length must be given, once, as a number.")
+            length = int(lengths[0]) if len(lengths[0]) <= MOST_DIGITS else MOST_BYTES + 1
+            if length > MOST_BYTES:
                 raise BadRequest(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"A body has at most {MOST_BYTES} bytes.")
-            return self.rfile.read(int(length))
+            body = self.rfile.read(length)
+            if len(body) < length:
+                raise BadRequest(HTTPStatus.BAD_REQUEST, f"The body ended after {len(body)} of {length} bytes.")
+            return body
 
         def reply(self, status: HTTPStatus, content: dict[str, Any]) -> None:
             text = ENCODER.encode(content).encode()
