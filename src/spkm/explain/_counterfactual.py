@@ -15,7 +15,7 @@ from spkm.explain._changes import Changes, axes_of, changes_of
 from spkm.explain._links import region_of
 from spkm.explain._search import Found, nearest_feasible
 from spkm.explain._structure import ProductPiece, Structure, scaled_rows
-from spkm.explain._table import Pipeline, model_of, names_of, table_of
+from spkm.explain._table import Pipeline, dense, model_of, names_of, table_of
 
 
 @dataclass(frozen=True)
@@ -171,8 +171,7 @@ def counterfactual(
 
 
 def _values(x: Any) -> Any:
-    x = x.to_numpy() if hasattr(x, "to_numpy") else x
-    return x.toarray() if hasattr(x, "toarray") else x
+    return dense(x.to_numpy() if hasattr(x, "to_numpy") else x)  # a row of a frame
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ import numpy as np
 
 from spkm._checks import check_integer
 from spkm.explain._neighbours import Neighbours
-from spkm.explain._table import members_of, model_of, table_of, vector_terms
+from spkm.explain._table import dense, entities_of, members_of, model_of, table_of, vector_terms
 
 
 class EntityNeighbours(NamedTuple):
@@ -54,7 +54,7 @@ def nearest_entities(estimator: Any, pairs: Any = None, k: int = 5) -> EntityNei
     >>> nearest_entities(model, [(4, 7)], k=1).right.index.tolist()      # of the target of a pair: itself
     [[7]]
     """
-    entities = getattr(estimator, "_pairs", None)
+    entities = entities_of(estimator)
     model = model_of(estimator)
     if entities is None:
         raise ValueError(f"estimator must be one of pairs; got {type(estimator).__name__}.")
@@ -108,4 +108,4 @@ def _scaled(member: Any, pairs: Any) -> list[np.ndarray]:
     """Return both tables of entities as the model sees them, dense and in double precision."""
     scaled = member.scaled(pairs)
     tables = (scaled.left, scaled.right)
-    return [np.asarray(t.toarray() if hasattr(t, "toarray") else t, dtype=np.float64) for t in tables]
+    return [dense(table) for table in tables]

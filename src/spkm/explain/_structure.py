@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from spkm.kernels import DotForm, ProductForm
+from spkm.kernels._combine import WrappedKernel
 
 
 @dataclass(frozen=True)
@@ -156,12 +157,12 @@ class PlainPiece:
     @property
     def kernel_names(self) -> str:
         """The kernels, for messages."""
-        return " × ".join(type(_innermost(view.kernel)).__name__ for view in self.views)
+        return " × ".join(type(innermost(view.kernel)).__name__ for view in self.views)
 
 
-def _innermost(kernel: Any) -> Any:
+def innermost(kernel: Any) -> Any:
     """Return the kernel that relevances or factors are around."""
-    return _innermost(kernel.kernel) if hasattr(kernel, "kernel") else kernel
+    return innermost(kernel.kernel) if isinstance(kernel, WrappedKernel) else kernel
 
 
 @dataclass(frozen=True)

@@ -11,9 +11,11 @@ from spkm._checks import check_integer
 from spkm.explain._cautions import cancellation_text, contrary_vectors
 from spkm.explain._effects import partial_dependence
 from spkm.explain._sobol import sobol_indices
+from spkm.explain._structure import innermost
 from spkm.explain._table import (
     basis_labels,
     entry_text,
+    fitted_part,
     frames,
     members_of,
     model_of,
@@ -23,6 +25,7 @@ from spkm.explain._table import (
     vector_rows,
     vector_terms,
 )
+from spkm.kernels import DotForm, Rescaled
 
 TELLING = 3  # features named for each basis vector
 MOST_ROWS = 20  # basis vectors and features listed
@@ -31,7 +34,7 @@ BACKGROUND = 500  # samples that effects and indices are computed on
 
 def _directions(estimator: Any) -> list[str]:
     """Return a sentence on the constraints of direction that a model was fitted with."""
-    found = getattr(estimator, "monotone_", {})
+    found = fitted_part(estimator, "monotone_", {})
     words = [f"{'rises' if sign > 0 else 'falls'} with {feature}" for feature, sign in found.items()]
     return [f"By construction the score {', '.join(words)}, whatever the other features are."] if words else []
 
@@ -77,7 +80,7 @@ def summary(estimator: Any, X: Any = None, y: Any = None, *, width: int = 120) -
 
 def _chosen(estimator: Any, model: Any, names: tuple[str, ...]) -> list[str]:
     """Return how often folds of a search chose the features that the model reads, and what that is not."""
-    shares = getattr(estimator, "selection_frequency_", None)  # of estimators that selected features
+    shares = fitted_part(estimator, "selection_frequency_")
     read = model.features_read()
     if shares is None or len(read) == 0:
         return []
@@ -196,7 +199,7 @@ def _metric(view: Any) -> np.ndarray:
     if forms is None:
         return width
     (form, *_) = forms
-    if hasattr(form, "rates"):
+    if isinstance(form, DotForm):
         return width * form.rates
     return width * (np.abs(form.amounts) @ (form.squared + form.absolute))
 
@@ -225,7 +228,7 @@ def _sentence(model: Any) -> str:
 
 def _cautions(estimator: Any, model: Any, X: Any, y: Any) -> list[str]:
     """Return why basis vectors cannot be read one by one, if there is a reason."""
-    found = [cancellation_text(getattr(estimator, "cancellation_", 1.0))]  # a bare model has none
+    found = [cancellation_text(fitted_part(estimator, "cancellation_", 1.0))]
     if X is not None and y is not None:
         table = table_of(X, estimator, model.n_features, "X")
         found += [one.text for one in contrary_vectors(model, model.similarities(table), y)]
@@ -260,7 +263,7 @@ def _basis_table(estimator: Any, model: Any, names: tuple[str, ...], X: Any, y: 
 
 def _nearest(estimator: Any, is_vector: np.ndarray) -> list[str] | None:
     """Return the nearest training sample of each basis vector and its distance; None if they are not known."""
-    rows, distances = (getattr(estimator, name, None) for name in ("nearest_samples_", "nearest_distances_"))
+    rows, distances = (fitted_part(estimator, name) for name in ("nearest_samples_", "nearest_distances_"))
     if rows is None or distances is None or len(rows) != is_vector.sum():
         return None
     told = iter(f"{row} ({distance:.2g})" for row, distance in zip(rows, distances, strict=True))
@@ -324,18 +327,14 @@ def _stationary(model: Any) -> bool:
 
 
 def _kernel_name(kernel: Any) -> str:
-    while hasattr(kernel, "kernel"):  # what wraps it is learned relevances or 2k - 1
-        kernel = kernel.kernel
-    return type(kernel).__name__
+    return type(innermost(kernel)).__name__  # learned relevances or 2k - 1 are around it
 
 
 def _kernel_text(view: Any, digits: int) -> str:
-    kernel, inner = view.kernel, view.kernel
-    while hasattr(inner, "kernel"):
-        inner = inner.kernel
+    kernel, inner = view.kernel, innermost(view.kernel)
     values = {k: v for k, v in inner.get_params(deep=False).items() if isinstance(v, int | float)}
     text = f"{type(inner).__name__}({', '.join(f'{k}={v:.{digits}g}' for k, v in values.items())})"
-    if inner is not kernel and np.ndim(getattr(kernel, "factor", 0.0)):
+    if isinstance(kernel, Rescaled) and np.ndim(kernel.factor):
         text += " with a relevance for each feature"
     if kernel.shifted:
         text = f"2 {text} - 1"

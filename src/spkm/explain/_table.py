@@ -8,8 +8,13 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
+from sklearn.pipeline import Pipeline as SklearnPipeline
 
+from spkm.core.fitted import FittedModel, ModelEnsemble
 from spkm.explain._structure import column_index
+from spkm.sources import PairTable
+from spkm.tables import TableEncoder
+from spkm.tables.read import collected
 
 
 @dataclass(frozen=True)
@@ -30,15 +35,9 @@ class Pipeline:
     @staticmethod
     def of(estimator: Any) -> Pipeline:
         """Take an estimator apart."""
-        if not hasattr(estimator, "steps"):
+        if not isinstance(estimator, SklearnPipeline):
             return Pipeline(estimator)
         return Pipeline(estimator.steps[-1][1], estimator[:-1] if len(estimator.steps) > 1 else None)
-
-    @property
-    def encoder(self) -> Any:
-        """The TableEncoder right before the last step, or None."""
-        last = None if self.before is None else self.before.steps[-1][1]
-        return last if hasattr(last, "column_groups") else None
 
     @property
     def encoding(self) -> Encoding | None:
@@ -46,12 +45,12 @@ class Pipeline:
         steps = [] if self.before is None else [step for _, step in self.before.steps]
         masks: list[np.ndarray] = []
         for place in range(len(steps) - 1, -1, -1):
-            if hasattr(steps[place], "column_groups"):
+            if isinstance(steps[place], TableEncoder):
                 kept = np.arange(len(steps[place].feature_origin_))
                 for mask in reversed(masks):
                     kept = kept[mask]
                 return Encoding(steps[place], kept, self.before[:place] if place else None)
-            if not hasattr(steps[place], "get_support"):
+            if not hasattr(steps[place], "get_support"):  # of scikit-learn's selectors and those of others
                 return None
             masks.append(steps[place].get_support(indices=True))
         return None
@@ -59,10 +58,11 @@ class Pipeline:
     @property
     def named(self) -> Any:
         """The last step, with the names that the encoder gives to its features, or the steps before if it has none."""
-        if self.before is None or (self.encoder is None and hasattr(self.estimator, "feature_names_in_")):
+        encoding = self.encoding
+        if self.before is None or (encoding is None and fitted_part(self.estimator, "feature_names_in_") is not None):
             return self.estimator
         try:
-            names = (self.encoder or self.before).get_feature_names_out()
+            names = self.before.get_feature_names_out() if encoding is None else encoding.names
         except (AttributeError, TypeError, ValueError):  # a step of others need not name what it returns
             return self.estimator
         return Named(model_of(self.estimator), tuple(map(str, names)))
@@ -91,6 +91,17 @@ class Encoding:
     before: Any = None
 
     @property
+    def names(self) -> list[str]:
+        """The names of the model's columns."""
+        return [str(name) for name in self.encoder.get_feature_names_out()[self.kept]]
+
+    def places(self, title: str) -> list[int]:
+        """Return the model's column for each column that the encoder makes of one of the table; -1 for none."""
+        own = np.flatnonzero(self.encoder.groups_ == self.encoder.columns_.index(title))
+        where = {int(k): place for place, k in enumerate(self.kept)}
+        return [where.get(int(k), -1) for k in own]
+
+    @property
     def origins(self) -> list[Any]:
         """Origin of every column of the model."""
         return [self.encoder.feature_origin_[k] for k in self.kept]
@@ -106,7 +117,7 @@ class Encoding:
 
     def kind(self, title: str) -> str:
         """Return "number", "boolean" or "category" for a column of the table."""
-        return self._plan(title).kind
+        return self.plan(title).kind
 
     def column_groups(self) -> dict[str, np.ndarray]:
         """Return, for every column of the table that reaches the model, the model's columns."""
@@ -115,14 +126,14 @@ class Encoding:
 
     def encoded(self, title: str, cells: list[Any]) -> np.ndarray:
         """Return what cells of a column of the table become, (n, the model's columns of it)."""
-        plan, values = self._plan(title), np.empty(len(cells), dtype=object)
+        plan, values = self.plan(title), np.empty(len(cells), dtype=object)
         values[:] = cells
         out = np.zeros((len(cells), len(plan.origins())))
         plan.write(values, out)
-        own = np.flatnonzero(self.encoder.groups_ == self.encoder.columns_.index(title))
-        return out[:, np.isin(own, self.kept)]
+        return out[:, np.array(self.places(title)) >= 0]
 
-    def _plan(self, title: str) -> Any:
+    def plan(self, title: str) -> Any:
+        """Return how the encoder treats a column of the table."""
         return self.encoder.plans_[self.encoder.columns_.index(title)]
 
 
@@ -136,9 +147,9 @@ class Named:
 
 def model_of(estimator: Any) -> Any:
     """Return the fitted model of an estimator, or the model itself."""
-    model = getattr(estimator, "model_", estimator)
-    if not hasattr(model, "features_read"):
-        if hasattr(estimator, "steps"):
+    model = fitted_part(estimator, "model_", estimator)
+    if not isinstance(model, FittedModel | ModelEnsemble):
+        if isinstance(estimator, SklearnPipeline):
             raise TypeError(
                 "estimator must be the last step of a pipeline here: give pipeline[-1], and samples and names as that "
                 "step sees them, pipeline[:-1].transform(X)."
@@ -152,6 +163,16 @@ def model_of(estimator: Any) -> Any:
     return model
 
 
+def fitted_part(estimator: Any, name: str, default: Any = None) -> Any:
+    """Return an attribute that some estimators have after a fit, and that bare models and other kinds lack."""
+    return getattr(estimator, name, default)
+
+
+def dense(table: Any) -> np.ndarray:
+    """Return a table (array, CSR or pairs) as a dense array in double precision."""
+    return np.asarray(table.toarray() if hasattr(table, "toarray") else table, dtype=np.float64)
+
+
 def members_of(model: Any) -> tuple[Any, ...]:
     """Return the models that a model is made of: itself, or those of its binary problems, side by side."""
     return model.members
@@ -162,13 +183,18 @@ def names_of(estimator: Any, n_features: int) -> tuple[str, ...]:
 
     Names of several tables, and of the two sides of pairs, begin with the name of their table.
     """
-    entities, tables = getattr(estimator, "_pairs", None), getattr(estimator, "_tables", None)
+    entities, tables = entities_of(estimator), fitted_part(estimator, "_tables")
     if entities is not None:
         return _prefixed(zip(("left", "right"), entities.layouts, strict=True))
     if tables is not None:
         return _prefixed(tables.items())
-    names = getattr(estimator, "feature_names_in_", None)
+    names = fitted_part(estimator, "feature_names_in_")
     return tuple(str(name) for name in names) if names is not None else tuple(f"x{i}" for i in range(n_features))
+
+
+def entities_of(estimator: Any) -> Any:
+    """Return the tables of entities of an estimator of pairs; None for other estimators."""
+    return fitted_part(estimator, "_pairs")
 
 
 def entry_text(name: str, value: str) -> str:
@@ -223,21 +249,21 @@ def table_of(X: Any, estimator: Any, n_features: int, argument: str) -> Any:
     For an estimator of pairs X holds the pairs, (pairs, left, right) with tables of new entities, or a table of the
     features of both sides; of one of several tables a dict of them, or all of their columns side by side.
     """
-    entities = getattr(estimator, "_pairs", None)
-    if entities is not None and not hasattr(X, "entities"):
+    entities = entities_of(estimator)
+    if entities is not None and not isinstance(X, PairTable):
         joined = n_features != 2 and np.ndim(X) == 2 and np.shape(X)[1] == n_features
         if not joined:
             return entities.like(*(X if isinstance(X, tuple) else (X, None, None)))
-    if isinstance(X, dict) and getattr(estimator, "_tables", None) is not None:
+    if isinstance(X, dict) and fitted_part(estimator, "_tables") is not None:
         return table_of(estimator._rows(X), estimator, n_features, argument)
-    X = X.collect() if hasattr(X, "collect_schema") and hasattr(X, "collect") else X  # a lazy frame
-    columns = getattr(X, "columns", None)
+    X = collected(X)
+    columns = getattr(X, "columns", None)  # of any frame
     if columns is not None:
-        known = getattr(estimator, "feature_names_in_", None)
+        known = fitted_part(estimator, "feature_names_in_")
         if known is not None and [str(c) for c in columns] != [str(c) for c in known]:
             raise ValueError(f"{argument} must have the columns that the model was fitted on, in the same order.")
         X = X.to_numpy()
-    if hasattr(X, "entities"):  # pairs; their tables were checked when they were made
+    if isinstance(X, PairTable):  # pairs; their tables were checked when they were made
         return X
     X = sparse.csr_array(X) if sparse.issparse(X) else _numbers(np.asarray(X))
     if X.ndim != 2 or X.shape[1] != n_features:
@@ -262,8 +288,7 @@ def _numbers(X: np.ndarray) -> np.ndarray:
 
 def dense_columns(X: Any, columns: np.ndarray | slice) -> np.ndarray:
     """Return some columns of a table as a dense array in double precision."""
-    part = X[:, columns]
-    return np.asarray(part.toarray() if hasattr(part, "toarray") else part, dtype=np.float64)
+    return dense(X[:, columns])
 
 
 def clip_bounds(scaling: Any) -> tuple[np.ndarray, np.ndarray]:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from spkm._checks import check_integer
+from spkm.inspection._display import Display
 from spkm.inspection._reading import Reading, frames, telling_features
 from spkm.inspection._style import (
     COLOURS,
@@ -25,7 +27,8 @@ from spkm.inspection._style import (
 WRITTEN = 240  # cells of a heat map up to which every number is written in its cell
 
 
-class BasisDisplay:
+@dataclass(eq=False, repr=False)
+class BasisDisplay(Display):
     """The basis vectors of a model in the user's units.
 
     Shading is the distance from the mean of the training samples in standard deviations, which makes features of
@@ -68,30 +71,16 @@ class BasisDisplay:
     (3, 4)
     """
 
-    def __init__(
-        self,
-        vectors: np.ndarray,
-        deviations: np.ndarray,
-        weights: np.ndarray,
-        feature_names: Any,
-        output_names: Any,
-        *,
-        x: np.ndarray | None = None,
-        image_shape: tuple[int, ...] | None = None,
-        scaled: bool = True,
-        titles: Any = None,
-        one_scale: bool = True,
-    ) -> None:
-        self.vectors = vectors
-        self.deviations = deviations
-        self.weights = weights
-        self.feature_names = list(feature_names)
-        self.output_names = list(output_names)
-        self.x = x
-        self.image_shape = image_shape
-        self.scaled = scaled
-        self.titles = None if titles is None else list(titles)
-        self.one_scale = one_scale
+    vectors: np.ndarray
+    deviations: np.ndarray
+    weights: np.ndarray
+    feature_names: Any
+    output_names: Any
+    x: np.ndarray | None = field(default=None, kw_only=True)
+    image_shape: tuple[int, ...] | None = field(default=None, kw_only=True)
+    scaled: bool = field(default=True, kw_only=True)
+    titles: Any = field(default=None, kw_only=True)
+    one_scale: bool = field(default=True, kw_only=True)
 
     @classmethod
     def from_estimator(

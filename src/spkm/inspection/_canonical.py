@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from spkm._checks import check_integer
+from spkm.inspection._display import Display
 from spkm.inspection._reading import frames
 from spkm.inspection._style import BLUE, GREY, INK, ORANGE, number, panels, plain, short
 
 MOST_POINTS = 2000  # of the scatter; more would hide one another
 
 
-class CanonicalDisplay:
+@dataclass(eq=False, repr=False)
+class CanonicalDisplay(Display):
     """Weights of a component's features in two tables, and its scores against one another.
 
     Parameters
@@ -50,30 +53,16 @@ class CanonicalDisplay:
     ['X', 'Y']
     """
 
-    def __init__(
-        self,
-        x_weights: np.ndarray,
-        y_weights: np.ndarray,
-        x_scores: np.ndarray,
-        y_scores: np.ndarray,
-        correlation: float,
-        p_value: float,
-        x_names: Any,
-        y_names: Any,
-        *,
-        x_axis: np.ndarray | None = None,
-        y_axis: np.ndarray | None = None,
-    ) -> None:
-        self.x_weights = x_weights
-        self.y_weights = y_weights
-        self.x_scores = x_scores
-        self.y_scores = y_scores
-        self.correlation = correlation
-        self.p_value = p_value
-        self.x_names = list(x_names)
-        self.y_names = list(y_names)
-        self.x_axis = x_axis
-        self.y_axis = y_axis
+    x_weights: np.ndarray
+    y_weights: np.ndarray
+    x_scores: np.ndarray
+    y_scores: np.ndarray
+    correlation: float
+    p_value: float
+    x_names: Any
+    y_names: Any
+    x_axis: np.ndarray | None = field(default=None, kw_only=True)
+    y_axis: np.ndarray | None = field(default=None, kw_only=True)
 
     @classmethod
     def from_estimator(

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from textwrap import wrap
 from typing import Any
 
 import numpy as np
 
 from spkm._checks import check_integer
+from spkm.inspection._display import Display
 from spkm.inspection._reading import Reading, contrary_vectors, frames, telling_features
 from spkm.inspection._style import (
     BLUE,
@@ -27,7 +29,8 @@ from spkm.inspection._style import (
 BINS = 24  # of the histogram of similarities
 
 
-class BasisCardDisplay:
+@dataclass(eq=False, repr=False)
+class BasisCardDisplay(Display):
     """A basis vector: its telling features, its weights, and how similar samples are to it.
 
     Parameters
@@ -67,29 +70,16 @@ class BasisCardDisplay:
     ['feature', 'value', 'deviation']
     """
 
-    def __init__(
-        self,
-        basis: int,
-        feature_names: Any,
-        values: np.ndarray,
-        deviations: np.ndarray,
-        ranges: np.ndarray,
-        weights: np.ndarray,
-        output_names: Any,
-        similarities: np.ndarray,
-        groups: np.ndarray | None = None,
-        caution: str = "",
-    ) -> None:
-        self.basis = basis
-        self.feature_names = list(feature_names)
-        self.values = values
-        self.deviations = deviations
-        self.ranges = ranges
-        self.weights = weights
-        self.output_names = list(output_names)
-        self.similarities = similarities
-        self.groups = groups
-        self.caution = caution
+    basis: int
+    feature_names: Any
+    values: np.ndarray
+    deviations: np.ndarray
+    ranges: np.ndarray
+    weights: np.ndarray
+    output_names: Any
+    similarities: np.ndarray
+    groups: np.ndarray | None = None
+    caution: str = ""
 
     @classmethod
     def from_estimator(

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from spkm._checks import check_choice, check_integer
+from spkm.inspection._display import Display
 from spkm.inspection._reading import Reading, basis_labels, explain, frames
 from spkm.inspection._style import (
     BLUE,
     GREY,
     INK,
     ORANGE,
-    axes_of,
     label_bars,
     number,
     panels,
@@ -25,7 +26,8 @@ from spkm.inspection._style import (
 LEVELS = ("both", "basis", "features")
 
 
-class ContributionDisplay:
+@dataclass(eq=False, repr=False)
+class ContributionDisplay(Display):
     """Waterfalls from the mean score of a background to the score of one sample.
 
     Parameters
@@ -67,32 +69,22 @@ class ContributionDisplay:
     True
     """
 
-    def __init__(
-        self,
-        base_value: float,
-        score: float,
-        contributions: np.ndarray,
-        within: np.ndarray,
-        feature_names: Any,
-        data: np.ndarray,
-        *,
-        score_name: str = "score",
-        level: str = "both",
-        basis: int | None = None,
-        max_features: int = 10,
-        basis_names: Any = None,
-    ) -> None:
-        self.base_value = base_value
-        self.score = score
-        self.contributions = contributions
-        self.within = within
-        self.feature_names = list(feature_names)
-        self.data = data
-        self.score_name = score_name
-        self.level = level
-        self.basis = basis
-        self.max_features = max_features
-        self.basis_names = [f"u{r}" for r in range(len(contributions))] if basis_names is None else list(basis_names)
+    base_value: float
+    score: float
+    contributions: np.ndarray
+    within: np.ndarray
+    feature_names: Any
+    data: np.ndarray
+    score_name: str = field(default="score", kw_only=True)
+    level: str = field(default="both", kw_only=True)
+    basis: int | None = field(default=None, kw_only=True)
+    max_features: int = field(default=10, kw_only=True)
+    basis_names: Any = field(default=None, kw_only=True)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.basis_names is None:
+            self.basis_names = [f"u{r}" for r in range(len(self.contributions))]
 
     @classmethod
     def from_estimator(
@@ -174,12 +166,12 @@ class ContributionDisplay:
         """
         vectors = self.basis_names
         if self.level == "features":
-            self.figure_, self.ax_ = axes_of(ax, (7.0, 1.3 + 0.32 * min(self.max_features, len(self.feature_names))))
+            self.drawn_on(ax, (7.0, 1.3 + 0.32 * min(self.max_features, len(self.feature_names))))
             self._features(self.ax_, self.within.sum(axis=0), self.base_value, ("mean", "score"))
             self.ax_.set_title("by feature", loc="left", fontsize=10)
             return self
         if self.level == "basis":
-            self.figure_, self.ax_ = axes_of(ax, (6.0, 1.3 + 0.32 * min(len(vectors), self.max_features + 1)))
+            self.drawn_on(ax, (6.0, 1.3 + 0.32 * min(len(vectors), self.max_features + 1)))
             self._waterfall(self.ax_, vectors, self.contributions, self.base_value, ("mean", "score"))
             return self
         r = int(np.argmax(np.abs(self.contributions))) if self.basis is None else self.basis

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from spkm._checks import check_integer
 from spkm.estimators import StabilitySelection, stability_selection
-from spkm.inspection._reading import frames
+from spkm.inspection._display import Display
+from spkm.inspection._reading import fitted_part, frames
 from spkm.inspection._style import (
     BLUE,
     COLOURS,
@@ -18,14 +20,14 @@ from spkm.inspection._style import (
     LINES,
     ORANGE,
     PALE,
-    axes_of,
     label_bars,
     plain,
     short,
 )
 
 
-class StabilityDisplay:
+@dataclass(eq=False, repr=False)
+class StabilityDisplay(Display):
     """How often each feature is chosen on halves of the samples.
 
     Parameters
@@ -52,9 +54,8 @@ class StabilityDisplay:
     ['feature', 'probability', 'stable']
     """
 
-    def __init__(self, result: StabilitySelection, *, max_features: int = 25) -> None:
-        self.result = result
-        self.max_features = max_features
+    result: StabilitySelection
+    max_features: int = field(default=25, kw_only=True)
 
     @classmethod
     def from_estimator(
@@ -98,8 +99,7 @@ class StabilityDisplay:
         order = np.argsort(-result.probabilities, kind="stable")
         seen = order[result.probabilities[order] > 0][: self.max_features]
         seen = seen if len(seen) else order[:1]
-        self.figure_, self.ax_ = axes_of(ax, (7.2, 1.7 + 0.29 * len(seen)))
-        ax = self.ax_
+        ax = self.drawn_on(ax, (7.2, 1.7 + 0.29 * len(seen)))
         places = np.arange(len(seen))[::-1]
         shown = result.probabilities[seen]
         stable = shown >= result.threshold
@@ -128,7 +128,8 @@ class StabilityDisplay:
         return self
 
 
-class ConvergenceDisplay:
+@dataclass(eq=False, repr=False)
+class ConvergenceDisplay(Display):
     """The objective during the fit.
 
     Parameters
@@ -153,9 +154,8 @@ class ConvergenceDisplay:
     ['path', 'iteration', 'objective']
     """
 
-    def __init__(self, paths: list[np.ndarray], names: list[str]) -> None:
-        self.paths = paths
-        self.names = names
+    paths: list[np.ndarray]
+    names: list[str]
 
     @classmethod
     def from_estimator(cls, estimator: Any, *, ax: Any = None) -> ConvergenceDisplay:
@@ -173,8 +173,8 @@ class ConvergenceDisplay:
         ConvergenceDisplay
         """
         check_is_fitted(estimator)
-        parts = getattr(estimator, "estimators_", [estimator])
-        names = list(estimator.model_.names) if hasattr(estimator, "estimators_") else ["objective"]
+        parts = fitted_part(estimator, "estimators_", [estimator])
+        names = ["objective"] if estimator.model_.is_joint else list(estimator.model_.names)
         return cls([np.asarray(part.objective_path_) for part in parts], names).plot(ax=ax)
 
     def frame(self) -> Any:
@@ -194,8 +194,7 @@ class ConvergenceDisplay:
         ax : Axes, default=None
             Axes to draw on.
         """
-        self.figure_, self.ax_ = axes_of(ax, (6.4 if len(self.paths) == 1 else 7.6, 3.6))
-        ax = self.ax_
+        ax = self.drawn_on(ax, (6.4 if len(self.paths) == 1 else 7.6, 3.6))
         for k, (name, path) in enumerate(zip(self.names, self.paths, strict=True)):
             style = {"color": COLOURS[k % len(COLOURS)], "linestyle": LINES[k // len(COLOURS) % len(LINES)]}
             ax.plot(np.arange(len(path)), path, linewidth=1.8, label=f"{short(name, 24)}: {path[-1]:.4g}", **style)
@@ -211,7 +210,8 @@ class ConvergenceDisplay:
         return self
 
 
-class ViewShareDisplay:
+@dataclass(eq=False, repr=False)
+class ViewShareDisplay(Display):
     """Share of each view, or term of several views, in the variance of the predictions.
 
     Parameters
@@ -239,11 +239,10 @@ class ViewShareDisplay:
     ['sepal', 'petal']
     """
 
-    def __init__(self, names: list[str], shares: np.ndarray, used: np.ndarray, available: np.ndarray) -> None:
-        self.names = names
-        self.shares = shares
-        self.used = used
-        self.available = available
+    names: list[str]
+    shares: np.ndarray
+    used: np.ndarray
+    available: np.ndarray
 
     @classmethod
     def from_estimator(cls, estimator: Any, *, ax: Any = None) -> ViewShareDisplay:
@@ -261,7 +260,7 @@ class ViewShareDisplay:
         ViewShareDisplay
         """
         check_is_fitted(estimator)
-        usage = getattr(estimator, "view_usage_", None)
+        usage = fitted_part(estimator, "view_usage_")
         if not usage:
             raise ValueError("estimator must have views; this one has a single kernel on all features. Set views.")
         used = np.array([one.n_used for one in usage.values()])
@@ -281,8 +280,7 @@ class ViewShareDisplay:
         ax : Axes, default=None
             Axes to draw on.
         """
-        self.figure_, self.ax_ = axes_of(ax, (6.4, 1.4 + 0.42 * len(self.names)))
-        ax = self.ax_
+        ax = self.drawn_on(ax, (6.4, 1.4 + 0.42 * len(self.names)))
         places = np.arange(len(self.names))[::-1]
         ax.barh(places, self.shares, height=0.62, color=np.where(self.shares >= 0, BLUE, ORANGE))
         ax.axvline(0, color=INK, linewidth=0.8)

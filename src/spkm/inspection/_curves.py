@@ -7,8 +7,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from spkm.inspection._display import Display
 from spkm.inspection._reading import frames
-from spkm.inspection._style import COLOURS, GREY, LINES, MARKERS, axes_of, plain, short
+from spkm.inspection._style import COLOURS, GREY, LINES, MARKERS, plain, short
 
 SHADES = (*COLOURS, GREY, "#B58900")  # as many as there are shapes of markers that are told apart at a glance
 
@@ -35,7 +36,7 @@ class Curve(NamedTuple):
     others: Sequence[tuple[float, float]] = ()
 
 
-class CurveDisplay:
+class CurveDisplay(Display):
     """Curves of scores against a size, levels of what has none, and places that matter.
 
     Parameters
@@ -165,8 +166,7 @@ class CurveDisplay:
         legend : bool, default=True
             Whether to write what is what; panels of one figure share a legend of their own.
         """
-        self.figure_, self.ax_ = axes_of(ax, (6.4, 4.2))
-        ax = self.ax_
+        ax = self.drawn_on(ax, (6.4, 4.2))
         for name, curve in self.curves.items():
             self._draw(ax, name, curve)
         for name, level in self.levels.items():

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
+from spkm.inspection._display import Display
 from spkm.inspection._reading import Reading, frames, partial_dependence
-from spkm.inspection._style import COLOURS, INK, LINES, axes_of, number, plain, short
+from spkm.inspection._style import COLOURS, INK, LINES, number, plain, short
 
 RUG = 400  # samples drawn in a rug at most
 SHOWN = 8  # outputs drawn as curves at most
 
 
-class EffectDisplay:
+@dataclass(eq=False, repr=False)
+class EffectDisplay(Display):
     """The partial dependence of one feature, or two: the mean score when they are held fixed.
 
     Parameters
@@ -47,22 +50,12 @@ class EffectDisplay:
     (625, 3)
     """
 
-    def __init__(
-        self,
-        grid: tuple[np.ndarray, ...],
-        values: np.ndarray,
-        samples: np.ndarray,
-        feature_names: Any,
-        output_names: Any,
-        *,
-        score_name: str = "score",
-    ) -> None:
-        self.grid = grid
-        self.values = values
-        self.samples = samples
-        self.feature_names = list(feature_names)
-        self.output_names = list(output_names)
-        self.score_name = score_name
+    grid: tuple[np.ndarray, ...]
+    values: np.ndarray
+    samples: np.ndarray
+    feature_names: Any
+    output_names: Any
+    score_name: str = field(default="score", kw_only=True)
 
     @classmethod
     def from_estimator(
@@ -127,7 +120,7 @@ class EffectDisplay:
             Axes to draw on.
         """
         several = len(self.output_names) > 1
-        self.figure_, self.ax_ = axes_of(ax, (6.4 if several else 5.2, 3.6) if len(self.grid) == 1 else (5.8, 4.4))
+        self.drawn_on(ax, (6.4 if several else 5.2, 3.6) if len(self.grid) == 1 else (5.8, 4.4))
         rows = self.samples[:: max(1, -(-len(self.samples) // RUG))]
         if len(self.grid) == 1:
             self._curve(rows)

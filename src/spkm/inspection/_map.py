@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from spkm._checks import check_integer
+from spkm.inspection._display import Display
 from spkm.inspection._reading import Reading, frames
-from spkm.inspection._style import BLUE, COLOURS, INK, MARKERS, ORANGE, axes_of, diverging, plain, short
+from spkm.inspection._style import BLUE, COLOURS, INK, MARKERS, ORANGE, diverging, plain, short
 
 POINTS = 400  # samples drawn at most
 FEW = 10  # vectors whose marks may be large
 
 
-class DecisionMapDisplay:
+@dataclass(eq=False, repr=False)
+class DecisionMapDisplay(Display):
     """The scores over two features with samples and basis vectors on top.
 
     Two classes are shaded by the score, with the boundary as a line; more by the class that is predicted; in regression
@@ -61,34 +64,18 @@ class DecisionMapDisplay:
     (400, 4)
     """
 
-    def __init__(
-        self,
-        grid: tuple[np.ndarray, np.ndarray],
-        scores: np.ndarray,
-        decisions: np.ndarray,
-        samples: np.ndarray,
-        codes: np.ndarray | None,
-        vectors: np.ndarray,
-        feature_names: Any,
-        labels: Any,
-        *,
-        weights: np.ndarray | None = None,
-        score_name: str = "score",
-        held: str = "",
-        vector_name: str = "basis vector",
-    ) -> None:
-        self.grid = grid
-        self.scores = scores
-        self.decisions = decisions
-        self.samples = samples
-        self.codes = codes
-        self.vectors = vectors
-        self.feature_names = list(feature_names)
-        self.labels = list(labels)
-        self.weights = weights
-        self.score_name = score_name
-        self.held = held
-        self.vector_name = vector_name
+    grid: tuple[np.ndarray, np.ndarray]
+    scores: np.ndarray
+    decisions: np.ndarray
+    samples: np.ndarray
+    codes: np.ndarray | None
+    vectors: np.ndarray
+    feature_names: Any
+    labels: Any
+    weights: np.ndarray | None = field(default=None, kw_only=True)
+    score_name: str = field(default="score", kw_only=True)
+    held: str = field(default="", kw_only=True)
+    vector_name: str = field(default="basis vector", kw_only=True)
 
     @classmethod
     def from_estimator(
@@ -177,8 +164,7 @@ class DecisionMapDisplay:
         legend : bool, default=True
             Whether to add a legend and a bar of colours; panels of one figure may share them.
         """
-        self.figure_, self.ax_ = axes_of(ax, (6.6, 4.6))
-        ax = self.ax_
+        ax = self.drawn_on(ax, (6.6, 4.6))
         shading = self._many_classes if len(self.labels) > 2 else self._one_score
         filled = shading()
         if legend and filled is not None:

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from spkm._checks import check_integer
-from spkm.inspection._reading import Reading, frames
-from spkm.inspection._style import INK, axes_of, diverging, short
+from spkm.inspection._display import Display
+from spkm.inspection._reading import Reading, entities_of, frames
+from spkm.inspection._style import INK, diverging, short
 
 NAMED = 45  # entities of a side up to which each has its name
 
 
-class PairMatrixDisplay:
+@dataclass(eq=False, repr=False)
+class PairMatrixDisplay(Display):
     """The scores of every left entity with every right one.
 
     Rows and columns are ordered so that entities with similar scores are neighbours.
@@ -50,22 +53,12 @@ class PairMatrixDisplay:
     (12, 9)
     """
 
-    def __init__(
-        self,
-        scores: np.ndarray,
-        known: np.ndarray,
-        left_names: Any,
-        right_names: Any,
-        *,
-        score_name: str = "score",
-        signed: bool = False,
-    ) -> None:
-        self.scores = scores
-        self.known = known
-        self.left_names = list(left_names)
-        self.right_names = list(right_names)
-        self.score_name = score_name
-        self.signed = signed
+    scores: np.ndarray
+    known: np.ndarray
+    left_names: Any
+    right_names: Any
+    score_name: str = field(default="score", kw_only=True)
+    signed: bool = field(default=False, kw_only=True)
 
     @classmethod
     def from_estimator(
@@ -105,7 +98,7 @@ class PairMatrixDisplay:
         PairMatrixDisplay
         """
         reading = Reading.of(estimator)
-        if getattr(estimator, "_pairs", None) is None:
+        if entities_of(estimator) is None:
             raise ValueError(f"estimator must be one of pairs; got {type(estimator).__name__}.")
         tables = [
             own if given is None else given for own, given in zip(estimator._pairs.tables, (left, right), strict=True)
@@ -145,8 +138,7 @@ class PairMatrixDisplay:
             Axes to draw on.
         """
         n, m = self.scores.shape
-        self.figure_, self.ax_ = axes_of(ax, (2.6 + min(0.17 * m, 8), 1.8 + min(0.15 * n, 7)))
-        ax = self.ax_
+        ax = self.drawn_on(ax, (2.6 + min(0.17 * m, 8), 1.8 + min(0.15 * n, 7)))
         reach = float(np.abs(self.scores).max())
         shade = {"cmap": diverging(), "vmin": -reach, "vmax": reach} if self.signed else {"cmap": "cividis"}
         picture = ax.imshow(self.scores, aspect="auto", interpolation="nearest", **shade)

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from spkm._checks import check_integer
 from spkm.estimators import SparsityPath, sparsity_path
+from spkm.inspection._display import Display
 from spkm.inspection._reading import Reading, frames
-from spkm.inspection._style import BLUE, GREEN, GREY, INK, ORANGE, PALE, axes_of, panels, plain, short
+from spkm.inspection._style import BLUE, GREEN, GREY, INK, ORANGE, PALE, panels, plain, short
 
 
-class PathDisplay:
+@dataclass(eq=False, repr=False)
+class PathDisplay(Display):
     """The held-out score along a path of models, with the numbers of features and basis vectors below.
 
     The horizontal axis is the strength or, where several models share one, the number of features.
@@ -43,10 +46,14 @@ class PathDisplay:
     ['strengths', 'n_features', 'n_basis']
     """
 
-    def __init__(self, path: SparsityPath, *, chosen: int | None = None, score_name: str = "held-out score") -> None:
-        self.path = path
-        self.chosen = _simplest(path) if chosen is None else chosen
-        self.score_name = score_name
+    path: SparsityPath
+    chosen: int | None = field(default=None, kw_only=True)
+    score_name: str = field(default="held-out score", kw_only=True)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.chosen is None:
+            self.chosen = _simplest(self.path)
 
     @classmethod
     def from_estimator(cls, estimator: Any, X: Any, y: Any, *, ax: Any = None, **options: Any) -> PathDisplay:
@@ -122,7 +129,8 @@ class PathDisplay:
         return self
 
 
-class FeaturePathDisplay:
+@dataclass(eq=False, repr=False)
+class FeaturePathDisplay(Display):
     """Features of the models of a path, the last to leave on top.
 
     Parameters
@@ -150,10 +158,9 @@ class FeaturePathDisplay:
     4
     """
 
-    def __init__(self, path: SparsityPath, feature_names: Any, *, max_features: int = 25) -> None:
-        self.path = path
-        self.feature_names = list(feature_names)
-        self.max_features = max_features
+    path: SparsityPath
+    feature_names: Any
+    max_features: int = field(default=25, kw_only=True)
 
     @classmethod
     def from_estimator(
@@ -202,8 +209,7 @@ class FeaturePathDisplay:
         order = self._order(held)[: self.max_features]
         order = order[held[order].any(axis=1)]
         shown = held[order]
-        self.figure_, self.ax_ = axes_of(ax, (3.2 + 0.42 * held.shape[1], 1.3 + 0.27 * len(order)))
-        ax = self.ax_
+        ax = self.drawn_on(ax, (3.2 + 0.42 * held.shape[1], 1.3 + 0.27 * len(order)))
         for row, own in enumerate(shown):
             place = len(order) - 1 - row
             ax.axhline(place, color="#EEEEEE", zorder=0)

@@ -27,7 +27,18 @@ from spkm.explain._structure import players_of, structure_of
 from spkm.explain._summary import _direction as direction
 from spkm.explain._summary import _sentence as sentence
 from spkm.explain._summary import telling_features
-from spkm.explain._table import Pipeline, basis_labels, frames, members_of, model_of, names_of, output_names
+from spkm.explain._table import (
+    Pipeline,
+    basis_labels,
+    dense,
+    entities_of,
+    fitted_part,
+    frames,
+    members_of,
+    model_of,
+    names_of,
+    output_names,
+)
 from spkm.tables.read import read_like
 
 __all__ = [
@@ -36,9 +47,12 @@ __all__ = [
     "cancellation_text",
     "contrary_vectors",
     "counterfactual",
+    "dense",
     "direction",
+    "entities_of",
     "explain",
     "familiarity",
+    "fitted_part",
     "formula",
     "frames",
     "members_of",
@@ -94,7 +108,7 @@ class Reading:
         For an estimator of pairs X holds the pairs, or (pairs, left, right) with tables of new entities.
         """
         X = self.pipeline.table(X)
-        entities = getattr(self.estimator, "_pairs", None)
+        entities = entities_of(self.estimator)
         if entities is not None:
             given = X if isinstance(X, tuple) else (X, None, None)
             return entities.like(*given)
@@ -107,8 +121,7 @@ class Reading:
 
     def dense(self, X: Any) -> np.ndarray:
         """Return samples as a dense array in double precision."""
-        table = self.table(X)
-        return np.asarray(table.toarray() if hasattr(table, "toarray") else table, dtype=np.float64)
+        return dense(self.table(X))
 
     def column(self, feature: Any, argument: str = "feature") -> int:
         """Return the index of a feature given by name or index."""
@@ -140,7 +153,7 @@ class Reading:
     @property
     def fold_shares(self) -> np.ndarray | None:
         """The share of a search's folds that chose each feature; None if features were not selected."""
-        return getattr(self.estimator, "selection_frequency_", None)
+        return fitted_part(self.estimator, "selection_frequency_")
 
     @property
     def basis_names(self) -> list[str]:
@@ -187,6 +200,9 @@ class Reading:
 
     def probabilities(self, scores: np.ndarray) -> np.ndarray | None:
         """Return probabilities of classes or labels from the model's scores; None where the loss has none."""
-        if self.labels is None or not hasattr(self.model.loss, "probabilities"):
-            return None
-        return probabilities(self.model, scores)
+        return probabilities(self.model, scores) if self.has_probabilities else None
+
+    @property
+    def has_probabilities(self) -> bool:
+        """Whether scores become probabilities of classes or labels: not every loss has a formula for it."""
+        return self.labels is not None and hasattr(self.model.loss, "probabilities")

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from spkm._checks import check_choice, check_integer
+from spkm.inspection._display import Display
 from spkm.inspection._reading import Reading, explain, frames
-from spkm.inspection._style import BLUE, INK, ORANGE, axes_of, label_bars, number, plain, short, signed
+from spkm.inspection._style import BLUE, INK, ORANGE, label_bars, number, plain, short, signed
 
 BINS = 60  # columns of dots that a row of a beeswarm is stacked in
 
 
-class ShapleyDisplay:
+@dataclass(eq=False, repr=False)
+class ShapleyDisplay(Display):
     """Exact Shapley values of features.
 
     Parameters
@@ -45,22 +48,12 @@ class ShapleyDisplay:
     (30, 10)
     """
 
-    def __init__(
-        self,
-        values: np.ndarray,
-        data: np.ndarray,
-        feature_names: Any,
-        *,
-        kind: str = "auto",
-        score_name: str = "score",
-        max_features: int = 12,
-    ) -> None:
-        self.values = values
-        self.data = data
-        self.feature_names = list(feature_names)
-        self.kind = kind
-        self.score_name = score_name
-        self.max_features = max_features
+    values: np.ndarray
+    data: np.ndarray
+    feature_names: Any
+    kind: str = field(default="auto", kw_only=True)
+    score_name: str = field(default="score", kw_only=True)
+    max_features: int = field(default=12, kw_only=True)
 
     @classmethod
     def from_estimator(
@@ -129,7 +122,7 @@ class ShapleyDisplay:
         order = np.argsort(-size, kind="stable")
         order = order[size[order] > 0][: self.max_features]
         order = order if len(order) else np.array([0])
-        self.figure_, self.ax_ = axes_of(ax, (7.0 if kind == "bar" else 7.8, 1.3 + 0.34 * len(order)))
+        self.drawn_on(ax, (7.0 if kind == "bar" else 7.8, 1.3 + 0.34 * len(order)))
         places = np.arange(len(order))[::-1]
         if kind == "bar":
             self._bars(order, places, one)

@@ -28,19 +28,19 @@ def column_facts(reading: Reading, groups: Mapping[str, Any] | None, samples: np
         Samples, to check the groups.
     """
     place = {int(c): k for k, c in enumerate(reading.read)}
-    encoder = reading.pipeline.encoder
-    known: dict[str, Any] = {} if encoder is None else _of_encoder(encoder)
+    encoding = reading.pipeline.encoding
+    known: dict[str, np.ndarray] = {} if encoding is None else encoding.column_groups()
     if known and groups is not None:
         raise ValueError("groups must be None after a TableEncoder, which knows the columns of its categories.")
-    titles, members = players_of(reading.names, {k: v[0] for k, v in known.items()} or groups)
+    titles, members = players_of(reading.names, known or groups)
     found = []
     for title, columns in zip(titles, members, strict=True):
         read = [int(c) for c in columns if int(c) in place]
         if not read:
             continue
         fact: dict[str, Any] = {"name": title, "features": [place[c] for c in read], "options": None, "missing": None}
-        if title in known:
-            fact.update(_control(known[title][1], [int(c) for c in columns], read))
+        if encoding is not None:
+            fact.update(_control(encoding.plan(title), encoding.places(title), read))
         elif groups is not None and title in groups:
             _check_one_hot(title, samples[:, fact["features"]])
             labels = [_label(reading.names[int(c)], title) for c in columns]
@@ -58,12 +58,6 @@ def usual_row(medians: np.ndarray, columns: list[dict[str, Any]], samples: np.nd
             counts = [int((samples[:, places] == values).all(axis=1).sum()) for _, values in column["options"]]
             result[places] = column["options"][int(np.argmax(counts))][1]
     return result
-
-
-def _of_encoder(encoder: Any) -> dict[str, tuple[np.ndarray, Any]]:
-    """Return for every column of the table its features and its plan."""
-    plans = dict(zip(encoder.columns_, encoder.plans_, strict=True))
-    return {name: (columns, plans[name]) for name, columns in encoder.column_groups().items()}
 
 
 def _control(plan: Any, columns: list[int], read: list[int]) -> dict[str, Any]:

@@ -18,6 +18,7 @@ from spkm.inspection._reading import (
     basis_labels,
     contrary_vectors,
     familiarity,
+    fitted_part,
     formula,
     members_of,
     sentence,
@@ -75,7 +76,7 @@ def facts(
     check_choice("privacy", privacy, PERMITTED)
     check_integer("max_rows", max_rows, 1)
     reading = Reading.of(estimator)
-    if privacy == "aggregate" and getattr(reading.estimator, "basis", None) == "samples":
+    if privacy == "aggregate" and fitted_part(reading.estimator, "basis") == "samples":
         raise ValueError(
             "privacy='aggregate' cannot keep samples out of a report of basis='samples', whose basis vectors are "
             "training samples. Fit with basis='free'."
@@ -161,7 +162,7 @@ def _model_facts(reading: Reading, estimator: Any) -> dict[str, Any]:
         "outputs": list(reading.outputs),
         "score_names": [reading.score_name(o) for o in range(model.n_outputs)],
         "classes": None if reading.labels is None else [str(label) for label in reading.labels],
-        "problems": list(model.names) if hasattr(model, "names") else None,
+        "problems": None if model.is_joint else list(model.names),
         "intercept": rounded(model.intercept),
         "n_basis": int(model.vector_rows.sum()),
         "labels": basis_labels(model),
@@ -265,7 +266,7 @@ def _cautions(reading: Reading, train: Any, privacy: str) -> list[str]:
             "Ranges are those of the samples given, which may differ from those of the fit. If the model was fitted on "
             "these samples, its quality is overstated."
         )
-    if reading.labels is not None and not hasattr(reading.model.loss, "probabilities"):
+    if reading.labels is not None and not reading.has_probabilities:
         found.append("The scores are no probabilities: their loss does not give any.")
     if privacy == "aggregate":
         found.append("No sample is in this file; ranges go from the 1st to the 99th percentile.")

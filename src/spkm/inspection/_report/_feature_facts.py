@@ -8,6 +8,7 @@ import numpy as np
 
 from spkm.inspection._reading import Reading, direction, members_of, partial_dependence, sobol_indices
 from spkm.inspection._report._rows import dense_rows, rounded
+from spkm.kernels import ProductForm
 
 CURVES = 40  # features with a curve
 POINTS = 33  # of an effect curve: smooth at the width of a page
@@ -112,6 +113,12 @@ def _components(reading: Reading) -> int:
     for member in members_of(reading.model):
         for term in member.terms:
             forms = [view.kernel.rkhs().forms() for view in term.views]
-            sizes = [sum(len(getattr(form, "amounts", [1])) for form in f) if f else 1 for f in forms]
+            sizes = [
+                sum(len(form.amounts) if isinstance(form, ProductForm) else 1 for form in f) if f else 1 for f in forms
+            ]
             count += (term.rows.stop - term.rows.start) * int(np.prod(sizes))
     return count
+
+
+def _parts(form: Any) -> int:
+    return len(form.amounts) if isinstance(form, ProductForm) else 1

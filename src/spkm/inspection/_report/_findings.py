@@ -9,7 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from spkm.inspection._intervals import LEVEL_TEXT, mean_difference, share_difference, share_interval
-from spkm.inspection._reading import Reading, cancellation_text, familiarity, members_of
+from spkm.inspection._reading import Reading, cancellation_text, familiarity, fitted_part, members_of
 from spkm.inspection._report._quality import main_score
 from spkm.inspection._report._rows import dense_rows
 
@@ -125,10 +125,10 @@ def _unused_vectors(reading: Reading, share: np.ndarray) -> dict[str, str]:
 
 def _edge_of_search(reading: Reading) -> dict[str, str]:
     title = "The search chose within what it tried"
-    results = getattr(reading.estimator, "cv_results_", None)
+    results = fitted_part(reading.estimator, "cv_results_")
     if results is None:
         return _check("SPKM04", title, "none", "Sizes were set, not searched for.")
-    at_edge = reading.model.n_basis >= (getattr(reading.estimator, "max_basis", None) or 50)
+    at_edge = reading.model.n_basis >= (fitted_part(reading.estimator, "max_basis") or 50)
     if at_edge:
         detail = f"The number of basis vectors, {reading.model.n_basis}, is the largest that was tried."
         return _check("SPKM04", title, "look", detail, "Raise max_basis.")
@@ -137,7 +137,7 @@ def _edge_of_search(reading: Reading) -> dict[str, str]:
 
 def _interrupted(reading: Reading) -> dict[str, str]:
     title = "The fit ran to its end"
-    if getattr(reading.model, "interrupted", False):
+    if reading.model.interrupted:
         return _check("SPKM05", title, "look", "It was stopped before.", "Fit again, or with warm_start=True go on.")
     return _check("SPKM05", title, "pass", "It was not interrupted.")
 

@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from spkm.inspection._reading import dense
+
 BYTES = 330_000  # of all shipped samples together; a number takes about six
 PER_NUMBER = 5.5  # bytes, about
 LEVELS = 2e3  # steps that the range of a feature is told apart in, at least
@@ -13,9 +15,7 @@ LEVELS = 2e3  # steps that the range of a feature is told apart in, at least
 
 def dense_rows(table: Any, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
     """Return some samples and features of a table (array, CSR or pairs) as a dense array in double precision."""
-    part = table[rows]
-    part = part.toarray() if hasattr(part, "toarray") else np.asarray(part)
-    return np.asarray(part[:, columns], dtype=np.float64)
+    return dense(table[rows])[:, columns]
 
 
 def stratified(y: np.ndarray | None, n: int, most: int, is_class: bool) -> np.ndarray:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from spkm.explain._structure import ProductPiece
 from spkm.inspection._reading import members_of, structure_of
 
 
@@ -31,7 +32,7 @@ def product_shapes(model: Any, names: tuple[str, ...]) -> list[list[dict[str, An
 
 def _term_shape(term: Any) -> dict[str, Any] | None:
     pieces = [factor.pieces for factor in term.factors]
-    if not all(len(of_factor) == 1 and hasattr(of_factor[0], "amounts") for of_factor in pieces):
+    if not all(len(of_factor) == 1 and isinstance(of_factor[0], ProductPiece) for of_factor in pieces):
         return None
     amounts = [of_factor[0].amounts for of_factor in pieces]
     if len(amounts) > 1 and any(len(part) > 1 for part in amounts):

@@ -1,0 +1,32 @@
+"""The base of all displays."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import Any
+
+from spkm.inspection._style import axes_of
+
+
+@dataclass(eq=False, repr=False)
+class Display:
+    """Numbers that can be drawn: ``frame()`` has them as a table, ``plot()`` draws them.
+
+    Sequences of names are kept as lists.
+
+    Attributes
+    ----------
+    ax_, figure_
+        The axes and the figure of the last drawing.
+    """
+
+    def __post_init__(self) -> None:
+        for part in fields(self):
+            value = getattr(self, part.name)
+            if part.name.endswith(("names", "titles", "labels")) and value is not None:
+                setattr(self, part.name, list(value))
+
+    def drawn_on(self, ax: Any, size: tuple[float, float]) -> Any:
+        """Return the axes to draw on: those given, or those of a new figure of a size in inches."""
+        self.figure_, self.ax_ = axes_of(ax, size)
+        return self.ax_
