@@ -97,4 +97,4 @@ def test_shares_of_folds_are_called_what_they_are(tmp_path):
     (check,) = [c for c in found["checks"] if c["code"] == "SPKM13"]
     assert "they share most of their samples" in check["detail"]
     plain = SPKMClassifier(n_basis=1, random_state=0).fit(X, y)
-    assert "folds" not in summary(plain) and facts(plain, X, y)["features"]["read"][0]["folds"] is None
+    assert "Chosen by" not in summary(plain) and facts(plain, X, y)["features"]["read"][0]["folds"] is None

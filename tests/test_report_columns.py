@@ -123,3 +123,22 @@ def test_a_pipeline_changes_columns_of_its_table(fitted):
         if row["age"].isna().item():
             assert "age" not in found.changes
     assert "work" in seen
+
+
+def test_columns_that_determine_each_other_are_marked_and_named():
+    rng = np.random.default_rng(0)
+    level = rng.integers(0, 3, 120)
+    table = np.empty((120, 3), dtype=object)
+    table[:, 0], table[:, 1] = np.array(["low", "mid", "high"])[level], 10.0 * level
+    table[:, 2] = rng.normal(size=120)
+    y = pd.Series(level + table[:, 2].astype(float) > 1, name="thrives")
+    pipeline = make_pipeline(TableEncoder(), SPKMClassifier(n_basis=3, random_state=0)).fit(table, y)
+    found = facts(pipeline, table, y)
+    assert {c["name"]: c["linked"] for c in found["page"]["columns"]} == {"x0": True, "x1": True, "x2": False}
+    assert (
+        found["title"] == "thrives: a model of 120 samples" and found["model"]["recipe"] == pipeline[-1].model_.recipe
+    )
+    X = np.column_stack([level, 1 - level, rng.normal(size=120)])
+    plain = facts(SPKMClassifier(n_basis=3, random_state=0).fit(X, y), X, y.to_numpy())
+    assert [c["linked"] for c in plain["page"]["columns"]] == [True, True, False]
+    assert plain["title"] == "A model of 120 samples"

@@ -70,6 +70,7 @@ def summary(estimator: Any, X: Any = None, y: Any = None, *, width: int = 120) -
     names = names_of(estimator, model.n_features)
     check_integer("width", width, 20)
     said = [*_cautions(estimator, model, X, y), _sentence(model), *_directions(estimator)]
+    said += [f"Fitted by the recipe {model.recipe!r}."] if model.recipe else []
     said += _chosen(estimator, model, names)
     rows = _basis_table(estimator, model, names, X, y)
     if X is not None:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from spkm.inspection._reading import Reading, players_of
+from spkm.tables.links import links_of
 
 NONE_OF_THEM = "another level"
 
@@ -16,7 +17,8 @@ def column_facts(reading: Reading, groups: Mapping[str, Any] | None, samples: np
     """Return the columns that the model reads, each with its features among those that are read.
 
     ``options`` of a category are its levels, as pairs of a name and the values of its features; a number has none.
-    ``missing`` of a number that may be missing is what its feature is then, beside an indicator that is 1.
+    ``missing`` of a number that may be missing is what its feature is then, beside an indicator that is 1. ``linked``
+    columns determine one another: a page proposes no change of one alone.
 
     Parameters
     ----------
@@ -33,12 +35,14 @@ def column_facts(reading: Reading, groups: Mapping[str, Any] | None, samples: np
     if known and groups is not None:
         raise ValueError("groups must be None after a TableEncoder, which knows the columns of its categories.")
     titles, members = players_of(reading.names, known or groups)
+    links = _linked(reading, titles, members, place, samples)
     found = []
     for title, columns in zip(titles, members, strict=True):
         read = [int(c) for c in columns if int(c) in place]
         if not read:
             continue
         fact: dict[str, Any] = {"name": title, "features": [place[c] for c in read], "options": None, "missing": None}
+        fact["linked"] = title in links
         if encoding is not None:
             fact.update(_control(encoding.plan(title), encoding.places(title), read))
         elif groups is not None and title in groups:
@@ -47,6 +51,16 @@ def column_facts(reading: Reading, groups: Mapping[str, Any] | None, samples: np
             fact["options"] = _levels(labels, [int(c) for c in columns], read)
         found.append(fact)
     return found
+
+
+def _linked(reading: Reading, titles: Any, members: Any, place: dict[int, int], samples: np.ndarray) -> set[str]:
+    """Return the columns that determine others: those that an encoder found, or those of the samples."""
+    encoding = reading.pipeline.encoding
+    if encoding is not None:
+        return {title for link in encoding.links for title in link.columns}
+    alone = [(title, int(c[0])) for title, c in zip(titles, members, strict=True) if len(c) == 1]
+    single = {title: samples[:, place[c]] for title, c in alone if c in place}
+    return {title for link in links_of(single) for title in link.columns}
 
 
 def usual_row(medians: np.ndarray, columns: list[dict[str, Any]], samples: np.ndarray) -> np.ndarray:

@@ -81,7 +81,7 @@ def facts(
             "privacy='aggregate' cannot keep samples out of a report of basis='samples', whose basis vectors are "
             "training samples. Fit with basis='free'."
         )
-    table = reading.table(X)
+    table, name = reading.table(X), getattr(y, "name", None)  # of a Series
     y = None if y is None else _checked_y(reading, y, table.shape[0], "y")
     known = None
     if train is not None:
@@ -105,7 +105,7 @@ def facts(
     features = feature_facts(reading, table if known is None else known[0], sampled, units or {}, stability, ship)
     return {
         "schema": SCHEMA,
-        "title": title or f"{type(reading.estimator).__name__}: what it learned",
+        "title": title or _title(name, table.shape[0] if known is None else known[0].shape[0]),
         "model": _model_facts(reading, reading.estimator),
         "samples": _sample_facts(reading, table, y, known, len(chosen) if ship else 0, privacy),
         "quality": how_good,
@@ -129,6 +129,11 @@ def _versions() -> dict[str, str]:
         "scipy": scipy.__version__,
         "scikit-learn": sklearn.__version__,
     }
+
+
+def _title(target: Any, n: int) -> str:
+    """Return a title in the user's words: the target and the samples."""
+    return f"{target}: a model of {n:,} samples" if isinstance(target, str) and target else f"A model of {n:,} samples"
 
 
 def _checked_y(reading: Reading, y: Any, n: int, argument: str) -> np.ndarray:
@@ -157,6 +162,7 @@ def _model_facts(reading: Reading, estimator: Any) -> dict[str, Any]:
         "sentence": sentence(model),
         "formula": formula(model) if model.n_basis * model.n_outputs <= 60 else None,
         "estimator": type(estimator).__name__,
+        "recipe": model.recipe,
         "settings": settings,
         "task": "regression" if reading.labels is None else model.target.task,
         "outputs": list(reading.outputs),
@@ -241,7 +247,7 @@ def _page_facts(
         "plain": plain,
         "shapes": shapes,
         # Where every column is a number of its own, the features say all there is to know.
-        "columns": columns if any(len(c["features"]) > 1 or c["options"] is not None for c in columns) else None,
+        "columns": columns if any(_is_special(column) for column in columns) else None,
         "background": background.tolist() if ship else None,
         "middle": middle.tolist(),
         "familiar": points,
@@ -252,6 +258,10 @@ def _page_facts(
             "predictions": [_plain(value) for value in reading.decide(scores)],
         },
     }
+
+
+def _is_special(column: dict[str, Any]) -> bool:
+    return len(column["features"]) > 1 or column["options"] is not None or column["linked"]
 
 
 def _cautions(reading: Reading, train: Any, privacy: str) -> list[str]:

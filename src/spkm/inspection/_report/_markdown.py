@@ -22,6 +22,7 @@ def to_markdown(facts: dict[str, Any]) -> str:
         ["what", ""],
         [
             ["estimator", model["estimator"]],
+            ["recipe of the fit", model["recipe"] or "not known"],
             ["settings", settings],
             ["loss", model["loss"]],
             ["basis vectors", model["n_basis"]],

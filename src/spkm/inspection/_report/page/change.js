@@ -41,9 +41,10 @@ function stepOf(machine, row, c, v) {
   return Math.hypot(...features.map((j, k) => (options[v][1][k] - row[j]) / sd(j)));
 }
 
-// What may be changed: a missing number has no value to change, and no value becomes missing.
+// What may be changed: a missing number has no value to change, and no value becomes missing. Columns that determine
+// one another stay.
 function free(machine, row) {
-  return changeable(machine).filter((c) => !isMissing(machine.columns[c], row));
+  return changeable(machine).filter((c) => !machine.columns[c].linked && !isMissing(machine.columns[c], row));
 }
 
 function otherLevels(column, row) {

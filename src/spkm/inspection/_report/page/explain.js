@@ -163,6 +163,8 @@ function flipPart(machine, row) {
     );
     label = "Smallest change that makes it";
   }
+  const tied = machine.columns.filter((column) => column.linked).map((column) => column.name),
+    stays = tied.length ? ` ${tied.join(", ")} determine each other in the data, so they stay as they are.` : "";
   const search = () => {
     const wanted = plain.task === "regression" ? Number(box.value) : plain.classes[Number(box.value)],
       found = smallestChange(machine, row, wanted);
@@ -173,7 +175,8 @@ function flipPart(machine, row) {
           {},
           found.proved
             ? "There is none: bounds over every box rule out all changes of one feature or two within the ranges seen."
-            : "No change of one feature or two, within the ranges seen, was found; that is no proof that there is none."
+            : "No change of one feature or two, within the ranges seen, was found; that is no proof that there is none.",
+          stays
         )
       );
       return;
@@ -198,7 +201,8 @@ function flipPart(machine, row) {
         { class: "soft" },
         found.proved
           ? "Proved by bounds: no change of one feature or two within the ranges seen is smaller by more than 0.1 %."
-          : "Found by a search; a smaller change may exist."
+          : "Found by a search; a smaller change may exist.",
+        stays
       ),
       el(
         "button",

@@ -43,7 +43,7 @@ function makeMachine(facts) {
     rows = unpackRows(facts.rows);
   const columns =
     page.columns ||
-    features.read.map(({ name }, j) => ({ name, features: [j], options: null, missing: null }));
+    features.read.map(({ name }, j) => ({ name, features: [j], options: null, missing: null, linked: false }));
   const several = plain.combine !== "joint";
   const weights = plain.members.flatMap((member, k) =>
     member.terms.flatMap((term) =>

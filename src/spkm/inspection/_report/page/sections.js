@@ -56,6 +56,7 @@ function overview(facts) {
     definitionTable(
       [
         ["estimator", model.estimator],
+        ["recipe of the fit", model.recipe],
         [
           "settings that are not defaults",
           Object.entries(model.settings)
