@@ -305,7 +305,9 @@ class FittedModel:
         found[:, learned] = np.sqrt(self.posterior.variance(kernel, Phi, Z, weights)) * self.target.scale
         return found
 
-    def by_blocks(self, function: Callable, X: Any, n_threads: int = 1, place: Place | None = None) -> np.ndarray:
+    def by_blocks(
+        self, function: Callable[..., Any], X: Any, n_threads: int = 1, place: Place | None = None
+    ) -> np.ndarray:
         """Return ``function(block, model, theta)``, (n, k), of all samples."""
         held = self._held(X)
         if isinstance(held, np.ndarray) and 0 < held.size <= FEW:

@@ -297,7 +297,7 @@ class PreimageModel:
             )
         return grams
 
-    def _gram_pullback(self, first: int, values: list, pulls: list) -> Callable[[np.ndarray], np.ndarray]:
+    def _gram_pullback(self, first: int, values: list[Any], pulls: list[Any]) -> Callable[[np.ndarray], np.ndarray]:
         def pullback(G: np.ndarray) -> np.ndarray:
             gradient = np.zeros(self._weights_at)
             parts = self.unpack_basis(gradient)
@@ -342,7 +342,7 @@ class PreimageModel:
         return F, pullback
 
     def _vjp_elsewhere(
-        self, block: Block, params: Params, Phi: Any, pull: Callable
+        self, block: Block, params: Params, Phi: Any, pull: Callable[..., Any]
     ) -> tuple[Any, Callable[..., np.ndarray]]:
         """Return the same of a block of another library's arrays; gradients are NumPy's."""
         weights = block.place.array(params.weights)
@@ -354,7 +354,7 @@ class PreimageModel:
 
         return F, pullback
 
-    def _by_term(self, values: list) -> Any:
+    def _by_term(self, values: list[Any]) -> Any:
         k = 0
         for term in self.terms:
             product = values[k]
@@ -363,7 +363,7 @@ class PreimageModel:
             yield product
             k += len(term.views)
 
-    def _cotangents(self, G: np.ndarray, values: list) -> Any:
+    def _cotangents(self, G: np.ndarray, values: list[Any]) -> Any:
         """Yield dL/dk of every view: the columns of its term times the values of the term's other views."""
         k = column = 0
         for term in self.terms:
@@ -375,7 +375,7 @@ class PreimageModel:
             column += term.n_basis
 
 
-def _gathered(K: np.ndarray, pull: Pullback, index: np.ndarray) -> tuple[np.ndarray, Pullback]:
+def _gathered(K: np.ndarray, pull: Pullback[Any], index: np.ndarray) -> tuple[np.ndarray, Pullback[Any]]:
     """Return the kernel values of rows that are repeated by ``index``, and their pullback.
 
     The kernel is evaluated once for each distinct row, however many samples share it; so is its
@@ -390,7 +390,7 @@ def _gathered(K: np.ndarray, pull: Pullback, index: np.ndarray) -> tuple[np.ndar
     return np.take(K.T, index, axis=1).T, Pullback(pullback)
 
 
-def _times_others(G: np.ndarray, values: list, j: int) -> np.ndarray:
+def _times_others(G: np.ndarray, values: list[Any], j: int) -> np.ndarray:
     others = [v for i, v in enumerate(values) if i != j]
     if not others:
         return G

@@ -45,8 +45,8 @@ class Regularization:
     def __init__(
         self,
         model: PreimageModel,
-        basis_penalties: list,
-        weight_penalties: list,
+        basis_penalties: list[Penalty],
+        weight_penalties: list[Penalty],
         metric_prior: float = 0.0,
         relevance_prior: float = 0.0,
     ) -> None:

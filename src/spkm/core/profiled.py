@@ -164,7 +164,7 @@ class ProfiledObjective:
         # In single precision they do only nearly, and S without the products of its means would not be definite.
         return S / S[self.kernels.n_basis, self.kernels.n_basis]
 
-    def _grams(self, theta: np.ndarray) -> list[tuple[np.ndarray, Callable]]:
+    def _grams(self, theta: np.ndarray) -> list[tuple[np.ndarray, Callable[..., Any]]]:
         grams = []
         for K, pullback in self.kernels.gram(theta):
             K = K.copy()  # which the pullback may need as it is
@@ -248,7 +248,7 @@ class _Kept(NamedTuple):
     A: Any
     block: Block
     X: Any
-    pullback: Callable
+    pullback: Callable[..., Any]
 
 
 def _kept_features(block: Block, model: PreimageModel, theta: np.ndarray, linear: bool) -> _Kept:
