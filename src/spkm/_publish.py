@@ -16,3 +16,8 @@ def publish(estimator: Any, attributes: dict[str, Any]) -> Any:
     kept = {name: v for name, v in vars(estimator).items() if not name.endswith("_") and name not in fitted}
     estimator.__dict__ = {**kept, **attributes}
     return estimator
+
+
+def feature_names(estimator: Any) -> Any:
+    """Return ``feature_names_in_`` of an estimator; None if it has none, as scikit-learn sets it only with names."""
+    return getattr(estimator, "feature_names_in_", None)

@@ -7,6 +7,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from spkm._publish import feature_names
 from spkm.cli._command import MODEL_FILE, CommandError
 from spkm.cli._output import notes, replacing
 from spkm.cli._reading import data_error
@@ -118,7 +119,7 @@ def facts(model: Any, path: str | None = None) -> dict[str, Any]:
     read = [int(j) for j in estimator.selected_features_]
     if encoder is not None:
         read = [int(j) for j in places_of(model)[read]]
-    names = getattr(estimator, "feature_names_in_", None) if encoder is None else encoder.get_feature_names_out()
+    names = feature_names(estimator) if encoder is None else encoder.get_feature_names_out()
     columns = None if encoder is None else list(dict.fromkeys(encoder.feature_origin_[j].column for j in read))
     return {
         "file": path,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
+from spkm._arrays import dense
 from spkm.cli._command import CommandError, Subparsers
 from spkm.cli._output import STDIO, bold, check_can_write, notes, say, show, table, write_json
 from spkm.cli._reading import add_data_options, data_error
@@ -94,7 +95,7 @@ def explained(model: Any, frame: Any, row: int, usual: Any, path: str) -> dict[s
 
 
 def _values(Z: Any) -> Any:
-    return Z.toarray() if hasattr(Z, "toarray") else Z
+    return dense(Z)
 
 
 def _shapley(estimator: Any, Z: Any, background: Any, groups: Any, output: int) -> dict[str, float] | None:

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from spkm._publish import feature_names
 from spkm.cli._command import CommandError, Subparsers
 from spkm.cli._output import STDIO, Progress, check_can_write, replacing, say, write_json
 from spkm.cli._reading import CHUNK, add_data_options, data_error, needed, read_chunks
@@ -93,7 +94,7 @@ def predictions(model: Any, frame: Any, ids: list[str], path: str, first: int = 
 
 def features_of(model: Any, frame: Any, path: str, first: int = 0) -> Any:
     """Return the columns of a frame that a model was fitted on, in its order."""
-    names = getattr(model, "feature_names_in_", None)
+    names = feature_names(model)
     if names is None:
         if frame.shape[1] != model.n_features_in_:
             raise data_error(
@@ -107,7 +108,7 @@ def features_of(model: Any, frame: Any, path: str, first: int = 0) -> Any:
 
 
 def _columns(model: Any, ids: list[str]) -> list[str] | None:
-    names = getattr(model, "feature_names_in_", None)
+    names = feature_names(model)
     return None if names is None else list(dict.fromkeys([*ids, *map(str, names)]))
 
 

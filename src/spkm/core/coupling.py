@@ -49,7 +49,7 @@ def log_probabilities(model: Any, F: np.ndarray) -> np.ndarray:
     """Return the logarithm of :func:`probabilities`, also where a probability rounds to 0 or 1."""
     P = probabilities(model, F)
     logs = np.log(np.maximum(P, np.finfo(P.dtype).tiny))
-    if not hasattr(model.loss, "log_probabilities") or not model.is_joint:
+    if not hasattr(model.loss, "log_probabilities") or not model.is_joint:  # a loss of the user's may have none
         return logs
     # What rounds to certainty stays certain: -1e-8 beside a probability of exactly 1 would contradict it.
     return np.where(P == 1, logs, model.loss.log_probabilities(F))
@@ -61,7 +61,7 @@ def binary_probabilities(loss: Loss, F: np.ndarray) -> np.ndarray:
     The scores of a loss without probabilities aim at -1 and 1; their logistic function 1 / (1 + exp(-6 f)) takes the
     place of probabilities.
     """
-    if not hasattr(loss, "probabilities"):
+    if not loss.has_probabilities:
         return expit(STEEPNESS * F)
     return np.column_stack([loss.probabilities(F[:, [k]])[:, 1] for k in range(F.shape[1])])
 

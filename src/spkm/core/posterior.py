@@ -7,6 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from spkm._arrays import dense
+
 ROWS = 10_000  # samples whose similarities to all centres are held at once: 8 MB
 
 
@@ -92,7 +94,7 @@ class Posterior:
         rho = self.unknown(kernel, X)[:, None]
         Phi, R = Phi.astype(np.float64, copy=False), Phi.shape[1]
         if len(self.mean) > R:
-            Phi = np.hstack([Phi, X.toarray() if hasattr(X, "toarray") else X])
+            Phi = np.hstack([Phi, dense(X)])
         centred = Phi - self.mean
         learned = np.maximum(np.einsum("ir,ir->i", centred @ self.A_inverse, centred), 0.0)
         far = rho * np.maximum(self.total_variance - self.noise_variance, 0.0)

@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.linalg import LinAlgError
 
+from spkm._arrays import dense
 from spkm._namespaces import anywhere, namespace, on_host, precise
 from spkm.core.cholesky import factor, solve
 from spkm.core.model import PreimageModel
@@ -239,7 +240,7 @@ def block_squares(block: Block) -> tuple[np.ndarray]:
     X = precise(block.X)
     weighted = X.multiply(block.w) if hasattr(X, "multiply") else X * block.w
     product = X.T @ weighted
-    return (product.toarray() if hasattr(product, "toarray") else product,)
+    return (dense(product),)
 
 
 class _Kept(NamedTuple):

@@ -15,6 +15,7 @@ from spkm import _methods
 from spkm._arrays import TableLike
 from spkm._checks import n_threads
 from spkm._namespaces import on_host, place_of
+from spkm._publish import feature_names
 from spkm.core.fitted import FittedModel
 from spkm.core.scaling import check_domain
 from spkm.fitting.binary import fit_parts
@@ -124,7 +125,7 @@ class ReadsModel:
     n_jobs: Any
     selection: Any
     basis_penalty: Any
-    multi_class: Any
+    multi_class: Any = "joint"
     model_: Any
     estimators_: list[Any]
     n_features_in_: int
@@ -245,26 +246,26 @@ class ReadsModel:
         small = copy(self)
         small.__dict__["_tables"] = None  # columns of several tables are now those of one
         small.n_features_in_ = len(chosen)
-        if hasattr(self, "feature_names_in_"):
+        if feature_names(self) is not None:
             small.feature_names_in_ = self.feature_names_in_[chosen]
         small.selected_features_ = np.searchsorted(chosen, self.selected_features_)
         for name in ("relevances_", "feature_importances_", "selection_frequency_"):
             if hasattr(self, name):
                 setattr(small, name, getattr(self, name)[chosen])
-        if hasattr(self, "alternatives_"):
+        if "alternatives_" in vars(self):
             small.alternatives_ = {}  # the features that could stand for the selected ones are gone
-        if hasattr(self, "view_usage_"):
+        if "view_usage_" in vars(self):
             small.view_usage_ = {name: usage.on(chosen) for name, usage in self.view_usage_.items()}
         small.basis_vectors_ = self.basis_vectors_[:, chosen]
         small.model_ = self.model_.restricted(chosen)
-        if hasattr(self, "estimators_"):
+        if "estimators_" in vars(self):
             small.estimators_ = [part._restricted_to(chosen) for part in self.estimators_]
         else:
             small.kernel_ = small.model_.kernel
         return small
 
     def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "model_")
+        return "model_" in vars(self)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()  # type: ignore[misc]

@@ -351,7 +351,7 @@ class SPKMCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         return components
 
     def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "x_side_")
+        return "x_side_" in vars(self)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

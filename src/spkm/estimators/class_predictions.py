@@ -12,14 +12,15 @@ from spkm._methods import available_if
 from spkm._namespaces import returned_like_X
 from spkm.core.coupling import decision, log_probabilities, probabilities
 from spkm.estimators.base import ReadsModel
+from spkm.losses import Loss
 
 
 def has_probabilities(estimator: Any) -> bool:
     """Whether the loss of a classifier gives probabilities."""
     if hasattr(estimator, "model_"):
-        return hasattr(estimator.model_.loss, "probabilities")
+        return estimator.model_.loss.has_probabilities
     loss = estimator.loss
-    return (isinstance(loss, str) and loss in ("auto", "log")) or hasattr(loss, "probabilities")
+    return loss in ("auto", "log") if isinstance(loss, str) else isinstance(loss, Loss) and loss.has_probabilities
 
 
 class PredictsClasses(ReadsModel):

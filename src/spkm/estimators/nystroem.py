@@ -292,7 +292,7 @@ class SPKMNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         return fitted, rows[picked] if drawn else None
 
     def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "model_")
+        return "model_" in vars(self)
 
     def __sklearn_clone__(self) -> SPKMNystroem:
         copy = super().__sklearn_clone__()

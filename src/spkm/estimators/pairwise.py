@@ -62,7 +62,7 @@ class PredictsPairs:
         return self.model_.scores(table, n_threads(self.n_jobs))
 
     def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "model_")
+        return "model_" in vars(self)
 
 
 class PairwiseSPKMClassifier(PredictsPairs, ClassifierMixin, CallbackSupportMixin, BaseEstimator):

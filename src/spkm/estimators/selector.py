@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from spkm import _methods
 from spkm._arrays import RandomState, TableLike, TargetLike, WeightLike
-from spkm._publish import publish
+from spkm._publish import feature_names, publish
 from spkm.estimators.base import ReadsModel
 from spkm.estimators.cv import SPKMClassifierCV, SPKMRegressorCV
 from spkm.estimators.false_discoveries import controlled_selection
@@ -124,7 +124,7 @@ class SPKMSelector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
             estimator = (SPKMClassifierCV if labels else SPKMRegressorCV)(random_state=self.random_state)
         fitted = clone(estimator)
         if self.max_features is not None:
-            if getattr(estimator, "multi_class", "joint") != "joint":
+            if estimator.multi_class != "joint":
                 raise ValueError(
                     f"max_features is a limit for each binary problem with multi_class={estimator.multi_class!r}, not "
                     "for all features that are kept. Use multi_class='joint', or set max_features of the estimator."
@@ -132,7 +132,7 @@ class SPKMSelector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
             fitted.set_params(max_features=self.max_features)
         fitted.fit(X, y, sample_weight=sample_weight)
         attributes = {"estimator_": fitted, "n_features_in_": fitted.n_features_in_, "_tables": fitted._tables}
-        if hasattr(fitted, "feature_names_in_"):
+        if feature_names(fitted) is not None:
             attributes["feature_names_in_"] = fitted.feature_names_in_
         return publish(self, attributes)
 
@@ -153,7 +153,7 @@ class SPKMSelector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
 
     def _get_support_mask(self) -> np.ndarray:
         check_is_fitted(self)
-        return self.support_ if hasattr(self, "support_") else self.estimator_.get_support()
+        return self.support_ if "support_" in vars(self) else self.estimator_.get_support()
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from spkm._arrays import dense
 from spkm.kernels import DotForm, ProductForm
 from spkm.kernels._combine import WrappedKernel
 
@@ -280,7 +281,7 @@ def view_product(views: Sequence[Any], Z: np.ndarray) -> np.ndarray:
 def scaled_rows(model: Any, X: Any) -> np.ndarray:
     """Return the samples as the model sees them, dense and in double precision."""
     Z = model.scaled(X)
-    return np.asarray(Z.toarray() if hasattr(Z, "toarray") else Z, dtype=np.float64)
+    return np.asarray(dense(Z), dtype=np.float64)
 
 
 def _factors(term: Any, member: np.ndarray) -> tuple[Factor, ...]:

@@ -30,7 +30,7 @@ class BinaryProblem(NamedTuple):
 
 def check_joint(name: str, estimator: Any) -> None:
     """Raise ValueError if an estimator, the argument ``name``, is to fit several models in place of one."""
-    kind = getattr(estimator, "multi_class", "joint")
+    kind = estimator.multi_class
     if kind != "joint":
         raise ValueError(
             f"{name} must have multi_class='joint'; got {kind!r}, which makes a model for each binary problem. "

@@ -119,7 +119,7 @@ def opened_checkpoint(estimator: Any, path: Any, every: Any) -> Checkpoint:
     for wrong, what in (
         (estimator.selection is not None, "selection"),
         (isinstance(estimator.n_basis, str), "n_basis"),
-        (getattr(estimator, "multi_class", "joint") != "joint", "multi_class"),
+        (estimator.multi_class != "joint", "multi_class"),
         (estimator.warm_start, "warm_start"),
     ):
         if wrong:

@@ -139,9 +139,9 @@ def _first_target(spec: Spec, y: np.ndarray, Y: np.ndarray, weight: np.ndarray) 
 
 def _before(estimator: Any) -> Any:
     """Return where the last call ended, a finished fit to go on from, or None."""
-    before = getattr(estimator, "_progression", None)
+    before = vars(estimator).get("_progression")
     if before is None:
-        before = getattr(estimator, "model_", None)
+        before = vars(estimator).get("model_")
         if before is not None and (not before.is_joint or before.selected):
             raise ValueError("partial_fit goes on from a joint model of all features only. Use fit, or a clone.")
         if before is not None and not before.target.learned.all():
@@ -185,7 +185,7 @@ def _next(
     previous = before.model if isinstance(before, Progression) else before
     if previous is not None:
         check_continues(previous, spec.terms, X.shape[1], target)
-    seen = before.weight if isinstance(before, Progression) else getattr(estimator, "_seen", 0.0)  # none before a fit
+    seen = before.weight if isinstance(before, Progression) else vars(estimator).get("_seen", 0.0)  # none before a fit
     outcome, progression = advanced(spec, X, Y, weight, target, before, seen)
     return {**attributes_of(outcome, X.dtype), "_progression": progression, "_seen": progression.weight}
 
@@ -197,7 +197,7 @@ def takes_batches(estimator: Any) -> bool:
         (not (isinstance(solver, Adam) or (isinstance(solver, str) and solver in ("auto", "adam"))), "solver"),
         (estimator.selection is not None, "selection"),
         (isinstance(estimator.n_basis, str), "n_basis"),
-        (getattr(estimator, "multi_class", "joint") != "joint", "multi_class"),
+        (estimator.multi_class != "joint", "multi_class"),
         (estimator.basis == "samples", "basis"),
         (estimator.monotone is not None, "monotone"),
     ):

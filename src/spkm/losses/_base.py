@@ -65,6 +65,11 @@ class Loss(Part):
     #: losses of real targets, and as in docs/numbers/constants.md for those of classes.
     rkhs_strength = (0.2, 0.2)
 
+    @property
+    def has_probabilities(self) -> bool:
+        """Whether the class defines ``probabilities(F)``; only some losses do."""
+        return hasattr(type(self), "probabilities")
+
     def totals(self, Y: Array, F: Array, w: Array) -> Array:
         """Return sums over the samples of a block, in float64; those of several blocks add up."""
         raise NotImplementedError(f"{type(self).__name__} must define totals(Y, F, w).")

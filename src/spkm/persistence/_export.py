@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from spkm._publish import feature_names as names_of_fit
 from spkm.persistence._compiled import CompiledModel
 from spkm.persistence._container import write_bytes
 from spkm.persistence._pipelines import composed
@@ -80,7 +81,7 @@ def plain_of(estimator: Any) -> dict[str, Any]:
         raise TypeError(
             f"Exports are for our estimators that predict; got {type(estimator).__name__}. Use save instead."
         )
-    names = getattr(estimator, "feature_names_in_", None)
+    names = names_of_fit(estimator)
     if hasattr(estimator, "_pairs"):
         sides = zip(("left", "right"), estimator._pairs.layouts, strict=True)
         own = [(side, range(t.width) if t.names is None else t.names) for side, t in sides]

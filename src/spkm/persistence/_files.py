@@ -15,7 +15,7 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from spkm import estimators
-from spkm._publish import PRIVATE, publish
+from spkm._publish import PRIVATE, feature_names, publish
 from spkm.fitting.outcome import model_attributes
 from spkm.persistence._container import need, packed, write_bytes
 from spkm.persistence._load import FILE_SCHEMA, WHOLE
@@ -85,7 +85,7 @@ def to_bytes(estimator: Any, *, data: Any = None, metrics: Any = None) -> bytes:
         last = copy(last)
         last.training_summary_ = summarize(estimator, data)
         estimator = with_last(estimator, last)
-    names = getattr(estimator, "feature_names_in_", None)
+    names = feature_names(estimator)
     found = {name: getattr(last, name) for name in ("n_iter_", "objective_") if hasattr(last, name)}
     try:
         document = {
@@ -199,7 +199,7 @@ def _write_estimator(writer: Writer, estimator: Any) -> dict[str, Any]:
             stacklevel=4,
         )
     attributes = {k: v for k, v in vars(estimator).items() if (k.endswith("_") or k in PRIVATE) and k != "model_"}
-    model = getattr(estimator, "model_", None)
+    model = vars(estimator).get("model_")
     node: dict[str, Any] = {"$": "estimator", "class": name, "params": params, "model": None, "dtype": None}
     if model is not None:
         dtype = np.asarray(estimator.intercept_).dtype if hasattr(estimator, "intercept_") else np.dtype(float)
@@ -207,7 +207,7 @@ def _write_estimator(writer: Writer, estimator: Any) -> dict[str, Any]:
             if key == "kernel_" or same(attributes.get(key), value):
                 attributes.pop(key, None)
         node["dtype"] = dtype.name
-        node["model"] = write_model(writer, model, getattr(estimator, "feature_names_in_", None))
+        node["model"] = write_model(writer, model, feature_names(estimator))
     node["attributes"] = {key: writer.write(value) for key, value in attributes.items()}
     node["names"] = sorted(k for k in vars(estimator) if k.endswith("_"))
     return {**node, **output_of(estimator)}

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from sklearn.pipeline import Pipeline
 
+from spkm._publish import feature_names
 from spkm.persistence._container import need
 from spkm.persistence._encoding import check_encoder, with_encoder, with_kept
 from spkm.persistence._values import Reader, Unsavable, Writer
@@ -29,7 +30,7 @@ def composed(estimator: Any, plain: dict[str, Any]) -> dict[str, Any]:
     for place, step in reversed(list(enumerate(before))):
         if hasattr(step, "get_support"):
             plain = with_kept(plain, step.get_support(indices=True), int(step.n_features_in_))
-            names = getattr(step, "feature_names_in_", None)
+            names = feature_names(step)
             plain["feature_names"] = None if names is None else [str(name) for name in names]
         elif isinstance(step, TableEncoder) and place == 0:
             plain = with_encoder(plain, plain_encoder(step), [str(name) for name in step.get_feature_names_out()])

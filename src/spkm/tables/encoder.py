@@ -14,7 +14,7 @@ from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, v
 from spkm import _methods
 from spkm._cells import is_missing, level_text
 from spkm._checks import check_choice, check_integer
-from spkm._publish import publish
+from spkm._publish import feature_names, publish
 from spkm.tables.columns import (
     FeatureOrigin,
     Plan,
@@ -276,7 +276,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     def to_plain(self) -> dict[str, Any]:
         """Return parameters and what was learned as strings, numbers, lists and dicts of them, for a file."""
         check_is_fitted(self)
-        names = getattr(self, "feature_names_in_", None)
+        names = feature_names(self)
         categorical = self.categorical
         return {
             "format": PLAIN_FORMAT,
@@ -319,7 +319,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         return publish(encoder, attributes)
 
     def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "plans_")
+        return "plans_" in vars(self)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

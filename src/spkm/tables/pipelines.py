@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.pipeline import Pipeline
 
 from spkm import _methods
+from spkm._publish import feature_names
 from spkm.tables.encoder import TableEncoder
 
 
@@ -54,7 +55,7 @@ def before_last(estimator: Any, X: Any) -> Any:
 
 def names_before_last(estimator: Any) -> Any:
     """Return the names of the columns that the last step of a pipeline sees; None if it has names of its own."""
-    if hasattr(last_of(estimator), "feature_names_in_") or len(steps_of(estimator)) == 1:
+    if feature_names(last_of(estimator)) is not None or len(steps_of(estimator)) == 1:
         return None
     names = None
     for step in steps_of(estimator)[:-1]:

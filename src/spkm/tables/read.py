@@ -21,6 +21,7 @@ from sklearn.utils.validation import (
 from spkm._cells import is_missing
 from spkm._checks import warn_user
 from spkm._namespaces import Place, on_host, place_of
+from spkm._publish import feature_names
 
 DATES = ("date", "time", "duration", "period")  # beginnings of the names of pandas' and polars' types, in small letters
 PLAIN = 2_000  # entries of a small array
@@ -103,7 +104,7 @@ def read_like(estimator: Any, X: Any) -> Any:
     """Return samples with the columns of the fit, checked."""
     if _is_plain(estimator, X):
         return X
-    layouts = getattr(estimator, "_tables", None)
+    layouts = vars(estimator).get("_tables")
     if is_tables(X) and layouts is None:
         raise ValueError(f"X must be one table, as in the fit; got a dict of {list(X)}.")
     rows = joined_table(X, layouts)
@@ -120,7 +121,7 @@ def _is_plain(estimator: Any, X: Any) -> bool:
         and X.dtype in (np.float64, np.float32)
         and 0 < X.size <= PLAIN
         and X.shape[1:] == (estimator.n_features_in_,)
-        and not hasattr(estimator, "feature_names_in_")
+        and feature_names(estimator) is None
         and bool(np.isfinite(X).all())
     )
 
@@ -276,13 +277,13 @@ def normalized_weight(weight: np.ndarray, total: float) -> np.ndarray:
 def check_same_columns(estimator: Any, table: Table) -> None:
     """Raise ValueError if a warm start has tables or columns of other names than the last fit."""
     pairs: dict[str, tuple[Any, Any]]
-    last, given = getattr(estimator, "_tables", None), table.attributes["_tables"]
+    last, given = vars(estimator).get("_tables"), table.attributes["_tables"]
     if last is not None and given is not None:
         pairs = {"tables": (list(last), list(given))}
         for name in last.keys() & given.keys():
             pairs[f"columns of X[{name!r}]"] = _names(last[name].names), _names(given[name].names)
     else:
-        names = getattr(estimator, "feature_names_in_", None), table.attributes.get("feature_names_in_")
+        names = feature_names(estimator), table.attributes.get("feature_names_in_")
         pairs = {"columns": (_names(names[0]), _names(names[1]))}
     for what, (before, now) in pairs.items():
         if before is not None and now is not None and before != now:

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from spkm._publish import feature_names
 from spkm.sources import IterableReader
 from spkm.sources._arrow import holds_frames, is_dask_frame, is_lazy_frame
 
@@ -169,7 +170,7 @@ def _holds_chunks(X: Any) -> bool:
 
 def predicted_chunks(estimator: Any, method: str, X: Any) -> Iterator[np.ndarray]:
     """Yield what a method of a fitted estimator returns for each chunk of X."""
-    names = getattr(estimator, "feature_names_in_", None)
+    names = feature_names(estimator)
     if is_in_files(X):
         X = X if isinstance(X, FileTable) else FileTable(X)
         if X.features is None and X.encoder is None and names is not None:
