@@ -306,7 +306,10 @@ def test_bad_settings(settings, message):
         ),
         ({"kernel": "linear", "learn_bandwidth": True, "weight_penalty": "evidence"}, "Use learn_bandwidth=False"),
         ({"weight_penalty": Evidence(noise=-1)}, "noise of weight_penalty must be a number above 0; got -1"),
-        ({"loss": "cosine", "weight_penalty": "rkhs"}, "loss='cosine' ignores the length .* Use weight_penalty=None"),
+        (
+            {"loss": "cosine", "weight_penalty": "rkhs"},
+            "takes no weight_penalty: .* Use weight_penalty=None",
+        ),
     ],
 )
 def test_settings_that_do_not_go_together_name_the_remedy(settings, message):

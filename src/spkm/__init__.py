@@ -36,6 +36,7 @@ if TYPE_CHECKING:
         SPKMRegressor,
         SPKMRegressorCV,
         SPKMSelector,
+        algorithm1,
         sparsity_path,
         stability_selection,
     )
@@ -57,6 +58,7 @@ __all__ = [
     "TableEncoder",
     "Term",
     "View",
+    "algorithm1",
     "load",
     "save",
     "sparsity_path",

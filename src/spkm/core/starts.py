@@ -105,14 +105,33 @@ class Greedy(Start):
 
 
 class Random(Start):
-    """Gaussian points with the mean and the deviation of the features."""
+    """Gaussian points with the mean and the deviation of the features.
+
+    Parameters
+    ----------
+    signs : sequence of {1, -1}, default=None
+        First weights for a solver that takes them from labels, one for each vector; None is +1 and -1 in turn.
+    """
+
+    def __init__(self, signs: Any = None) -> None:
+        self.signs = signs
 
     def points(self, sample: Sample, term: Term, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray | None]:
         weight = sample.weight / sample.weight.sum()
         mean = weight @ sample.X
         deviation = np.sqrt(weight @ np.square(sample.X - mean))
         points = mean + deviation * rng.standard_normal((term.n_basis, sample.X.shape[1]))
-        return _spread(points, sample, rng), None
+        return _spread(points, sample, rng), self._labels(term.n_basis, sample.Y.shape[1])
+
+    def _labels(self, n_basis: int, n_outputs: int) -> np.ndarray | None:
+        if self.signs is None:
+            return None
+        signs = np.asarray(self.signs, dtype=np.float64)
+        if signs.shape != (n_basis,) or not np.all(np.abs(signs) == 1):
+            raise ValueError(f"signs must hold 1 or -1 for each of the {n_basis} basis vectors; got {self.signs!r}.")
+        if n_outputs > 1:
+            raise ValueError(f"signs must be None for {n_outputs} outputs: one sign for each vector is for one output.")
+        return signs[:, None]
 
 
 STARTS = Registry("start", Start)

@@ -5,6 +5,7 @@ from spkm.estimators.classifier import SPKMClassifier
 from spkm.estimators.cv import SPKMClassifierCV, SPKMRegressorCV
 from spkm.estimators.nystroem import SPKMNystroem
 from spkm.estimators.pairwise import PairwiseSPKMClassifier, PairwiseSPKMRegressor
+from spkm.estimators.paper_setting import algorithm1
 from spkm.estimators.paths import SparsityPath, sparsity_path
 from spkm.estimators.regressor import SPKMRegressor
 from spkm.estimators.selector import SPKMSelector
@@ -22,6 +23,7 @@ __all__ = [
     "SPKMSelector",
     "SparsityPath",
     "StabilitySelection",
+    "algorithm1",
     "sparsity_path",
     "stability_selection",
 ]

@@ -252,7 +252,8 @@ def _weight_penalties(asked: Any, loss: Loss, asked_loss: Any) -> list[Any] | No
             )
     if loss.scale_free and penalties:
         raise ValueError(
-            f"loss={asked_loss!r} ignores the length of the weights, so a penalty would only shrink them "
-            "to nothing. Use weight_penalty=None (or 'auto'), or another loss."
+            f"loss={asked_loss!r} takes no weight_penalty: it is the same for weights c and for c / 2, so that a "
+            "penalty on c would only shrink the weights towards zero, at the same predictions, whatever its strength. "
+            "Use weight_penalty=None (or 'auto'), or another loss."
         )
     return penalties

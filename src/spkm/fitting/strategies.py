@@ -333,7 +333,7 @@ def tell_how_it_ended(name: str, result: Result) -> None:
     """Warn of a fit that was interrupted, or stopped for want of iterations."""
     if result.interrupted:
         settle(name, result.by_signal)
-    elif not result.converged:
+    elif not (result.converged or result.by_count):
         window = result.trace[: result.n_iter + 1][-11:]  # without the iterations of a polish
         warn_user(
             f"{name} stopped after {result.n_iter} iterations while the objective still fell from "

@@ -23,7 +23,8 @@ class Alternating(Solver):
     max_iter : int, default=100
         Most rounds.
     tol : float, default=1e-5
-        Stop when the objective falls by less than this share over ten rounds.
+        Stop when the objective falls by less than this share over ten rounds. With 0 all rounds are done, and a fit
+        does not warn that more of them might help.
     basis_steps, weight_steps : int, default=5 and 50
         Most gradient steps on U, and iterations on c where it has no closed form, in a round.
     """
@@ -55,7 +56,9 @@ class Alternating(Solver):
             pass
         except KeyboardInterrupt:
             monitor.stop_by_signal()
-        return monitor.result()
+        result = monitor.result()
+        result.by_count = self.tol == 0
+        return result
 
     def _solve_weights(self, objective: Objective, theta: np.ndarray, mask: np.ndarray) -> tuple[np.ndarray, float]:
         before = objective.value(theta)

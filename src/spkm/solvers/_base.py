@@ -47,6 +47,8 @@ class Result:
         Number added to the diagonal of k(U, U) beside it.
     linear_variance : float or None
         The variance of the coefficients of a linear part over that of the kernels, where it was learned.
+    by_count : bool
+        Whether it was asked for a number of iterations, whether or not progress had ended.
     """
 
     theta: np.ndarray
@@ -59,6 +61,7 @@ class Result:
     noise: float | None = None
     ridge: float = 0.0
     linear_variance: float | None = None
+    by_count: bool = False
 
 
 class Solver(Part):

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable, Sequence
 from itertools import product
 from typing import Any
 
 import numpy as np
 from sklearn.compose import TransformedTargetRegressor
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.preprocessing import StandardScaler
 
-from spkm import SPKMClassifier, SPKMRegressor
-from spkm.kernels import RBF, Affine, Polynomial
+from spkm import SPKMClassifier, SPKMRegressor, algorithm1
 from spkm.losses import Log
 from spkm.penalties import RKHSNorm, SquaredL2
-from spkm.solvers import Alternating
 
 #: The paper's range of parameters, the strongest penalty first.
 PAPER_GRID = 10.0 ** np.arange(0, -6, -1)
@@ -27,25 +23,14 @@ ROUNDS = 5  # of regression and of many classes
 TUNED_SIZES = (1, 2, 5, 10)
 TUNED_FACTORS = (10.0, 1.0, 0.1)  # on the strength that the library takes by itself
 PAPER_ALGORITHM = (
-    "“Paper's algorithm” is Algorithm 1 as we have it: five random starts, 200 gradient steps on the basis, then the "
-    "weights; 2k - 1 of an RBF kernel whose bandwidth is the mean distance of training samples, no intercept."
+    "“Paper's algorithm” is Algorithm 1, spkm.algorithm1(R): five random starts, 200 gradient steps on the basis, then "
+    "the weights; 2k - 1 of an RBF kernel whose bandwidth is the mean distance of training samples, no intercept."
 )
 
 
-def paper_classifier(n_basis: int, kernel: str, seed: int) -> SPKMClassifier:
+def paper_classifier(n_basis: int, kernel: str, seed: int) -> Any:
     """Return the paper's classifier: cosine loss, one round. That loss leaves nothing for a penalty on c to do."""
-    return SPKMClassifier(
-        n_basis,
-        kernel=Affine(RBF()) if kernel == "rbf" else Polynomial(3),
-        loss="cosine",
-        solver=Alternating(max_iter=1, basis_steps=BASIS_STEPS),
-        start="random",
-        n_restarts=RESTARTS,
-        learn_bandwidth=False,
-        fit_intercept=False,
-        n_jobs=1,
-        random_state=seed,
-    )
+    return algorithm1(n_basis, kernel=kernel, n_jobs=1, random_state=seed)
 
 
 def paper_regressors(n_basis: int, seed: int, step: int = 1, restarts: int = RESTARTS) -> Iterable[Any]:
@@ -54,18 +39,9 @@ def paper_regressors(n_basis: int, seed: int, step: int = 1, restarts: int = RES
     Targets are standardised, as they are for the competitors: the paper's model has no intercept.
     """
     for strength in PAPER_GRID[::step]:
-        model = SPKMRegressor(
-            n_basis,
-            kernel=Affine(RBF()),
-            loss="squared",
-            weight_penalty=SquaredL2(strength),
-            solver=Alternating(max_iter=ROUNDS, basis_steps=BASIS_STEPS // ROUNDS),
-            start="random",
-            n_restarts=restarts,
-            learn_bandwidth=False,
-            fit_intercept=False,
-            n_jobs=1,
-            random_state=seed,
+        penalty = SquaredL2(strength)
+        model = algorithm1(
+            n_basis, task="regression", weight_penalty=penalty, n_restarts=restarts, n_jobs=1, random_state=seed
         )
         yield TransformedTargetRegressor(model, transformer=StandardScaler())
 
@@ -83,14 +59,7 @@ def candidate_regressors(sizes: Sequence[int], seed: int) -> Iterable[SPKMRegres
         yield SPKMRegressor(R, kernel=kernel, n_jobs=1, random_state=seed)
 
 
-def fitted_by_paper(model: Any, X: np.ndarray, y: np.ndarray) -> Any:
-    """Fit a model of the paper's algorithm, whose rounds end by their number and not because nothing changes."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        return model.fit(X, y)
-
-
 def best_on(models: Iterable[Any], X: np.ndarray, y: np.ndarray, train: np.ndarray, validation: np.ndarray) -> Any:
     """Return the first of the models that score best on the validation samples, all fitted on the training samples."""
-    fits = (fitted_by_paper(model, X[train], y[train]) for model in models)
+    fits = (model.fit(X[train], y[train]) for model in models)
     return max(fits, key=lambda model: model.score(X[validation], y[validation]))

@@ -9,14 +9,10 @@ import numpy as np
 from sklearn.model_selection import PredefinedSplit
 from sklearn.preprocessing import StandardScaler
 
-from spkm import SPKMClassifier, SPKMClassifierCV
+from spkm import SPKMClassifierCV, algorithm1
 from spkm.inspection import Curve, CurveDisplay
-from spkm.kernels import RBF, Affine
-from spkm.penalties import L1Ball
-from spkm.solvers import Alternating
 from spkm_paper.competitors import candidates, tuned
 from spkm_paper.experiments._figures import legend_below, panels
-from spkm_paper.experiments._ours import BASIS_STEPS, fitted_by_paper
 from spkm_paper.experiments._tasks import Numbers, Results
 
 RADII = 10.0 ** np.arange(-1, 3.5, 0.5)  # of the l1 ball, the paper's range
@@ -71,20 +67,7 @@ def measured(
         ]
         return _curve(models, X, y, split, lambda model: model[-1].regressor_.coef_)
     machines = [
-        SPKMClassifier(
-            2,
-            kernel=Affine(RBF()),
-            loss="cosine",
-            basis_penalty=L1Ball(radius),
-            solver=Alternating(max_iter=1, basis_steps=BASIS_STEPS),
-            start="random",
-            n_restarts=settings["restarts"],
-            learn_bandwidth=False,
-            fit_intercept=False,
-            scale=False,
-            n_jobs=1,
-            random_state=seed,
-        )
+        algorithm1(2, l1_radius=radius, n_restarts=settings["restarts"], scale=False, n_jobs=1, random_state=seed)
         for radius in RADII[:: settings["step"]]
     ]
     # Scaled here, as the library gives basis vectors in the units of X, where a zero of the model is the column's mean.
@@ -95,7 +78,7 @@ def measured(
 def _curve(models: Sequence[Any], X: np.ndarray, y: np.ndarray, split: Sequence[np.ndarray], weights: Any) -> Numbers:
     """Return features and accuracies of all models, and those of the best on the validation samples."""
     train, validation, test = split
-    fits = [fitted_by_paper(model, X[train], y[train]) for model in models]
+    fits = [model.fit(X[train], y[train]) for model in models]
     read = [np.flatnonzero(np.atleast_2d(weights(fit)).any(axis=0)) for fit in fits]
     accuracies = [100 * fit.score(X[test], y[test]) for fit in fits]
     best = int(np.argmax([fit.score(X[validation], y[validation]) for fit in fits]))

@@ -11,28 +11,19 @@ from sklearn.kernel_ridge import KernelRidge
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
-from spkm import SPKMClassifier
-from spkm.kernels import RBF, Affine
+from spkm import SPKMClassifier, algorithm1
+from spkm.kernels import RBF
 from spkm.losses import Log
 from spkm.penalties import L1, RKHSNorm
-from spkm.solvers import Alternating
 from spkm_paper.competitors import SignClassifier, tuned
 from spkm_paper.experiments._blocks import Table
 from spkm_paper.experiments._data import loaded, thirds
-from spkm_paper.experiments._ours import (
-    BASIS_STEPS,
-    PAPER_GRID,
-    RESTARTS,
-    TUNED_FACTORS,
-    WIDE_C,
-    best_on,
-    fitted_by_paper,
-)
+from spkm_paper.experiments._ours import PAPER_GRID, RESTARTS, TUNED_FACTORS, WIDE_C, best_on
 from spkm_paper.experiments._tables import Line, comparison
 from spkm_paper.experiments._tasks import Experiment, Numbers, Plan, Results, Task
 
 NAME = "mkl"
-VERSION = 1
+VERSION = 2
 SPLITS = 10
 CLASSES = {"uci_multiple_features": (4, 9), "uwave": (1, 6)}  # classes of the files, which count from 0
 L1_STRENGTHS = (1e-2, 3e-3, 1e-3, 3e-4, 1e-4)
@@ -152,17 +143,7 @@ def _ours(task: Task, X: np.ndarray, y: np.ndarray, views: dict[str, slice], spl
         ]
         return _sparsest(models, X, y, train, validation)
     models = [
-        SPKMClassifier(
-            **common,
-            kernel=Affine(RBF()),
-            loss="squared",
-            weight_penalty=L1(strength),
-            solver=Alternating(max_iter=1, basis_steps=BASIS_STEPS),
-            start="random",
-            n_restarts=restarts,
-            learn_bandwidth=False,
-            fit_intercept=False,
-        )
+        algorithm1(**common, loss="squared", weight_penalty=L1(strength), n_restarts=restarts)
         for strength in PAPER_GRID[::step]
     ]
     return best_on(models, X, y, train, validation)
@@ -178,7 +159,7 @@ def _candidates(common: dict[str, Any], n_rows: int, step: int) -> Iterator[SPKM
 
 def _sparsest(models: Sequence[Any], X: np.ndarray, y: np.ndarray, train: np.ndarray, validation: np.ndarray) -> Any:
     """Return the first model, the sparsest, that is within one validation sample of the best."""
-    fits = [fitted_by_paper(model, X[train], y[train]) for model in models]
+    fits = [model.fit(X[train], y[train]) for model in models]
     scores = [fit.score(X[validation], y[validation]) for fit in fits]
     return next(fit for fit, score in zip(fits, scores, strict=True) if score >= max(scores) - 1.001 / len(validation))
 

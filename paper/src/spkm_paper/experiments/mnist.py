@@ -11,14 +11,12 @@ from typing import Any
 import numpy as np
 from sklearn.svm import SVC
 
-from spkm import SPKMClassifier
+from spkm import SPKMClassifier, algorithm1
 from spkm.inspection import BasisDisplay
-from spkm.kernels import RBF, Affine
-from spkm.solvers import Alternating
 from spkm_paper.experiments._blocks import Figure, Table
 from spkm_paper.experiments._data import loaded
 from spkm_paper.experiments._figures import panels
-from spkm_paper.experiments._ours import BASIS_STEPS, RESTARTS, ROUNDS, best_on, fitted_by_paper
+from spkm_paper.experiments._ours import BASIS_STEPS, RESTARTS, ROUNDS, best_on
 from spkm_paper.experiments._tables import Line, comparison
 from spkm_paper.experiments._tasks import Experiment, Numbers, Plan, Results, Task
 
@@ -72,18 +70,11 @@ def _fitted(task: Task, X: np.ndarray, y: np.ndarray) -> Any:
     joint = task.settings["joint"]
     machine: dict[str, Any] = {"scale": "common", "n_jobs": 1, "random_state": task.seed}
     machine |= {"n_basis": 10, "multi_class": "joint"} if joint else {"n_basis": 2, "multi_class": "ovo"}
-    if task.settings["paper"]:
-        rounds = ROUNDS if joint else 1
-        machine |= {
-            "kernel": Affine(RBF()),
-            "loss": "squared" if joint else "cosine",
-            "solver": Alternating(max_iter=rounds, basis_steps=task.settings["steps"] // rounds),
-            "start": "random",
-            "n_restarts": task.settings["restarts"],
-            "learn_bandwidth": False,
-            "fit_intercept": False,
-        }
-    return fitted_by_paper(SPKMClassifier(**machine), X, y)
+    if not task.settings["paper"]:
+        return SPKMClassifier(**machine).fit(X, y)
+    machine |= {"loss": "squared", "n_rounds": ROUNDS} if joint else {}
+    more = {"n_restarts": task.settings["restarts"], "basis_steps": task.settings["steps"]}
+    return algorithm1(**machine, **more).fit(X, y)
 
 
 def report(results: Results) -> list[Table | Figure]:

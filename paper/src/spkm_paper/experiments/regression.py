@@ -20,10 +20,10 @@ from spkm_paper.experiments._tables import Line, comparison
 from spkm_paper.experiments._tasks import Experiment, Numbers, Plan, Results, Task
 
 NAME = "regression"
-VERSION = 2
+VERSION = 3
 SPLITS = 10
 SIZES = (1, 2, 5, 10, 20, 50, 100)
-PAPER_SIZES = (1, 5, 20)
+PAPER_SIZES = SIZES
 WIDE_RANGE = 3  # of errors, from which on they are drawn on a logarithmic scale
 TUNED = "SPKM, tuned, R ≤ 100"
 BY_SUBJECT = "parkinsons_telemonitoring, by subject"
