@@ -110,8 +110,8 @@ def report(results: Results) -> list[Table | Figure]:
         blocks.append(Table(f"{kind.capitalize()}, {data}, mean over seeds", ["method", head, "vectors"], lines))
         caption = (
             f"{kind.capitalize()}, {data}, with one RBF kernel for all: training samples, and diamonds for the "
-            "vectors, orange where their weight is positive and blue where it is negative, larger for larger weights (not "
-            "comparable between panels); some may lie outside."
+            "vectors, orange where their weight is positive and blue where it is negative, larger for larger weights "
+            "(not comparable between panels); some may lie outside."
         )
         shown = {
             r.task.method: r.numbers or {} for r in results.all if r.task.data == data and r.task.seed == SHOWN_SEED
