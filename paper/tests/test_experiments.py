@@ -301,4 +301,4 @@ def test_a_quick_run_without_any_data(tmp_path):
     outcome = reproduce(chosen, tmp_path / "out", plan)
     assert outcome.failed == [] and len(outcome.skipped) == 4
     text = outcome.page.read_text()
-    assert 'id="illustrations"' in text and "table1: ionosphere" in text and text.count("<img") == 2
+    assert 'id="illustrations"' in text and "table1: ionosphere" in text and text.count("<img") == 3
