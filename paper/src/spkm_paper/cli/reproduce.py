@@ -7,6 +7,7 @@ import logging
 import os
 import signal
 import sys
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -21,9 +22,14 @@ from spkm_paper.experiments import (
     Plan,
     PlotExtraMissing,
     Progress,
+    absent_sets,
     by_reason,
+    check,
     reproduce,
+    stale,
+    stamp,
 )
+from spkm_paper.experiments._store import Store
 
 
 def add_parser(subparsers: Subparsers) -> None:
@@ -49,6 +55,16 @@ def add_parser(subparsers: Subparsers) -> None:
     add("--seeds", type=_positive, metavar="N", help="number of splits (default: the experiment's own)")
     add("--jobs", type=_positive, metavar="N", default=_cores(), help="processes (default: %(default)s)")
     add("--no-figures", dest="figures", action="store_false", help="tables only; needs no matplotlib")
+    add(
+        "--stale",
+        action="store_true",
+        help="list experiments whose results in DIR are older than the code, and end",
+    )
+    add(
+        "--check",
+        action="store_true",
+        help="run one split of each method again, and mark results in DIR as those of today's code where they agree",
+    )
     add("--quiet", action="store_true", help="no progress")
 
 
@@ -64,6 +80,8 @@ def run(options: argparse.Namespace) -> int:
         data_folder(options.data)
     except NotADirectoryError as error:  # that of the environment
         raise CommandError(str(error)) from None
+    if options.stale or options.check:
+        return _check(chosen, options) if options.check else _stale(chosen, options.out)
     command = options.command_line
     download = not options.quick if options.download is None else options.download
     plan = Plan(options.quick, options.seeds, options.data, download)
@@ -85,6 +103,32 @@ def run(options: argparse.Namespace) -> int:
         print(f"{len(outcome.failed)} runs failed and will be tried again by: {command}", file=sys.stderr)
     print(outcome.page)
     return 1 if outcome.failed else 0
+
+
+def _stale(chosen: list[Experiment], out: Path) -> int:
+    """Print the experiments whose results are older than the code; return 1 if there are any."""
+    names = stale(out, chosen)
+    print("\n".join(names) or "no results are older than the code")
+    return 1 if names else 0
+
+
+def _check(chosen: list[Experiment], options: argparse.Namespace) -> int:
+    """Run one split of each method again; return 1 if any result differs."""
+    left = stale(options.out, chosen)
+    plan = Plan(False, options.seeds or 1, options.data, False)
+    bad = 0
+    with tempfile.TemporaryDirectory() as folder:
+        for experiment in [experiment for experiment in chosen if experiment.name in left]:
+            absent = absent_sets(experiment, plan)
+            sets = [name for name in experiment.data if name not in absent]
+            found = check(experiment, options.out, plan, sets, Store(Path(folder) / "results.jsonl"))
+            if found.n_runs and not found.differ:
+                stamp(options.out, [experiment])
+            bad += bool(found.differ)
+            print(f"{experiment.name}: {found.n_runs} runs done again, {len(found.differ)} differ")
+            for line in found.differ[:5]:
+                print(f"  {line}")
+    return 1 if bad else 0
 
 
 def _chosen(names: list[str]) -> list[Experiment]:

@@ -1,6 +1,7 @@
 """The experiments of the paper, each of them a list of tasks and a report; ``spkm-paper reproduce`` runs them."""
 
 from spkm_paper.experiments import (
+    cells,
     differences,
     illustrations,
     landmarks,
@@ -13,10 +14,11 @@ from spkm_paper.experiments import (
     table2,
     timing,
 )
+from spkm_paper.experiments._code import check, stale, stamp
 from spkm_paper.experiments._figures import PlotExtraMissing
 from spkm_paper.experiments._page import by_reason
 from spkm_paper.experiments._progress import Progress
-from spkm_paper.experiments._reproduce import Outcome, reproduce
+from spkm_paper.experiments._reproduce import Outcome, absent_sets, reproduce
 from spkm_paper.experiments._store import OutputError
 from spkm_paper.experiments._tasks import Experiment, Plan, Result, Results, Task
 
@@ -26,6 +28,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     mnist.EXPERIMENT,
     table1.EXPERIMENT,
     differences.EXPERIMENT,
+    cells.EXPERIMENT,
     table2.EXPERIMENT,
     landmarks.EXPERIMENT,
     regression.EXPERIMENT,
@@ -46,6 +49,10 @@ __all__ = [
     "Result",
     "Results",
     "Task",
+    "absent_sets",
     "by_reason",
+    "check",
     "reproduce",
+    "stale",
+    "stamp",
 ]

@@ -12,7 +12,7 @@ from spkm import SPKMClassifier
 from spkm_paper.competitors import tuned
 from spkm_paper.experiments._blocks import Table
 from spkm_paper.experiments._data import loaded, some_rows, thirds
-from spkm_paper.experiments._ours import best_on, candidate_classifiers, paper_classifier
+from spkm_paper.experiments._ours import best_on, candidate_classifiers, paper_classifiers
 from spkm_paper.experiments._tables import Line, comparison
 from spkm_paper.experiments._tasks import Numbers, Plan, Results, Task
 
@@ -101,7 +101,7 @@ def _fitted(task: Task, X: np.ndarray, y: np.ndarray, train: np.ndarray, validat
         candidates = candidate_classifiers(kernel, len(train), task.seed, min(settings["step"], 2))
         return best_on(candidates, X, y, train, validation)
     if settings["ours"] == "paper":
-        return paper_classifier(settings["n_basis"], kernel, task.seed).fit(X[train], y[train])
+        return best_on(paper_classifiers(settings["n_basis"], kernel, task.seed), X, y, train, validation)
     model = SPKMClassifier(settings["n_basis"], kernel=kernel, n_jobs=1, random_state=task.seed)
     return model.fit(X[train], y[train])
 

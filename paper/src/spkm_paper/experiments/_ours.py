@@ -24,13 +24,20 @@ TUNED_SIZES = (1, 2, 5, 10)
 TUNED_FACTORS = (10.0, 1.0, 0.1)  # on the strength that the library takes by itself
 PAPER_ALGORITHM = (
     "“Paper's algorithm” is Algorithm 1, spkm.algorithm1(R): five random starts, 200 gradient steps on the basis, then "
-    "the weights; 2k - 1 of an RBF kernel whose bandwidth is the mean distance of training samples, no intercept."
+    "the weights; 2k - 1 of an RBF kernel whose bandwidth is the mean distance of training samples, no intercept. How "
+    "many vectors begin with a positive weight is chosen on the validation third."
 )
 
 
-def paper_classifier(n_basis: int, kernel: str, seed: int) -> Any:
-    """Return the paper's classifier: cosine loss, one round. That loss leaves nothing for a penalty on c to do."""
-    return algorithm1(n_basis, kernel=kernel, n_jobs=1, random_state=seed)
+def paper_classifiers(n_basis: int, kernel: str, seed: int) -> Iterable[Any]:
+    """Yield the paper's classifiers, cosine loss and one round, for every number of vectors of the positive class.
+
+    The paper leaves the first weights to "the user's initial guess", how many vectors stand for each class; here it is
+    chosen on the validation samples, of which the cosine loss has no other use: its penalty on c has no effect.
+    """
+    for positive in range(n_basis, -1, -1):
+        signs = (1,) * positive + (-1,) * (n_basis - positive)
+        yield algorithm1(n_basis, kernel=kernel, signs=signs, n_jobs=1, random_state=seed)
 
 
 def paper_regressors(n_basis: int, seed: int, step: int = 1, restarts: int = RESTARTS) -> Iterable[Any]:

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import spkm
 from spkm_paper.experiments._blocks import Figure
+from spkm_paper.experiments._code import stamp
 from spkm_paper.experiments._data import absence
 from spkm_paper.experiments._figures import files, require_matplotlib
 from spkm_paper.experiments._page import Section, page
@@ -95,6 +96,7 @@ def reproduce(
     finally:  # also after Ctrl-C: what is done is worth a look
         shown = [*others, *(experiment for experiment in experiments if experiment not in others)]
         sections = write_report(shown, out, figures)
+        stamp(out, chosen)
         write_text(out / "index.html", page(sections, facts(), skipped))
     results = [result for s in sections if s.experiment in chosen for result in s.results]
     return Outcome(out / "index.html", skipped, [result for result in results if result.failed])
