@@ -78,6 +78,24 @@ def test_every_solver(case, solver):
     model.fit(X, y)
     assert model.score(X, y) > BETTER_THAN_NOTHING
     assert len(model.objective_path_) >= 2
+    assert 0 <= model.stationarity_ < 1
+
+
+@pytest.mark.parametrize("settings", [{}, {"multi_class": "ovr"}, {"basis": "samples"}, {"n_restarts": 2}], ids=str)
+def test_a_finer_tolerance_leaves_a_shorter_step(settings):
+    X, y = three_classes()
+    coarse, fine = (
+        SPKMClassifier(n_basis=4, weight_penalty="rkhs", tol=tol, random_state=0, **settings).fit(X, y).stationarity_
+        for tol in (0.3, 1e-6)
+    )
+    assert fine < 0.1 * coarse
+
+
+def test_the_step_that_is_left_is_small_for_default_fits(case):
+    model, X, y = case
+    assert model.set_params(tol=1e-6, max_iter=3000).fit(X, y).stationarity_ < 1e-2
+    constant = SPKMRegressor(random_state=0).fit(X, np.ones(len(X)))
+    assert constant.stationarity_ == 0.0
 
 
 @pytest.mark.parametrize("start", [*sorted(STARTS), "auto", Greedy(n_candidates=20)])

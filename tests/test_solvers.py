@@ -121,6 +121,56 @@ def test_proximal_solutions_are_fixed_points_with_exact_zeros(pair, loss):
     assert np.isfinite(objective.penalty(result.theta))
 
 
+BOXED = {
+    "smooth": {"basis_penalty": SquaredL2(0.02), "weight_penalty": SquaredL2(0.05)},
+    "l1": {"basis_penalty": L1(0.03), "weight_penalty": SquaredL2(0.02)},
+    "ball": {"basis_penalty": L1Ball(1.0), "weight_penalty": SquaredL2(0.02)},
+    "features": {"basis_penalty": GroupL2(0.02), "weight_penalty": SquaredL2(0.02)},
+    "rows": {"basis_penalty": GroupL2(0.02, (0, 0, 1, 1), 0.5), "weight_penalty": RowL2(0.02)},
+}
+TIGHT = {
+    "lbfgs": LBFGS(300, 0.0),
+    "varpro": VarPro(300, 0.0, polish=100),
+    "proximal": Proximal(1000, 0.0),
+    "alternating": Alternating(50, 0.0),
+}
+#: Share of the first step that may be left. Rounds of alternating steps come near slowly.
+LEFT = {"lbfgs": 1e-2, "varpro": 1e-2, "proximal": 1e-2, "alternating": 0.2}
+
+
+@pytest.mark.parametrize("loss", [Squared(), Log()], ids=str)
+@pytest.mark.parametrize("penalties", BOXED.values(), ids=BOXED)
+@pytest.mark.parametrize("boxed", [False, True], ids=["free", "bounded"])
+def test_every_solver_ends_at_a_stationary_point_and_says_so(loss, penalties, boxed):
+    objective, theta = make(loss, **penalties)
+    if boxed:  # narrow enough to bind
+        low, high = (np.full(theta.size, side) for side in (-np.inf, np.inf))
+        objective.model.unpack(low).basis[0][...], objective.model.unpack(high).basis[0][...] = -0.3, 0.25
+        objective.box = low, high
+    theta = objective.prox(theta, 1e-300)
+    gradient = objective.value_and_gradient(theta)[1]
+    first = np.linalg.norm(theta - objective.prox(theta - gradient, 1.0))
+    for name, solver in TIGHT.items():
+        if solver.refuses(objective) is not None:
+            continue
+        result = run(solver, objective, theta)
+        gradient = objective.value_and_gradient(result.theta)[1]
+        left = np.linalg.norm(result.theta - objective.prox(result.theta - gradient, 1.0))
+        assert result.stationarity == pytest.approx(left, rel=1e-4, abs=1e-8), name
+        # A prox that is clipped afterwards would leave 2e-3 and 2e-2 with the ball, and 9e-3 with features.
+        exact = name == "proximal" and penalties is not BOXED["smooth"]
+        assert left < (1e-5 if exact else LEFT[name]) * first, name
+
+
+def test_adam_and_interrupted_descents_say_how_far_they_are():
+    objective, theta = make(Log(), weight_penalty=RKHSNorm(0.05))
+    for solver, stop in ((Adam(max_iter=20), None), (LBFGS(), lambda i, value: i == 2)):
+        result = run(solver, objective, theta, stop)
+        left = np.linalg.norm(objective.value_and_gradient(result.theta)[1])
+        assert result.stationarity == pytest.approx(left, rel=1e-9)
+        assert left > 1e-4
+
+
 @pytest.mark.parametrize("name", ["proximal", "alternating"])
 def test_a_start_outside_the_ball_is_brought_inside(name):
     objective, theta = make(basis_penalty=L1Ball(0.5), weight_penalty=SquaredL2(0.01))

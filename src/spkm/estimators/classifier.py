@@ -175,6 +175,10 @@ class SPKMClassifier(PredictsClasses, ClassifierMixin, CallbackSupportMixin, Bas
     n_iter_, objective_, objective_path_ : int, float, ndarray
         Iterations (passes for mini-batches) of the best start, of several binary problems the most; the objective at
         the end, and from iteration to iteration.
+    stationarity_ : float
+        Length of a proximal gradient step of rate one from the fitted parameters, on the scale of the model: zero at a
+        minimum. Of several binary problems the largest; NaN after ``partial_fit`` and for a solver that does not give
+        it.
     n_features_in_, feature_names_in_
         As everywhere in scikit-learn.
 

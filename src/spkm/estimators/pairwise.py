@@ -94,7 +94,7 @@ class PairwiseSPKMClassifier(PredictsPairs, ClassifierMixin, CallbackSupportMixi
         Their names, where the tables are frames.
     kernel_, view_usage_ : dict
         The kernel of each view, by name; what the model makes of each term, as in :class:`SPKMClassifier`.
-    dual_coef_, intercept_, classes_, n_iter_, objective_, objective_path_
+    dual_coef_, intercept_, classes_, n_iter_, objective_, objective_path_, stationarity_
         As in :class:`SPKMClassifier`.
 
     Examples
@@ -292,7 +292,7 @@ class PairwiseSPKMRegressor(PredictsPairs, RegressorMixin, CallbackSupportMixin,
         As in :class:`PairwiseSPKMClassifier`.
     left_feature_names_in_, right_feature_names_in_, kernel_, view_usage_
         As in :class:`PairwiseSPKMClassifier`.
-    dual_coef_, intercept_, n_iter_, objective_, objective_path_
+    dual_coef_, intercept_, n_iter_, objective_, objective_path_, stationarity_
         As in :class:`SPKMRegressor`.
 
     Examples

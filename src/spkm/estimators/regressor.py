@@ -139,7 +139,7 @@ class SPKMRegressor(PredictsNumbers, RegressorMixin, CallbackSupportMixin, BaseE
         As in :class:`SPKMClassifier`.
     nearest_samples_, nearest_distances_, cancellation_
         As in :class:`SPKMClassifier`.
-    kernel_, n_iter_, objective_, objective_path_, n_features_in_, feature_names_in_
+    kernel_, n_iter_, objective_, objective_path_, stationarity_, n_features_in_, feature_names_in_
         As in :class:`SPKMClassifier`; the objective is that of standardised targets.
 
     Examples

@@ -13,7 +13,7 @@ import numpy as np
 
 from spkm.core.problem import Problem
 from spkm.fitting.recipe import Fit
-from spkm.solvers import LBFGS, Result, VarPro
+from spkm.solvers import LBFGS, Result, VarPro, projected_norm
 
 ALIKE = 0.9  # value of the kernel at two vectors, 1 at one place, from which on they may be one
 RISE = 1e-3  # share by which the loss may rise in all: what L-BFGS takes for converged
@@ -56,9 +56,13 @@ def merged(problem: Problem, objective: Any, result: Result, polish: bool) -> tu
         solver = VarPro(max_iter=POLISH) if by_evidence else LBFGS(max_iter=POLISH)
         polished = solver.minimize(smaller, theta, np.random.default_rng(0))
         result.theta, result.value, result.trace = polished.theta, polished.value, polished.trace
+        result.stationarity = polished.stationarity
         result.noise, result.linear_variance = polished.noise, polished.linear_variance
         result.interrupted = result.interrupted or polished.interrupted
         result.by_signal = result.by_signal or polished.by_signal
+    else:
+        box = smaller.bounds(smaller.box) if by_evidence else smaller.box
+        result.stationarity = projected_norm(parameters, smaller.value_and_gradient(parameters)[1], box)
     return smaller, result
 
 

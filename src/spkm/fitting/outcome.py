@@ -21,6 +21,7 @@ class Outcome:
     trace: np.ndarray
     by_signal: bool = False
     attributes: dict[str, Any] = field(default_factory=dict)
+    stationarity: float = np.nan
 
 
 @dataclass(frozen=True)
@@ -56,6 +57,7 @@ def attributes_of(outcome: Outcome, dtype: Any) -> dict[str, Any]:
         "n_iter_": outcome.n_iter,
         "objective_": outcome.objective,
         "objective_path_": outcome.trace,
+        "stationarity_": outcome.stationarity,
         **{name: value for name, value in outcome.attributes.items() if name.endswith("_")},
     }
 
@@ -73,6 +75,7 @@ def joined_attributes(model: ModelEnsemble, parts: list[Any]) -> dict[str, Any]:
         "intercept_": np.array([part.intercept_ for part in parts]),
         "selected_features_": model.features_read(),
         "n_iter_": max(part.n_iter_ for part in parts),
+        "stationarity_": max(part.stationarity_ for part in parts),
     }
     if model.pairs is not None:
         attributes["class_pairs_"] = model.target.labels[model.pairs]

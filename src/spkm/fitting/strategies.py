@@ -127,7 +127,7 @@ def fit_constant(spec: Spec, data: TableData, previous: FittedModel | None, prog
     if spec.selection is not None:
         attributes["feature_importances_"] = np.zeros(data.n_features)
     model = replace(objective.model, n_outputs=0)
-    result = Result(theta[model.basis_part], 0.0, 1, True, trace=[0.0])
+    result = Result(theta[model.basis_part], 0.0, 1, True, trace=[0.0], stationarity=0.0)
     fitted = fitted_model(spec, data.target, model, result.theta, scaling, data.n_features)
     return _outcome(data, fitted, result, picked, attributes, "constant")
 
@@ -299,7 +299,8 @@ def _outcome(
     with np.errstate(all="ignore"):
         attributes = {**attributes, "cancellation_": fitted.cancellation(data.some())}
     model = replace(fitted, samples=samples, recipe=recipe)
-    return Outcome(model, result.n_iter, result.value, np.asarray(result.trace), result.by_signal, attributes)
+    trace = np.asarray(result.trace)
+    return Outcome(model, result.n_iter, result.value, trace, result.by_signal, attributes, result.stationarity)
 
 
 def fitted_model(

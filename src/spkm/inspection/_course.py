@@ -138,6 +138,8 @@ class ConvergenceDisplay(Display):
         The objective after each iteration; several for several binary problems.
     names : list of str
         Names of the paths.
+    stationarity : list of float, default=None
+        The length of the gradient step that is left at the end of each path, ``stationarity_``.
 
     Attributes
     ----------
@@ -156,6 +158,7 @@ class ConvergenceDisplay(Display):
 
     paths: list[np.ndarray]
     names: list[str]
+    stationarity: list[float] | None = None
 
     @classmethod
     def from_estimator(cls, estimator: Any, *, ax: Any = None) -> ConvergenceDisplay:
@@ -175,7 +178,8 @@ class ConvergenceDisplay(Display):
         check_is_fitted(estimator)
         parts = fitted_part(estimator, "estimators_", [estimator])
         names = ["objective"] if estimator.model_.is_joint else list(estimator.model_.names)
-        return cls([np.asarray(part.objective_path_) for part in parts], names).plot(ax=ax)
+        left = [part.stationarity_ for part in parts]
+        return cls([np.asarray(part.objective_path_) for part in parts], names, left).plot(ax=ax)
 
     def frame(self) -> Any:
         """Return the objective as a pandas frame: a row per iteration."""
@@ -187,7 +191,7 @@ class ConvergenceDisplay(Display):
         return pandas.concat(parts, ignore_index=True)
 
     def plot(self, ax: Any = None) -> ConvergenceDisplay:
-        """Draw the objective: how far it is above its last value, and the value itself at the end.
+        """Draw the objective; the legend has its value at the end and the length of the step that is left there.
 
         Parameters
         ----------
@@ -195,9 +199,11 @@ class ConvergenceDisplay(Display):
             Axes to draw on.
         """
         ax = self.drawn_on(ax, (6.4 if len(self.paths) == 1 else 7.6, 3.6))
-        for k, (name, path) in enumerate(zip(self.names, self.paths, strict=True)):
+        ends = [np.nan] * len(self.paths) if self.stationarity is None else self.stationarity
+        for k, (name, path, left) in enumerate(zip(self.names, self.paths, ends, strict=True)):
             style = {"color": COLOURS[k % len(COLOURS)], "linestyle": LINES[k // len(COLOURS) % len(LINES)]}
-            ax.plot(np.arange(len(path)), path, linewidth=1.8, label=f"{short(name, 24)}: {path[-1]:.4g}", **style)
+            label = f"{short(name, 24)}: {path[-1]:.4g}" + (f", step left {left:.1g}" if np.isfinite(left) else "")
+            ax.plot(np.arange(len(path)), path, linewidth=1.8, label=label, **style)
             ax.plot(len(path) - 1, path[-1], "o", color=style["color"], markersize=5)
         low, high = min(p.min() for p in self.paths), max(p.max() for p in self.paths)
         if low > 0 and high > 20 * low:

@@ -3,7 +3,7 @@
 from spkm.solvers._adam import Adam, AdamState
 from spkm.solvers._alternating import Alternating
 from spkm.solvers._auto import SOLVERS, choose_solver, resolve_solver, with_settings
-from spkm.solvers._base import Result, Solver
+from spkm.solvers._base import Result, Solver, projected_norm
 from spkm.solvers._lbfgs import LBFGS, VarPro
 from spkm.solvers._proximal import Proximal, proximal_descent
 from spkm.solvers._restarts import best_of_restarts
@@ -20,6 +20,7 @@ __all__ = [
     "VarPro",
     "best_of_restarts",
     "choose_solver",
+    "projected_norm",
     "proximal_descent",
     "resolve_solver",
     "with_settings",

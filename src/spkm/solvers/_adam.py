@@ -11,7 +11,7 @@ import numpy as np
 
 from spkm._parts import OPTIONAL_COUNT, Number
 from spkm.core.objective import Objective
-from spkm.solvers._base import OnIteration, Result, Solver, found_state, keep_state, part_steps
+from spkm.solvers._base import OnIteration, Result, Solver, found_state, keep_state, note_end, part_steps
 from spkm.solvers._proximal import proximal_descent
 from spkm.sources import MANY_ROWS, Block
 
@@ -161,7 +161,9 @@ class Adam(Solver):
             # Noise keeps small entries from settling at zero; steps on all samples let them.
             polished = proximal_descent(objective, theta, POLISH, 0.0)
             return replace(polished, n_iter=n_passes, converged=True, trace=trace)
-        return Result(theta, objective.value(theta), n_passes, not interrupted, interrupted, trace=trace)
+        result = Result(theta, np.nan, n_passes, not interrupted, interrupted, trace=trace)
+        note_end(objective, result)
+        return result
 
     def rates(self, objective: Objective, rng: np.random.Generator) -> np.ndarray:
         """Return the heights of the rates, one for each entry of theta."""

@@ -6,7 +6,7 @@ import numpy as np
 
 from spkm._parts import COUNT, Number
 from spkm.core.objective import Objective
-from spkm.solvers._base import Monitor, OnIteration, Result, Solver, Stop, found_state
+from spkm.solvers._base import Monitor, OnIteration, Result, Solver, Stop, found_state, note_end
 from spkm.solvers._lbfgs import descend
 from spkm.solvers._proximal import proximal_descent
 
@@ -58,6 +58,7 @@ class Alternating(Solver):
             monitor.stop_by_signal()
         result = monitor.result()
         result.by_count = self.tol == 0
+        note_end(objective, result)
         return result
 
     def _solve_weights(self, objective: Objective, theta: np.ndarray, mask: np.ndarray) -> tuple[np.ndarray, float]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -19,6 +19,8 @@ WINDOW = 10  # iterations over which progress is judged: a single one may stall 
 OF_ALL, OF_EARLIER = 0.05, 0.5
 OnIteration = Callable[[int, float], bool]
 State = dict[str, Any]
+#: The least and the largest theta.
+Box = tuple[np.ndarray, np.ndarray]
 
 
 @dataclass
@@ -49,6 +51,10 @@ class Result:
         The variance of the coefficients of a linear part over that of the kernels, where it was learned.
     by_count : bool
         Whether it was asked for a number of iterations, whether or not progress had ended.
+    stationarity : float
+        Norm of theta - prox(theta - gradient): the length of a proximal gradient step of rate one from the result,
+        zero at a stationary point. The gradient is that of the smooth part, the prox that of penalties without a
+        gradient and of bounds. NaN if the solver does not give it.
     """
 
     theta: np.ndarray
@@ -62,6 +68,7 @@ class Result:
     ridge: float = 0.0
     linear_variance: float | None = None
     by_count: bool = False
+    stationarity: float = np.nan
 
 
 class Solver(Part):
@@ -89,16 +96,32 @@ class Solver(Part):
         raise NotImplementedError(f"{type(self).__name__} must define minimize(objective, theta, rng, on_iteration).")
 
 
-def keep_state(on_iteration: Any, state: Callable[[], State]) -> None:
+class Store(Protocol):
+    """Keeps the state of a solver from fit to fit; an ``on_iteration`` may have one, as its attribute ``store``."""
+
+    state: State | None
+    context: State
+
+    def keep(self, state: Callable[[], State]) -> None: ...
+
+    def check_data(self, source: Any) -> None: ...
+
+
+def store_of(on_iteration: OnIteration | None) -> Store | None:
+    """Return the store of whoever listens, or None: any function may listen, and most have none."""
+    return getattr(on_iteration, "store", None)
+
+
+def keep_state(on_iteration: OnIteration | None, state: Callable[[], State]) -> None:
     """Let whoever listens keep what :func:`found_state` returns in a later fit; ``state`` is called if it is time."""
-    store = getattr(on_iteration, "store", None)
+    store = store_of(on_iteration)
     if store is not None:
         store.keep(state)
 
 
-def found_state(on_iteration: Any) -> State | None:
+def found_state(on_iteration: OnIteration | None) -> State | None:
     """Return the state that an earlier fit left, once; None if there is none."""
-    store = getattr(on_iteration, "store", None)
+    store = store_of(on_iteration)
     if store is None or store.state is None:
         return None
     state, store.state = store.state, None
@@ -122,6 +145,8 @@ class Monitor:
         self.stage = stage
         self.theta = theta.copy()
         self.value = value
+        #: The gradient at the best point, where the solver gives it.
+        self.gradient: np.ndarray | None = None
         self.tol = tol
         self.on_iteration = on_iteration
         self.trace = [value]
@@ -133,10 +158,10 @@ class Monitor:
     def n_iter(self) -> int:
         return len(self.trace) - 1
 
-    def accept(self, theta: np.ndarray, value: float) -> None:
+    def accept(self, theta: np.ndarray, value: float, gradient: np.ndarray | None = None) -> None:
         """Take note of an iteration that ended at ``theta``; raise :class:`Stop` if it should be the last."""
         if value < self.value or self.n_iter == 0:
-            self.theta, self.value = theta.copy(), min(value, self.value)
+            self.theta, self.value, self.gradient = theta.copy(), min(value, self.value), gradient
         self.trace.append(value)
         keep_state(self.on_iteration, lambda: {"theta": self.theta, "stage": self.stage})
         if self.on_iteration is not None and self.on_iteration(self.n_iter, value):
@@ -172,3 +197,21 @@ def part_dots(objective: Objective, a: np.ndarray, b: np.ndarray) -> np.ndarray:
     """Return the inner products of a and b, one for each part of theta."""
     cuts = objective.model.part_cuts
     return np.array([a[i:j] @ b[i:j] for i, j in pairwise(cuts)], dtype=np.float64)
+
+
+def note_end(objective: Any, result: Result) -> None:
+    """Set the value and the stationarity of a result from the whole objective; one pass with its gradient."""
+    value, gradient = objective.value_and_gradient(result.theta)
+    result.value = value + objective.penalty(result.theta)
+    result.stationarity = stationarity(objective, result.theta, gradient)
+
+
+def projected_norm(theta: np.ndarray, gradient: np.ndarray, box: Box | None) -> float:
+    """Return the norm of the step from theta against the gradient, inside the box."""
+    ahead = theta - gradient
+    return float(np.linalg.norm(theta - (ahead if box is None else np.clip(ahead, *box))))
+
+
+def stationarity(objective: Any, theta: np.ndarray, gradient: np.ndarray) -> float:
+    """Return the norm of theta - prox(theta - gradient), which is zero at a stationary point."""
+    return float(np.linalg.norm(theta - objective.prox(theta - gradient, 1.0)))

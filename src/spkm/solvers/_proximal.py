@@ -8,7 +8,17 @@ import numpy as np
 
 from spkm._parts import COUNT, Number
 from spkm.core.objective import Objective
-from spkm.solvers._base import Monitor, OnIteration, Result, Solver, Stop, found_state, part_dots, part_steps
+from spkm.solvers._base import (
+    Monitor,
+    OnIteration,
+    Result,
+    Solver,
+    Stop,
+    found_state,
+    part_dots,
+    part_steps,
+    stationarity,
+)
 
 
 class Proximal(Solver):
@@ -83,6 +93,7 @@ def proximal_descent(
             "The objective is not finite at the start. Scale X (scale=True) or lower the strengths."
         )
     monitor = Monitor(theta, value, tol, on_iteration)
+    monitor.gradient = gradient
     # First steps change each part by a tenth of its own size.
     sizes, slopes = part_dots(objective, theta, theta), part_dots(objective, gradient, gradient)
     steps = 0.1 * np.sqrt((sizes + 1e-2) / np.maximum(slopes, 1e-20))
@@ -106,7 +117,7 @@ def proximal_descent(
             new_gradient = new_gradient * mask
             steps = _spectral(objective, moved, new_gradient - gradient, steps, long=monitor.n_iter % 2 == 1)
             theta, value, gradient = trial, new_value, new_gradient
-            monitor.accept(theta, value)
+            monitor.accept(theta, value, gradient)
             if not decrease > 0:
                 monitor.converged = True
                 break
@@ -114,7 +125,10 @@ def proximal_descent(
         pass
     except KeyboardInterrupt:
         monitor.stop_by_signal()
-    return monitor.result()
+    result = monitor.result()
+    if monitor.gradient is not None:
+        result.stationarity = stationarity(objective, result.theta, monitor.gradient)
+    return result
 
 
 def _spectral(objective: Any, moved: np.ndarray, change: np.ndarray, steps: np.ndarray, long: bool) -> np.ndarray:

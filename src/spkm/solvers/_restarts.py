@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from spkm.core.starts import Start, first_theta
-from spkm.solvers._base import OnIteration, Result, Solver
+from spkm.solvers._base import OnIteration, Result, Solver, store_of
 
 
 def best_of_restarts(
@@ -33,7 +33,7 @@ def best_of_restarts(
         From the first theta of the first start to the one to go on from, for a warm start.
     """
     best: Result | None = None
-    store = getattr(on_iteration, "store", None)
+    store = store_of(on_iteration)
     if store is not None:
         store.check_data(objective.source)
     found = {} if store is None or store.state is None else store.state
