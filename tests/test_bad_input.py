@@ -8,13 +8,13 @@ import polars as pl
 import pytest
 from scipy import sparse
 
-from spkm import SPKMClassifier, SPKMRegressor
+from spkm import SPKMClassifier, SPKMClassifierCV, SPKMRegressor
 from spkm.core.starts import Greedy, KMeans
 from spkm.kernels import RBF, Affine, Matern, Polynomial, RationalQuadratic
-from spkm.losses import EpsilonInsensitive, Huber, Log, Quantile, SmoothHinge
+from spkm.losses import LOSSES, EpsilonInsensitive, Huber, Log, Quantile, SmoothHinge, SumLoss
 from spkm.penalties import L1, ElasticNet, Evidence, GroupL2, L1Ball, RKHSNorm
 from spkm.solvers import LBFGS, Adam
-from tests.small_data import counts, curve, fingerprints, two_classes
+from tests.small_data import counts, curve, fingerprints, three_classes, two_classes
 
 QUICK = {"n_basis": 4, "tol": 1e-2, "random_state": 0}
 
@@ -387,3 +387,97 @@ def test_missing_targets_are_counted(estimator):
     for y in targets:
         with pytest.raises(ValueError, match=r"y must have a value for every sample; 2 of 8 are missing"):
             estimator.fit(X, y)
+
+
+FOUR = {"n_basis": 4, "n_jobs": 1, "random_state": 0}
+
+
+def frames_of_dates():
+    days = np.datetime64("2024-01-01") + np.arange(20)
+    yield "numpy", np.column_stack([days, days])
+    yield "spans", np.column_stack([days, days]) - days[0]
+    yield "objects", np.array([[1.0, day] for day in days.astype(object)], dtype=object)
+    for name, late in {
+        "late object": days.astype(object)[0],
+        "late date": days[0],
+        "late span": days[1] - days[0],
+    }.items():
+        X = np.full((20, 2), 1.0, dtype=object)
+        X[19, 1] = late
+        yield name, X
+    yield "lists", [[day, day] for day in days]
+
+
+@pytest.mark.parametrize("kind", ["numpy", "spans", "objects", "late object", "late date", "late span", "lists"])
+def test_dates_are_no_numbers(kind):
+    X = dict(frames_of_dates())[kind]
+    with pytest.raises((TypeError, ValueError), match=r"X must hold numbers; .* Turn dates into numbers first"):
+        SPKMClassifier(**FOUR).fit(X, np.arange(20) % 2)
+
+
+def test_dates_are_no_targets_of_regression():
+    """They would be counted in units that nobody sees, and predictions could not be read."""
+    days = np.arange("2020-01-01", "2020-02-10", dtype="M8[D]")
+    for y in (days, days - days[0]):
+        with pytest.raises(ValueError, match="y must hold numbers"):
+            SPKMRegressor(**FOUR).fit(np.arange(40.0)[:, None], y)
+
+
+@pytest.mark.parametrize("lib", ["pandas", "polars"])
+@pytest.mark.parametrize("kind", ["days", "zone", "span"])
+def test_dates_in_frames_are_no_numbers(lib, kind):
+    frames = pytest.importorskip(lib)
+    days = np.array(np.datetime64("2024-01-01") + np.arange(20), dtype="datetime64[us]")
+    column = days - days[0] if kind == "span" else days
+    frame = frames.DataFrame({"size": np.arange(20.0), "when": column})
+    if kind == "zone":
+        if lib == "pandas":
+            frame["when"] = frame["when"].dt.tz_localize("UTC")
+        else:
+            frame = frame.with_columns(frames.col("when").cast(frames.Date))
+    y = np.arange(20) % 2
+    with pytest.raises(ValueError, match=r"column 'when' holds dates .* Turn dates into numbers first"):
+        SPKMClassifier(**FOUR).fit(frame, y)
+    model = SPKMClassifier(**FOUR).fit(frame.assign(when=0.0) if lib == "pandas" else frame.with_columns(when=0.0), y)
+    with pytest.raises(ValueError, match=r"column 'when' holds dates"):
+        model.predict(frame)
+
+
+class Misspelt(SumLoss):
+    """A loss of classes whose author forgot a letter."""
+
+    target = "sign"
+
+    def pointwise(self, Y, F):
+        return (F - Y) ** 2
+
+    def slope(self, Y, F):
+        return 2 * (F - Y)
+
+
+@pytest.mark.parametrize("make", [SPKMClassifier, SPKMRegressor])
+def test_a_misspelt_kind_of_target_is_refused(make):
+    with pytest.raises(ValueError, match="target of loss must be 'real' or 'signs'; got 'sign'"):
+        make(loss=Misspelt(), **FOUR).fit(*two_classes())
+
+
+@pytest.mark.parametrize("make", [SPKMClassifier, SPKMClassifierCV])
+@pytest.mark.parametrize("loss", ["quantile", "poisson", LOSSES["quantile"]()])
+def test_a_loss_of_numbers_is_none_of_classes(make, loss):
+    with pytest.raises(ValueError, match="is for real targets"):
+        make(loss=loss).fit(*two_classes())
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("make", [SPKMClassifier, SPKMRegressor])
+def test_more_vectors_than_samples_are_told_of(make):
+    X, y = two_classes(50)
+    with pytest.warns(UserWarning, match="n_basis=500 is more than the 50 different samples"):
+        make(500, max_iter=1, n_jobs=1, random_state=0).fit(X, y)
+
+
+def test_groups_of_features_need_a_label_for_each():
+    X, y = three_classes()
+    for groups in (["a", None, "b"], [1, None, 2], [None, None, None]):
+        with pytest.raises(ValueError, match=r"feature_groups must .*None"):
+            SPKMClassifier(selection="strict", feature_groups=groups, **FOUR).fit(X, y)

@@ -297,3 +297,52 @@ def test_a_bandwidth_given_as_a_number_is_left_alone_within_another_kernel():
     X, y = three_classes()
     model = SPKMClassifier(**QUICK, kernel=Affine(RBF(0.5)), learn_bandwidth=False).fit(X, y)
     assert model.kernel_.kernel.gamma == 0.5
+
+
+FOUR = {"n_basis": 4, "n_jobs": 1, "random_state": 0}
+
+
+@pytest.mark.parametrize(
+    "seed", [np.random.RandomState(0), np.random.RandomState(0)._bit_generator, np.random.MT19937(0)]
+)
+def test_seeds_of_the_old_kind(seed):
+    X, y = two_classes()
+    SPKMClassifier(2, n_restarts=2, n_jobs=1, random_state=seed).fit(X, y)
+    legacy = np.random.MT19937()
+    legacy._legacy_seeding(3)
+    SPKMClassifier(2, n_restarts=2, n_jobs=1, random_state=legacy).fit(X, y)
+
+
+@pytest.mark.parametrize("multi_class", ["joint", "ovr", "ovo"])
+@pytest.mark.parametrize("data", [two_classes, three_classes])
+def test_logarithms_of_probabilities_that_round_to_zero_are_finite(data, multi_class):
+    X, y = data()
+    clf = SPKMClassifier(multi_class=multi_class, kernel="linear", scale=False, **FOUR).fit(X, y)
+    far = 1e4 * X
+    logs = clf.predict_log_proba(far)
+    assert np.all(np.isfinite(logs)) and np.all(logs <= 0)
+    if multi_class == "joint":
+        assert logs.min() < -800  # no probability of double precision is so small
+        f = clf.decision_function(far)
+        F = f if f.ndim == 2 else np.column_stack([np.zeros(len(f)), f])
+        exact = F - np.logaddexp.reduce(F, axis=1)[:, None]
+        np.testing.assert_allclose(logs, exact, rtol=1e-10, atol=1e-10)
+    near = clf.predict_proba(X)
+    np.testing.assert_allclose(np.exp(clf.predict_log_proba(X)), near, rtol=1e-9, atol=1e-300)
+
+
+def test_a_warm_start_with_renamed_columns_is_refused():
+    X, y = two_classes()
+    clf = SPKMClassifier(warm_start=True, **FOUR).fit(pd.DataFrame(X, columns=["a", "b"]), y)
+    with pytest.raises(
+        ValueError, match=r"warm_start=True needs the columns of the last fit, \['a', 'b'\]; got \['b', 'a'\]"
+    ):
+        clf.fit(pd.DataFrame(X, columns=["b", "a"]), y)
+    tables = SPKMClassifier(warm_start=True, **FOUR).fit({"one": X, "two": X}, y)
+    with pytest.raises(ValueError, match=r"warm_start=True needs the tables of the last fit, \['one', 'two'\]"):
+        tables.fit({"one": X, "three": X}, y)
+    first, second = pd.DataFrame(X, columns=["a", "b"]), pd.DataFrame(X, columns=["c", "b"])
+    tables = SPKMClassifier(warm_start=True, **FOUR).fit({"one": first, "two": X}, y)
+    with pytest.raises(ValueError, match=r"warm_start=True needs the columns of X\['one'\] of the last fit"):
+        tables.fit({"one": second, "two": X}, y)
+    tables.fit({"one": first, "two": X}, y)

@@ -3,15 +3,16 @@
 import numpy as np
 import pytest
 import threadpoolctl
+from scipy import sparse
 from sklearn.base import clone
 
-from spkm import SPKMClassifier, SPKMRegressor
+from spkm import PairwiseSPKMRegressor, SPKMClassifier, SPKMRegressor
 from spkm.core.starts import STARTS, Greedy
 from spkm.kernels import KERNELS, RBF, Affine, Matern, Polynomial, Sum
 from spkm.penalties import BASIS_PENALTIES, L1, WEIGHT_PENALTIES, RKHSNorm, SquaredL2
 from spkm.solvers import LBFGS, SOLVERS, Adam
 from spkm.sources import _base as source_module
-from tests.small_data import assert_same_fit, curve, fingerprints, scores, three_classes, two_classes
+from tests.small_data import assert_same_fit, counts, curve, fingerprints, scores, three_classes, two_classes
 
 QUICK = {"n_basis": 4, "tol": 1e-2, "random_state": 0}
 BETTER_THAN_NOTHING = 0.5  # where a solver of many small steps stops early under a coarse tolerance
@@ -201,3 +202,30 @@ def test_settings_changed_after_a_fit_do_not_change_its_predictions(case):
     model.set_params(kernel__gamma=30.0)
     np.testing.assert_array_equal(scores(model, X), before)
     assert model.kernel_.gamma == 0.3
+
+
+FOUR = {"n_basis": 4, "n_jobs": 1, "random_state": 0}
+
+
+@pytest.mark.parametrize("storage", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize("make", ["classifier", "ovo", "regressor", "poisson", "pairs"])
+def test_a_user_who_wants_every_floating_point_error_raised_gets_a_model(make, storage):
+    X, y = {"classifier": two_classes, "ovo": three_classes, "poisson": counts}.get(make, curve)()
+    far = storage(1e3 * X)
+    with np.errstate(all="raise"):
+        if make == "pairs":
+            pairs = np.column_stack([np.arange(len(X)), np.arange(len(X))[::-1]])
+            model = PairwiseSPKMRegressor(**FOUR).fit(pairs, y, left=storage(X), right=storage(X))
+            assert np.all(np.isfinite(model.predict(pairs, left=far)))
+            return
+        model = {
+            "classifier": SPKMClassifier(**FOUR),
+            "ovo": SPKMClassifier(multi_class="ovo", **FOUR),
+            "regressor": SPKMRegressor(**FOUR),
+            "poisson": SPKMRegressor(loss="poisson", **FOUR),
+        }[make].fit(storage(X), y)
+        for rows in (storage(X), far):
+            assert len(model.predict(rows)) == len(y)
+            if hasattr(model, "predict_proba"):
+                model.predict_proba(rows)
+                model.predict_log_proba(rows)

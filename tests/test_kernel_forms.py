@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from spkm import kernels
 from spkm.kernels import (
     RBF,
     Affine,
@@ -110,3 +111,29 @@ def test_a_subclass_with_a_formula_of_its_own_loses_the_claim():
     assert Flat(0.5).forms() is None and Steep(gamma=1.0).forms() is None
     assert Rescaled(Flat(0.5), 2.0).forms() is None and Doubled(RBF(0.5)).forms() is None
     assert Same(0.5).forms() is not None
+
+
+def test_products_and_sums_of_dot_forms():
+    X, U = np.random.default_rng(0).standard_normal((2, 5, 3))
+    one, other = kernels.Polynomial(2, 0.5, 1.0), kernels.Polynomial(1, 0.25, 2.0)
+    forms = kernels.Product(one, other).forms()
+    assert forms is not None and len(forms) == 1  # both are polynomials of one inner product
+    np.testing.assert_allclose(forms[0].values(X, U), one(X, U) * other(X, U), rtol=1e-10)
+    added = kernels.Sum(one, other).forms()
+    assert added is not None and len(added) == 1
+    np.testing.assert_allclose(added[0].values(X, U), one(X, U) + other(X, U), rtol=1e-10)
+    apart = kernels.Sum(one, kernels.Rescaled(other, np.array([1.0, 2.0, 3.0]))).forms()
+    assert apart is not None and len(apart) == 2  # of two inner products
+    total = sum(form.values(X, U) for form in apart)
+    np.testing.assert_allclose(total, one(X, U) + kernels.Rescaled(other, np.array([1.0, 2.0, 3.0]))(X, U), rtol=1e-10)
+
+
+@pytest.mark.parametrize(
+    "kernel, plain", [(kernels.Matern(2.5, 1.0), 40), (kernels.RationalQuadratic(0.5, 1.0), 192)], ids=str
+)
+def test_mixtures_have_fewer_exponentials_than_a_rule_of_equal_steps(kernel, plain):
+    (form,) = kernel.forms()
+    assert len(form.amounts) < 0.7 * plain  # the trapezoid rule for the same error has so many
+    s = np.logspace(-6, 3, 50)
+    values = np.exp(-np.outer(s, form.squared[:, 0])) @ form.amounts
+    np.testing.assert_allclose(values, kernel.profile(s), atol=1e-11)

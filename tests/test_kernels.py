@@ -12,6 +12,7 @@ from scipy.spatial.distance import pdist
 from sklearn.base import clone
 from sklearn.metrics import pairwise
 
+from spkm import kernels
 from spkm.kernels import (
     RBF,
     Affine,
@@ -359,3 +360,62 @@ def test_wrong_parameters_are_named(kernel, message):
 def test_wrong_rules_are_named(kernel):
     with pytest.raises(ValueError, match=r"gamma must be a positive number.* got '(auto|scale|mean|none)'"):
         kernel.resolved(X, np.ones(len(X)))
+
+
+@pytest.mark.parametrize("nu", [1.5, 2.5])
+def test_the_profile_of_matern_and_its_slope(nu):
+    """The profile is what the kernel computes in another way, and the slope its difference quotient."""
+    rng = np.random.default_rng(0)
+    X, U = rng.standard_normal((6, 3)), rng.standard_normal((4, 3))
+    kernel = kernels.Matern(nu, 0.7)
+    s = 0.7 * np.square(X[:, None] - U).sum(axis=2)
+    r = np.sqrt(2 * nu) * np.sqrt(2 * s)
+    want = (1 + r) * np.exp(-r) if nu == 1.5 else (1 + r + r**2 / 3) * np.exp(-r)
+    np.testing.assert_allclose(kernel.profile(s), want, rtol=1e-12)
+    np.testing.assert_allclose(kernel(X, U), want, rtol=1e-12)
+    step = 1e-6
+    quotient = (kernel.profile(s + step) - kernel.profile(s - step)) / (2 * step)
+    np.testing.assert_allclose(kernel.slope(s, kernel.profile(s)), quotient, rtol=1e-6)
+
+
+@pytest.mark.parametrize("scale, want", [(0.5, 0.6), (2.0, 2.1), (0.0, None), (-1.0, None)])
+def test_the_largest_diagonal_of_a_scaled_kernel(scale, want):
+    found = kernels.Affine(kernels.RBF(1.0), scale=scale, shift=0.1).largest_diagonal()
+    assert found == (None if want is None else pytest.approx(want))
+
+
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize("kernel", [kernels.Polynomial(2, 0.5, 1.0), kernels.Tanimoto()], ids=str)
+def test_the_diagonal_of_a_kernel_that_says_nothing_of_it(kernel, kind):
+    """What a kernel of one's own gets: its values, one sample at a time."""
+    X = np.abs(np.random.default_rng(0).standard_normal((5, 3)))
+    np.testing.assert_allclose(kernels.Kernel.diagonal(kernel, kind(X)), np.diag(kernel(X, X)), rtol=1e-12)
+
+
+def test_a_kernel_that_reads_nothing_has_the_diagonal_of_zero():
+    nothing = kernels.Rescaled(kernels.Linear(0.5), np.zeros(3))
+    assert nothing.largest_diagonal(4.0) == 0.0
+    assert kernels.Rescaled(kernels.Linear(0.5), np.array([1.0, 3.0])).largest_diagonal(4.0) == pytest.approx(6.0)
+
+
+@pytest.mark.parametrize("gamma", [0.0, -1.0, np.inf, np.nan])
+def test_a_bandwidth_is_a_positive_number(gamma):
+    with pytest.raises(ValueError, match="gamma"):
+        kernels.RBF(gamma)(np.ones((1, 2)), np.ones((1, 2)))
+
+
+def test_either_part_of_a_combination_may_wait_for_data():
+    X, w = np.random.default_rng(0).standard_normal((20, 3)), np.ones(20)
+    known, open_ = kernels.RBF(0.3), kernels.RBF()
+    for cls in (kernels.Sum, kernels.Product):
+        for left, right in ((known, open_), (open_, known), (open_, open_)):
+            found = cls(left, right).resolved(X, w)
+            assert isinstance(found.left.gamma, float) and isinstance(found.right.gamma, float)
+        both = cls(known, known)
+        assert both.resolved(X, w) is both
+
+
+def test_the_diagonal_of_a_scaled_kernel_whose_diagonal_is_not_one():
+    X = np.random.default_rng(0).standard_normal((5, 3))
+    kernel = kernels.Affine(kernels.Polynomial(2, 0.5, 1.0), scale=2.0, shift=0.25)
+    np.testing.assert_allclose(kernel.diagonal(X), np.diag(kernel(X, X)), rtol=1e-12)

@@ -8,7 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.metrics import log_loss, mean_pinball_loss, mean_poisson_deviance, mean_squared_error
 
+from spkm import losses
 from spkm.losses import (
+    LOSSES,
     Cosine,
     EpsilonInsensitive,
     Exponential,
@@ -193,3 +195,59 @@ def test_targets_are_checked_and_brought_to_the_scale_of_scores():
 def test_quantile_must_lie_inside(bad):
     with pytest.raises(ValueError, match=f"quantile of loss must lie between 0 and 1; got {bad}"):
         Quantile(bad).check("loss")
+
+
+@pytest.mark.parametrize("name", sorted(LOSSES))
+def test_a_loss_is_free_of_scale_exactly_if_it_says_so(name):
+    loss, rng = LOSSES.part(name, "loss"), np.random.default_rng(0)
+    Y = np.sign(rng.standard_normal((20, 1))) if loss.target == "signs" else rng.uniform(0.5, 2.0, (20, 1))
+    F, w = rng.standard_normal((20, 1)), rng.uniform(0.5, 2.0, (20, 1))
+    values = [loss.value(loss.totals(Y, c * F, w)) for c in (1.0, 3.0)]
+    assert loss.scale_free == (abs(values[1] - values[0]) < 1e-9)
+
+
+def test_the_cosine_does_not_need_targets_of_one_size():
+    """Signs are all of size one; as a function of any targets it is the cosine of the angle."""
+    rng = np.random.default_rng(0)
+    Y, F, w = rng.standard_normal((15, 2)), rng.standard_normal((15, 2)), rng.uniform(0.5, 2.0, (15, 1))
+    loss = losses.Cosine()
+    a, b = np.sqrt(w) * Y, np.sqrt(w) * F
+    want = -np.mean((a * b).sum(axis=0) / np.linalg.norm(a, axis=0) / np.linalg.norm(b, axis=0))
+    assert loss.value(loss.totals(Y, F, w)) == pytest.approx(want, rel=1e-12)
+    mixed = zip(loss.mix(loss.totals(Y, F, w)), loss.directions(Y, F, w), strict=True)
+    gradient = sum(amount * direction for amount, direction in mixed)
+    for i, k in ((0, 0), (3, 1), (14, 0)):
+        step = np.zeros_like(F)
+        step[i, k] = 1e-6
+        up, down = (loss.value(loss.totals(Y, F + sign * step, w)) for sign in (1, -1))
+        assert gradient[i, k] == pytest.approx((up - down) / 2e-6, rel=1e-5, abs=1e-9)
+
+
+def test_the_best_scale_of_the_cosine_is_one_where_nothing_is_known():
+    loss = losses.Cosine()
+    totals = np.array([[1.0, -1.0, 1.0, -1.0], [2.0, 2.0, 0.0, 0.0], [1.0, 1.0, 1.0, 1.0]])
+    np.testing.assert_allclose(loss.best_scale(totals), [0.5, 1.0, 1.0, 1.0])
+
+
+def test_poisson_goes_on_as_a_straight_line():
+    loss, Y = losses.Poisson(), np.full((3, 1), 2.0)
+    F = np.array([[29.0], [30.0], [33.0]])
+    line = np.exp(30.0)
+    np.testing.assert_allclose(loss.pointwise(Y, F).ravel(), [np.exp(29.0) - 58, line - 60, 4 * line - 66])
+    np.testing.assert_allclose(loss.slope(Y, F).ravel(), [np.exp(29.0) - 2, line - 2, line - 2])
+
+
+@pytest.mark.parametrize("labels", [True, False])
+@pytest.mark.parametrize("m", [1, 2, 3])
+def test_logarithms_of_probabilities(labels, m):
+    F = np.array([[-1.0, 0.5, 2.0], [3.0, -0.25, 0.0]])[:, :m]
+    loss = losses.Log().for_labels(labels)
+    np.testing.assert_allclose(loss.log_probabilities(F), np.log(loss.probabilities(F)), rtol=1e-12)
+    assert np.all(np.isfinite(loss.log_probabilities(1e3 * F)))
+
+
+@pytest.mark.parametrize("name", sorted(name for name, loss in LOSSES.items() if loss.target == "real"))
+def test_a_loss_is_robust_exactly_if_far_targets_pull_no_more_than_near_ones(name):
+    loss, F = LOSSES.part(name, "loss"), np.zeros((1, 1))
+    near, far = (np.abs(loss.slope(np.full((1, 1), y), F)).item() for y in (100.0, 1e6))
+    assert loss.robust == (far <= near * (1 + 1e-9))

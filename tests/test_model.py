@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from spkm import kernels
 from spkm.core.model import PreimageModel, Term, View
 from spkm.kernels import RBF, Affine, Linear, Polynomial, Tanimoto
 from spkm.sources import ArraySource
@@ -190,3 +191,32 @@ def test_single_precision_rows_give_single_precision(terms):
     assert F.dtype == np.float32
     assert pullback(np.ones_like(F)).dtype == np.float32
     np.testing.assert_allclose(F, model.predict(block(), theta), rtol=1e-4, atol=1e-5)
+
+
+def test_a_new_column_has_the_mean_relevance_of_the_old_ones():
+    model = PreimageModel([Term(2, (View(kernels.RBF(1.0), None, "relevances"),))], 2, 1)
+    theta, params = model.zeros()
+    params.basis[0][...] = [[1.0, 2.0], [3.0, 4.0]]
+    params.log_metric[0][...] = [0.4, 1.0]
+    other, moved = model.on_columns(theta, np.array([1, -1, 0]))
+    found = other.unpack(moved)
+    np.testing.assert_allclose(found.log_metric[0], [1.0, 0.7, 0.4])
+    np.testing.assert_array_equal(found.basis[0], [[2.0, 0.0, 1.0], [4.0, 0.0, 3.0]])
+    same, kept = model.on_columns(theta, np.array([0, 1]))
+    np.testing.assert_array_equal(kept, theta)
+    assert same.n_features == 2
+
+
+def test_new_columns_alone_have_a_relevance_of_one():
+    model = PreimageModel([Term(1, (View(kernels.RBF(1.0), None, "relevances"),))], 2, 1)
+    theta, params = model.zeros()
+    params.log_metric[0][...] = [0.4, 1.0]
+    other, moved = model.on_columns(theta, np.array([-1, -1]))
+    np.testing.assert_array_equal(other.unpack(moved).log_metric[0], [0.0, 0.0])
+
+
+def test_a_term_of_fewer_columns_keeps_its_views_of_all():
+    whole, some = View(kernels.RBF(1.0), None), View(kernels.Linear(1.0), np.array([1, 3]))
+    found = Term(2, (whole, some)).on(np.array([0, 1, 3])).views
+    assert found[0].columns is None
+    np.testing.assert_array_equal(found[1].columns, [1, 2])

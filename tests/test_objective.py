@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from spkm import kernels, losses, penalties
 from spkm.core.model import PreimageModel, Term, View
-from spkm.core.objective import Objective, as_list, block_gradient
+from spkm.core.objective import Objective, Regularization, as_list, block_gradient
 from spkm.core.profiled import JITTER
 from spkm.kernels import RBF, Linear, Polynomial
 from spkm.losses import Cosine, Log, Squared
@@ -195,3 +196,30 @@ def test_what_an_objective_says_of_itself():
         cases.make_objective(RBF(0.3), Squared(), basis_penalty=[L1(), GroupL2()])
     with pytest.raises(ValueError, match="weight_penalty may hold one penalty without a gradient"):
         cases.make_objective(RBF(0.3), Squared(), weight_penalty=[L1(), RowL2()])
+
+
+def test_small_relevances_and_single_numbers_are_regularized():
+    model = PreimageModel([Term(1, (View(kernels.RBF(1.0), None, "relevances"),))], 1, 1)
+    regularization = Regularization(model, [penalties.L1(0.5)], [], relevance_prior=2.0)
+    theta, params = model.zeros()
+    for log_weight, value, slope in ((0.5, 0.25, 1.0), (0.0, 0.0, 0.0), (-3.0, 0.0, 0.0)):
+        params.log_metric[0][...] = log_weight
+        found, gradient = regularization.smooth(theta)
+        assert found == pytest.approx(value) and model.unpack(gradient).log_metric[0][0] == pytest.approx(slope)
+    params.basis[0][...] = 2.0
+    assert model.unpack(regularization.prox(theta, 1.0)).basis[0][0, 0] == pytest.approx(1.5)
+
+
+@pytest.mark.parametrize("m", [1, 2, 3])
+def test_the_gradient_of_a_coupled_loss_with_any_number_of_outputs(m):
+    rng = np.random.default_rng(0)
+    X, Y = rng.standard_normal((8, 2)), np.sign(rng.standard_normal((8, m)))
+    model = PreimageModel([Term(3, (View(kernels.RBF(0.5), None),))], 2, m)
+    loss = losses.Cosine()
+    objective = Objective(model, loss, ArraySource(X, Y))
+    assert loss.coupled
+    theta, h = rng.standard_normal(model.n_params), 1e-6
+    gradient = objective.value_and_gradient(theta)[1]
+    steps = h * np.eye(len(theta))
+    quotients = [(objective.value(theta + step) - objective.value(theta - step)) / (2 * h) for step in steps]
+    np.testing.assert_allclose(gradient, quotients, atol=1e-8)

@@ -320,3 +320,22 @@ def test_a_coupled_loss_of_several_outputs_fits(loss, solver):
     # A line explains next to nothing here, and any of the minima more than half of what it leaves.
     ours, theirs = (np.mean(np.square(fitted.predict(X) - Y), axis=0) for fitted in (model, of_line))
     assert np.all(ours < 0.5 * theirs)
+
+
+class AutoExponential(DotKernel):
+    """k(x, u) = exp(gamma x.u)."""
+
+    def __init__(self, gamma="auto"):
+        self.gamma = gamma
+
+    def value(self, dot):
+        return np.exp(dot)
+
+    def slope(self, dot, value):
+        return value
+
+
+def test_a_kernel_of_a_dot_product_is_two_formulas():
+    assert check_kernel(AutoExponential(gamma=0.2)) < 1e-6
+    X, y = two_classes()
+    assert SPKMClassifier(kernel=AutoExponential(), n_basis=4, n_jobs=1, random_state=0).fit(X, y).score(X, y) > 0.9

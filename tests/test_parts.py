@@ -1,9 +1,15 @@
 """What parts say of themselves, and the checks of their numbers."""
 
+import ast
+import inspect
+import re
+
 import numpy as np
 import pytest
 from sklearn.base import clone
 
+from spkm import kernels, losses, penalties, solvers
+from spkm.core import starts
 from spkm.core.starts import Greedy
 from spkm.kernels import (
     RBF,
@@ -152,3 +158,37 @@ def test_factors_and_defaults_are_for_strengths_that_can_have_them():
     for penalty in (SquaredL2(0.2), L1(0.2), Evidence()):
         assert penalty.with_factor(10.0) is penalty and penalty.with_default(0.3) is penalty
     assert Evidence(noise=0.4).as_penalty(50.0).strength == pytest.approx(2 * 0.4 / 50)
+
+
+def documented_defaults():
+    """Yield classes of parts with a parameter, its default in the signature, and what the docstring says it is."""
+    for module in (kernels, losses, penalties, solvers, starts):
+        for name in sorted(vars(module)):
+            cls = getattr(module, name)
+            if not inspect.isclass(cls) or "__init__" not in vars(cls):
+                continue
+            text = inspect.getdoc(cls) or ""
+            for parameter in inspect.signature(cls).parameters.values():
+                found = re.search(rf"^{parameter.name} : .*default=(\S+)$", text, re.MULTILINE)
+                if found and parameter.default is not parameter.empty:
+                    yield pytest.param(parameter.default, found.group(1), id=f"{name}.{parameter.name}")
+
+
+@pytest.mark.parametrize("default, told", list(documented_defaults()))
+def test_defaults_are_those_of_the_docstring(default, told):
+    assert default == ast.literal_eval(told)
+
+
+def test_what_is_not_said_is_not_so():
+    """A kernel or loss of one's own promises nothing that it does not say."""
+
+    class Own(kernels.Kernel):
+        pass
+
+    class OwnLoss(losses.Loss):
+        pass
+
+    promised = ("is_linear", "is_per_feature", "stationary", "nonnegative", "shifted")
+    assert not any(getattr(Own(), name) for name in promised)
+    assert not OwnLoss.is_quadratic and not OwnLoss.is_likelihood
+    assert kernels.Rescaled(kernels.RBF(1.0), np.ones(2)).is_per_feature

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.optimize import brentq
 
+from spkm import penalties
 from spkm.penalties import (
     L1,
     ElasticNet,
@@ -276,3 +277,9 @@ def test_projection_of_wide_rows_in_single_precision_stays_inside():
     A = np.random.default_rng(0).standard_normal((8, 20_000)).astype(np.float32)
     penalty = L1Ball(6000.0)
     assert penalty.value(penalty.prox(A, 1.0).astype(np.float64)) == 0.0
+
+
+@pytest.mark.parametrize("name", ["linear_variance", "noise"])
+def test_variances_of_the_evidence_are_positive(name):
+    with pytest.raises(ValueError, match=name):
+        penalties.Evidence(**{name: 0.0}).check("weight_penalty")

@@ -7,13 +7,18 @@ points, before rounding has grown.
 from functools import partial
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
+from sklearn.base import clone
 
-from spkm import SPKMClassifier, SPKMRegressor
+from spkm import SPKMClassifier, SPKMNystroem, SPKMRegressor
+from spkm.fitting.recipes.monotone import certificate
 from spkm.kernels import KERNELS
+from spkm.persistence._files import to_bytes
+from spkm.persistence._load import from_bytes
 from spkm.sources import _base as source_module
 from tests.small_data import assert_same_fit, scores
 
@@ -198,3 +203,100 @@ def test_predictions_of_a_row_do_not_depend_on_its_company(estimator, seed):
     model = estimator(**WHOLE).fit(X, y)
     some = rng.permutation(len(X))[: 1 + seed % 7]
     np.testing.assert_allclose(scores(model, X[some]), scores(model, X)[some], rtol=1e-9, atol=1e-9)
+
+
+THREE_STEPS = {"n_basis": 3, "max_iter": 3, "weight_penalty": "rkhs", "learn_bandwidth": True, "random_state": 0}
+
+
+short = st.sampled_from([partial(SPKMClassifier, **THREE_STEPS), partial(SPKMRegressor, **THREE_STEPS)])
+
+
+def same(a, b, tolerance=1e-9):
+    assert a.keys() == b.keys() and a
+    for method, value in a.items():
+        value, other = (v.toarray() if sparse.issparse(v) else np.asarray(v) for v in (value, b[method]))
+        if value.dtype.kind in "fc":
+            np.testing.assert_allclose(other, value, rtol=tolerance, atol=tolerance * np.abs(value).max(initial=1.0))
+        else:
+            np.testing.assert_array_equal(other, value)
+
+
+def data(estimator, seed, n=40, d=3):
+    """Return random samples and targets for a short fit."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, d)) * rng.uniform(0.5, 2, d)
+    y = X[:, 0] * X[:, 1] + 0.3 * rng.standard_normal(n)
+    return X, (y > np.median(y)).astype(int) if estimator.func is SPKMClassifier else y, rng
+
+
+@few
+@given(short, seeds)
+def test_the_same_seed_is_the_same_model(estimator, seed):
+    X, y, _ = data(estimator, seed)
+    model = estimator().fit(X, y)
+    assert to_bytes(clone(model).fit(X, y)) == to_bytes(model)
+
+
+@few
+@given(seeds, st.sampled_from([["a", "b"], [False, True], [-1.0, 2.0], [10, 20]]))
+def test_names_of_classes_in_the_same_order(seed, names):
+    estimator = partial(SPKMClassifier, **THREE_STEPS)
+    X, y, _ = data(estimator, seed)
+    a, b = estimator().fit(X, y), estimator().fit(X, np.array(names)[y])
+    np.testing.assert_array_equal(a.decision_function(X), b.decision_function(X))
+    assert b.classes_.tolist() == names
+
+
+@few
+@given(short, seeds, st.integers(-8, 8))
+def test_weights_that_are_no_integers_count_by_their_ratios(estimator, seed, exponent):
+    X, y, rng = data(estimator, seed)
+    weight = rng.uniform(0.5, 2, len(X)) + 1e-3
+    a = estimator().fit(X, y, sample_weight=weight)
+    b = estimator().fit(X, y, sample_weight=np.ldexp(weight, exponent))
+    same({"p": a.predict(X)}, {"p": b.predict(X)}, 1e-7)
+
+
+@few
+@given(short, seeds)
+def test_frames_and_arrays_are_fitted_alike(estimator, seed):
+    X, y, _ = data(estimator, seed)
+    frame = pd.DataFrame(X, columns=["a", "b", "c"])
+    a, b = estimator().fit(X, y), estimator().fit(frame, pd.Series(y))
+    same({"p": a.predict(X)}, {"p": b.predict(frame)}, 0.0)
+    c = estimator().fit(X.tolist(), list(y))
+    same({"p": a.predict(X)}, {"p": c.predict(X)}, 0.0)
+
+
+@few
+@given(short, seeds)
+def test_the_layout_of_samples_is_none_of_the_models_business(estimator, seed):
+    X, y, _ = data(estimator, seed)
+    a, b = estimator().fit(X, y), estimator().fit(np.asfortranarray(X), y)
+    same({"p": a.predict(X)}, {"p": b.predict(X)}, 0.0)
+
+
+@few
+@given(seeds, st.integers(-20, 20))
+def test_units_of_features_for_landmarks(seed, exponent):
+    X, _, _ = data(partial(SPKMRegressor), seed)
+    a, b = (SPKMNystroem(4, landmarks="random", random_state=0).fit(np.ldexp(X, e)) for e in (0, exponent))
+    np.testing.assert_array_equal(a.transform(X), b.transform(np.ldexp(X, exponent)))
+
+
+@few
+@given(seeds, st.sampled_from(["rbf", "matern", "laplacian"]), st.sampled_from([1, -1]))
+def test_monotone_models_are_proved(seed, kernel, direction):
+    X, y, _ = data(partial(SPKMRegressor), seed)
+    model = SPKMRegressor(3, kernel=kernel, monotone={1: direction}, max_iter=3, random_state=0).fit(X, y)
+    assert certificate(model.model_, 1, direction)
+    moved = X + np.array([0.0, 0.7, 0.0])
+    assert np.all(direction * (model.predict(moved) - model.predict(X)) >= -1e-12)
+
+
+@few
+@given(seeds, st.sampled_from(sorted(KERNELS)))
+def test_files_of_every_kernel(seed, kernel):
+    X, y, _ = data(partial(SPKMRegressor), seed)
+    model = SPKMRegressor(2, kernel=kernel, weight_penalty="rkhs", max_iter=2, random_state=0).fit(np.abs(X), y)
+    np.testing.assert_array_equal(from_bytes(to_bytes(model)).predict(np.abs(X)), model.predict(np.abs(X)))

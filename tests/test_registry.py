@@ -2,11 +2,12 @@
 
 import pytest
 
-from spkm import kernels, losses, penalties
-from spkm._checks import check_choice, check_integer, check_real
+from spkm import SPKMClassifier, kernels, losses, penalties
+from spkm._checks import check_choice, check_integer, check_real, n_threads
 from spkm._registry import Registry
 from spkm.kernels import KERNELS, RBF, Kernel
 from tests import cases
+from tests.small_data import two_classes
 
 ABSTRACT = {"DistanceKernel", "DotKernel", "InvariantKernel", "Kernel", "Loss", "Penalty", "SumLoss"}
 
@@ -73,3 +74,10 @@ def test_checks_return_what_is_right():
     assert check_choice("scale", "common", (True, False, "common")) == "common"
     with pytest.raises(ValueError, match="scale must be one of True, False, 'common'; got 1"):
         check_choice("scale", 1, (True, False, "common"))
+
+
+@pytest.mark.parametrize("text", ["4,2", "", " ", "0", "many", "-3", "2 "])
+def test_any_number_of_threads_that_the_environment_may_name(monkeypatch, text):
+    monkeypatch.setenv("OMP_NUM_THREADS", text)
+    assert n_threads(None) >= 1
+    SPKMClassifier(2, random_state=0).fit(*two_classes())

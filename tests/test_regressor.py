@@ -1,5 +1,7 @@
 """What SPKMRegressor promises: attributes and predictions in the units of y, losses, several outputs."""
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -284,3 +286,50 @@ def test_a_constant_output_beside_another(fitted):
     both = clone(model).fit(X, np.column_stack([y, np.full(len(y), 7.0)]))
     np.testing.assert_allclose(both.predict(X)[:, 1], 7.0, rtol=1e-6)
     assert np.corrcoef(both.predict(X)[:, 0], y)[0, 1] > 0.95
+
+
+FOUR = {"n_basis": 4, "n_jobs": 1, "random_state": 0}
+
+
+@pytest.mark.parametrize("kernel", ["matern", "rbf", "linear", "polynomial"])
+@pytest.mark.parametrize("n_basis", [1, 20, "auto"])
+@pytest.mark.parametrize("loss", ["squared", "huber"])
+def test_a_constant_target_is_predicted_so(kernel, n_basis, loss):
+    X, _ = curve(60)
+    model = SPKMRegressor(n_basis, kernel=kernel, loss=loss, n_jobs=1, random_state=0).fit(X, np.full(60, 7.0))
+    np.testing.assert_allclose(model.predict(X + 100.0), 7.0, rtol=1e-12)
+
+
+@pytest.mark.parametrize("loss", sorted(name for name, loss in LOSSES.items() if loss.target == "real"))
+@pytest.mark.parametrize("value", [0.0, 3.0, 1e-200, 1e200])
+def test_constant_targets_of_every_loss_and_size(loss, value):
+    if loss == "poisson" and value in (0.0, 1e200):
+        pytest.skip("a rate of zero has no logarithm, and no count is so large")
+    X, _ = curve(40)
+    found = SPKMRegressor(loss=loss, **FOUR).fit(X, np.full(40, value)).predict(X)
+    np.testing.assert_allclose(found, value, rtol=1e-2 if loss == "poisson" else 1e-9)
+
+
+@pytest.mark.parametrize("loss", ["squared", "huber", "quantile"])
+@pytest.mark.parametrize("kernel", ["matern", "linear"])
+def test_one_constant_output_of_two(loss, kernel):
+    X, y = curve()
+    Y = np.column_stack([y, np.full(len(y), -2.5)])
+    model = SPKMRegressor(loss=loss, kernel=kernel, **FOUR).fit(X, Y)
+    found = model.predict(X)
+    np.testing.assert_allclose(found[:, 1], -2.5, rtol=1e-12)
+    alone = SPKMRegressor(loss=loss, kernel=kernel, **FOUR).fit(X, y).predict(X)
+    np.testing.assert_allclose(found[:, 0], alone, rtol=0, atol=1e-6 * np.abs(y).max())
+
+
+@pytest.mark.parametrize("kernel", ["matern", "linear", "polynomial"])
+def test_counts_do_not_overflow_on_the_samples_of_the_fit(kernel):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((60, 2))
+    y = np.where(X[:, 0] > 1, 1e9, 1.0) * rng.poisson(3, 60)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # such counts may take more iterations than there are
+        model = SPKMRegressor(loss="poisson", kernel=kernel, **FOUR).fit(X, y)
+    found = model.predict(X)
+    assert np.all(np.isfinite(found)) and np.all(found >= 0)
+    assert np.all(np.isfinite(model.predict(1e8 * X)))

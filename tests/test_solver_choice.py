@@ -5,7 +5,9 @@ import itertools
 import numpy as np
 import pytest
 
-from spkm import SPKMRegressor
+from spkm import SPKMRegressor, kernels, losses, penalties
+from spkm.core.model import PreimageModel, Term, View
+from spkm.core.objective import Objective
 from spkm.datasets import make_inverse_dynamics
 from spkm.kernels import RBF, Linear, Polynomial
 from spkm.losses import Huber, Log
@@ -138,3 +140,12 @@ def test_the_choice_of_a_solver(monkeypatch):
     monkeypatch.setattr("spkm.solvers._auto.ADAM_FROM", N)
     assert type(choose_solver(make(Log())[0])) is Adam
     assert type(choose_solver(make(evidence=Evidence())[0])) is VarPro
+
+
+def test_a_solver_that_cannot_is_told_what_it_needs():
+    X, Y = np.zeros((4, 2)), np.zeros((4, 1))
+    model = PreimageModel([Term(1, (View(kernels.RBF(1.0), None),))], 2, 1)
+    objective = Objective(model, losses.Squared(), ArraySource(X, Y), penalties.L1(0.5))
+    assert "gradient" not in objective.offers
+    assert "penalties with a gradient" in objective.why_not("gradient")
+    assert "penalties with a gradient" not in objective.why_not("elimination")

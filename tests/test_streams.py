@@ -24,6 +24,7 @@ from spkm.sources import (
     summarized,
 )
 from spkm.sources import _chunks as chunks_module
+from tests.small_data import two_classes
 
 RNG = np.random.default_rng(0)
 N, D = 6000, 4
@@ -346,3 +347,20 @@ def test_memory_is_flat(estimator, y):
         peaks.append(int(done.stdout) / 1024)
     # 64 MB more samples, of which less than a third may show.
     assert peaks[1] - peaks[0] < 21
+
+
+QUICK = {"n_basis": 4, "n_jobs": 1, "random_state": 0}
+
+
+def test_a_lazy_frame_of_polars_is_collected():
+    pl = pytest.importorskip("polars")
+    X, y = two_classes()
+    frame = pl.DataFrame({"a": X[:, 0], "b": X[:, 1]})
+    eager = SPKMClassifier(**QUICK).fit(frame, y)
+    lazy = SPKMClassifier(**QUICK).fit(frame.lazy(), y)
+    np.testing.assert_array_equal(lazy.feature_names_in_, ["a", "b"])
+    np.testing.assert_array_equal(lazy.decision_function(frame.lazy()), eager.decision_function(frame))
+    tables = SPKMClassifier(**QUICK).fit({"one": frame.lazy(), "two": X}, y)
+    np.testing.assert_array_equal(
+        tables.predict({"one": frame, "two": X}), tables.predict({"one": frame.lazy(), "two": X})
+    )

@@ -2,6 +2,7 @@
 
 import datetime
 import json
+from functools import cache
 
 import numpy as np
 import pytest
@@ -16,6 +17,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from spkm import SPKMClassifier, TableEncoder
 from spkm.tables.columns import FeatureOrigin
+from tests.pipeline_cases import mixed as mixed_columns
+from tests.pipeline_cases import targets
 
 pd = pytest.importorskip("pandas")
 pl = pytest.importorskip("polars")
@@ -309,3 +312,46 @@ def test_truths_are_zero_or_one(cell):
         with pytest.raises(ValueError, match="must hold truths"):
             encoder.transform(table)
     assert encoder.transform([[1.0], ["False"], [0]])[:, 0].tolist() == [1.0, 0.0, 0.0]
+
+
+few = settings(max_examples=6, derandomize=True, deadline=None, database=None)
+
+
+seeds = st.integers(0, 2**32 - 1)
+
+
+@cache
+def encoder():
+    return TableEncoder(categorical=["region"]).fit(mixed_columns())
+
+
+@few
+@given(seeds)
+def test_encoders_see_each_sample_by_itself(seed):
+    frame = mixed_columns(20, seed=seed % 1000)
+    order = np.random.default_rng(seed).permutation(20)
+    whole = encoder().transform(frame)
+    np.testing.assert_array_equal(encoder().transform(frame.iloc[order]), whole[order])
+    parts = [encoder().transform(frame.iloc[[i]]) for i in range(20)]
+    np.testing.assert_array_equal(np.vstack(parts), whole)
+
+
+@few
+@given(seeds)
+def test_encoders_do_not_mind_the_order_of_samples_in_the_fit(seed):
+    frame = mixed_columns(60, seed=seed % 1000)
+    order = np.random.default_rng(seed).permutation(60)
+    a, b = TableEncoder().fit(frame), TableEncoder().fit(frame.iloc[order])
+    np.testing.assert_array_equal(a.transform(frame), b.transform(frame))
+    assert len(targets(frame)) == 60
+
+
+@few
+@given(seeds)
+def test_names_of_levels_are_names(seed):
+    frame = mixed_columns(60, seed=seed % 1000)
+    renamed = frame.assign(
+        **{"work; DROP": frame["work; DROP"].map(lambda level: None if pd.isna(level) else f"z{level}")}
+    )
+    a, b = TableEncoder().fit(frame), TableEncoder().fit(renamed)
+    np.testing.assert_array_equal(a.transform(frame), b.transform(renamed))

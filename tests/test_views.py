@@ -14,9 +14,10 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
-from spkm import SPKMClassifier, SPKMRegressor, Term, View
+from spkm import SPKMClassifier, SPKMRegressor, SPKMSelector, Term, View
 from spkm.kernels import RBF, Linear, Product, Tanimoto
 from spkm.penalties import L1, RKHSNorm, SquaredL2
+from tests.small_data import three_classes, two_classes
 
 VIEWS = {"shape": [0, 1, 2], "size": slice(3, 5), "noise": [5, 6, 7]}
 QUICK = {"n_basis": 2, "tol": 1e-3, "random_state": 0}
@@ -290,3 +291,48 @@ def test_a_product_of_kernels_on_the_same_columns_is_a_kernel():
     X, y, _ = rows()
     terms = [Term(2, View(Product(RBF(0.1), Linear(0.5)), [0, 1, 2]))]
     assert SPKMClassifier(terms=terms, random_state=0, tol=1e-3).fit(X, y).basis_vectors_.shape == (2, 8)
+
+
+FOUR = {"n_basis": 4, "n_jobs": 1, "random_state": 0}
+
+
+def tables(pd):
+    rng = np.random.default_rng(0)
+    left = pd.DataFrame(rng.standard_normal((60, 2)), columns=["a", "b"])
+    right = pd.DataFrame(rng.standard_normal((60, 2)) * 9, columns=["c", "d"])
+    return {"left": left, "right": right}, (left["a"] + right["c"] > 0).to_numpy()
+
+
+def test_tables_of_a_dict_keep_the_order_and_the_width_of_their_columns():
+    pd = pytest.importorskip("pandas")
+    X, y = tables(pd)
+    clf = SPKMClassifier(**FOUR).fit(X, y)
+    wrong = {
+        r"X\['left'\] must be named, and ordered": {**X, "left": X["left"][["b", "a"]]},
+        r"X\['left'\] must have the 2 columns of the fit; got 1": {
+            "left": X["left"][["a"]],
+            "right": X["right"].assign(e=1.0),
+        },
+        r"X\['right'\] must be named": {**X, "right": X["right"].rename(columns={"c": "z"})},
+        "X must be a dict with a table for each view": {"left": X["left"]},
+        "same number of rows": {**X, "right": X["right"][:-1]},
+    }
+    for message, other in wrong.items():
+        with pytest.raises(ValueError, match=message):
+            clf.predict(other)
+    other_order = {"right": X["right"], "left": X["left"]}
+    np.testing.assert_array_equal(clf.decision_function(other_order), clf.decision_function(X))
+
+
+def test_keys_that_are_no_names_are_refused():
+    X, y = two_classes()
+    with pytest.raises(ValueError, match=r"names, which are strings, to tables; got the keys \[0, 1\]"):
+        SPKMClassifier(**FOUR).fit({0: X, 1: X}, y)
+
+
+def test_a_selector_reads_a_dict_of_tables():
+    X, y = three_classes()
+    tables = {"a": X[:, :1], "b": X[:, 1:]}
+    settings = {"kernel": {"a": "linear", "b": "linear"}, "selection": "strict", "max_features": 2}
+    selector = SPKMSelector(SPKMClassifier(**{**FOUR, "n_basis": 1}, **settings)).fit(tables, y)
+    np.testing.assert_array_equal(selector.transform(tables), X[:, selector.get_support()])

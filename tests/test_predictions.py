@@ -1,9 +1,7 @@
-"""More of what must not change an answer: kinds of input, chunks, company, names, weights, files, for every estimator.
+"""Predictions of every estimator: kinds of input, chunks, company, files and compiled functions change nothing.
 
-Fits are few and kept; hypothesis draws the samples that they are asked about, or seeds of very short fits.
+Fits are few and kept; hypothesis draws the samples that they are asked about.
 """
-
-from functools import cache, partial
 
 import numpy as np
 import pandas as pd
@@ -11,17 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
-from sklearn.base import clone
 
-from spkm import SPKMClassifier, SPKMNystroem, SPKMRegressor, TableEncoder
-from spkm.fitting.recipes.monotone import certificate
-from spkm.kernels import KERNELS
 from spkm.persistence import CompiledModel, NumpyModel
 from spkm.persistence._export import plain_of
 from spkm.persistence._files import to_bytes
 from spkm.persistence._load import from_bytes
 from tests.fitted_cases import answers, fitted, samples
-from tests.pipeline_cases import mixed, targets
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")  # few iterations on purpose
 few = settings(max_examples=6, derandomize=True, deadline=None, database=None)
@@ -32,8 +25,6 @@ ONE_TABLE = (
     "several outputs", "views", "strict", "search", "landmarks", "selector",
 )  # fmt: skip
 tables = st.sampled_from(ONE_TABLE)
-SHORT = {"n_basis": 3, "max_iter": 3, "weight_penalty": "rkhs", "learn_bandwidth": True, "random_state": 0}
-short = st.sampled_from([partial(SPKMClassifier, **SHORT), partial(SPKMRegressor, **SHORT)])
 
 
 def rows_for(name, seed, n=12):
@@ -57,17 +48,6 @@ def same(a, b, tolerance=1e-9):
             np.testing.assert_allclose(other, value, rtol=tolerance, atol=tolerance * np.abs(value).max(initial=1.0))
         else:
             np.testing.assert_array_equal(other, value)
-
-
-def data(estimator, seed, n=40, d=3):
-    """Return random samples and targets for a short fit."""
-    rng = np.random.default_rng(seed)
-    X = rng.standard_normal((n, d)) * rng.uniform(0.5, 2, d)
-    y = X[:, 0] * X[:, 1] + 0.3 * rng.standard_normal(n)
-    return X, (y > np.median(y)).astype(int) if estimator.func is SPKMClassifier else y, rng
-
-
-# What a fitted estimator says of samples
 
 
 KINDS = {
@@ -194,119 +174,3 @@ def test_a_copy_from_a_file_is_the_same_estimator(name):
     again = from_bytes(to_bytes(fitted(name)))
     assert repr(again) == repr(fitted(name))
     same(answers(fitted(name), samples(name)), answers(again, samples(name)), 0.0)
-
-
-# What a fit makes of samples
-
-
-@few
-@given(short, seeds)
-def test_the_same_seed_is_the_same_model(estimator, seed):
-    X, y, _ = data(estimator, seed)
-    model = estimator().fit(X, y)
-    assert to_bytes(clone(model).fit(X, y)) == to_bytes(model)
-
-
-@few
-@given(seeds, st.sampled_from([["a", "b"], [False, True], [-1.0, 2.0], [10, 20]]))
-def test_names_of_classes_in_the_same_order(seed, names):
-    estimator = partial(SPKMClassifier, **SHORT)
-    X, y, _ = data(estimator, seed)
-    a, b = estimator().fit(X, y), estimator().fit(X, np.array(names)[y])
-    np.testing.assert_array_equal(a.decision_function(X), b.decision_function(X))
-    assert b.classes_.tolist() == names
-
-
-@few
-@given(short, seeds, st.integers(-8, 8))
-def test_weights_that_are_no_integers_count_by_their_ratios(estimator, seed, exponent):
-    X, y, rng = data(estimator, seed)
-    weight = rng.uniform(0.5, 2, len(X)) + 1e-3
-    a = estimator().fit(X, y, sample_weight=weight)
-    b = estimator().fit(X, y, sample_weight=np.ldexp(weight, exponent))
-    same({"p": a.predict(X)}, {"p": b.predict(X)}, 1e-7)
-
-
-@few
-@given(short, seeds)
-def test_frames_and_arrays_are_fitted_alike(estimator, seed):
-    X, y, _ = data(estimator, seed)
-    frame = pd.DataFrame(X, columns=["a", "b", "c"])
-    a, b = estimator().fit(X, y), estimator().fit(frame, pd.Series(y))
-    same({"p": a.predict(X)}, {"p": b.predict(frame)}, 0.0)
-    c = estimator().fit(X.tolist(), list(y))
-    same({"p": a.predict(X)}, {"p": c.predict(X)}, 0.0)
-
-
-@few
-@given(short, seeds)
-def test_the_layout_of_samples_is_none_of_the_models_business(estimator, seed):
-    X, y, _ = data(estimator, seed)
-    a, b = estimator().fit(X, y), estimator().fit(np.asfortranarray(X), y)
-    same({"p": a.predict(X)}, {"p": b.predict(X)}, 0.0)
-
-
-@few
-@given(seeds, st.integers(-20, 20))
-def test_units_of_features_for_landmarks(seed, exponent):
-    X, _, _ = data(partial(SPKMRegressor), seed)
-    a, b = (SPKMNystroem(4, landmarks="random", random_state=0).fit(np.ldexp(X, e)) for e in (0, exponent))
-    np.testing.assert_array_equal(a.transform(X), b.transform(np.ldexp(X, exponent)))
-
-
-@few
-@given(seeds, st.sampled_from(["rbf", "matern", "laplacian"]), st.sampled_from([1, -1]))
-def test_monotone_models_are_proved(seed, kernel, direction):
-    X, y, _ = data(partial(SPKMRegressor), seed)
-    model = SPKMRegressor(3, kernel=kernel, monotone={1: direction}, max_iter=3, random_state=0).fit(X, y)
-    assert certificate(model.model_, 1, direction)
-    moved = X + np.array([0.0, 0.7, 0.0])
-    assert np.all(direction * (model.predict(moved) - model.predict(X)) >= -1e-12)
-
-
-@few
-@given(seeds, st.sampled_from(sorted(KERNELS)))
-def test_files_of_every_kernel(seed, kernel):
-    X, y, _ = data(partial(SPKMRegressor), seed)
-    model = SPKMRegressor(2, kernel=kernel, weight_penalty="rkhs", max_iter=2, random_state=0).fit(np.abs(X), y)
-    np.testing.assert_array_equal(from_bytes(to_bytes(model)).predict(np.abs(X)), model.predict(np.abs(X)))
-
-
-# Encoders
-
-
-@cache
-def encoder():
-    return TableEncoder(categorical=["region"]).fit(mixed())
-
-
-@few
-@given(seeds)
-def test_encoders_see_each_sample_by_itself(seed):
-    frame = mixed(20, seed=seed % 1000)
-    order = np.random.default_rng(seed).permutation(20)
-    whole = encoder().transform(frame)
-    np.testing.assert_array_equal(encoder().transform(frame.iloc[order]), whole[order])
-    parts = [encoder().transform(frame.iloc[[i]]) for i in range(20)]
-    np.testing.assert_array_equal(np.vstack(parts), whole)
-
-
-@few
-@given(seeds)
-def test_encoders_do_not_mind_the_order_of_samples_in_the_fit(seed):
-    frame = mixed(60, seed=seed % 1000)
-    order = np.random.default_rng(seed).permutation(60)
-    a, b = TableEncoder().fit(frame), TableEncoder().fit(frame.iloc[order])
-    np.testing.assert_array_equal(a.transform(frame), b.transform(frame))
-    assert len(targets(frame)) == 60
-
-
-@few
-@given(seeds)
-def test_names_of_levels_are_names(seed):
-    frame = mixed(60, seed=seed % 1000)
-    renamed = frame.assign(
-        **{"work; DROP": frame["work; DROP"].map(lambda level: None if pd.isna(level) else f"z{level}")}
-    )
-    a, b = TableEncoder().fit(frame), TableEncoder().fit(renamed)
-    np.testing.assert_array_equal(a.transform(frame), b.transform(renamed))
