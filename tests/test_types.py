@@ -12,12 +12,11 @@ import spkm
 
 ROOT = Path(__file__).parents[1]
 SOURCE = Path(spkm.__file__).parent
-#: Percent of the parameters of all functions that may be of the type Any, or of none. It may only become less.
-MOST_ANY = 27.0
+#: Percent of the parameters of all functions that may have the type Any, or none. It may only become less. The type
+#: `object` is not counted: a type checker allows nothing with it before its real type is checked.
+MOST_ANY = 21.0
 #: Lines with ``# type: ignore`` in the library. It may only become less.
 MOST_IGNORED = 44
-#: Aliases that stand for Any.
-SAME_AS_ANY = {"Any", "object"}
 
 RIGHT = """
 import numpy as np
@@ -109,7 +108,7 @@ def parameters():
 
 
 def test_any_becomes_rarer():
-    found = [annotation is None or ast.unparse(annotation) in SAME_AS_ANY for annotation in parameters()]
+    found = [annotation is None or ast.unparse(annotation) == "Any" for annotation in parameters()]
     assert len(found) > 3000
     assert 100 * sum(found) / len(found) <= MOST_ANY
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import sparse
@@ -19,6 +19,11 @@ from spkm.cli._reading import data_error
 from spkm.cli._samples import Samples, split
 from spkm.estimators import SPKMClassifier, SPKMRegressor
 from spkm.tables import TableEncoder
+
+if TYPE_CHECKING:
+    from sklearn.base import BaseEstimator
+
+    from spkm._arrays import TableLike
 
 OURS = "spkm"  # the name of the model in tables
 INNER_SHARE, PERMUTATIONS = 0.25, 3  # of the samples to learn from that order columns; how often each is permuted
@@ -50,7 +55,7 @@ def fit_pipeline(
     return Pipeline([("encoder", encoder), ("model", model)]), told
 
 
-def _encoded(X: Any, categorical: list[str]) -> tuple[TableEncoder, Any]:
+def _encoded(X: TableLike, categorical: list[str]) -> tuple[TableEncoder, Any]:
     try:
         encoder = TableEncoder(categorical=categorical or None).fit(X)
         if not encoder.is_sparse_:
@@ -65,7 +70,9 @@ def _dropped(encoder: TableEncoder) -> list[str]:
     return [name for name in encoder.columns_ if name not in kept]
 
 
-def select_columns(samples: Samples, encoder: TableEncoder, Z: Any, model: Any, n_features: int) -> list[str]:
+def select_columns(
+    samples: Samples, encoder: TableEncoder, Z: np.ndarray, model: BaseEstimator, n_features: int
+) -> list[str]:
     """Return at most ``n_features`` columns of the table, first by a strict selection, then by held-out samples.
 
     The budget of a strict selection is in encoded columns: it is what the n widest columns of the table have. Where
@@ -98,7 +105,12 @@ def select_columns(samples: Samples, encoder: TableEncoder, Z: Any, model: Any, 
 
 
 def _losses_without(
-    model: Any, Z: Any, samples: Samples, inner: np.ndarray, outer: np.ndarray, groups: dict[str, np.ndarray]
+    model: BaseEstimator,
+    Z: np.ndarray,
+    samples: Samples,
+    inner: np.ndarray,
+    outer: np.ndarray,
+    groups: dict[str, np.ndarray],
 ) -> dict[str, float]:
     """Return the held-out loss of a model of some columns when each of them is permuted among held-out samples."""
     places = np.sort(np.concatenate(list(groups.values())))
@@ -116,7 +128,7 @@ def _losses_without(
     return losses
 
 
-def _loss(model: Any, Z: Any, y: np.ndarray) -> float:
+def _loss(model: BaseEstimator, Z: np.ndarray, y: np.ndarray) -> float:
     if hasattr(model, "classes_"):
         return float(log_loss(y, model.predict_proba(Z), labels=model.classes_))
     return float(np.mean((model.predict(Z) - y) ** 2))
@@ -130,7 +142,7 @@ def compared(pipeline: Pipeline, train: Samples, test: Samples, seed: int) -> Qu
     return measured(models, Z_test, test, seed)
 
 
-def measured(models: dict[str, Any], Z: Any, samples: Samples, seed: int) -> Quality:
+def measured(models: dict[str, Any], Z: np.ndarray, samples: Samples, seed: int) -> Quality:
     """Return the quality of fitted estimators that see the same matrix."""
     if samples.task == "classes":
         first = next(iter(models.values()))
@@ -140,7 +152,7 @@ def measured(models: dict[str, Any], Z: Any, samples: Samples, seed: int) -> Qua
     return quality_of_numbers(samples.y, p, samples.groups, seed)
 
 
-def baselines(task: str, Z: Any, y: np.ndarray) -> dict[str, Any]:
+def baselines(task: str, Z: np.ndarray, y: np.ndarray) -> dict[str, Any]:
     """Return a fitted linear model, and one that says the same of every sample."""
     scaler = StandardScaler(with_mean=not sparse.issparse(Z))
     if task == "classes":

@@ -5,12 +5,19 @@ from __future__ import annotations
 import os
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from spkm._publish import feature_names
 from spkm.cli._command import MODEL_FILE, CommandError
 from spkm.cli._output import notes, replacing
 from spkm.cli._reading import data_error
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+    from sklearn.base import BaseEstimator
+    from sklearn.pipeline import Pipeline
+
+    from spkm._arrays import TableLike
 
 
 def persistence() -> Any:
@@ -26,7 +33,7 @@ def persistence() -> Any:
         ) from None
 
 
-def write_model(pipeline: Any, path: str, about: dict[str, Any], data: Any = None) -> None:
+def write_model(pipeline: Pipeline, path: str, about: dict[str, Any], data: TableLike | None = None) -> None:
     """Write a fitted pipeline to a model file, with numbers and texts about it, and a summary of the samples."""
     save = persistence().save
     with replacing(path) as temporary, notes():
@@ -54,17 +61,17 @@ def about_model(path: str) -> dict[str, Any]:
     return persistence().describe(path).get("metrics") or {}
 
 
-def estimator_of(model: Any) -> Any:
+def estimator_of(model: BaseEstimator) -> Any:
     """Return the estimator at the end of a pipeline, or the model itself."""
     return model.steps[-1][1] if hasattr(model, "steps") else model
 
 
-def encoder_of(model: Any) -> Any:
+def encoder_of(model: BaseEstimator) -> Any:
     """Return the TableEncoder of a pipeline, or None."""
     return next((step for _, step in getattr(model, "steps", []) if hasattr(step, "column_groups")), None)
 
 
-def places_of(model: Any) -> Any:
+def places_of(model: BaseEstimator) -> Any:
     """Return where the features of the estimator at the end are in what the encoder returns; None without one."""
     import numpy as np
 
@@ -77,12 +84,12 @@ def places_of(model: Any) -> Any:
     return places
 
 
-def encoded(model: Any, frame: Any) -> Any:
+def encoded(model: BaseEstimator, frame: DataFrame) -> Any:
     """Return the samples as the estimator at the end sees them."""
     return model[:-1].transform(frame) if hasattr(model, "steps") and len(model.steps) > 1 else frame
 
 
-def readable(model: Any, frame: Any, path: str) -> Any:
+def readable(model: BaseEstimator, frame: DataFrame, path: str) -> Any:
     """Return the samples of a file as :func:`encoded` does; cells that are not as in the fit end the command."""
     try:
         return encoded(model, frame)
@@ -96,7 +103,7 @@ def text_columns(*models: Any) -> tuple[str, ...]:
     return tuple(dict.fromkeys(plan.column for plan in plans if plan is not None and plan.kind == "category"))
 
 
-def is_classes(model: Any) -> bool:
+def is_classes(model: BaseEstimator) -> bool:
     """Whether a model predicts classes."""
     return hasattr(estimator_of(model), "classes_")
 
@@ -109,7 +116,7 @@ def kernel_name(kernel: Any) -> str:
     return type(kernel).__name__ if inner is None else f"{type(kernel).__name__}({kernel_name(inner)})"
 
 
-def facts(model: Any, path: str | None = None) -> dict[str, Any]:
+def facts(model: BaseEstimator, path: str | None = None) -> dict[str, Any]:
     """Return what can be said about a model without data."""
     from spkm.explain._table import basis_labels
 

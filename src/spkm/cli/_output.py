@@ -196,7 +196,7 @@ def write_json(path: str, result: Any) -> None:
         temporary.write_text(text, encoding="utf-8")
 
 
-def plain(value: Any) -> Any:
+def plain(value: object) -> Any:
     """Return a result as JSON knows it: NumPy's numbers and arrays as Python's, what is not finite as null.
 
     Examples

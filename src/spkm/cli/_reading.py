@@ -14,10 +14,13 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from importlib import import_module
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 from spkm.cli._command import DATA, CommandError
 from spkm.cli._output import STDIO
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 FORMATS = {
     ".csv": "csv",
@@ -198,7 +201,7 @@ def _header(stream: IO[str], path: str) -> list[str]:
     return lines
 
 
-def _with_points(frame: Any, as_text: tuple[str, ...]) -> Any:
+def _with_points(frame: DataFrame, as_text: tuple[str, ...]) -> Any:
     """Return a frame whose columns of numbers with decimal commas, as files with semicolons have them, are numbers."""
     for name in frame.columns:
         if frame[name].dtype.kind == "O" and name not in as_text:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import shlex
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from spkm.cli._output import say
 from spkm.cli._reading import data_error
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 FEW_VALUES = 10  # a column of at most so many distinct whole numbers is taken for classes
 MOST_CLASSES = 100  # more are likely identifiers
@@ -47,7 +50,7 @@ class Samples:
 
 
 def samples_of(
-    frame: Any,
+    frame: DataFrame,
     target: str,
     left_out: list[str],
     group: str | None = None,

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import argparse
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from spkm.cli._command import DRIFT, MODEL_FILE, CommandError, Subparsers
 from spkm.cli._output import STDIO, bold, check_can_write, say, show, table, write_json
 from spkm.cli._reading import add_data_options, data_error, read_frame
+
+if TYPE_CHECKING:
+    from sklearn.base import BaseEstimator
+
+    from spkm._arrays import TableLike
 
 LIMITS = {
     "psi": (0.2, "population stability index of a column, of the scores or of the similarity"),
@@ -54,7 +59,7 @@ def run(options: argparse.Namespace) -> int:
     return DRIFT if result["alarms"] else 0
 
 
-def checked(model: Any, X: Any, options: Any) -> dict[str, Any]:
+def checked(model: BaseEstimator, X: TableLike, options: argparse.Namespace) -> dict[str, Any]:
     """Return what was found in new samples, and the alarms in words."""
     from spkm.cli._models import estimator_of
     from spkm.persistence import monitor

@@ -5,11 +5,14 @@ from __future__ import annotations
 import argparse
 import platform
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from spkm.cli._command import Subparsers
 from spkm.cli._output import STDIO, check_can_write, notes, show, table, write_json
 from spkm.cli._reading import add_data_options
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 PACKAGES = ("numpy", "scipy", "scikit-learn", "joblib", "threadpoolctl", "pandas", "pyarrow", "matplotlib", "rich")
 TRIAL = 1000  # samples of several files that are looked at
@@ -68,7 +71,7 @@ def _system() -> dict[str, Any]:
     return {"versions": versions, "cores": cpu_count(), "blas": blas, "memory_bytes": machine_memory()}
 
 
-def _data(frame: Any, path: str, n_samples: int) -> dict[str, Any]:
+def _data(frame: DataFrame, path: str, n_samples: int) -> dict[str, Any]:
     columns = []
     for name in frame.columns:
         column = frame[name]
@@ -102,7 +105,7 @@ def _beginning(pattern: str) -> tuple[Any, int]:
     return dataset.head(TRIAL).to_pandas(), dataset.count_rows()
 
 
-def _forecast(frame: Any, target: str, n_samples: int) -> dict[str, Any]:
+def _forecast(frame: DataFrame, target: str, n_samples: int) -> dict[str, Any]:
     """Return what a fit would take: the features that an encoder makes of some samples, and a forecast for them."""
     import numpy as np
 

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import argparse
 import time
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from spkm.cli._command import STOPPED, CommandError, Subparsers
 from spkm.cli._output import STDIO, check_can_write, counted, say, show, table, write_json
 from spkm.cli._reading import add_data_options
 from spkm.cli.report import add_report_options, check_report
+
+if TYPE_CHECKING:
+    from sklearn.pipeline import Pipeline
 
 
 def add_parser(subparsers: Subparsers) -> None:
@@ -82,7 +85,7 @@ def run(options: argparse.Namespace) -> int:
     return STOPPED if told["interrupted"] else 0
 
 
-def _about(pipeline: Any) -> dict[str, Any]:
+def _about(pipeline: Pipeline) -> dict[str, Any]:
     """Return what is to be told of the fitted model itself."""
     from spkm.cli._models import estimator_of, facts
 
@@ -114,7 +117,7 @@ def _check(options: argparse.Namespace) -> None:
         taken |= {path} - {None}
 
 
-def _write(options: argparse.Namespace, pipeline: Any, train: Any, test: Any, quality: Any) -> dict[str, str]:
+def _write(options: argparse.Namespace, pipeline: Pipeline, train: Any, test: Any, quality: Any) -> dict[str, str]:
     """Write the model and the report, and return what was written."""
     from spkm.cli._models import write_model
     from spkm.cli.report import write_report

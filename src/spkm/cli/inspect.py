@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import argparse
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from spkm.cli._command import Subparsers
 from spkm.cli._output import STDIO, check_can_write, counted, notes, show, table, write_json
+
+if TYPE_CHECKING:
+    from sklearn.base import BaseEstimator
 
 
 def add_parser(subparsers: Subparsers) -> None:
@@ -66,7 +69,7 @@ def _input(encoder: Any, place: int, name: str) -> dict[str, Any]:
     return {"column": name, "kind": plan.kind, "detail": f"missing becomes {plan.fill:g}" if plan.missing else ""}
 
 
-def _summary(estimator: Any) -> str:
+def _summary(estimator: BaseEstimator) -> str:
     """Return the summary of a model in words."""
     from spkm.explain import summary
 

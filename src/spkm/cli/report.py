@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import argparse
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from spkm.cli._command import CommandError, Subparsers
 from spkm.cli._output import STDIO, check_can_write, notes, replacing, show, write_json
 from spkm.cli._reading import add_data_options
+
+if TYPE_CHECKING:
+    from sklearn.base import BaseEstimator
+
+    from spkm._arrays import TableLike, TargetLike
 
 KINDS = (".html", ".htm", ".md", ".json")  # a page, a card, and the facts alone
 
@@ -63,7 +68,9 @@ def check_report(option: str, path: str | None) -> None:
         raise CommandError(f"{option} must be a file whose name ends with {', '.join(KINDS)}; got {path!r}.")
 
 
-def write_report(model: Any, options: argparse.Namespace, path: str, X: Any, y: Any, train: Any = None) -> None:
+def write_report(
+    model: BaseEstimator, options: argparse.Namespace, path: str, X: TableLike, y: TargetLike, train: Any = None
+) -> None:
     """Write the page about a model.
 
     Parameters

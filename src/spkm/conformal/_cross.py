@@ -31,6 +31,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import check_cv
 from sklearn.utils import _safe_indexing, indexable
 
+from spkm._arrays import TableLike, TargetLike
 from spkm._checks import check_choice
 from spkm.conformal._scores import Probabilities, Residuals, Scores, levels_of, ranks_of
 from spkm.estimators import SPKMClassifier, SPKMRegressor
@@ -39,7 +40,13 @@ METHODS = ("base", "plus", "minmax")
 
 
 def fitted_folds(
-    estimator: Any, cv: Any, X: Any, y: np.ndarray, groups: Any, fit_params: dict[str, Any] | None, classifier: bool
+    estimator: BaseEstimator,
+    cv: Any,
+    X: TableLike,
+    y: np.ndarray,
+    groups: Any,
+    fit_params: dict[str, Any] | None,
+    classifier: bool,
 ) -> tuple[list[Any], list[np.ndarray], np.ndarray]:
     """Return a model for each fold, the samples it has not learned from, and the fold of every sample.
 
@@ -90,7 +97,9 @@ class _CrossConformal(BaseEstimator):
     def _default(self) -> Any:
         """Return the estimator where none is given."""
 
-    def fit_conformalize(self, X: Any, y: Any, groups: Any = None, fit_params: dict[str, Any] | None = None) -> Self:
+    def fit_conformalize(
+        self, X: TableLike, y: TargetLike, groups: Any = None, fit_params: dict[str, Any] | None = None
+    ) -> Self:
         """Fit the models of all folds, and score every sample by the one that has not learned from it.
 
         Parameters
@@ -120,7 +129,7 @@ class _CrossConformal(BaseEstimator):
         self.estimator_, self.estimators_, self._fold_of, self.conformity_scores_ = whole, models, fold_of, scores
         return self
 
-    def predict(self, X: Any) -> np.ndarray:
+    def predict(self, X: TableLike) -> np.ndarray:
         """Return the predictions of the model of all samples.
 
         Parameters
@@ -327,7 +336,7 @@ class CrossConformalClassifier(ClassifierMixin, _CrossConformal):
         self._check_scored()
         return self.estimator_.classes_
 
-    def predict_set(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
+    def predict_set(self, X: TableLike) -> tuple[np.ndarray, np.ndarray]:
         """Return predicted classes and sets of classes.
 
         Parameters

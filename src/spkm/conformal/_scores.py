@@ -7,8 +7,10 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
 from sklearn.utils.multiclass import type_of_target
 
+from spkm._arrays import TableLike, TargetLike
 from spkm._checks import check_choice, check_real
 
 REGRESSION_SCORES = ("absolute", "residual_normalized")
@@ -46,7 +48,7 @@ def ranks_of(confidence_level: Any, n: int) -> np.ndarray:
     return ranks
 
 
-def single_targets(y: Any) -> np.ndarray:
+def single_targets(y: TargetLike) -> np.ndarray:
     """Return the targets as one array; several outputs have no interval or set of their own here."""
     y = np.asarray(y)
     if y.ndim != 1 and not (y.ndim == 2 and y.shape[1] == 1):
@@ -71,11 +73,11 @@ class Scores(ABC):
         self.kind = check_choice("conformity_score", kind, self.names)
 
     @abstractmethod
-    def targets(self, y: Any) -> np.ndarray:
+    def targets(self, y: TargetLike) -> np.ndarray:
         """Return the targets as one array, checked."""
 
     @abstractmethod
-    def of(self, model: Any, X: Any, y: np.ndarray) -> np.ndarray:
+    def of(self, model: BaseEstimator, X: TableLike, y: np.ndarray) -> np.ndarray:
         """Return the score of every sample under a model, (n,)."""
 
 
@@ -84,15 +86,15 @@ class Residuals(Scores):
 
     names = REGRESSION_SCORES
 
-    def targets(self, y: Any) -> np.ndarray:
+    def targets(self, y: TargetLike) -> np.ndarray:
         type_of_target(y, input_name="y")
         return single_targets(y).astype(float)
 
-    def of(self, model: Any, X: Any, y: np.ndarray) -> np.ndarray:
+    def of(self, model: BaseEstimator, X: TableLike, y: np.ndarray) -> np.ndarray:
         predictions, units = self.expected(model, X)
         return np.abs(y - predictions) / units
 
-    def expected(self, model: Any, X: Any) -> tuple[np.ndarray, np.ndarray]:
+    def expected(self, model: BaseEstimator, X: TableLike) -> tuple[np.ndarray, np.ndarray]:
         """Return predictions and the unit of residuals for each sample."""
         if self.kind == "absolute":
             predictions = np.asarray(model.predict(X), dtype=float)
@@ -125,14 +127,14 @@ class Probabilities(Scores):
         super().__init__(kind)
         self.labels = labels
 
-    def targets(self, y: Any) -> np.ndarray:
+    def targets(self, y: TargetLike) -> np.ndarray:
         found = type_of_target(y, input_name="y")
         y = single_targets(y)
         if found not in ("binary", "multiclass"):
             raise ValueError(f"y must hold classes; got {found} targets. Use a conformal regressor.")
         return y
 
-    def of(self, model: Any, X: Any, y: np.ndarray) -> np.ndarray:
+    def of(self, model: BaseEstimator, X: TableLike, y: np.ndarray) -> np.ndarray:
         unknown = np.setdiff1d(y, self.labels)
         if len(unknown):
             raise ValueError(
@@ -141,7 +143,7 @@ class Probabilities(Scores):
             )
         return self.of_all(model, X)[np.arange(len(y)), np.searchsorted(self.labels, y)]
 
-    def of_all(self, model: Any, X: Any) -> np.ndarray:
+    def of_all(self, model: BaseEstimator, X: TableLike) -> np.ndarray:
         """Return the score of every class for every sample, (n, K); a class that the model has not seen is unlikely."""
         try:
             known = np.asarray(model.predict_proba(X), dtype=float)

@@ -10,6 +10,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
+from spkm._arrays import TableLike
 from spkm._checks import check_choice
 from spkm.conformal._scores import Probabilities, Residuals, Scores, ranks_of
 from spkm.estimators import SPKMClassifier, SPKMRegressor
@@ -78,7 +79,7 @@ class _SplitConformal(BaseEstimator):
         self.conformity_scores_ = scores.of(model, X_conformalize, y)
         return self
 
-    def predict(self, X: Any) -> np.ndarray:
+    def predict(self, X: TableLike) -> np.ndarray:
         """Return the predictions of the model itself.
 
         Parameters
@@ -173,7 +174,7 @@ class SplitConformalRegressor(RegressorMixin, _SplitConformal):
         self.conformity_score = conformity_score
         self.prefit = prefit
 
-    def predict_interval(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
+    def predict_interval(self, X: TableLike) -> tuple[np.ndarray, np.ndarray]:
         """Return predictions and their intervals.
 
         Parameters
@@ -259,7 +260,7 @@ class SplitConformalClassifier(ClassifierMixin, _SplitConformal):
         """The classes, in the order of the sets' second axis."""
         return self._model().classes_
 
-    def predict_set(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
+    def predict_set(self, X: TableLike) -> tuple[np.ndarray, np.ndarray]:
         """Return predicted classes and sets of classes.
 
         Parameters

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
+from spkm._arrays import RandomState
 from spkm._checks import check_choice, check_integer, check_real
 
 
 def make_sparse_relation(
-    kind: str = "linear", n_samples: int = 500, n_features: int = 100, *, random_state: Any = None
+    kind: str = "linear", n_samples: int = 500, n_features: int = 100, *, random_state: RandomState = None
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Make two classes that depend on a tenth of the features.
 
@@ -57,7 +56,7 @@ def make_sparse_relation(
 
 
 def make_spirals(
-    n_samples: int = 200, *, noise: float = 0.05, random_state: Any = None
+    n_samples: int = 200, *, noise: float = 0.05, random_state: RandomState = None
 ) -> tuple[np.ndarray, np.ndarray]:
     """Make two interleaved spirals in the plane, to draw decision surfaces over.
 
@@ -97,7 +96,7 @@ def make_spirals(
 
 
 def make_waves(
-    n_samples: int = 200, n_features: int = 2, *, noise: float = 0.1, random_state: Any = None
+    n_samples: int = 200, n_features: int = 2, *, noise: float = 0.1, random_state: RandomState = None
 ) -> tuple[np.ndarray, np.ndarray]:
     """Make a wavy curve or surface, y = sin(pi x1) cos(pi x2) ... + noise, to draw regressions over.
 
@@ -135,7 +134,7 @@ def make_waves(
 
 
 def make_inverse_dynamics(
-    n_samples: int = 1000, *, noise: float = 0.02, random_state: Any = None
+    n_samples: int = 1000, *, noise: float = 0.02, random_state: RandomState = None
 ) -> tuple[np.ndarray, np.ndarray]:
     """Make up the inverse dynamics of an arm of seven joints, like SARCOS, in any number of samples.
 

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from spkm._arrays import TargetLike
 from spkm.explain._table import output_names
 
 MOST_CANCELLATION = 10.0  # above it single contributions are an order of magnitude larger than what they explain
@@ -38,7 +39,7 @@ def cancellation_text(cancellation: float) -> str:
     )
 
 
-def contrary_vectors(model: Any, similarities: np.ndarray, y: Any) -> list[Contrary]:
+def contrary_vectors(model: Any, similarities: np.ndarray, y: TargetLike) -> list[Contrary]:
     """Return the basis vectors whose weight contradicts the samples: likeness goes with the class it speaks against.
 
     Such a vector corrects what others overstate. "Likeness to it lowers the score" is then true with all other

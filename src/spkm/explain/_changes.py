@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from spkm.core.fitted import FittedModel, ModelEnsemble
 from spkm.explain._bounds import Axis
 from spkm.explain._structure import Structure, players_of, structure_of
 from spkm.explain._table import Encoding, clip_bounds, columns_of, dense_columns, table_of
@@ -53,7 +54,7 @@ class Changes:
         joined = {_joined(link): np.concatenate([self.parts[t] for t in link.columns]) for link in links}
         return {**groups, **joined}
 
-    def structured(self, model: Any, names: tuple[str, ...]) -> tuple[Structure, list[Link]]:
+    def structured(self, model: FittedModel, names: tuple[str, ...]) -> tuple[Structure, list[Link]]:
         """Return the model by players, and the links among them; where bounds need them apart, links are frozen."""
         structure = structure_of(model, names, self.players(self.links))
         if not self.links or all(p.exact_without_players for p in _pieces(structure)):
@@ -64,7 +65,7 @@ class Changes:
 
 
 def changes_of(
-    model: Any,
+    model: FittedModel,
     names: tuple[str, ...],
     row: np.ndarray,
     encoding: Encoding | None,
@@ -112,7 +113,9 @@ def changes_of(
     return Changes(parts, several, links, whole | set(truths), still, gaps, limits)
 
 
-def axes_of(changes: Changes, model: Any, structure: Structure, links: list[Link], row: np.ndarray) -> list[Axis]:
+def axes_of(
+    changes: Changes, model: FittedModel, structure: Structure, links: list[Link], row: np.ndarray
+) -> list[Axis]:
     """Return what may change, an axis for each player."""
     by_title = {_joined(link): link for link in links}
     axes = []
@@ -135,7 +138,12 @@ def axes_of(changes: Changes, model: Any, structure: Structure, links: list[Link
 
 
 def _known(
-    encoding: Encoding | None, names: tuple[str, ...], groups: Any, raw: Any, encoded: Any, model: Any
+    encoding: Encoding | None,
+    names: tuple[str, ...],
+    groups: Any,
+    raw: Any,
+    encoded: Any,
+    model: FittedModel | ModelEnsemble,
 ) -> tuple[dict[str, np.ndarray], list[Link], set[int], list[int]]:
     """Return parts, links, whole columns and columns of missing values, as an encoder and a table have them."""
     if encoding is not None:
@@ -205,7 +213,7 @@ def _named(linked: Any, known: list[Link], parts: dict[str, np.ndarray], encoded
     return found
 
 
-def _linked_axis(changes: Changes, model: Any, player: int, link: Link, row: np.ndarray) -> Axis | None:
+def _linked_axis(changes: Changes, model: FittedModel, player: int, link: Link, row: np.ndarray) -> Axis | None:
     columns = np.concatenate([changes.parts[title] for title in link.columns])
     if link.slopes:
         return _line(changes, model, player, link, row)
@@ -256,7 +264,7 @@ def _line(changes: Changes, model: Any, player: int, link: Link, row: np.ndarray
     )
 
 
-def _number(changes: Changes, model: Any, player: int, column: int, row: np.ndarray, name: str) -> Axis | None:
+def _number(changes: Changes, model: FittedModel, player: int, column: int, row: np.ndarray, name: str) -> Axis | None:
     place = int(np.searchsorted(model.features, column))
     center, scale, least, most = scale_of(model, place)
     low, high = changes.limits.get(column, (center + least * scale, center + most * scale))
@@ -291,7 +299,7 @@ def scale_of(model: Any, place: int) -> tuple[float, float, float, float]:
     return tuple(float(part[place]) for part in (model.scaling.center, model.scaling.scale, least, most))  # type: ignore[return-value]
 
 
-def _limits(ranges: Any, names: tuple[str, ...], model: Any) -> dict[int, tuple[float, float]]:
+def _limits(ranges: Any, names: tuple[str, ...], model: FittedModel) -> dict[int, tuple[float, float]]:
     """Return the limits of columns that have some."""
     if ranges is None:
         return {}

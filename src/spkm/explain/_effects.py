@@ -12,8 +12,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
+from spkm._arrays import TableLike
 from spkm._checks import check_integer
+from spkm.core.fitted import FittedModel, ModelEnsemble
 from spkm.explain._structure import DotPiece, Factor, ProductPiece, Structure, TermParts, scaled_rows, structure_of
 from spkm.explain._table import (
     clip_bounds,
@@ -59,7 +62,12 @@ class Effect:
 
 
 def partial_dependence(
-    estimator: Any, X: Any, features: Any = None, *, grid: Mapping[Any, Any] | None = None, n_points: int = 100
+    estimator: BaseEstimator,
+    X: TableLike,
+    features: Any = None,
+    *,
+    grid: Mapping[Any, Any] | None = None,
+    n_points: int = 100,
 ) -> list[Effect]:
     """Return the mean score over the samples as a function of one feature, or two, exactly.
 
@@ -115,7 +123,9 @@ def partial_dependence(
     return result
 
 
-def h_statistics(estimator: Any, X: Any, features: Sequence[Any] | None = None) -> tuple[tuple[str, ...], np.ndarray]:
+def h_statistics(
+    estimator: BaseEstimator, X: TableLike, features: Sequence[Any] | None = None
+) -> tuple[tuple[str, ...], np.ndarray]:
     """Return Friedman's H of all pairs of features, exactly.
 
     H^2 is the share of the variance of the two-way partial dependence, over the samples, that is not the sum of the
@@ -159,7 +169,7 @@ def h_statistics(estimator: Any, X: Any, features: Sequence[Any] | None = None) 
     return tuple(names[c] for c in columns), np.concatenate(H, axis=2)
 
 
-def _h_of_member(model: Any, structure: Structure, Z: np.ndarray, columns: list) -> np.ndarray:
+def _h_of_member(model: FittedModel | ModelEnsemble, structure: Structure, Z: np.ndarray, columns: list) -> np.ndarray:
     pairs = [(a, b) for a in range(len(columns)) for b in range(a)]
     singles = [(int(c),) for c in columns]
     alone = [_centred(effect.at(Z)) for effect in set_effects(structure, Z, singles)]
@@ -327,12 +337,12 @@ def _tuple(feature: Any, names: tuple[str, ...]) -> tuple[int, ...]:
     return columns
 
 
-def _range(X: Any, column: int, count: int) -> np.ndarray:
+def _range(X: TableLike, column: int, count: int) -> np.ndarray:
     values = dense_columns(X, np.array([column]))
     return np.linspace(values.min(), values.max(), count)
 
 
-def _rows_at(model: Any, Z: np.ndarray, columns: Sequence[int], points: np.ndarray) -> np.ndarray:
+def _rows_at(model: FittedModel, Z: np.ndarray, columns: Sequence[int], points: np.ndarray) -> np.ndarray:
     """Return rows on the scale of the model with the user's columns at ``points``; the other columns mean nothing."""
     rows = np.repeat(Z[:1], len(points), axis=0)
     for k, column in enumerate(columns):

@@ -5,8 +5,11 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator
 
 from spkm._checks import check_integer
+from spkm.core.fitted import FittedModel, ModelEnsemble
 from spkm.explain._neighbours import Neighbours
 from spkm.explain._table import dense, entities_of, members_of, model_of, table_of, vector_terms
 
@@ -18,7 +21,7 @@ class EntityNeighbours(NamedTuple):
     right: Neighbours
 
 
-def nearest_entities(estimator: Any, pairs: Any = None, k: int = 5) -> EntityNeighbours:
+def nearest_entities(estimator: BaseEstimator, pairs: ArrayLike | None = None, k: int = 5) -> EntityNeighbours:
     """Return the entities of the fit nearest to each basis vector, or to the entities of some pairs.
 
     A basis vector of an estimator of pairs is a left and a right one; each has neighbours in its own table, by the
@@ -64,7 +67,7 @@ def nearest_entities(estimator: Any, pairs: Any = None, k: int = 5) -> EntityNei
     return EntityNeighbours(*(_on_side(model, side, known, asked, k) for side in (0, 1)))
 
 
-def _on_side(model: Any, side: int, known: Any, asked: Any, k: int) -> Neighbours:
+def _on_side(model: FittedModel | ModelEnsemble, side: int, known: Any, asked: Any, k: int) -> Neighbours:
     """Return the neighbours on the left (0) or on the right (1)."""
     at = known.left.shape[1]
     values, apart = [], []
@@ -104,7 +107,7 @@ def _compared(views: list[Any], rows: list[np.ndarray], table: np.ndarray, at: i
     return similarity, np.maximum(own[:, None] + theirs - 2 * similarity, 0.0)
 
 
-def _scaled(member: Any, pairs: Any) -> list[np.ndarray]:
+def _scaled(member: FittedModel, pairs: ArrayLike) -> list[np.ndarray]:
     """Return both tables of entities as the model sees them, dense and in double precision."""
     scaled = member.scaled(pairs)
     tables = (scaled.left, scaled.right)

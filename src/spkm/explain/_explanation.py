@@ -7,8 +7,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
+from spkm._arrays import TableLike
 from spkm._checks import check_integer
+from spkm.core.fitted import FittedModel
 from spkm.explain._gradient import gradient
 from spkm.explain._neighbours import Neighbours, familiarity, nearest
 from spkm.explain._parts import similarity_parts
@@ -40,7 +43,7 @@ class _Member:
     basis: slice
     outputs: slice
 
-    def rows(self, X: Any) -> np.ndarray:
+    def rows(self, X: TableLike) -> np.ndarray:
         return scaled_rows(self.model, X)
 
 
@@ -183,7 +186,7 @@ class Explanation:
 
 
 def explain(
-    estimator: Any,
+    estimator: BaseEstimator,
     X: Any,
     background: Any = None,
     *,
@@ -287,7 +290,7 @@ def _thinned(X: Any, independent: bool) -> Any:
     return X if independent or n <= MOST_BACKGROUND else X[np.linspace(0, n - 1, MOST_BACKGROUND).astype(int)]
 
 
-def _members(model: Any, names: tuple[str, ...], groups: Mapping[str, Any] | None, B: Any) -> Iterator[_Member]:
+def _members(model: FittedModel, names: tuple[str, ...], groups: Mapping[str, Any] | None, B: Any) -> Iterator[_Member]:
     basis = output = 0
     for member in members_of(model):
         rows, outputs = slice(basis, basis + member.n_basis), slice(output, output + member.n_outputs)
@@ -295,7 +298,7 @@ def _members(model: Any, names: tuple[str, ...], groups: Mapping[str, Any] | Non
         basis, output = rows.stop, outputs.stop
 
 
-def _shapley_values(member: _Member, X: Any, independent: bool) -> tuple[np.ndarray, np.ndarray]:
+def _shapley_values(member: _Member, X: TableLike, independent: bool) -> tuple[np.ndarray, np.ndarray]:
     """Return Shapley values, (n, d, m), and their sums within every basis vector, (n, R)."""
     model, structure = member.model, member.structure
     Z = member.rows(X)

@@ -198,7 +198,7 @@ def game_of(factor: Factor, present: list[np.ndarray], absent: list[np.ndarray],
     return games[0] if len(games) == 1 else SumGame(games)
 
 
-def game_of_piece(piece: Any, present: np.ndarray, absent: np.ndarray, nodes: np.ndarray) -> Any:
+def game_of_piece(piece: object, present: np.ndarray, absent: np.ndarray, nodes: np.ndarray) -> Any:
     """Return the game of one piece."""
     return GAMES[type(piece)](piece, present, absent, nodes)
 

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
+from sklearn.base import BaseEstimator
 
+from spkm._arrays import TableLike
+from spkm.core.fitted import FittedModel
 from spkm.explain._structure import scaled_rows
 from spkm.explain._table import clip_bounds, dense_columns, members_of, model_of, table_of
 
 
-def gradient(estimator: Any, X: Any) -> np.ndarray:
+def gradient(estimator: BaseEstimator, X: TableLike) -> np.ndarray:
     """Return df/dx, (n, d, m): how much a score changes for one unit of a feature.
 
     A feature beyond the clip of the model's scaling has derivative 0, as the model sees no change there.
@@ -45,7 +46,7 @@ def gradient(estimator: Any, X: Any) -> np.ndarray:
     return np.concatenate([_of_member(member, X) for member in members_of(model)], axis=2)
 
 
-def _of_member(model: Any, X: Any) -> np.ndarray:
+def _of_member(model: FittedModel, X: TableLike) -> np.ndarray:
     Z = scaled_rows(model, X)
     result = np.zeros((len(Z), model.n_features, model.n_outputs))
     for term in model.terms:

@@ -7,8 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
+from spkm._arrays import TargetLike
 from spkm._checks import check_integer, check_real
+from spkm.core.fitted import FittedModel, ModelEnsemble
 from spkm.explain._sobol import sobol_indices
 from spkm.explain._structure import players_of, scaled_rows
 from spkm.explain._table import frames, members_of, model_of, names_of, table_of
@@ -57,7 +60,7 @@ class Importances:
 
 
 def importances(
-    estimator: Any,
+    estimator: BaseEstimator,
     X: Any,
     y: Any,
     *,
@@ -180,7 +183,7 @@ def _losses(
     return np.mean([p.losses(p.scores(table(p), without), weights) for p in problems], axis=0)
 
 
-def _encoded(model: Any, y: Any, n: int) -> np.ndarray:
+def _encoded(model: FittedModel | ModelEnsemble, y: TargetLike, n: int) -> np.ndarray:
     """Return the targets as the model's loss takes them, (n, m)."""
     y = np.asarray(y)
     if len(y) != n:

@@ -6,11 +6,13 @@ from typing import Any
 
 import numpy as np
 
+from spkm.core.fitted import FittedModel, ModelEnsemble
+
 FARTHEST = 700.0  # size of scores that are searched: exp of more overflows
 STEPS = 200  # of a bisection: more than the digits of a double
 
 
-def region_of(model: Any, target: Any, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def region_of(model: FittedModel | ModelEnsemble, target: Any, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return A (k, m) and a (k,) such that A f + a >= 0 are the scores f whose prediction is ``target``.
 
     Parameters
@@ -38,7 +40,7 @@ def region_of(model: Any, target: Any, scores: np.ndarray) -> tuple[np.ndarray, 
     return model.target.region(found if several else found[0], scores)
 
 
-def _score(model: Any, value: float, beyond: float) -> float:
+def _score(model: FittedModel | ModelEnsemble, value: float, beyond: float) -> float:
     """Return the score at which a value is predicted.
 
     A value that no score predicts is ``beyond``, the open end of an interval, if it lies on that side of all

@@ -28,7 +28,7 @@ BLOCK = 2**19  # entries of the largest array: it should stay in the cache
 PAIRS = 2**21  # entries of all differences d at once
 
 
-def is_mixture(piece: Any) -> bool:
+def is_mixture(piece: object) -> bool:
     """Whether the piece is a mixture of many components over many players that differ by a rate alone."""
     return (
         isinstance(piece, ProductPiece)

@@ -6,8 +6,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
+from spkm._arrays import TableLike
 from spkm._checks import check_integer
+from spkm.core.fitted import FittedModel
 from spkm.core.nearest import cosines
 from spkm.explain._structure import scaled_rows
 from spkm.explain._table import members_of, model_of, table_of, vector_terms
@@ -35,7 +38,7 @@ class Neighbours:
     distance: np.ndarray
 
 
-def nearest(estimator: Any, X: Any, reference: Any, k: int = 5) -> Neighbours:
+def nearest(estimator: BaseEstimator, X: Any, reference: Any, k: int = 5) -> Neighbours:
     """Return the samples of ``reference`` that are nearest to each of ``X`` in the model's own metric.
 
     Parameters
@@ -83,7 +86,7 @@ def nearest(estimator: Any, X: Any, reference: Any, k: int = 5) -> Neighbours:
     return Neighbours(index, similarity, distance)
 
 
-def familiarity(estimator: Any, X: Any, background: Any) -> tuple[np.ndarray, np.ndarray]:
+def familiarity(estimator: BaseEstimator, X: TableLike, background: TableLike) -> tuple[np.ndarray, np.ndarray]:
     """Return the similarity of each sample to the basis vector most like it, and its rank among background samples.
 
     Parameters
@@ -123,14 +126,14 @@ def familiarity(estimator: Any, X: Any, background: Any) -> tuple[np.ndarray, np
     return largest, (1 + below) / (1 + len(usual))
 
 
-def _largest_cosine(model: Any, Z: np.ndarray) -> np.ndarray:
+def _largest_cosine(model: FittedModel, Z: np.ndarray) -> np.ndarray:
     best = np.full(len(Z), -np.inf)
     for term in vector_terms(model):
         best = np.maximum(best, cosines(term, Z).max(axis=1))
     return best
 
 
-def _pairs(model: Any, Z: np.ndarray, B: np.ndarray, rows: slice) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _pairs(model: FittedModel, Z: np.ndarray, B: np.ndarray, rows: slice) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return kernels, squared distances in feature space and on the scale of the model, (n, N) each."""
     Z = Z[rows]
     values = _between(model, Z, B)

@@ -7,11 +7,12 @@ from typing import Any
 import numpy as np
 from scipy.special import logsumexp
 
+from spkm.core.fitted import FittedModel
 from spkm.explain._structure import Structure
 from spkm.kernels import DotForm
 
 
-def similarity_parts(model: Any, structure: Structure, Z: np.ndarray) -> np.ndarray:
+def similarity_parts(model: FittedModel, structure: Structure, Z: np.ndarray) -> np.ndarray:
     """Return the parts, (n, R, d), d the players.
 
     For a product kernel log k(x, u) is a sum over features; for a mixture of products it is split in proportion to

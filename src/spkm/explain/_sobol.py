@@ -18,7 +18,9 @@ from itertools import product
 from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
+from spkm._arrays import TableLike
 from spkm._checks import check_integer
 from spkm.explain._structure import DotPiece, ProductPiece, Structure, scaled_rows, structure_of
 from spkm.explain._table import frames, members_of, model_of, names_of, output_names, table_of
@@ -57,8 +59,8 @@ class SobolIndices:
 
 
 def sobol_indices(
-    estimator: Any,
-    X: Any,
+    estimator: BaseEstimator,
+    X: TableLike,
     *,
     groups: Mapping[str, Any] | None = None,
     n_samples: int = 4096,
@@ -280,7 +282,7 @@ def _components(structure: Structure) -> _Components | None:
     return _Components(structure.read, choices, scales, np.vstack(weights))
 
 
-def _part_numbers(piece: Any) -> range:
+def _part_numbers(piece: object) -> range:
     return range(len(piece.amounts)) if isinstance(piece, ProductPiece) else range(1)
 
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from textwrap import wrap
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
 from spkm._checks import check_integer
 from spkm.inspection._display import Display
@@ -25,6 +26,9 @@ from spkm.inspection._style import (
     short,
     signed,
 )
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 BINS = 24  # of the histogram of similarities
 
@@ -83,7 +87,14 @@ class BasisCardDisplay(Display):
 
     @classmethod
     def from_estimator(
-        cls, estimator: Any, X: Any, y: Any = None, *, basis: int = 0, max_features: int = 10, ax: Any = None
+        cls,
+        estimator: BaseEstimator,
+        X: Any,
+        y: Any = None,
+        *,
+        basis: int = 0,
+        max_features: int = 10,
+        ax: Axes | None = None,
     ) -> BasisCardDisplay:
         """Draw the card of a basis vector.
 
@@ -160,7 +171,7 @@ class BasisCardDisplay(Display):
         self.figure_, self.ax_ = figure, cells[0]
         return self
 
-    def _features(self, ax: Any) -> None:
+    def _features(self, ax: Axes) -> None:
         places = np.arange(len(self.feature_names))[::-1]
         ax.barh(places, np.diff(self.ranges, axis=1)[:, 0], left=self.ranges[:, 0], color=PALE, height=0.75)
         ax.axvline(0, color=GREY, linewidth=0.8)
@@ -176,7 +187,7 @@ class BasisCardDisplay(Display):
         plain(ax)
         ax.tick_params(axis="y", length=0)
 
-    def _weights(self, ax: Any) -> None:
+    def _weights(self, ax: Axes) -> None:
         places = np.arange(len(self.weights))[::-1]
         ax.barh(places, self.weights, color=np.where(self.weights > 0, ORANGE, BLUE), height=0.7)
         ax.axvline(0, color=INK, linewidth=0.8)

@@ -10,7 +10,9 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
+from sklearn.base import BaseEstimator
 
+from spkm._arrays import TableLike
 from spkm._checks import check_integer
 from spkm.core.coupling import decision, probabilities
 from spkm.explain import (
@@ -94,7 +96,7 @@ class Reading:
     pipeline: Pipeline
 
     @staticmethod
-    def of(estimator: Any) -> Reading:
+    def of(estimator: BaseEstimator) -> Reading:
         """Return the reading of a fitted estimator of this library, of a pipeline that ends with one, or of a model."""
         pipeline = Pipeline.of(estimator)
         model = model_of(pipeline.estimator)
@@ -119,7 +121,7 @@ class Reading:
             return X
         return read_like(self.estimator, X)
 
-    def dense(self, X: Any) -> np.ndarray:
+    def dense(self, X: TableLike) -> np.ndarray:
         """Return samples as a dense array in double precision."""
         return dense(self.table(X))
 

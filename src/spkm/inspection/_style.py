@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 BLUE, ORANGE, GREEN, PURPLE, SKY, INK, GREY = (
     "#0072B2",
@@ -106,7 +109,7 @@ def best_columns(count: int, most: int = 10) -> int:
     return min(options, key=lambda columns: (-count % columns, -columns))
 
 
-def label_bars(ax: Any, positions: np.ndarray, ends: np.ndarray, texts: list[str], right: np.ndarray) -> None:
+def label_bars(ax: Axes, positions: np.ndarray, ends: np.ndarray, texts: list[str], right: np.ndarray) -> None:
     """Write texts beside the ends of horizontal bars: to the right of some, to the left of others."""
     for y, x, text, on_right in zip(positions, ends, texts, right, strict=True):
         ax.annotate(

@@ -169,7 +169,7 @@ class InvariantKernel(Kernel):
         raise NotImplementedError(f"{type(self).__name__} must define slopes(dot, xx, uu, value).")
 
     def _invariants(
-        self, X: Matrix, U: Array, metric: Any, xx: Any, dot_factor: float = 1.0, squares: Any = None
+        self, X: Matrix, U: Array, metric: Factors, xx: Array | None, dot_factor: float = 1.0, squares: Any = None
     ) -> tuple[Any, Any, Any]:
         w = np.asarray(metric * number(self), dtype=U.dtype)
         V = U * w

@@ -57,7 +57,7 @@ class ProductForm:
         """Return the form of k under a metric multiplied by ``factor``, a number or (d,)."""
         return replace(self, squared=self.squared * factor, absolute=self.absolute * factor)
 
-    def times(self, other: Any) -> ProductForm | None:
+    def times(self, other: object) -> ProductForm | None:
         """Return the form of the product with another kernel of the same features and basis vectors."""
         if not isinstance(other, ProductForm):
             return None
@@ -68,7 +68,7 @@ class ProductForm:
         ]
         return ProductForm(amounts, *both)
 
-    def plus(self, other: Any) -> ProductForm | None:
+    def plus(self, other: object) -> ProductForm | None:
         """Return one form of the sum with another kernel; None if there is none."""
         return _joined(self, other) if isinstance(other, ProductForm) else None
 
@@ -114,14 +114,14 @@ class DotForm:
         """Return the form of k under a metric multiplied by ``factor``, a number or (d,)."""
         return replace(self, rates=self.rates * np.asarray(factor))
 
-    def times(self, other: Any) -> DotForm | None:
+    def times(self, other: object) -> DotForm | None:
         """Return the form of the product with another kernel of the same features and basis vectors."""
         coefficients = self._in_own_product(other)
         return (
             None if coefficients is None else replace(self, coefficients=np.convolve(self.coefficients, coefficients))
         )
 
-    def plus(self, other: Any) -> DotForm | None:
+    def plus(self, other: object) -> DotForm | None:
         """Return one form of the sum with another kernel; None if there is none."""
         coefficients = self._in_own_product(other)
         if coefficients is None:
@@ -136,7 +136,7 @@ class DotForm:
             np.polynomial.polynomial.polyval((np.asarray(X) * self.rates) @ np.asarray(U).T, self.coefficients)
         )
 
-    def _in_own_product(self, other: Any) -> Array | None:
+    def _in_own_product(self, other: object) -> Array | None:
         """Return the other form's coefficients as powers of this form's inner product, which must be proportional."""
         if not isinstance(other, DotForm):
             return None

@@ -32,7 +32,7 @@ CHOICES: dict[str, tuple[Any, ...]] = {
 }
 
 
-def check_plain(plain: Any, known_only: bool = True) -> None:
+def check_plain(plain: dict[str, Any], known_only: bool = True) -> None:
     """Raise ModelFileError unless a plain model is one.
 
     Parameters
@@ -62,7 +62,7 @@ def check_plain(plain: Any, known_only: bool = True) -> None:
     _check_outputs(plain)
 
 
-def _check_outputs(plain: Any) -> None:
+def _check_outputs(plain: dict[str, Any]) -> None:
     """Raise ModelFileError unless scores, classes and probabilities fit one another."""
     sizes = [len(member["intercept"]) for member in plain["members"]]
     combine, classes, constants = plain["combine"], plain["classes"], plain["constants"]

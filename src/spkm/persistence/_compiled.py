@@ -64,7 +64,7 @@ class CompiledModel:
         """
         return self._function(sample)
 
-    def __setattr__(self, name: str, value: Any) -> None:
+    def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"A compiled model cannot be changed; tried to set {name!r}.")
 
     def __repr__(self) -> str:

@@ -14,11 +14,14 @@ from __future__ import annotations
 import hashlib
 import json
 from math import prod
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from spkm._atomic import replacing
+
+if TYPE_CHECKING:
+    from spkm._arrays import FileName
 
 PREFIX = b'{"__metadata__":{"sha256":"'
 DIGEST_AT = 8 + len(PREFIX)
@@ -99,7 +102,7 @@ def _array(entry: Any, data: memoryview, at: int) -> np.ndarray:
     return raw.reshape(shape)
 
 
-def _dumps(value: Any) -> str:
+def _dumps(value: object) -> str:
     return json.dumps(value, allow_nan=False, separators=(",", ":"))
 
 
@@ -120,7 +123,7 @@ def _loads(text: Any) -> Any:
         raise ModelFileError(f"This is not a valid model file: its JSON cannot be read ({error}).") from error
 
 
-def read_bytes(path: Any) -> bytes:
+def read_bytes(path: FileName) -> bytes:
     """Return the bytes of a file."""
     with open(path, "rb") as file:
         start = file.read(DIGEST_AT)
@@ -128,7 +131,7 @@ def read_bytes(path: Any) -> bytes:
         return start + file.read()
 
 
-def write_bytes(path: Any, whole: bytes) -> None:
+def write_bytes(path: FileName, whole: bytes) -> None:
     """Write a file at once: whoever reads it sees the old one or the new one, whatever happens in between."""
     with replacing(path) as beside:
         beside.write_bytes(whole)

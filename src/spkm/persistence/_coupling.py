@@ -28,7 +28,7 @@ def class_probabilities(shares: list[Any], n: int, do: Arithmetic) -> list[Any]:
     low, high = do.number(SMALLEST_SHARE), do.number(1 - SMALLEST_SHARE)
     Q: dict[tuple[int, int], Any] = {}
 
-    def plus(place: tuple[int, int], value: Any) -> None:
+    def plus(place: tuple[int, int], value: object) -> None:
         Q[place] = do.apply("add", Q[place], value) if place in Q else value
 
     for (a, b), share in zip(pairs_of(n), shares, strict=True):

@@ -10,12 +10,12 @@ SMALLEST_SHARE = 1e-7  # of a pair, as in estimators
 TINY = float(np.finfo(np.float64).tiny)
 
 
-def decisions(plain: Any, F: np.ndarray) -> np.ndarray:
+def decisions(plain: dict[str, Any], F: np.ndarray) -> np.ndarray:
     """Return what a classifier decides by, from scores: a column for each class or label, or one for two classes."""
     return _votes(plain, F) if plain["combine"] == "pairs" else _with_constants(plain, F)
 
 
-def probabilities(plain: Any, F: np.ndarray) -> np.ndarray:
+def probabilities(plain: dict[str, Any], F: np.ndarray) -> np.ndarray:
     """Return probabilities from scores."""
     kind = plain["probabilities"]
     if kind == "logistic":
@@ -35,7 +35,7 @@ def logistic(F: np.ndarray) -> np.ndarray:
     return np.where(F >= 0, 1.0, small) / (1 + small)
 
 
-def _with_constants(plain: Any, F: np.ndarray) -> np.ndarray:
+def _with_constants(plain: dict[str, Any], F: np.ndarray) -> np.ndarray:
     constants = plain["constants"]
     if constants is None:
         return F
@@ -51,7 +51,7 @@ def _normalized(P: np.ndarray) -> np.ndarray:
     return P / P.sum(axis=1, keepdims=True)
 
 
-def _votes(plain: Any, F: np.ndarray) -> np.ndarray:
+def _votes(plain: dict[str, Any], F: np.ndarray) -> np.ndarray:
     n_classes = len(plain["classes"])
     P = logistic(plain["steepness"] * F)
     p = _coupled(P, n_classes)

@@ -8,12 +8,15 @@ not read, ``{"column", "fill", "value", "missing", "boolean"}`` for numbers and 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from spkm._cells import cell_number, is_missing, level_text
 from spkm.persistence._container import need
+
+if TYPE_CHECKING:
+    from spkm._arrays import TableLike
 
 FIELDS = {"fill": float, "value": bool, "missing": bool, "boolean": bool, "levels": list, "other": bool, "column": str}
 
@@ -85,7 +88,7 @@ def starts_of(encoder: dict[str, Any]) -> Iterator[tuple[int, Any, int]]:
             first += width_of(plan)
 
 
-def encode(encoder: dict[str, Any], X: Any, n_features: int) -> np.ndarray:
+def encode(encoder: dict[str, Any], X: TableLike, n_features: int) -> np.ndarray:
     """Return the numbers of samples of mixed cells, (n, n_features), as :class:`spkm.TableEncoder` makes them."""
     cells = X if isinstance(X, np.ndarray) else _cells(X, encoder["columns"])
     count = len(encoder["columns"])
@@ -139,7 +142,7 @@ def _codes(plan: Any, column: list[Any]) -> Iterator[int]:
         yield for_missing if is_missing(value) else places.get(level_text(value), for_other)
 
 
-def _number(value: Any, plan: Any) -> float:
+def _number(value: object, plan: Any) -> float:
     number = cell_number(value, plan["column"], plan["boolean"])
     if np.isinf(number):
         raise ValueError(f"Column {plan['column']!r} must hold finite numbers; got {value!r}.")

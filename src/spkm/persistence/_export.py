@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -17,6 +17,11 @@ from spkm.persistence._container import write_bytes
 from spkm.persistence._pipelines import composed
 from spkm.persistence._plain import jsonable, plain_model
 from spkm.tables.pipelines import last_of
+
+if TYPE_CHECKING:
+    from sklearn.base import BaseEstimator
+
+    from spkm._arrays import FileName
 
 #: The module that writes each format: a function ``text(plain)``, or ``content(plain)`` where it is no text.
 FORMATS = {
@@ -30,7 +35,7 @@ FORMATS = {
 }
 
 
-def export(estimator: Any, path: Any, *, details: bool = False) -> None:
+def export(estimator: BaseEstimator, path: FileName, *, details: bool = False) -> None:
     """Write a fitted model as code that predicts without this library.
 
     Parameters
@@ -73,7 +78,7 @@ def writer_of(suffix: str) -> Callable[..., Any]:
     return import_module(f"spkm.persistence.{FORMATS[suffix]}").content
 
 
-def plain_of(estimator: Any) -> dict[str, Any]:
+def plain_of(estimator: BaseEstimator) -> dict[str, Any]:
     """Return the plain form of a fitted estimator that predicts."""
     check_is_fitted(estimator)
     whole, estimator = estimator, last_of(estimator)
@@ -89,7 +94,7 @@ def plain_of(estimator: Any) -> dict[str, Any]:
     return composed(whole, plain_model(estimator.model_, names))
 
 
-def compiled(estimator: Any, method: str = "predict") -> CompiledModel:
+def compiled(estimator: BaseEstimator, method: str = "predict") -> CompiledModel:
     """Return a fitted model as a function of one sample; see :class:`CompiledModel`.
 
     Parameters

@@ -93,7 +93,7 @@ class _Graph:
         self.nodes.append(self.onnx.helper.make_node(kind, list(inputs), [name], **attributes))
         return name
 
-    def constant(self, value: Any) -> str:
+    def constant(self, value: object) -> str:
         """Return the name of a constant array, which is kept once."""
         array = np.asarray(value)
         key = (array.dtype.str, array.shape, array.tobytes())

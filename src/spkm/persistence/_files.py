@@ -7,7 +7,7 @@ import re
 import sys
 import warnings
 from copy import copy
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import sparse
@@ -35,6 +35,11 @@ from spkm.tables import TableEncoder
 from spkm.tables.pairs import Entities
 from spkm.tables.pipelines import is_pipeline, last_of, with_last
 
+if TYPE_CHECKING:
+    from sklearn.base import BaseEstimator
+
+    from spkm._arrays import FileName, TableLike
+
 #: The version; not imported, as the package above all others imports this one.
 LIBRARY: str = sys.modules["spkm"].__version__
 ESTIMATORS: dict[str, Any] = {
@@ -48,7 +53,7 @@ ATTRIBUTE = re.compile(r"[a-z][a-z0-9_]*_")
 PAIRS = ("tables", "layouts", "pair_names", "terms")
 
 
-def save(estimator: Any, path: Any, *, data: Any = None, metrics: Any = None) -> None:
+def save(estimator: BaseEstimator, path: FileName, *, data: TableLike | None = None, metrics: Any = None) -> None:
     """Write a fitted estimator to a model file, at once and without pickle.
 
     Parameters
@@ -76,7 +81,7 @@ def save(estimator: Any, path: Any, *, data: Any = None, metrics: Any = None) ->
     write_bytes(path, to_bytes(estimator, data=data, metrics=metrics))
 
 
-def to_bytes(estimator: Any, *, data: Any = None, metrics: Any = None) -> bytes:
+def to_bytes(estimator: BaseEstimator, *, data: TableLike | None = None, metrics: Any = None) -> bytes:
     """Return what :func:`save` writes."""
     check_is_fitted(estimator)
     writer = Writer(_special)
@@ -160,7 +165,7 @@ def _checked_metrics(metrics: Any) -> dict[str, Any]:
 # Estimators
 
 
-def _write_whole(writer: Writer, estimator: Any) -> dict[str, Any]:
+def _write_whole(writer: Writer, estimator: BaseEstimator) -> dict[str, Any]:
     if is_pipeline(estimator):
         return write_pipeline(writer, estimator)
     return write_encoder(writer, estimator) if type(estimator) is TableEncoder else _write_estimator(writer, estimator)
@@ -178,7 +183,7 @@ def _special(writer: Writer, value: Any) -> dict[str, Any] | None:
     return write_object(writer, value)
 
 
-def _write_estimator(writer: Writer, estimator: Any) -> dict[str, Any]:
+def _write_estimator(writer: Writer, estimator: BaseEstimator) -> dict[str, Any]:
     name = type(estimator).__name__
     if ESTIMATORS.get(name) is not type(estimator):
         raise TypeError(

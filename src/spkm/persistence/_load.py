@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from spkm.persistence._container import ModelFileError, need, read_bytes, unpacked
 from spkm.persistence._values import Reader
+
+if TYPE_CHECKING:
+    from spkm._arrays import FileName
 
 FILE_SCHEMA = 1
 RUNTIMES = (None, "numpy")
@@ -25,7 +28,7 @@ FORGED = (
 )
 
 
-def load(path: Any, runtime: str | None = None) -> Any:
+def load(path: FileName, runtime: str | None = None) -> Any:
     """Return the fitted estimator of a model file, or a light object that predicts.
 
     No code of the file is run, and files of every version since 0.2 can be read.
@@ -82,7 +85,7 @@ def from_bytes(whole: bytes, runtime: str | None = None) -> Any:
         ) from error
 
 
-def describe(path: Any) -> dict[str, Any]:
+def describe(path: FileName) -> dict[str, Any]:
     """Return what a model file tells of its model, without building it.
 
     Parameters
@@ -119,7 +122,7 @@ def _document(whole: bytes) -> tuple[dict[str, Any], dict[str, Any]]:
     return document, arrays
 
 
-def _class_of(step: Any) -> str:
+def _class_of(step: object) -> str:
     return str(step.get("class"))[:40] if isinstance(step, dict) else "passthrough"
 
 
@@ -147,7 +150,7 @@ def _light(document: dict[str, Any], arrays: dict[str, Any], size: int) -> Any:
     return NumpyModel(plain, None if extra is None else reader.read(extra))
 
 
-def _composed(reader: Reader, plain: Any, before: list[Any], kept: list[Any]) -> Any:
+def _composed(reader: Reader, plain: dict[str, Any], before: list[Any], kept: list[Any]) -> Any:
     """Return the plain form of a whole pipeline from that of its last step, and the nodes of those before."""
     from spkm.persistence._encoding import with_encoder, with_kept
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import sparse
@@ -24,6 +24,12 @@ from spkm.persistence._distributions import (
 from spkm.tables.columns import LevelPlan, to_numbers
 from spkm.tables.encoder import cells_of
 from spkm.tables.pipelines import before_last, columns_read, encoder_of, last_of, names_before_last
+
+if TYPE_CHECKING:
+    from sklearn.base import BaseEstimator
+
+    from spkm._arrays import TableLike
+    from spkm.core.fitted import FittedModel, ModelEnsemble
 
 QUANTILES = (0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99)
 UNLIKE = 0.01  # share of the samples of the fit that are as unlike the basis vectors as what counts as unlike
@@ -138,7 +144,7 @@ def _column_alarms(one: dict[str, Any], n: int, psi: float, outside: float, n_te
     return found
 
 
-def summarize(estimator: Any, X: Any) -> dict[str, Any]:
+def summarize(estimator: BaseEstimator, X: TableLike) -> dict[str, Any]:
     """Return what :func:`monitor` needs of the samples of a fit: distributions, and no sample.
 
     Parameters
@@ -173,7 +179,7 @@ def summarize(estimator: Any, X: Any) -> dict[str, Any]:
     }
 
 
-def monitor(estimator: Any, X: Any, reference: Any = None) -> Drift:
+def monitor(estimator: BaseEstimator, X: TableLike, reference: Any = None) -> Drift:
     """Compare new samples with those of the fit, as a model sees them.
 
     Parameters
@@ -231,7 +237,7 @@ def monitor(estimator: Any, X: Any, reference: Any = None) -> Drift:
     )
 
 
-def _seen(estimator: Any, X: Any, most: int | None = None) -> tuple[Any, Any, np.ndarray]:
+def _seen(estimator: BaseEstimator, X: TableLike, most: int | None = None) -> tuple[Any, Any, np.ndarray]:
     """Return the model at the end of a pipeline, the samples that it sees, at most so many, and which these are."""
     last = last_of(estimator)
     rows = last._rows(before_last(estimator, X))
@@ -242,7 +248,9 @@ def _seen(estimator: Any, X: Any, most: int | None = None) -> tuple[Any, Any, np
     return last, rows, chosen
 
 
-def _columns(estimator: Any, X: Any, read: np.ndarray, chosen: np.ndarray) -> tuple[list[Any], np.ndarray, list[Any]]:
+def _columns(
+    estimator: BaseEstimator, X: TableLike, read: np.ndarray, chosen: np.ndarray
+) -> tuple[list[Any], np.ndarray, list[Any]]:
     """Return the plans of the columns of the table that are read, their numbers, (n, d), and cells of categories.
 
     Without an encoder there are no plans, and the numbers are those of the features that are read.
@@ -264,7 +272,7 @@ def _columns(estimator: Any, X: Any, read: np.ndarray, chosen: np.ndarray) -> tu
 
 
 def _column_shifts(
-    estimator: Any, columns: tuple[list[Any], np.ndarray, list[Any]], summary: dict[str, Any], n: int
+    estimator: BaseEstimator, columns: tuple[list[Any], np.ndarray, list[Any]], summary: dict[str, Any], n: int
 ) -> dict[str, tuple[Any, ...]]:
     """Return how far each column of the table is from that of the fit; nothing from a summary without columns."""
     plans, numbers, categories = columns
@@ -325,7 +333,7 @@ def _score_shifts(names: list[str], values: np.ndarray, summary: dict[str, Any])
     }
 
 
-def _largest(model: Any, rows: Any) -> np.ndarray | None:
+def _largest(model: FittedModel | ModelEnsemble, rows: Any) -> np.ndarray | None:
     """Return the largest similarity of every sample, over terms whose kernels have a bound; None if no term has."""
     bounded = []
     for term in (term for member in model.members for term in member.terms):
@@ -342,7 +350,9 @@ def _shift(largest: np.ndarray, expected: np.ndarray) -> float:
     return float(max(0.0, *up, *down))
 
 
-def _ranges(estimator: Any, values: np.ndarray, summary: dict[str, Any], given: Any) -> dict[str, tuple[Any, ...]]:
+def _ranges(
+    estimator: BaseEstimator, values: np.ndarray, summary: dict[str, Any], given: Any
+) -> dict[str, tuple[Any, ...]]:
     low, high = (bound[estimator.selected_features_] for bound in _bounds(estimator.model_))
     shares = {
         "below": np.mean(values < summary["low"], axis=0),
@@ -353,7 +363,7 @@ def _ranges(estimator: Any, values: np.ndarray, summary: dict[str, Any], given: 
     return {"name": names, **{key: tuple(share.tolist()) for key, share in shares.items()}}
 
 
-def _bounds(model: Any) -> tuple[np.ndarray, np.ndarray]:
+def _bounds(model: FittedModel | ModelEnsemble) -> tuple[np.ndarray, np.ndarray]:
     """Return the values of every feature beyond which some member clips it, in the user's units."""
     low, high = np.full(model.n_features, -np.inf), np.full(model.n_features, np.inf)
     for member in model.members:

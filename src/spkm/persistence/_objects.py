@@ -292,7 +292,7 @@ def _checked_samples(samples: Any, model: PreimageModel, n_features: int) -> np.
     return samples
 
 
-def _member(plain: Any, rest: Any, n_features: int) -> FittedModel:
+def _member(plain: dict[str, Any], rest: Any, n_features: int) -> FittedModel:
     features = plain["features"]
     terms, log_metrics = rest["terms"], rest["log_metrics"]
     need(isinstance(terms, list) and len(terms) == len(plain["terms"]), "it has other terms")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.pipeline import Pipeline
@@ -14,6 +14,9 @@ from spkm.persistence._values import Reader, Unsavable, Writer
 from spkm.tables import TableEncoder
 from spkm.tables.pipelines import LoadedPipeline, steps_of
 
+if TYPE_CHECKING:
+    from sklearn.base import BaseEstimator
+
 OUTPUTS = ("default", "pandas", "polars")  # of set_output
 OUTPUT_CONFIG = "_sklearn_output_config"
 
@@ -24,7 +27,7 @@ def plain_encoder(encoder: TableEncoder) -> dict[str, Any]:
     return {"columns": known["columns"], "plans": known["plans"]}
 
 
-def composed(estimator: Any, plain: dict[str, Any]) -> dict[str, Any]:
+def composed(estimator: BaseEstimator, plain: dict[str, Any]) -> dict[str, Any]:
     """Return the plain form of a whole pipeline from that of its last step."""
     before = steps_of(estimator)[:-1]
     for place, step in reversed(list(enumerate(before))):
@@ -57,7 +60,7 @@ def write_pipeline(writer: Writer, pipeline: Pipeline) -> dict[str, Any]:
     return {"$": "pipeline", "steps": steps, "kept": kept, "verbose": bool(pipeline.verbose)}
 
 
-def _write_step(writer: Writer, name: str, step: Any) -> Any:
+def _write_step(writer: Writer, name: str, step: object) -> Any:
     try:
         return writer.write("passthrough" if step is None else step)
     except Unsavable as error:
@@ -146,13 +149,13 @@ def _is_link(link: Any, columns: list[str]) -> bool:
     )
 
 
-def output_of(estimator: Any) -> dict[str, str]:
+def output_of(estimator: BaseEstimator) -> dict[str, str]:
     """Return what ``set_output`` made of an estimator, as part of its JSON."""
     kind = getattr(estimator, OUTPUT_CONFIG, {}).get("transform")
     return {} if kind is None else {"output": kind}
 
 
-def set_output(estimator: Any, node: Any) -> Any:
+def set_output(estimator: BaseEstimator, node: Any) -> Any:
     """Do what ``set_output`` had done, without its imports."""
     kind = node.get("output")
     need(kind is None or kind in OUTPUTS, "a step returns tables of an unknown kind")

@@ -7,9 +7,15 @@ relevances are folded into; inner nodes are "affine", "sum" and "product".
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from spkm._arrays import Factors
+    from spkm.core.fitted import FittedModel
+    from spkm.kernels import Kernel
+    from spkm.losses import Loss
 
 SCHEMA = 1
 #: The formulas at the leaves of a kernel and the numbers they have beside the metric.
@@ -32,7 +38,7 @@ NODES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
 STEEPNESS = 6.0  # of the logistic function where a loss has no probabilities, as estimators have it
 
 
-def plain_model(model: Any, feature_names: Any = None, known_only: bool = True) -> dict[str, Any]:
+def plain_model(model: FittedModel, feature_names: Any = None, known_only: bool = True) -> dict[str, Any]:
     """Return a fitted model as plain data.
 
     Parameters
@@ -98,7 +104,7 @@ def plain_model(model: Any, feature_names: Any = None, known_only: bool = True) 
     }
 
 
-def _probabilities_of(loss: Any, task: str, combine: str, n_outputs: int) -> str | None:
+def _probabilities_of(loss: Loss, task: str, combine: str, n_outputs: int) -> str | None:
     if task == "regression" or loss.link != "logistic":
         return None
     if task == "labels":
@@ -127,7 +133,7 @@ def _plain_member(model: Any, known_only: bool) -> dict[str, Any]:
     return {"features": model.features, "scaling": scaling, "intercept": model.intercept, "terms": terms}
 
 
-def plain_kernel(kernel: Any) -> dict[str, Any]:
+def plain_kernel(kernel: Kernel) -> dict[str, Any]:
     """Return a kernel as a tree of formulas, with bandwidths and relevances folded into the metric of its leaves.
 
     Examples
@@ -146,14 +152,14 @@ def plain_kernel(kernel: Any) -> dict[str, Any]:
     return _folded(tree, 1.0)
 
 
-def _kernel_or_none(kernel: Any) -> dict[str, Any] | None:
+def _kernel_or_none(kernel: Kernel) -> dict[str, Any] | None:
     try:
         return plain_kernel(kernel)
     except TypeError:
         return None
 
 
-def _folded(tree: dict[str, Any], metric: Any) -> dict[str, Any]:
+def _folded(tree: dict[str, Any], metric: Factors) -> dict[str, Any]:
     name = tree["name"]
     if name == "rescaled":
         factor = tree["factor"]
@@ -167,7 +173,7 @@ def _folded(tree: dict[str, Any], metric: Any) -> dict[str, Any]:
     return {"name": name, "metric": whole if np.ndim(whole) else float(whole), **own}
 
 
-def _label(value: Any) -> Any:
+def _label(value: object) -> Any:
     """Return a class label as a Python object that JSON can hold."""
     value = value.item() if isinstance(value, np.generic) else value
     if isinstance(value, str | bool | int | float):
@@ -175,7 +181,7 @@ def _label(value: Any) -> Any:
     raise TypeError(f"Class labels must be strings or numbers in files and exports; got {value!r}.")
 
 
-def jsonable(value: Any) -> Any:
+def jsonable(value: object) -> Any:
     """Return plain data with lists in place of arrays and None in place of infinite bounds.
 
     Examples

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,6 +18,9 @@ from spkm.persistence._encoding import (
     starts_of,
     width_of,
 )
+
+if TYPE_CHECKING:
+    from spkm._arrays import TableLike
 
 EXP_FROM = 30.0  # beyond it the exponential of a count's logarithm is not followed, as in losses
 AT_ONCE = 2**17  # differences that are held at once: a megabyte
@@ -69,12 +72,12 @@ class NumpyModel:
         self._column_effects: Any = None
         self.classes_ = None if plain["classes"] is None else np.array(plain["classes"])
 
-    def similarities(self, X: Any) -> np.ndarray:
+    def similarities(self, X: TableLike) -> np.ndarray:
         """Return k(x, u_r) for every sample and basis vector, (n_samples, n_basis)."""
         X = self._rows(X)
         return np.hstack([member_similarities(member, X) for member in self._members])
 
-    def scores(self, X: Any) -> np.ndarray:
+    def scores(self, X: TableLike) -> np.ndarray:
         """Return f(x) for every sample, (n_samples, n_outputs)."""
         return self._scores(self._rows(X))
 
@@ -84,7 +87,7 @@ class NumpyModel:
             parts.append(member_similarities(member, X) @ weights + member["intercept"])
         return parts[0] if len(parts) == 1 else np.concatenate(parts, axis=1)
 
-    def contributions(self, X: Any) -> np.ndarray:
+    def contributions(self, X: TableLike) -> np.ndarray:
         """Return what each basis vector adds to the scores, (n_samples, n_basis, n_outputs)."""
         weights = self._weights
         if self.plain["combine"] != "joint":
@@ -96,14 +99,14 @@ class NumpyModel:
             weights = [spread]
         return self.similarities(X)[:, :, None] * weights[0]
 
-    def decision_function(self, X: Any) -> np.ndarray:
+    def decision_function(self, X: TableLike) -> np.ndarray:
         """Return what classes are decided by: a score for each, or one for two classes."""
         if self.task == "regression":
             raise AttributeError("decision_function is for classes and labels; this model is a regression.")
         found = decisions(self.plain, self.scores(X))
         return found if self.plain["two_dimensional"] else found[:, 0]
 
-    def predict_proba(self, X: Any) -> np.ndarray:
+    def predict_proba(self, X: TableLike) -> np.ndarray:
         """Return the probability of every class or label, where the loss of the fit gives them."""
         if self.plain["probabilities"] is None:
             raise AttributeError("predict_proba needs a model that gives probabilities: one fitted with loss='log'.")
@@ -113,7 +116,7 @@ class NumpyModel:
         """Return probabilities from scores, (n_samples, n_outputs)."""
         return probabilities(self.plain, F)
 
-    def effects(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
+    def effects(self, X: TableLike) -> tuple[np.ndarray, np.ndarray]:
         """Return scores, and how much each column of a sample moves them: reasons for a prediction.
 
         The effect of a column is f(x) minus the score of the same sample with that column at its usual value, the
@@ -155,7 +158,7 @@ class NumpyModel:
         effects[:, columns] = F[:, :1] - F[:, 1:]
         return F[:, 0], effects
 
-    def predict(self, X: Any) -> np.ndarray:
+    def predict(self, X: TableLike) -> np.ndarray:
         """Return predictions: numbers, classes, or a matrix that indicates labels."""
         return self.predict_from(self.scores(X))
 
@@ -172,13 +175,13 @@ class NumpyModel:
             np.argmax(found, axis=1) if self.plain["two_dimensional"] else (found[:, 0] > 0).astype(int)
         ]
 
-    def transform(self, X: Any) -> np.ndarray:
+    def transform(self, X: TableLike) -> np.ndarray:
         """Return the features of :class:`spkm.SPKMNystroem`, (n_samples, n_components)."""
         if self.normalization is None:
             raise AttributeError("transform needs the file of an SPKMNystroem.")
         return self.similarities(X) @ self.normalization
 
-    def _rows(self, X: Any) -> np.ndarray:
+    def _rows(self, X: TableLike) -> np.ndarray:
         encoder = encoder_of(self.plain)
         if encoder is not None:
             return encode(encoder, X, self.plain["n_features"])

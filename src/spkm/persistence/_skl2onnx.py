@@ -7,7 +7,7 @@ precision inside; its outputs have the precision of the pipeline's inputs, as sk
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -25,6 +25,9 @@ from spkm.persistence._export_onnx import OPSET, graph_of, graph_of_encoder
 from spkm.persistence._pipelines import plain_encoder
 from spkm.persistence._plain import plain_model
 from spkm.tables import TableEncoder
+
+if TYPE_CHECKING:
+    from sklearn.base import BaseEstimator
 
 
 def register_skl2onnx() -> None:
@@ -83,7 +86,7 @@ def _shape_of_classes(operator: Any) -> None:
     operator.outputs[1].type = _real(operator)([n, width])
 
 
-def _gives_scores(estimator: Any, operator: Any) -> bool:
+def _gives_scores(estimator: BaseEstimator, operator: Any) -> bool:
     """Whether the second output has scores: where they are asked for, or the loss gives no probabilities."""
     options = operator.scope_inst.get_options(estimator, {"raw_scores": False})
     return bool(options.get("raw_scores")) or not hasattr(estimator, "predict_proba")
@@ -100,19 +103,19 @@ def _real(operator: Any) -> Any:
     return DoubleTensorType if doubles else FloatTensorType
 
 
-def _n_targets(estimator: Any) -> int:
+def _n_targets(estimator: BaseEstimator) -> int:
     return int(estimator.model_.n_outputs) if estimator.model_.n_outputs else 1
 
 
-def _n_kept(estimator: Any) -> int:
+def _n_kept(estimator: BaseEstimator) -> int:
     return int(estimator.get_support().sum())
 
 
-def _n_components(estimator: Any) -> int:
+def _n_components(estimator: BaseEstimator) -> int:
     return int(estimator.normalization_.shape[1])
 
 
-def _n_encoded(estimator: Any) -> int:
+def _n_encoded(estimator: BaseEstimator) -> int:
     return len(estimator.feature_origin_)
 
 

@@ -37,7 +37,7 @@ class Writer:
         self.arrays: dict[str, np.ndarray] = {}
         self._known: dict[tuple[str, tuple[int, ...], bytes], str] = {}
 
-    def write(self, value: Any) -> Any:
+    def write(self, value: object) -> Any:
         """Return the JSON of a value."""
         if value is None or type(value) in (bool, int, str):
             return value

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -71,7 +70,7 @@ def fit_submodel(
     )
 
 
-def refit_solver(objective: Any, max_iter: int) -> Solver:
+def refit_solver(objective: Objective, max_iter: int) -> Solver:
     """Return a solver that goes on from a good theta for a few iterations."""
     varpro = VarPro(max_iter, polish=0)
     if varpro.refuses(objective) is None:

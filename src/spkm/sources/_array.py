@@ -8,8 +8,9 @@ from itertools import islice
 from typing import Any
 
 import numpy as np
+from numpy.typing import DTypeLike
 
-from spkm._arrays import dense
+from spkm._arrays import Matrix, dense
 from spkm.sources._base import Block, Source, equal_cuts, rows_per_block
 from spkm.sources._rows import SMALL, pick_rows
 from spkm.sources._scaling import Scaling, fit_scaling
@@ -92,7 +93,7 @@ class ArraySource(Source):
         for size in sizes:
             yield self if size >= self.n_rows else self.subset(np.sort(order[:size]))
 
-    def batches(self, size: int, n_steps: int, rng: np.random.Generator, dtype: Any) -> Iterator[Block]:
+    def batches(self, size: int, n_steps: int, rng: np.random.Generator, dtype: DTypeLike) -> Iterator[Block]:
         # Several are read at once, on the source's threads, while steps are made of earlier ones.
         together = max(1, FETCHED // (size * self.n_features))
         batches = self._batch_rows(size, n_steps, rng)
@@ -137,7 +138,7 @@ class ArraySource(Source):
             part._ranges = self._ranges[0][columns], self._ranges[1][columns]
         return part
 
-    def _like(self, X: Any, Y: np.ndarray, weight: np.ndarray, scaling: Scaling | None) -> ArraySource:
+    def _like(self, X: Matrix, Y: np.ndarray, weight: np.ndarray, scaling: Scaling | None) -> ArraySource:
         part = type(self)(X, Y, weight, scaling)
         part._pool, part._n_threads = self._pool, self._n_threads
         return part

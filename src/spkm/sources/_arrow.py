@@ -6,22 +6,22 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 
-def is_frame(X: Any) -> bool:
+def is_frame(X: object) -> bool:
     """Whether X is a table of named columns in memory: a frame of pandas or polars, or a table of Arrow."""
     return hasattr(X, "columns") and hasattr(X, "shape") and not hasattr(X, "__next__")
 
 
-def is_lazy_frame(X: Any) -> bool:
+def is_lazy_frame(X: object) -> bool:
     """Whether X is a lazy frame of polars."""
     return type(X).__module__.split(".")[0] == "polars" and hasattr(X, "collect_schema") and hasattr(X, "collect")
 
 
-def is_dask_frame(X: Any) -> bool:
+def is_dask_frame(X: object) -> bool:
     """Whether X is a data frame of Dask."""
     return type(X).__module__.split(".")[0] == "dask" and hasattr(X, "dtypes")
 
 
-def holds_frames(X: Any) -> bool:
+def holds_frames(X: object) -> bool:
     """Whether X yields chunks whose samples may be frames: a function, a list of frames or of tuples with one first."""
     if isinstance(X, list | tuple):
         return bool(X) and all(is_frame(item[0] if isinstance(item, tuple) and item else item) for item in X)

@@ -17,6 +17,7 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from spkm.sources._sums import add_up, add_up_on_threads
 from spkm.sources._threads import one_blas_thread, shorten_buffers
@@ -95,7 +96,7 @@ class Source:
         """Yield samples of rising sizes, each of which holds the one before."""
         raise NotImplementedError
 
-    def batches(self, size: int, n_steps: int, rng: np.random.Generator, dtype: Any) -> Iterator[Block]:
+    def batches(self, size: int, n_steps: int, rng: np.random.Generator, dtype: DTypeLike) -> Iterator[Block]:
         """Yield ``n_steps`` blocks of ``size`` samples at random, whose weights sum to one, in the given precision."""
         raise NotImplementedError
 

@@ -17,6 +17,7 @@ from itertools import chain, islice
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from spkm.sources._array import ArraySource
 from spkm.sources._arrow import record_batch
@@ -38,7 +39,7 @@ class Chunk(NamedTuple):
     y: Any
     weight: Any
 
-    def cut(self, part: Any) -> Chunk:
+    def cut(self, part: object) -> Chunk:
         """Return some of the samples."""
         return Chunk(
             self.X[part],
@@ -291,10 +292,10 @@ class ChunkSource(Source):
         assert total is not None
         return total
 
-    def batches(self, size: int, n_steps: int, rng: np.random.Generator, dtype: Any) -> Iterator[Block]:
+    def batches(self, size: int, n_steps: int, rng: np.random.Generator, dtype: DTypeLike) -> Iterator[Block]:
         return islice(self._all_batches(size, rng, dtype), n_steps)
 
-    def _all_batches(self, size: int, rng: np.random.Generator, dtype: Any) -> Iterator[Block]:
+    def _all_batches(self, size: int, rng: np.random.Generator, dtype: DTypeLike) -> Iterator[Block]:
         shuffle = partial(_shuffled, recipe=self.recipe, dtype=dtype)
         rest: list[np.ndarray] = []
         for parts in self.each(shuffle, self._groups(rng)):
@@ -349,7 +350,7 @@ def kept_source(summary: Summary, recipe: Preparation) -> ArraySource:
 
 
 def _shuffled(
-    item: tuple[list[Chunk], np.random.Generator], recipe: Preparation, dtype: Any
+    item: tuple[list[Chunk], np.random.Generator], recipe: Preparation, dtype: DTypeLike
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     chunks, rng = item
     blocks = [block for block in map(recipe.block, chunks) if len(block.w)] or [recipe.block(chunks[0])]

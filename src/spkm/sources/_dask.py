@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from spkm.sources._arrow import record_batch
 from spkm.sources._chunks import Chunk, ChunkSource, in_pieces
@@ -185,7 +186,7 @@ def _shard(X: Any, y: Any, weight: Any, names: list[str] | None, others: dict[st
     return Chunk(X, None if y is None else np.asarray(y), None if weight is None else np.asarray(weight))
 
 
-def _is_number(dtype: Any) -> bool:
+def _is_number(dtype: DTypeLike) -> bool:
     return getattr(dtype, "kind", "O") in "biuf"
 
 

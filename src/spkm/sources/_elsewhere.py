@@ -8,7 +8,9 @@ from itertools import islice
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import DTypeLike
 
+from spkm._arrays import Matrix
 from spkm._namespaces import Place, on_host, works_anywhere
 from spkm.sources._array import FETCHED, ArraySource
 from spkm.sources._base import Source
@@ -53,7 +55,7 @@ class _Placed(Source):
         X = X if self.scaling is None else self.scaling(X)
         return PlacedBlock(X, self.Y[piece, :], self.w[piece, :], {}, self.place, self.dtype)
 
-    def taken(self, rows: np.ndarray, dtype: Any) -> tuple[Any, Any, Any]:
+    def taken(self, rows: np.ndarray, dtype: DTypeLike) -> tuple[Any, Any, Any]:
         """Return X, Y and w of the given samples, in the given precision."""
         xp = self.place.xp
         index, kind = self.place.array(rows.astype(np.int64)), getattr(xp, np.dtype(dtype).name)
@@ -70,7 +72,7 @@ class _PlacedScaling:
         self.center, self.scale, self.low, self.high = (place.array(part.astype(dtype)) for part in parts)
         self.xp = place.xp
 
-    def __call__(self, X: Any) -> Any:
+    def __call__(self, X: Matrix) -> Any:
         return self.xp.minimum(self.xp.maximum((X - self.center) / self.scale, self.low), self.high)
 
 
@@ -126,7 +128,7 @@ class PlacedSource(ArraySource):
             return super().map(function, *args, width=width)
         return map(on_host, self.placed.map(function, *args, width=width))
 
-    def batches(self, size: int, n_steps: int, rng: np.random.Generator, dtype: Any) -> Iterator[Any]:
+    def batches(self, size: int, n_steps: int, rng: np.random.Generator, dtype: DTypeLike) -> Iterator[Any]:
         # Several are taken at once, as in memory: the same ones, from the same seed.
         batches = self._batch_rows(size, n_steps, rng)
         together = max(1, FETCHED // (size * self.n_features))
@@ -148,5 +150,5 @@ class PlacedSource(ArraySource):
         other._placed = None  # type: ignore[attr-defined]
         return other
 
-    def _like(self, X: Any, Y: np.ndarray, weight: np.ndarray, scaling: Scaling | None) -> ArraySource:
+    def _like(self, X: Matrix, Y: np.ndarray, weight: np.ndarray, scaling: Scaling | None) -> ArraySource:
         return PlacedSource(X, Y, weight, scaling, place=self.place)

@@ -7,6 +7,7 @@ from copy import copy
 from typing import Any
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from spkm._arrays import dense
 from spkm.sources._array import ArraySource
@@ -92,7 +93,7 @@ class PairTable:
         parts = [getattr(table, name)(axis=axis) for table in (self.left, self.right) if table.shape[1]]
         return np.concatenate([dense(part).ravel() for part in parts])
 
-    def astype(self, dtype: Any, copy: bool = True) -> PairTable:
+    def astype(self, dtype: DTypeLike, copy: bool = True) -> PairTable:
         """Return the same pairs of entities in another precision."""
         return PairTable(self.left.astype(dtype, copy=copy), self.right.astype(dtype, copy=copy), self.pairs)
 

@@ -6,12 +6,15 @@ from collections.abc import Iterator, Sequence
 from glob import glob
 from itertools import islice
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
 from spkm.sources._arrow import record_batch
 from spkm.sources._chunks import CHUNK_ENTRIES, Chunk
+
+if TYPE_CHECKING:
+    from pyarrow import RecordBatch
 
 FORMATS = {
     ".parquet": "parquet",
@@ -49,7 +52,7 @@ class Batches:
             parts += fragment.split_by_row_group() if hasattr(fragment, "split_by_row_group") else [fragment]
         return parts
 
-    def of_part(self, part: Any, rows: int) -> Iterator[Any]:
+    def of_part(self, part: object, rows: int) -> Iterator[Any]:
         """Yield the batches of a part, of at most ``rows`` samples and none empty."""
         for batch in self._groups_of_file(part, rows) if self._is_whole(part) else self._scanned(part, rows):
             if batch.num_rows:
@@ -91,7 +94,7 @@ class BatchEncoder(Protocol):
     columns: list[str]
     names: list[str]
 
-    def encoded(self, batch: Any) -> np.ndarray:
+    def encoded(self, batch: RecordBatch) -> np.ndarray:
         """Return the features of a batch, (n, number of names)."""
         ...
 
@@ -153,17 +156,17 @@ class TableReader:
                 running.remove(part)
                 running += islice(waiting, 1)
 
-    def _of_part(self, part: Any, smaller: int = 1) -> Iterator[Chunk]:
+    def _of_part(self, part: object, smaller: int = 1) -> Iterator[Chunk]:
         rows = max(1024, CHUNK_ENTRIES // smaller // max(1, self.width))
         return map(self._chunk, self.batches.of_part(part, rows))
 
-    def _chunk(self, batch: Any) -> Chunk:
+    def _chunk(self, batch: RecordBatch) -> Chunk:
         y = None if self.target is None else _targets(lambda name: batch.column(name).to_numpy(False), self.target)
         weight = None if self.weight is None else batch.column(self.weight).to_numpy(zero_copy_only=False)
         X = self._numbers(batch, self.names) if self.encoder is None else self.encoder.encoded(batch)
         return Chunk(X, y, weight)
 
-    def _numbers(self, batch: Any, names: Any) -> np.ndarray:
+    def _numbers(self, batch: RecordBatch, names: Any) -> np.ndarray:
         # Columns as rows of memory: they are copied whole, and products with them are as quick.
         X = np.empty((self.width, batch.num_rows), dtype=self.dtype)
         for row, name in zip(X, names, strict=True):

@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from spkm._arrays import Matrix
+
 MERGED_UP_TO = 5000  # samples; a fit of more samples takes them as they come
 LEADING = 64  # entries by which samples are ordered; digests settle ties
 
@@ -40,7 +42,7 @@ class PickedRows:
         return self.X[self.rows[key]]
 
 
-def pick_rows(X: Any, rows: np.ndarray) -> Any:
+def pick_rows(X: Matrix, rows: np.ndarray) -> Any:
     """Return some samples of X, dense or CSR: a copy if small or CSR, else :class:`PickedRows`; X if it is all."""
     if len(rows) == X.shape[0] and np.array_equal(rows, np.arange(len(rows))):
         return X
@@ -79,7 +81,7 @@ def distinct_pairs(pairs: np.ndarray, Y: np.ndarray, weight: np.ndarray) -> tupl
     return kept[order[first]], np.add.reduceat(weight[kept[order]], first)
 
 
-def merged_rows(X: Any, Y: np.ndarray, weight: np.ndarray) -> tuple[Any, np.ndarray, np.ndarray]:
+def merged_rows(X: Matrix, Y: np.ndarray, weight: np.ndarray) -> tuple[Any, np.ndarray, np.ndarray]:
     """Return the samples that :func:`distinct_rows` finds, their targets and their weights.
 
     A fit is not convex, so rounding alone could lead two fits of the same weighted samples to different models. Samples

@@ -193,7 +193,7 @@ def _labels(y: Any, weight: np.ndarray, number: int) -> tuple[np.ndarray, np.nda
     return labels, np.bincount(place, weight, len(labels))
 
 
-def _checked_weight(given: Any, n: int, number: int) -> np.ndarray:
+def _checked_weight(given: object, n: int, number: int) -> np.ndarray:
     weight: np.ndarray = np.asarray(given, dtype=np.float64)
     if weight.shape != (n,):
         raise ValueError(

@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_consistent_length, column_or_1d
 
+from spkm._arrays import TableLike, TargetLike
 from spkm._checks import check_choice, check_integer, check_real
 from spkm.theory._conditions import check_samples_inside, fixed_model, kernel_assumptions, kernels_considered
 from spkm.theory._margin_bound import Union
@@ -14,7 +16,7 @@ from spkm.theory._results import GeneralizationBound, RademacherBound
 from spkm.theory._sizes import basis_vector_outside, bound_of_term, margins_of, sizes_of
 
 
-def rademacher_complexity(estimator: Any, n_samples: int, *, radius: float | None = None) -> RademacherBound:
+def rademacher_complexity(estimator: BaseEstimator, n_samples: int, *, radius: float | None = None) -> RademacherBound:
     """Return bounds on the Rademacher complexity, Gamma sqrt(tau/n) and tau Lambda/sqrt(n) with what a constant adds.
 
     The class is that of all models with the kernel of the fitted one whose norms are at most those of the fitted one.
@@ -73,9 +75,9 @@ def rademacher_complexity(estimator: Any, n_samples: int, *, radius: float | Non
 
 
 def generalization_bound(
-    estimator: Any,
-    X: Any,
-    y: Any,
+    estimator: BaseEstimator,
+    X: TableLike,
+    y: TargetLike,
     *,
     margin: Any = "best",
     confidence: float = 0.95,

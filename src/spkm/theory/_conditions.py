@@ -7,9 +7,10 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone, is_classifier
+from sklearn.base import BaseEstimator, clone, is_classifier
 from sklearn.utils.validation import check_is_fitted
 
+from spkm._arrays import TableLike
 from spkm._checks import check_integer
 from spkm.core.fitted import FittedModel
 from spkm.core.targets import Labels
@@ -21,7 +22,7 @@ from spkm.tables.read import read_like
 from spkm.theory._sizes import TermBound
 
 
-def fixed_model(estimator: Any) -> FittedModel:
+def fixed_model(estimator: BaseEstimator) -> FittedModel:
     """Return the model of a fitted classifier, or raise with every reason why its kernel was not fixed beforehand."""
     model = _model_of_classifier(estimator)
     reasons = []
@@ -54,7 +55,7 @@ def fixed_model(estimator: Any) -> FittedModel:
     return model
 
 
-def _model_of_classifier(estimator: Any) -> FittedModel:
+def _model_of_classifier(estimator: BaseEstimator) -> FittedModel:
     """Return the model of a fitted classifier of one table, with classes and not labels as targets."""
     of_pairs = isinstance(estimator, PredictsPairs)
     if not (of_pairs or isinstance(estimator, ReadsModel)):
@@ -98,7 +99,7 @@ def _with_numbers(kernel: Kernel, n_features: int) -> Kernel:
     return clone(kernel).set_params(**dict.fromkeys(names, 1.0 / max(n_features, 1)))
 
 
-def kernels_considered(estimator: Any, model: FittedModel, kernels: Any) -> tuple[int, str]:
+def kernels_considered(estimator: BaseEstimator, model: FittedModel, kernels: Any) -> tuple[int, str]:
     """Return the number of kernels in the union and the sentence that says so."""
     raced = getattr(estimator, "n_kernels_", 1)  # more than one of an estimator that chose by cross-validation
     asked = _asked_kernels(model)
@@ -133,7 +134,7 @@ def _length_of_list(model: FittedModel, kernels: Any, raced: int) -> int:
     return len(listed)
 
 
-def check_samples_inside(estimator: Any, X: Any, radius: float) -> None:
+def check_samples_inside(estimator: BaseEstimator, X: TableLike, radius: float) -> None:
     """Raise ValueError if a sample is longer than the radius."""
     samples = read_like(estimator, X)
     lengths = np.sqrt(squared_norms(samples.astype(np.float64)))

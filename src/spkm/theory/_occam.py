@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 from scipy.optimize import brentq
 from scipy.special import gammaln, logsumexp
-from sklearn.base import is_classifier
+from sklearn.base import BaseEstimator, is_classifier
 from sklearn.utils.validation import check_consistent_length, column_or_1d
 
+from spkm._arrays import TableLike, TargetLike
 from spkm._checks import check_real
 from spkm.core.targets import Labels
 from spkm.theory._quantized import check_bits, deployed, model_of, quantized_model
@@ -67,7 +68,9 @@ class OccamBound:
         return "\n".join([first, f"  {self.bits} bits for a number; {parts}", *(f"- {s}" for s in self.assumptions)])
 
 
-def occam_bound(estimator: Any, X: Any, y: Any, *, bits: Any = "best", confidence: float = 0.95) -> OccamBound:
+def occam_bound(
+    estimator: BaseEstimator, X: TableLike, y: TargetLike, *, bits: Any = "best", confidence: float = 0.95
+) -> OccamBound:
     """Return a bound on the error of a classifier with rounded numbers, from its training samples.
 
     It is for the model that the defaults give: learned bandwidths, a linear part, scaled and selected features may all
@@ -117,7 +120,7 @@ def occam_bound(estimator: Any, X: Any, y: Any, *, bits: Any = "best", confidenc
     return OccamBound(value, error, width, lengths, candidate, confidence, n, _assumptions(len(widths)))
 
 
-def held_out_bound(estimator: Any, X: Any, y: Any, *, confidence: float = 0.95) -> float:
+def held_out_bound(estimator: BaseEstimator, X: TableLike, y: TargetLike, *, confidence: float = 0.95) -> float:
     """Return a bound on the error of a classifier from samples that had no part in its fit: the binomial one.
 
     Parameters
@@ -162,7 +165,7 @@ def largest_error(wrong: int, n: int, log_probability: float) -> float:
     return float(1 / (1 + np.exp(-brentq(excess, low, high, xtol=1e-10))))
 
 
-def _classifier_model(estimator: Any) -> Any:
+def _classifier_model(estimator: BaseEstimator) -> Any:
     model = model_of(estimator)
     if not is_classifier(estimator) or isinstance(model.target, Labels):
         raise ValueError(
@@ -187,7 +190,7 @@ def _checked_widths(bits: Any) -> list[int]:
     return widths
 
 
-def _count_wrong(estimator: Any, X: Any, y: Any) -> tuple[int, int]:
+def _count_wrong(estimator: BaseEstimator, X: Any, y: Any) -> tuple[int, int]:
     predicted, y = np.asarray(estimator.predict(X)), column_or_1d(y)
     check_consistent_length(predicted, y)
     if len(y) == 0:

@@ -8,7 +8,7 @@ from math import log2
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
 
 from spkm._checks import check_integer
@@ -41,7 +41,7 @@ class Quantized:
     lengths: dict[str, float]
 
 
-def quantized(estimator: Any, bits: int) -> Any:
+def quantized(estimator: BaseEstimator, bits: int) -> Any:
     """Return a copy of a fitted estimator whose numbers are rounded to a few bits each.
 
     Basis vectors, log relevances, weights, intercept, coefficients of a linear part, and centres and scales of the
@@ -82,7 +82,7 @@ def check_bits(bits: Any) -> int:
     return int(bits)
 
 
-def model_of(estimator: Any) -> FittedModel:
+def model_of(estimator: BaseEstimator) -> FittedModel:
     """Return the only model of a fitted estimator of one table."""
     if not isinstance(estimator, ReadsModel):
         raise TypeError(
@@ -95,7 +95,7 @@ def model_of(estimator: Any) -> FittedModel:
     return estimator.model_
 
 
-def deployed(estimator: Any, small: Quantized) -> Any:
+def deployed(estimator: BaseEstimator, small: Quantized) -> Any:
     """Return a copy of the estimator that predicts by a model of rounded numbers."""
     known = {name: value for name, value in vars(estimator).items() if name.endswith("_") or name.startswith("_")}
     derived = model_attributes(small.model, estimator.basis_vectors_.dtype)

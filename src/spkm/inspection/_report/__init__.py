@@ -5,6 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from sklearn.base import BaseEstimator
+
+from spkm._arrays import FileName, TableLike, TargetLike
 from spkm._atomic import check_place, replacing
 from spkm.inspection._report._facts import facts
 from spkm.inspection._report._html import embedded, to_html
@@ -16,10 +19,10 @@ KINDS = {".html": to_html, ".htm": to_html, ".md": to_markdown, ".json": embedde
 
 
 def report(
-    estimator: Any,
-    path: Any,
-    X: Any,
-    y: Any = None,
+    estimator: BaseEstimator,
+    path: FileName,
+    X: TableLike,
+    y: TargetLike | None = None,
     *,
     train: tuple[Any, Any] | None = None,
     title: str | None = None,

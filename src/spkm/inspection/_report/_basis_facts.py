@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from spkm.core.fitted import FittedModel, ModelEnsemble
 from spkm.inspection._reading import Reading, members_of, telling_features
 from spkm.inspection._report._rows import rounded
 
@@ -15,7 +16,7 @@ NEAREST = 5  # samples of a card
 MOST_CLASSES = 30  # with more a card would be a list of classes
 
 
-def variance_shares(model: Any, similarities: np.ndarray) -> np.ndarray:
+def variance_shares(model: FittedModel | ModelEnsemble, similarities: np.ndarray) -> np.ndarray:
     """Return each basis vector's share of the variance of the scores; they sum to one."""
     contributions = similarities[:, :, None] * model.weights
     contributions = contributions - contributions.mean(axis=0)

@@ -109,7 +109,7 @@ def _table(head: list[Any], rows: list[list[Any]]) -> list[str]:
     ]
 
 
-def _cell(value: Any) -> str:
+def _cell(value: object) -> str:
     if value is None:
         return "–"
     return _number(value) if isinstance(value, float) else _text(value)
@@ -119,7 +119,7 @@ def _number(value: float | None) -> str:
     return "–" if value is None else f"{value:.4g}"
 
 
-def _text(value: Any) -> str:
+def _text(value: object) -> str:
     """Return text that Markdown shows as it is: no markup of it, no HTML, no line breaks."""
     text = re.sub(r"\s+", " ", str(value))
     text = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
