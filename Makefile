@@ -53,6 +53,7 @@ demo: .venv/user
 lint: .venv/stamp
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/codespell
 	$(BIN)/lint-imports
 	$(BIN)/mypy
 

@@ -6,6 +6,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tomllib
 import uuid
 import zipfile
 from pathlib import Path
@@ -80,3 +81,18 @@ def test_the_bill_of_materials():
     assert bill["metadata"]["component"]["hashes"] == [{"alg": "SHA-256", "content": "ab" * 32}]
     assert json.loads(json.dumps(bill)) == bill
     assert bill == bill_of_materials(packages[::-1], "spkm-0.2.0-py3-none-any.whl", "ab" * 32, "1700000000")
+
+
+def test_the_group_of_developers_has_the_tools_of_the_extra():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    extra = [tool for tool in project["project"]["optional-dependencies"]["dev"] if not tool.startswith("spkm[")]
+    assert project["dependency-groups"]["dev"] == extra
+
+
+def test_the_conda_recipe_has_the_dependencies_and_the_last_release():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    recipe = (ROOT / "conda" / "recipe.yaml").read_text(encoding="utf-8")
+    for need in project["project"]["dependencies"]:
+        assert f"- {need.replace('>=', ' >=')}" in recipe
+    released = re.findall(r"^## \[(\d+\.\d+\.\d+)\]", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), flags=re.M)
+    assert f"version: {released[0]}" in recipe
