@@ -41,6 +41,7 @@ def parser_of(choices: Sequence[str]) -> argparse.ArgumentParser:
     parser.add_argument(
         "--quick", action="store_true", help="tiny sizes and one seed: shows that it runs, measures nothing"
     )
+    parser.add_argument("--minutes", type=float, help="how long hostile runs (default: 30)")
     parser.add_argument("--half", choices=("A", "B"), help="one half only, where a benchmark has two")
     parser.add_argument(
         "--families", nargs="+", default=(), metavar="TEXT", help="only the problems whose name contains such a text"
@@ -82,6 +83,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         half=options.half,
         families=tuple(options.families),
         results=options.results,
+        minutes=options.minutes,
     )
     print_facts()
     if settings.quick:

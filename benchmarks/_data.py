@@ -33,6 +33,8 @@ class Settings:
         Run only the problems whose name contains one of these, where a benchmark has named problems.
     results : Path, default=None
         CSV file of outcomes, where a benchmark keeps them; None is its own in ``benchmark_results``.
+    minutes : float, default=None
+        How long a benchmark without an end of its own runs.
     """
 
     data: Path | None = None
@@ -41,6 +43,7 @@ class Settings:
     half: str | None = None
     families: tuple[str, ...] = ()
     results: Path | None = None
+    minutes: float | None = None
 
     def n_seeds(self, usual: int) -> int:
         """Return how many seeds to run."""

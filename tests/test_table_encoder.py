@@ -355,3 +355,10 @@ def test_names_of_levels_are_names(seed):
     )
     a, b = TableEncoder().fit(frame), TableEncoder().fit(renamed)
     np.testing.assert_array_equal(a.transform(frame), b.transform(renamed))
+
+
+def test_names_with_braces_are_names():
+    encoder = TableEncoder().fit(
+        pd.DataFrame({"weight {kg}": ["{a}", "b", "{a}", "b"], "{}": [True, False, True, True]})
+    )
+    assert list(encoder.get_feature_names_out()) == ["weight {kg} = b", "weight {kg} = {a}", "{} = True"]

@@ -126,7 +126,9 @@ class _Graph:
     def bytes(self, metadata: dict[str, str] | None = None) -> bytes:
         """Return the graph, checked."""
         helper = self.onnx.helper
-        graph = helper.make_graph(self.nodes, "spkm", self.inputs, self.outputs, list(self.constants.values()))
+        used = {name for node in self.nodes for name in node.input}
+        constants = [tensor for tensor in self.constants.values() if tensor.name in used]
+        graph = helper.make_graph(self.nodes, "spkm", self.inputs, self.outputs, constants)
         opsets = [helper.make_opsetid("", OPSET)]
         if any(node.domain for node in self.nodes):
             opsets.append(helper.make_opsetid(ML, ML_OPSET))

@@ -37,7 +37,7 @@ class FeatureOrigin(NamedTuple):
             return self.column
         if self.kind == "missing":
             return f"{self.column} is missing"
-        return f"{self.column} = {{}}".format({"boolean": "True", "other": "(other)"}.get(self.kind, self.level))
+        return f"{self.column} = {({'boolean': 'True', 'other': '(other)'}).get(self.kind, self.level)}"
 
 
 @dataclass(frozen=True)
