@@ -69,7 +69,7 @@ def algorithm1(
     n_rounds : int or "auto", default="auto"
         Number of rounds, if not that of the task.
     basis_steps : int, default=200
-        Gradient steps on the basis vectors, shared among the rounds.
+        Gradient steps on the basis vectors in each round.
     **more
         Further parameters of the estimator, such as ``random_state``, ``views`` and ``scale``.
 
@@ -91,7 +91,7 @@ def algorithm1(
     rounds = (
         ROUNDS[task] if isinstance(n_rounds, str) and n_rounds == "auto" else check_integer("n_rounds", n_rounds, 1)
     )
-    steps = max(check_integer("basis_steps", basis_steps, 1) // rounds, 1)
+    steps = check_integer("basis_steps", basis_steps, 1)
     if l1_radius is not None and l1_strength is not None:
         raise ValueError("l1_radius and l1_strength exclude one another: either a ball or a penalty.")
     basis_penalty = (

@@ -18,7 +18,7 @@ from spkm.penalties import RKHSNorm, SquaredL2
 PAPER_GRID = 10.0 ** np.arange(0, -6, -1)
 WIDE_C = 2.0 ** np.arange(-3, 10)  # of an SVM, the smoothest first
 RESTARTS = 5
-BASIS_STEPS = 200  # of gradient descent, in one round or shared among several
+BASIS_STEPS = 200  # of gradient descent
 ROUNDS = 5  # of regression and of many classes
 TUNED_SIZES = (1, 2, 5, 10)
 TUNED_FACTORS = (10.0, 1.0, 0.1)  # on the strength that the library takes by itself

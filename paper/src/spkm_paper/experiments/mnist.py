@@ -72,8 +72,10 @@ def _fitted(task: Task, X: np.ndarray, y: np.ndarray) -> Any:
     machine |= {"n_basis": 10, "multi_class": "joint"} if joint else {"n_basis": 2, "multi_class": "ovo"}
     if not task.settings["paper"]:
         return SPKMClassifier(**machine).fit(X, y)
-    machine |= {"loss": "squared", "n_rounds": ROUNDS} if joint else {}
-    more = {"n_restarts": task.settings["restarts"], "basis_steps": task.settings["steps"]}
+    rounds = ROUNDS if joint else 1
+    machine |= {"loss": "squared"} if joint else {}
+    steps = task.settings["steps"] // rounds
+    more = {"n_restarts": task.settings["restarts"], "n_rounds": rounds, "basis_steps": steps}
     return algorithm1(**machine, **more).fit(X, y)
 
 
