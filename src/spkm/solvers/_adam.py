@@ -195,4 +195,4 @@ def _height(share: float) -> float:
     """Return the height of the rates after a share of the steps."""
     if share < WARM_UP:
         return share / WARM_UP
-    return 0.5 * (1 + np.cos(np.pi * (share - WARM_UP) / (1 - WARM_UP)))
+    return 0.5 * (1 + float(np.cos(np.pi * (share - WARM_UP) / (1 - WARM_UP))))

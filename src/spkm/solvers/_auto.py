@@ -57,4 +57,5 @@ def resolve_solver(solver: Any, max_iter: int | None, tol: float | None, objecti
 def with_settings(solver: Solver, settings: dict[str, Any]) -> Solver:
     """Return the solver with those of the settings that are given and that it has."""
     known = solver.get_params()
-    return solver.set_params(**{name: v for name, v in settings.items() if v is not None and name in known})
+    solver.set_params(**{name: v for name, v in settings.items() if v is not None and name in known})
+    return solver

@@ -143,4 +143,5 @@ def _spectral(objective: Any, moved: np.ndarray, change: np.ndarray, steps: np.n
         convex = np.where(long, ss / sy, sy / yy)
         found = np.where(sy > 1e-12 * ss, convex, np.sqrt(ss / yy))
     steps = np.where((ss > 0) & (yy > 0), found, 2.0 * steps)
-    return np.clip(steps, 1e-20, 1e20)  # that of a part which does not move would run away
+    steps[...] = np.clip(steps, 1e-20, 1e20)  # that of a part which does not move would run away
+    return steps
