@@ -1,6 +1,6 @@
 # Everything runs in .venv, made on first use. `make help` lists the targets.
 .POSIX:
-.PHONY: help release-check demo docs docs-lite test test-browser test-oldest test-arithmetic lint bench ratchet reproduce clean
+.PHONY: help release-check demo docs docs-lite test test-all test-browser test-oldest test-arithmetic lint bench ratchet reproduce clean
 
 BIN = .venv/bin
 # Tests whose numbers depend on the order in which sums are taken.
@@ -9,6 +9,7 @@ NUMERICAL = $(wildcard tests/test_[ckloprstv]*.py tests/test_fit*.py tests/test_
 help:
 	@echo 'make demo    from a CSV file to a model and a report, then tables and pictures (a minute or two)'
 	@echo 'make test    lint, then all tests and docstring examples, of the library and of paper/'
+	@echo 'make test-all   as make test, with scikit-learn'"'"'s checks on all settings'
 	@echo 'make test-oldest       the tests with the oldest versions that pyproject.toml names'
 	@echo 'make test-arithmetic   the numerical tests as other CPUs compute'
 	@echo 'make test-browser   the reports in chromium, which it installs where it is root on Debian'
@@ -60,6 +61,10 @@ lint: .venv/stamp
 # Two workers with one BLAS thread each: together they use the two cores that every machine has.
 test: lint
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -q -n 2
+
+# Those marked "exhaustive" as well: scikit-learn's checks on all settings.
+test-all: lint
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -q -n 2 --all
 
 # Warnings are errors, the examples of the gallery run, and internal links are followed.
 docs: .venv/docs

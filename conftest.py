@@ -5,6 +5,19 @@ import sys
 import pytest
 
 
+def pytest_addoption(parser):
+    parser.addoption("--all", action="store_true", help="run tests marked as exhaustive, too")
+
+
+def pytest_collection_modifyitems(config, items):
+    """Leave tests marked as exhaustive out, unless all are asked for."""
+    if config.getoption("--all"):
+        return
+    left_out = [item for item in items if item.get_closest_marker("exhaustive")]
+    config.hook.pytest_deselected(items=left_out)
+    items[:] = [item for item in items if not item.get_closest_marker("exhaustive")]
+
+
 @pytest.fixture(autouse=True)
 def close_figures():
     """Close what a test or an example drew: matplotlib warns of many open figures."""

@@ -6,7 +6,7 @@ import json
 
 import numpy as np
 
-from spkm.persistence._container import packed, unpacked
+from tests.saving import packed, unpacked
 
 ODD = [
     None,

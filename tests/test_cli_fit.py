@@ -10,8 +10,7 @@ from sklearn.base import BaseEstimator
 from sklearn.metrics import accuracy_score, log_loss, mean_absolute_error, r2_score, roc_auc_score
 
 from spkm import TableEncoder, inspection
-from spkm.cli import main
-from spkm.cli._command import CommandError
+from spkm.cli import CommandError, main
 from spkm.cli._fitting import select_columns
 from spkm.cli._quality import quality_of_classes, quality_of_numbers
 from spkm.cli._reading import read_frame

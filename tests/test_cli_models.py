@@ -9,9 +9,8 @@ from sklearn.metrics import log_loss
 from sklearn.pipeline import make_pipeline
 
 from spkm import SPKMClassifier, SPKMNystroem, SPKMRegressor, SPKMSelector, TableEncoder, load, save
-from spkm.cli import main
+from spkm.cli import CommandError, main
 from spkm.cli import predict as predict_verb
-from spkm.cli._command import CommandError
 from spkm.cli._samples import as_labels
 from tests.cli_files import flowers, needs_model_files, read_json, spkm
 

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 import spkm.persistence
-from spkm.persistence._plain import jsonable, plain_model
+from spkm.persistence import plain_model
+from spkm.persistence._plain import jsonable
 from tests.plain_cases import all_models, assert_agrees, mixed_rows
 
 ENGINE = Path(spkm.persistence.__file__).with_name("_engine.js")

@@ -8,10 +8,9 @@ import pytest
 from sklearn.pipeline import make_pipeline
 
 from spkm import SPKMClassifier, TableEncoder
-from spkm.persistence import export
-from spkm.persistence._export import plain_of, writer_of
-from spkm.persistence._plain import plain_model
+from spkm.persistence import export, plain_model
 from tests.plain_cases import N_FEATURES, tasks
+from tests.saving import plain_of, writer_of
 
 DATABASES = ["sqlite", "duckdb"]
 NAMES = [f"x{j}" for j in range(N_FEATURES)]

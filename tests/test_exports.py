@@ -12,11 +12,10 @@ import pandas as pd
 import pytest
 
 from spkm import SPKMNystroem, losses
-from spkm.persistence import export
-from spkm.persistence._export import writer_of
-from spkm.persistence._plain import plain_model
+from spkm.persistence import export, plain_model
 from tests.fitted_cases import fitted, samples
 from tests.plain_cases import all_models, assert_agrees, ensemble, expected, mixed_rows, near
+from tests.saving import writer_of
 from tests.small_data import two_classes
 
 MODELS = all_models()

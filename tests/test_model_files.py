@@ -20,9 +20,8 @@ from sklearn.preprocessing import StandardScaler
 import spkm
 from spkm import SPKMClassifier, SPKMClassifierCV, SPKMRegressor, kernels
 from spkm.persistence import ModelFileError, describe, load, register
-from spkm.persistence._files import to_bytes
-from spkm.persistence._load import from_bytes
 from tests.fitted_cases import MAKERS, answers, fitted, samples
+from tests.saving import from_bytes, to_bytes
 from tests.small_data import curve, two_classes
 
 

@@ -17,12 +17,9 @@ from sklearn.preprocessing import StandardScaler
 import spkm
 from spkm import SPKMClassifier, SPKMRegressor, TableEncoder
 from spkm.persistence import CompiledModel, ModelFileError, compiled, describe, export, monitor, save
-from spkm.persistence._container import packed, unpacked
-from spkm.persistence._export import plain_of, writer_of
 from spkm.persistence._export_onnx import graph_of_encoder
-from spkm.persistence._files import to_bytes
-from spkm.persistence._load import from_bytes
 from tests.pipeline_cases import MAKERS, encoder, fitted, landmarks, mixed, selector_alone, targets, unseen
+from tests.saving import from_bytes, packed, plain_of, to_bytes, unpacked, writer_of
 from tests.test_exports import GCC
 from tests.test_exports import compiled as compiled_c
 from tests.test_model_files import assert_same

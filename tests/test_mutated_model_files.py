@@ -7,12 +7,9 @@ import numpy as np
 import pytest
 
 from spkm.persistence import CompiledModel, ModelFileError, NumpyModel
-from spkm.persistence._container import packed, unpacked
-from spkm.persistence._export import json_text, plain_of
-from spkm.persistence._files import to_bytes
-from spkm.persistence._load import from_bytes
 from tests.fitted_cases import answers, fitted, samples
 from tests.mutated_files import damaged, forged
+from tests.saving import from_bytes, json_text, packed, plain_of, to_bytes, unpacked
 
 NAMES = ["two words, frame", "one against one", "views", "pairs, sparse", "landmarks", "labels, rest", "search"]
 MOST = 1000  # bytes allocated for each byte of a file

@@ -5,7 +5,8 @@ import pytest
 
 from spkm import kernels, losses
 from spkm.core.targets import Classes
-from spkm.persistence._plain import LEAVES, NODES, plain_kernel, plain_model
+from spkm.persistence import plain_model
+from spkm.persistence._plain import LEAVES, NODES, plain_kernel
 from tests.cases import FACTORS, KERNELS
 from tests.plain_cases import all_models, made, one_term, real
 

@@ -11,10 +11,8 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from spkm.persistence import CompiledModel, NumpyModel
-from spkm.persistence._export import plain_of
-from spkm.persistence._files import to_bytes
-from spkm.persistence._load import from_bytes
 from tests.fitted_cases import answers, fitted, samples
+from tests.saving import from_bytes, plain_of, to_bytes
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")  # few iterations on purpose
 few = settings(max_examples=6, derandomize=True, deadline=None, database=None)

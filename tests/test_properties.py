@@ -17,9 +17,8 @@ from sklearn.base import clone
 from spkm import SPKMClassifier, SPKMNystroem, SPKMRegressor
 from spkm.fitting.recipes.monotone import certificate
 from spkm.kernels import KERNELS
-from spkm.persistence._files import to_bytes
-from spkm.persistence._load import from_bytes
 from spkm.sources import _base as source_module
+from tests.saving import from_bytes, to_bytes
 from tests.small_data import assert_same_fit, scores
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")  # few iterations on purpose

@@ -5,9 +5,9 @@ import pytest
 
 from spkm.kernels import RBF, Linear, Polynomial
 from spkm.losses import Log, Squared
-from spkm.selection import DEFAULTS, FeatureGroups
+from spkm.selection import DEFAULTS, FeatureGroups, fit_submodel
 from spkm.selection._choice import StopSearch
-from spkm.selection._elimination import eliminate, fit_submodel
+from spkm.selection._elimination import eliminate
 from spkm.selection._entering import entering_scores, floating_elimination, n_groups
 from spkm.sources import ArraySource
 from tests import cases

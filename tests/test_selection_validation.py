@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from spkm.losses import Cosine, EpsilonInsensitive, Log, Squared
-from spkm.selection import Fold, Validation
-from spkm.selection._validation import FACTORS, row_losses, scaled_losses
+from spkm.selection import Fold, Validation, row_losses
+from spkm.selection._validation import FACTORS, scaled_losses
 from spkm.sources import ArraySource
 from tests import cases
 

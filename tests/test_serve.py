@@ -17,13 +17,12 @@ import pytest
 from spkm import save
 from spkm.kernels import RBF, Laplacian, Linear, Matern, Polynomial, RationalQuadratic, Rescaled, Sum
 from spkm.persistence import NumpyModel, plain_model
-from spkm.persistence._files import to_bytes
-from spkm.persistence._load import from_bytes
 from spkm.persistence._runtime import usual_values
 from tests.fitted_cases import fitted as estimators
 from tests.fitted_cases import samples
 from tests.made_models import make_model
 from tests.pipeline_cases import fitted, mixed
+from tests.saving import from_bytes, to_bytes
 from tests.test_model_pipelines import rows_of
 
 PATH = Path(__file__).parents[1] / "examples" / "serve" / "server.py"

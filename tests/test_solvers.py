@@ -8,10 +8,9 @@ from spkm.core.objective import Objective
 from spkm.kernels import RBF, Linear
 from spkm.losses import Cosine, Huber, Log, Squared, SquaredHinge
 from spkm.penalties import L1, ElasticNet, GroupL2, L1Ball, RKHSNorm, RowL2, SquaredL2
-from spkm.solvers import LBFGS, Adam, Alternating, Proximal, VarPro
+from spkm.solvers import LBFGS, Adam, Alternating, Proximal, VarPro, proximal_descent
 from spkm.solvers._base import Monitor, Stop
 from spkm.solvers._lbfgs import descend
-from spkm.solvers._proximal import proximal_descent
 from tests import cases
 from tests.solver_problems import FULL_BATCH, REAL, SIGNS, D, FixedBasis, N, X, make, run
 
