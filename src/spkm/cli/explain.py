@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 import argparse
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from spkm._arrays import dense
 from spkm.cli._command import CommandError, Subparsers
 from spkm.cli._output import STDIO, bold, check_can_write, notes, say, show, table, write_json
 from spkm.cli._reading import add_data_options, data_error
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+    from sklearn.base import BaseEstimator
+
+    from spkm._arrays import TableLike
 
 BACKGROUND = 100  # samples, evenly spaced, that say what is usual
 
@@ -50,7 +58,7 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def explained(model: Any, frame: Any, row: int, usual: Any, path: str) -> dict[str, Any]:
+def explained(model: BaseEstimator, frame: DataFrame, row: int, usual: Any, path: str) -> dict[str, Any]:
     """Return the explanation of one sample as plain data: by basis vectors and, where possible, by columns."""
     import numpy as np
 
@@ -94,11 +102,13 @@ def explained(model: Any, frame: Any, row: int, usual: Any, path: str) -> dict[s
     }
 
 
-def _values(Z: Any) -> Any:
+def _values(Z: np.ndarray) -> Any:
     return dense(Z)
 
 
-def _shapley(estimator: Any, Z: Any, background: Any, groups: Any, output: int) -> dict[str, float] | None:
+def _shapley(
+    estimator: BaseEstimator, Z: np.ndarray, background: TableLike, groups: Any, output: int
+) -> dict[str, float] | None:
     """Return the exact Shapley value of every column of the table, or None where there is no way to them."""
     from spkm.explain import explain
 

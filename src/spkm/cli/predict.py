@@ -9,12 +9,16 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from spkm._publish import feature_names
 from spkm.cli._command import CommandError, Subparsers
 from spkm.cli._output import STDIO, Progress, check_can_write, replacing, say, write_json
 from spkm.cli._reading import CHUNK, add_data_options, data_error, needed, read_chunks
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+    from sklearn.base import BaseEstimator
 
 
 def add_parser(subparsers: Subparsers) -> None:
@@ -72,7 +76,7 @@ def _same(path: str, other: str) -> bool:
     return os.path.exists(path) and os.path.exists(other) and os.path.samefile(path, other)
 
 
-def predictions(model: Any, frame: Any, ids: list[str], path: str, first: int = 0) -> Any:
+def predictions(model: BaseEstimator, frame: DataFrame, ids: list[str], path: str, first: int = 0) -> Any:
     """Return a frame with the prediction of every sample, the probabilities of classes, and the identifiers."""
     from spkm.cli._models import encoded, estimator_of, is_classes
 
@@ -92,7 +96,7 @@ def predictions(model: Any, frame: Any, ids: list[str], path: str, first: int = 
     return pd.DataFrame(out)
 
 
-def features_of(model: Any, frame: Any, path: str, first: int = 0) -> Any:
+def features_of(model: BaseEstimator, frame: DataFrame, path: str, first: int = 0) -> Any:
     """Return the columns of a frame that a model was fitted on, in its order."""
     names = feature_names(model)
     if names is None:
@@ -107,7 +111,7 @@ def features_of(model: Any, frame: Any, path: str, first: int = 0) -> Any:
     return frame[list(names)]
 
 
-def _columns(model: Any, ids: list[str]) -> list[str] | None:
+def _columns(model: BaseEstimator, ids: list[str]) -> list[str] | None:
     names = feature_names(model)
     return None if names is None else list(dict.fromkeys([*ids, *map(str, names)]))
 
@@ -148,7 +152,7 @@ class _CSV:
     def __init__(self, stream: Any) -> None:
         self.stream, self.first = stream, True
 
-    def __call__(self, frame: Any) -> None:
+    def __call__(self, frame: DataFrame) -> None:
         frame.to_csv(self.stream, index=False, header=self.first, lineterminator="\n")
         self.first = False
 
@@ -163,7 +167,7 @@ class _Parquet:
         self.path = path
         self.file: Any = None
 
-    def __call__(self, frame: Any) -> None:
+    def __call__(self, frame: DataFrame) -> None:
         pa = needed("pyarrow")
         schema = None if self.file is None else self.file.schema  # that of the first chunk, of all
         batch = pa.Table.from_pandas(frame, schema=schema, preserve_index=False)

@@ -229,7 +229,7 @@ def _linked_axis(changes: Changes, model: FittedModel, player: int, link: Link, 
     return _listed(model, player, columns, values[inside], row)
 
 
-def _line(changes: Changes, model: Any, player: int, link: Link, row: np.ndarray) -> Axis | None:
+def _line(changes: Changes, model: FittedModel, player: int, link: Link, row: np.ndarray) -> Axis | None:
     """Return the axis of numbers that move along a line through the sample."""
     columns = np.array([int(changes.parts[title][0]) for title in link.columns])
     held = np.isin(columns, model.features)
@@ -278,7 +278,7 @@ def _number(changes: Changes, model: FittedModel, player: int, column: int, row:
     return replace(axis, step=1 / scale, anchor=-center / scale) if np.floor(high) >= np.ceil(low) else None
 
 
-def _listed(model: Any, player: int, columns: np.ndarray, values: np.ndarray, row: np.ndarray) -> Axis | None:
+def _listed(model: FittedModel, player: int, columns: np.ndarray, values: np.ndarray, row: np.ndarray) -> Axis | None:
     """Return the axis of a list of values of some columns, but for those of the sample."""
     values = values[np.any(values != row[0, columns], axis=1)]
     if len(values) == 0:

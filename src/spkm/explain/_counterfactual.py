@@ -8,8 +8,11 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
+from spkm._arrays import TableLike
 from spkm._checks import check_integer, check_real
+from spkm.core.fitted import FittedModel, ModelEnsemble
 from spkm.explain._bounds import Axis, BoxBounds
 from spkm.explain._changes import Changes, axes_of, changes_of
 from spkm.explain._links import region_of
@@ -71,8 +74,8 @@ class Counterfactual:
 
 
 def counterfactual(
-    estimator: Any,
-    x: Any,
+    estimator: BaseEstimator,
+    x: TableLike,
     target: Any,
     *,
     frozen: Sequence[Any] = (),
@@ -170,7 +173,7 @@ def counterfactual(
     return _result(model, changes, names, row, best, changed)
 
 
-def _values(x: Any) -> Any:
+def _values(x: TableLike) -> Any:
     return dense(x.to_numpy() if hasattr(x, "to_numpy") else x)  # a row of a frame
 
 
@@ -242,7 +245,12 @@ def _components(structure: Structure) -> int:
 
 
 def _result(
-    model: Any, changes: Changes, names: tuple[str, ...], row: np.ndarray, best: Found, axes: list[Axis]
+    model: FittedModel | ModelEnsemble,
+    changes: Changes,
+    names: tuple[str, ...],
+    row: np.ndarray,
+    best: Found,
+    axes: list[Axis],
 ) -> Counterfactual:
     new = row[0].copy()
     for axis, point in zip(axes, best.point if best.point is not None else (), strict=True):
@@ -278,7 +286,7 @@ def _told(changes: Changes, names: tuple[str, ...], old: np.ndarray, new: np.nda
     return told
 
 
-def _text(value: Any) -> str:
+def _text(value: object) -> str:
     if isinstance(value, list):
         return ", ".join(value) or "none of its levels"
     return f"{value:.6g}" if isinstance(value, float) else str(value)

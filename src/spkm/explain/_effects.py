@@ -352,7 +352,7 @@ def _rows_at(model: FittedModel, Z: np.ndarray, columns: Sequence[int], points: 
     return rows
 
 
-def on_scale(model: Any, place: int, values: np.ndarray) -> np.ndarray:
+def on_scale(model: FittedModel, place: int, values: np.ndarray) -> np.ndarray:
     """Return values of the feature at ``place`` among the model's on its scale, clipped."""
     if model.scaling is None:
         return np.asarray(values, dtype=float)

@@ -141,7 +141,7 @@ def _pairs(model: FittedModel, Z: np.ndarray, B: np.ndarray, rows: slice) -> tup
     return values, apart, (Z**2).sum(axis=1)[:, None] + (B**2).sum(axis=1) - 2 * Z @ B.T
 
 
-def _between(model: Any, A: np.ndarray, B: np.ndarray) -> np.ndarray:
+def _between(model: FittedModel, A: np.ndarray, B: np.ndarray) -> np.ndarray:
     """Return the mean over the terms of the product of their views' kernels, (n, N)."""
     total = np.zeros((len(A), len(B)))
     for term in vector_terms(model):
@@ -152,7 +152,7 @@ def _between(model: Any, A: np.ndarray, B: np.ndarray) -> np.ndarray:
     return total / len(vector_terms(model))
 
 
-def _diagonal(model: Any, Z: np.ndarray) -> np.ndarray:
+def _diagonal(model: FittedModel, Z: np.ndarray) -> np.ndarray:
     parts = [
         np.prod([view.kernel.rkhs().diagonal(Z[:, view.columns]) for view in term.views], axis=0)
         for term in vector_terms(model)

@@ -15,8 +15,10 @@ from typing import Any
 
 import numpy as np
 
-from spkm._arrays import dense
-from spkm.kernels import DotForm, ProductForm
+from spkm._arrays import TableLike, dense
+from spkm.core.fitted import FittedModel
+from spkm.core.model import View
+from spkm.kernels import DotForm, Kernel, ProductForm
 from spkm.kernels._combine import WrappedKernel
 
 
@@ -161,7 +163,7 @@ class PlainPiece:
         return " × ".join(type(innermost(view.kernel)).__name__ for view in self.views)
 
 
-def innermost(kernel: Any) -> Any:
+def innermost(kernel: Kernel) -> Any:
     """Return the kernel that relevances or factors are around."""
     return innermost(kernel.kernel) if isinstance(kernel, WrappedKernel) else kernel
 
@@ -211,7 +213,7 @@ class Structure:
     n_basis: int
 
 
-def structure_of(model: Any, names: Sequence[str], groups: Mapping[str, Any] | None = None) -> Structure:
+def structure_of(model: FittedModel, names: Sequence[str], groups: Mapping[str, Any] | None = None) -> Structure:
     """Take a fitted model apart.
 
     Parameters
@@ -278,7 +280,7 @@ def view_product(views: Sequence[Any], Z: np.ndarray) -> np.ndarray:
     return values
 
 
-def scaled_rows(model: Any, X: Any) -> np.ndarray:
+def scaled_rows(model: Any, X: TableLike) -> np.ndarray:
     """Return the samples as the model sees them, dense and in double precision."""
     Z = model.scaled(X)
     return np.asarray(dense(Z), dtype=np.float64)
@@ -336,7 +338,7 @@ def _merged(forms: list[ProductForm], views: list[Any], players: np.ndarray, mem
     return ProductPiece(players, amounts, tuple(parts))
 
 
-def _local(view: Any, players: np.ndarray, member: np.ndarray) -> np.ndarray:
+def _local(view: View, players: np.ndarray, member: np.ndarray) -> np.ndarray:
     """Return the position of every column's player among the factor's players, -1 where none reads it."""
     owner = member[view.columns]
     return np.where(owner >= 0, np.searchsorted(players, np.maximum(owner, 0)), -1)

@@ -6,8 +6,11 @@ from textwrap import wrap
 from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
 from spkm._checks import check_integer
+from spkm.core.fitted import FittedModel, ModelEnsemble
+from spkm.core.model import View
 from spkm.explain._cautions import cancellation_text, contrary_vectors
 from spkm.explain._effects import partial_dependence
 from spkm.explain._sobol import sobol_indices
@@ -25,21 +28,21 @@ from spkm.explain._table import (
     vector_rows,
     vector_terms,
 )
-from spkm.kernels import DotForm, Rescaled
+from spkm.kernels import DotForm, Kernel, Rescaled
 
 TELLING = 3  # features named for each basis vector
 MOST_ROWS = 20  # basis vectors and features listed
 BACKGROUND = 500  # samples that effects and indices are computed on
 
 
-def _directions(estimator: Any) -> list[str]:
+def _directions(estimator: BaseEstimator) -> list[str]:
     """Return a sentence on the constraints of direction that a model was fitted with."""
     found = fitted_part(estimator, "monotone_", {})
     words = [f"{'rises' if sign > 0 else 'falls'} with {feature}" for feature, sign in found.items()]
     return [f"By construction the score {', '.join(words)}, whatever the other features are."] if words else []
 
 
-def summary(estimator: Any, X: Any = None, y: Any = None, *, width: int = 120) -> str:
+def summary(estimator: BaseEstimator, X: Any = None, y: Any = None, *, width: int = 120) -> str:
     """Return a description of a fitted model that fits a terminal.
 
     Words of caution first, if contributions cancel or a weight contradicts the samples; a sentence on the model; a row
@@ -79,7 +82,7 @@ def summary(estimator: Any, X: Any = None, y: Any = None, *, width: int = 120) -
     return "\n".join([*(part for sentence in said for part in wrap(sentence, width)), "", *cut])
 
 
-def _chosen(estimator: Any, model: Any, names: tuple[str, ...]) -> list[str]:
+def _chosen(estimator: BaseEstimator, model: FittedModel | ModelEnsemble, names: tuple[str, ...]) -> list[str]:
     """Return how often folds of a search chose the features that the model reads, and what that is not."""
     shares = fitted_part(estimator, "selection_frequency_")
     read = model.features_read()
@@ -93,7 +96,7 @@ def _chosen(estimator: Any, model: Any, names: tuple[str, ...]) -> list[str]:
     ]
 
 
-def formula(estimator: Any, digits: int = 4) -> str:
+def formula(estimator: BaseEstimator, digits: int = 4) -> str:
     """Return the model as a formula, a line for each output, with its kernels below.
 
     Parameters
@@ -143,7 +146,7 @@ def formula(estimator: Any, digits: int = 4) -> str:
     return "\n".join([*lines, *kernels, *note])
 
 
-def to_frame(estimator: Any) -> Any:
+def to_frame(estimator: BaseEstimator) -> Any:
     """Return the basis vectors as a pandas frame: weights, then the features that the model reads, in user's units.
 
     Parameters
@@ -172,7 +175,7 @@ def to_frame(estimator: Any) -> Any:
     return pandas.DataFrame(weights | features, index=basis_labels(model))
 
 
-def telling_features(model: Any) -> list[np.ndarray]:
+def telling_features(model: FittedModel | ModelEnsemble) -> list[np.ndarray]:
     """Return for each basis vector the user's columns, those first that set it apart most.
 
     For stationary kernels by the weighted squared distance from the centre of the samples, for others by the size of
@@ -193,7 +196,7 @@ def telling_features(model: Any) -> list[np.ndarray]:
     return found
 
 
-def _metric(view: Any) -> np.ndarray:
+def _metric(view: View) -> np.ndarray:
     """Return the weight of each column in the kernel's metric, up to a factor."""
     forms = view.kernel.rkhs().forms()
     width = np.ones(len(view.columns))
@@ -205,7 +208,7 @@ def _metric(view: Any) -> np.ndarray:
     return width * (np.abs(form.amounts) @ (form.squared + form.absolute))
 
 
-def _sentence(model: Any) -> str:
+def _sentence(model: FittedModel) -> str:
     members = members_of(model)
     views = [view for member in members for term in vector_terms(member) for view in term.views]
     kernels = list(dict.fromkeys(_kernel_name(view.kernel) for view in views))
@@ -227,7 +230,7 @@ def _sentence(model: Any) -> str:
     return f"{vectors}{problems} with {kernel}{linear} on {read} of {model.n_features} features; {scores}."
 
 
-def _cautions(estimator: Any, model: Any, X: Any, y: Any) -> list[str]:
+def _cautions(estimator: BaseEstimator, model: FittedModel, X: Any, y: Any) -> list[str]:
     """Return why basis vectors cannot be read one by one, if there is a reason."""
     found = [cancellation_text(fitted_part(estimator, "cancellation_", 1.0))]
     if X is not None and y is not None:
@@ -236,7 +239,7 @@ def _cautions(estimator: Any, model: Any, X: Any, y: Any) -> list[str]:
     return [f"Caution: {text}" for text in found if text]
 
 
-def _basis_table(estimator: Any, model: Any, names: tuple[str, ...], X: Any, y: Any) -> list[str]:
+def _basis_table(estimator: BaseEstimator, model: FittedModel, names: tuple[str, ...], X: Any, y: Any) -> list[str]:
     telling, labels, is_vector = telling_features(model), basis_labels(model), vector_rows(model)
     header, rows = ["", "weight"], []
     nearest = _nearest(estimator, is_vector)
@@ -262,7 +265,7 @@ def _basis_table(estimator: Any, model: Any, names: tuple[str, ...], X: Any, y: 
     return [*_aligned([header, *rows]), *more]
 
 
-def _nearest(estimator: Any, is_vector: np.ndarray) -> list[str] | None:
+def _nearest(estimator: BaseEstimator, is_vector: np.ndarray) -> list[str] | None:
     """Return the nearest training sample of each basis vector and its distance; None if they are not known."""
     rows, distances = (fitted_part(estimator, name) for name in ("nearest_samples_", "nearest_distances_"))
     if rows is None or distances is None or len(rows) != is_vector.sum():
@@ -271,7 +274,7 @@ def _nearest(estimator: Any, is_vector: np.ndarray) -> list[str] | None:
     return [next(told) if vector else "" for vector in is_vector]
 
 
-def _activity(estimator: Any, model: Any, X: Any, y: Any) -> dict[str, Any]:
+def _activity(estimator: BaseEstimator, model: FittedModel, X: Any, y: Any) -> dict[str, Any]:
     """Return each basis vector's share of the scores' variance, its samples, and its classes."""
     X = table_of(X, estimator, model.n_features, "X")
     similarities = model.similarities(X)
@@ -294,7 +297,9 @@ def _activity(estimator: Any, model: Any, X: Any, y: Any) -> dict[str, Any]:
     return {"share": share, "count": np.bincount(nearest, minlength=model.n_basis), "classes": classes}
 
 
-def _feature_table(estimator: Any, model: Any, names: tuple[str, ...], X: Any) -> list[str]:
+def _feature_table(
+    estimator: BaseEstimator, model: FittedModel | ModelEnsemble, names: tuple[str, ...], X: Any
+) -> list[str]:
     X = table_of(X, estimator, model.n_features, "X")
     rows = X[:: max(1, X.shape[0] // BACKGROUND)]
     indices = sobol_indices(estimator, rows)
@@ -323,15 +328,15 @@ def _direction(values: np.ndarray) -> str:
     return {(1,): "rises", (-1,): "falls", (1, -1): "peak", (-1, 1): "valley"}.get(tuple(runs), "mixed")
 
 
-def _stationary(model: Any) -> bool:
+def _stationary(model: FittedModel | ModelEnsemble) -> bool:
     return all(view.kernel.stationary for m in members_of(model) for term in vector_terms(m) for view in term.views)
 
 
-def _kernel_name(kernel: Any) -> str:
+def _kernel_name(kernel: Kernel) -> str:
     return type(innermost(kernel)).__name__  # learned relevances or 2k - 1 are around it
 
 
-def _kernel_text(view: Any, digits: int) -> str:
+def _kernel_text(view: View, digits: int) -> str:
     kernel, inner = view.kernel, innermost(view.kernel)
     values = {k: v for k, v in inner.get_params(deep=False).items() if isinstance(v, int | float)}
     text = f"{type(inner).__name__}({', '.join(f'{k}={v:.{digits}g}' for k, v in values.items())})"

@@ -8,8 +8,10 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
+from sklearn.base import BaseEstimator
 from sklearn.pipeline import Pipeline as SklearnPipeline
 
+from spkm._arrays import TableLike
 from spkm.core.fitted import FittedModel, ModelEnsemble
 from spkm.explain._structure import column_index
 from spkm.sources import PairTable
@@ -33,7 +35,7 @@ class Pipeline:
     before: Any = None
 
     @staticmethod
-    def of(estimator: Any) -> Pipeline:
+    def of(estimator: BaseEstimator) -> Pipeline:
         """Take an estimator apart."""
         if not isinstance(estimator, SklearnPipeline):
             return Pipeline(estimator)
@@ -111,7 +113,7 @@ class Encoding:
         """The columns of the table that determined each other in the fit."""
         return self.encoder.links_
 
-    def links_in(self, X: Any) -> list[Any]:
+    def links_in(self, X: TableLike) -> list[Any]:
         """Return the columns that determine each other in a table."""
         return self.encoder.linked_columns(X if self.before is None else self.before.transform(X))
 
@@ -145,7 +147,7 @@ class Named:
     feature_names_in_: tuple[str, ...]
 
 
-def model_of(estimator: Any) -> Any:
+def model_of(estimator: BaseEstimator) -> Any:
     """Return the fitted model of an estimator, or the model itself."""
     model = fitted_part(estimator, "model_", estimator)
     if not isinstance(model, FittedModel | ModelEnsemble):
@@ -163,7 +165,7 @@ def model_of(estimator: Any) -> Any:
     return model
 
 
-def fitted_part(estimator: Any, name: str, default: Any = None) -> Any:
+def fitted_part(estimator: BaseEstimator, name: str, default: Any = None) -> Any:
     """Return an attribute that some estimators have after a fit, and that bare models and other kinds lack."""
     return getattr(estimator, name, default)
 
@@ -173,12 +175,12 @@ def dense(table: Any) -> np.ndarray:
     return np.asarray(table.toarray() if hasattr(table, "toarray") else table, dtype=np.float64)
 
 
-def members_of(model: Any) -> tuple[Any, ...]:
+def members_of(model: FittedModel | ModelEnsemble) -> tuple[Any, ...]:
     """Return the models that a model is made of: itself, or those of its binary problems, side by side."""
     return model.members
 
 
-def names_of(estimator: Any, n_features: int) -> tuple[str, ...]:
+def names_of(estimator: BaseEstimator, n_features: int) -> tuple[str, ...]:
     """Return the names of the features: those of the fit, or x0, x1 and so on.
 
     Names of several tables, and of the two sides of pairs, begin with the name of their table.
@@ -192,7 +194,7 @@ def names_of(estimator: Any, n_features: int) -> tuple[str, ...]:
     return tuple(str(name) for name in names) if names is not None else tuple(f"x{i}" for i in range(n_features))
 
 
-def entities_of(estimator: Any) -> Any:
+def entities_of(estimator: BaseEstimator) -> Any:
     """Return the tables of entities of an estimator of pairs; None for other estimators."""
     return fitted_part(estimator, "_pairs")
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
+from spkm._arrays import TableLike
 from spkm._checks import check_integer
 from spkm.inspection._display import Display
 from spkm.inspection._reading import Reading, frames, telling_features
@@ -23,6 +25,9 @@ from spkm.inspection._style import (
     signed,
     text_on,
 )
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 WRITTEN = 240  # cells of a heat map up to which every number is written in its cell
 
@@ -85,15 +90,15 @@ class BasisDisplay(Display):
     @classmethod
     def from_estimator(
         cls,
-        estimator: Any,
-        X: Any = None,
+        estimator: BaseEstimator,
+        X: TableLike | None = None,
         *,
         features: Any = None,
         max_features: int = 20,
         x: Any = None,
         x_label: str = "x",
         image_shape: tuple[int, ...] | None = None,
-        ax: Any = None,
+        ax: Axes | None = None,
     ) -> BasisDisplay:
         """Draw the basis vectors of a fitted estimator.
 

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from spkm._arrays import TableLike, TargetLike
 from spkm._checks import check_integer
 from spkm.inspection._display import Display
 from spkm.inspection._reading import frames
 from spkm.inspection._style import BLUE, GREY, INK, ORANGE, number, panels, plain, short
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 MOST_POINTS = 2000  # of the scatter; more would hide one another
 
@@ -67,9 +72,9 @@ class CanonicalDisplay(Display):
     @classmethod
     def from_estimator(
         cls,
-        estimator: Any,
-        X: Any,
-        y: Any,
+        estimator: BaseEstimator,
+        X: TableLike,
+        y: TargetLike,
         *,
         component: int = 0,
         max_features: int = 15,
@@ -77,7 +82,7 @@ class CanonicalDisplay(Display):
         x_axis: Any = None,
         y_axis: Any = None,
         random_state: Any = 0,
-        ax: Any = None,
+        ax: Axes | None = None,
     ) -> CanonicalDisplay:
         """Draw a component of a fitted :class:`spkm.SPKMCCA`.
 
@@ -178,7 +183,7 @@ def _checked_axis(name: str, axis: Any, length: int) -> np.ndarray | None:
     return axis
 
 
-def _draw_weights(ax: Any, weights: np.ndarray, names: list, axis: np.ndarray | None, colour: str, most: int) -> None:
+def _draw_weights(ax: Axes, weights: np.ndarray, names: list, axis: np.ndarray | None, colour: str, most: int) -> None:
     """Draw bars of the features with the largest weights, or the weights of all along an axis."""
     if axis is not None:
         order = np.argsort(axis)

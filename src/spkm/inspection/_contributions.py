@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
+from spkm._arrays import TableLike
 from spkm._checks import check_choice, check_integer
 from spkm.inspection._display import Display
 from spkm.inspection._reading import Reading, basis_labels, explain, frames
@@ -22,6 +24,9 @@ from spkm.inspection._style import (
     short,
     signed,
 )
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 LEVELS = ("both", "basis", "features")
 
@@ -89,16 +94,16 @@ class ContributionDisplay(Display):
     @classmethod
     def from_estimator(
         cls,
-        estimator: Any,
-        X: Any,
+        estimator: BaseEstimator,
+        X: TableLike,
         *,
         row: int = 0,
-        background: Any = None,
+        background: TableLike | None = None,
         output: Any = 0,
         level: str = "both",
         basis: int | None = None,
         max_features: int = 10,
-        ax: Any = None,
+        ax: Axes | None = None,
     ) -> ContributionDisplay:
         """Draw how a prediction comes about.
 
@@ -184,11 +189,11 @@ class ContributionDisplay(Display):
         cells[0, 1].set_title(f"features add up to what {vectors[r]} adds", loc="left", fontsize=10)
         return self
 
-    def _features(self, ax: Any, values: np.ndarray, start: float, ends: tuple[str, str]) -> None:
+    def _features(self, ax: Axes, values: np.ndarray, start: float, ends: tuple[str, str]) -> None:
         names = [f"{short(name, 26)} = {number(x)}" for name, x in zip(self.feature_names, self.data, strict=True)]
         self._waterfall(ax, names, values, start, ends)
 
-    def _waterfall(self, ax: Any, names: list[str], values: np.ndarray, start: float, ends: tuple[str, str]) -> None:
+    def _waterfall(self, ax: Axes, names: list[str], values: np.ndarray, start: float, ends: tuple[str, str]) -> None:
         names, values = _largest(names, values, self.max_features)
         edges = start + np.concatenate([[0.0], np.cumsum(values)])
         places = np.arange(len(values))[::-1]

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from spkm._arrays import TableLike, TargetLike
 from spkm._checks import check_integer
 from spkm.estimators import StabilitySelection, stability_selection
 from spkm.inspection._display import Display
@@ -24,6 +26,9 @@ from spkm.inspection._style import (
     plain,
     short,
 )
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 
 @dataclass(eq=False, repr=False)
@@ -59,7 +64,14 @@ class StabilityDisplay(Display):
 
     @classmethod
     def from_estimator(
-        cls, estimator: Any, X: Any, y: Any, *, max_features: int = 25, ax: Any = None, **options: Any
+        cls,
+        estimator: BaseEstimator,
+        X: TableLike,
+        y: TargetLike,
+        *,
+        max_features: int = 25,
+        ax: Axes | None = None,
+        **options: Any,
     ) -> StabilityDisplay:
         """Run stability selection and draw what it finds.
 
@@ -161,7 +173,7 @@ class ConvergenceDisplay(Display):
     stationarity: list[float] | None = None
 
     @classmethod
-    def from_estimator(cls, estimator: Any, *, ax: Any = None) -> ConvergenceDisplay:
+    def from_estimator(cls, estimator: BaseEstimator, *, ax: Axes | None = None) -> ConvergenceDisplay:
         """Draw the objective of a fitted estimator during its fit.
 
         Parameters
@@ -251,7 +263,7 @@ class ViewShareDisplay(Display):
     available: np.ndarray
 
     @classmethod
-    def from_estimator(cls, estimator: Any, *, ax: Any = None) -> ViewShareDisplay:
+    def from_estimator(cls, estimator: BaseEstimator, *, ax: Axes | None = None) -> ViewShareDisplay:
         """Draw the shares of the views of a fitted estimator.
 
         Parameters

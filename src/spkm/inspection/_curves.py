@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
+from spkm._arrays import TableLike, TargetLike
 from spkm.inspection._display import Display
 from spkm.inspection._reading import frames
 from spkm.inspection._style import COLOURS, GREY, LINES, MARKERS, plain, short
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 SHADES = (*COLOURS, GREY, "#B58900")  # as many as there are shapes of markers that are told apart at a glance
 
@@ -96,15 +101,15 @@ class CurveDisplay(Display):
     @classmethod
     def from_estimator(
         cls,
-        estimator: Any,
-        X: Any,
-        y: Any,
+        estimator: BaseEstimator,
+        X: TableLike,
+        y: TargetLike,
         *,
         sizes: Sequence[Any],
         parameter: str = "n_basis",
         cv: Any = 5,
         scoring: Any = None,
-        ax: Any = None,
+        ax: Axes | None = None,
     ) -> CurveDisplay:
         """Draw held-out scores of an estimator against a parameter.
 
@@ -196,7 +201,7 @@ class CurveDisplay(Display):
         if len(curve.others):
             ax.plot(*zip(*curve.others, strict=True), linestyle="", markerfacecolor="none", **style)
 
-    def _ticks(self, ax: Any) -> None:
+    def _ticks(self, ax: Axes) -> None:
         """Write the sizes themselves below the axis where there are few."""
         sizes = np.unique(np.concatenate([np.asarray(c.x, dtype=float) for c in self.curves.values()] or [np.empty(0)]))
         whole = bool(np.all(sizes == np.rint(sizes)))

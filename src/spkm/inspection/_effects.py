@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
+from spkm._arrays import TableLike
 from spkm.inspection._display import Display
 from spkm.inspection._reading import Reading, frames, partial_dependence
 from spkm.inspection._style import COLOURS, INK, LINES, number, plain, short
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 RUG = 400  # samples drawn in a rug at most
 SHOWN = 8  # outputs drawn as curves at most
@@ -59,7 +64,14 @@ class EffectDisplay(Display):
 
     @classmethod
     def from_estimator(
-        cls, estimator: Any, X: Any, features: Any, *, output: Any = None, n_points: int = 100, ax: Any = None
+        cls,
+        estimator: BaseEstimator,
+        X: TableLike,
+        features: Any,
+        *,
+        output: Any = None,
+        n_points: int = 100,
+        ax: Axes | None = None,
     ) -> EffectDisplay:
         """Draw the effect of one feature, or two.
 

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
+from spkm._arrays import TableLike, TargetLike
 from spkm._checks import check_integer
 from spkm.inspection._display import Display
 from spkm.inspection._reading import Reading, frames
 from spkm.inspection._style import BLUE, COLOURS, INK, MARKERS, ORANGE, diverging, plain, short
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 POINTS = 400  # samples drawn at most
 FEW = 10  # vectors whose marks may be large
@@ -80,14 +85,14 @@ class DecisionMapDisplay(Display):
     @classmethod
     def from_estimator(
         cls,
-        estimator: Any,
-        X: Any,
-        y: Any = None,
+        estimator: BaseEstimator,
+        X: TableLike,
+        y: TargetLike | None = None,
         *,
         features: tuple[Any, Any],
         at: Any = None,
         n_points: int = 150,
-        ax: Any = None,
+        ax: Axes | None = None,
     ) -> DecisionMapDisplay:
         """Draw what a model decides over two features.
 

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
+from spkm._arrays import TableLike, TargetLike
 from spkm._checks import check_integer
 from spkm.estimators import SparsityPath, sparsity_path
 from spkm.inspection._display import Display
 from spkm.inspection._reading import Reading, frames
 from spkm.inspection._style import BLUE, GREEN, GREY, INK, ORANGE, PALE, panels, plain, short
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 
 @dataclass(eq=False, repr=False)
@@ -56,7 +61,9 @@ class PathDisplay(Display):
             self.chosen = _simplest(self.path)
 
     @classmethod
-    def from_estimator(cls, estimator: Any, X: Any, y: Any, *, ax: Any = None, **options: Any) -> PathDisplay:
+    def from_estimator(
+        cls, estimator: BaseEstimator, X: TableLike, y: TargetLike, *, ax: Axes | None = None, **options: Any
+    ) -> PathDisplay:
         """Compute the path of an estimator and draw it.
 
         Parameters
@@ -164,7 +171,14 @@ class FeaturePathDisplay(Display):
 
     @classmethod
     def from_estimator(
-        cls, estimator: Any, X: Any, y: Any, *, max_features: int = 25, ax: Any = None, **options: Any
+        cls,
+        estimator: BaseEstimator,
+        X: TableLike,
+        y: TargetLike,
+        *,
+        max_features: int = 25,
+        ax: Axes | None = None,
+        **options: Any,
     ) -> FeaturePathDisplay:
         """Compute the path of an estimator and draw its features.
 

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
+from spkm._arrays import TableLike
 from spkm._checks import check_choice, check_integer
 from spkm.inspection._display import Display
 from spkm.inspection._reading import Reading, explain, frames
 from spkm.inspection._style import BLUE, INK, ORANGE, label_bars, number, plain, short, signed
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 BINS = 60  # columns of dots that a row of a beeswarm is stacked in
 
@@ -58,14 +63,14 @@ class ShapleyDisplay(Display):
     @classmethod
     def from_estimator(
         cls,
-        estimator: Any,
-        X: Any,
+        estimator: BaseEstimator,
+        X: TableLike,
         *,
-        background: Any = None,
+        background: TableLike | None = None,
         output: Any = 0,
         kind: str = "auto",
         max_features: int = 12,
-        ax: Any = None,
+        ax: Axes | None = None,
     ) -> ShapleyDisplay:
         """Draw the Shapley values of samples.
 

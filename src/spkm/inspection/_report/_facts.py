@@ -11,7 +11,9 @@ from typing import Any
 import numpy as np
 import scipy
 import sklearn
+from sklearn.base import BaseEstimator
 
+from spkm._arrays import TableLike, TargetLike
 from spkm._checks import check_choice, check_integer
 from spkm.inspection._reading import (
     Reading,
@@ -53,9 +55,9 @@ class Samples:
 
 
 def facts(
-    estimator: Any,
-    X: Any,
-    y: Any = None,
+    estimator: BaseEstimator,
+    X: TableLike,
+    y: TargetLike | None = None,
     *,
     train: tuple[Any, Any] | None = None,
     title: str | None = None,
@@ -136,7 +138,7 @@ def _title(target: Any, n: int) -> str:
     return f"{target}: a model of {n:,} samples" if isinstance(target, str) and target else f"A model of {n:,} samples"
 
 
-def _checked_y(reading: Reading, y: Any, n: int, argument: str) -> np.ndarray:
+def _checked_y(reading: Reading, y: TargetLike, n: int, argument: str) -> np.ndarray:
     y = np.asarray(y.toarray() if hasattr(y, "toarray") else y)
     if len(y) != n:
         raise ValueError(f"{argument} must have an entry for each of the {n} samples; got {len(y)}.")
@@ -150,7 +152,7 @@ def _checked_y(reading: Reading, y: Any, n: int, argument: str) -> np.ndarray:
     return y
 
 
-def _model_facts(reading: Reading, estimator: Any) -> dict[str, Any]:
+def _model_facts(reading: Reading, estimator: BaseEstimator) -> dict[str, Any]:
     model = reading.model
     settings = {}
     if hasattr(estimator, "get_params"):
@@ -283,7 +285,7 @@ def _cautions(reading: Reading, train: Any, privacy: str) -> list[str]:
     return found
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> Any:
     if isinstance(value, np.ndarray):
         return [_plain(part) for part in value]
     value = value.item() if isinstance(value, np.generic) else value

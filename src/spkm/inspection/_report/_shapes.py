@@ -6,11 +6,12 @@ from typing import Any
 
 import numpy as np
 
+from spkm.core.fitted import FittedModel, ModelEnsemble
 from spkm.explain._structure import ProductPiece
 from spkm.inspection._reading import members_of, structure_of
 
 
-def product_shapes(model: Any, names: tuple[str, ...]) -> list[list[dict[str, Any]]] | None:
+def product_shapes(model: FittedModel | ModelEnsemble, names: tuple[str, ...]) -> list[list[dict[str, Any]]] | None:
     """Return for each member and term amounts a_q and rates w_qj such that
 
         k(x, u) = sum_q a_q prod_j exp(-w_qj |x_j - u_j|^p), p = 2 for "squared" and 1 for "absolute"
