@@ -77,6 +77,11 @@ def test_recipes_are_imported_by_their_package_alone():
     assert {"fixed", "folds", "evidence", "monotone", "pairs", "search"} <= inside
 
 
+def wide(X):
+    """Return more features than there are samples."""
+    return np.hstack([X * factor for factor in np.linspace(0.5, 2.0, len(X))])
+
+
 def pairs_of(X, y):
     pairs = np.column_stack([np.arange(len(y)), np.arange(len(y))])
     return PairwiseSPKMRegressor(2, random_state=0).fit(pairs, y, left=X[:, :1], right=X[:, 1:])
@@ -85,6 +90,7 @@ def pairs_of(X, y):
 #: Recipe by its row in the table, with a fit that takes it.
 FITS = {
     "folds": lambda X, y: SPKMClassifier(3, random_state=0).fit(X, y),
+    "span": lambda X, y: SPKMClassifier(3, random_state=0).fit(wide(X), y),
     "evidence": lambda X, y: SPKMRegressor(3, random_state=0).fit(X, y),
     "squared warm-up": lambda X, y: SPKMRegressor(3, loss="huber", random_state=0).fit(X, y + X[:, 0]),
     "fixed": lambda X, y: SPKMClassifier(2, views={"a": [0], "b": [1]}, random_state=0).fit(X, y),

@@ -106,6 +106,14 @@ class Problem:
 
         return replace(self, terms=tuple(map(changed, self.terms)))
 
+    def with_bounds(self) -> Problem:
+        """Return the same problem whose vectors of stationary kernels stay inside the range of the samples."""
+
+        def changed(term: Term) -> Term:
+            return replace(term, views=tuple(replace(view, bounded=view.kernel.stationary) for view in term.views))
+
+        return replace(self, terms=tuple(map(changed, self.terms)))
+
     def with_prior(self, prior: float) -> Problem:
         """Return the same problem with another prior on the relevances that the evidence learns."""
         return self._with_evidence(prior=prior)

@@ -42,6 +42,10 @@ class Data(Protocol):
         """Whether samples are independent of one another; pairs that share entities are not."""
 
     @property
+    def in_memory(self) -> bool:
+        """Whether all samples are in memory."""
+
+    @property
     def target(self) -> Target:
         """Meaning of the targets."""
 
@@ -107,6 +111,7 @@ class TableData:
     place: Place | None = None
     independent: bool = True
     kind: type[ArraySource] = ArraySource
+    in_memory = True
     n_rows: int = field(init=False)
     n_features: int = field(init=False)
     n_outputs: int = field(init=False)
@@ -208,6 +213,7 @@ class StreamData:
     preparation: Preparation
     rows = None
     independent = True
+    in_memory = False
 
     @staticmethod
     def of_classes(spec: Spec, reader: Any, summary: Summary, target: Target, factors: np.ndarray | None) -> StreamData:

@@ -47,6 +47,8 @@ class Start:
         The best theta so far, if Ctrl-C ended the way here: no solver runs.
     interrupted : bool, default=False
         Whether Ctrl-C came on the way here: the solver stops after its first iteration.
+    source : Source, default=None
+        The samples in other coordinates, if the solver works in these.
     """
 
     problem: Problem
@@ -58,10 +60,11 @@ class Start:
     ridge: float = 0.0
     stopped: np.ndarray | None = None
     interrupted: bool = False
+    source: Source | None = None
 
     def objective(self, source: Source) -> Any:
-        """Return the objective on the samples of ``source``."""
-        objective = self.problem.objective(source)
+        """Return the objective on the samples of ``source``, or on the same ones in other coordinates."""
+        objective = self.problem.objective(source if self.source is None else self.source)
         if self.metric is not None:
             objective.keep_metric(self.metric)
         return objective

@@ -38,6 +38,7 @@ class Kernel(Part):
     claims = {
         "formula": (FORMULAS, None),
         "stationary": (("vjp",), False),
+        "isotropic": (("vjp", "_invariants"), False),
         "reads_zero_features": (("vjp", "slopes", "uses_norms"), True),
         "is_linear": (("vjp", "slopes", "uses_norms", "value", "slope"), False),
         "forms": (("vjp", "value", "profile", "_value", "_invariants"), no_forms),
@@ -55,6 +56,8 @@ class Kernel(Part):
     is_per_feature = False
     #: True if k depends on x - u alone: then k(x, x) is 1, a bandwidth is worth learning and features may be centred.
     stationary = False
+    #: True if k depends on the Euclidean distance |x - u| alone: then it is the same in any orthonormal coordinates.
+    isotropic = False
     #: True if features have no meaning below zero (fingerprints, counts): such data are neither centred nor scaled.
     nonnegative = False
     #: True if a constant was added (2k - 1): then the values are not those of the kernel behind the RKHS norm.
@@ -249,6 +252,7 @@ class DistanceKernel(InvariantKernel):
     """
 
     stationary = True
+    isotropic = True
 
     def profile(self, s: Array) -> Array:
         """Return k as a function of s >= 0."""

@@ -7,6 +7,7 @@ from spkm.sources._elsewhere import PlacedSource, source_of
 from spkm.sources._pairs import PairSource, PairTable
 from spkm.sources._rows import distinct_pairs, distinct_rows, gathered_rows, merged_rows, pick_rows
 from spkm.sources._scaling import Scaling, fit_scaling, scaling_of_moments
+from spkm.sources._span import Span, SpanSource
 from spkm.sources._summary import Summary
 from spkm.sources._threads import one_blas_thread
 
@@ -23,6 +24,8 @@ __all__ = [
     "Preparation",
     "Scaling",
     "Source",
+    "Span",
+    "SpanSource",
     "Summary",
     "distinct_pairs",
     "distinct_rows",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from spkm.core.fitted import FittedModel
 from spkm.core.targets import Target
 from spkm.fitting.data import Data
@@ -15,6 +17,7 @@ from spkm.fitting.recipes.monotone import Monotone
 from spkm.fitting.recipes.on_samples import OnSamples
 from spkm.fitting.recipes.pairs import Pairs
 from spkm.fitting.recipes.search import Search
+from spkm.fitting.recipes.span import InSpan
 from spkm.fitting.recipes.squared_warmup import SquaredWarmUp
 from spkm.fitting.recipes.steps import Steps
 from spkm.fitting.spec import Spec
@@ -22,6 +25,8 @@ from spkm.penalties import Evidence
 from spkm.solvers import SOLVERS
 
 __all__ = ["Fit", "Recipe", "Start", "recipe_for", "recipe_for_batches"]
+
+MOST_DENSE = 2**25  # entries of samples that become dense coordinates of their span: 256 MB
 
 
 def recipe_for(spec: Spec, data: Data, previous: FittedModel | None = None) -> Recipe:
@@ -41,14 +46,16 @@ def recipe_for(spec: Spec, data: Data, previous: FittedModel | None = None) -> R
         recipe: Recipe = Search(evidence)
         return OnSamples(recipe) if spec.basis == "samples" else recipe
     single = _has_single_kernel(spec, data)
+    in_span = single and _wants_span(spec, data, previous)
+    width = data.n_rows if in_span else data.n_features
     if spec.monotone:
         recipe = Monotone()
     elif evidence is not None:
-        recipe = ByEvidence(evidence, single)
+        recipe = InSpan(ByEvidence(evidence, single)) if in_span else ByEvidence(evidence, single)
     elif not data.independent:
         recipe = Pairs()
-    elif single and _wants_folds(spec, data.target) and Folds.suits(spec, data):
-        recipe = Folds()
+    elif single and _wants_folds(spec, data.target) and Folds.suits(spec, data.n_rows, width):
+        recipe = InSpan(Folds()) if in_span else Folds()
     elif single and _wants_warm_up(spec, data.target):
         recipe = SquaredWarmUp(ByEvidence(Evidence(), single=True))
     else:
@@ -69,6 +76,18 @@ def recipe_for_batches(spec: Spec, target: Target) -> Steps:
 def _has_single_kernel(spec: Spec, data: Data) -> bool:
     """Whether there is one stationary kernel, on all features of independent samples."""
     return data.independent and spec.kernel is not None and spec.kernel.stationary
+
+
+def _wants_span(spec: Spec, data: Data, previous: FittedModel | None) -> bool:
+    """Whether a fit is one in the span of the samples; a warm start keeps to what the last fit was."""
+    learn = spec.learn_bandwidth
+    one_bandwidth = not isinstance(learn, Mapping) and learn in ("auto", True) and spec.views[0].metric is None
+    plain = isinstance(spec.start, str) and not spec.basis_penalties and spec.views[0].basis_penalty is None
+    if not (one_bandwidth and plain and data.in_memory and spec.views[0].kernel.isotropic):
+        return False
+    if previous is not None:
+        return previous.recipe.startswith(InSpan.name)
+    return data.n_rows < data.n_features and data.n_rows * data.n_features <= MOST_DENSE
 
 
 def _has_free_strength(spec: Spec) -> bool:

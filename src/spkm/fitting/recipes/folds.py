@@ -19,7 +19,6 @@ from spkm.core.fitted import FittedModel
 from spkm.core.problem import Problem
 from spkm.core.starts import first_theta, resolve_start
 from spkm.core.targets import Target
-from spkm.fitting.data import Data
 from spkm.fitting.merging import with_merged_vectors
 from spkm.fitting.problems import Defaults
 from spkm.fitting.progress import Progress
@@ -54,11 +53,10 @@ class Folds(Recipe):
     name = "folds"
 
     @staticmethod
-    def suits(spec: Spec, data: Data) -> bool:
+    def suits(spec: Spec, n_rows: int, n_features: int) -> bool:
         """Whether there are enough samples for folds, and folds are worth their time."""
         n_basis = sum(term.n_basis for term in spec.terms)
-        work = min(data.n_rows, FOLD_ROWS) * data.n_features * n_basis
-        return work <= MOST_WORK and data.n_rows >= 2 * FOLDS
+        return min(n_rows, FOLD_ROWS) * n_features * n_basis <= MOST_WORK and n_rows >= 2 * FOLDS
 
     def defaults(self, spec: Spec, source: Source) -> Defaults:
         return Defaults(metric="relevances", linear_part=True, sharper=True)

@@ -1,0 +1,65 @@
+"""Models in coordinates of the span of the samples, and the same models of all features.
+
+A kernel of the Euclidean distance has the same values in coordinates of the span as in all features, for vectors that
+lie in the span. For the Gaussian kernel nothing is lost by leaving out the rest of a vector: it is the factor
+exp(-gamma |rest|^2) on its weight, and without it the RKHS norm does not grow (docs/how.md has the proof).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from spkm.core.model import Params, PreimageModel
+from spkm.sources import Span
+
+
+def outward(span: Span, model: PreimageModel, theta: np.ndarray) -> np.ndarray:
+    """Return the theta of all features that a model in coordinates amounts to; views read all features.
+
+    The coefficients of a linear part rotate back, and their product with the center leaves the intercept.
+    """
+    result, params, old = _copied(model, theta, len(span.center))
+    for k, rows, is_linear in _views(model):
+        if is_linear:
+            params.basis[k][...] = old.basis[k] @ span.axes
+            params.intercept[...] -= (params.basis[k] @ span.center) @ params.weights[rows]
+        else:
+            params.basis[k][...] = span.points(old.basis[k])
+    return result
+
+
+def inward(span: Span, model: PreimageModel, theta: np.ndarray) -> np.ndarray:
+    """Return the theta in coordinates of a model of all features, whose vectors lose their rests off the span.
+
+    Weights are multiplied by k(rest, 0): for a Gaussian kernel the scores of all samples stay the same.
+    """
+    result, params, old = _copied(model, theta, len(span.axes))
+    for k, rows, is_linear in _views(model):
+        if is_linear:
+            params.basis[k][...] = old.basis[k] @ span.axes.T
+            params.intercept[...] += (old.basis[k] @ span.center) @ old.weights[rows]
+            continue
+        view = model.views[k][1]
+        params.basis[k][...], rests = span.coordinates(old.basis[k])
+        params.weights[rows] *= view.kernel(rests, np.zeros((1, len(span.center))), view.factors(old.log_metric[k]))
+    return result
+
+
+def _copied(model: PreimageModel, theta: np.ndarray, n_features: int) -> tuple[np.ndarray, Params, Params]:
+    """Return a theta of another number of features and its parts, all but the vectors filled, and the old parts."""
+    result, params = PreimageModel(model.terms, n_features, model.n_outputs, model.fit_intercept).zeros()
+    old = model.unpack(theta)
+    for mine, other in zip(params.log_metric, old.log_metric, strict=True):
+        mine[...] = other
+    params.weights[...], params.intercept[...] = old.weights, old.intercept
+    return result, params, old
+
+
+def _views(model: PreimageModel) -> Iterator[tuple[int, slice, bool]]:
+    """Yield for each term, of one view, its number, its rows of the weights and whether it is a linear part."""
+    row = 0
+    for k, term in enumerate(model.terms):
+        yield k, slice(row, row + term.n_basis), term.is_linear_part
+        row += term.n_basis
