@@ -99,7 +99,7 @@ def problem_of(
     terms = tuple(replace(term, views=tuple(next(ready) for _ in term.views)) for term in spec.terms)
     if defaults.linear_part if spec.linear_part == "auto" else spec.linear_part:
         # The evidence learns the strength of a linear part.
-        penalties = [] if defaults.evidence else [SquaredL2(LINEAR_STRENGTH * source.n_columns / n)]
+        penalties = [] if defaults.evidence else [SquaredL2(LINEAR_STRENGTH * source.n_features / n)]
         linear = View(LINEAR_KERNEL, None, "fixed", penalties, LINEAR_PART, monotone=directions)
         terms = (*terms, Term(m, (linear,), is_linear_part=True))
     priors, on_weights = (0.0, 0.0), list[Penalty]()

@@ -77,14 +77,8 @@ class Source:
     #: Whether what :meth:`map` yields stays in this process, so that it may hold functions.
     keeps_features = True
 
-    _n_columns: int | None = None
     _pool: ThreadPoolExecutor | None = None
     _n_threads = 1
-
-    @property
-    def n_columns(self) -> int:
-        """Number of features of the table; in coordinates of a span, ``n_features`` is the number of coordinates."""
-        return self.n_features if self._n_columns is None else self._n_columns
 
     def pieces(self, width: int) -> Sequence[Any]:
         """Return what :meth:`load` makes blocks of, for a model of ``width`` basis vectors."""

@@ -76,12 +76,10 @@ class SpanSource(ArraySource):
         span, coordinates = Span.of(table.dense())
         found = SpanSource(coordinates, table.Y, table.w[:, 0].astype(np.float64) * table.total_weight)
         found.table, found.span = table, span
-        found._n_columns = table.n_columns
         found._pool, found._n_threads = table._pool, table._n_threads
         return found
 
     def _like(self, X: Any, Y: np.ndarray, weight: np.ndarray, scaling: Scaling | None) -> ArraySource:
         part = ArraySource(X, Y, weight, scaling)
-        part._n_columns = self.n_columns
         part._pool, part._n_threads = self._pool, self._n_threads
         return part

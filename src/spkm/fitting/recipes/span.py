@@ -10,6 +10,7 @@ import numpy as np
 from spkm.core.fitted import FittedModel
 from spkm.core.span import inward, outward
 from spkm.core.targets import Target
+from spkm.fitting.continuing import continued_theta
 from spkm.fitting.problems import Defaults
 from spkm.fitting.recipe import Around, Fit, Recipe, Start
 from spkm.fitting.spec import Spec
@@ -24,7 +25,9 @@ class InSpan(Around):
     rotate back: the model is an ordinary one of all features, with the same predictions.
 
     **Defaults.** One bandwidth. Linear part, penalties and their strengths are those of the recipe inside: folds for
-    classes, the evidence for real targets. Vectors are not bounded by the range of each feature.
+    classes, the evidence for real targets. The strength of a linear part follows the number of coordinates, and not
+    that of features, which is too strong for genes and spectra. Vectors of the span may lie beyond the range of a
+    feature; they are clipped there at the end, unless ``basis_bounds`` is None.
     """
 
     name = "span"
@@ -41,16 +44,15 @@ class InSpan(Around):
         return replace(self.inner.begin(self._inside(spec, source), inside, None, target), source=inside)
 
     def resume(self, spec: Spec, source: Any, scaling: Scaling | None, target: Target, previous: FittedModel) -> Start:
-        start = self.inner.resume(self._inside(spec, source), source, scaling, target, previous)
         inside = SpanSource.of(source)
+        start = self.inner.resume(self._inside(spec, source), inside, scaling, target, previous)
         here, there = start.problem.model(inside), start.problem.model(source)
-        onward = start.onward
-        assert onward is not None
 
-        def rotated(fresh: np.ndarray) -> np.ndarray:
-            return inward(inside.span, there, onward(outward(inside.span, here, fresh)))
+        def onward(fresh: np.ndarray) -> np.ndarray:
+            whole = continued_theta(previous, there, scaling, target, outward(inside.span, here, fresh))
+            return inward(inside.span, there, whole)
 
-        return replace(start, onward=rotated, source=inside)
+        return replace(start, onward=onward, source=inside)
 
     def conclude(self, spec: Spec, fit: Fit) -> Fit:
         inside, found = fit.objective.source, fit.result
