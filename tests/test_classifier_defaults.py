@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from sklearn.datasets import make_moons
 
+import spkm
 from spkm import SPKMClassifier
 from spkm.core.model import LINEAR_PART, PreimageModel, Term, View
 from spkm.core.objective import Objective
@@ -168,3 +169,91 @@ def test_many_samples_go_by_folds_a_stage_and_a_pass(monkeypatch):
     model = SPKMClassifier(4, random_state=0).fit(X, y)
     assert stages[-1] == (300, folds_module.STAGE_ITERATIONS)
     assert model.n_iter_ == 1 and model.score(X, y) > 0.95  # one pass over all samples
+
+
+@pytest.mark.parametrize("m", [1, 3])
+def test_linear_strength_is_that_of_the_linear_coefficients_alone(m):
+    source = ArraySource(cases.rows(12), cases.targets(Log(), 12, m))
+    weak, strong = (problem_with_linear_part(m).with_strength(0.4, linear).objective(source) for linear in (0.1, 0.5))
+    theta = theta_with_linear_part(weak.model)
+    by = strong.regularization.smooth(theta)[0] - weak.regularization.smooth(theta)[0]
+    assert by == pytest.approx(0.5 * 0.4 * np.sum(weak.model.unpack(theta).basis[1] ** 2), rel=1e-10)
+    assert cases.gradient_error(strong, theta) < 1e-6
+
+
+def walk_of(losses, has_linear_part=True):
+    """Return the end of a walk whose held-out losses are a function of both strengths' places, and the fits it took."""
+    walk = object.__new__(folds_module.Walk)
+    walk.losses, walk.thetas, fits = {}, {}, []
+    walk.problems = [problem_with_linear_part(1)] if has_linear_part else [Problem((), Log())]
+
+    def fitted(place, before, fold):
+        assert before is None or (before in walk.thetas and sum(np.abs(np.subtract(place, before))) == 1)
+        fits.append((place.kernels, place.linear, fold))
+        return np.zeros(1), float(losses(place.kernels, place.linear))
+
+    walk.fitted = fitted
+    place = walk.whole()
+    assert len(set(fits)) == len(fits)  # no place is fitted twice
+    return (place.kernels, place.linear), fits
+
+
+@pytest.mark.parametrize("lowest", [(0, 0), (2, 3), (6, 2), (4, 1), (7, 0)])
+def test_walk_ends_at_the_lowest_of_a_bowl(lowest):
+    assert walk_of(lambda i, j: 1 + abs(i - lowest[0]) + abs(j - lowest[1]))[0] == lowest
+
+
+def test_walk_goes_over_the_kernels_again_if_the_linear_part_changed():
+    # At the first linear strength no strength of kernels helps; at a weaker one, a stronger one does.
+    def losses(i, j):
+        return 9 + abs(i - folds_module.FIRST) if j == 0 else 1 + abs(i - 2) + abs(j - 2)
+
+    assert walk_of(losses)[0] == (2, 2)
+
+
+def test_walk_without_a_linear_part_is_over_the_kernels_alone():
+    end, fits = walk_of(lambda i, j: 9 - i, has_linear_part=False)
+    assert end == (len(folds_module.STRENGTHS) - 1, folds_module.FIRST_LINEAR)
+    assert {j for _, j, _ in fits} == {folds_module.FIRST_LINEAR}
+
+
+@pytest.mark.parametrize("share", [0.99, 0.9])
+def test_linear_part_gets_a_weaker_penalty_only_if_the_loss_falls_by_a_share(share):
+    end, _ = walk_of(lambda i, j: share**j * (1 + abs(i - folds_module.FIRST)))
+    last = len(folds_module.LINEAR_STRENGTHS) - 1
+    assert end[1] == (last if share**last < folds_module.LINEAR_SHARE else folds_module.FIRST_LINEAR)
+
+
+@pytest.mark.parametrize("worse", [1.01, 1.5])
+def test_place_whose_first_fold_is_much_worse_is_given_up(worse):
+    _, fits = walk_of(lambda i, j: worse if i == folds_module.FIRST + 1 else 1.0, has_linear_part=False)
+    at_weaker = [fold for i, _, fold in fits if i == folds_module.FIRST + 1]
+    assert at_weaker == (list(range(folds_module.FOLDS)) if worse < 1 + folds_module.SLACK else [0])
+
+
+def correlated(n=200, d=30):
+    """Return features of one common part, and labels by a small difference of two of them."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((n, 1)) + 0.1 * rng.standard_normal((n, d))
+    return X, X[:, 0] > X[:, 1]
+
+
+def test_small_differences_of_features_get_a_weaker_linear_penalty():
+    X, y = correlated()
+    model = SPKMClassifier(4, random_state=0).fit(X, y).model_
+    assert model.linear_strength < folds_module.LINEAR_STRENGTHS[folds_module.FIRST_LINEAR] * X.shape[1]
+    assert SPKMClassifier(4, linear_part=False, random_state=0).fit(X, y).model_.linear_strength is None
+
+
+def test_later_fits_and_files_keep_the_strength_of_the_linear_part(tmp_path):
+    X, y = correlated()
+    model = SPKMClassifier(4, random_state=0).fit(X, y)
+    known = model.model_.linear_strength, model.model_.strength
+    spkm.save(model, tmp_path / "model")
+    assert spkm.load(tmp_path / "model").model_.linear_strength == known[0]
+    model.partial_fit(X, y)
+    assert (model.model_.linear_strength, model.model_.strength) == known
+    (penalty,) = model.model_.model.terms[-1].views[0].basis_penalty
+    assert penalty.strength == pytest.approx(known[0] / 400)  # twice the samples
+    again = SPKMClassifier(4, random_state=0).fit(X, y).set_params(warm_start=True).fit(X, y)
+    assert (again.model_.linear_strength, again.model_.strength) == known

@@ -103,8 +103,9 @@ class FittedModel:
         The variance of the coefficients of a linear part over that of the kernels, where the evidence learned it.
     posterior : Posterior or None
         Numbers for standard deviations of predictions, if the evidence was the objective.
-    strength : float or None
-        The strength of the penalty on the weights, times the total weight, where it was chosen by held-out samples.
+    strength, linear_strength : float or None
+        Strengths of the penalties on the weights and on a linear part, times the total weight, if they were chosen by
+        held-out samples.
     samples : ndarray of shape (n_vectors, n_features) or None
         The training samples that the basis vectors are, where they were asked to be some, in the user's units.
     interrupted : bool
@@ -128,6 +129,7 @@ class FittedModel:
     linear_variance: float | None = None
     posterior: Posterior | None = field(default=None, repr=False)
     strength: float | None = None
+    linear_strength: float | None = None
     samples: np.ndarray | None = field(default=None, repr=False)
     interrupted: bool = False
     selected: bool = False

@@ -93,9 +93,29 @@ class Problem:
         """Return the same problem with the strengths of its tunable penalties multiplied by ``factor``."""
         return replace(self, weight_penalties=[penalty.with_factor(factor) for penalty in self.weight_penalties])
 
-    def with_strength(self, strength: float) -> Problem:
-        """Return the same problem with an RKHS norm of the given strength, a ridge of a share of it, and no more."""
-        return replace(self, weight_penalties=[RKHSNorm(strength), SquaredL2(RIDGE_SHARE * strength)])
+    def with_strength(self, strength: float, linear: float | None = None) -> Problem:
+        """Return the same problem with an RKHS norm of the given strength, a ridge of a share of it, and no more.
+
+        ``linear`` is the strength of the penalty on a linear part, if there is one; None leaves it as it is.
+        """
+        other = replace(self, weight_penalties=[RKHSNorm(strength), SquaredL2(RIDGE_SHARE * strength)])
+        return other if linear is None else other.with_linear_strength(linear)
+
+    @property
+    def has_linear_part(self) -> bool:
+        """Whether a term is a linear part."""
+        return any(term.is_linear_part for term in self.terms)
+
+    def with_linear_strength(self, strength: float) -> Problem:
+        """Return the same problem with a penalty of the given strength on the coefficients of a linear part."""
+
+        def changed(term: Term) -> Term:
+            if not term.is_linear_part:
+                return term
+            views = (replace(view, basis_penalty=[SquaredL2(strength)]) for view in term.views)
+            return replace(term, views=tuple(views))
+
+        return replace(self, terms=tuple(map(changed, self.terms)))
 
     def with_metric(self, before: str, now: str) -> Problem:
         """Return the same problem whose views of one metric learn another."""

@@ -251,7 +251,8 @@ def advanced(
         usage = view_usage_of(objective, result.theta, spec.terms)
     fitted = fitted_model(spec, target, objective.model, result.theta, scaling, X.shape[1], None)
     if previous is not None:
-        fitted = replace(fitted, strength=previous.strength, noise=previous.noise)
+        kept = {name: getattr(previous, name) for name in ("strength", "linear_strength", "noise")}
+        fitted = replace(fitted, **kept)
     fitted = replace(fitted, recipe=recipe.name)
     usage["cancellation_"] = fitted.cancellation(X[:: max(1, len(weight) // 1000)])
     outcome = Outcome(fitted, result.n_iter, result.value, np.asarray(result.trace), attributes=usage)

@@ -37,8 +37,8 @@ class Start:
         Map from the first theta of a start rule to the one that the solver begins with; None is the identity.
     solver : Solver, default=None
         The solver that suits the beginning, for ``solver="auto"``; None chooses by the problem.
-    strength : float, default=None
-        The strength that folds chose, times the total weight.
+    strength, linear_strength : float, default=None
+        Strengths of the penalties on weights and linear part that folds chose, times the total weight.
     metric : ndarray, default=None
         A theta whose metric stays as it is.
     noise, ridge : float, default=None and 0
@@ -55,6 +55,7 @@ class Start:
     onward: Callable[[np.ndarray], np.ndarray] | None = None
     solver: Solver | None = None
     strength: float | None = None
+    linear_strength: float | None = None
     metric: np.ndarray | None = None
     noise: float | None = None
     ridge: float = 0.0

@@ -277,6 +277,7 @@ def outcome_of(
         linear_variance=result.linear_variance,
         interrupted=result.interrupted,
         strength=fit.start.strength,
+        linear_strength=fit.start.linear_strength,
         posterior=fit.posterior,
     )
     return _outcome(data, fitted, result, fit.picked, attributes, recipe)

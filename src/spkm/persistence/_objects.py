@@ -187,6 +187,7 @@ def _rest(model: FittedModel) -> dict[str, Any]:
         "asked": tuple(model.asked),
         "noise": model.noise,
         "strength": model.strength,
+        "linear_strength": model.linear_strength,
         "ridge": model.ridge,
         "linear_variance": model.linear_variance,
         "posterior": model.posterior,
@@ -328,7 +329,7 @@ def _member(plain: dict[str, Any], rest: Any, n_features: int) -> FittedModel:
     need(isinstance(asked, tuple) and all(isinstance(term, Term) for term in asked), "it has other terms")
     target = _read_target(rest["target"])
     need(len(target.constant) == model.n_outputs, "its targets are others")
-    for name in ("noise", "strength", "ridge", "linear_variance"):
+    for name in ("noise", "strength", "linear_strength", "ridge", "linear_variance"):
         value = rest.get(name, 0.0)
         need(
             value is None or (isinstance(value, int | float | np.generic) and np.isfinite(value)), f"its {name} is none"
@@ -344,6 +345,7 @@ def _member(plain: dict[str, Any], rest: Any, n_features: int) -> FittedModel:
         asked=asked,
         noise=rest["noise"],
         strength=rest.get("strength"),
+        linear_strength=rest.get("linear_strength"),
         recipe=str(rest.get("recipe", "")),
         ridge=rest.get("ridge", 0.0),
         linear_variance=rest.get("linear_variance"),

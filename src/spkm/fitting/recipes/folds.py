@@ -1,11 +1,13 @@
-"""Three folds choose the strength of the penalty on the weights, and then all samples are fitted.
+"""Three folds choose the strengths of the penalties on weights and linear part, and then all samples are fitted.
 
-The penalty is the RKHS norm of the kernels' part of f and a ridge of a share of it. Strengths form a path: three folds
-fit the model at the first of them, then at weaker ones while the held-out loss falls, each from where the one before
-ended, and at stronger ones only if weaker ones do not help. At the first strength, one bandwidth for each feature
-competes with one for all: few samples of many features want the latter. The model of all samples goes on from the fold
-whose model suits them best. A path that began at its strong end would let relevances run away while the weights are
-small (measured).
+The penalty on the weights is the RKHS norm of the kernels' part of f and a ridge of a share of it. Strengths form a
+path: three folds fit the model at the first of them, then at weaker ones while the held-out loss falls, each from where
+the one before ended, and at stronger ones only if weaker ones do not help. At the first strength, one bandwidth for
+each feature competes with one for all: few samples of many features want the latter. After the kernels' strength the
+linear part's is weakened while that gains clearly, as it does if classes differ by small differences of features that
+rise and fall together (spectra), and then the kernels' strength is chosen once more. A place whose first fold is
+clearly worse is given up. The model of all samples goes on from the fold whose model suits them best. A path that
+began at its strong end would let relevances run away while the weights are small (measured).
 """
 
 from __future__ import annotations
@@ -20,7 +22,7 @@ from spkm.core.problem import Problem
 from spkm.core.starts import first_theta, resolve_start
 from spkm.core.targets import Target
 from spkm.fitting.merging import with_merged_vectors
-from spkm.fitting.problems import Defaults
+from spkm.fitting.problems import LINEAR_STRENGTH, Defaults
 from spkm.fitting.progress import Progress
 from spkm.fitting.recipe import Fit, Recipe, Start
 from spkm.fitting.spec import Spec
@@ -35,6 +37,11 @@ MOST_WORK = 1e8  # multiplications of a pass over FOLD_ROWS samples up to which 
 # 100 gain nothing, weaker ones of 0.001 and 0.0003 lose 4 ± 2.5 % (panel, half A).
 STRENGTHS = (10.0, 3.0, 1.0, 0.3, 0.1, 0.03, 0.01, 0.003)
 FIRST = STRENGTHS.index(0.1)
+# The same for a linear part, over the number of features as well.
+LINEAR_STRENGTHS = tuple(LINEAR_STRENGTH * factor for factor in (1.0, 0.1, 0.01, 0.001))
+FIRST_LINEAR = LINEAR_STRENGTHS.index(LINEAR_STRENGTH)
+LINEAR_SHARE = 0.95  # of the held-out loss, below which a weaker penalty on a linear part has to bring it
+SLACK = 0.1  # of the held-out loss: a place whose first folds are worse by more is given up; 0.02 changes choices
 # Iterations at the first strength, and of a fit that goes on from its neighbour; 30 and 10 lose 2 ± 1 % of log loss.
 FIRST_ITERATIONS, NEXT_ITERATIONS = 40, 20
 MOST_ROWS = 20_000  # samples up to which L-BFGS sees all of them
@@ -47,7 +54,9 @@ class Folds(Recipe):
     """Classes by a single stationary kernel: the default classifier.
 
     **Defaults.** One bandwidth for each feature, or one for all, whichever the folds prefer; they start at half of the
-    mean distance of samples. A linear part. The RKHS norm and a ridge of 0.3 of its strength, which three folds choose.
+    mean distance of samples. A linear part. The RKHS norm and a ridge of 0.3 of its strength, which three folds choose;
+    so is the strength of the penalty on the linear part, from 0.25 times the number of features over the total weight
+    to a thousandth of it.
     """
 
     name = "folds"
@@ -68,11 +77,15 @@ class Folds(Recipe):
         rivals = [problem, problem.with_metric("relevances", "scale")] if spec.learn_bandwidth == "auto" else [problem]
         rule = resolve_start(spec.start, problem.model(source), scaling)
         chosen = choose_strength(spec, rivals, source, rule, rng)
-        settled = chosen.problem.with_strength(chosen.value / source.total_weight)
+        start = Start(
+            chosen.problem,
+            strength=chosen.kernels,
+            linear_strength=chosen.linear if chosen.problem.has_linear_part else None,
+        )
         if chosen.stopped:
-            return Start(settled, strength=chosen.value, stopped=chosen.thetas[0])
-        theta, interrupted = best_of_folds(settled, chosen.thetas, source, rng)
-        return Start(settled, lambda _: theta, last_solver(source), chosen.value, interrupted=interrupted)
+            return replace(start, stopped=chosen.thetas[0])
+        theta, interrupted = best_of_folds(chosen.problem, chosen.thetas, source, rng)
+        return replace(start, onward=lambda _: theta, solver=last_solver(source), interrupted=interrupted)
 
     def refine(self, spec: Spec, fit: Fit, progress: Progress) -> Fit:
         return with_merged_vectors(fit)
@@ -86,79 +99,152 @@ class Folds(Recipe):
         problem = start.problem
         if not any(view.metric == "relevances" for _, view in previous.model.views):
             problem = problem.with_metric("relevances", "scale")
-        problem = problem.with_strength(previous.strength / source.total_weight)
-        start = replace(start, problem=problem, solver=last_solver(source), strength=previous.strength)
+        n, linear = source.total_weight, previous.linear_strength
+        problem = problem.with_strength(previous.strength / n, None if linear is None else linear / n)
+        start = replace(start, problem=problem, solver=last_solver(source))
+        start = replace(start, strength=previous.strength, linear_strength=linear)
         return self.from_previous(start, source, scaling, target, previous)
 
 
 class Strength(NamedTuple):
-    """Choice of the folds: a problem, its strength times the total weight, and the thetas of the folds.
+    """Choice of the folds: a problem, its strengths times the total weight, and the thetas of the folds.
 
     If Ctrl-C ended the choice, it is ``stopped`` with the best so far.
     """
 
     problem: Problem
-    value: float
+    kernels: float
+    linear: float
     thetas: list[np.ndarray]
     stopped: bool = False
 
 
+class Place(NamedTuple):
+    """A point of the walk: which problem, and which of STRENGTHS and of LINEAR_STRENGTHS."""
+
+    problem: int
+    kernels: int
+    linear: int
+
+
+class Walk:
+    """Folds that are fitted at places next to one another, each from where its neighbour ended.
+
+    Parameters
+    ----------
+    spec : Spec
+        The parameters.
+    problems : list of Problem
+        Rivals, compared at the first strengths.
+    source : Source
+        The samples, of which at most FOLD_ROWS are dealt to folds.
+    start : start rule
+        Where the first fits begin.
+    rng : Generator
+        Source of random numbers.
+    """
+
+    def __init__(self, spec: Spec, problems: list[Problem], source: Any, start: Any, rng: np.random.Generator) -> None:
+        self.problems, self.start, self.rng = problems, start, rng
+        self.n, self.n_features = source.total_weight, source.n_features
+        some = source.sample(FOLD_ROWS, rng)
+        splits = dealt_folds(some.Y, spec.loss, rng, FOLDS)
+        self.folds = [(some.subset(train), some.subset(test)) for train, test in splits]
+        self.thetas: dict[Place, list[np.ndarray]] = {}
+        #: Held-out losses of the folds, added up from the first fold on; places that were given up are not here.
+        self.losses: dict[Place, list[float]] = {}
+        self.latest: tuple[Place, np.ndarray] | None = None
+
+    def strengths(self, place: Place) -> tuple[float, float]:
+        """Return the strengths of kernels and linear part at a place, times the total weight."""
+        return STRENGTHS[place.kernels], LINEAR_STRENGTHS[place.linear] * self.n_features
+
+    def problem(self, place: Place) -> Problem:
+        """Return the problem of a place."""
+        kernels, linear = self.strengths(place)
+        return self.problems[place.problem].with_strength(kernels / self.n, linear / self.n)
+
+    def fitted(self, place: Place, before: Place | None, fold: int) -> tuple[np.ndarray, float]:
+        """Return the theta of one fold at a place, from where that of ``before`` ended, and its held-out loss."""
+        train, test = self.folds[fold]
+        objective = self.problem(place).objective(train)
+        if before is None:
+            theta = objective.inside(first_theta(objective, self.start, "ridge", self.rng))
+        else:
+            theta = self.thetas[before][fold]
+        result = _descended(objective, theta, FIRST_ITERATIONS if before is None else NEXT_ITERATIONS)
+        self.latest = place, result.theta
+        if result.by_signal:
+            raise KeyboardInterrupt
+        loss = objective.loss.value(objective.on(test).totals(result.theta))
+        return result.theta, test.total_weight * loss
+
+    def wins(self, place: Place, rival: Place | None, before: Place | None) -> bool:
+        """Return whether the loss at a place is below that at a rival; the folds begin where those at ``before`` ended.
+
+        The place is given up if the folds so far are worse than the rival's by more than SLACK.
+        """
+        thetas: list[np.ndarray] = []
+        losses: list[float] = []
+        for fold in range(FOLDS):
+            theta, loss = self.fitted(place, before, fold)
+            thetas.append(theta)
+            losses.append(loss + (losses[-1] if losses else 0.0))
+            if rival is not None and losses[-1] > (1 + SLACK) * self.losses[rival][fold]:
+                return False
+        self.thetas[place], self.losses[place] = thetas, losses
+        return rival is None or losses[-1] < self.losses[rival][-1]
+
+    def along(self, place: Place, axis: str, count: int, steps: tuple[int, ...] = (1, -1)) -> Place:
+        """Return the last place on the way to weaker strengths of one kind that wins; or to stronger ones, if none."""
+        origin = place
+        for step in steps:
+            while 0 <= getattr(place, axis) + step < count:
+                following = place._replace(**{axis: getattr(place, axis) + step})
+                if not self.wins(following, place, place):
+                    break
+                place = following
+            if place != origin:
+                break
+        return place
+
+    def whole(self) -> Place:
+        """Compare the rivals, then walk over strengths of kernels, of a linear part, and of kernels again."""
+        first = Place(0, FIRST, FIRST_LINEAR)
+        self.wins(first, None, None)
+        for which in range(1, len(self.problems)):
+            other = first._replace(problem=which)
+            first = other if self.wins(other, first, None) else first
+        place = self.along(first, "kernels", len(STRENGTHS))
+        if not self.problems[0].has_linear_part:
+            return place
+        weaker = self.along(place, "linear", len(LINEAR_STRENGTHS), (1,))
+        if self.losses[weaker][-1] < LINEAR_SHARE * self.losses[place][-1]:
+            return self.along(weaker, "kernels", len(STRENGTHS))
+        return place
+
+    @property
+    def best(self) -> Place:
+        """The place of the lowest loss so far."""
+        return min(self.losses, key=lambda place: self.losses[place][-1])
+
+
 def choose_strength(spec: Spec, problems: list[Problem], source: Any, start: Any, rng: np.random.Generator) -> Strength:
-    """Return the problem and the strength whose held-out loss is lowest; problems are compared at the first strength.
+    """Return the problem and the strengths whose held-out loss is lowest.
 
     Ctrl-C leaves with the best so far, if some fold has been fitted.
     """
-    some = source.sample(FOLD_ROWS, rng)
-    splits = dealt_folds(some.Y, spec.loss, rng, FOLDS)
-    folds = [(some.subset(train), some.subset(test)) for train, test in splits]
-    n = source.total_weight
-    thetas: dict[tuple[int, int], list[np.ndarray]] = {}
-    losses: dict[tuple[int, int], float] = {}
-    latest: list[tuple[int, np.ndarray]] = []
-
-    def judged(which: int, place: int, before: int | None) -> float:
-        found, total = [], 0.0
-        for k, (train, test) in enumerate(folds):
-            objective = problems[which].with_strength(STRENGTHS[place] / n).objective(train)
-            if before is None:
-                theta = objective.inside(first_theta(objective, start, "ridge", rng))
-            else:
-                theta = thetas[which, before][k]
-            result = _descended(objective, theta, FIRST_ITERATIONS if before is None else NEXT_ITERATIONS)
-            theta = result.theta
-            latest[:] = [(which, theta)]
-            if result.by_signal:
-                raise KeyboardInterrupt
-            found.append(theta)
-            share = test.total_weight / some.total_weight
-            total += share * objective.loss.value(objective.on(test).totals(theta))
-        thetas[which, place], losses[which, place] = found, total
-        return total
-
-    def lowest() -> tuple[int, int]:
-        return min(losses, key=losses.__getitem__)
-
-    stopped = False
+    walk = Walk(spec, problems, source, start, rng)
     try:
-        for which in range(len(problems)):
-            judged(which, FIRST, None)
-        which, _ = lowest()
-        for step in (1, -1):
-            place = FIRST
-            while 0 <= place + step < len(STRENGTHS):
-                place += step
-                if not judged(which, place, place - step) < losses[which, place - step]:
-                    break
-            if lowest()[1] > FIRST:
-                break  # weaker is better: stronger need not be looked at
+        place, stopped = walk.whole(), False
     except KeyboardInterrupt:
-        if not latest:
+        if walk.latest is None:
             raise
-        stopped = True
-        if not losses:
-            return Strength(problems[latest[0][0]], STRENGTHS[FIRST], [latest[0][1]], stopped)
-    which, place = lowest()
-    return Strength(problems[which], STRENGTHS[place], thetas[which, place], stopped)
+        if not walk.losses:
+            place, theta = walk.latest
+            return Strength(walk.problem(place), *walk.strengths(place), [theta], stopped=True)
+        place, stopped = walk.best, True
+    return Strength(walk.problem(place), *walk.strengths(place), walk.thetas[place], stopped)
 
 
 def best_of_folds(

@@ -10,7 +10,7 @@ from spkm.fitting.continuing import kept_kernels
 from spkm.fitting.problems import LINEAR_STRENGTH, Defaults
 from spkm.fitting.recipe import Recipe
 from spkm.fitting.spec import Spec
-from spkm.penalties import RKHSNorm, SquaredL2
+from spkm.penalties import RKHSNorm
 from spkm.sources import Source
 
 
@@ -44,12 +44,9 @@ class Steps(Recipe):
         if previous is None:
             return self.problem(spec, source)
         problem = self.problem(spec, source, kernels=kept_kernels(previous, spec.terms))
-        linear = [SquaredL2(LINEAR_STRENGTH * source.n_features / source.total_weight)]
-        terms = tuple(
-            replace(term, views=(replace(term.views[0], basis_penalty=linear),)) if term.is_linear_part else term
-            for term in previous.model.terms
-        )
-        problem = replace(problem, terms=terms)
+        linear = previous.linear_strength or LINEAR_STRENGTH * source.n_features
+        problem = replace(problem, terms=tuple(previous.model.terms))
+        problem = problem.with_linear_strength(linear / source.total_weight)
         if previous.noise is not None and spec.weight_penalties is None:  # the strength that the evidence amounts to
             return replace(problem, weight_penalties=[RKHSNorm(2.0 * previous.noise / source.total_weight)])
         if previous.strength is None or not self.adaptive:
