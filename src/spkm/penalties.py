@@ -326,7 +326,7 @@ class Evidence(Penalty):
     Parameters
     ----------
     trace : float or "auto", default="auto"
-        Weight of the trace term that keeps the basis near the data; "auto" is min(0.5, 0.8 sqrt(R) d / n). 0 is the
+        Weight of the trace term that keeps the basis near the data; "auto" is min(0.2, 0.8 sqrt(R) d / n). 0 is the
         marginal likelihood of DTC, which overfits, measured; 1 is the variational bound.
     prior : float, default=2.0
         Strength of the pull of log relevances towards their mean, over the total weight of the samples.
