@@ -313,7 +313,7 @@ def test_a_model_that_reads_nothing_is_explained_by_nothing():
         ({"X": np.ones((2, 4))}, "X must have 5 features; got shape"),
         ({"X": np.full((2, 5), np.nan)}, "X must hold finite numbers"),
         ({"background": np.ones((0, 5))}, "background must have at least one sample"),
-        ({"background": "all"}, "background must be a table, None or 'independent'; got 'all'"),
+        ({"background": "all"}, "background must be a table, None, 'independent' or 'normal'; got 'all'"),
         ({"groups": {"a": ["x9"]}}, "groups names a feature that X does not have: 'x9'"),
         ({"groups": {"a": [0, 1], "b": [1]}}, "groups must not overlap; column 1 is in 'a' and in 'b'"),
         ({"groups": {"a": [7]}}, "groups must hold names or indices from 0 to 4; got 7"),

@@ -35,7 +35,7 @@ def test_a_level_is_chosen_from_a_list_and_a_number_can_be_missing(page, browser
     if browser.run("return document.querySelectorAll('#panel-what-if .controls button').length") == 3:
         browser.run("document.querySelectorAll('#panel-what-if .controls button')[2].click()")
     row = X.iloc[[found["rows"]["index"][0]]].copy()
-    assert set(found["page"]["columns"][place(found, "soil")]) == {"name", "features", "options", "missing"}
+    assert set(found["page"]["columns"][place(found, "soil")]) == {"name", "features", "options", "missing", "linked"}
     choose = """
         const box = document.getElementById('level-' + arguments[0]);
         box.value = [...box.options].find(o => o.textContent === arguments[1]).value;

@@ -1,5 +1,6 @@
 """Exact explanations of fitted models: arrays and frames, no drawing."""
 
+from spkm.explain._conditional import Normal, expected_scores
 from spkm.explain._counterfactual import Counterfactual, counterfactual
 from spkm.explain._effects import Effect, h_statistics, partial_dependence
 from spkm.explain._entities import EntityNeighbours, nearest_entities
@@ -17,8 +18,10 @@ __all__ = [
     "Explanation",
     "Importances",
     "Neighbours",
+    "Normal",
     "SobolIndices",
     "counterfactual",
+    "expected_scores",
     "explain",
     "familiarity",
     "formula",

@@ -12,6 +12,7 @@ from sklearn.base import BaseEstimator
 from spkm._arrays import TableLike
 from spkm._checks import check_integer
 from spkm.core.fitted import FittedModel
+from spkm.explain._conditional import ConditionalMeans, Normal, conditional_shapley, unclipped
 from spkm.explain._gradient import gradient
 from spkm.explain._neighbours import Neighbours, familiarity, nearest
 from spkm.explain._parts import similarity_parts
@@ -75,6 +76,8 @@ class Explanation:
         The samples, in the user's units; of a group NaN.
     independent : bool
         Whether absent features were taken as independent of one another.
+    normal : Normal or None
+        The distribution that absent features were drawn from, given the present ones; None for a background.
     """
 
     scores: np.ndarray
@@ -91,6 +94,7 @@ class Explanation:
     _estimator: Any = field(repr=False)
     _X: Any = field(repr=False)
     _members: tuple[_Member, ...] = field(repr=False)
+    normal: Normal | None = field(default=None, repr=False)
 
     def __repr__(self) -> str:
         n, d, m = self.values.shape
@@ -105,7 +109,10 @@ class Explanation:
         """
         result = np.zeros((len(self.scores), self.contributions.shape[1], len(self.feature_names)))
         for member in self._members:
-            within = basis_shapley(member.structure, member.rows(self._X), member.background, self.independent)
+            if self.normal is not None:
+                within, _ = _conditional(member, self._X, self.normal)
+            else:
+                within = basis_shapley(member.structure, member.rows(self._X), member.background, self.independent)
             result[:, member.basis][:, :, member.structure.read] = within
         return result
 
@@ -124,6 +131,8 @@ class Explanation:
         Half of the interaction index of two features stands at (j, k) and half at (k, j); on the diagonal what is left
         of the Shapley value of j. So rows add up to ``values``, as in SHAP's ``shap_interaction_values``.
         """
+        if self.normal is not None:
+            raise ValueError("interactions need a background of samples; background='normal' has values alone.")
         d = len(self.feature_names)
         result = np.zeros((len(self.scores), d, d, self.scores.shape[1]))
         for member in self._members:
@@ -202,9 +211,11 @@ def explain(
         columns of its table are explained.
     X : table of shape (n, d)
         Samples to explain.
-    background : table of shape (m, d) or "independent", default=None
+    background : table of shape (m, d), "independent", "normal" or Normal, default=None
         Values of absent features: some hundred training samples. If None, the samples themselves, at most
-        200 of them, evenly spaced; "independent" are all of them, with ``independent=True``.
+        200 of them, evenly spaced; "independent" are all of them, with ``independent=True``. With a
+        :class:`~spkm.explain.Normal` distribution absent features follow from those that are present, for models
+        that read at most 12; "normal" is that of the samples X.
     independent : bool, default=False
         Whether absent features are drawn independently of one another from the background, instead of together from
         one of its samples. The time then hardly depends on the background.
@@ -238,15 +249,22 @@ def explain(
     True
     """
     pipeline = Pipeline.of(estimator)
-    estimator, X, background = pipeline.named, pipeline.table(X), pipeline.table(background)
+    estimator, X = pipeline.named, pipeline.table(X)
+    background = background if isinstance(background, Normal) else pipeline.table(background)
     if groups is None and pipeline.encoding is not None:
         groups = pipeline.encoding.column_groups()
     model = model_of(estimator)
     X = table_of(X, estimator, model.n_features, "X")
+    normal = background if isinstance(background, Normal) else None
     if isinstance(background, str):
-        if background != "independent":
-            raise ValueError(f"background must be a table, None or 'independent'; got {background!r}.")
-        background, independent = None, True
+        if background not in ("independent", "normal"):
+            raise ValueError(f"background must be a table, None, 'independent' or 'normal'; got {background!r}.")
+        normal = Normal.of(X) if background == "normal" else None
+        independent = independent or background == "independent"
+    if isinstance(background, str | Normal):
+        background = None
+    if normal is not None and (independent or len(normal.mean) != model.n_features):
+        raise ValueError(f"background must be a Normal of {model.n_features} features, without independent=True.")
     B = (
         _thinned(X, independent)
         if background is None
@@ -258,8 +276,9 @@ def explain(
     values = np.zeros((X.shape[0], len(members[0].structure.names), model.n_outputs))
     centred = np.empty_like(similarities)
     for member in members:
-        values[:, :, member.outputs], centred[:, member.basis] = _shapley_values(member, X, independent)
-    if independent:
+        own = _shapley_values(member, X, independent) if normal is None else _normal_values(member, X, normal)
+        values[:, :, member.outputs], centred[:, member.basis] = own
+    if independent or normal is not None:
         base = (scores - values.sum(axis=1)).mean(axis=0)
     else:
         usual = model.similarities(B).mean(axis=0)
@@ -281,6 +300,7 @@ def explain(
         _estimator=estimator,
         _X=X,
         _members=members,
+        normal=normal,
     )
 
 
@@ -311,6 +331,19 @@ def _shapley_values(member: _Member, X: TableLike, independent: bool) -> tuple[n
         values[rows, structure.read] = np.einsum("nrs,rm->nsm", within, model.weights)
         sums[rows] = within.sum(axis=2)
     return values, sums
+
+
+def _normal_values(member: _Member, X: Any, normal: Normal) -> tuple[np.ndarray, np.ndarray]:
+    """Return conditional Shapley values, (n, d, m), and their sums within every basis vector, (n, R)."""
+    within, _ = _conditional(member, X, normal)
+    values = np.zeros((X.shape[0], len(member.structure.names), member.model.n_outputs))
+    values[:, member.structure.read] = np.einsum("nrs,rm->nsm", within, member.model.weights)
+    return values, within.sum(axis=2)
+
+
+def _conditional(member: _Member, X: Any, normal: Normal) -> tuple[np.ndarray, np.ndarray]:
+    means = ConditionalMeans(member.structure, *normal.on_scale(member.model))
+    return conditional_shapley(means, unclipped(member.model, X), member.rows(X))
 
 
 def _player_data(X: Any, structure: Structure) -> np.ndarray:
