@@ -235,9 +235,14 @@ def shapley_values_add_up(case: Case, model: Any) -> str:
     total = found.values.sum(axis=1) + found.base_values
     scores = last.model_.scores(rows[:4])
     # Kernels are approximated to an error over their largest value, not over what they are at a sample.
-    size = np.abs(last.model_.contributions(rows[:20])).sum(axis=1).max() + np.abs(last.model_.weights).sum() + 1e-300
+    parts = np.abs(last.model_.contributions(rows[:20])).sum(axis=1).max() + np.abs(last.model_.weights).sum()
+    size = parts + np.abs(scores).max() + 1e-300
     gap = float(np.abs(total - scores).max() / size)
-    return "" if gap <= 1e-7 else f"Shapley values and the base differ from the score by {gap:.3g} of its size"
+    return (
+        ""
+        if gap <= (1e-7 if rows.dtype == np.float64 else SINGLE)
+        else f"Shapley values and the base differ from the score by {gap:.3g} of its size"
+    )
 
 
 def fits_are_repeatable(case: Case, model: Any) -> str:

@@ -9,8 +9,8 @@ from scipy import sparse
 from sklearn.base import clone
 
 from spkm import SPKMClassifier
-from spkm.core import coupling as coupling_module
-from spkm.core.coupling import coupled_probabilities, weighted_votes
+from spkm import _coupling as coupling_module
+from spkm._coupling import coupled_probabilities, weighted_votes
 from tests.several_classes import CLASS_LOSSES, QUICK, each_kind, four_classes, same_fit, three_class_models
 from tests.small_data import assert_same_fit, three_classes, two_classes
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from spkm._checks import warn_user
-from spkm.core.coupling import class_pairs
+from spkm._coupling import class_pairs
 from spkm.core.fitted import ModelEnsemble
 from spkm.core.targets import Classes, Target
 from spkm.fitting.data import TableData

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from typing import Any, Protocol
 
-from spkm.persistence._decisions import SMALLEST_SHARE, TINY
+from spkm._coupling import SMALLEST_SHARE
+from spkm.persistence._decisions import TINY
 
 
 class Arithmetic(Protocol):
