@@ -56,6 +56,7 @@ BESIDE = (
     "very_wide",
     "landmarks",
     "cca",
+    "ordinal",
     "varpro",
     "sarcos",
     "regression",

@@ -216,6 +216,75 @@ class Classes(Target):
 
 
 @dataclass(frozen=True)
+class Ordered(Target):
+    """One of two or more ordered classes for each sample: one score, cut by thresholds.
+
+    Attributes
+    ----------
+    classes : ndarray of shape (K,)
+        The classes, lowest first.
+    cuts : ndarray of shape (K + 1,)
+        A class is the most likely one where the score lies between two of them, from -inf to inf; equal ones mean that
+        the class is nowhere the most likely.
+    """
+
+    classes: np.ndarray = None  # type: ignore[assignment]
+    cuts: np.ndarray = None  # type: ignore[assignment]
+    task = "ordered"
+
+    @staticmethod
+    def of(classes: np.ndarray, loss: Any) -> Ordered:
+        """Return the target of the given classes, lowest first, under a loss with ``log_probabilities``."""
+        return Ordered(np.full(1, np.nan), np.zeros(1), np.ones(1), False, classes, _most_likely(loss, len(classes)))
+
+    @property
+    def names(self) -> list[str]:
+        return [f"{self.classes[0]} to {self.classes[-1]}"]
+
+    def encode(self, y: np.ndarray) -> np.ndarray:
+        """Return codes, 0 for the lowest class, (n, 1)."""
+        order = np.argsort(self.classes, kind="stable")
+        return order[np.searchsorted(self.classes, y, sorter=order)].astype(np.float64)[:, None]
+
+    def decode(self, scores: np.ndarray) -> np.ndarray:
+        # Of equal cuts the class after the last has the score: the others are nowhere the most likely.
+        return self.classes[np.searchsorted(self.cuts[1:-1], scores[:, 0], side="right")]
+
+    def region(self, wanted: Any, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the half-spaces of a class: its score lies between two cuts."""
+        (code,) = np.nonzero(self.classes == wanted)
+        if len(code) != 1:
+            raise ValueError(f"target must be one of the classes {self.classes.tolist()}; got {wanted!r}.")
+        low, high = self.cuts[code[0]], self.cuts[code[0] + 1]
+        if not low < high:
+            raise ValueError(f"target {wanted!r} is nowhere the most likely class of this model.")
+        bounds = [(sign, -sign * bound) for sign, bound in ((1.0, low), (-1.0, high)) if np.isfinite(bound)]
+        return np.array([[sign] for sign, _ in bounds]), np.array([bound for _, bound in bounds])
+
+
+def _most_likely(loss: Any, n_classes: int) -> np.ndarray:
+    """Return the scores at which the most likely of ordered classes changes, (n_classes + 1,), by bisection.
+
+    The odds of a higher class over a lower one rise with the score, so that each pair changes once.
+    """
+    lower, higher = np.triu_indices(n_classes, k=1)
+    low = np.full(len(lower), float(min(loss.thresholds)) - 50.0)
+    high = np.full(len(lower), float(max(loss.thresholds)) + 50.0)
+    pairs = np.arange(len(lower))
+    for _ in range(80):
+        middle = 0.5 * (low + high)
+        logs = loss.log_probabilities(middle[:, None])
+        leads = logs[pairs, lower] > logs[pairs, higher]
+        low, high = np.where(leads, middle, low), np.where(leads, high, middle)
+    starts = np.full(n_classes, -np.inf)
+    np.maximum.at(starts, higher, high)
+    # A class that is overtaken before it leads begins, and ends, where the next one does.
+    for j in range(n_classes - 2, -1, -1):
+        starts[j] = min(starts[j], starts[j + 1])
+    return np.array([*starts, np.inf])
+
+
+@dataclass(frozen=True)
 class Labels(Target):
     """Any number of labels for each sample: an indicator matrix of 0 and 1."""
 

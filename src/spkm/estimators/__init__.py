@@ -4,6 +4,7 @@ from spkm.estimators.cca import SPKMCCA
 from spkm.estimators.classifier import SPKMClassifier
 from spkm.estimators.cv import SPKMClassifierCV, SPKMRegressorCV
 from spkm.estimators.nystroem import SPKMNystroem
+from spkm.estimators.ordinal import SPKMOrdinalClassifier
 from spkm.estimators.pairwise import PairwiseSPKMClassifier, PairwiseSPKMRegressor
 from spkm.estimators.paper_setting import algorithm1
 from spkm.estimators.paths import SparsityPath, sparsity_path
@@ -18,6 +19,7 @@ __all__ = [
     "SPKMClassifier",
     "SPKMClassifierCV",
     "SPKMNystroem",
+    "SPKMOrdinalClassifier",
     "SPKMRegressor",
     "SPKMRegressorCV",
     "SPKMSelector",

@@ -10,6 +10,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_array, check_is_fitted
 
+from spkm import _methods
 from spkm._checks import check_choice, check_integer, check_real, generator, n_threads, warn_user
 from spkm._publish import publish
 from spkm.cca import Effort, FittedSide, Found, Side, Table, fitted_side, search
@@ -101,6 +102,8 @@ class SPKMCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     >>> np.flatnonzero(model.x_support_[0]), np.flatnonzero(model.y_support_[0])
     (array([5, 6]), array([3]))
     """
+
+    save = _methods.save
 
     def __init__(
         self,

@@ -3,6 +3,7 @@
 from spkm._registry import Registry
 from spkm.losses._base import Loss, SumLoss
 from spkm.losses._classes import Cosine, Exponential, Log, SmoothHinge, SquaredHinge, sign_groups
+from spkm.losses._ordinal import Ordinal, best_thresholds, first_thresholds
 from spkm.losses._real import EpsilonInsensitive, Huber, Poisson, Quantile, Squared
 
 LOSSES = Registry("loss", Loss)
@@ -27,11 +28,14 @@ __all__ = [
     "Huber",
     "Log",
     "Loss",
+    "Ordinal",
     "Poisson",
     "Quantile",
     "SmoothHinge",
     "Squared",
     "SquaredHinge",
     "SumLoss",
+    "best_thresholds",
+    "first_thresholds",
     "sign_groups",
 ]

@@ -45,8 +45,8 @@ LIBRARY: str = sys.modules["spkm"].__version__
 ESTIMATORS: dict[str, Any] = {
     name: getattr(estimators, name)
     for name in (
-        "PairwiseSPKMClassifier PairwiseSPKMRegressor SPKMClassifier SPKMClassifierCV SPKMNystroem SPKMRegressor "
-        "SPKMRegressorCV SPKMSelector"
+        "PairwiseSPKMClassifier PairwiseSPKMRegressor SPKMCCA SPKMClassifier SPKMClassifierCV SPKMNystroem "
+        "SPKMOrdinalClassifier SPKMRegressor SPKMRegressorCV SPKMSelector"
     ).split()
 }
 ATTRIBUTE = re.compile(r"[a-z][a-z0-9_]*_")

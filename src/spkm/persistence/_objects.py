@@ -14,11 +14,12 @@ from scipy import sparse
 
 from spkm import kernels, losses, penalties, solvers
 from spkm._parts import Part
+from spkm.cca import FittedSide, Side
 from spkm.core import starts
 from spkm.core.fitted import FittedModel, ModelEnsemble
 from spkm.core.model import PreimageModel, Term, View
 from spkm.core.posterior import Posterior
-from spkm.core.targets import Classes, Labels, Real
+from spkm.core.targets import Classes, Labels, Ordered, Real
 from spkm.fitting.views import ViewUsage
 from spkm.persistence._check_plain import check_plain
 from spkm.persistence._container import ModelFileError, need
@@ -33,14 +34,15 @@ PARTS: dict[str, tuple[str, ...]] = {
         "Product".split()
     ),
     "losses": tuple(
-        "Log Squared SquaredHinge SmoothHinge Exponential Cosine Huber EpsilonInsensitive Quantile Poisson".split()
+        "Log Squared SquaredHinge SmoothHinge Exponential Cosine Huber EpsilonInsensitive Quantile Poisson "
+        "Ordinal".split()
     ),
     "penalties": tuple("SquaredL2 L1 ElasticNet L1Ball GroupL2 RowL2 RKHSNorm Evidence".split()),
     "solvers": tuple("LBFGS VarPro Proximal Adam Alternating".split()),
     "starts": tuple("Rows KMeans Greedy Random".split()),
 }
 MODULES = {"kernels": kernels, "losses": losses, "penalties": penalties, "solvers": solvers, "starts": starts}
-TARGETS = {"regression": Real, "classes": Classes, "labels": Labels}
+TARGETS = {"regression": Real, "classes": Classes, "labels": Labels, "ordered": Ordered}
 MOST_GROWTH = 1000  # bytes that loading may allocate for each byte of a file
 RECORDS: dict[str, Any] = {
     "View": View,
@@ -48,6 +50,9 @@ RECORDS: dict[str, Any] = {
     "ViewUsage": ViewUsage,
     "TableLayout": TableLayout,
     "Posterior": Posterior,
+    "Scaling": Scaling,
+    "Side": Side,
+    "FittedSide": FittedSide,
 }
 
 #: Classes of parts by the name they have in files.
@@ -171,7 +176,8 @@ def write_model(writer: Writer, model: Any, names: Any) -> dict[str, Any]:
 
 def _target(target: Any) -> dict[str, Any]:
     known = {name: getattr(target, name) for name in ("task", "constant", "mean", "scale", "two_dimensional")}
-    return {**known, "labels": target.labels if target.task == "classes" else None}
+    labels = {"classes": "labels", "ordered": "classes"}.get(target.task)
+    return {**known, "labels": None if labels is None else getattr(target, labels)}
 
 
 def _rest(model: FittedModel) -> dict[str, Any]:
@@ -248,17 +254,21 @@ def _is_float(array: Any, ndim: int, finite: bool = True) -> bool:
     return not finite or bool(np.all(np.isfinite(array)))
 
 
-def _read_target(known: Any) -> Any:
+def _read_target(known: Any, loss: Any = None) -> Any:
     kind = TARGETS[known["task"]]
     constant, mean, scale = (known[name] for name in ("constant", "mean", "scale"))
     need(_is_float(constant, 1, finite=False) and not np.isinf(constant).any(), "its targets are none")
     need(_is_float(mean, 1) and _is_float(scale, 1) and np.all(scale > 0), "its targets are none")
     need(len(mean) == len(scale) and len(mean) in (int(np.isnan(constant).sum()), 0), "its targets are others")
     parts = (constant, mean, scale, bool(known["two_dimensional"]))
-    if kind is not Classes:
+    if kind not in (Classes, Ordered):
         return kind(*parts)
     labels = known["labels"]
     need(isinstance(labels, np.ndarray) and labels.ndim == 1 and len(labels) >= 2, "it has no classes")
+    if kind is Ordered:
+        need(isinstance(loss, losses.Ordinal) and len(loss.thresholds) == len(labels) - 1, "it has other thresholds")
+        need(len(constant) == 1 and bool(np.isnan(constant[0])), "its targets are others")
+        return Ordered.of(labels, loss)
     need(len(constant) == (1 if len(labels) == 2 else len(labels)), "it has other classes")
     return Classes(*parts, labels)
 
@@ -327,7 +337,7 @@ def _member(plain: dict[str, Any], rest: Any, n_features: int) -> FittedModel:
     loss.check("loss of the file")
     asked = rest["asked"]
     need(isinstance(asked, tuple) and all(isinstance(term, Term) for term in asked), "it has other terms")
-    target = _read_target(rest["target"])
+    target = _read_target(rest["target"], rest["loss"])
     need(len(target.constant) == model.n_outputs, "its targets are others")
     for name in ("noise", "strength", "linear_strength", "ridge", "linear_variance"):
         value = rest.get(name, 0.0)

@@ -1,0 +1,215 @@
+"""Ordered classes: the loss and its thresholds, the order of labels, and what one score is worth."""
+
+import pickle
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.optimize import minimize
+from sklearn.base import clone
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from spkm import SPKMClassifier, SPKMOrdinalClassifier, SPKMRegressor, load
+from spkm.core.model import PreimageModel, Term, View
+from spkm.core.objective import Objective
+from spkm.core.targets import Ordered
+from spkm.kernels import RBF
+from spkm.losses import Ordinal, best_thresholds, first_thresholds
+from spkm.penalties import RKHSNorm
+from spkm.sources import ArraySource
+
+QUICK = {"n_basis": 4, "weight_penalty": "rkhs"}
+
+
+@parametrize_with_checks(
+    [SPKMOrdinalClassifier(max_iter=20, **QUICK)],
+    expected_failed_checks=lambda _: {"check_classifiers_classes": "labels without an order are an error here"},
+)
+@pytest.mark.filterwarnings("ignore:.* stopped after 20 iterations")
+def test_scikit_learn(estimator, check):
+    check(estimator)
+
+
+def ordered(n=240, d=4, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, d))
+    f = 2 * X[:, 0] + X[:, 1] ** 2 + rng.logistic(size=n)
+    return X, np.digitize(f, [-1.0, 0.5, 2.5])
+
+
+@pytest.mark.parametrize("n_classes", [2, 3, 6])
+def test_the_loss_is_minus_the_logarithm_of_a_difference(n_classes):
+    rng = np.random.default_rng(n_classes)
+    t = np.sort(rng.standard_normal(n_classes - 1))
+    F = 2 * rng.standard_normal((50, 1))
+    Y = rng.integers(0, n_classes, (50, 1)).astype(float)
+    above = 1 / (1 + np.exp(np.r_[-np.inf, t, np.inf] - F))  # probability of a class above each threshold
+    shares = above[:, :-1] - above[:, 1:]
+    loss = Ordinal(t)
+    assert_allclose(loss.probabilities(F), shares, rtol=1e-9, atol=1e-12)
+    assert_allclose(loss.pointwise(Y, F)[:, 0], -np.log(shares[np.arange(50), Y[:, 0].astype(int)]), rtol=1e-9)
+    step = 1e-6
+    slope = (loss.pointwise(Y, F + step) - loss.pointwise(Y, F - step)) / (2 * step)
+    assert_allclose(loss.slope(Y, F), slope, atol=1e-7)
+
+
+def test_the_loss_does_not_overflow():
+    loss = Ordinal((-1.0, 1.0))
+    F, Y = np.array([[800.0], [-900.0], [1e4], [0.0]]), np.array([[0.0], [1.0], [2.0], [1.0]])
+    assert_allclose(loss.pointwise(Y, F)[:3, 0], [801.0, 899 - np.log(-np.expm1(-2.0)), 0.0], rtol=1e-12)
+    assert np.isfinite(loss.slope(Y, F)).all()
+    assert np.isfinite(loss.log_probabilities(F)).all()
+
+
+def test_gradient_of_the_objective():
+    rng = np.random.default_rng(0)
+    X, Y = rng.standard_normal((30, 3)), rng.integers(0, 4, (30, 1)).astype(float)
+    model = PreimageModel([Term(3, (View(RBF(0.4), metric="relevances"),))], 3, 1, True)
+    objective = Objective(model, Ordinal((-1.0, 0.2, 1.5)), ArraySource(X, Y), None, RKHSNorm(0.1))
+    theta = 0.5 * rng.standard_normal(len(model.zeros()[0]))
+    _, gradient = objective.value_and_gradient(theta)
+    for i in range(len(theta)):
+        step = np.zeros_like(theta)
+        step[i] = 1e-6
+        numeric = (objective.value(theta + step) - objective.value(theta - step)) / 2e-6
+        assert gradient[i] == pytest.approx(numeric, abs=1e-7)
+
+
+@pytest.mark.parametrize("n_classes", [2, 4, 7])
+def test_best_thresholds_are_those_of_a_general_optimiser(n_classes):
+    rng = np.random.default_rng(n_classes)
+    f, weight = 2 * rng.standard_normal(400), rng.uniform(0.5, 2, 400)
+    code = np.clip(np.rint(f + rng.logistic(size=400) + n_classes / 2), 0, n_classes - 1).astype(int)
+    start = first_thresholds(np.bincount(code, weight, n_classes) / weight.sum(), 1.0)
+    assert np.all(np.diff(start) > 0)
+    found = best_thresholds(code, f, weight, start)
+
+    def value(p):  # the first threshold and the logarithms of gaps
+        t = np.cumsum(np.r_[p[0], np.exp(p[1:])])
+        return weight @ Ordinal(t).pointwise(code[:, None].astype(float), f[:, None])[:, 0] / weight.sum()
+
+    other = minimize(value, np.r_[start[0], np.log(np.diff(start))], options={"gtol": 1e-9})
+    assert_allclose(found, np.cumsum(np.r_[other.x[0], np.exp(other.x[1:])]), atol=1e-4)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_decoding_takes_the_most_likely_class(seed):
+    rng = np.random.default_rng(seed)
+    t = np.sort(2 * rng.standard_normal(6))  # some gaps are narrow: such a class is never the most likely
+    loss = Ordinal(t)
+    target = Ordered.of(np.arange(7), loss)
+    F = rng.uniform(-8, 8, (500, 1))
+    near = np.min(np.abs(F - target.cuts[1:-1]), axis=1) < 1e-9
+    assert_array_equal(target.decode(F)[~near], loss.probabilities(F).argmax(axis=1)[~near])
+    for label in np.unique(target.decode(F)):
+        A, a = target.region(label, F[0])
+        inside = np.all(F @ A.T + a >= 0, axis=1)
+        assert_array_equal(inside[~near], (target.decode(F) == label)[~near])
+
+
+def test_scores_and_thresholds_suit_each_other():
+    X, y = ordered()
+    model = SPKMOrdinalClassifier(random_state=0).fit(X, y)
+    again = best_thresholds(y, model.latent_score(X), np.ones(len(y)), model.thresholds_)
+    assert_allclose(again, model.thresholds_, atol=0.02)
+    assert_allclose(model.predict_proba(X).sum(axis=1), 1)
+    assert_array_equal(model.classes_[model.predict_proba(X).argmax(axis=1)], model.predict(X))
+    assert_allclose(model.predict_log_proba(X), np.log(model.predict_proba(X)), atol=1e-9)
+    X, y = ordered(2000, seed=1)
+    rivals = [SPKMClassifier(random_state=0), SPKMRegressor(random_state=0)]
+    errors = [np.abs(np.rint(rival.fit(*ordered()).predict(X)) - y).mean() for rival in rivals]
+    assert np.abs(model.predict(X) - y).mean() < min(errors) + 0.02
+
+
+def test_one_explanation_for_all_classes():
+    X, y = ordered()
+    model = SPKMOrdinalClassifier(random_state=0).fit(X, y)
+    values = model.explain(X[:5], X[:40])
+    assert values.values.shape == (5, 4, 1)
+    assert_allclose(
+        values.values.sum(axis=(1, 2)), model.latent_score(X[:5]) - model.latent_score(X[:40]).mean(), atol=1e-8
+    )
+    assert "score for output 0 to 3" in model.summary()
+
+
+def test_order_of_labels():
+    X, code = ordered(120)
+    names = np.array(["poor", "fair", "good", "best"])
+    model = SPKMOrdinalClassifier(order=names.tolist(), random_state=0, **QUICK).fit(X, names[code])
+    numbers = SPKMOrdinalClassifier(random_state=0, **QUICK).fit(X, 10.0 * code)
+    assert model.classes_.tolist() == names.tolist()
+    assert numbers.classes_.tolist() == [0.0, 10.0, 20.0, 30.0]
+    assert_array_equal(model.predict_proba(X), numbers.predict_proba(X))
+    pandas = pytest.importorskip("pandas")
+    category = pandas.Series(pandas.Categorical(names[code], categories=names, ordered=True))
+    assert_array_equal(
+        SPKMOrdinalClassifier(random_state=0, **QUICK).fit(X, category).predict_proba(X), model.predict_proba(X)
+    )
+    with pytest.raises(ValueError, match="y must hold numbers or an ordered category"):
+        SPKMOrdinalClassifier().fit(X, pandas.Series(pandas.Categorical(names[code])))
+
+
+def test_weights_are_repeats_and_absent_classes_are_absent():
+    X, y = ordered(90)
+    weight = np.random.default_rng(0).integers(0, 3, 90)
+    weight[y == 3] = 0
+    model = SPKMOrdinalClassifier(random_state=0, **QUICK).fit(X, y, sample_weight=weight)
+    other = SPKMOrdinalClassifier(random_state=0, **QUICK).fit(np.repeat(X, weight, axis=0), np.repeat(y, weight))
+    assert model.classes_.tolist() == [0, 1, 2]
+    assert_allclose(model.predict_proba(X), other.predict_proba(X), atol=1e-7)
+
+
+def test_strict_selection_and_monotone():
+    X, y = ordered(300, 8)
+    model = SPKMOrdinalClassifier(n_basis=2, selection="strict", random_state=0, max_iter=30).fit(X, y)
+    assert set(model.selected_features_) >= {0, 1}
+    assert len(model.selected_features_) < 8
+    rising = SPKMOrdinalClassifier(monotone={0: 1}, random_state=0, **QUICK).fit(X, y)
+    line = np.repeat(X[:1], 50, axis=0)
+    line[:, 0] = np.linspace(-3, 3, 50)
+    assert np.all(np.diff(rising.latent_score(line)) >= -1e-12)
+
+
+def test_files(tmp_path):
+    X, code = ordered(100)
+    names = np.array(["poor", "fair", "good", "best"])
+    model = SPKMOrdinalClassifier(order=names.tolist(), random_state=0, **QUICK).fit(X, names[code])
+    model.save(tmp_path / "model.spkm")
+    for again in (load(tmp_path / "model.spkm"), pickle.loads(pickle.dumps(model))):
+        assert_array_equal(again.predict_proba(X), model.predict_proba(X))
+        assert_array_equal(again.predict(X), model.predict(X))
+        assert_array_equal(again.thresholds_, model.thresholds_)
+    with pytest.raises(TypeError, match="no plain form"):
+        model.export(tmp_path / "model.json")
+    with pytest.raises(ValueError, match="no page of ordered classes"):
+        model.report(tmp_path / "report.html", X, names[code])
+
+
+@pytest.mark.parametrize(
+    ("order", "y", "message"),
+    [
+        (None, ["a", "b", "c"] * 10, "y must hold numbers or an ordered category"),
+        (["a", "b"], ["a", "b", "c"] * 10, r"labels of the order \['a', 'b'\]; got .*'c'"),
+        (["a", "a", "b"], ["a", "b"] * 15, "order must hold every label once"),
+        ("abc", ["a", "b"] * 15, "order must be a sequence of at least two labels"),
+        (None, [1] * 30, "at least two classes .* got one class"),
+        (None, [0, 1, np.nan] * 10, "finite numbers"),
+        (None, None, "requires y to be passed"),
+    ],
+)
+def test_bad_labels(order, y, message):
+    model = SPKMOrdinalClassifier(order=order, **QUICK)
+    before = clone(model).get_params()
+    with pytest.raises(ValueError, match=message):
+        model.fit(np.random.default_rng(0).standard_normal((30, 2)), y)
+    assert model.get_params() == before
+
+
+def test_bad_thresholds_and_codes():
+    for thresholds in ((), (1.0, 0.0), (np.nan,), ((0.0,),)):
+        with pytest.raises(ValueError, match="thresholds of loss must be finite numbers that rise"):
+            Ordinal(thresholds).check("loss")
+    with pytest.raises(ValueError, match="needs codes 0 to 1"):
+        SPKMRegressor(loss=Ordinal((0.0,))).fit([[0.0], [1.0], [2.0]], [0, 1, 2])
+    with pytest.raises(ValueError, match="is for real targets"):
+        SPKMClassifier(loss=Ordinal((0.0,))).fit([[0.0], [1.0], [2.0]], [0, 1, 1])
