@@ -129,7 +129,7 @@ def test_one_explanation_for_all_classes():
     assert_allclose(
         values.values.sum(axis=(1, 2)), model.latent_score(X[:5]) - model.latent_score(X[:40]).mean(), atol=1e-8
     )
-    assert "score for output 0 to 3" in model.summary()
+    assert "one score for ordered classes, 0 < 1 < 2 < 3" in model.summary(X, y)
 
 
 def test_order_of_labels():

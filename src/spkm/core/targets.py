@@ -221,16 +221,17 @@ class Ordered(Target):
 
     Attributes
     ----------
-    classes : ndarray of shape (K,)
+    labels : ndarray of shape (K,)
         The classes, lowest first.
     cuts : ndarray of shape (K + 1,)
         A class is the most likely one where the score lies between two of them, from -inf to inf; equal ones mean that
         the class is nowhere the most likely.
     """
 
-    classes: np.ndarray = None  # type: ignore[assignment]
+    labels: np.ndarray = None  # type: ignore[assignment]
     cuts: np.ndarray = None  # type: ignore[assignment]
     task = "ordered"
+    of_classes = True
 
     @staticmethod
     def of(classes: np.ndarray, loss: Any) -> Ordered:
@@ -239,22 +240,22 @@ class Ordered(Target):
 
     @property
     def names(self) -> list[str]:
-        return [f"{self.classes[0]} to {self.classes[-1]}"]
+        return [f"{self.labels[0]} to {self.labels[-1]}"]
 
     def encode(self, y: np.ndarray) -> np.ndarray:
         """Return codes, 0 for the lowest class, (n, 1)."""
-        order = np.argsort(self.classes, kind="stable")
-        return order[np.searchsorted(self.classes, y, sorter=order)].astype(np.float64)[:, None]
+        order = np.argsort(self.labels, kind="stable")
+        return order[np.searchsorted(self.labels, y, sorter=order)].astype(np.float64)[:, None]
 
     def decode(self, scores: np.ndarray) -> np.ndarray:
         # Of equal cuts the class after the last has the score: the others are nowhere the most likely.
-        return self.classes[np.searchsorted(self.cuts[1:-1], scores[:, 0], side="right")]
+        return self.labels[np.searchsorted(self.cuts[1:-1], scores[:, 0], side="right")]
 
     def region(self, wanted: Any, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the half-spaces of a class: its score lies between two cuts."""
-        (code,) = np.nonzero(self.classes == wanted)
+        (code,) = np.nonzero(self.labels == wanted)
         if len(code) != 1:
-            raise ValueError(f"target must be one of the classes {self.classes.tolist()}; got {wanted!r}.")
+            raise ValueError(f"target must be one of the classes {self.labels.tolist()}; got {wanted!r}.")
         low, high = self.cuts[code[0]], self.cuts[code[0] + 1]
         if not low < high:
             raise ValueError(f"target {wanted!r} is nowhere the most likely class of this model.")

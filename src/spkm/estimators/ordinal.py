@@ -11,15 +11,15 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
-from spkm._namespaces import on_host
 from spkm._publish import publish
 from spkm.core.targets import Ordered
 from spkm.estimators.base import ReadsModel
+from spkm.fitting.data import TableData
 from spkm.fitting.outcome import Outcome, attributes_of
 from spkm.fitting.progress import Progress
-from spkm.fitting.recipes.monotone import constraints
-from spkm.fitting.spec import Request
-from spkm.fitting.strategies import Samples, fit_model, prepared
+from spkm.fitting.reading import table_spec
+from spkm.fitting.spec import Spec
+from spkm.fitting.strategies import strategy_for
 from spkm.losses import Ordinal, best_thresholds, first_thresholds
 from spkm.tables.read import Table, read_table
 
@@ -155,12 +155,13 @@ class SPKMOrdinalClassifier(ReadsModel, ClassifierMixin, BaseEstimator):
         labels, code = _seen(labels, table)
         weight, K = table.weight, len(labels)
         share = np.bincount(code, weight, K) / weight.sum()
-        request = self._request(X, table, Ordinal(tuple(first_thresholds(share, FIRST_SPREAD).tolist())))
+        loss = Ordinal(tuple(first_thresholds(share, FIRST_SPREAD).tolist()))
+        params = {**self.get_params(deep=False), "loss": loss, "fit_intercept": True}
+        spec = table_spec(params, X, table, of_classes=False)
+        Y = code[:, None].astype(np.float64)
+        data = TableData.of(spec, table.X, Y, weight, Ordered.of(labels, loss), place=table.place)
         progress = Progress(self)
-        samples = prepared(
-            request, table.X, code[:, None].astype(np.float64), weight, lambda Y, w: (_target(labels, request), Y)
-        )
-        outcome, n_rounds = _in_turns(request, samples, labels, progress)
+        outcome, n_rounds = _in_turns(spec, data, labels, progress)
         progress.done()
         attributes = {
             **table.attributes,
@@ -201,45 +202,32 @@ class SPKMOrdinalClassifier(ReadsModel, ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         return self.model_.loss.log_probabilities(self._scores(X))
 
-    def _request(self, X: Any, table: Table, loss: Ordinal) -> Request:
-        params = {**self.get_params(deep=False), "loss": loss, "fit_intercept": True, "place": table.place}
-        if params["monotone"] is not None:
-            params["monotone"] = constraints(params["monotone"], table)
-        source = X if table.place is None else on_host(X)
-        request = Request.of(params, source, "regression", tables=table.attributes["_tables"])
-        return replace(request, task="classification")  # strengths by folds, as for classes
-
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
         return tags
 
 
-def _target(labels: np.ndarray, request: Request) -> Ordered:
-    return Ordered.of(labels, request.loss)
-
-
-def _in_turns(request: Request, samples: Samples, labels: np.ndarray, progress: Progress) -> tuple[Outcome, int]:
+def _in_turns(spec: Spec, data: TableData, labels: np.ndarray, progress: Progress) -> tuple[Outcome, int]:
     """Return the fit at which scores and thresholds suit each other, and the number of turns.
 
     The second turn begins anew, as the first thresholds were a guess that bandwidths and strength were chosen with; the
     others go on from the one before. A search for features is made twice only.
     """
-    code = samples.Y[:, 0].astype(int)
-    previous = None
-    for turn in range(1, ROUNDS + 1):
-        outcome = fit_model(request, samples, previous, progress)
-        old = np.asarray(request.loss.thresholds)
-        new = best_thresholds(code, outcome.model.scores(samples.X)[:, 0].astype(np.float64), samples.weight, old)
+    code = data.Y[:, 0].astype(int)
+    previous, turn = None, 0
+    while True:
+        turn += 1
+        outcome = strategy_for(spec, data)(spec, data, previous, progress)
+        old = np.asarray(spec.loss.thresholds)
+        new = best_thresholds(code, outcome.model.scores(data.X)[:, 0].astype(np.float64), data.weight, old)
         loss = Ordinal(tuple(new.tolist()))
-        request = replace(request, loss=loss)
-        samples = samples._replace(target=_target(labels, request))
-        outcome = replace(outcome, model=replace(outcome.model, loss=loss, target=samples.target))
-        far = np.max(np.abs(new - old)) > ENOUGH * max(1.0, float(np.ptp(new)))
-        if outcome.model.interrupted or (turn > 1 and (request.is_searched or not far)):
-            break
+        spec, data = replace(spec, loss=loss), replace(data, target=Ordered.of(labels, loss))
+        outcome = replace(outcome, model=replace(outcome.model, loss=loss, target=data.target))
+        near = np.max(np.abs(new - old)) <= ENOUGH * max(1.0, float(np.ptp(new)))
+        if outcome.model.interrupted or turn == ROUNDS or (turn > 1 and (spec.is_searched or near)):
+            return outcome, turn
         previous = outcome.model if turn > 1 else None
-    return outcome, turn
 
 
 def codes_of(y: Any, order: Any) -> tuple[np.ndarray, np.ndarray]:

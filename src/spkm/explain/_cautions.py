@@ -79,6 +79,8 @@ def _indicators(model: Any, y: np.ndarray) -> tuple[np.ndarray | None, tuple[str
         return y.reshape(len(y), -1).astype(float), names
     if not model.is_joint:
         return None, names
+    if model.target.task == "ordered":
+        return model.target.encode(y), names
     if model.target.task == "labels" or y.ndim == 2:
         return y.reshape(len(y), -1) == 1, names
     labels = model.target.labels if len(names) > 1 else model.target.labels[1:]

@@ -223,6 +223,8 @@ def _sentence(model: FittedModel) -> str:
     if not model.target.of_classes:
         what = "a number" if len(outputs) == 1 else f"{len(outputs)} numbers"
         scores = f"predicts {what}" + (" by the exponential of the score" if model.loss.link == "exp" else "")
+    elif model.target.task == "ordered":
+        scores = f"one score for ordered classes, {' < '.join(map(str, model.target.labels))}"
     elif len(outputs) == 1:
         scores = f"a positive score is {model.target.labels[1]}, else {model.target.labels[0]}"
     else:

@@ -24,7 +24,7 @@ def class_data(params: Mapping[str, Any], X: Any, table: Table) -> tuple[Spec, T
     """Return parameters and data of a classifier; ``table`` was made of the user's X."""
     target, Y, weight = encode_classes(table.y, table.weight, params.get("class_weight"))
     several = table.y.ndim == 2
-    spec = _spec(params, X, table, True, several_labels=several, n_classes=len(target.labels))
+    spec = table_spec(params, X, table, True, several_labels=several, n_classes=len(target.labels))
     if several and spec.multi_class == "ovo":
         raise ValueError(
             "multi_class='ovo' needs one label for every sample; y is an indicator matrix. Use 'joint' or 'ovr'."
@@ -34,14 +34,15 @@ def class_data(params: Mapping[str, Any], X: Any, table: Table) -> tuple[Spec, T
 
 def number_data(params: Mapping[str, Any], X: Any, table: Table) -> tuple[Spec, TableData]:
     """Return parameters and data of a regressor; ``table`` was made of the user's X."""
-    spec = _spec(params, X, table, False)
+    spec = table_spec(params, X, table, False)
     Y = real_targets(table.y)
     spec.loss.check_target(Y)
     two_dimensional = table.y.ndim == 2
     return spec, TableData.of(spec, table.X, Y, table.weight, two_dimensional=two_dimensional, place=table.place)
 
 
-def _spec(params: Mapping[str, Any], X: Any, table: Table, of_classes: bool, **labels: Any) -> Spec:
+def table_spec(params: Mapping[str, Any], X: Any, table: Table, of_classes: bool, **labels: Any) -> Spec:
+    """Return the checked parameters of an estimator of one table, which was made of the user's X."""
     if params.get("monotone") is not None:
         params = {**params, "monotone": constraints(params["monotone"], table)}
     X = X if table.place is None else on_host(X)

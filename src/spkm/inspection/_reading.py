@@ -168,6 +168,8 @@ class Reading:
             probe = np.array([[0.37]])  # a loss with a link has scores that are no predictions
             name = "prediction" if self.model.loss.predict(probe)[0, 0] == probe[0, 0] else "score"
             return name if len(self.outputs) == 1 else f"{name} of output {self.outputs[output]}"
+        if self.model.target.task == "ordered":
+            return f"score ({self.outputs[0]})"
         if len(self.outputs) == 1:
             return f"score (positive: {self.labels[1]})"
         return f"score of {self.outputs[output]}"

@@ -25,7 +25,7 @@ FIELDS = {
 }
 OPTIONAL = {"feature_names": list, "classes": list, "constants": list, "link": str, "probabilities": str}
 CHOICES: dict[str, tuple[Any, ...]] = {
-    "task": ("regression", "classes", "labels"),
+    "task": ("regression", "classes", "labels", "ordered"),
     "link": ("identity", "exp"),
     "probabilities": (None, "logistic", "softmax", "each", "normalized", "coupled"),
     "combine": ("joint", "rest", "pairs"),

@@ -176,8 +176,7 @@ def write_model(writer: Writer, model: Any, names: Any) -> dict[str, Any]:
 
 def _target(target: Any) -> dict[str, Any]:
     known = {name: getattr(target, name) for name in ("task", "constant", "mean", "scale", "two_dimensional")}
-    labels = {"classes": "labels", "ordered": "classes"}.get(target.task)
-    return {**known, "labels": None if labels is None else getattr(target, labels)}
+    return {**known, "labels": target.labels if target.task in ("classes", "ordered") else None}
 
 
 def _rest(model: FittedModel) -> dict[str, Any]:
