@@ -78,10 +78,6 @@ def facts(
     check_choice("privacy", privacy, PERMITTED)
     check_integer("max_rows", max_rows, 1)
     reading = Reading.of(estimator)
-    if reading.model.target.task == "ordered":
-        raise ValueError(
-            "report writes no page of ordered classes yet. Use summary(), to_frame() and explain() of the estimator."
-        )
     if privacy == "aggregate" and fitted_part(reading.estimator, "basis") == "samples":
         raise ValueError(
             "privacy='aggregate' cannot keep samples out of a report of basis='samples', whose basis vectors are "
