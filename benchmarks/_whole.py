@@ -57,6 +57,7 @@ BESIDE = (
     "landmarks",
     "cca",
     "ordinal",
+    "survival",
     "varpro",
     "sarcos",
     "regression",

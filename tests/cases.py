@@ -50,6 +50,7 @@ LOSSES = {
     "epsilon_insensitive": losses.EpsilonInsensitive(0.2),
     "quantile": losses.Quantile(0.3, 0.1),
     "poisson": losses.Poisson(),
+    "hazard": losses.Hazard(),
     "ordinal": losses.Ordinal((-1.0, 0.2, 1.5)),
     "log": losses.Log(),
     "log, labels": losses.Log("labels"),
@@ -124,6 +125,8 @@ def targets(loss: Loss, n: int, m: int, seed: int = 2) -> np.ndarray:
         return frozen(2.0 * np.eye(m)[rng.integers(m, size=n)] - 1.0)
     if isinstance(loss, losses.Ordinal):
         return frozen(rng.integers(len(loss.thresholds) + 1, size=(n, m)).astype(float))
+    if isinstance(loss, losses.Hazard):
+        return frozen(rng.standard_normal((n, m)))
     if not loss.standardize_target:
         return frozen(rng.poisson(2.0, size=(n, m)).astype(float))
     return frozen(rng.standard_normal((n, m)))

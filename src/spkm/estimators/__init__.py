@@ -11,6 +11,7 @@ from spkm.estimators.paths import SparsityPath, sparsity_path
 from spkm.estimators.regressor import SPKMRegressor
 from spkm.estimators.selector import SPKMSelector
 from spkm.estimators.stability import StabilitySelection, stability_selection
+from spkm.estimators.survival import SPKMSurvival
 
 __all__ = [
     "SPKMCCA",
@@ -23,6 +24,7 @@ __all__ = [
     "SPKMRegressor",
     "SPKMRegressorCV",
     "SPKMSelector",
+    "SPKMSurvival",
     "SparsityPath",
     "StabilitySelection",
     "algorithm1",

@@ -3,6 +3,7 @@
 from spkm._registry import Registry
 from spkm.losses._base import Loss, SumLoss
 from spkm.losses._classes import Cosine, Exponential, Log, SmoothHinge, SquaredHinge, sign_groups
+from spkm.losses._hazard import Hazard, baseline_hazard, concordance
 from spkm.losses._ordinal import Ordinal, best_thresholds, first_thresholds
 from spkm.losses._real import EpsilonInsensitive, Huber, Poisson, Quantile, Squared
 
@@ -25,6 +26,7 @@ __all__ = [
     "Cosine",
     "EpsilonInsensitive",
     "Exponential",
+    "Hazard",
     "Huber",
     "Log",
     "Loss",
@@ -35,7 +37,9 @@ __all__ = [
     "Squared",
     "SquaredHinge",
     "SumLoss",
+    "baseline_hazard",
     "best_thresholds",
+    "concordance",
     "first_thresholds",
     "sign_groups",
 ]

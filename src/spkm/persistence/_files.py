@@ -46,7 +46,7 @@ ESTIMATORS: dict[str, Any] = {
     name: getattr(estimators, name)
     for name in (
         "PairwiseSPKMClassifier PairwiseSPKMRegressor SPKMCCA SPKMClassifier SPKMClassifierCV SPKMNystroem "
-        "SPKMOrdinalClassifier SPKMRegressor SPKMRegressorCV SPKMSelector"
+        "SPKMOrdinalClassifier SPKMRegressor SPKMRegressorCV SPKMSelector SPKMSurvival"
     ).split()
 }
 ATTRIBUTE = re.compile(r"[a-z][a-z0-9_]*_")

@@ -35,7 +35,7 @@ PARTS: dict[str, tuple[str, ...]] = {
     ),
     "losses": tuple(
         "Log Squared SquaredHinge SmoothHinge Exponential Cosine Huber EpsilonInsensitive Quantile Poisson "
-        "Ordinal".split()
+        "Ordinal Hazard".split()
     ),
     "penalties": tuple("SquaredL2 L1 ElasticNet L1Ball GroupL2 RowL2 RKHSNorm Evidence".split()),
     "solvers": tuple("LBFGS VarPro Proximal Adam Alternating".split()),

@@ -99,8 +99,9 @@ def _by_gradient(spec: Spec, *names: str) -> bool:
 
 
 def _wants_folds(spec: Spec, target: Target) -> bool:
-    """Whether folds may choose the strength: classes, a loss that is a sum over samples, and nothing given."""
-    suits = target.of_classes and not spec.loss.coupled and not spec.loss.is_quadratic
+    """Whether folds may choose the strength: classes or a likelihood, a sum over samples, and nothing given."""
+    likely = target.of_classes or spec.loss.is_likelihood
+    suits = likely and not spec.loss.coupled and not spec.loss.is_quadratic
     return suits and _has_free_strength(spec) and _by_gradient(spec, "adam") and not spec.basis_penalties
 
 
