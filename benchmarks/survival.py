@@ -1,10 +1,11 @@
 """Censored times: Harrell's concordance on new samples, three folds, and mean ranks over ten sets.
 
-Sets are those in the wheels of scikit-survival and lifelines; categories become indicators; columns with more
-than a fifth missing and samples with missing entries are left out; at most 1,000 samples are drawn. Ours is ``SPKMSurvival`` with its defaults (at most 10 vectors),
-beside scikit-survival's CoxPHSurvivalAnalysis (ridge, alpha 1), CoxnetSurvivalAnalysis (l1 ratio 0.9, alpha by two
-inner folds), RandomSurvivalForest (100 trees, leaves of at least 10) and GradientBoostingSurvivalAnalysis (100 trees).
-Columns are standardised for all. Ranks are those of the five methods on a set, 1 the best; measured is ours.
+Sets are those in the wheels of scikit-survival and lifelines. Categories become indicators; columns with more than a
+fifth missing and samples with missing entries are left out; at most 1,000 samples are drawn. Ours is ``SPKMSurvival``
+with its defaults (at most 10 vectors), beside scikit-survival's CoxPHSurvivalAnalysis (ridge, alpha 1),
+CoxnetSurvivalAnalysis (l1 ratio 0.9, alpha by two inner folds), RandomSurvivalForest (100 trees, leaves of at
+least 10) and GradientBoostingSurvivalAnalysis (100 trees). Columns are
+standardised for all. Ranks are those of the five methods on a set, 1 the best; measured is ours.
 """
 
 from __future__ import annotations
