@@ -17,7 +17,7 @@ N, D, R = 12, 30, 4
 KERNELS = [RBF(0.02), Matern(1.5, gamma=0.02), RationalQuadratic(2.0, gamma=0.02)]
 
 
-def wide(n=24, d=40, seed=0):
+def wide(n=24, d=150, seed=0):
     """Return two clouds in many columns, one entry far away, and their labels."""
     rng = np.random.default_rng(seed)
     y = np.arange(n) % 2
@@ -197,7 +197,7 @@ def test_a_warm_start_goes_on(estimator):
     assert estimator.model_.recipe == "span" and estimator.model_.strength == strength
     assert estimator.objective_ <= before * (1 + 1e-3) + 1e-3
     assert np.abs(estimator.model_.scores(X) - scores).max() < 0.2 * np.ptp(scores)
-    more, labels = wide(60, seed=3)
+    more, labels = wide(160, seed=3)
     assert estimator.fit(more, labels).model_.recipe == "span"  # more samples than features
     assert np.all(np.isfinite(estimator.model_.scores(more)))
 
@@ -231,6 +231,12 @@ def test_the_span_is_for_one_isotropic_kernel_with_one_bandwidth(settings, expec
     X, y = wide()
     clf = SPKMClassifier(4, random_state=0, max_iter=5).set_params(**settings).fit(X, y)
     assert clf.model_.recipe == expected
+
+
+def test_classes_need_four_times_as_many_features_as_samples():
+    X, y = wide(24, 96)
+    assert SPKMClassifier(4, random_state=0).fit(X, y).model_.recipe == "folds"
+    assert SPKMRegressor(4, random_state=0).fit(X, y).model_.recipe == "span"
 
 
 def test_a_formula_of_ones_own_is_not_taken_for_isotropic():

@@ -79,7 +79,7 @@ def test_recipes_are_imported_by_their_package_alone():
 
 def wide(X):
     """Return more features than there are samples."""
-    return np.hstack([X * factor for factor in np.linspace(0.5, 2.0, len(X))])
+    return np.hstack([X * factor for factor in np.linspace(0.5, 2.0, 3 * len(X))])
 
 
 def pairs_of(X, y):

