@@ -255,13 +255,9 @@ def explain(
         groups = pipeline.encoding.column_groups()
     model = model_of(estimator)
     X = table_of(X, estimator, model.n_features, "X")
-    normal = background if isinstance(background, Normal) else None
-    if isinstance(background, str):
-        if background not in ("independent", "normal"):
-            raise ValueError(f"background must be a table, None, 'independent' or 'normal'; got {background!r}.")
-        normal = Normal.of(X) if background == "normal" else None
-        independent = independent or background == "independent"
+    normal = _normal_of(background, X)
     if isinstance(background, str | Normal):
+        independent = independent or background == "independent"
         background = None
     if normal is not None and (independent or len(normal.mean) != model.n_features):
         raise ValueError(f"background must be a Normal of {model.n_features} features, without independent=True.")
@@ -302,6 +298,15 @@ def explain(
         _members=members,
         normal=normal,
     )
+
+
+def _normal_of(background: Any, X: Any) -> Normal | None:
+    """Return the normal distribution of the features that a background names; None if it names none."""
+    if isinstance(background, Normal):
+        return background
+    if isinstance(background, str) and background not in ("independent", "normal"):
+        raise ValueError(f"background must be a table, None, 'independent' or 'normal'; got {background!r}.")
+    return Normal.of(X) if isinstance(background, str) and background == "normal" else None
 
 
 def _thinned(X: Any, independent: bool) -> Any:

@@ -18,8 +18,7 @@ import numpy as np
 from spkm._arrays import TableLike, dense
 from spkm.core.fitted import FittedModel
 from spkm.core.model import View
-from spkm.kernels import DotForm, Kernel, ProductForm
-from spkm.kernels._combine import WrappedKernel
+from spkm.kernels import DotForm, ProductForm
 
 
 @dataclass(frozen=True)
@@ -160,12 +159,7 @@ class PlainPiece:
     @property
     def kernel_names(self) -> str:
         """The kernels, for messages."""
-        return " × ".join(type(innermost(view.kernel)).__name__ for view in self.views)
-
-
-def innermost(kernel: Kernel) -> Any:
-    """Return the kernel that relevances or factors are around."""
-    return innermost(kernel.kernel) if isinstance(kernel, WrappedKernel) else kernel
+        return " × ".join(type(view.kernel.inner).__name__ for view in self.views)
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,6 @@ from spkm.core.model import View
 from spkm.explain._cautions import cancellation_text, contrary_vectors
 from spkm.explain._effects import partial_dependence
 from spkm.explain._sobol import sobol_indices
-from spkm.explain._structure import innermost
 from spkm.explain._table import (
     basis_labels,
     entry_text,
@@ -28,7 +27,7 @@ from spkm.explain._table import (
     vector_rows,
     vector_terms,
 )
-from spkm.kernels import DotForm, Kernel, Rescaled
+from spkm.kernels import DotForm, Kernel
 
 TELLING = 3  # features named for each basis vector
 MOST_ROWS = 20  # basis vectors and features listed
@@ -335,14 +334,14 @@ def _stationary(model: FittedModel | ModelEnsemble) -> bool:
 
 
 def _kernel_name(kernel: Kernel) -> str:
-    return type(innermost(kernel)).__name__  # learned relevances or 2k - 1 are around it
+    return type(kernel.inner).__name__  # learned relevances or 2k - 1 are around it
 
 
 def _kernel_text(view: View, digits: int) -> str:
-    kernel, inner = view.kernel, innermost(view.kernel)
+    kernel, inner = view.kernel, view.kernel.inner
     values = {k: v for k, v in inner.get_params(deep=False).items() if isinstance(v, int | float)}
     text = f"{type(inner).__name__}({', '.join(f'{k}={v:.{digits}g}' for k, v in values.items())})"
-    if isinstance(kernel, Rescaled) and np.ndim(kernel.factor):
+    if kernel.is_per_feature:
         text += " with a relevance for each feature"
     if kernel.shifted:
         text = f"2 {text} - 1"

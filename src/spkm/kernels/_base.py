@@ -63,6 +63,11 @@ class Kernel(Part):
     #: True if a constant was added (2k - 1): then the values are not those of the kernel behind the RKHS norm.
     shifted = False
 
+    @property
+    def inner(self) -> Kernel:
+        """The kernel without bandwidths, relevances and 2k - 1 around it."""
+        return self
+
     def __call__(self, X: Matrix, U: Array, metric: Factors = 1.0, xx: Array | None = None) -> Array:
         """Return the values k(x_i, u_r), (n, R)."""
         rows: Any = X if sparse.issparse(X) else np.asarray(X)

@@ -125,6 +125,10 @@ class WrappedKernel(Kernel):
     kernel: Kernel
 
     @property
+    def inner(self) -> Kernel:
+        return self.kernel.inner
+
+    @property
     def stationary(self) -> bool:  # type: ignore[override]
         return self.kernel.stationary
 

@@ -265,7 +265,7 @@ def _read_target(known: Any, loss: Any = None) -> Any:
     labels = known["labels"]
     need(isinstance(labels, np.ndarray) and labels.ndim == 1 and len(labels) >= 2, "it has no classes")
     if kind is Ordered:
-        need(isinstance(loss, losses.Ordinal) and len(loss.thresholds) == len(labels) - 1, "it has other thresholds")
+        need(loss is not None and len(loss.thresholds) == len(labels) - 1, "it has other thresholds")
         need(len(constant) == 1 and bool(np.isnan(constant[0])), "its targets are others")
         return Ordered.of(labels, loss)
     need(len(constant) == (1 if len(labels) == 2 else len(labels)), "it has other classes")
@@ -338,11 +338,7 @@ def _member(plain: dict[str, Any], rest: Any, n_features: int) -> FittedModel:
     need(isinstance(asked, tuple) and all(isinstance(term, Term) for term in asked), "it has other terms")
     target = _read_target(rest["target"], rest["loss"])
     need(len(target.constant) == model.n_outputs, "its targets are others")
-    for name in ("noise", "strength", "linear_strength", "ridge", "linear_variance"):
-        value = rest.get(name, 0.0)
-        need(
-            value is None or (isinstance(value, int | float | np.generic) and np.isfinite(value)), f"its {name} is none"
-        )
+    _check_learned(rest)
     return FittedModel(
         target=target,
         scaling=scaling,
@@ -363,6 +359,14 @@ def _member(plain: dict[str, Any], rest: Any, n_features: int) -> FittedModel:
         interrupted=bool(rest["interrupted"]),
         selected=bool(rest["selected"]),
     )
+
+
+def _check_learned(rest: dict[str, Any]) -> None:
+    """Raise ModelFileError unless the numbers that a fit has learned beside the model are finite or absent."""
+    for name in ("noise", "strength", "linear_strength", "ridge", "linear_variance"):
+        value = rest.get(name, 0.0)
+        number = isinstance(value, int | float | np.generic)
+        need(value is None or (number and bool(np.isfinite(value))), f"its {name} is none")
 
 
 def same(a: Any, b: Any) -> bool:

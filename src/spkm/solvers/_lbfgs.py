@@ -61,7 +61,8 @@ class LBFGS(Solver):
             result = descend(function, theta, self.max_iter, self.tol, on_iteration, objective.box, k)
             theta = result.theta
             if result.interrupted:
-                note_end(objective, result)  # not of a subsample
+                if source is not objective.source:
+                    note_end(objective, result)  # not of a subsample
                 break
         return result
 
