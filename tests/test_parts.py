@@ -117,9 +117,9 @@ def test_another_gamma_leaves_the_rest():
 def test_what_losses_say():
     quadratic = {name for name, loss in cases.LOSSES.items() if loss.is_quadratic}
     assert quadratic == {"squared"}
-    assert {name for name, loss in cases.LOSSES.items() if loss.is_likelihood} == {"log", "log, labels"}
-    assert {name for name, loss in cases.LOSSES.items() if loss.coupled} == {"cosine"}
-    assert not Quantile().for_classes and not Poisson().for_classes and Log().for_classes and Cosine().for_classes
+    assert {name for name, loss in cases.LOSSES.items() if loss.is_likelihood} == {"hazard", "log", "log, labels",
+    "ordinal"} assert {name for name, loss in cases.LOSSES.items() if loss.coupled} == {"cosine"} assert not
+    Quantile().for_classes and not Poisson().for_classes and Log().for_classes and Cosine().for_classes
 
 
 @pytest.mark.parametrize("name", cases.LOSSES)

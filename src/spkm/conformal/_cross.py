@@ -23,6 +23,7 @@ folds. Stratified folds depend on the classes, and the theorem asks for folds th
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -81,7 +82,7 @@ class _CrossConformal(BaseEstimator):
     """A model of all samples, one for each fold, and the scores of samples that theirs has not learned from."""
 
     estimator: Any
-    confidence_level: Any
+    confidence_level: float | Sequence[float]
     conformity_score: Any
     cv: Any
     estimator_: Any
@@ -213,7 +214,7 @@ class CrossConformalRegressor(RegressorMixin, _CrossConformal):
         self,
         estimator: Any = None,
         *,
-        confidence_level: Any = 0.9,
+        confidence_level: float | Sequence[float] = 0.9,
         conformity_score: str = "absolute",
         method: str = "plus",
         cv: Any = 5,
@@ -323,7 +324,12 @@ class CrossConformalClassifier(ClassifierMixin, _CrossConformal):
     """
 
     def __init__(
-        self, estimator: Any = None, *, confidence_level: Any = 0.9, conformity_score: str = "lac", cv: Any = 5
+        self,
+        estimator: Any = None,
+        *,
+        confidence_level: float | Sequence[float] = 0.9,
+        conformity_score: str = "lac",
+        cv: Any = 5,
     ) -> None:
         self.estimator = estimator
         self.confidence_level = confidence_level

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -20,7 +21,7 @@ class _SplitConformal(BaseEstimator):
     """A model and the scores of samples that it has not learned from."""
 
     estimator: Any
-    confidence_level: Any
+    confidence_level: float | Sequence[float]
     conformity_score: Any
     prefit: Any
     estimator_: Any
@@ -165,7 +166,7 @@ class SplitConformalRegressor(RegressorMixin, _SplitConformal):
         self,
         estimator: Any = None,
         *,
-        confidence_level: Any = 0.9,
+        confidence_level: float | Sequence[float] = 0.9,
         conformity_score: str = "absolute",
         prefit: bool = True,
     ) -> None:
@@ -248,7 +249,12 @@ class SplitConformalClassifier(ClassifierMixin, _SplitConformal):
     """
 
     def __init__(
-        self, estimator: Any = None, *, confidence_level: Any = 0.9, conformity_score: str = "lac", prefit: bool = True
+        self,
+        estimator: Any = None,
+        *,
+        confidence_level: float | Sequence[float] = 0.9,
+        conformity_score: str = "lac",
+        prefit: bool = True,
     ) -> None:
         self.estimator = estimator
         self.confidence_level = confidence_level

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from spkm._arrays import TargetLike
+from spkm.core.fitted import FittedModel
 from spkm.explain._table import output_names
 
 MOST_CANCELLATION = 10.0  # above it single contributions are an order of magnitude larger than what they explain
@@ -39,7 +40,7 @@ def cancellation_text(cancellation: float) -> str:
     )
 
 
-def contrary_vectors(model: Any, similarities: np.ndarray, y: TargetLike) -> list[Contrary]:
+def contrary_vectors(model: FittedModel, similarities: np.ndarray, y: TargetLike) -> list[Contrary]:
     """Return the basis vectors whose weight contradicts the samples: likeness goes with the class it speaks against.
 
     Such a vector corrects what others overstate. "Likeness to it lowers the score" is then true with all other
@@ -72,7 +73,7 @@ def contrary_vectors(model: Any, similarities: np.ndarray, y: TargetLike) -> lis
     return found
 
 
-def _indicators(model: Any, y: np.ndarray) -> tuple[np.ndarray | None, tuple[str, ...]]:
+def _indicators(model: FittedModel, y: np.ndarray) -> tuple[np.ndarray | None, tuple[str, ...]]:
     """Return for each output what its score should be high for, (n, m), and its name; None if that is not known."""
     names = output_names(model)
     if not model.target.of_classes:

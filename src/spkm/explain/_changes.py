@@ -291,7 +291,7 @@ def _listed(model: FittedModel, player: int, columns: np.ndarray, values: np.nda
     return Axis(player, places, options=np.clip(scaled, least, most), values=values, costs=costs, users=columns)
 
 
-def scale_of(model: Any, place: int) -> tuple[float, float, float, float]:
+def scale_of(model: FittedModel, place: int) -> tuple[float, float, float, float]:
     """Return center and scale of a feature, and the bounds of what the model sees of it."""
     if model.scaling is None:
         return 0.0, 1.0, -np.inf, np.inf

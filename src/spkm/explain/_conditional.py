@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from spkm.core.fitted import FittedModel
 from spkm.explain._structure import (
     DotPiece,
     PlainPiece,
@@ -65,7 +66,7 @@ class Normal:
             raise ValueError("X must be a table of two or more samples with finite numbers.")
         return Normal(values.mean(axis=0), np.atleast_2d(np.cov(values, rowvar=False, bias=True)))
 
-    def on_scale(self, model: Any) -> tuple[np.ndarray, np.ndarray]:
+    def on_scale(self, model: FittedModel) -> tuple[np.ndarray, np.ndarray]:
         """Return mean and covariance of the model's columns, on its scale without the clip."""
         held = np.asarray(model.features)
         mean, covariance = self.mean[held], self.covariance[np.ix_(held, held)]
@@ -216,7 +217,7 @@ def conditional_shapley(means: ConditionalMeans, Z: np.ndarray, seen: np.ndarray
     return result, usual
 
 
-def unclipped(model: Any, X: Any) -> np.ndarray:
+def unclipped(model: FittedModel, X: Any) -> np.ndarray:
     """Return the model's columns of samples on its scale, without the clip."""
     values = dense(X)[:, np.asarray(model.features)]
     return values if model.scaling is None else (values - model.scaling.center) / model.scaling.scale

@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator
 
 from spkm._arrays import TableLike
 from spkm._checks import check_integer, check_real
-from spkm.core.fitted import FittedModel, ModelEnsemble
+from spkm.core.fitted import FittedModel
 from spkm.explain._bounds import Axis, BoxBounds
 from spkm.explain._changes import Changes, axes_of, changes_of
 from spkm.explain._links import region_of
@@ -179,7 +179,7 @@ def _values(x: TableLike) -> Any:
 
 @dataclass(frozen=True)
 class _Problem:
-    model: Any
+    model: FittedModel
     structure: Structure
     row: np.ndarray
     A: np.ndarray
@@ -245,7 +245,7 @@ def _components(structure: Structure) -> int:
 
 
 def _result(
-    model: FittedModel | ModelEnsemble,
+    model: FittedModel,
     changes: Changes,
     names: tuple[str, ...],
     row: np.ndarray,

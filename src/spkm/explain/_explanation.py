@@ -38,7 +38,7 @@ ROWS = 2**22  # entries of the values by basis vector and feature that are held 
 class _Member:
     """One of the models behind an explanation: its structure, background, and place among basis vectors and outputs."""
 
-    model: Any
+    model: FittedModel
     structure: Structure
     background: np.ndarray
     basis: slice

@@ -137,7 +137,7 @@ def importances(
 class _Problem:
     """One model, the samples as it sees them, its targets, and which samples are of its problem."""
 
-    model: Any
+    model: FittedModel
     Z: np.ndarray
     Y: np.ndarray
     rows: np.ndarray

@@ -274,7 +274,7 @@ def view_product(views: Sequence[Any], Z: np.ndarray) -> np.ndarray:
     return values
 
 
-def scaled_rows(model: Any, X: TableLike) -> np.ndarray:
+def scaled_rows(model: FittedModel, X: TableLike) -> np.ndarray:
     """Return the samples as the model sees them, dense and in double precision."""
     Z = model.scaled(X)
     return np.asarray(dense(Z), dtype=np.float64)

@@ -219,12 +219,12 @@ def output_names(model: Any) -> tuple[str, ...]:
     return tuple(str(name) for name in names)
 
 
-def vector_terms(model: Any) -> tuple[Any, ...]:
+def vector_terms(model: FittedModel) -> tuple[Any, ...]:
     """Return the terms of basis vectors, without a linear part unless there is nothing else."""
     return tuple(term for term in model.terms if not term.is_linear_part) or tuple(model.terms)
 
 
-def basis_labels(model: Any) -> list[str]:
+def basis_labels(model: FittedModel) -> list[str]:
     """Return a name for every row of basis and weights: u0, u1, ..., and linear for a linear part."""
     names, labels = output_names(model), []
     vectors = output = 0
@@ -240,7 +240,7 @@ def basis_labels(model: Any) -> list[str]:
     return labels
 
 
-def vector_rows(model: Any) -> np.ndarray:
+def vector_rows(model: FittedModel) -> np.ndarray:
     """Return which rows of basis and weights are basis vectors, and not a linear part."""
     return np.array([label.startswith("u") for label in basis_labels(model)])
 

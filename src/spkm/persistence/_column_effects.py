@@ -33,7 +33,7 @@ class ColumnEffects:
         self.n_columns = int(copies.max(initial=0))
         self.members = [(member, self._terms(member, column, usual)) for member in members]
 
-    def _terms(self, member: Any, column: np.ndarray, usual: np.ndarray) -> list[Any]:
+    def _terms(self, member: dict[str, Any], column: np.ndarray, usual: np.ndarray) -> list[Any]:
         Z = scaled(member, usual[None])[0]
         found: list[Any] = []
         for term in member["terms"]:
@@ -71,7 +71,7 @@ class _Term:
     """A term of one kernel: its part of the scores, (n, m), and what each column moves it by, (n, columns, m)."""
 
     def __init__(
-        self, kernel: Any, U: np.ndarray, weights: np.ndarray, usual: np.ndarray, columns: Any, together: Any
+        self, kernel: dict[str, Any], U: np.ndarray, weights: np.ndarray, usual: np.ndarray, columns: Any, together: Any
     ) -> None:
         self.kernel, self.U, self.weights, self.columns, self.together = kernel, U, weights, columns, together
         self.is_distance = kernel["name"] != "polynomial"
@@ -94,7 +94,7 @@ class _LinearTerm:
     """The same for a linear kernel: a sum over features."""
 
     def __init__(
-        self, kernel: Any, U: np.ndarray, weights: np.ndarray, usual: np.ndarray, columns: Any, together: Any
+        self, kernel: dict[str, Any], U: np.ndarray, weights: np.ndarray, usual: np.ndarray, columns: Any, together: Any
     ) -> None:
         self.slopes, self.usual = (U * kernel["metric"]).T @ weights, usual
         self.columns, self.together = columns, together

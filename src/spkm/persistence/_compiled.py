@@ -115,7 +115,7 @@ def _function(plain: dict[str, Any], method: str) -> Callable[[np.ndarray], Any]
     return _labels(plain, scores)
 
 
-def _member(member: Any) -> tuple[Callable[[np.ndarray], np.ndarray], np.ndarray, np.ndarray]:
+def _member(member: dict[str, Any]) -> tuple[Callable[[np.ndarray], np.ndarray], np.ndarray, np.ndarray]:
     """Return the function of similarities of a member, its weights and its intercept."""
     features, scaling = member["features"], member["scaling"]
     kernels = [[_kernel(view, len(features)) for view in term["views"]] for term in member["terms"]]

@@ -222,7 +222,7 @@ def _array(name: str, values: Any) -> str:
     return f"static const double {name}[] = {{{inside}}};\n"
 
 
-def _member(k: int, member: Any) -> str:
+def _member(k: int, member: dict[str, Any]) -> str:
     """Return the kernels of a member and the function that gives its similarities."""
     head, body = [], [f"static inline void spkm_member{k}(const double *x, double *out)\n{{\n"]
     features, scaling = np.asarray(member["features"]), member["scaling"]
@@ -254,7 +254,7 @@ def _member(k: int, member: Any) -> str:
     return "".join(head) + "".join(body)
 
 
-def _kernel(kernel: Any, name: str, width: int, arrays: list[str]) -> str:
+def _kernel(kernel: dict[str, Any], name: str, width: int, arrays: list[str]) -> str:
     """Return the expression of a kernel at v and u; arrays of relevances are added to ``arrays``."""
     kind = kernel["name"]
     if kind == "affine":

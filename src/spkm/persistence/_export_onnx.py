@@ -179,7 +179,7 @@ def _codes(graph: _Graph, plan: Any, cell: str) -> list[str]:
     return [graph.node("Cast", is_one, to=graph.onnx.TensorProto.DOUBLE)]
 
 
-def _member(graph: _Graph, member: Any) -> str:
+def _member(graph: _Graph, member: dict[str, Any]) -> str:
     """Return the similarities of a member, (n, R)."""
     Z = graph.node("Gather", graph.X, graph.constant(np.asarray(member["features"], dtype=np.int64)), axis=1)
     scaling = member["scaling"]
@@ -202,7 +202,7 @@ def _member(graph: _Graph, member: Any) -> str:
     return found[0] if len(found) == 1 else graph.node("Concat", *found, axis=1)
 
 
-def _kernel(graph: _Graph, kernel: Any, X: str, U: np.ndarray) -> str:
+def _kernel(graph: _Graph, kernel: dict[str, Any], X: str, U: np.ndarray) -> str:
     kind = kernel["name"]
     if kind == "affine":
         scaled = graph.node("Mul", _kernel(graph, kernel["kernel"], X, U), graph.constant(kernel["scale"]))
@@ -242,7 +242,7 @@ def _distances(graph: _Graph, X: str, U: np.ndarray, w: np.ndarray, blocks: bool
     )
 
 
-def _profile(graph: _Graph, kernel: Any, s: str) -> str:
+def _profile(graph: _Graph, kernel: dict[str, Any], s: str) -> str:
     if kernel["name"] in ("rbf", "laplacian"):
         return graph.node("Exp", graph.node("Neg", s))
     if kernel["name"] == "rational_quadratic":

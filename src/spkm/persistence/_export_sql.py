@@ -187,7 +187,7 @@ class _Query:
         )
 
 
-def _member(query: _Query, k: int, member: Any, cells: list[str]) -> list[str]:
+def _member(query: _Query, k: int, member: dict[str, Any], cells: list[str]) -> list[str]:
     """Add the similarities of a member and return their names."""
     z = []
     scaling = member["scaling"]
@@ -215,7 +215,7 @@ def _member(query: _Query, k: int, member: Any, cells: list[str]) -> list[str]:
     return found
 
 
-def _kernel(query: _Query, at: str, kernel: Any, x: list[str], u: np.ndarray) -> str:
+def _kernel(query: _Query, at: str, kernel: dict[str, Any], x: list[str], u: np.ndarray) -> str:
     """Return the expression of a kernel; its sums over features become columns."""
     kind = kernel["name"]
     if kind == "affine":
@@ -255,7 +255,7 @@ def _kernel(query: _Query, at: str, kernel: Any, x: list[str], u: np.ndarray) ->
     return "(" + " * ".join([base] * kernel["degree"]) + ")"
 
 
-def _profile(kernel: Any, s: str) -> str:
+def _profile(kernel: dict[str, Any], s: str) -> str:
     if kernel["name"] == "rbf":
         return f"exp(-{s})"
     if kernel["name"] == "rational_quadratic":

@@ -114,7 +114,7 @@ def _probabilities_of(loss: Loss, task: str, combine: str, n_outputs: int) -> st
     return "logistic" if n_outputs == 1 else "softmax"
 
 
-def _plain_member(model: Any, known_only: bool) -> dict[str, Any]:
+def _plain_member(model: FittedModel, known_only: bool) -> dict[str, Any]:
     kernel = plain_kernel if known_only else _kernel_or_none
     scaling = None
     if model.scaling is not None:

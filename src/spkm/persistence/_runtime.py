@@ -224,12 +224,12 @@ def usual_values(plain: dict[str, Any]) -> np.ndarray:
     return usual
 
 
-def member_weights(member: Any) -> np.ndarray:
+def member_weights(member: dict[str, Any]) -> np.ndarray:
     """Return the weights of all basis vectors of a member, (R, m)."""
     return np.concatenate([term["weights"] for term in member["terms"]])
 
 
-def ready_member(member: Any) -> Any:
+def ready_member(member: dict[str, Any]) -> Any:
     """Return a member whose parts are arrays that nothing has to be done to, with metrics as wide as their views."""
     terms = [
         {
@@ -254,7 +254,7 @@ def _ready_view(view: Any, n_basis: int) -> Any:
     return {**view, "columns": columns, "basis": basis, "kernel": _ready_kernel(view["kernel"], len(columns))}
 
 
-def _ready_kernel(kernel: Any, width: int) -> Any:
+def _ready_kernel(kernel: dict[str, Any], width: int) -> Any:
     ready = {
         name: _ready_kernel(part, width) if name in ("kernel", "left", "right") else part
         for name, part in kernel.items()
@@ -264,7 +264,7 @@ def _ready_kernel(kernel: Any, width: int) -> Any:
     return ready
 
 
-def scaled(member: Any, X: np.ndarray) -> np.ndarray:
+def scaled(member: dict[str, Any], X: np.ndarray) -> np.ndarray:
     """Return the features of a member on its scale."""
     Z, scaling = X.take(member["features"], axis=1), member["scaling"]
     if scaling is None:
@@ -275,7 +275,7 @@ def scaled(member: Any, X: np.ndarray) -> np.ndarray:
     return np.minimum(Z, scaling["high"], out=Z)
 
 
-def member_similarities(member: Any, X: np.ndarray) -> np.ndarray:
+def member_similarities(member: dict[str, Any], X: np.ndarray) -> np.ndarray:
     """Return the values of the kernels of a member, (n, R)."""
     Z = scaled(member, X)
     found = []
@@ -289,7 +289,7 @@ def member_similarities(member: Any, X: np.ndarray) -> np.ndarray:
     return np.concatenate(found, axis=1)
 
 
-def kernel_values(kernel: Any, X: np.ndarray, U: np.ndarray) -> np.ndarray:
+def kernel_values(kernel: dict[str, Any], X: np.ndarray, U: np.ndarray) -> np.ndarray:
     """Return k(x, u), (n, R), of a kernel as a tree of formulas."""
     name = kernel["name"]
     if name == "affine":
@@ -317,7 +317,7 @@ def _distances(size: Any, X: np.ndarray, U: np.ndarray, w: np.ndarray) -> np.nda
     return np.stack([size(X - u) @ w for u in U], axis=1)
 
 
-def parts_of_sum(kernel: Any, X: np.ndarray, U: np.ndarray) -> np.ndarray:
+def parts_of_sum(kernel: dict[str, Any], X: np.ndarray, U: np.ndarray) -> np.ndarray:
     """Return the parts of the features in the sum that a kernel is a function of, (n, R, d)."""
     if kernel["name"] in ("linear", "polynomial"):
         return X[:, None, :] * (U * kernel["metric"])
@@ -327,7 +327,7 @@ def parts_of_sum(kernel: Any, X: np.ndarray, U: np.ndarray) -> np.ndarray:
     return apart
 
 
-def of_sum(kernel: Any, s: np.ndarray) -> np.ndarray:
+def of_sum(kernel: dict[str, Any], s: np.ndarray) -> np.ndarray:
     """Return the values of a kernel from those sums."""
     if kernel["name"] == "linear":
         return s
@@ -336,7 +336,7 @@ def of_sum(kernel: Any, s: np.ndarray) -> np.ndarray:
     return np.exp(-s) if kernel["name"] == "laplacian" else _profile(kernel, s)
 
 
-def _profile(kernel: Any, s: np.ndarray) -> np.ndarray:
+def _profile(kernel: dict[str, Any], s: np.ndarray) -> np.ndarray:
     if kernel["name"] == "rbf":
         return np.exp(-s)
     if kernel["name"] == "rational_quadratic":
@@ -345,7 +345,7 @@ def _profile(kernel: Any, s: np.ndarray) -> np.ndarray:
     return (1 + root if kernel["nu"] == 1.5 else 1 + root + root * root / 3) * np.exp(-root)
 
 
-def _of_products(kernel: Any, dot: np.ndarray, xx: np.ndarray, uu: np.ndarray) -> np.ndarray:
+def _of_products(kernel: dict[str, Any], dot: np.ndarray, xx: np.ndarray, uu: np.ndarray) -> np.ndarray:
     name = kernel["name"]
     if name == "tanimoto":
         union = xx[:, None] + uu[None, :] - dot

@@ -40,8 +40,8 @@ class Pairs(Recipe):
 
     **Defaults.** One learned bandwidth for each stationary kernel, starting at the mean distance of entities. Free
     basis vectors, but for those of kernels of counts: bounded ones fit Davis worse, R² .13 to .56 in six seeds against
-    .55 to .58 in ten. No linear part. The RKHS norm with the strength of the loss, over the number of pairs. A tolerance of at
-    most 0.001.
+    .55 to .58 in ten. No linear part. The RKHS norm with the strength of the loss, over the number of pairs. A
+    tolerance of at most 0.001.
     """
 
     name = "pairs"
