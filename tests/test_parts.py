@@ -117,9 +117,10 @@ def test_another_gamma_leaves_the_rest():
 def test_what_losses_say():
     quadratic = {name for name, loss in cases.LOSSES.items() if loss.is_quadratic}
     assert quadratic == {"squared"}
-    assert {name for name, loss in cases.LOSSES.items() if loss.is_likelihood} == {"hazard", "log", "log, labels",
-    "ordinal"} assert {name for name, loss in cases.LOSSES.items() if loss.coupled} == {"cosine"} assert not
-    Quantile().for_classes and not Poisson().for_classes and Log().for_classes and Cosine().for_classes
+    likelihoods = {name for name, loss in cases.LOSSES.items() if loss.is_likelihood}
+    assert likelihoods == {"hazard", "log", "log, labels", "ordinal"}
+    assert {name for name, loss in cases.LOSSES.items() if loss.coupled} == {"cosine"}
+    assert not Quantile().for_classes and not Poisson().for_classes and Log().for_classes and Cosine().for_classes
 
 
 @pytest.mark.parametrize("name", cases.LOSSES)

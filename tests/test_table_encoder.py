@@ -362,3 +362,47 @@ def test_names_with_braces_are_names():
         pd.DataFrame({"weight {kg}": ["{a}", "b", "{a}", "b"], "{}": [True, False, True, True]})
     )
     assert list(encoder.get_feature_names_out()) == ["weight {kg} = b", "weight {kg} = {a}", "{} = True"]
+
+
+BIG = 2**53
+
+
+@pytest.mark.parametrize("library", ["pandas", "pandas with gaps", "polars", "polars with gaps", "array"])
+def test_integers_that_floats_merge_stay_apart(library):
+    codes = [BIG, BIG + 1] * 6
+    cells = [*codes, None] if "gaps" in library else codes
+    if library == "array":
+        table, named = np.array(codes)[:, None], [0]
+    elif "polars" in library:
+        polars = pytest.importorskip("polars")
+        table, named = polars.DataFrame({"code": polars.Series(cells, dtype=polars.Int64)}), ["code"]
+    else:
+        pandas = pytest.importorskip("pandas")
+        table, named = pandas.DataFrame({"code": pandas.array(cells, dtype="Int64")}), ["code"]
+    found = TableEncoder(categorical=named, min_frequency=1).fit_transform(table)
+    assert (found[0] != found[1]).any() and np.array_equal(found[0::2][:6], np.repeat(found[:1], 6, axis=0))
+
+
+@pytest.mark.parametrize(("first", "second"), [("float32", "float64"), ("float64", "float32")])
+def test_levels_are_the_same_in_both_precisions(first, second):
+    pandas = pytest.importorskip("pandas")
+    levels = np.array([0.1, 0.3, 2.0, 1e-3] * 5)
+    encoder = TableEncoder(categorical=["a"], min_frequency=1)
+    fitted = encoder.fit(pandas.DataFrame({"a": levels.astype(first)})).get_feature_names_out()
+    np.testing.assert_array_equal(
+        encoder.transform(pandas.DataFrame({"a": levels.astype(second)})),
+        encoder.transform(pandas.DataFrame({"a": levels.astype(first)})),
+    )
+    assert list(fitted) == ["a = 0.001", "a = 0.1", "a = 0.3", "a = 2"]
+
+
+def test_levels_of_files_are_those_of_frames(tmp_path):
+    pandas, _ = pytest.importorskip("pandas"), pytest.importorskip("pyarrow")
+    frame = pandas.DataFrame(
+        {"a": np.array([0.1, 0.3] * 5, dtype=np.float32), "code": [BIG, BIG + 1] * 5, "y": [0, 1] * 5}
+    )
+    frame.to_parquet(tmp_path / "t.parquet")
+    settings = {"categorical": ["a", "code"], "min_frequency": 1}
+    in_memory = TableEncoder(**settings).fit(frame[["a", "code"]])
+    in_files = TableEncoder(**settings).fit(tmp_path / "t.parquet", "y")
+    assert list(in_memory.get_feature_names_out()) == list(in_files.get_feature_names_out())

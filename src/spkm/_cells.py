@@ -19,6 +19,16 @@ def is_missing(value: Any) -> bool:
     return value is None or type(value).__name__ in MISSING_TYPES or (isinstance(value, float) and value != value)
 
 
+def cell_list(values: np.ndarray) -> list[Any]:
+    """Return the cells of a column as Python objects.
+
+    Numbers of single precision become the decimals that they print as, so that 0.1 is one level in both precisions.
+    """
+    if values.dtype == np.float32:
+        return [float(text) for text in values.astype(str)]
+    return values.tolist()
+
+
 def level_text(value: Any) -> str:
     """Return the name of a level; 3.0 is "3", as missing values turn columns of integers into floats."""
     if isinstance(value, str):

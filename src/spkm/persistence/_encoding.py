@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from spkm._cells import cell_number, is_missing, level_text
+from spkm._cells import cell_list, cell_number, is_missing, level_text
 from spkm.persistence._container import need
 
 if TYPE_CHECKING:
@@ -96,7 +96,7 @@ def encode(encoder: dict[str, Any], X: TableLike, n_features: int) -> np.ndarray
         raise ValueError(f"X must have the shape (n_samples, {count}), the columns of the table; got {cells.shape}.")
     out = np.zeros((len(cells), n_features))
     for j, plan, first in starts_of(encoder):
-        column = cells[:, j].tolist()
+        column = cell_list(cells[:, j])
         if "levels" in plan:
             for i, code in enumerate(_codes(plan, column)):
                 if code >= 0:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from spkm._cells import cell_number, is_missing, level_text
+from spkm._cells import cell_list, cell_number, is_missing, level_text
 
 
 class FeatureOrigin(NamedTuple):
@@ -122,7 +122,7 @@ class LevelPlan:
         for_other = n_levels if self.other else -1
         for_missing = n_levels + self.other if self.missing else -1
         codes = np.empty(len(values), dtype=np.intp)
-        for i, value in enumerate(values.tolist()):
+        for i, value in enumerate(cell_list(values)):
             if is_missing(value):
                 codes[i] = for_missing
             else:  # not by the value itself: False, 0 and 0.0 are one key of a dict
@@ -197,7 +197,7 @@ def _counted(values: np.ndarray) -> tuple[dict[str, int], int]:
     """Return how often each level is there, and how many values are missing."""
     counts: dict[str, int] = {}
     absent = 0
-    for value in values.tolist():
+    for value in cell_list(values):
         if is_missing(value):
             absent += 1
         else:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from spkm._cells import is_missing, level_text
+from spkm._cells import cell_list, is_missing, level_text
 from spkm.sources._arrow import (
     column_names,
     frames_in,
@@ -112,7 +112,9 @@ def coded(array: Any) -> tuple[list[Any], np.ndarray]:
     """Return the different values of an Arrow array, and for each entry its place among them; missing ones are last."""
     if not str(array.type).startswith("dictionary"):
         array = array.dictionary_encode()
-    levels = array.dictionary.to_pylist()
+    values = array.dictionary
+    single = str(values.type) == "float"  # of single precision, as Arrow names it
+    levels = cell_list(values.to_numpy(zero_copy_only=False)) if single else values.to_pylist()
     return levels, array.indices.cast("int64").fill_null(len(levels)).to_numpy(zero_copy_only=False)
 
 

@@ -25,7 +25,7 @@ from spkm.tables.columns import (
     plan_of,
 )
 from spkm.tables.links import Link, links_of, whole_columns
-from spkm.tables.read import DATES, collected
+from spkm.tables.read import DATES, EXACT, collected
 from spkm.tables.streams import FileTable, is_streamed, names_columns
 
 PLAIN_FORMAT = 1  # of to_plain; raised when older readers would misread it
@@ -407,20 +407,29 @@ def _columns(table: Any, names: list[str]) -> Iterator[np.ndarray]:
 
 
 def _values(series: Any) -> np.ndarray:
-    """Return a column of a frame as an array; its numbers as float64 with NaN for missing ones."""
+    """Return a column of a frame as an array; numbers keep their type if none is missing, else they are float64."""
     kind = getattr(series.dtype, "kind", "")
     if str(series.dtype).lower().startswith(("categor", "enum")):  # levels, even if they are numbers
         cells = series.to_list()
         return _objects([None if is_missing(cell) else level_text(cell) for cell in cells])
     if hasattr(series.dtype, "is_numeric"):  # polars
-        if series.dtype.is_numeric():
-            return series.cast(float).to_numpy()
-        return _objects(series.to_list())
+        if not series.dtype.is_numeric():
+            return _objects(series.to_list())
+        if series.null_count() == 0 and not series.dtype.is_decimal():
+            return series.to_numpy()
+        return _with_gaps(series.cast(float).to_numpy(), series)
     if kind and kind in "iuf":
-        return series.to_numpy(dtype=np.float64, na_value=np.nan)
+        if isinstance(series.dtype, np.dtype):
+            return series.to_numpy()
+        return _with_gaps(series.to_numpy(dtype=np.float64, na_value=np.nan), series)
     if isinstance(series.dtype, np.dtype) and kind == "b":
         return series.to_numpy()
     return _objects(series.tolist())
+
+
+def _with_gaps(numbers: np.ndarray, series: Any) -> np.ndarray:
+    """Return the numbers of a column with missing ones, or its cells if floats do not hold its integers."""
+    return numbers if np.nanmax(np.abs(numbers), initial=0.0) < EXACT else _objects(series.to_list())
 
 
 def _objects(cells: list[Any]) -> np.ndarray:

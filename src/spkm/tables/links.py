@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from spkm._cells import is_missing, level_text
+from spkm._cells import cell_list, is_missing, level_text
 from spkm.tables.columns import to_numbers
 
 MOST_DISTINCT = 100  # values of columns that are compared value by value
@@ -83,7 +83,7 @@ def _codes(values: np.ndarray) -> tuple[np.ndarray, int]:
         distinct, codes = np.unique(values, return_inverse=True)
         return codes.reshape(-1).astype(np.int64), len(distinct)
     places: dict[Any, int] = {}
-    codes = np.array([places.setdefault(_key(cell), len(places)) for cell in values.tolist()], dtype=np.int64)
+    codes = np.array([places.setdefault(_key(cell), len(places)) for cell in cell_list(values)], dtype=np.int64)
     return codes, len(places)
 
 
