@@ -1,4 +1,4 @@
-"""Fits in the span of the samples: the theorem, the rotation to and fro, and models of all features at the end."""
+"""Fits in the span of the samples: the theorem, the rotation back and forth, and models of all features at the end."""
 
 import numpy as np
 import pytest
