@@ -25,6 +25,7 @@ SOURCE, OUTPUT = SITE / "source", SITE / "html"
 PAGES = (
     "docs/**/*.md",
     "paper/README.md",
+    "paper/FIDELITY.md",
     "paper/docs/*.md",
     "paper/results/*.md",
     "benchmarks/README.md",
