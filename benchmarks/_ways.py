@@ -35,7 +35,7 @@ class NotPossible(Exception):
 
 
 def answers_of(model: Any, X: Any) -> Answers:
-    """Return what Python says: scores of the model at the end, probabilities and predictions."""
+    """Return the answers of Python: scores of the last model, probabilities and predictions."""
     rows = last_of(model)._rows(before_last(model, X))
     found = {"scores": last_of(model).model_.scores(rows), "predict": model.predict(X)}
     if hasattr(model, "predict_proba"):  # it depends on the loss

@@ -4,7 +4,7 @@ Relations are those of the reference (Uurtio, Bhadra, Rousu 2019): columns unifo
 noise of deviation 0.05 with f linear, square, cube and exponential; and, on [-2 pi, 2 pi], x1, y1 and y2 all sines and
 cosines of x2. All other columns are noise. 1,000 samples: two thirds to fit and to choose settings, one to test. F1 is
 that of the found features (two of each table are in the relation), a mean over both tables. In the trigonometric
-relations x1 is a function of x2, so that x2 alone says all: 0.83 is the F1 of that answer.
+relations x1 is a function of x2, so that x2 alone suffices: 0.83 is the F1 of that answer.
 
 The kernels are those of the relation: a linear one for Y beside a polynomial of degree 1, 2 and 3 without constant for
 X (degree 3 with one for the exponential), RBF for both tables in the trigonometric ones. ElasticNetCCA (alpha), PMDCCA
