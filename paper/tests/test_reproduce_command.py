@@ -52,6 +52,7 @@ def exit_code(arguments):
         (["reproduce", "--seeds", "0"], "at least 1; got '0'"),
         (["reproduce", "--jobs", "two"], "at least 1; got 'two'"),
         (["reproduce", "--data", "/no/such/folder"], "no folder /no/such/folder"),
+        (["reproduce", "--renew", "/no/such/folder"], "no folder /no/such/folder"),
     ],
 )
 def test_bad_usage_says_what_is_wrong(arguments, says, capsys):
@@ -150,3 +151,27 @@ def test_without_matplotlib_the_extra_is_named(only_toys, monkeypatch, tmp_path,
     monkeypatch.setitem(__import__("sys").modules, "matplotlib", None)
     assert main(["reproduce", "toy", "--out", str(tmp_path)]) == 2
     assert "spkm[plot]" in capsys.readouterr().err
+
+
+def test_renewed_results_keep_what_agrees_and_run_the_rest_again(only_toys, tmp_path, capsys):
+    fresh, old, new = tmp_path / "fresh", tmp_path / "old", tmp_path / "new"
+    assert main(["reproduce", "toy", "--quiet", "--no-figures", "--out", str(fresh)]) == 0
+    lines = (fresh / "toy.csv").read_text().splitlines()
+    first, kept = lines[1].split(","), lines[3].split(",")
+    assert first[1:3] == ["0", "mean"] and kept[1:3] == ["1", "mean"]
+    old.mkdir()
+    changed = {f"{kept[1]},mean,{kept[3]}": f"{kept[1]},mean,7.5"}  # a later split of a method whose first one agrees
+    median = lines[2].split(",")
+    changed[f"0,median,{median[3]}"] = "0,median,8.5"  # the first split of another
+    text = "\n".join(lines) + "\n"
+    for before, after in changed.items():
+        text = text.replace(before, after)
+    (old / "toy.csv").write_text(text)
+    capsys.readouterr()
+    assert main(["reproduce", "toy", "--quiet", "--no-figures", "--out", str(new), "--renew", str(old)]) == 0
+    renewed = (new / "toy.csv").read_text()
+    assert ",1,mean,7.5," in renewed and "8.5" not in renewed  # kept unseen, and run again
+    assert [line.split(",")[3] for line in renewed.splitlines() if "median" in line] == [
+        line.split(",")[3] for line in lines if "median" in line
+    ]
+    assert "toy: made up, median is run again" in capsys.readouterr().err

@@ -25,6 +25,7 @@ from spkm_paper.experiments import (
     absent_sets,
     by_reason,
     check,
+    keep_what_agrees,
     reproduce,
     stale,
     stamp,
@@ -65,6 +66,12 @@ def add_parser(subparsers: Subparsers) -> None:
         action="store_true",
         help="run one split of each method again, and mark results in DIR as those of today's code where they agree",
     )
+    add(
+        "--renew",
+        type=Path,
+        metavar="EARLIER",
+        help="folder of earlier results: run one split of each method again, and keep the others where they agree",
+    )
     add("--quiet", action="store_true", help="no progress")
 
 
@@ -88,6 +95,8 @@ def run(options: argparse.Namespace) -> int:
     arguments = (options.out, plan, options.jobs, options.figures, command, Progress(options.quiet), EXPERIMENTS)
     try:
         with _told_on_the_error_stream(), _terminated_as_interrupted():
+            if options.renew is not None:
+                _keep_what_agrees(chosen, plan, options)
             outcome = reproduce(chosen, *arguments)
     except PlotExtraMissing as error:
         raise CommandError(str(error)) from None
@@ -129,6 +138,19 @@ def _check(chosen: list[Experiment], options: argparse.Namespace) -> int:
             for line in found.differ[:5]:
                 print(f"  {line}")
     return 1 if bad else 0
+
+
+def _keep_what_agrees(chosen: list[Experiment], plan: Plan, options: argparse.Namespace) -> None:
+    """Put the earlier results that today's code confirms into the folder of the results."""
+    if not options.renew.is_dir():
+        raise CommandError(f"--renew must be a folder of earlier results; there is no folder {options.renew}.")
+    store = Store(options.out / "results.jsonl")
+    for experiment in chosen:
+        absent = absent_sets(experiment, plan)
+        sets = [name for name in experiment.data if name not in absent]
+        arguments = (options.renew, store, plan, sets, options.jobs, Progress(options.quiet))
+        for line in keep_what_agrees(experiment, *arguments):
+            print(f"{experiment.name}: {line} is run again", file=sys.stderr)
 
 
 def _chosen(names: list[str]) -> list[Experiment]:

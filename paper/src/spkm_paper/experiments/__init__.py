@@ -18,6 +18,7 @@ from spkm_paper.experiments._code import check, stale, stamp
 from spkm_paper.experiments._figures import PlotExtraMissing
 from spkm_paper.experiments._page import by_reason
 from spkm_paper.experiments._progress import Progress
+from spkm_paper.experiments._renew import keep_what_agrees
 from spkm_paper.experiments._reproduce import Outcome, absent_sets, reproduce
 from spkm_paper.experiments._store import OutputError
 from spkm_paper.experiments._tasks import Experiment, Plan, Result, Results, Task
@@ -52,6 +53,7 @@ __all__ = [
     "absent_sets",
     "by_reason",
     "check",
+    "keep_what_agrees",
     "reproduce",
     "stale",
     "stamp",

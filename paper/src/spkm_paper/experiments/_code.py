@@ -20,7 +20,7 @@ FILE = "code.json"
 #: Parts of the library that a fit goes through.
 FITS = ("core", "estimators", "fitting", "kernels", "losses", "penalties.py", "selection", "solvers", "sources")
 #: Modules of this package that write and show, and have no part in a number.
-SHOWS = ("_blocks", "_code", "_figures", "_page", "_progress", "_reproduce", "_runner", "_store", "_tables")
+SHOWS = ("_blocks", "_code", "_figures", "_page", "_progress", "_renew", "_reproduce", "_runner", "_store", "_tables")
 MOST_SECONDS = 20.0  # of a run that a check does again
 CLOSE = 1e-3  # relative difference of numbers that count as the same
 
