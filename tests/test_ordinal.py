@@ -21,10 +21,7 @@ from spkm.sources import ArraySource
 QUICK = {"n_basis": 4, "weight_penalty": "rkhs"}
 
 
-@parametrize_with_checks(
-    [SPKMOrdinalClassifier(max_iter=20, **QUICK)],
-    expected_failed_checks=lambda _: {"check_classifiers_classes": "labels without an order are an error here"},
-)
+@parametrize_with_checks([SPKMOrdinalClassifier(max_iter=20, **QUICK)])
 @pytest.mark.filterwarnings("ignore:.* stopped after 20 iterations")
 def test_scikit_learn(estimator, check):
     check(estimator)
@@ -145,8 +142,24 @@ def test_order_of_labels():
     assert_array_equal(
         SPKMOrdinalClassifier(random_state=0, **QUICK).fit(X, category).predict_proba(X), model.predict_proba(X)
     )
-    with pytest.raises(ValueError, match="y must hold numbers or an ordered category"):
-        SPKMOrdinalClassifier().fit(X, pandas.Series(pandas.Categorical(names[code])))
+
+
+def test_text_without_an_order_is_taken_alphabetically_and_shown():
+    X, code = ordered(120)
+    names = np.array(["a", "b", "c", "d"])
+    model = SPKMOrdinalClassifier(random_state=0, **QUICK)
+    with pytest.warns(UserWarning, match=r"'a' < 'b' < 'c' < 'd'\. Give order=\[\.\.\.\]") as caught:
+        model.fit(X, names[code].astype(object))
+    assert caught[0].filename == __file__
+    given = SPKMOrdinalClassifier(order=names.tolist(), random_state=0, **QUICK).fit(X, names[code])
+    assert_array_equal(model.predict_proba(X), given.predict_proba(X))
+    pandas = pytest.importorskip("pandas")
+    with pytest.warns(UserWarning, match="alphabetical order"):
+        model.fit(X, pandas.Series(pandas.Categorical(names[code])))
+    # Two classes are the same model in either order.
+    two = np.where(code > 1, "no", "yes")
+    there, back = (SPKMOrdinalClassifier(order=order, random_state=0, **QUICK) for order in (None, ["yes", "no"]))
+    assert_allclose(there.fit(X, two).predict_proba(X), back.fit(X, two).predict_proba(X)[:, ::-1], atol=1e-6)
 
 
 def test_weights_are_repeats_and_absent_classes_are_absent():
@@ -188,7 +201,8 @@ def test_files(tmp_path):
 @pytest.mark.parametrize(
     ("order", "y", "message"),
     [
-        (None, ["a", "b", "c"] * 10, "y must hold numbers or an ordered category"),
+        (None, np.array(["a", "b", 3] * 10, dtype=object), "text or an ordered category .* got 3"),
+        (None, ["a", "b", None] * 10, "10 of 30 are missing"),
         (["a", "b"], ["a", "b", "c"] * 10, r"labels of the order \['a', 'b'\]; got .*'c'"),
         (["a", "a", "b"], ["a", "b"] * 15, "order must hold every label once"),
         ("abc", ["a", "b"] * 15, "order must be a sequence of at least two labels"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -21,7 +22,7 @@ from spkm.fitting.reading import table_spec
 from spkm.fitting.spec import Spec
 from spkm.fitting.strategies import strategy_for
 from spkm.losses import Ordinal, best_thresholds, first_thresholds
-from spkm.tables.read import Table, read_table
+from spkm.tables.read import Table, check_known, read_table
 
 # A score that explains half of what can be explained spreads thresholds about twice as far as a constant one.
 FIRST_SPREAD = 2.0
@@ -40,8 +41,8 @@ class SPKMOrdinalClassifier(ReadsModel, ClassifierMixin, BaseEstimator):
     n_basis : int or "auto", default=10
         Number of basis vectors, as in :class:`SPKMClassifier`.
     order : sequence, default=None
-        The labels, lowest first. None takes the order of a pandas category that is ordered, or that of numbers; other
-        labels need it.
+        The labels, lowest first. None takes the order of a pandas category that is ordered, or that of numbers; three
+        or more labels of text are then in alphabetical order, with a warning that shows it.
     kernel : str or Kernel, default="rbf"
         The kernel.
     views, terms, weight_penalty, selection, max_features, max_groups, feature_groups, max_basis
@@ -139,7 +140,7 @@ class SPKMOrdinalClassifier(ReadsModel, ClassifierMixin, BaseEstimator):
         X : array-like, DataFrame or CSR of shape (n_samples, n_features), or dict of them
             Samples.
         y : array-like of shape (n_samples,)
-            Labels: numbers, an ordered category of pandas, or anything with ``order``.
+            Labels: numbers, an ordered category of pandas, text, or anything with ``order``.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the samples, as in :class:`SPKMClassifier`.
 
@@ -245,16 +246,14 @@ def codes_of(y: Any, order: Any) -> tuple[np.ndarray, np.ndarray]:
         labels, values = np.asarray(categories), np.asarray(y)
     else:
         values = column_or_1d(np.asarray(y), warn=True)
+        check_known(values)
         if values.dtype.kind not in "biuf":
-            known = sorted({str(value) for value in values.tolist()})[:5]
-            raise ValueError(
-                "Unknown label type: y must hold numbers or an ordered category of pandas where order is None; got "
-                f"labels such as {', '.join(map(repr, known))}. Give order=[...], lowest label first."
-            )
-        if not np.isfinite(values).all():
-            raise ValueError("y must hold finite numbers; it holds NaN or infinity.")
-        check_classification_targets(values)
-        labels = np.unique(values)
+            labels = _alphabetical(values)
+        else:
+            if not np.isfinite(values).all():
+                raise ValueError("y must hold finite numbers; it holds NaN or infinity.")
+            check_classification_targets(values)
+            labels = np.unique(values)
     place = {label: k for k, label in enumerate(labels.tolist())}
     found = [place.get(value, -1) for value in values.tolist()]
     code = np.array(found, dtype=np.int64)
@@ -262,6 +261,25 @@ def codes_of(y: Any, order: Any) -> tuple[np.ndarray, np.ndarray]:
         unknown = values[code < 0][0]
         raise ValueError(f"y must hold labels of the order {labels.tolist()}; got {unknown!r}.")
     return labels, code
+
+
+def _alphabetical(values: np.ndarray) -> np.ndarray:
+    """Return labels of text in alphabetical order; a warning shows it, unless they are two, which need no order."""
+    if not all(isinstance(value, str) for value in values.tolist()):
+        raise ValueError(
+            "Unknown label type: y must hold numbers, text or an ordered category of pandas where order is None; got "
+            f"{values[[not isinstance(value, str) for value in values.tolist()]][0]!r}. Give order=[...], lowest first."
+        )
+    labels = np.unique(values)
+    if len(labels) > 2:
+        shown = [repr(str(label)) for label in labels[:5]] + (["..."] if len(labels) > 5 else [])
+        warnings.warn(
+            f"y holds text and order is None: the labels are taken in alphabetical order, {' < '.join(shown)}. Give "
+            "order=[...], lowest label first, or an ordered category of pandas.",
+            UserWarning,
+            stacklevel=4,
+        )
+    return labels
 
 
 def _seen(labels: np.ndarray, table: Table) -> tuple[np.ndarray, np.ndarray]:
