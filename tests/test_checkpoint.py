@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import signal
 import subprocess
 import sys
@@ -117,12 +118,14 @@ def left_by(tmp_path, **params):
     return path
 
 
-def test_an_interrupted_fit_leaves_its_state_and_goes_on_from_its_own_seed(tmp_path):
+def test_an_interrupted_fit_leaves_its_state_and_goes_on_from_its_own_seed(tmp_path, caplog):
     path = left_by(tmp_path)
+    caplog.set_level(logging.INFO, "spkm")
     seed = Checkpoint(path, 0, SPKMClassifier(3, solver="lbfgs", weight_penalty="rkhs")).header["seed"]
     model = SPKMClassifier(3, solver="lbfgs", weight_penalty="rkhs", n_jobs=2).fit(X, Y > 0, checkpoint=path)
     whole = SPKMClassifier(3, solver="lbfgs", weight_penalty="rkhs", random_state=seed).fit(X, Y > 0)
     np.testing.assert_allclose(model.objective_, whole.objective_, rtol=1e-2)
+    assert caplog.messages == [f"SPKMClassifier goes on from the checkpoint {path}"]
 
 
 @pytest.mark.parametrize(

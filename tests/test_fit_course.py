@@ -1,5 +1,6 @@
 """The course of a fit of either estimator: warm starts, warnings, interrupts, callbacks, scikit-learn's company."""
 
+import itertools
 import logging
 import pickle
 import re
@@ -7,6 +8,7 @@ import warnings
 
 import numpy as np
 import pytest
+from sklearn import datasets
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GridSearchCV, cross_val_score
@@ -104,10 +106,22 @@ def test_verbose_logs_every_iteration(case, caplog):
     caplog.set_level(logging.INFO, "spkm")
     model.fit(X, y)
     assert caplog.messages == []
-    model.set_params(verbose=1).fit(X, y)
-    lines = caplog.messages
+    model.set_params(verbose=2).fit(X, y)
+    lines = [line for line in caplog.messages if "iteration" in line]
     assert len(lines) == model.n_iter_
-    assert re.fullmatch(rf"{type(model).__name__} iteration 1: objective \S+", lines[0])
+    assert re.fullmatch(rf"{type(model).__name__} \w+ iteration 1: objective \S+", lines[0])
+
+
+def test_verbose_logs_the_stages_at_most_a_line_a_second(case, caplog):
+    model, X, y = case
+    caplog.set_level(logging.INFO, "spkm")
+    model.set_params(verbose=1).fit(X, y)
+    first, *between, last = caplog.records
+    name = type(model).__name__
+    assert re.fullmatch(rf"{name} start by recipe \w+( \w+)*", first.getMessage())
+    assert re.fullmatch(rf"{name} done in \S+ s", last.getMessage())
+    times = [record.created for record in (first, *between)]
+    assert all(after - before > 0.9 for before, after in itertools.pairwise(times))
 
 
 @pytest.mark.parametrize("solver", sorted(SOLVERS))
@@ -199,3 +213,11 @@ def test_counts_in_cross_validation():
     X, y = counts()
     model = SPKMRegressor(loss="poisson", **QUICK)
     assert cross_val_score(model, X, y, scoring="neg_mean_poisson_deviance", cv=3).min() > -2
+
+
+@pytest.mark.parametrize("name", ["iris", "wine", "breast_cancer", "diabetes", "linnerud"])
+def test_default_fits_of_bundled_data_converge(name, recwarn):
+    X, y = getattr(datasets, f"load_{name}")(return_X_y=True)
+    kind = SPKMRegressor if name in ("diabetes", "linnerud") else SPKMClassifier
+    kind(random_state=0).fit(X, y)
+    assert not [str(warning.message) for warning in recwarn if warning.category is ConvergenceWarning]

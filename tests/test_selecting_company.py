@@ -206,7 +206,7 @@ def test_verbose_tells_of_every_step(caplog):
     caplog.set_level(logging.INFO, "spkm")
     SPKMClassifier(**LINE).fit(X, labels(X))
     assert caplog.messages == []
-    model = SPKMClassifier(**LINE, verbose=1).fit(X, labels(X))
+    model = SPKMClassifier(**LINE, verbose=2).fit(X, labels(X))
     lines = caplog.messages
     assert all(line.startswith("SPKMClassifier ") for line in lines)
     assert sum("iteration" in line for line in lines) == model.n_iter_

@@ -122,7 +122,8 @@ class SPKMClassifier(PredictsClasses, ClassifierMixin, CallbackSupportMixin, Bas
     random_state : int, RandomState, Generator or None, default=None
         Seed of start points, subsamples and mini-batches.
     verbose : int, default=0
-        Whether to log the objective after each iteration, to the logger "spkm".
+        Messages to the logger "spkm": 1 for the stages and the objective, at most a line a second; 2 for every
+        iteration.
 
     Attributes
     ----------

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import logging
 import sys
+import time
 from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
@@ -35,11 +36,37 @@ def with_callbacks(fit: F) -> F:
 
 logger = logging.getLogger("spkm")
 
-__all__ = ["CallbackSupportMixin", "Listener", "Progress", "is_nested", "settle", "with_callbacks"]
+__all__ = ["CallbackSupportMixin", "Listener", "Pace", "Progress", "is_nested", "settle", "with_callbacks"]
 
 CALLERS = ("sklearn", "joblib", "dask", "distributed", "concurrent", "multiprocessing")
 #: Parts of scikit-learn that stand between a user and ``fit`` without being other work.
 WRAPPERS = ("sklearn.base", "sklearn.callback", "sklearn.utils")
+
+
+PAUSE = 1.0  # seconds at least between two lines of the log with verbose=1
+
+
+class Pace:
+    """Lines of the log: with ``verbose=1`` the first, the last and one a second between them; with 2 all of them.
+
+    Parameters
+    ----------
+    verbose : int
+        The estimator's parameter.
+    """
+
+    def __init__(self, verbose: int) -> None:
+        self.all = verbose > 1
+        self.started = time.monotonic()
+        self.last = -PAUSE + self.started
+
+    def is_due(self) -> bool:
+        """Whether a line may be logged now; if so, the pause begins."""
+        now = time.monotonic()
+        due = self.all or now - self.last >= PAUSE
+        if due:
+            self.last = now
+        return due
 
 
 class Progress:
@@ -53,11 +80,16 @@ class Progress:
         The callback context of its fit; None starts one, if scikit-learn has them.
     store : Checkpoint, default=None
         Store of the solver's state.
+    pace : Pace, default=None
+        Pace of the log, which the parts of a fit share.
     """
 
-    def __init__(self, estimator: Any, context: Any = None, store: Any = None) -> None:
+    def __init__(self, estimator: Any, context: Any = None, store: Any = None, pace: Pace | None = None) -> None:
         self.estimator = estimator
         self.store = store
+        self.pace = Pace(estimator.verbose) if pace is None else pace
+        #: Name of the part and of the stage that lines of the log begin with.
+        self.part_name = self.stage_name = ""
         #: Whether the solver was stopped before its end.
         self.interrupted = False
         if context is None and hasattr(estimator, "_init_callback_context"):
@@ -66,14 +98,19 @@ class Progress:
         if estimator.verbose and not logger.hasHandlers():
             logger.addHandler(logging.StreamHandler())
             logger.setLevel(logging.INFO)
+        if store is not None and store.state is not None:
+            logger.info("%s goes on from the checkpoint %s", type(estimator).__name__, store.path)
 
     def begin(self, **data: Any) -> None:
-        """Tell that the fit begins, with X and y where there are such."""
+        """Report that the fit begins, with X and y if there are such."""
         if self.context is not None:
             self.context.call_on_fit_task_begin(estimator=self.estimator, **data)
 
     def end(self, **data: Any) -> None:
-        """Tell that the fit has ended."""
+        """Report that the fit has ended; ``data`` as in :meth:`begin`."""
+        if self.estimator.verbose and not self.part_name:
+            seconds = time.monotonic() - self.pace.started
+            logger.info("%s done in %.1f s", type(self.estimator).__name__, seconds)
         if self.context is not None:
             self.context.call_on_fit_task_end(estimator=self.estimator, **data)
 
@@ -86,25 +123,31 @@ class Progress:
         """Return the object that a solver reports to; ``last`` ends it after one iteration."""
         return Listener(self, last)
 
+    def stage(self, name: str) -> None:
+        """Report that a stage of the fit begins, whose name the lines of the log have from now on."""
+        self.stage_name = name
+        self._log(name)
+
     def iteration(self, i: int, value: float) -> bool:
-        """Tell of an iteration of the solver; return whether it should be the last."""
-        self._log("iteration %d: objective %.6g", i, value)
+        """Report an iteration of the solver; return whether it should be the last."""
+        self._log(f"{self.stage_name} iteration {i}: objective {value:.6g}".lstrip())
         return self._task("iteration")
 
     def step(self, text: str) -> bool:
-        """Tell of a step of a search; return whether it should be the last."""
-        self._log("%s", text)
+        """Report a step of a search; return whether it should be the last."""
+        self._log(text)
         return self._task(text)
 
     def part(self, name: str) -> Progress:
-        """Return the progress of one of several binary problems, told of as a task of its own."""
-        self._log("%s", name)
+        """Return the progress of one of several binary problems, reported as a task of its own."""
         context = None if self.context is None else self.context.subcontext(task_name=name, max_subtasks=None)
-        return Progress(self.estimator, context)
+        part = Progress(self.estimator, context, pace=self.pace)
+        part.part_name = f"{name}: "
+        return part
 
-    def _log(self, text: str, *args: Any) -> None:
-        if self.estimator.verbose:
-            logger.info("%s " + text, type(self.estimator).__name__, *args)
+    def _log(self, text: str) -> None:
+        if self.estimator.verbose and self.pace.is_due():
+            logger.info("%s %s%s", type(self.estimator).__name__, self.part_name, text)
 
     def _task(self, name: str) -> bool:
         if self.context is None:

@@ -59,9 +59,11 @@ def fit_once(spec: Spec, data: Data, previous: FittedModel | None, progress: Pro
     source, scaling = data.source(spec)
     # A solver's wild step may overflow: the value is then not finite, and it takes a shorter one.
     with np.errstate(all="ignore"), source.threads(spec.threads):
+        progress.stage(f"start by recipe {recipe.name}")
         start = recipe.begin(spec, source, scaling, data.target)
         objective = start.objective(source)
         solver = _solver(spec, start, objective)
+        progress.stage(type(solver).__name__)
         result = descend(spec, start, objective, solver, scaling, progress)
         fit = recipe.refine(spec, Fit(objective, result, solver, start), progress)
         fit = recipe.conclude(spec, fit)
@@ -149,6 +151,7 @@ def fit_size(spec: Spec, data: TableData, previous: FittedModel | None, progress
         train, test = (rows[part] for part in dealt_folds(data.Y[rows], spec.loss, rng, HELD_OUT)[0])
         some, held_out = data.part(train), data.part(test)
         for size in sizes:
+            progress.stage(f"choice of the size: {size} basis vectors")
             outcome = fit_once(_with_size(spec, size), some, None, progress)
             F = data.target.encode(outcome.model.scores(held_out.X))
             losses = row_losses(spec.loss, held_out.Y, F)
@@ -189,6 +192,7 @@ def _results(records: list[dict[str, Any]]) -> dict[str, Any]:
 
 def fit_search(spec: Spec, data: TableData, previous: FittedModel | None, progress: Progress) -> Outcome:
     """Return the outcome of a search for features and numbers of vectors, over folds of our own."""
+    progress.stage("search")
     search = search_for(spec, data, progress.step)
     return fit_choice(spec, search, decided(search), data, progress)
 
@@ -247,6 +251,7 @@ def _fit_chosen(
     ).with_factor(choice.factor)
     objective = problem.with_noise(model.noise).objective(part, model.columns)
     solver = resolve_solver(spec.solver, spec.max_iter, spec.tol, objective)
+    progress.stage(type(solver).__name__)
     result = solver.minimize(objective, model.theta, rng, progress.listener())
     fit = recipe.refine(spec, Fit(objective, result, solver, Start(problem), model.columns), progress)
     tell_how_it_ended(type(solver).__name__, fit.result)
