@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from spkm import SPKMSurvival, load
-from spkm.losses import Hazard, baseline_hazard, concordance
+from spkm.losses import Hazard, Times, baseline_hazard, concordance
 
 
 def censored(n=200, d=4, seed=0, decimals=1):
@@ -18,12 +18,14 @@ def censored(n=200, d=4, seed=0, decimals=1):
     return X, y
 
 
-def log_partial_likelihood(time, event, f, weight, ties):
+def log_partial_likelihood(times, f, weight, ties):
     """Return the logarithm of the partial likelihood, by its definition."""
+    time, event, entry = times
+    entered = np.full(len(time), -np.inf) if entry is None else entry
     total = 0.0
     for t in np.unique(time[event]):
         dying = np.flatnonzero(event & (time == t))
-        at_risk = float((weight * np.exp(f))[time >= t].sum())
+        at_risk = float((weight * np.exp(f))[(time >= t) & (entered < t)].sum())
         dead = float((weight * np.exp(f))[dying].sum())
         total += float(weight[dying] @ f[dying])
         for k in range(len(dying)):
@@ -34,20 +36,24 @@ def log_partial_likelihood(time, event, f, weight, ties):
 
 @pytest.mark.parametrize("ties", ["breslow", "efron"])
 @pytest.mark.parametrize("weighted", [False, True])
-def test_the_slope_is_that_of_the_partial_likelihood(ties, weighted):
+@pytest.mark.parametrize("truncated", [False, True])
+def test_the_slope_is_that_of_the_partial_likelihood(ties, weighted, truncated):
     rng = np.random.default_rng(0)
     _, y = censored(30)
     assert len(np.unique(y.time[y.event])) < y.event.sum()  # there are ties
     f = rng.standard_normal(30)
     weight = rng.uniform(0.5, 2.0, 30) if weighted else np.ones(30)
-    _, cumulative, own = baseline_hazard(y.time, y.event, f, weight, ties)
-    assert np.all(np.diff(cumulative) > 0)
+    entry = np.where(rng.random(30) < 0.5, 0.3 * y.time, 0.0) - 0.01 if truncated else None
+    times = Times(y.time, y.event, entry)
+    baseline = baseline_hazard(times, f, weight, ties)
+    assert np.all(np.diff(baseline.cumulative) > 0)
+    own = baseline.of_samples(times)
     Y = np.where(y.event, own, -own)[:, None]
     slope = weight * Hazard().slope(Y, f[:, None])[:, 0]
     for i in range(30):
         step = np.zeros(30)
         step[i] = 1e-6
-        ends = [log_partial_likelihood(y.time, y.event, f + s * step, weight, ties) for s in (1, -1)]
+        ends = [log_partial_likelihood(times, f + s * step, weight, ties) for s in (1, -1)]
         assert -slope[i] == pytest.approx((ends[0] - ends[1]) / 2e-6, abs=1e-6)
 
 
@@ -65,7 +71,8 @@ def test_the_fit_ends_at_the_minimum_of_the_penalised_partial_likelihood(ties):
     X, y = censored(150)
     model = SPKMSurvival(3, kernel="linear", ties=ties, weight_penalty=None, basis_bounds=None, random_state=0)
     model.fit(X, y)
-    _, _, own = baseline_hazard(y.time, y.event, model.predict(X), np.ones(150), ties)
+    times = Times(y.time, y.event)
+    own = baseline_hazard(times, model.predict(X), np.ones(150), ties).of_samples(times)
     slope = own * np.exp(model.predict(X)) - y.event
     assert np.abs(X.T @ slope / 150).max() < 5e-3  # without a penalty the gradient in linear coefficients is zero
 
@@ -143,6 +150,94 @@ def test_frames_of_two_columns():
     assert_array_equal(model.predict(X), SPKMSurvival(**settings).fit(X, y).predict(X))
 
 
+def plain(**settings):
+    """Return an estimator whose minimum does not depend on its start: a linear one."""
+    return SPKMSurvival(3, kernel="linear", weight_penalty="rkhs", tol=1e-9, random_state=0, **settings)
+
+
+def in_chunks(X, y, size=70):
+    return [(X[i : i + size], y[i : i + size]) for i in range(0, len(X), size)]
+
+
+@pytest.mark.parametrize("ties", ["efron", "breslow"])
+@pytest.mark.parametrize("n", [400, 20_400])  # more than are kept in memory
+def test_chunks_give_the_fit_of_the_array(ties, n):
+    X, y = censored(n, 3)
+    array = plain(ties=ties).fit(X, y)
+    stream = plain(ties=ties).fit(in_chunks(X, y, n // 5))
+    assert_allclose(stream.predict(X), array.predict(X), atol=1e-4)
+    assert_array_equal(stream.event_times_, array.event_times_)
+    assert_allclose(stream.baseline_hazard_, array.baseline_hazard_, rtol=1e-4)
+    numbers = np.column_stack([y.time, y.event])
+    assert_array_equal(plain(ties=ties).fit(in_chunks(X, numbers, n // 5)).predict(X), stream.predict(X))
+    parts = list(stream.predict_chunks([X[:10], X[10:30]], method="predict_survival_function"))
+    assert_allclose(np.concatenate(parts), stream.predict_survival_function(X[:30]), rtol=1e-9)
+
+
+def test_machines_of_chunks_are_as_good():
+    X, y = censored(600)
+    new = censored(300, seed=1)
+    settings = {"n_basis": 4, "random_state": 0}
+    stream = SPKMSurvival(**settings).fit(in_chunks(X, y, 200))
+    assert stream.score(*new) == pytest.approx(SPKMSurvival(**settings).fit(X, y).score(*new), abs=0.02)
+
+
+@pytest.mark.parametrize("kind", ["parquet", "csv", "pandas", "polars", "lazy", "dask"])
+def test_named_columns_of_all_tables(kind, tmp_path):
+    pandas = pytest.importorskip("pandas")
+    X, y = censored(150)
+    frame = pandas.DataFrame(X, columns=list("abcd")).assign(days=y.time, died=y.event, w=1.0 + np.arange(150) % 2)
+    array = plain().fit(X, y, frame["w"].to_numpy())
+    table = frame
+    if kind == "parquet":
+        pytest.importorskip("pyarrow")
+        frame.to_parquet(tmp_path / "t.parquet", row_group_size=40)
+        table = tmp_path / "t.parquet"
+    elif kind == "csv":
+        pytest.importorskip("pyarrow")
+        frame.assign(died=frame["died"].astype(int)).to_csv(tmp_path / "t.csv", index=False)
+        table = str(tmp_path / "*.csv")
+    elif kind in ("polars", "lazy"):
+        table = pytest.importorskip("polars").from_pandas(frame)
+        table = table.lazy() if kind == "lazy" else table
+    elif kind == "dask":
+        table = pytest.importorskip("dask.dataframe").from_pandas(frame, npartitions=3)
+    model = plain().fit(table, target=("days", "died"), weight="w")
+    assert model.feature_names_in_.tolist() == list("abcd")
+    assert_allclose(model.predict(frame[list("abcd")]), array.predict(X), atol=1e-4)
+
+
+def test_left_truncation():
+    X, y = censored(400, decimals=6)
+    late = np.random.default_rng(1).uniform(0.0, 0.5, 400)
+    seen = late < y.time
+    truncated = np.rec.fromarrays([y.event[seen], y.time[seen], late[seen]], names="event,time,entry")
+    model = plain().fit(X[seen], truncated)
+    lifelines = pytest.importorskip("lifelines", reason="lifelines is not installed")
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(X[seen]).assign(time=y.time[seen], event=y.event[seen], entry=late[seen])
+    other = lifelines.CoxPHFitter().fit(frame, "time", "event", entry_col="entry")
+    assert np.corrcoef(other.predict_log_partial_hazard(frame), model.predict(X[seen]))[0, 1] > 0.999
+    streamed = plain().fit(in_chunks(X[seen], truncated))
+    assert_allclose(streamed.predict(X), model.predict(X), atol=1e-4)
+    # Pairs that were never at risk together do not count.
+    assert concordance(np.array([1.0, 2.0, 3.0]), np.ones(3, bool), np.array([1.0, 2.0, 0.0]), np.array([0, 1, 0])) == 1
+
+
+def test_views_and_bad_chunks():
+    X, y = censored(150)
+    views = SPKMSurvival(2, views={"left": [0, 1], "right": [2, 3]}, random_state=0).fit(X, y)
+    assert views.view_usage_["left"].share > views.view_usage_["right"].share and views.score(X, y) > 0.65
+    tables = SPKMSurvival(2, random_state=0).fit({"left": X[:, :2], "right": X[:, 2:]}, y)
+    assert_allclose(tables.predict({"left": X[:, :2], "right": X[:, 2:]}), views.predict(X), atol=1e-6)
+    with pytest.raises(ValueError, match=r"not negative; got -1\.0"):
+        plain().fit([(X, bad(y.event, np.where(np.arange(150) == 99, -1.0, y.time)))])
+    with pytest.raises(ValueError, match="at least one event"):
+        plain().fit([(X, bad(np.zeros(150, bool), y.time))])
+    with pytest.raises(ValueError, match="selection='strict' needs samples in memory"):
+        SPKMSurvival(2, selection="strict").fit(in_chunks(X, y))
+
+
 def bad(event, time):
     return np.rec.fromarrays([np.asarray(event), np.asarray(time)], names="event,time")
 
@@ -152,11 +247,15 @@ def bad(event, time):
     [
         (None, "requires y to be passed"),
         (np.arange(6.0), "y must be a structured array"),
-        (bad([True] * 6, [1.0, 2, 3, -4, 5, 6]), "not negative; field 'time' holds .*-4"),
+        (bad([True] * 6, [1.0, 2, 3, -4, 5, 6]), "not negative; got -4.0"),
         (bad([True] * 6, [1.0, 2, 3, np.nan, 5, 6]), "must be finite"),
         (bad([False] * 6, np.arange(6.0)), "at least one event"),
         (bad([1, 0, 1, 0, 1, 0], np.arange(6.0)), "one field of truth values and one of numbers"),
         (bad([True] * 5, np.arange(5.0)), "inconsistent numbers of samples"),
+        (np.column_stack([np.ones(6), np.arange(6.0)]), "second column of y must be 1 .* got 2.0"),
+        (np.array([["soon", "yes"]] * 6), "must hold numbers: time, event"),
+        (np.ones((6, 3)), "before the times of y; got entry 1.0 and time 1.0"),
+        (np.column_stack([np.ones((6, 2)), -np.ones(6)]), "entry of y must be finite and not negative; got -1.0"),
     ],
 )
 def test_bad_targets(y, message):

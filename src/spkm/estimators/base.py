@@ -90,10 +90,7 @@ def _fit_stream(params: dict[str, Any], reader: Any, of_classes: bool, progress:
     outcome = strategy_for(spec, data)(spec, data, None, progress)
     progress.end()
     progress.done()
-    attributes = {"n_features_in_": data.n_features, "_tables": None, **_seen(data.summary.total, data.target)}
-    if reader.names is not None:
-        attributes["feature_names_in_"] = np.array(reader.names, dtype=object)
-    return Fitted(outcome, data.dtype, attributes)
+    return Fitted(outcome, data.dtype, {**data.attributes, **_seen(data.summary.total, data.target)})
 
 
 def _seen(weight: float, target: Any) -> dict[str, Any]:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -12,16 +12,13 @@ from sklearn.utils.validation import check_is_fitted
 from spkm._checks import check_choice
 from spkm._publish import publish
 from spkm.estimators.base import ReadsModel
-from spkm.fitting.data import TableData
-from spkm.fitting.outcome import Outcome, attributes_of
+from spkm.fitting.hazards import CensoredSamples, CensoredStream, CensoredTable, fitted_in_turns
+from spkm.fitting.outcome import attributes_of
 from spkm.fitting.progress import Progress
 from spkm.fitting.reading import table_spec
-from spkm.fitting.strategies import strategy_for
-from spkm.losses import Hazard, baseline_hazard, concordance
+from spkm.losses import Baseline, Hazard, Times, concordance
 from spkm.tables.read import read_table
-
-ROUNDS = 10  # of scores and baseline in turn, at the most
-ENOUGH = 1e-3  # mean change of scores, over their deviation, at which the turns end
+from spkm.tables.streams import named_columns, opened_stream
 
 
 class SPKMSurvival(ReadsModel, BaseEstimator):
@@ -125,17 +122,33 @@ class SPKMSurvival(ReadsModel, BaseEstimator):
         self.random_state = random_state
         self.verbose = verbose
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> SPKMSurvival:
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        *,
+        target: Sequence[str] | None = None,
+        weight: str | None = None,
+        features: Sequence[str] | None = None,
+    ) -> Self:
         """Fit scores and baseline.
 
         Parameters
         ----------
         X : array-like, DataFrame or CSR of shape (n_samples, n_features), or dict of them
-            Samples.
-        y : structured array of shape (n_samples,)
-            A field of truth values, whether the time is that of an event, and a field of times, as in scikit-survival.
+            Samples. Those that do not fit in memory may be files, lazy frames, Dask collections or chunks, as in
+            :class:`SPKMRegressor`; their times, weights and scores, a few numbers a sample, are kept in memory.
+        y : structured array of shape (n_samples,), or array or frame of two or three columns
+            A field of truth values, whether the time is that of an event, and a field of times, as in scikit-survival;
+            a third one named "entry" has times of entry (left truncation): a sample counts after it only. An array of
+            numbers has columns time, event (0 or 1) and, if there are three, entry. Of files and lazy frames the
+            names of columns in this order; chunks hold their own.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the samples, as in :class:`SPKMRegressor`.
+        target, weight, features : sequence of str, str and sequence of str, default=None
+            Column names of time and event (and entry), of the weights and of the features; by default all others are
+            features.
 
         Returns
         -------
@@ -143,39 +156,29 @@ class SPKMSurvival(ReadsModel, BaseEstimator):
             The fitted estimator. If anything goes wrong, it is as it was.
         """
         check_choice("ties", self.ties, ("efron", "breslow"))
-        event, time = events_and_times(y)
-        table = read_table(self, X, time, sample_weight)
-        weight = table.weight
-        if not np.any(event & (weight > 0)):
-            raise ValueError("y must hold at least one event in samples of positive weight; all times are censored.")
+        target, y = (_listed(names) for names in (target, y))
+        if any(names is not None for names in (target, weight, features)):
+            X, y, sample_weight = named_columns(X, y, sample_weight, target, weight, features)
         params = {**self.get_params(deep=False), "loss": Hazard(), "fit_intercept": True}
-        spec = table_spec(params, X, table, of_classes=False)
         progress = Progress(self)
-        risk, previous, turn = np.zeros(len(time)), None, 0
-        while True:
-            turn += 1
-            times, baseline, own = baseline_hazard(time, event, risk, weight, self.ties)
-            own = _rounded(own)
-            Y = np.where(event, own, -own)[:, None]
-            data = TableData.of(spec, table.X, Y, weight, place=table.place)
-            outcome = strategy_for(spec, data)(spec, data, previous, progress)
-            outcome, new = _centred(outcome, table.X, weight)
-            change = float(np.abs(new - risk) @ weight / weight.sum())
-            spread = float(np.sqrt(new**2 @ weight / weight.sum()))
-            risk = new
-            # The second turn begins anew: the first had a baseline without scores.
-            is_last = turn == ROUNDS or (turn > 1 and (change <= ENOUGH * max(spread, 0.1) or spec.is_searched))
-            if outcome.model.interrupted or is_last:
-                break
-            previous = outcome.model if turn > 1 else None
+        reader = opened_stream(X, y, sample_weight)
+        samples: CensoredSamples
+        if reader is None:
+            times = times_of(y)
+            table = read_table(self, X, times.time, sample_weight)
+            spec, samples = table_spec(params, X, table, of_classes=False), CensoredTable(table, times)
+            known, dtype = table.attributes, table.X.dtype
+        else:
+            spec, samples = CensoredStream.of(params, reader, times_of)
+            known, dtype = samples.stream.attributes, samples.stream.dtype
+        outcome, baseline, n_rounds = fitted_in_turns(spec, samples, self.ties, progress)
         progress.done()
-        times, baseline, _ = baseline_hazard(time, event, risk, weight, self.ties)
         attributes = {
-            **table.attributes,
-            **attributes_of(outcome, table.X.dtype),
-            "event_times_": times,
-            "baseline_hazard_": baseline,
-            "n_rounds_": turn,
+            **known,
+            **attributes_of(outcome, dtype),
+            "event_times_": baseline.times,
+            "baseline_hazard_": baseline.cumulative,
+            "n_rounds_": n_rounds,
         }
         return publish(self, attributes)
 
@@ -213,8 +216,7 @@ class SPKMSurvival(ReadsModel, BaseEstimator):
         times = self.event_times_ if times is None else np.asarray(times, dtype=np.float64)
         if times.ndim != 1 or np.isnan(times).any():
             raise ValueError(f"times must be a sequence of numbers; got shape {times.shape}.")
-        steps = np.concatenate([[0.0], self.baseline_hazard_])
-        baseline = steps[np.searchsorted(self.event_times_, times, side="right")]
+        baseline = Baseline(self.event_times_, self.baseline_hazard_, self.baseline_hazard_).at(times)
         risk = np.exp(np.minimum(self.predict(X).astype(np.float64), 30.0))
         return risk[:, None] * baseline
 
@@ -242,19 +244,19 @@ class SPKMSurvival(ReadsModel, BaseEstimator):
         ----------
         X : array-like, DataFrame or CSR of shape (n_samples, n_features)
             Samples.
-        y : structured array of shape (n_samples,)
-            Events and times.
+        y : structured array of shape (n_samples,), or array or frame of two or three columns
+            Events and times, as in :meth:`fit`.
 
         Returns
         -------
         concordance : float
             Share of comparable pairs in the right order.
         """
-        event, time = events_and_times(y)
+        time, event, entry = times_of(y)
         risk = self.predict(X)
         if len(risk) != len(time):
             raise ValueError(f"X and y must have the same number of samples; got {len(risk)} and {len(time)}.")
-        return concordance(time, event, risk)
+        return concordance(time, event, risk, entry)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -262,28 +264,21 @@ class SPKMSurvival(ReadsModel, BaseEstimator):
         return tags
 
 
-def _rounded(values: np.ndarray) -> np.ndarray:
-    """Return values with 40 bits: the order of samples, which sums depend on, must not show in targets."""
-    mantissa, exponent = np.frexp(values)
-    return np.ldexp(np.round(mantissa * 2.0**40) / 2.0**40, exponent)
+def _listed(names: Any) -> Any:
+    """Return a tuple of names of columns as a list; anything else as it is."""
+    is_names = isinstance(names, tuple) and bool(names) and all(isinstance(name, str) for name in names)
+    return list(names) if is_names else names
 
 
-def _centred(outcome: Outcome, X: Any, weight: np.ndarray) -> tuple[Outcome, np.ndarray]:
-    """Return the outcome with scores of mean zero, as the baseline takes any constant, and the scores."""
-    risk = outcome.model.scores(X)[:, 0].astype(np.float64)
-    mean = float(risk @ weight / weight.sum())
-    model, theta = outcome.model.model, outcome.model.theta.copy()
-    model.unpack(theta).intercept[...] -= mean
-    return replace(outcome, model=replace(outcome.model, theta=theta)), risk - mean
-
-
-def events_and_times(y: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Return whether times are those of events, and the times, from a structured array."""
+def times_of(y: Any) -> Times:
+    """Return censored times from a structured array, a frame of such columns, or numbers (time, event, entry)."""
     if y is None:
         raise ValueError("SPKMSurvival requires y to be passed, but the target y is None.")
     y = np.asarray(y) if not hasattr(y, "to_records") else y.to_records(index=False)
+    if y.dtype.fields is None and y.ndim == 2 and y.shape[1] in (2, 3):
+        return _of_numbers(y)
     fields = y.dtype.fields
-    if fields is None or len(fields) != 2 or y.ndim != 1:
+    if fields is None or len(fields) not in (2, 3) or y.ndim != 1:
         raise ValueError(
             "y must be a structured array with a field of truth values (event) and a field of times, or a frame of two "
             f"such columns; got dtype {y.dtype} and shape {y.shape}. numpy.rec.fromarrays([event, time], "
@@ -291,11 +286,42 @@ def events_and_times(y: Any) -> tuple[np.ndarray, np.ndarray]:
         )
     kinds = {name: y.dtype[name].kind for name in fields}
     events = [name for name, kind in kinds.items() if kind == "b"]
-    numbers = [name for name, kind in kinds.items() if kind in "iuf"]
-    if len(events) != 1 or len(numbers) != 1:
-        raise ValueError(f"y must have one field of truth values and one of numbers; got {y.dtype}.")
-    time = np.asarray(y[numbers[0]], dtype=np.float64)
-    if not np.isfinite(time).all() or np.any(time < 0):
-        bad = time[~(np.isfinite(time) & (time >= 0))][0]
-        raise ValueError(f"Times of y must be finite and not negative; field {numbers[0]!r} holds {bad!r}.")
-    return np.asarray(y[events[0]], dtype=bool), time
+    numbers = [name for name, kind in kinds.items() if kind in "iuf" and name != "entry"]
+    if len(events) != 1 or len(numbers) != 1 or (len(fields) == 3 and kinds.get("entry", "") not in tuple("iuf")):
+        raise ValueError(
+            "y must have one field of truth values and one of numbers, and may have a field 'entry' of numbers; got "
+            f"{y.dtype}."
+        )
+    entry = np.asarray(y["entry"], dtype=np.float64) if len(fields) == 3 else None
+    return _checked(np.asarray(y[numbers[0]], dtype=np.float64), np.asarray(y[events[0]], dtype=bool), entry)
+
+
+def _of_numbers(y: np.ndarray) -> Times:
+    """Return the times of columns time, event and entry."""
+    try:
+        columns = y.astype(np.float64).T
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"Columns of y must hold numbers: time, event (0 or 1) and entry; {error}.") from error
+    event = columns[1]
+    if not np.isin(event, (0.0, 1.0)).all():
+        bad = float(event[~np.isin(event, (0.0, 1.0))][0])
+        raise ValueError(
+            f"The second column of y must be 1 (True) for an event and 0 (False) for a censored time; got {bad!r}. "
+            "The first one has the times."
+        )
+    return _checked(columns[0], event == 1.0, columns[2] if len(columns) == 3 else None)
+
+
+def _checked(time: np.ndarray, event: np.ndarray, entry: np.ndarray | None) -> Times:
+    """Return times, or raise ValueError for one that is no time."""
+    for name, values in (("Times", time), ("Times of entry", entry)):
+        if values is not None and not (np.isfinite(values) & (values >= 0)).all():
+            bad = float(values[~(np.isfinite(values) & (values >= 0))][0])
+            raise ValueError(f"{name} of y must be finite and not negative; got {bad!r}.")
+    if entry is not None and not np.all(entry < time):
+        late = int(np.flatnonzero(~(entry < time))[0])
+        raise ValueError(
+            f"Times of entry must be before the times of y; got entry {float(entry[late])!r} and time "
+            f"{float(time[late])!r}."
+        )
+    return Times(time, event, entry)

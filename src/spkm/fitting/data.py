@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Protocol
@@ -15,6 +16,7 @@ from spkm.core.targets import Real, Target
 from spkm.fitting.spec import Spec
 from spkm.sources import (
     ArraySource,
+    Chunk,
     ChunkSource,
     PairSource,
     PairTable,
@@ -236,10 +238,16 @@ class StreamData:
             raise ValueError("y must hold numbers. For labels use SPKMClassifier.")
         spec.loss.check_target(np.stack([summary.y_low, summary.y_high]))
         target = _stream_target(spec, summary)
+        return StreamData.of_encoded(spec, reader, summary, target, target.encode)
+
+    @staticmethod
+    def of_encoded(
+        spec: Spec, reader: Any, summary: Summary, target: Target, encode: Callable[[np.ndarray], np.ndarray]
+    ) -> StreamData:
+        """Return the data of targets that ``encode`` makes of what a chunk holds as y."""
         n = summary.total if summary.whole else float(summary.n_rows)
         scaling = _stream_scaling(spec, summary)
-        prepared = Preparation(target.encode, scaling, summary.dtype, 1.0 / summary.total, n)
-        return StreamData(reader, summary, target, prepared)
+        return StreamData(reader, summary, target, Preparation(encode, scaling, summary.dtype, 1.0 / summary.total, n))
 
     @property
     def n_rows(self) -> int:
@@ -260,10 +268,34 @@ class StreamData:
     def source(self, spec: Spec) -> tuple[Source, Scaling | None]:
         """Return the samples as a source, and its scaling."""
         scaling = self.preparation.scaling
-        if self.n_rows == len(self.summary.kept_X):  # all of them are in memory
+        if self._all_kept:
             return kept_source(self.summary, self.preparation), scaling
+        return self._chunk_source(), scaling
+
+    @property
+    def _all_kept(self) -> bool:
+        """Whether all samples are in memory."""
+        return self.n_rows == len(self.summary.kept_X)
+
+    def _chunk_source(self) -> ChunkSource:
         kind = getattr(self.reader, "source_kind", ChunkSource)  # readers of a cluster have a source of their own
-        return kind(self.reader, self.summary, self.preparation), scaling
+        found: ChunkSource = kind(self.reader, self.summary, self.preparation)
+        return found
+
+    def each_chunk(self, task: Callable[[Chunk], Any], threads: int) -> list[Any]:
+        """Return ``task(chunk)`` for every chunk of raw samples, in order."""
+        if self._all_kept:
+            return [task(Chunk(self.summary.kept_X, self.summary.kept_y, self.summary.kept_weight))]
+        source = self._chunk_source()
+        with source.threads(threads):
+            return list(source.on_chunks(task))
+
+    @property
+    def attributes(self) -> dict[str, Any]:
+        """Fitted attributes that tell of the table: number and names of features."""
+        known: dict[str, Any] = {"n_features_in_": self.n_features, "_tables": None}
+        names = self.reader.names
+        return known if names is None else {**known, "feature_names_in_": np.array(names, dtype=object)}
 
     def some(self) -> Any:
         """Return some of the samples, in the user's units."""

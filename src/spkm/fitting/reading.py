@@ -15,7 +15,7 @@ from spkm.fitting.data import SOME, StreamData, TableData, works_anywhere
 from spkm.fitting.monotone import check_monotone, constraints
 from spkm.fitting.spec import Spec
 from spkm.fitting.views import pair_terms
-from spkm.sources import ArraySource, summarized
+from spkm.sources import ArraySource, Summary, summarized
 from spkm.tables.pairs import PairInput
 from spkm.tables.read import Table, tell_of_numpy
 
@@ -70,6 +70,16 @@ def pair_data(
 
 def stream_data(params: Mapping[str, Any], reader: Any, of_classes: bool) -> tuple[Spec, StreamData]:
     """Return parameters and data of a fit whose samples a reader yields in chunks, after one pass over them."""
+    spec, summary = stream_summary(params, reader, of_classes)
+    if not of_classes:
+        return spec, StreamData.of_numbers(spec, reader, summary)
+    target = class_target(summary.labels)
+    factors = class_factors(params["class_weight"], summary.labels, summary.label_weights)
+    return spec, StreamData.of_classes(spec, reader, summary, target, factors)
+
+
+def stream_summary(params: Mapping[str, Any], reader: Any, of_classes: bool) -> tuple[Spec, Summary]:
+    """Return the checked parameters of a fit of chunks, and the summary of one pass over them."""
     if params["monotone"] is not None:
         raise ValueError(f"monotone needs samples in memory; got {params['monotone']!r}. Fit a sample of them.")
     seed = int(generator(params["random_state"]).integers(2**31))
@@ -81,11 +91,7 @@ def stream_data(params: Mapping[str, Any], reader: Any, of_classes: bool) -> tup
     spec = Spec.of(params, summary.kept_X[:SOME], of_classes, n_classes=len(summary.labels))
     _check_streamed(spec, len(summary.labels) > 2)
     check_domain(spec.terms, summary.low[None])
-    if not of_classes:
-        return spec, StreamData.of_numbers(spec, reader, summary)
-    target = class_target(summary.labels)
-    factors = class_factors(params["class_weight"], summary.labels, summary.label_weights)
-    return spec, StreamData.of_classes(spec, reader, summary, target, factors)
+    return spec, summary
 
 
 def _check_streamed(spec: Spec, many_classes: bool) -> None:

@@ -3,7 +3,7 @@
 from spkm._registry import Registry
 from spkm.losses._base import Loss, SumLoss
 from spkm.losses._classes import Cosine, Exponential, Log, SmoothHinge, SquaredHinge, sign_groups
-from spkm.losses._hazard import Hazard, baseline_hazard, concordance
+from spkm.losses._hazard import Baseline, Hazard, Times, baseline_hazard, concordance
 from spkm.losses._ordinal import Ordinal, best_thresholds, first_thresholds
 from spkm.losses._real import EpsilonInsensitive, Huber, Poisson, Quantile, Squared
 
@@ -23,6 +23,7 @@ LOSSES.update(
 
 __all__ = [
     "LOSSES",
+    "Baseline",
     "Cosine",
     "EpsilonInsensitive",
     "Exponential",
@@ -37,6 +38,7 @@ __all__ = [
     "Squared",
     "SquaredHinge",
     "SumLoss",
+    "Times",
     "baseline_hazard",
     "best_thresholds",
     "concordance",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from spkm._arrays import Array
@@ -40,15 +42,63 @@ class Hazard(SumLoss):
         return np.asarray(np.clip(residual, -1.0, 1.0))  # the residual of a constant score
 
 
-def baseline_hazard(
-    time: np.ndarray, event: np.ndarray, risk: np.ndarray, weight: np.ndarray, ties: str
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the times of events, the cumulative baseline hazard at each, and that of every sample, (n,).
+class Times(NamedTuple):
+    """Censored times of samples: when each was seen last, whether that was its event, and since when it was seen.
 
-    Parameters
+    Attributes
     ----------
     time, event : ndarray of shape (n,)
         Times, and whether they are those of events.
+    entry : ndarray of shape (n,) or None
+        Times of entry (left truncation): a sample is at risk after its entry only. If None, all are from the start.
+    """
+
+    time: np.ndarray
+    event: np.ndarray
+    entry: np.ndarray | None = None
+
+    def part(self, rows: np.ndarray) -> Times:
+        """Return the times of some samples."""
+        return Times(self.time[rows], self.event[rows], None if self.entry is None else self.entry[rows])
+
+
+class Baseline(NamedTuple):
+    """A cumulative baseline hazard: a step function that rises at the times of events.
+
+    Attributes
+    ----------
+    times, cumulative : ndarray of shape (n_times,)
+        Times of events, and the hazard from the start to each, its own step included.
+    own : ndarray of shape (n_times,)
+        Share of the step at each time that an event of this time counts for itself: all of it, or less with Efron.
+    """
+
+    times: np.ndarray
+    cumulative: np.ndarray
+    own: np.ndarray
+
+    def at(self, time: np.ndarray) -> np.ndarray:
+        """Return the hazard from the start to given times."""
+        steps = np.concatenate([[0.0], self.cumulative])
+        return np.asarray(steps[np.searchsorted(self.times, time, side="right")])
+
+    def of_samples(self, given: Times) -> np.ndarray:
+        """Return the hazard that every sample went through, from its entry to its time, (n,)."""
+        hazard = self.at(given.time)
+        place = np.minimum(np.searchsorted(self.times, given.time), len(self.times) - 1)
+        at_event = given.event & (self.times[place] == given.time)
+        steps = np.diff(self.cumulative, prepend=0.0)
+        hazard = np.where(at_event, hazard + (self.own - steps)[place], hazard)
+        return hazard if given.entry is None else hazard - self.at(given.entry)
+
+
+def baseline_hazard(given: Times, risk: np.ndarray, weight: np.ndarray, ties: str) -> Baseline:
+    """Return the cumulative baseline hazard by Breslow or Efron.
+
+    Parameters
+    ----------
+    given : Times
+        Times of n samples.
     risk : ndarray of shape (n,)
         Scores f: the hazard is exp(f) times the baseline.
     weight : ndarray of shape (n,)
@@ -58,17 +108,17 @@ def baseline_hazard(
         the mean is taken.
     """
     exposure = weight * np.exp(np.minimum(risk, 30.0))
-    event = event & (weight > 0)
-    times, place = np.unique(time[event], return_inverse=True)
+    event = given.event & (weight > 0)
+    times, place = np.unique(given.time[event], return_inverse=True)
     deaths = np.bincount(place, minlength=len(times))
     dead_weight = np.bincount(place, weight[event], len(times))
-    dead_exposure = np.bincount(place, exposure[event], len(times))
-    order = np.argsort(time, kind="stable")
-    later = np.cumsum(exposure[order][::-1])[::-1]
-    at_risk = later[np.searchsorted(time[order], times, side="left")]
+    at_risk = _from(given.time, exposure, times)
+    if given.entry is not None:
+        at_risk -= _from(given.entry, exposure, times)
     if ties == "breslow":
         steps = own = dead_weight / at_risk
     else:
+        dead_exposure = np.bincount(place, exposure[event], len(times))
         steps, own = np.zeros(len(times)), np.zeros(len(times))
         for turn in range(int(deaths.max())):
             here = deaths > turn
@@ -76,22 +126,26 @@ def baseline_hazard(
             each = dead_weight[here] / deaths[here] / (at_risk[here] - share * dead_exposure[here])
             steps[here] += each
             own[here] += (1 - share) * each
-    cumulative = np.cumsum(steps)
-    padded = np.concatenate([[0.0], cumulative])
-    of_samples = padded[np.searchsorted(times, time, side="right")]
-    of_samples[event] += (own - steps)[place]
-    return times, cumulative, of_samples
+    return Baseline(times, np.cumsum(steps), own)
 
 
-def concordance(time: np.ndarray, event: np.ndarray, risk: np.ndarray) -> float:
+def _from(time: np.ndarray, exposure: np.ndarray, times: np.ndarray) -> np.ndarray:
+    """Return the exposure of all samples whose time is at least each of given times."""
+    order = np.argsort(time, kind="stable")
+    later = np.append(np.cumsum(exposure[order][::-1])[::-1], 0.0)
+    return np.asarray(later[np.searchsorted(time[order], times, side="left")])
+
+
+def concordance(time: np.ndarray, event: np.ndarray, risk: np.ndarray, entry: np.ndarray | None = None) -> float:
     """Return Harrell's index: the share of comparable pairs in which the earlier event has the higher risk.
 
-    A pair is comparable if the earlier of its times is that of an event; of two equal times one must be censored. Equal
-    risks count half.
+    A pair is comparable if the earlier of its times is that of an event, and the other sample had entered by then; of
+    two equal times one must be censored. Equal risks count half.
     """
     agreeing, comparable = 0.0, 0
     for i in np.flatnonzero(event):
         others = (time > time[i]) | ((time == time[i]) & ~event)
+        others = others if entry is None else others & (entry < time[i])
         comparable += int(others.sum())
         agreeing += float((risk[i] > risk[others]).sum()) + 0.5 * float((risk[i] == risk[others]).sum())
     if comparable == 0:
