@@ -227,3 +227,56 @@ def test_bad_thresholds_and_codes():
         SPKMRegressor(loss=Ordinal((0.0,))).fit([[0.0], [1.0], [2.0]], [0, 1, 2])
     with pytest.raises(ValueError, match="is for real targets"):
         SPKMClassifier(loss=Ordinal((0.0,))).fit([[0.0], [1.0], [2.0]], [0, 1, 1])
+
+
+def plain(**settings):
+    """Return an estimator whose minimum does not depend on its start: a linear one."""
+    return SPKMOrdinalClassifier(3, kernel="linear", weight_penalty="rkhs", tol=1e-9, random_state=0, **settings)
+
+
+@pytest.mark.parametrize("n", [300, 20_400])  # more than are kept in memory
+def test_chunks_give_the_fit_of_the_array(n):
+    X, y = ordered(n)
+    weight = 1.0 + np.arange(n) % 3
+    array = plain().fit(X, y, weight)
+    cuts = [slice(i, i + n // 4) for i in range(0, n, n // 4)]
+    stream = plain().fit([(X[cut], y[cut], weight[cut]) for cut in cuts])
+    assert_allclose(stream.thresholds_, array.thresholds_, atol=1e-3)
+    assert_allclose(stream.predict_proba(X), array.predict_proba(X), atol=1e-3)
+
+
+@pytest.mark.parametrize("kind", ["parquet", "csv", "pandas", "polars", "lazy", "dask"])
+def test_named_columns_of_all_tables_bring_their_order(kind, tmp_path):
+    pandas = pytest.importorskip("pandas")
+    X, code = ordered(150)
+    names = ["poor", "fair", "good", "best"]
+    array = plain(order=names).fit(X, np.array(names)[code])
+    frame = pandas.DataFrame(X, columns=list("abcd"))
+    table = frame.assign(grade=pandas.Categorical.from_codes(code, categories=names, ordered=True))
+    model = plain()
+    if kind == "parquet":
+        pytest.importorskip("pyarrow")
+        table.to_parquet(tmp_path / "t.parquet", row_group_size=40)
+        table = tmp_path / "t.parquet"
+    elif kind == "csv":  # has no order of its own
+        pytest.importorskip("pyarrow")
+        table.to_csv(tmp_path / "t.csv", index=False)
+        table, model = tmp_path / "t.csv", plain(order=names)
+    elif kind in ("polars", "lazy"):
+        polars = pytest.importorskip("polars")
+        grade = polars.Series("grade", np.array(names)[code], dtype=polars.Enum(names))
+        table = polars.from_pandas(frame).with_columns(grade)
+        table = table.lazy() if kind == "lazy" else table
+    elif kind == "dask":
+        table = pytest.importorskip("dask.dataframe").from_pandas(table, npartitions=3)
+    model.fit(table, target="grade")
+    assert model.classes_.tolist() == names and model.feature_names_in_.tolist() == list("abcd")
+    assert_allclose(model.predict_proba(frame), array.predict_proba(X), atol=1e-3)
+
+
+def test_bad_chunks():
+    X, y = ordered(60)
+    with pytest.raises(ValueError, match="got one class"):
+        plain().fit([(X, np.ones(60, int))])
+    with pytest.raises(ValueError, match=r"labels of the order \[0, 1\]; got 2"):
+        plain(order=[0, 1]).fit([(X, y)])

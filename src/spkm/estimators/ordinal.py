@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import replace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
@@ -13,21 +12,14 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from spkm._publish import publish
-from spkm.core.targets import Ordered
 from spkm.estimators.base import ReadsModel
-from spkm.fitting.data import TableData
-from spkm.fitting.outcome import Outcome, attributes_of
+from spkm.fitting.data import StreamData, TableData
+from spkm.fitting.outcome import attributes_of
 from spkm.fitting.progress import Progress
-from spkm.fitting.reading import table_spec
-from spkm.fitting.spec import Spec
-from spkm.fitting.strategies import strategy_for
-from spkm.losses import Ordinal, best_thresholds, first_thresholds
-from spkm.tables.read import Table, check_known, read_table
-
-# A score that explains half of what can be explained spreads thresholds about twice as far as a constant one.
-FIRST_SPREAD = 2.0
-ROUNDS = 12  # of scores and thresholds in turn, at the most
-ENOUGH = 1e-3  # largest change of a threshold at which the turns end
+from spkm.fitting.thresholds import fitted_in_turns, ordered_stream, ordered_table, summarized_stream
+from spkm.tables.levels import level_order, levels_of
+from spkm.tables.read import check_known, read_table
+from spkm.tables.streams import named_columns, opened_stream
 
 
 class SPKMOrdinalClassifier(ReadsModel, ClassifierMixin, BaseEstimator):
@@ -132,41 +124,64 @@ class SPKMOrdinalClassifier(ReadsModel, ClassifierMixin, BaseEstimator):
         self.random_state = random_state
         self.verbose = verbose
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> SPKMOrdinalClassifier:
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        *,
+        target: str | None = None,
+        weight: str | None = None,
+        features: Sequence[str] | None = None,
+    ) -> Self:
         """Fit score and thresholds.
 
         Parameters
         ----------
         X : array-like, DataFrame or CSR of shape (n_samples, n_features), or dict of them
-            Samples.
+            Samples. Those that do not fit in memory may be files, lazy frames, Dask collections or chunks, as in
+            :class:`SPKMClassifier`; their codes, weights and scores, three numbers a sample, are kept in memory.
         y : array-like of shape (n_samples,)
-            Labels: numbers, an ordered category of pandas, text, or anything with ``order``.
+            Labels: numbers, an ordered category of pandas, text, or anything with ``order``. Of files and lazy frames
+            the name of a column; chunks hold their own.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the samples, as in :class:`SPKMClassifier`.
+        target, weight, features : str, str and sequence of str, default=None
+            Column names of the target, the weights and the features; by default all others are features.
 
         Returns
         -------
         self : object
             The fitted estimator. If anything goes wrong, it is as it was.
         """
-        if y is None:
-            raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
-        labels, code = codes_of(y, self.order)
-        table = read_table(self, X, code, sample_weight)
-        labels, code = _seen(labels, table)
-        weight, K = table.weight, len(labels)
-        share = np.bincount(code, weight, K) / weight.sum()
-        loss = Ordinal(tuple(first_thresholds(share, FIRST_SPREAD).tolist()))
-        params = {**self.get_params(deep=False), "loss": loss, "fit_intercept": True}
-        spec = table_spec(params, X, table, of_classes=False)
-        Y = code[:, None].astype(np.float64)
-        data = TableData.of(spec, table.X, Y, weight, Ordered.of(labels, loss), place=table.place)
-        progress = Progress(self)
-        outcome, n_rounds = _in_turns(spec, data, labels, progress)
+        order = self.order
+        if order is None:
+            order = level_order(X, y if target is None else target)
+        if any(names is not None for names in (target, weight, features)):
+            X, y, sample_weight = named_columns(X, y, sample_weight, target, weight, features)
+        params, progress = self.get_params(deep=False), Progress(self)
+        reader = opened_stream(X, y, sample_weight)
+        data: TableData | StreamData
+        if reader is None:
+            if y is None:
+                raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
+            labels, code = codes_of(y, order)
+            table = read_table(self, X, code, sample_weight)
+            labels, code = _seen(labels, np.asarray(table.y, dtype=np.int64), table.weight)
+            spec, data = ordered_table(params, X, table, labels, code)
+            known = table.attributes
+        else:
+            spec, summary = summarized_stream(params, reader)
+            labels, code = codes_of(summary.labels, order)
+            labels, code = _seen(labels, code, summary.label_weights)
+            share = np.bincount(code, summary.label_weights, len(labels))
+            spec, data = ordered_stream(spec, reader, summary, labels, share)
+            known = data.attributes
+        outcome, n_rounds = fitted_in_turns(spec, data, labels, progress)
         progress.done()
         attributes = {
-            **table.attributes,
-            **attributes_of(outcome, table.X.dtype),
+            **known,
+            **attributes_of(outcome, data.dtype),
             "classes_": labels,
             "thresholds_": np.array(outcome.model.loss.thresholds),
             "n_rounds_": n_rounds,
@@ -209,32 +224,9 @@ class SPKMOrdinalClassifier(ReadsModel, ClassifierMixin, BaseEstimator):
         return tags
 
 
-def _in_turns(spec: Spec, data: TableData, labels: np.ndarray, progress: Progress) -> tuple[Outcome, int]:
-    """Return the fit at which scores and thresholds suit each other, and the number of turns.
-
-    The second turn begins anew, as the first thresholds were a guess that bandwidths and strength were chosen with; the
-    others go on from the one before. A search for features is made twice only.
-    """
-    code = data.Y[:, 0].astype(int)
-    previous, turn = None, 0
-    while True:
-        turn += 1
-        outcome = strategy_for(spec, data)(spec, data, previous, progress)
-        old = np.asarray(spec.loss.thresholds)
-        new = best_thresholds(code, outcome.model.scores(data.X)[:, 0].astype(np.float64), data.weight, old)
-        loss = Ordinal(tuple(new.tolist()))
-        spec, data = replace(spec, loss=loss), replace(data, target=Ordered.of(labels, loss))
-        outcome = replace(outcome, model=replace(outcome.model, loss=loss, target=data.target))
-        near = np.max(np.abs(new - old)) <= ENOUGH * max(1.0, float(np.ptp(new)))
-        if outcome.model.interrupted or turn == ROUNDS or (turn > 1 and (spec.is_searched or near)):
-            return outcome, turn
-        previous = outcome.model if turn > 1 else None
-
-
 def codes_of(y: Any, order: Any) -> tuple[np.ndarray, np.ndarray]:
     """Return the labels in their order, lowest first, and the code of every sample (-1 for one without a label)."""
-    kind = getattr(y, "dtype", None)
-    categories = getattr(kind, "categories", None)
+    levels = levels_of(getattr(y, "dtype", None))
     if order is not None:
         if isinstance(order, str) or not isinstance(order, Sequence | np.ndarray) or len(order) < 2:
             raise ValueError(f"order must be a sequence of at least two labels, lowest first; got {order!r}.")
@@ -242,8 +234,8 @@ def codes_of(y: Any, order: Any) -> tuple[np.ndarray, np.ndarray]:
         if len(np.unique(labels)) != len(labels):
             raise ValueError(f"order must hold every label once; got {list(order)!r}.")
         values = column_or_1d(np.asarray(y), warn=True)
-    elif categories is not None and getattr(kind, "ordered", False):
-        labels, values = np.asarray(categories), np.asarray(y)
+    elif levels is not None:
+        labels, values = np.asarray(levels), np.asarray(y)
     else:
         values = column_or_1d(np.asarray(y), warn=True)
         check_known(values)
@@ -258,7 +250,7 @@ def codes_of(y: Any, order: Any) -> tuple[np.ndarray, np.ndarray]:
     found = [place.get(value, -1) for value in values.tolist()]
     code = np.array(found, dtype=np.int64)
     if len(code) and code.min() < 0:
-        unknown = values[code < 0][0]
+        unknown = values[code < 0].tolist()[0]
         raise ValueError(f"y must hold labels of the order {labels.tolist()}; got {unknown!r}.")
     return labels, code
 
@@ -282,10 +274,9 @@ def _alphabetical(values: np.ndarray) -> np.ndarray:
     return labels
 
 
-def _seen(labels: np.ndarray, table: Table) -> tuple[np.ndarray, np.ndarray]:
+def _seen(labels: np.ndarray, code: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the labels that samples of positive weight have, and codes of these."""
-    code = np.asarray(table.y, dtype=np.int64)
-    present = np.unique(code[table.weight > 0])
+    present = np.unique(code[weight > 0])
     if len(present) < 2:
         one = labels[present].tolist()
         raise ValueError(f"y must hold at least two classes in samples of positive weight; got one class, {one!r}.")

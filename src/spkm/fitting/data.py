@@ -183,6 +183,14 @@ class TableData:
             return PlacedSource(self.X, self.Y, self.weight, scaling, place=self.place), scaling
         return self.kind(self.X, self.Y, self.weight, scaling), scaling
 
+    def targets(self, threads: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return the targets that a model learns, (n, m), and the weights of the samples, (n,)."""
+        return self.Y, self.weight
+
+    def scores(self, model: Any, threads: int) -> np.ndarray:
+        """Return the scores of a fitted model for all samples, (n, m)."""
+        return np.asarray(model.scores(self.X, threads), dtype=np.float64)
+
     def some(self) -> Any:
         """Return some of the samples, in the user's units."""
         return self.X[:: max(1, self.n_rows // SOME)]
@@ -290,6 +298,15 @@ class StreamData:
         with source.threads(threads):
             return list(source.on_chunks(task))
 
+    def targets(self, threads: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return the targets that a model learns, (n, m), and the weights of the samples, (n,): a pass over them."""
+        parts = self.each_chunk(partial(_targets_of_chunk, self.preparation), threads)
+        return np.concatenate([part[0] for part in parts]), np.concatenate([part[1] for part in parts])
+
+    def scores(self, model: Any, threads: int) -> np.ndarray:
+        """Return the scores of a fitted model for all samples, (n, m): a pass over them."""
+        return np.concatenate(self.each_chunk(partial(_scores_of_chunk, model), threads))
+
     @property
     def attributes(self) -> dict[str, Any]:
         """Fitted attributes that tell of the table: number and names of features."""
@@ -304,6 +321,24 @@ class StreamData:
     def at(self, rows: np.ndarray) -> np.ndarray:
         """Raise TypeError: samples are read in chunks and not kept."""
         raise TypeError("samples of a stream are not kept")
+
+
+def _used(chunk: Chunk) -> Chunk:
+    """Return the samples of positive weight of a chunk, with their weights."""
+    if chunk.weight is None:
+        return chunk._replace(weight=np.ones(len(chunk.X)))
+    weight = np.asarray(chunk.weight, dtype=np.float64)
+    return chunk._replace(weight=weight).cut(weight > 0)
+
+
+def _targets_of_chunk(preparation: Preparation, chunk: Chunk) -> tuple[np.ndarray, np.ndarray]:
+    used = _used(chunk)
+    return preparation.targets(used.y), used.weight
+
+
+def _scores_of_chunk(model: Any, chunk: Chunk) -> np.ndarray:
+    X = _used(chunk).X
+    return np.asarray(model.scores(X), dtype=np.float64) if len(X) else np.zeros((0, model.n_outputs))
 
 
 def works_anywhere(spec: Spec) -> bool:

@@ -95,7 +95,7 @@ class CensoredStream:
 
     def scores(self, model: Any) -> np.ndarray:
         """Return the scores of a model, (n,)."""
-        return np.concatenate(self.stream.each_chunk(partial(_scores, model), self.threads))
+        return self.stream.scores(model, self.threads)[:, 0]
 
 
 def _joined(parts: tuple[Any, ...]) -> Any:
@@ -114,12 +114,6 @@ def _held(times_of: TimesOf, chunk: Chunk) -> tuple[Times, np.ndarray]:
     weight = np.ones(len(chunk.X)) if chunk.weight is None else np.asarray(chunk.weight, dtype=np.float64)
     used = weight > 0
     return times.part(used), weight[used]
-
-
-def _scores(model: Any, chunk: Chunk) -> np.ndarray:
-    """Return the scores of the samples of positive weight of a chunk."""
-    X = chunk.X if chunk.weight is None else chunk.X[np.asarray(chunk.weight) > 0]
-    return np.asarray(model.scores(X)[:, 0], dtype=np.float64)
 
 
 def _targets(baseline: Baseline, times: Times) -> np.ndarray:

@@ -78,14 +78,19 @@ def stream_data(params: Mapping[str, Any], reader: Any, of_classes: bool) -> tup
     return spec, StreamData.of_classes(spec, reader, summary, target, factors)
 
 
-def stream_summary(params: Mapping[str, Any], reader: Any, of_classes: bool) -> tuple[Spec, Summary]:
-    """Return the checked parameters of a fit of chunks, and the summary of one pass over them."""
+def stream_summary(
+    params: Mapping[str, Any], reader: Any, of_classes: bool, *, with_labels: bool = False
+) -> tuple[Spec, Summary]:
+    """Return the checked parameters of a fit of chunks, and the summary of one pass over them.
+
+    It has the labels of classes, and ``with_labels`` those of targets that are not classes to the parameters.
+    """
     if params["monotone"] is not None:
         raise ValueError(f"monotone needs samples in memory; got {params['monotone']!r}. Fit a sample of them.")
     seed = int(generator(params["random_state"]).integers(2**31))
     scout = ArraySource(np.zeros((1, 1)))
     with scout.threads(n_threads(params["n_jobs"])):
-        summary = summarized(reader, seed, of_classes, scout)
+        summary = summarized(reader, seed, of_classes or with_labels, scout)
     if summary.n_rows == 0:
         raise ValueError("sample_weight must be positive for some samples; all are zero.")
     spec = Spec.of(params, summary.kept_X[:SOME], of_classes, n_classes=len(summary.labels))
