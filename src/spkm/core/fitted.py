@@ -114,6 +114,8 @@ class FittedModel:
         Whether the samples decided which features it holds, by a selection or by :meth:`restricted`.
     recipe : str
         Name of the way it was fitted, such as "folds" or "evidence"; empty if it is not known.
+    refit_thetas : ndarray of shape (n_refits, n_params) or None
+        Parameters of fits of the same samples with random weights, which tell how sure the model is.
     """
 
     target: Target
@@ -134,6 +136,7 @@ class FittedModel:
     interrupted: bool = False
     selected: bool = False
     recipe: str = ""
+    refit_thetas: np.ndarray | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         self.theta.setflags(write=False)
@@ -154,6 +157,12 @@ class FittedModel:
     def members(self) -> tuple[FittedModel, ...]:
         """The models that make it up: itself."""
         return (self,)
+
+    @cached_property
+    def refits(self) -> tuple[FittedModel, ...]:
+        """The models of the same samples with random weights; basis vector r of each is that of this model, moved."""
+        thetas = [] if self.refit_thetas is None else list(self.refit_thetas)
+        return tuple(replace(self, theta=theta.copy(), posterior=None, refit_thetas=None) for theta in thetas)
 
     @property
     def n_basis(self) -> int:
@@ -273,6 +282,13 @@ class FittedModel:
         """Return how many entries of the basis vectors are not zero, on the scale of the model."""
         return sum(int(np.count_nonzero(basis)) for basis in self.model.unpack(self.theta).basis)
 
+    def standardized_theta(self) -> np.ndarray:
+        """Return the parameters for targets as the fit standardised them: those that a solver had at its end."""
+        learned, target, old = self.target.learned, self.target, self.model.unpack(self.theta)
+        weights = old.weights[:, learned] / target.scale
+        intercept = (old.intercept[learned] - target.mean) / target.scale
+        return np.concatenate([self.theta[self.model.basis_part], weights.ravel(), intercept])
+
     # What it says of samples
 
     def scaled(self, X: Any) -> Any:
@@ -346,11 +362,16 @@ class FittedModel:
         if len(missing):
             raise ValueError(f"features must include all that the model reads; {missing.tolist()} are missing.")
         places = np.searchsorted(self.features, read)
-        model, theta = self.model.on_columns(self.theta, places, [term.on(places) for term in self.model.terms])
+        terms = [term.on(places) for term in self.model.terms]
+        model, theta = self.model.on_columns(self.theta, places, terms)
+        refits = self.refit_thetas
+        if refits is not None:
+            refits = np.array([self.model.on_columns(refit, places, terms)[1] for refit in refits])
         return replace(
             self,
             model=model,
             theta=theta,
+            refit_thetas=refits,
             scaling=None if self.scaling is None else self.scaling.columns(places),
             n_features=len(features),
             samples=None if self.samples is None else self.samples[:, features],
@@ -368,7 +389,7 @@ class FittedModel:
         theta[kernels.basis_part] = self.theta[kernels.basis_part]
         params.weights[...] = self.weights[self.vector_rows]
         params.intercept[...] = self.intercept
-        return replace(self, model=kernels, theta=theta, posterior=None)
+        return replace(self, model=kernels, theta=theta, posterior=None, refit_thetas=None)
 
     def of_rkhs(self) -> FittedModel:
         """Return the model whose similarities are the kernels of the RKHS themselves, where they are 2k - 1."""
@@ -403,6 +424,12 @@ class ModelEnsemble:
     target: Target
     pairs: np.ndarray | None = None
     is_joint = False
+
+    @cached_property
+    def refits(self) -> tuple[ModelEnsemble, ...]:
+        """The models of the same samples with random weights; every member has the same weights of samples."""
+        found = zip(*(member.refits for member in self.members), strict=True)
+        return tuple(replace(self, members=members) for members in found)
 
     @property
     def loss(self) -> Loss:

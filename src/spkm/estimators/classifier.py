@@ -33,14 +33,17 @@ from spkm.estimators.parameters import (
     TermsLike,
     ViewsLike,
 )
+from spkm.estimators.uncertainty import with_uncertainty
 from spkm.fitting.checkpoint import EVERY
+from spkm.fitting.data import TableData
 from spkm.fitting.outcome import Parts, attributes_of, joined_attributes
 from spkm.fitting.partial import partial_classes, takes_batches
 from spkm.fitting.progress import CallbackSupportMixin, with_callbacks
 from spkm.fitting.reading import class_data
 from spkm.fitting.search import Searching
+from spkm.fitting.spec import Spec
 from spkm.fitting.strategies import search_for
-from spkm.tables.read import read_table
+from spkm.tables.read import Table, read_table
 
 
 class SPKMClassifier(PredictsClasses, ClassifierMixin, CallbackSupportMixin, BaseEstimator):
@@ -263,6 +266,7 @@ class SPKMClassifier(PredictsClasses, ClassifierMixin, CallbackSupportMixin, Bas
         self.verbose = verbose
 
     forecast = forecast
+    with_uncertainty = with_uncertainty
 
     @with_callbacks
     def fit(
@@ -334,10 +338,14 @@ class SPKMClassifier(PredictsClasses, ClassifierMixin, CallbackSupportMixin, Bas
         """
         return publish(self, partial_classes(self, X, y, classes, sample_weight))
 
+    def _spec_and_data(self, X: Any, table: Table) -> tuple[Spec, TableData]:
+        """Return checked parameters and data of samples that were read."""
+        return class_data(self.get_params(deep=False), X, table)
+
     def _search(self, X: Any, y: Any, sample_weight: Any, on_step: Callable[[str], bool]) -> Searching:
         """Return the search that the parameters ask for, before it begins."""
         table = read_table(self, X, y, sample_weight, multi_output=is_multilabel(y))
-        spec, data = class_data(self.get_params(deep=False), X, table)
+        spec, data = self._spec_and_data(X, table)
         return Searching(spec, table, data, search_for(spec, data, on_step))
 
     def _attributes_of_parts(self, found: Parts, dtype: np.dtype, known: dict[str, Any]) -> dict[str, Any]:

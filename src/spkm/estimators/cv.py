@@ -33,6 +33,7 @@ from spkm.estimators.parameters import (
     SplitsLike,
 )
 from spkm.estimators.regressor import PredictsNumbers, SPKMRegressor
+from spkm.estimators.uncertainty import with_uncertainty
 from spkm.fitting.classes import encode_classes
 from spkm.fitting.data import TableData
 from spkm.fitting.outcome import Outcome, attributes_of
@@ -158,6 +159,8 @@ class SPKMClassifierCV(PredictsClasses, ClassifierMixin, CallbackSupportMixin, B
         self.random_state = random_state
         self.verbose = verbose
 
+    with_uncertainty = with_uncertainty
+
     @with_callbacks
     def fit(self, X: TableLike, y: TargetLike, sample_weight: WeightLike = None, groups: GroupsLike = None) -> Self:
         """Choose and fit.
@@ -188,10 +191,16 @@ class SPKMClassifierCV(PredictsClasses, ClassifierMixin, CallbackSupportMixin, B
     def _search(
         self, X: Any, y: Any, sample_weight: Any, on_step: Callable[[str], bool], groups: Any = None
     ) -> Searching:
-        race = kernels_in_race(self, (Linear(), Polynomial(degree=3), RBF()))
         table = read_table(self, X, y, sample_weight, multi_output=is_multilabel(y))
-        spec, data = class_data({**self.get_params(deep=False), **BOUNDED, "kernel": race[0]}, X, table)
-        return search_setup(self, spec, race, table, data, on_step, groups, sample_weight is not None)
+        spec, data = self._spec_and_data(X, table)
+        return search_setup(self, spec, self._race(), table, data, on_step, groups, sample_weight is not None)
+
+    def _spec_and_data(self, X: Any, table: Table) -> tuple[Spec, TableData]:
+        """Return checked parameters, of the first kernel of the race, and data of samples that were read."""
+        return class_data({**self.get_params(deep=False), **BOUNDED, "kernel": self._race()[0]}, X, table)
+
+    def _race(self) -> list[Kernel]:
+        return kernels_in_race(self, (Linear(), Polynomial(degree=3), RBF()))
 
 
 class SPKMRegressorCV(PredictsNumbers, RegressorMixin, CallbackSupportMixin, BaseEstimator):
@@ -271,6 +280,8 @@ class SPKMRegressorCV(PredictsNumbers, RegressorMixin, CallbackSupportMixin, Bas
         self.random_state = random_state
         self.verbose = verbose
 
+    with_uncertainty = with_uncertainty
+
     @with_callbacks
     def fit(self, X: TableLike, y: TargetLike, sample_weight: WeightLike = None, groups: GroupsLike = None) -> Self:
         """Choose and fit.
@@ -301,10 +312,16 @@ class SPKMRegressorCV(PredictsNumbers, RegressorMixin, CallbackSupportMixin, Bas
     def _search(
         self, X: Any, y: Any, sample_weight: Any, on_step: Callable[[str], bool], groups: Any = None
     ) -> Searching:
-        race = kernels_in_race(self, (Linear(), Polynomial(degree=3), Matern()))
         table = read_table(self, X, y, sample_weight, multi_output=True)
-        spec, data = number_data({**self.get_params(deep=False), **BOUNDED, "kernel": race[0]}, X, table)
-        return search_setup(self, spec, race, table, data, on_step, groups, sample_weight is not None)
+        spec, data = self._spec_and_data(X, table)
+        return search_setup(self, spec, self._race(), table, data, on_step, groups, sample_weight is not None)
+
+    def _spec_and_data(self, X: Any, table: Table) -> tuple[Spec, TableData]:
+        """Return checked parameters, of the first kernel of the race, and data of samples that were read."""
+        return number_data({**self.get_params(deep=False), **BOUNDED, "kernel": self._race()[0]}, X, table)
+
+    def _race(self) -> list[Kernel]:
+        return kernels_in_race(self, (Linear(), Polynomial(degree=3), Matern()))
 
 
 def kernels_in_race(estimator: Any, automatic: tuple[Kernel, ...]) -> list[Kernel]:

@@ -31,14 +31,17 @@ from spkm.estimators.parameters import (
     TermsLike,
     ViewsLike,
 )
+from spkm.estimators.uncertainty import with_uncertainty
 from spkm.fitting.checkpoint import EVERY
+from spkm.fitting.data import TableData
 from spkm.fitting.outcome import Outcome, attributes_of
 from spkm.fitting.partial import partial_numbers, takes_batches
 from spkm.fitting.progress import CallbackSupportMixin, with_callbacks
 from spkm.fitting.reading import number_data
 from spkm.fitting.search import Searching
+from spkm.fitting.spec import Spec
 from spkm.fitting.strategies import search_for
-from spkm.tables.read import read_table
+from spkm.tables.read import Table, read_table
 
 
 class PredictsNumbers(ReadsModel):
@@ -213,6 +216,7 @@ class SPKMRegressor(PredictsNumbers, RegressorMixin, CallbackSupportMixin, BaseE
         self.verbose = verbose
 
     forecast = forecast
+    with_uncertainty = with_uncertainty
 
     @with_callbacks
     def fit(
@@ -276,8 +280,12 @@ class SPKMRegressor(PredictsNumbers, RegressorMixin, CallbackSupportMixin, BaseE
         """
         return publish(self, partial_numbers(self, X, y, sample_weight))
 
+    def _spec_and_data(self, X: Any, table: Table) -> tuple[Spec, TableData]:
+        """Return checked parameters and data of samples that were read."""
+        return number_data(self.get_params(deep=False), X, table)
+
     def _search(self, X: Any, y: Any, sample_weight: Any, on_step: Callable[[str], bool]) -> Searching:
         """Return the search that the parameters ask for, before it begins."""
         table = read_table(self, X, y, sample_weight, multi_output=True)
-        spec, data = number_data(self.get_params(deep=False), X, table)
+        spec, data = self._spec_and_data(X, table)
         return Searching(spec, table, data, search_for(spec, data, on_step) if data.n_outputs else None)

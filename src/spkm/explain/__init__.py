@@ -1,5 +1,6 @@
 """Exact explanations of fitted models: arrays and frames, no drawing."""
 
+from spkm.explain._bars import Bars, VectorStability, vector_stability, with_uncertainty
 from spkm.explain._conditional import Normal, expected_scores
 from spkm.explain._counterfactual import Counterfactual, counterfactual
 from spkm.explain._effects import Effect, h_statistics, partial_dependence
@@ -12,6 +13,7 @@ from spkm.explain._sobol import SobolIndices, sobol_indices
 from spkm.explain._summary import formula, summary, to_frame
 
 __all__ = [
+    "Bars",
     "Counterfactual",
     "Effect",
     "EntityNeighbours",
@@ -20,6 +22,7 @@ __all__ = [
     "Neighbours",
     "Normal",
     "SobolIndices",
+    "VectorStability",
     "counterfactual",
     "expected_scores",
     "explain",
@@ -34,4 +37,6 @@ __all__ = [
     "sobol_indices",
     "summary",
     "to_frame",
+    "vector_stability",
+    "with_uncertainty",
 ]

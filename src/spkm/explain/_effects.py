@@ -17,6 +17,7 @@ from sklearn.base import BaseEstimator
 from spkm._arrays import TableLike
 from spkm._checks import check_integer
 from spkm.core.fitted import FittedModel, ModelEnsemble
+from spkm.explain._bars import LEVEL, half_width
 from spkm.explain._structure import DotPiece, Factor, ProductPiece, Structure, TermParts, scaled_rows, structure_of
 from spkm.explain._table import (
     clip_bounds,
@@ -45,20 +46,51 @@ class Effect:
         Points of each feature, in the user's units.
     values : ndarray of shape (points, m) or (points of the first, points of the second, m)
         The mean scores.
+    std : ndarray of the same shape, or None
+        Their standard deviations over the refits of the model; None if it has none.
+    n_refits : int
+        Number of refits.
     """
 
     feature_names: tuple[str, ...]
     output_names: tuple[str, ...]
     grid: tuple[np.ndarray, ...]
     values: np.ndarray
+    std: np.ndarray | None = None
+    n_refits: int = 0
+
+    def interval(self, confidence_level: float = LEVEL) -> tuple[np.ndarray, np.ndarray]:
+        """Return the lower and the upper ends of error bars, in the shape of ``values``; they need refits.
+
+        Parameters
+        ----------
+        confidence_level : float, default=0.9
+            Level of the interval at each point by itself.
+
+        Returns
+        -------
+        lower, upper : ndarray
+            The ends.
+        """
+        if self.std is None:
+            raise ValueError("Error bars need refits: use the estimator that with_uncertainty(X, y) returns.")
+        half = half_width(self.n_refits, confidence_level) * self.std
+        return self.values - half, self.values + half
 
     def frame(self) -> Any:
-        """Return a pandas frame: a row per point, columns for features and outputs."""
+        """Return a pandas frame: a row per point, columns for features and outputs.
+
+        A model with refits has the standard deviation and both ends of the 90 % error bar of each output beside it.
+        """
         pandas = frames()
         mesh = np.meshgrid(*self.grid, indexing="ij")
         columns = {name: points.ravel() for name, points in zip(self.feature_names, mesh, strict=True)}
-        flat = self.values.reshape(-1, len(self.output_names))
-        return pandas.DataFrame(columns | {name: flat[:, o] for o, name in enumerate(self.output_names)})
+        parts = {"": self.values}
+        if self.std is not None:
+            parts |= dict(zip((" std", " lower", " upper"), (self.std, *self.interval()), strict=True))
+        flat = {title: part.reshape(-1, len(self.output_names)) for title, part in parts.items()}
+        of_outputs = {name + title: flat[title][:, o] for o, name in enumerate(self.output_names) for title in flat}
+        return pandas.DataFrame(columns | of_outputs)
 
 
 def partial_dependence(
@@ -105,22 +137,37 @@ def partial_dependence(
     check_integer("n_points", n_points, 2)
     wanted = [(int(j),) for j in model.features_read()] if features is None else [_tuple(f, names) for f in features]
     points = {_tuple(key, names)[0]: np.asarray(value, dtype=float) for key, value in (grid or {}).items()}
+    axes = []
+    for columns in wanted:
+        count = n_points if len(columns) == 1 else min(n_points, 25)
+        axes.append(tuple(points[c] if c in points else _range(X, c, count) for c in columns))
+    values = _mean_scores(model, names, X, wanted, axes)
+    refits = [_mean_scores(refit, names, X, wanted, axes) for refit in model.refits]
+    result = []
+    for k, columns in enumerate(wanted):
+        std = np.std([found[k] for found in refits], axis=0, ddof=1) if refits else None
+        titles = tuple(names[c] for c in columns)
+        result.append(Effect(titles, output_names(model), axes[k], values[k], std, len(refits)))
+    return result
+
+
+def _mean_scores(
+    model: FittedModel | ModelEnsemble, names: tuple[str, ...], X: TableLike, wanted: list[Any], axes: list[Any]
+) -> list[np.ndarray]:
+    """Return the mean scores over the samples at the points of each set of features."""
     members = [(member, structure_of(member, names), scaled_rows(member, X)) for member in members_of(model)]
     effects = [set_effects(structure, Z, wanted) for _, structure, Z in members]
-    result = []
-    for columns, *parts in zip(wanted, *effects, strict=True):
-        count = n_points if len(columns) == 1 else min(n_points, 25)
-        axes = tuple(points[c] if c in points else _range(X, c, count) for c in columns)
-        mesh = np.stack([a.ravel() for a in np.meshgrid(*axes, indexing="ij")], axis=1)
-        values = model.intercept + np.hstack(
+    found = []
+    for columns, grid, *parts in zip(wanted, axes, *effects, strict=True):
+        mesh = np.stack([a.ravel() for a in np.meshgrid(*grid, indexing="ij")], axis=1)
+        scores = model.intercept + np.hstack(
             [
                 effect.at(_rows_at(member, Z, columns, mesh))
                 for effect, (member, _, Z) in zip(parts, members, strict=True)
             ]
         )
-        titles = tuple(names[c] for c in columns)
-        result.append(Effect(titles, output_names(model), axes, values.reshape(*map(len, axes), -1)))
-    return result
+        found.append(scores.reshape(*map(len, grid), -1))
+    return found
 
 
 def h_statistics(

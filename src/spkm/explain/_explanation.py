@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.base import BaseEstimator
 
 from spkm._arrays import TableLike
 from spkm._checks import check_integer
-from spkm.core.fitted import FittedModel
+from spkm.core.fitted import FittedModel, ModelEnsemble
+from spkm.explain._bars import LEVEL, Bars, half_width, needed_refits
 from spkm.explain._conditional import ConditionalMeans, Normal, conditional_shapley, unclipped
 from spkm.explain._gradient import gradient
 from spkm.explain._neighbours import Neighbours, familiarity, nearest
@@ -95,6 +97,7 @@ class Explanation:
     _X: Any = field(repr=False)
     _members: tuple[_Member, ...] = field(repr=False)
     normal: Normal | None = field(default=None, repr=False)
+    _read: Any = field(default=None, repr=False)
 
     def __repr__(self) -> str:
         n, d, m = self.values.shape
@@ -151,6 +154,31 @@ class Explanation:
     def nearest(self, reference: Any, k: int = 5) -> Neighbours:
         """Return the nearest samples of a reference table in the model's own metric."""
         return nearest(self._estimator, self._X, reference, k)
+
+    def bars(self, confidence_level: float = LEVEL) -> Bars:
+        """Return error bars of scores, Shapley values and contributions.
+
+        They need refits, which :func:`with_uncertainty` adds to an estimator. The numbers are taken off each of the
+        refits as they were off the model.
+
+        Parameters
+        ----------
+        confidence_level : float, default=0.9
+            Level of the intervals.
+
+        Returns
+        -------
+        bars : Bars
+            Standard deviations and intervals, in the shapes of this explanation.
+        """
+        refits = needed_refits(model_of(self._estimator))
+        found = [self._read(refit) for refit in refits]
+        names = ("scores", "base_values", "values", "contributions")
+        deviations = {name: np.std([getattr(one, name) for one in found], axis=0, ddof=1) for name in names}
+        half = half_width(len(refits), confidence_level)
+        return Bars(
+            **deviations, n_refits=len(refits), confidence_level=confidence_level, half_width=half, _explanation=self
+        )
 
     def frame(self, output: int | str = 0) -> Any:
         """Return the Shapley values of one output as a pandas frame: a row per sample, a column per feature."""
@@ -266,7 +294,50 @@ def explain(
         if background is None
         else table_of(background, estimator, model.n_features, "background")
     )
-    names = names_of(estimator, model.n_features)
+    read = partial(_read_off, names_of(estimator, model.n_features), groups, X, B, independent, normal)
+    found = read(model)
+    close, rank = familiarity(estimator, X, B)
+    return Explanation(
+        scores=found.scores,
+        base_values=found.base_values,
+        values=found.values,
+        contributions=found.contributions,
+        similarities=found.similarities,
+        familiarity=close,
+        familiarity_rank=rank,
+        feature_names=found.members[0].structure.names,
+        output_names=output_names(model),
+        data=_player_data(X, found.members[0].structure),
+        independent=independent,
+        _estimator=estimator,
+        _X=X,
+        _members=found.members,
+        normal=normal,
+        _read=read,
+    )
+
+
+class _Found(NamedTuple):
+    """The numbers of an explanation, and the members they come from."""
+
+    scores: np.ndarray
+    base_values: np.ndarray
+    values: np.ndarray
+    contributions: np.ndarray
+    similarities: np.ndarray
+    members: tuple[_Member, ...]
+
+
+def _read_off(
+    names: tuple[str, ...],
+    groups: Mapping[str, Any] | None,
+    X: Any,
+    B: TableLike,
+    independent: bool,
+    normal: Normal | None,
+    model: FittedModel | ModelEnsemble,
+) -> _Found:
+    """Return what a model, or one of its refits, has to tell of samples against a background."""
     members = tuple(_members(model, names, groups, B))
     scores, similarities = model.scores(X), model.similarities(X)
     values = np.zeros((X.shape[0], len(members[0].structure.names), model.n_outputs))
@@ -280,24 +351,7 @@ def explain(
         usual = model.similarities(B).mean(axis=0)
         centred = similarities - usual
         base = model.intercept + usual @ model.weights
-    close, rank = familiarity(estimator, X, B)
-    return Explanation(
-        scores=scores,
-        base_values=base,
-        values=values,
-        contributions=centred[:, :, None] * model.weights,
-        similarities=similarities,
-        familiarity=close,
-        familiarity_rank=rank,
-        feature_names=members[0].structure.names,
-        output_names=output_names(model),
-        data=_player_data(X, members[0].structure),
-        independent=independent,
-        _estimator=estimator,
-        _X=X,
-        _members=members,
-        normal=normal,
-    )
+    return _Found(scores, base, values, centred[:, :, None] * model.weights, similarities, members)
 
 
 def _normal_of(background: Any, X: Any) -> Normal | None:
@@ -315,7 +369,9 @@ def _thinned(X: Any, independent: bool) -> Any:
     return X if independent or n <= MOST_BACKGROUND else X[np.linspace(0, n - 1, MOST_BACKGROUND).astype(int)]
 
 
-def _members(model: FittedModel, names: tuple[str, ...], groups: Mapping[str, Any] | None, B: Any) -> Iterator[_Member]:
+def _members(
+    model: FittedModel | ModelEnsemble, names: tuple[str, ...], groups: Mapping[str, Any] | None, B: Any
+) -> Iterator[_Member]:
     basis = output = 0
     for member in members_of(model):
         rows, outputs = slice(basis, basis + member.n_basis), slice(output, output + member.n_outputs)

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from spkm._arrays import TargetLike
+from spkm._arrays import TableLike, TargetLike
 from spkm._checks import check_integer, check_real
 from spkm.core.fitted import FittedModel, ModelEnsemble
+from spkm.explain._bars import over_refits
 from spkm.explain._sobol import sobol_indices
 from spkm.explain._structure import players_of, scaled_rows
-from spkm.explain._table import frames, members_of, model_of, names_of, table_of
+from spkm.explain._table import Named, frames, members_of, model_of, names_of, table_of
 
 
 @dataclass(frozen=True)
@@ -34,6 +35,8 @@ class Importances:
     sobol : ndarray of shape (d,)
         Total Sobol index: share of the scores' variance that the feature has a part in, if features were independent
         of one another; the mean over outputs, weighted by their variances.
+    dropped_std, sobol_std : ndarray of shape (d,) or None
+        Standard deviations of ``dropped`` and ``sobol`` over the refits of the model; None if it has none.
     """
 
     feature_names: tuple[str, ...]
@@ -43,6 +46,8 @@ class Importances:
     permuted: np.ndarray
     permuted_interval: np.ndarray
     sobol: np.ndarray
+    dropped_std: np.ndarray | None = None
+    sobol_std: np.ndarray | None = None
 
     def frame(self) -> Any:
         """Return a pandas frame: a row per feature, the most important by ``dropped`` first."""
@@ -55,6 +60,8 @@ class Importances:
             "permuted_high": self.permuted_interval[:, 1],
             "sobol": self.sobol,
         }
+        if self.dropped_std is not None and self.sobol_std is not None:
+            columns |= {"dropped_std": self.dropped_std, "sobol_std": self.sobol_std}
         frame = frames().DataFrame(columns, index=list(self.feature_names))
         return frame.sort_values("dropped", ascending=False, kind="stable")
 
@@ -108,8 +115,9 @@ def importances(
     check_integer("n_repeats", n_repeats, 1)
     level = check_real("confidence_level", confidence_level, 0.0, 1.0, strict=True)
     rng = np.random.default_rng(random_state)
-    problems = _problems(model, X, _encoded(model, y, X.shape[0]))
     n = X.shape[0]
+    Y = _encoded(model, y, n)
+    problems = _problems(model, X, Y)
     counts = rng.multinomial(n, np.full(n, 1 / n), check_integer("n_resamples", n_resamples, 1))
     weights = np.vstack([np.ones(n), counts])
     before = _losses(problems, weights, lambda problem: problem.Z, None)
@@ -125,12 +133,40 @@ def importances(
             found[1, j] += (after - before) / n_repeats
     tails = [50 * (1 - level), 50 * (1 + level)]
     intervals = np.percentile(found[:, :, 1:], tails, axis=2)
-    sobol = sobol_indices(estimator, X, groups=groups, random_state=random_state)
-    total = sobol.variance.sum()
-    share = sobol.total @ sobol.variance / total if total > 0 else np.zeros(len(names))
+    seen = names_of(estimator, model.n_features)
     return Importances(
-        names, float(before[0]), found[0, :, 0], intervals[:, 0].T, found[1, :, 0], intervals[:, 1].T, share
+        names,
+        float(before[0]),
+        found[0, :, 0],
+        intervals[:, 0].T,
+        found[1, :, 0],
+        intervals[:, 1].T,
+        _sobol_shares(model, seen, X, groups, random_state),
+        over_refits(model, lambda refit: _dropped(refit, X, Y, columns)),
+        over_refits(model, lambda refit: _sobol_shares(refit, seen, X, groups, random_state)),
     )
+
+
+def _dropped(
+    model: FittedModel | ModelEnsemble, X: TableLike, Y: np.ndarray, columns: Sequence[np.ndarray]
+) -> np.ndarray:
+    """Return by how much the loss grows when each feature leaves the kernel, (d,)."""
+    problems, once = _problems(model, X, Y), np.ones((1, len(Y)))
+    before = _losses(problems, once, lambda problem: problem.Z, None)[0]
+    return np.array([_losses(problems, once, lambda problem: problem.Z, own)[0] - before for own in columns])
+
+
+def _sobol_shares(
+    model: FittedModel | ModelEnsemble,
+    names: tuple[str, ...],
+    X: TableLike,
+    groups: Mapping[str, Any] | None,
+    random_state: int,
+) -> np.ndarray:
+    """Return the total Sobol index of each feature, the mean over outputs weighted by their variances, (d,)."""
+    found = sobol_indices(Named(model, names), X, groups=groups, random_state=random_state)
+    total = found.variance.sum()
+    return found.total @ found.variance / total if total > 0 else np.zeros(len(found.feature_names))
 
 
 @dataclass(frozen=True)

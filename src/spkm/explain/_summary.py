@@ -11,9 +11,10 @@ from sklearn.base import BaseEstimator
 from spkm._checks import check_integer
 from spkm.core.fitted import FittedModel, ModelEnsemble
 from spkm.core.model import View
+from spkm.explain._bars import LEVEL, half_width, over_refits, vector_stability
 from spkm.explain._cautions import cancellation_text, contrary_vectors
 from spkm.explain._effects import partial_dependence
-from spkm.explain._sobol import sobol_indices
+from spkm.explain._sobol import SobolIndices, sobol_indices
 from spkm.explain._table import (
     basis_labels,
     entry_text,
@@ -73,12 +74,27 @@ def summary(estimator: BaseEstimator, X: Any = None, y: Any = None, *, width: in
     check_integer("width", width, 20)
     said = [*_cautions(estimator, model, X, y), _sentence(model), *_directions(estimator)]
     said += [f"Fitted by the recipe {model.recipe!r}."] if model.recipe else []
-    said += _chosen(estimator, model, names)
+    said += [*_chosen(estimator, model, names), *_how_sure(model)]
     rows = _basis_table(estimator, model, names, X, y)
     if X is not None:
         rows += ["", *_feature_table(estimator, model, names, X)]
     cut = [row.rstrip() if len(row) <= width else row[: width - 1] + "…" for row in rows]
     return "\n".join([*(part for sentence in said for part in wrap(sentence, width)), "", *cut])
+
+
+def _how_sure(model: FittedModel | ModelEnsemble) -> list[str]:
+    """Return how stable the basis vectors are over refits, and the meaning of error bars; nothing without refits."""
+    if not model.refits or not model.vector_rows.any():
+        return []
+    found = vector_stability(model)
+    least = int(np.argmin(found.similarity))
+    steady = int(np.sum(np.all(found.same_sign[:, found.weight_std.max(axis=0) > 0] == 1.0, axis=1)))
+    return [
+        f"{len(model.refits)} refits with random weights of the samples: a basis vector stays at a similarity of "
+        f"{np.median(found.similarity):.2f} in the median ({found.names[least]} at {found.similarity[least]:.2f}), and "
+        f"{steady} of {len(found.names)} keep the sign of their weights. Explanations have error bars: variation over "
+        "other samples, without the bias that all refits share."
+    ]
 
 
 def _chosen(estimator: BaseEstimator, model: FittedModel | ModelEnsemble, names: tuple[str, ...]) -> list[str]:
@@ -304,18 +320,26 @@ def _feature_table(
     X = table_of(X, estimator, model.n_features, "X")
     rows = X[:: max(1, X.shape[0] // BACKGROUND)]
     indices = sobol_indices(estimator, rows)
-    share = indices.total @ indices.variance / max(indices.variance.sum(), 1e-300)
+    share = _shares(indices)
     order = [c for c in np.argsort(-share, kind="stable") if share[c] > 0][:MOST_ROWS]
     effects = partial_dependence(estimator, rows, [int(c) for c in order], n_points=30)
+    bars = over_refits(model, lambda refit: _shares(sobol_indices(refit, rows)))
     table = [["feature", "variance", "alone", "effect"]]
     for c, effect in zip(order, effects, strict=True):
         alone = float(indices.first[c] @ indices.variance / indices.variance.sum())
         directions = " ".join(_direction(effect.values[:, o]) for o in range(min(model.n_outputs, 10)))
-        table.append([names[c], f"{share[c]:.0%}", f"{alone:.0%}", directions])
+        bar = "" if bars is None else f" ± {half_width(len(model.refits), LEVEL) * bars[c]:.0%}"
+        table.append([names[c], f"{share[c]:.0%}{bar}", f"{alone:.0%}", directions])
     note = "variance: share with a part of the feature, and by it alone, if features were independent"
     note += "" if indices.exact else " (estimated)"
+    note += "" if bars is None else f"; ± {LEVEL:.0%} error bars"
     left = len(model.features_read()) - len(order)
     return [*_aligned(table), *([f"... and {left} more features"] if left > 0 else []), note]
+
+
+def _shares(indices: SobolIndices) -> np.ndarray:
+    """Return the share of the variance that each feature has a part in, the mean over outputs by their variances."""
+    return indices.total @ indices.variance / max(indices.variance.sum(), 1e-300)
 
 
 def _direction(values: np.ndarray) -> str:

@@ -81,7 +81,7 @@ def problem_of(
     if kernels is None:
         here = spec.terms if columns is None else [term.on(columns) for term in spec.terms]
         kernels = _resolved_kernels(spec, [view for term in here for view in term.views], source, defaults.sharper)
-    bounded = spec.basis_bounds == "data"
+    bounded, strength = spec.basis_bounds == "data", usual_strength(spec, m) / n
     directions = tuple((column, direction) for _, column, direction in spec.monotone)
     ready = iter(
         [
@@ -105,10 +105,14 @@ def problem_of(
     priors, on_weights = (0.0, 0.0), list[Penalty]()
     if defaults.evidence is None:
         given = [RKHSNorm()] if spec.weight_penalties is None else spec.weight_penalties
-        strength = spec.loss.rkhs_strength[m > 1] / n
         priors, on_weights = (BANDWIDTH_PRIOR / n, RELEVANCE_PRIOR / n), [p.with_default(strength) for p in given]
     intercept = bool(spec.fit_intercept)
     return Problem(terms, spec.loss, spec.basis_penalties, on_weights, defaults.evidence, *priors, intercept)
+
+
+def usual_strength(spec: Spec, n_outputs: int) -> float:
+    """Return the strength of the penalty on the weights, times the total weight, where nothing else is given."""
+    return float(spec.loss.rkhs_strength[n_outputs > 1])
 
 
 def metric_of(spec: Spec, view: View, automatic: str) -> str:

@@ -145,8 +145,15 @@ class Recipe:
         model = start.problem.model(source)
         return replace(start, onward=partial(continued_theta, previous, model, scaling, target))
 
+    def hold(self, objective: Any, theta: np.ndarray) -> None:
+        """Bound the parameters that a fit which goes on from ``theta`` must leave as they are."""
+
     def refine(self, spec: Spec, fit: Fit, progress: Progress) -> Fit:
         """Return the fit after work on what the solver found."""
+        return fit
+
+    def outward(self, spec: Spec, fit: Fit) -> Fit:
+        """Return the fit in the coordinates of the table, if the solver worked in others."""
         return fit
 
     def conclude(self, spec: Spec, fit: Fit) -> Fit:
@@ -175,8 +182,14 @@ class Around(Recipe):
     ) -> Start:
         return self.inner.resume(spec, source, scaling, target, previous)
 
+    def hold(self, objective: Any, theta: np.ndarray) -> None:
+        self.inner.hold(objective, theta)
+
     def refine(self, spec: Spec, fit: Fit, progress: Progress) -> Fit:
         return self.inner.refine(spec, fit, progress)
+
+    def outward(self, spec: Spec, fit: Fit) -> Fit:
+        return self.inner.outward(spec, fit)
 
     def conclude(self, spec: Spec, fit: Fit) -> Fit:
         return self.inner.conclude(spec, fit)

@@ -22,6 +22,7 @@ from spkm.fitting.data import Data, TableData
 from spkm.fitting.monotone import check_targets
 from spkm.fitting.nearest import moved_to_samples, nearest_attributes
 from spkm.fitting.outcome import Outcome
+from spkm.fitting.problems import usual_strength
 from spkm.fitting.progress import Progress, settle
 from spkm.fitting.recipes import Fit, Recipe, Start, recipe_for
 from spkm.fitting.search import candidate_for, decided, report_choice, search_over, some_rows
@@ -62,7 +63,7 @@ def fit_once(spec: Spec, data: Data, previous: FittedModel | None, progress: Pro
         progress.stage(f"start by recipe {recipe.name}")
         start = recipe.begin(spec, source, scaling, data.target)
         objective = start.objective(source)
-        solver = _solver(spec, start, objective)
+        solver = solver_for(spec, start, objective)
         progress.stage(type(solver).__name__)
         result = descend(spec, start, objective, solver, scaling, progress)
         fit = recipe.refine(spec, Fit(objective, result, solver, start), progress)
@@ -90,7 +91,7 @@ def _check_once(spec: Spec, data: Data, previous: FittedModel | None) -> None:
         check_targets(data)
 
 
-def _solver(spec: Spec, start: Start, objective: Any) -> Solver:
+def solver_for(spec: Spec, start: Start, objective: Any) -> Solver:
     """Return the solver that the start brings, or the one that the parameters name or the objective suits."""
     if start.solver is not None and isinstance(spec.solver, str) and spec.solver == "auto":
         return with_settings(start.solver, {"max_iter": spec.max_iter, "tol": spec.tol})
@@ -253,7 +254,10 @@ def _fit_chosen(
     solver = resolve_solver(spec.solver, spec.max_iter, spec.tol, objective)
     progress.stage(type(solver).__name__)
     result = solver.minimize(objective, model.theta, rng, progress.listener())
-    fit = recipe.refine(spec, Fit(objective, result, solver, Start(problem), model.columns), progress)
+    strength = choice.factor * usual_strength(spec, source.n_outputs) if problem.has_strength else None
+    fit = recipe.refine(
+        spec, Fit(objective, result, solver, Start(problem, strength=strength), model.columns), progress
+    )
     tell_how_it_ended(type(solver).__name__, fit.result)
     return fit
 

@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator
 from spkm._arrays import TableLike
 from spkm._checks import check_choice, check_integer
 from spkm.inspection._display import Display
-from spkm.inspection._reading import Reading, basis_labels, explain, frames
+from spkm.inspection._reading import Reading, basis_labels, explain, frames, half_widths
 from spkm.inspection._style import (
     BLUE,
     GREY,
@@ -56,6 +56,8 @@ class ContributionDisplay(Display):
         The vector whose features are shown at level "both"; None is the one that adds most.
     basis_names : sequence of str, default=None
         Names along R; None is u0, u1 and so on.
+    bars, feature_bars : ndarray of shapes (R,) and (d,), default=None
+        Half-widths of 90 % error bars of ``contributions``, and of what features add in all.
 
     Attributes
     ----------
@@ -85,6 +87,8 @@ class ContributionDisplay(Display):
     basis: int | None = field(default=None, kw_only=True)
     max_features: int = field(default=10, kw_only=True)
     basis_names: Any = field(default=None, kw_only=True)
+    bars: np.ndarray | None = field(default=None, kw_only=True)
+    feature_bars: np.ndarray | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -153,6 +157,8 @@ class ContributionDisplay(Display):
             basis=basis,
             max_features=max_features,
             basis_names=basis_labels(reading.model),
+            bars=half_widths(explanation, "contributions", o, sample=0),
+            feature_bars=half_widths(explanation, "values", o, sample=0),
         ).plot(ax=ax)
 
     def frame(self) -> Any:
@@ -172,40 +178,55 @@ class ContributionDisplay(Display):
         vectors = self.basis_names
         if self.level == "features":
             self.drawn_on(ax, (7.0, 1.3 + 0.32 * min(self.max_features, len(self.feature_names))))
-            self._features(self.ax_, self.within.sum(axis=0), self.base_value, ("mean", "score"))
+            self._features(self.ax_, self.within.sum(axis=0), self.base_value, ("mean", "score"), self.feature_bars)
             self.ax_.set_title("by feature", loc="left", fontsize=10)
             return self
         if self.level == "basis":
             self.drawn_on(ax, (6.0, 1.3 + 0.32 * min(len(vectors), self.max_features + 1)))
-            self._waterfall(self.ax_, vectors, self.contributions, self.base_value, ("mean", "score"))
+            self._waterfall(self.ax_, vectors, self.contributions, self.base_value, ("mean", "score"), self.bars)
             return self
         r = int(np.argmax(np.abs(self.contributions))) if self.basis is None else self.basis
         rows = max(min(len(vectors), self.max_features + 1), min(len(self.feature_names), self.max_features + 1))
         self.figure_, cells = panels(ax, 1, 2, (11.5, 1.5 + 0.3 * (rows + 1)), width_ratios=[1, 1.35])
         self.ax_ = cells[0]
-        self._waterfall(cells[0, 0], vectors, self.contributions, self.base_value, ("mean", "score"))
+        self._waterfall(cells[0, 0], vectors, self.contributions, self.base_value, ("mean", "score"), self.bars)
         cells[0, 0].set_title("basis vectors add up to the score", loc="left", fontsize=10)
         self._features(cells[0, 1], self.within[r], 0.0, ("0", f"{vectors[r]} adds"))
         cells[0, 1].set_title(f"features add up to what {vectors[r]} adds", loc="left", fontsize=10)
         return self
 
-    def _features(self, ax: Axes, values: np.ndarray, start: float, ends: tuple[str, str]) -> None:
+    def _features(
+        self, ax: Axes, values: np.ndarray, start: float, ends: tuple[str, str], bars: np.ndarray | None = None
+    ) -> None:
         names = [f"{short(name, 26)} = {number(x)}" for name, x in zip(self.feature_names, self.data, strict=True)]
-        self._waterfall(ax, names, values, start, ends)
+        self._waterfall(ax, names, values, start, ends, bars)
 
-    def _waterfall(self, ax: Axes, names: list[str], values: np.ndarray, start: float, ends: tuple[str, str]) -> None:
-        names, values = _largest(names, values, self.max_features)
+    def _waterfall(
+        self,
+        ax: Axes,
+        names: list[str],
+        values: np.ndarray,
+        start: float,
+        ends: tuple[str, str],
+        bars: np.ndarray | None = None,
+    ) -> None:
+        bars = np.zeros(len(values)) if bars is None else bars
+        names, values, bars = _largest(names, values, bars, self.max_features)
         edges = start + np.concatenate([[0.0], np.cumsum(values)])
         places = np.arange(len(values))[::-1]
         ax.barh(places, values, left=edges[:-1], height=0.62, color=np.where(values >= 0, ORANGE, BLUE))
         for place, x in zip(places[:-1], edges[1:-1], strict=True):
             ax.plot([x, x], [place - 0.69, place + 0.31], color=GREY, linewidth=0.8)
         outer = np.where(values >= 0, np.maximum(edges[1:], edges[:-1]), np.minimum(edges[1:], edges[:-1]))
+        if np.any(bars > 0):
+            ax.errorbar(edges[1:], places, xerr=bars, fmt="none", ecolor=INK, elinewidth=1.1, capsize=2.5)
+            outer = outer + np.where(values >= 0, bars, -bars)
         label_bars(ax, places, outer, [signed(v) for v in values], values >= 0)
         ax.set_yticks(places, names)
         ax.tick_params(axis="y", length=0)
-        margin = 0.16 * max(float(np.ptp(edges)), 1e-12)
-        ax.set_xlim(edges.min() - margin, edges.max() + margin)
+        reach = np.concatenate([edges, outer, edges[1:] - bars, edges[1:] + bars])
+        margin = 0.16 * max(float(np.ptp(reach)), 1e-12)
+        ax.set_xlim(reach.min() - margin, reach.max() + margin)
         ax.set_ylim(-1.25, len(values) + 0.25)
         for x, y, text in (
             (edges[0], len(values) - 0.42, f"{ends[0]} {number(edges[0])}"),
@@ -215,19 +236,20 @@ class ContributionDisplay(Display):
             ax.text(x, y, text, ha="center", va="center", fontsize=9, color=INK)
         ax.plot([edges[0]] * 2, [places[0] - 0.31, places[0] + 0.4], color=INK, linewidth=1.2)
         ax.plot([edges[-1]] * 2, [-0.8, 0.31], color=INK, linewidth=1.2)
-        ax.set_xlabel(self.score_name)
+        ax.set_xlabel(f"{self.score_name}  (whiskers: 90 % error bars)" if np.any(bars > 0) else self.score_name)
         plain(ax, "x")
 
 
-def _largest(names: list[str], values: np.ndarray, most: int) -> tuple[list[str], np.ndarray]:
-    """Return the largest values in order of size, those left over as one."""
+def _largest(
+    names: list[str], values: np.ndarray, bars: np.ndarray, most: int
+) -> tuple[list[str], np.ndarray, np.ndarray]:
+    """Return the largest values in order of size with their error bars, those left over as one, without a bar."""
     order = np.argsort(-np.abs(values), kind="stable")
     order = order[values[order] != 0]
     if len(order) == 0:
-        return names[:1], values[:1]
+        return names[:1], values[:1], bars[:1]
     if len(order) <= most + 1:
-        return [names[k] for k in order], values[order]
-    rest = order[most:]
-    return [*(names[k] for k in order[:most]), f"{len(rest)} others"], np.append(
-        values[order[:most]], values[rest].sum()
-    )
+        return [names[k] for k in order], values[order], bars[order]
+    order, rest = order[:most], order[most:]
+    others = f"{len(rest)} others"
+    return [*(names[k] for k in order), others], np.append(values[order], values[rest].sum()), np.append(bars[order], 0)

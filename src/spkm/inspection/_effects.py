@@ -36,6 +36,8 @@ class EffectDisplay(Display):
         The one or two features; the outputs.
     score_name : str, default="score"
         Name of the score.
+    bars : ndarray of the shape of ``values`` or None, default=None
+        Half-widths of 90 % error bars, drawn as a band around the curve of one feature.
 
     Attributes
     ----------
@@ -61,6 +63,7 @@ class EffectDisplay(Display):
     feature_names: Any
     output_names: Any
     score_name: str = field(default="score", kw_only=True)
+    bars: np.ndarray | None = field(default=None, kw_only=True)
 
     @classmethod
     def from_estimator(
@@ -114,14 +117,20 @@ class EffectDisplay(Display):
             [reading.names[c] for c in columns],
             [reading.outputs[o] for o in chosen],
             score_name=name,
+            bars=None if effect.std is None else (effect.interval()[1] - effect.values)[..., chosen],
         ).plot(ax=ax)
 
     def frame(self) -> Any:
-        """Return the effect as a pandas frame: a row per point, columns for features and outputs."""
+        """Return the effect as a pandas frame: a row per point, columns for features, outputs and error bars."""
         mesh = np.meshgrid(*self.grid, indexing="ij")
         columns = {name: points.ravel() for name, points in zip(self.feature_names, mesh, strict=True)}
         flat = self.values.reshape(-1, len(self.output_names))
-        return frames().DataFrame(columns | {str(name): flat[:, o] for o, name in enumerate(self.output_names)})
+        columns |= {str(name): flat[:, o] for o, name in enumerate(self.output_names)}
+        if self.bars is not None:
+            bars = self.bars.reshape(-1, len(self.output_names))
+            for o, name in enumerate(self.output_names):
+                columns |= {f"{name} lower": flat[:, o] - bars[:, o], f"{name} upper": flat[:, o] + bars[:, o]}
+        return frames().DataFrame(columns)
 
     def plot(self, ax: Any = None) -> EffectDisplay:
         """Draw the effect.
@@ -145,11 +154,16 @@ class EffectDisplay(Display):
         for o, name in enumerate(self.output_names[:SHOWN]):
             style = {"color": COLOURS[o % len(COLOURS)], "linestyle": LINES[o % len(LINES)]}
             ax.plot(self.grid[0], self.values[:, o], linewidth=2, label=short(name, 18), **style)
+            if self.bars is not None:
+                lower, upper = self.values[:, o] - self.bars[:, o], self.values[:, o] + self.bars[:, o]
+                ax.fill_between(self.grid[0], lower, upper, color=style["color"], alpha=0.18, linewidth=0)
         # A rug in the lowest part of the axes: x in the units of the feature, y in parts of the axes.
         ax.plot(rows[:, 0], np.full(len(rows), 0.012), "|", transform=ax.get_xaxis_transform(), color=INK, alpha=0.35)
         ax.set(xlabel=f"{short(self.feature_names[0], 40)}  (ticks: samples)", ylabel=f"mean {self.score_name}")
         if len(self.output_names) > 1:
             ax.legend(frameon=False, loc="upper left", bbox_to_anchor=(1.0, 1.0), title="score of", fontsize=9)
+        if self.bars is not None:
+            ax.set_title("band: 90 % error bars", loc="right", fontsize=8)
         ax.margins(y=0.1)
         plain(ax, "y")
 

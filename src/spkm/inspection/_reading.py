@@ -16,6 +16,7 @@ from spkm._arrays import TableLike
 from spkm._checks import check_integer
 from spkm.core.coupling import decision, probabilities
 from spkm.explain import (
+    Explanation,
     counterfactual,
     explain,
     familiarity,
@@ -57,6 +58,7 @@ __all__ = [
     "fitted_part",
     "formula",
     "frames",
+    "half_widths",
     "members_of",
     "nearest",
     "partial_dependence",
@@ -210,3 +212,12 @@ class Reading:
     def has_probabilities(self) -> bool:
         """Whether scores become probabilities of classes or labels: not every loss has a formula for it."""
         return self.labels is not None and hasattr(self.model.loss, "probabilities")
+
+
+def half_widths(explanation: Explanation, name: str, output: int, sample: int | None = None) -> np.ndarray | None:
+    """Return half-widths of the 90 % error bars of one output, of all samples or of one; None without refits."""
+    if not model_of(explanation._estimator).refits:
+        return None
+    bars = explanation.bars()
+    half = bars.half_width * getattr(bars, name)[..., output]
+    return half if sample is None else half[sample]

@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator
 from spkm._arrays import TableLike
 from spkm._checks import check_choice, check_integer
 from spkm.inspection._display import Display
-from spkm.inspection._reading import Reading, explain, frames
+from spkm.inspection._reading import Reading, explain, frames, half_widths
 from spkm.inspection._style import BLUE, INK, ORANGE, label_bars, number, plain, short, signed
 
 if TYPE_CHECKING:
@@ -36,6 +36,8 @@ class ShapleyDisplay(Display):
         Name of the quantity that the values add up to.
     max_features : int, default=12
         Features shown.
+    bars : ndarray of shape (n, d) or None, default=None
+        Half-widths of 90 % error bars, drawn where there is one sample.
 
     Attributes
     ----------
@@ -59,6 +61,7 @@ class ShapleyDisplay(Display):
     kind: str = field(default="auto", kw_only=True)
     score_name: str = field(default="score", kw_only=True)
     max_features: int = field(default=12, kw_only=True)
+    bars: np.ndarray | None = field(default=None, kw_only=True)
 
     @classmethod
     def from_estimator(
@@ -106,12 +109,17 @@ class ShapleyDisplay(Display):
             kind=kind,
             score_name=reading.score_name(o),
             max_features=max_features,
+            bars=half_widths(explanation, "values", o),
         )
         return display.plot(ax=ax)
 
     def frame(self) -> Any:
-        """Return the values as a pandas frame: a row per sample, a column per feature."""
-        return frames().DataFrame(self.values, columns=self.feature_names)
+        """Return the values as a pandas frame: a row per sample, a column per feature, and the ends of error bars."""
+        columns = dict(zip(self.feature_names, self.values.T, strict=True))
+        if self.bars is not None:
+            for name, value, half in zip(self.feature_names, self.values.T, self.bars.T, strict=True):
+                columns |= {f"{name} lower": value - half, f"{name} upper": value + half}
+        return frames().DataFrame(columns)
 
     def plot(self, ax: Any = None) -> ShapleyDisplay:
         """Draw the values.
@@ -149,7 +157,13 @@ class ShapleyDisplay(Display):
         ax.barh(places, shown, height=0.66, color=np.where(shown >= 0, ORANGE, BLUE) if one else BLUE)
         ax.axvline(0, color=INK, linewidth=0.8)
         texts = [signed(v) if one else number(v) for v in shown]
-        label_bars(ax, places, shown, texts, shown >= 0)
+        outer = shown
+        if one and self.bars is not None:
+            half = self.bars[0, order]
+            ax.errorbar(shown, places, xerr=half, fmt="none", ecolor=INK, elinewidth=1.1, capsize=2.5)
+            outer = shown + np.where(shown >= 0, half, -half)
+            ax.set_title("whiskers: 90 % error bars", loc="left", fontsize=8)
+        label_bars(ax, places, outer, texts, shown >= 0)
         ax.margins(x=0.14)
         what = "Shapley value" if one else "mean size of the Shapley value"
         ax.set_xlabel(f"{what}, part of the {self.score_name}")

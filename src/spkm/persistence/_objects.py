@@ -200,6 +200,7 @@ def _rest(model: FittedModel) -> dict[str, Any]:
         "interrupted": bool(model.interrupted),
         "selected": bool(model.selected),
         "recipe": model.recipe,
+        "refits": model.refit_thetas,
     }
 
 
@@ -302,6 +303,12 @@ def _checked_samples(samples: Any, model: PreimageModel, n_features: int) -> np.
     return samples
 
 
+def _checked_refits(thetas: np.ndarray | None, model: PreimageModel) -> np.ndarray | None:
+    if thetas is not None:
+        need(_is_float(thetas, 2) and len(thetas) >= 2 and thetas.shape[1] == model.n_params, "its refits are others")
+    return thetas
+
+
 def _member(plain: dict[str, Any], rest: Any, n_features: int) -> FittedModel:
     features = plain["features"]
     terms, log_metrics = rest["terms"], rest["log_metrics"]
@@ -358,6 +365,7 @@ def _member(plain: dict[str, Any], rest: Any, n_features: int) -> FittedModel:
         samples=_checked_samples(rest.get("samples"), model, n_features),
         interrupted=bool(rest["interrupted"]),
         selected=bool(rest["selected"]),
+        refit_thetas=_checked_refits(rest.get("refits"), model),
     )
 
 

@@ -126,6 +126,12 @@ class ArraySource(Source):
         weight = self.w[rows, 0] * self.total_weight
         return self._like(self._picked(rows), self.Y[rows], weight, self.scaling)
 
+    def weighted(self, weight: np.ndarray) -> ArraySource:
+        """Return the same samples with other weights, (n,)."""
+        other = self._like(self.X, self.Y, weight, self.scaling)
+        other._ranges = self._ranges
+        return other
+
     def _picked(self, rows: np.ndarray) -> Any:
         return pick_rows(self.X, rows)
 

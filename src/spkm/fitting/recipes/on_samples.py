@@ -25,12 +25,16 @@ class OnSamples(Around):
         super().__init__(inner)
         self.name = f"{inner.name}, on samples"
 
+    def hold(self, objective: Any, theta: np.ndarray) -> None:
+        objective.box = _holding_basis(objective.model, objective.box, theta)
+
     def refine(self, spec: Spec, fit: Fit, progress: Progress) -> Fit:
         objective, found = fit.objective, fit.result
         theta, rows = moved_to_samples(objective, found.theta)
         problem = fit.start.problem.continued(found.noise, found.ridge, found.linear_variance)
         held = problem.objective(objective.source, fit.columns)
-        held.box = _holding_basis(objective.model, objective.box, theta)
+        held.box = objective.box
+        self.hold(held, theta)
         result = fit.solver.minimize(held, held.inside(theta), spec.rng(), progress.iteration)
         result.theta = held.inside(result.theta)  # a solver of the user's may know nothing of bounds
         result.interrupted = result.interrupted or found.interrupted

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sklearn.base import clone
 
-from spkm.fitting.problems import Defaults
-from spkm.fitting.recipe import Recipe
+from spkm.core.fitted import FittedModel
+from spkm.core.targets import Target
+from spkm.fitting.problems import Defaults, usual_strength
+from spkm.fitting.recipe import Recipe, Start
 from spkm.fitting.spec import Spec
 from spkm.penalties import ORDINARY_NOISE, Evidence
-from spkm.sources import Source
+from spkm.sources import Scaling, Source
 
 
 @dataclass(frozen=True)
@@ -30,3 +32,15 @@ class Search(Recipe):
             return Defaults()
         known = {} if self.evidence.noise != "auto" else {"noise": ORDINARY_NOISE}
         return Defaults(metric="relevances", evidence=clone(self.evidence).set_params(ridge=0.0, **known))
+
+    def resume(
+        self, spec: Spec, source: Source, scaling: Scaling | None, target: Target, previous: FittedModel
+    ) -> Start:
+        """Return the start of a fit of the features that a model of a search reads, with the strength it chose."""
+        terms = tuple(previous.model.terms)
+        kernels = [view.kernel for term in terms for view in term.views]
+        problem = replace(self.problem(spec, source, previous.features, kernels), terms=terms)
+        if previous.strength is not None:
+            problem = problem.with_factor(previous.strength / usual_strength(spec, source.n_outputs))
+        problem = problem.continued(previous.noise, previous.ridge, previous.linear_variance)
+        return Start(problem, onward=lambda _: previous.standardized_theta())

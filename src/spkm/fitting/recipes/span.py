@@ -55,6 +55,9 @@ class InSpan(Around):
         return replace(start, onward=onward, source=inside)
 
     def conclude(self, spec: Spec, fit: Fit) -> Fit:
+        return self.inner.conclude(spec, self.outward(spec, fit))
+
+    def outward(self, spec: Spec, fit: Fit) -> Fit:
         inside, found = fit.objective.source, fit.result
         theta = outward(inside.span, fit.objective.model, found.theta)
         problem = fit.start.problem.with_vectors([term.n_basis for term in fit.objective.model.terms])
@@ -68,7 +71,7 @@ class InSpan(Around):
             parameters = objective.start(theta)
             theta = objective.complete(parameters)
         result = replace(found, theta=theta, value=objective.value(parameters))
-        return self.inner.conclude(spec, replace(fit, objective=objective, result=result))
+        return replace(fit, objective=objective, result=result)
 
     def _inside(self, spec: Spec, source: Source) -> Spec:
         """Return the parameters of the fit in coordinates."""

@@ -1,0 +1,268 @@
+"""Error bars: how far a number that is read off a model varies over refits of its samples.
+
+Refits have random weights of the samples, so that they vary as models of other samples of the same kind would. Bias is
+not in the bars: what all of these models smooth away, none of them shows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from scipy.special import stdtrit
+from sklearn.base import BaseEstimator
+
+from spkm._arrays import RandomState, TableLike, TargetLike, WeightLike
+from spkm._checks import check_real
+from spkm.core.fitted import FittedModel, ModelEnsemble
+from spkm.explain._table import basis_labels, frames, members_of, model_of, output_names
+from spkm.tables.pipelines import before_last, last_of, with_last
+
+LEVEL = 0.9  # of intervals, where none is given
+MEANING = (
+    "Bars show how much the model would vary over other samples of the same kind ({n} refits with random weights); "
+    "they do not hold the bias that all of these models share."
+)
+
+
+def half_width(n_refits: int, level: float) -> float:
+    """Return the half-width of an interval over the standard deviation of ``n_refits``: a quantile of Student's t."""
+    level = check_real("confidence_level", level, 0.0, 1.0, strict=True)
+    return float(stdtrit(n_refits - 1, 0.5 + 0.5 * level))
+
+
+def over_refits(model: FittedModel | ModelEnsemble, read: Callable[[Any], np.ndarray]) -> np.ndarray | None:
+    """Return the standard deviation over refits of what ``read`` makes of a model; None if it has no refits."""
+    if not model.refits:
+        return None
+    return np.std([read(refit) for refit in model.refits], axis=0, ddof=1)
+
+
+def needed_refits(model: FittedModel | ModelEnsemble) -> tuple[Any, ...]:
+    """Return the refits of a model; ValueError if it has none."""
+    if not model.refits:
+        raise ValueError(
+            "Error bars need refits: use the estimator that with_uncertainty(X, y) returns, or "
+            "spkm.explain.with_uncertainty(pipeline, X, y)."
+        )
+    return model.refits
+
+
+@dataclass(frozen=True)
+class Bars:
+    """Error bars of an explanation. Made by :meth:`Explanation.bars`.
+
+    Shapes are those of :class:`Explanation`.
+
+    Attributes
+    ----------
+    scores, base_values, values, contributions : ndarray
+        Standard deviations over refits.
+    n_refits : int
+        Number of refits.
+    confidence_level : float
+        Level of the intervals.
+    half_width : float
+        Half-width of an interval over the standard deviation.
+    """
+
+    scores: np.ndarray
+    base_values: np.ndarray
+    values: np.ndarray
+    contributions: np.ndarray
+    n_refits: int
+    confidence_level: float
+    half_width: float
+    _explanation: Any = field(repr=False)
+
+    @property
+    def meaning(self) -> str:
+        """Sentence on what the bars are."""
+        return MEANING.format(n=self.n_refits)
+
+    def interval(self, name: str = "values") -> tuple[np.ndarray, np.ndarray]:
+        """Return the lower and upper ends of the bars of ``scores``, ``base_values``, ``values`` or ``contributions``.
+
+        Parameters
+        ----------
+        name : str, default="values"
+            Name of an attribute.
+
+        Returns
+        -------
+        lower, upper : ndarray
+            The ends.
+        """
+        if name not in ("scores", "base_values", "values", "contributions"):
+            raise ValueError(f"name must be 'scores', 'base_values', 'values' or 'contributions'; got {name!r}.")
+        middle, half = getattr(self._explanation, name), self.half_width * getattr(self, name)
+        return middle - half, middle + half
+
+    def frame(self, output: int | str = 0) -> Any:
+        """Return the Shapley values of one output with their bars: a row for each sample and feature."""
+        return self._long("values", "feature", list(self._explanation.feature_names), output)
+
+    def contribution_frame(self, output: int | str = 0) -> Any:
+        """Return the contributions to one output with their bars: a row for each sample and basis vector."""
+        names = basis_labels(model_of(self._explanation._estimator))
+        return self._long("contributions", "basis vector", names, output)
+
+    def _long(self, name: str, title: str, names: Sequence[str], output: int | str) -> Any:
+        o = self._explanation._output(output)
+        values, std = getattr(self._explanation, name)[:, :, o], getattr(self, name)[:, :, o]
+        lower, upper = self.interval(name)
+        n = len(values)
+        columns = {
+            "sample": np.repeat(np.arange(n), len(names)),
+            title: list(names) * n,
+            "value": values.ravel(),
+            "std": std.ravel(),
+            "lower": lower[:, :, o].ravel(),
+            "upper": upper[:, :, o].ravel(),
+        }
+        return frames().DataFrame(columns)
+
+
+@dataclass(frozen=True)
+class VectorStability:
+    """How far basis vectors and their weights move over refits. Made by :func:`vector_stability`.
+
+    Attributes
+    ----------
+    names : tuple of str
+        The R basis vectors.
+    similarity : ndarray of shape (R,)
+        Mean of the kernel between the vector and where it is in each refit: near 1 if it stays.
+    weight_std : ndarray of shape (R, m)
+        Standard deviation of its weights.
+    same_sign : ndarray of shape (R, m)
+        Share of refits in which the weight has the sign that it has in the model.
+    output_names : tuple of str
+        Names along m.
+    """
+
+    names: tuple[str, ...]
+    similarity: np.ndarray
+    weight_std: np.ndarray
+    same_sign: np.ndarray
+    output_names: tuple[str, ...]
+
+    def frame(self) -> Any:
+        """Return a pandas frame: a row for each basis vector."""
+        columns: dict[str, Any] = {"similarity": self.similarity}
+        for o, name in enumerate(self.output_names):
+            columns |= {f"weight std {name}": self.weight_std[:, o], f"same sign {name}": self.same_sign[:, o]}
+        return frames().DataFrame(columns, index=list(self.names))
+
+
+def vector_stability(estimator: BaseEstimator) -> VectorStability:
+    """Return how stable each basis vector of a model with refits is.
+
+    Parameters
+    ----------
+    estimator : estimator or FittedModel
+        The estimator that ``with_uncertainty(X, y)`` returned, or its ``model_``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from spkm import SPKMClassifier
+    >>> from spkm.explain import vector_stability
+    >>> X = np.random.default_rng(0).normal(size=(150, 2))
+    >>> y = X[:, 0] * X[:, 1] > 0
+    >>> model = SPKMClassifier(4, random_state=0).fit(X, y).with_uncertainty(X, y, random_state=0)
+    >>> stability = vector_stability(model)
+    >>> bool(stability.similarity.max() <= 1 + 1e-12)
+    True
+    """
+    model = model_of(estimator)
+    needed_refits(model)
+    similar: list[np.ndarray] = []
+    deviations: list[np.ndarray] = []
+    signs: list[np.ndarray] = []
+    for k, member in enumerate(members_of(model)):
+        rows = member.vector_rows
+        weights = np.array([refit.weights[rows] for refit in member.refits])  # (refits, R, m)
+        similar.append(np.mean([_moved(member, refit) for refit in member.refits], axis=0))
+        outputs = [k] if not model.is_joint else range(model.n_outputs)
+        for found, own in ((deviations, weights.std(axis=0, ddof=1)), (signs, _same_sign(member, weights))):
+            wide = np.zeros((len(own), model.n_outputs))
+            wide[:, outputs] = own
+            found.append(wide)
+    rows = model.vector_rows
+    names = tuple(name for name, kept in zip(basis_labels(model), rows, strict=True) if kept)
+    parts = np.concatenate(similar), np.concatenate(deviations), np.concatenate(signs)
+    return VectorStability(names, *parts, output_names(model))
+
+
+def _same_sign(member: FittedModel, weights: np.ndarray) -> np.ndarray:
+    return np.mean(np.sign(weights) == np.sign(member.weights[member.vector_rows]), axis=0)
+
+
+def _moved(member: FittedModel, refit: FittedModel) -> np.ndarray:
+    """Return the kernel of each vector and the place of the same vector in a refit, in the metric of the model, (R,).
+
+    Values are cosines of the two in the space of the kernel, which for a stationary kernel are its own values.
+    """
+    found = []
+    for term, other in zip(member.terms, refit.terms, strict=True):
+        if term.is_linear_part:
+            continue
+        values: Any = 1.0
+        for view, moved in zip(term.views, other.views, strict=True):
+            kernel = view.kernel.rkhs()
+            cross = np.diagonal(kernel(view.basis, moved.basis))
+            sizes = kernel.diagonal(view.basis) * kernel.diagonal(moved.basis)
+            values = values * cross / np.sqrt(np.maximum(sizes, np.finfo(float).tiny))
+        found.append(values)
+    return np.concatenate(found) if found else np.zeros(0)
+
+
+def with_uncertainty(
+    estimator: BaseEstimator,
+    X: TableLike,
+    y: TargetLike,
+    sample_weight: WeightLike = None,
+    *,
+    n_refits: int = 15,
+    random_state: RandomState = None,
+) -> Any:
+    """Return a copy of a fitted estimator, or of a pipeline that ends with one, whose explanations have error bars.
+
+    Parameters
+    ----------
+    estimator : estimator or Pipeline
+        A fitted SPKMClassifier, SPKMRegressor or one of their CV variants, or a pipeline that ends with one.
+    X, y, sample_weight
+        The samples of the fit, as the pipeline takes them.
+    n_refits, random_state
+        As in :meth:`spkm.SPKMClassifier.with_uncertainty`.
+
+    Returns
+    -------
+    estimator : estimator or Pipeline
+        It predicts the same.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from spkm import SPKMClassifier, TableEncoder
+    >>> from spkm.explain import explain, with_uncertainty
+    >>> X = pd.DataFrame({"age": range(60), "job": ["nurse", "baker", "judge"] * 20})
+    >>> y = [(age > 30) != (job == "judge") for age, job in zip(X["age"], X["job"])]
+    >>> model = make_pipeline(TableEncoder(), SPKMClassifier(random_state=0)).fit(X, y)
+    >>> model = with_uncertainty(model, X, y, n_refits=5, random_state=0)
+    >>> explain(model, X[:2]).bars().frame().columns.tolist()
+    ['sample', 'feature', 'value', 'std', 'lower', 'upper']
+    """
+    last, seen = last_of(estimator), before_last(estimator, X)
+    if not hasattr(last, "with_uncertainty"):
+        raise TypeError(
+            "estimator must be a fitted SPKMClassifier, SPKMRegressor or one of their CV variants, or a pipeline that "
+            f"ends with one; got {type(last).__name__}."
+        )
+    found = last.with_uncertainty(seen, y, sample_weight, n_refits=n_refits, random_state=random_state)
+    return with_last(estimator, found)

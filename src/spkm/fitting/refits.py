@@ -1,0 +1,102 @@
+"""Fits of the same samples with random weights, each from where the model is: how sure it is of what it learned.
+
+Weights that are independent draws of an exponential distribution (Rubin's Bayesian bootstrap) make the samples vary as
+fresh ones would. A fit that begins with the model takes a small part of its time, and vector r stays vector r.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from spkm.core.fitted import FittedModel
+from spkm.core.targets import Classes, same_meaning
+from spkm.fitting.binary import binary_problems
+from spkm.fitting.data import TableData
+from spkm.fitting.recipes import Fit, recipe_again
+from spkm.fitting.spec import Spec
+from spkm.fitting.strategies import restore_scale, solver_for
+
+
+def with_refits(spec: Spec, data: TableData, model: Any, n_refits: int, rng: np.random.Generator) -> Any:
+    """Return a fitted model, or the models of several binary problems, with the parameters of refits.
+
+    Parameters
+    ----------
+    spec : Spec
+        The parameters of the fit.
+    data : TableData
+        The samples of the fit.
+    model : FittedModel or ModelEnsemble
+        The model.
+    n_refits : int
+        Number of refits.
+    rng : Generator
+        Source of the weights.
+    """
+    if not same_meaning(model.target, data.target):
+        raise ValueError("X and y must be the samples of the fit: the targets have other classes or other outputs.")
+    found = []
+    for _ in range(n_refits):
+        drawn = replace(data, weight=random_weights(data.weight, rng))
+        found.append(_thetas(spec, drawn, model))
+    members = [
+        replace(member, refit_thetas=np.array(thetas))
+        for member, thetas in zip(model.members, zip(*found, strict=True), strict=True)
+    ]
+    return members[0] if model.is_joint else replace(model, members=tuple(members))
+
+
+def random_weights(weight: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Return random weights of the same mean and total.
+
+    A weight that is a whole number stands for so many samples, each of which has a draw of its own: their sum is a
+    gamma variable. Others are factors on the draw of one sample.
+    """
+    whole = bool(np.all(weight == np.rint(weight)))
+    drawn = rng.standard_gamma(weight) if whole else weight * rng.standard_exponential(len(weight))
+    return drawn * (weight.sum() / drawn.sum())
+
+
+def _thetas(spec: Spec, data: TableData, model: Any) -> list[np.ndarray]:
+    """Return the parameters of each member of a model, fitted to weighted samples."""
+    if model.is_joint:
+        return [_theta(spec, data, model)]
+    spec = replace(spec, loss=spec.loss.for_labels(False))
+    found = []
+    for problem, member in zip(binary_problems(data.target, spec.multi_class, data.Y), model.members, strict=True):
+        labels = Classes.of(problem.labels)
+        some = data.relabelled(spec, problem.rows, problem.signs[:, None], labels)
+        found.append(_theta(spec, some, member))
+    return found
+
+
+def _theta(spec: Spec, data: TableData, model: FittedModel) -> np.ndarray:
+    """Return the parameters of one fit, in the units of the scores, as ``model.theta`` is."""
+    if data.n_outputs == 0 or len(model.features) == 0:  # a constant is what it is
+        return model.theta.copy()
+    kernels = [term for term in model.model.terms if not term.is_linear_part]
+    terms = tuple(replace(a, n_basis=term.n_basis) for a, term in zip(model.asked, kernels, strict=True))
+    spec = replace(spec, terms=terms, n_restarts=1)
+    X = data.X[:, model.features] if len(model.features) < model.n_features else data.X
+    # Scaling and units of the targets are those of the model, so that its parameters mean the same.
+    Y = (data.Y * data.target.scale + data.target.mean - model.target.mean) / model.target.scale
+    source = data.kind(X, Y, data.weight, model.scaling)
+    recipe = recipe_again(spec, data, model)
+    with np.errstate(all="ignore"), source.threads(spec.threads):
+        start = recipe.begin(spec, source, model.scaling, model.target)
+        objective = start.objective(source)
+        assert start.onward is not None
+        theta = objective.inside(start.onward(objective.model.zeros()[0]))
+        recipe.hold(objective, theta)
+        solver = solver_for(spec, start, objective)
+        result = solver.minimize(objective, theta, spec.rng())
+        if result.by_signal:
+            raise KeyboardInterrupt
+        fit = recipe.outward(spec, Fit(objective, result, solver, start))
+        restore_scale(fit.objective, fit.result)
+    found, theta = model.target.expanded(fit.objective.model, fit.result.theta)
+    assert found.n_params == model.model.n_params
+    return theta
