@@ -23,7 +23,7 @@ MEASURES = {
     "planted": ("src/spkm/explain",),
     "report": ("src/spkm/inspection",),
     "model_files": ("src/spkm/persistence",),
-    "serve": ("src/spkm/persistence", "examples/serve"),
+    "serve": ("src/spkm/persistence", "src/spkm/cli/service.py"),
     "gradient": ("src/spkm/kernels", "src/spkm/losses", "src/spkm/penalties.py", "src/spkm/core/objective.py"),
     "passes": ("src/spkm/kernels", "src/spkm/sources", "src/spkm/core/objective.py"),
     "exactness": ("src/spkm/core/fitted.py", "src/spkm/kernels", "src/spkm/selection"),

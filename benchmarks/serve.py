@@ -24,7 +24,6 @@ from benchmarks._data import Settings
 from benchmarks._report import Row, at_most, below
 from spkm import SPKMClassifier
 
-SERVER = Path(__file__).parents[1] / "examples" / "serve" / "server.py"
 TRIVIAL = """
 import sys
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -57,7 +56,8 @@ def run(settings: Settings) -> Iterator[Row]:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "model.spkm"
         model.save(path)
-        ours, trivial = [sys.executable, str(SERVER), str(path), "--port", "0"], [sys.executable, "-c", TRIVIAL]
+        ours = [sys.executable, "-m", "spkm", "serve", str(path), "--port", "0"]
+        trivial = [sys.executable, "-c", TRIVIAL]
         with _running(ours) as (port, process), _running(trivial) as (other, empty):
             for address in (port, other):
                 _times(address, body, each // 10)

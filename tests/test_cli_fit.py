@@ -11,7 +11,7 @@ from sklearn.metrics import accuracy_score, log_loss, mean_absolute_error, r2_sc
 
 from spkm import TableEncoder, inspection
 from spkm.cli import CommandError, main
-from spkm.cli._fitting import select_columns
+from spkm.cli._fitting import advice, select_columns
 from spkm.cli._quality import quality_of_classes, quality_of_numbers
 from spkm.cli._reading import read_frame
 from spkm.cli._samples import counters, samples_of, split
@@ -391,3 +391,16 @@ def test_names_of_columns_may_hold_line_breaks(tmp_path):
     (tmp_path / "c.csv").write_text('"a\nb",c\n1,2\n1,2,3,4\n')
     with pytest.raises(CommandError, match="line 4"):
         read_frame(str(tmp_path / "c.csv"))
+
+
+def test_a_model_worse_than_simple_ones_comes_with_a_warning():
+    samples = samples_of(flowers(120), "good", ["plant", "size"])
+    labels = np.array(["no", "yes"])
+    sure, even = np.where(samples.y[:, None] == labels, 0.9, 0.1), np.full((120, 2), 0.5)
+    for ours, linear, told in ((sure, even, []), (even, even, ["constant"]), (1 - sure, sure, ["constant", "linear"])):
+        p = {"spkm": ours, "linear": linear, "constant": even}
+        found = advice(quality_of_classes(samples.y, labels, p, None, 0), samples, {})
+        assert [
+            word for word in ("constant", "linear") if any(f"worse than a {word}" in text for text in found)
+        ] == told
+        assert not found or (found[-1].startswith("To try: ") and "--groups" in found[-1])

@@ -1,20 +1,21 @@
-"""The recipe of a service, as a real server on the loopback interface: right answers, and reasons for bad requests."""
+"""``spkm serve``, a real server on the loopback interface: right answers, and reasons for bad requests."""
 
 import http.client
 import json
 import re
+import signal
 import socket
 import subprocess
 import sys
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
-from importlib import util
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 from spkm import save
+from spkm.cli import main, service
 from spkm.kernels import RBF, Laplacian, Linear, Matern, Polynomial, RationalQuadratic, Rescaled, Sum
 from spkm.persistence import NumpyModel, plain_model
 from spkm.persistence._runtime import usual_values
@@ -25,20 +26,13 @@ from tests.pipeline_cases import fitted, mixed
 from tests.saving import from_bytes, to_bytes
 from tests.test_model_pipelines import rows_of
 
-PATH = Path(__file__).parents[1] / "examples" / "serve" / "server.py"
-SPEC = util.spec_from_file_location("serve_recipe", PATH)
-recipe = util.module_from_spec(SPEC)
-sys.modules["serve_recipe"] = recipe
-SPEC.loader.exec_module(recipe)
-
 
 @pytest.fixture(scope="module")
 def servers():
     """Yield the ports of servers of a pipeline and of a model without names."""
     models = {"table": fitted("three classes"), "plain": estimators("regression")}
     running = {
-        name: recipe.Server(("127.0.0.1", 0), recipe.handler_of(from_bytes(to_bytes(model), "numpy")))
-        for name, model in models.items()
+        name: service.Server(("127.0.0.1", 0), from_bytes(to_bytes(model), "numpy")) for name, model in models.items()
     }
     for server in running.values():
         threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
@@ -200,8 +194,8 @@ def test_half_a_body_is_no_request(servers):
 
 def test_results_that_are_infinite_get_a_reason():
     light = NumpyModel(plain_model(make_model(KINDS["polynomial"], 5, scaling=False)))
-    with pytest.raises(recipe.BadRequest, match=r"rows\[1\] has no finite score"):
-        recipe.answer(light, [[0.0] * 5, [1e200] * 5])
+    with pytest.raises(service.BadRequest, match=r"rows\[1\] has no finite score"):
+        service.answer(light, [[0.0] * 5, [1e200] * 5])
 
 
 def test_several_connections_at_once(servers):
@@ -212,17 +206,82 @@ def test_several_connections_at_once(servers):
     assert all(one == want for one in found)
 
 
+def test_connections_and_seconds_are_bounded():
+    model = from_bytes(to_bytes(estimators("regression")), "numpy")
+    server = service.Server(("127.0.0.1", 0), model, connections=1, seconds=1.0)
+    threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
+    port = server.server_address[1]
+    try:
+        with socket.create_connection(("127.0.0.1", port), timeout=30) as first:
+            first.sendall(b"GET /health HTTP/1.1\r\nHost: x\r\n\r\n")
+            assert first.recv(15) == b"HTTP/1.1 200 OK"  # and the connection stays open
+            with socket.create_connection(("127.0.0.1", port), timeout=30) as second:
+                assert second.recv(12) == b"HTTP/1.1 503"
+        for _ in range(100):  # the place is free again
+            try:
+                status, _ = ask(port, None, "/health", "GET")
+                break
+            except (ConnectionError, json.JSONDecodeError):
+                time.sleep(0.05)
+        assert status == 200
+        with socket.create_connection(("127.0.0.1", port), timeout=30) as connection:  # a body that trickles in
+            connection.sendall(b"POST /predict HTTP/1.1\r\nHost: x\r\nContent-Length: 50\r\n\r\n")
+            for _ in range(2):
+                time.sleep(0.6)
+                connection.sendall(b" ")
+            assert connection.recv(12) == b"HTTP/1.1 408"
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+def test_answers_are_not_to_be_stored(servers):
+    connection = http.client.HTTPConnection("127.0.0.1", servers["table"], timeout=30)
+    connection.request("GET", "/model")
+    headers = connection.getresponse().headers
+    connection.close()
+    assert headers["Cache-Control"] == "no-store" and headers["X-Content-Type-Options"] == "nosniff"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGTERM")
+def test_a_signal_ends_the_service_with_0_and_the_address_is_json(tmp_path):
+    save(estimators("regression"), tmp_path / "model.spkm")
+    words = [sys.executable, "-m", "spkm", "serve", str(tmp_path / "model.spkm"), "--port", "0", "--json", "-"]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        lines = [process.stdout.readline() for _ in range(4)]
+        assert json.loads("".join(lines))["address"].startswith("http://127.0.0.1:")
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(60) == 0 and process.stderr.read() == ""
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "says"),
+    [
+        (["none.spkm"], 4, "there is no model file"),
+        (["bad.spkm"], 4, "cannot be served"),
+        (["good.spkm", "--port", "70000"], 2, "--port must be"),
+        (["good.spkm", "--port", "0", "--host", "203.0.113.1"], 1, "cannot listen"),
+    ],
+)
+def test_what_cannot_be_served_is_told(words, code, says, tmp_path, capsys):
+    save(estimators("regression"), tmp_path / "good.spkm")
+    (tmp_path / "bad.spkm").write_bytes(b"no model")
+    name, *more = words
+    assert main(["serve", str(tmp_path / name), *more]) == code
+    assert says in capsys.readouterr().err
+
+
 def test_the_program_serves_and_imports_numpy_alone(tmp_path):
     save(fitted("numbers"), tmp_path / "model.spkm")
     code = f"""
-import runpy, sys, threading
-sys.argv = ["server.py", {str(tmp_path / "model.spkm")!r}, "--port", "0"]
+import sys, threading
+from spkm.cli import main
 def last():
     sys.stdin.read()
     print([name for name in ("sklearn", "scipy", "pandas") if name in sys.modules], flush=True)
     __import__("os")._exit(0)
 threading.Thread(target=last, daemon=True).start()
-runpy.run_path({str(PATH)!r}, run_name="__main__")
+main(["serve", {str(tmp_path / "model.spkm")!r}, "--port", "0"])
 """
     with subprocess.Popen(
         [sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True

@@ -15,10 +15,13 @@ VERBS = {
     "fit": Verb("spkm.cli.fit", "fit a model to a file of samples, and say how good it is"),
     "predict": Verb("spkm.cli.predict", "predict the samples of a file, however long"),
     "explain": Verb("spkm.cli.explain", "say why a sample is predicted as it is"),
+    "counterfactual": Verb("spkm.cli.counterfactual", "find the smallest change that changes a prediction"),
     "report": Verb("spkm.cli.report", "write a page about a model and its quality on new samples"),
     "inspect": Verb("spkm.cli.inspect", "say what is in a model file"),
     "compare": Verb("spkm.cli.compare", "set two models side by side"),
     "check": Verb("spkm.cli.check", "say whether new samples are like those of the fit"),
+    "export": Verb("spkm.cli.export", "write a model as Python, C, JavaScript, SQL, ONNX or JSON"),
+    "serve": Verb("spkm.cli.serve", "answer requests from a model file, over HTTP"),
     "doctor": Verb("spkm.cli.doctor", "say what is installed, and what a file of samples holds"),
     "reproduce": Verb("spkm.cli.reproduce", "run the paper's experiments (needs the package spkm-paper)"),
 }

@@ -23,6 +23,17 @@ DRIFT = 5  # of check: new samples are unlike those of the fit
 STOPPED = 130  # the exit code of a program that Ctrl-C ended, as shells have it
 
 
+def plain_text(doc: str | None) -> str:
+    """Return a docstring as text for a terminal.
+
+    Examples
+    --------
+    >>> plain_text("``spkm check``: are samples like those of the fit?")
+    'spkm check: are samples like those of the fit?'
+    """
+    return (doc or "").replace("``", "")
+
+
 class Verb(NamedTuple):
     """A verb of a command.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -29,27 +30,51 @@ OURS = "spkm"  # the name of the model in tables
 INNER_SHARE, PERMUTATIONS = 0.25, 3  # of the samples to learn from that order columns; how often each is permuted
 
 
-def new_model(task: str, seed: int, n_basis: int | None = None) -> Any:
-    """Return the estimator that the command fits: the default one, unless it is told how many vectors to take."""
-    size: dict[str, Any] = {} if n_basis is None else {"n_basis": n_basis}
-    kind = SPKMClassifier if task == "classes" else SPKMRegressor
-    return kind(**size, random_state=seed, verbose=1)
+@dataclass(frozen=True)
+class Settings:
+    """Choices of the user.
+
+    Attributes
+    ----------
+    seed : int
+        Seed of the fit.
+    categorical : list of str
+        Columns of codes.
+    n_features : int or None
+        Largest number of columns of the table that the model may read.
+    parameters : dict
+        Parameters of the estimator; all others have their defaults.
+    monotone : dict from a column to 1 or -1
+        Columns with which the prediction must rise or fall.
+    """
+
+    seed: int
+    categorical: list[str] = field(default_factory=list)
+    n_features: int | None = None
+    parameters: dict[str, Any] = field(default_factory=dict)
+    monotone: dict[str, int] = field(default_factory=dict)
 
 
-def fit_pipeline(
-    samples: Samples, categorical: list[str], n_features: int | None, n_basis: int | None, seed: int
-) -> tuple[Pipeline, dict[str, Any]]:
-    """Return the fitted pipeline of an encoder and a model, and what is to be told of the way there."""
-    model = new_model(samples.task, seed, n_basis)
+def fit_pipeline(samples: Samples, settings: Settings) -> tuple[Pipeline, dict[str, Any]]:
+    """Return the fitted pipeline of an encoder and a model, and remarks on the way there."""
+    kind = SPKMClassifier if samples.task == "classes" else SPKMRegressor
+    model: Any = kind(**settings.parameters, random_state=settings.seed, verbose=1)
+    categorical, n_features = settings.categorical, settings.n_features
     encoder, Z = _encoded(samples.X, categorical)
+    model.set_params(monotone=_directions(encoder, settings.monotone, samples) or None)
     told: dict[str, Any] = {"columns_dropped": _dropped(encoder), "encoder_notes": list(encoder.notes_)}
     if n_features is not None and n_features < len(encoder.column_groups()):
         chosen = select_columns(samples, encoder, Z, model, n_features)
         told["columns_selected"] = chosen
         encoder, Z = _encoded(samples.X[chosen], [name for name in categorical if name in chosen])
         told["encoder_notes"] = list(encoder.notes_)
-    with fit_progress("fit"):
-        model.fit(Z, samples.y)
+        kept = {name: sign for name, sign in settings.monotone.items() if name in chosen}
+        model.set_params(monotone=_directions(encoder, kept, samples) or None)
+    try:
+        with fit_progress("fit"):
+            model.fit(Z, samples.y)
+    except ValueError as error:
+        raise data_error(str(error)) from error
     told["interrupted"] = bool(model.model_.interrupted)
     model.set_params(verbose=0)
     return Pipeline([("encoder", encoder), ("model", model)]), told
@@ -63,6 +88,19 @@ def _encoded(X: TableLike, categorical: list[str]) -> tuple[TableEncoder, Any]:
         return encoder, encoder.transform(X)
     except (TypeError, ValueError) as error:
         raise data_error(f"{error} Columns are left out by --drop.") from error
+
+
+def _directions(encoder: TableEncoder, monotone: dict[str, int], samples: Samples) -> dict[int, int]:
+    """Return the places of the features that are monotone, each with its direction."""
+    found = {}
+    for name, sign in monotone.items():
+        if name not in samples.X.columns:
+            raise data_error(f"--monotone {name!r}: there is no such column, or it is left out of the features.")
+        places = [j for j in encoder.column_groups().get(name, ()) if encoder.feature_origin_[j].kind == "number"]
+        if not places:
+            raise data_error(f"--monotone {name!r} needs a column of different numbers; this one is none.")
+        found[int(places[0])] = sign
+    return found
 
 
 def _dropped(encoder: TableEncoder) -> list[str]:
@@ -150,6 +188,36 @@ def measured(models: dict[str, Any], Z: np.ndarray, samples: Samples, seed: int)
         return quality_of_classes(samples.y, first.classes_, p, samples.groups, seed)
     p = {name: model.predict(Z) for name, model in models.items()}
     return quality_of_numbers(samples.y, p, samples.groups, seed)
+
+
+def advice(quality: Quality, samples: Samples, parameters: dict[str, Any]) -> list[str]:
+    """Return warnings that a model is worse than a simpler one, and possible remedies; mostly there are none.
+
+    A constant is compared by the value of the loss, the linear model by the interval of the difference: a model that
+    cannot be told apart from a linear one is no reason to warn.
+    """
+    measure = "log loss" if samples.task == "classes" else "RMSE"
+    found = []
+    own = {name: values[measure] for name, values in quality.values.items()}
+    if not own[OURS] < own["constant"]:
+        found.append(f"worse than a constant: {measure} {own[OURS]:.4g}, where the constant has {own['constant']:.4g}")
+    _, low, _ = quality.difference(OURS, "linear", measure)
+    if low > 0:
+        found.append(f"clearly worse than a linear model: {measure} {own[OURS]:.4g}, linear {own['linear']:.4g}")
+    if not found:
+        return []
+    n, d = samples.X.shape
+    tries = []
+    if own["linear"] < min(own[OURS], own["constant"]):
+        tries.append("use the linear model, which is better here")
+    if d > 20 and "scale" not in parameters:
+        tries.append("--scale common, if all columns have one unit, as spectra and pixels do")
+    if d > 5:
+        tries.append("--features 5, if few columns matter")
+    if samples.groups is None:
+        tries.append("--groups COLUMN, if several samples come from one subject, batch or specimen")
+    tries.append(f"more samples (there are {n:,}), or columns that say more of the target")
+    return [*(f"the model is {text}." for text in found), f"To try: {'; '.join(tries)}."]
 
 
 def baselines(task: str, Z: np.ndarray, y: np.ndarray) -> dict[str, Any]:

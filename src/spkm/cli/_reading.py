@@ -12,6 +12,7 @@ import warnings
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from glob import glob, has_magic
 from importlib import import_module
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
@@ -46,6 +47,31 @@ def add_data_options(parser: argparse.ArgumentParser) -> None:
         choices=("csv", "parquet", "arrow", "npz"),
         help="of the file of samples; by its name, unless given (stdin: csv)",
     )
+
+
+def add_sample_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options that name one sample of a file."""
+    parser.add_argument("--row", type=int, metavar="I", help="the sample by its place; the first is 0")
+    parser.add_argument("--id", metavar="COLUMN=VALUE", help="the sample by its identifier, in place of --row")
+
+
+def chosen_row(frame: DataFrame, row: int | None, identifier: str | None, path: str) -> int:
+    """Return the place of the sample that ``--row`` or ``--id`` names, or end with what is wrong with them."""
+    if (row is None) == (identifier is None):
+        raise CommandError("one sample must be named: by --row I or by --id COLUMN=VALUE.")
+    if row is not None:
+        if not 0 <= row < len(frame):
+            raise data_error(f"--row must be from 0 to {len(frame) - 1}, a sample of {path}; got {row}.")
+        return row
+    column, equals, value = str(identifier).partition("=")
+    if not equals:
+        raise CommandError(f"--id must be COLUMN=VALUE; got {identifier!r}.")
+    if column not in frame.columns:
+        raise data_error(f"--id: {path} has no column {column!r}.")
+    found = [place for place, cell in enumerate(frame[column].astype(str)) if cell == value]
+    if len(found) != 1:
+        raise data_error(f"--id {identifier}: {len(found)} samples of {path} have that value; one must.")
+    return found[0]
 
 
 def needed(name: str) -> Any:
@@ -85,7 +111,7 @@ def read_chunks(
     Parameters
     ----------
     path : str
-        The file; "-" is stdin.
+        The file, a folder of files or a pattern of their names; "-" is stdin.
     kind : str, default=None
         "csv", "parquet", "arrow" or "npz"; None is what the name says.
     size : int, default=50000
@@ -95,9 +121,43 @@ def read_chunks(
     as_text : tuple of str
         Columns of a CSV file that are text even where they look like numbers.
     """
-    kind = kind or _kind_of(path)
-    if path != STDIO and not Path(path).is_file():
+    names: list[str] = []
+    if not (Path(path).is_dir() or has_magic(path)):
+        kind = kind or _kind_of(path)
+    for file in files_of(path):
+        for chunk in _chunks_of(file, kind or _kind_of(file), size, columns, as_text):
+            names = names or list(chunk.columns)
+            other = set(names) ^ set(chunk.columns)
+            if other:
+                raise data_error(
+                    f"{file} has not the columns of the files before it; they differ in {', '.join(map(repr, other))}."
+                )
+            yield chunk[names]
+
+
+def files_of(path: str) -> list[str]:
+    """Return the files that a path means: itself, those of a folder or those that a pattern fits, in order of names.
+
+    Hidden files are left out: a file that is being written, say.
+    """
+    if path == STDIO or Path(path).is_file():
+        return [path]
+    if Path(path).is_dir():
+        suffixes = tuple(FORMATS) + tuple(f"{suffix}.gz" for suffix in FORMATS)
+        inside = [file for file in Path(path).rglob("*") if file.name.lower().endswith(suffixes)]
+        found = [str(file) for file in sorted(inside) if file.is_file() and not file.name.startswith(".")]
+        if not found:
+            raise data_error(f"the folder {path!r} holds no file whose name ends with {', '.join(FORMATS)}.")
+        return found
+    found = sorted(file for file in glob(path, recursive=True) if Path(file).is_file()) if has_magic(path) else []
+    if not found:
         raise data_error(f"there is no file {path!r}.")
+    return found
+
+
+def _chunks_of(
+    path: str, kind: str, size: int | None, columns: list[str] | None, as_text: tuple[str, ...]
+) -> Iterator[Any]:
     readers = {"csv": _csv, "parquet": _parquet, "arrow": _arrow, "npz": _npz}
     chunks = readers[kind](path, size, columns, as_text)
     while True:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from spkm.cli._command import DRIFT, MODEL_FILE, CommandError, Subparsers
+from spkm.cli._command import DRIFT, MODEL_FILE, CommandError, Subparsers, plain_text
 from spkm.cli._output import STDIO, bold, check_can_write, say, show, table, write_json
 from spkm.cli._reading import add_data_options, data_error, read_frame
 
@@ -26,7 +26,7 @@ SHOWN = 20  # columns at most, those that moved most
 def add_parser(subparsers: Subparsers) -> None:
     """Add the options."""
     parser = subparsers.add_parser(
-        "check", help="say whether new samples are like those of the fit", description=__doc__
+        "check", help="say whether new samples are like those of the fit", description=plain_text(__doc__)
     )
     parser.add_argument("model", help="the model file, written by fit or by save(path, data=samples)")
     parser.add_argument("data", help="new samples; - is stdin")

@@ -5,14 +5,14 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from spkm.cli._command import CommandError, Subparsers
+from spkm.cli._command import CommandError, Subparsers, plain_text
 from spkm.cli._output import STDIO, check_can_write, notes, show, table, write_json
 from spkm.cli._reading import add_data_options
 
 
 def add_parser(subparsers: Subparsers) -> None:
     """Add the options."""
-    parser = subparsers.add_parser("compare", help="set two models side by side", description=__doc__)
+    parser = subparsers.add_parser("compare", help="set two models side by side", description=plain_text(__doc__))
     parser.add_argument("a", help="a model file")
     parser.add_argument("b", help="another")
     parser.add_argument("--data", metavar="FILE", help="samples that neither has seen; - is stdin")

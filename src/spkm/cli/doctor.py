@@ -7,7 +7,7 @@ import platform
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from spkm.cli._command import Subparsers
+from spkm.cli._command import Subparsers, plain_text
 from spkm.cli._output import STDIO, check_can_write, notes, show, table, write_json
 from spkm.cli._reading import add_data_options
 
@@ -20,7 +20,9 @@ TRIAL = 1000  # samples of several files that are looked at
 
 def add_parser(subparsers: Subparsers) -> None:
     """Add the options."""
-    parser = subparsers.add_parser("doctor", help="say what is installed and what a file holds", description=__doc__)
+    parser = subparsers.add_parser(
+        "doctor", help="say what is installed and what a file holds", description=plain_text(__doc__)
+    )
     parser.add_argument("data", nargs="?", help="a file of samples, a folder of them or a pattern; - is stdin")
     parser.add_argument("--target", metavar="COLUMN", help="what would be predicted; then small trials are timed")
     parser.add_argument("--json", metavar="FILE", help="as JSON; - is stdout, instead of the text")
@@ -32,9 +34,9 @@ def run(options: argparse.Namespace) -> int:
     check_can_write("--json", options.json)
     result: dict[str, Any] = {"system": _system()}
     if options.data is not None:
-        from spkm.cli._reading import read_frame
+        from spkm.cli._reading import files_of, read_frame
 
-        if Path(options.data).is_dir() or "*" in options.data:
+        if options.data != STDIO and not Path(options.data).is_file() and len(files_of(options.data)) > 1:
             frame, n_samples = _beginning(options.data)
         else:
             frame = read_frame(options.data, options.format)

@@ -5,14 +5,12 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from spkm._arrays import dense
-from spkm.cli._command import CommandError, Subparsers
+from spkm.cli._command import CommandError, Subparsers, plain_text
 from spkm.cli._output import STDIO, bold, check_can_write, notes, say, show, table, write_json
-from spkm.cli._reading import add_data_options, data_error
+from spkm.cli._reading import add_data_options, add_sample_options, chosen_row
 
 if TYPE_CHECKING:
+    import numpy as np
     from pandas import DataFrame
     from sklearn.base import BaseEstimator
 
@@ -23,10 +21,12 @@ BACKGROUND = 100  # samples, evenly spaced, that say what is usual
 
 def add_parser(subparsers: Subparsers) -> None:
     """Add the options."""
-    parser = subparsers.add_parser("explain", help="say why a sample is predicted as it is", description=__doc__)
+    parser = subparsers.add_parser(
+        "explain", help="say why a sample is predicted as it is", description=plain_text(__doc__)
+    )
     parser.add_argument("model", help="the model file")
     parser.add_argument("data", help="the file of the sample; - is stdin")
-    parser.add_argument("--row", type=int, required=True, metavar="I", help="which sample; the first is 0")
+    add_sample_options(parser)
     parser.add_argument(
         "--background", metavar="FILE", help="samples that say what is usual; unless given, those of the file itself"
     )
@@ -41,16 +41,15 @@ def run(options: argparse.Namespace) -> int:
     from spkm.cli._reading import read_frame
 
     check_can_write("--json", options.json)
-    if options.row < 0 or options.top < 1:
-        raise CommandError(f"--row must be at least 0 and --top at least 1; got {options.row} and {options.top}.")
+    if options.top < 1:
+        raise CommandError(f"--top must be at least 1; got {options.top}.")
     model = read_model(options.model)
     as_text = text_columns(model)
     frame = read_frame(options.data, options.format, as_text)
-    if options.row >= len(frame):
-        raise data_error(f"--row must be below the {len(frame)} samples of {options.data}; got {options.row}.")
+    row = chosen_row(frame, options.row, options.id, options.data)
     usual = frame if options.background is None else read_frame(options.background, as_text=as_text)
     with notes():
-        result = {"row": options.row, **explained(model, frame, options.row, usual, options.data)}
+        result = {"row": row, "id": options.id, **explained(model, frame, row, usual, options.data)}
     if options.json is not None:
         write_json(options.json, result)
     if options.json != STDIO:
@@ -62,6 +61,7 @@ def explained(model: BaseEstimator, frame: DataFrame, row: int, usual: Any, path
     """Return the explanation of one sample as plain data: by basis vectors and, where possible, by columns."""
     import numpy as np
 
+    from spkm._arrays import dense
     from spkm.cli._models import encoder_of, estimator_of, is_classes, places_of, readable
     from spkm.cli.predict import features_of, predictions
     from spkm.explain._table import basis_labels
@@ -81,7 +81,7 @@ def explained(model: BaseEstimator, frame: DataFrame, row: int, usual: Any, path
     output = 0
     if is_classes(model) and fitted.n_outputs > 1:  # that of the class that is predicted
         output = int(np.flatnonzero(estimator.classes_ == prediction["prediction"])[0])
-    rows, others = np.asarray(_values(Z)), np.asarray(_values(background))
+    rows, others = np.asarray(dense(Z)), np.asarray(dense(background))
     usual_parts = fitted.contributions(others).mean(axis=0)
     parts = fitted.contributions(rows)[0] - usual_parts
     score, base = fitted.scores(rows)[0], fitted.scores(others).mean(axis=0)
@@ -102,10 +102,6 @@ def explained(model: BaseEstimator, frame: DataFrame, row: int, usual: Any, path
     }
 
 
-def _values(Z: np.ndarray) -> Any:
-    return dense(Z)
-
-
 def _shapley(
     estimator: BaseEstimator, Z: np.ndarray, background: TableLike, groups: Any, output: int
 ) -> dict[str, float] | None:
@@ -121,7 +117,7 @@ def _shapley(
 
 
 def _show(result: dict[str, Any], top: int) -> None:
-    print(bold(f"sample {result['row']}"))
+    print(bold(f"sample {result['row']}" if result["id"] is None else f"sample {result['row']}, {result['id']}"))
     for name, value in result["prediction"].items():
         show(f"  {name}: {format(value, '.4g') if isinstance(value, float) else value}")
     show(f"  score {result['score']:.4g}, where {result['usual_score']:.4g} is usual; the difference is made of")

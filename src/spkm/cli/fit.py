@@ -23,14 +23,33 @@ def add_parser(subparsers: Subparsers) -> None:
         description="Fit a model to a CSV, Parquet, Arrow or NPZ file and say how good it is on samples held out, "
         "beside a linear model and a constant.",
     )
-    parser.add_argument("data", help="the file; - is stdin")
+    parser.add_argument("data", help="the file, a folder of files or a pattern such as 'part-*.parquet'; - is stdin")
     parser.add_argument("--target", required=True, metavar="COLUMN", help="what to predict")
     parser.add_argument("--id", action="append", default=[], metavar="COLUMN", help="names samples; not a feature")
     parser.add_argument("--drop", action="append", default=[], metavar="COLUMN", help="not a feature (repeatable)")
     parser.add_argument("--categorical", action="append", default=[], metavar="COLUMN", help="of codes, not amounts")
-    parser.add_argument("--group", metavar="COLUMN", help="samples of one value are held out together, or not at all")
+    parser.add_argument(
+        "--groups",
+        "--group",
+        dest="group",
+        metavar="COLUMN",
+        help="samples of one value (replicates, a patient's visits) are held out together",
+    )
     parser.add_argument("--features", type=int, metavar="N", help="keep at most N columns (strict selection)")
     parser.add_argument("--vectors", type=int, metavar="R", help="number of basis vectors")
+    parser.add_argument(
+        "--monotone",
+        action="append",
+        default=[],
+        metavar="COLUMN=+",
+        help="the prediction must rise (+) or fall (-) with a column of numbers (repeatable)",
+    )
+    parser.add_argument(
+        "--scale",
+        choices=("each", "common", "none"),
+        default="each",
+        help="scale of the features: one for each, one for all (spectra, pixels), or as they are",
+    )
     parser.add_argument("--task", choices=("auto", "classes", "numbers"), default="auto")
     parser.add_argument("--test-size", type=float, default=0.2, metavar="SHARE", help="held out (0.2)")
     parser.add_argument("--seed", type=int, default=0)
@@ -57,14 +76,17 @@ def run(options: argparse.Namespace) -> int:
     samples = samples_of(
         frame, options.target, [*options.id, *options.drop], options.group, options.task, options.drop_missing_target
     )
-    from spkm.cli._fitting import compared, fit_pipeline  # brings scikit-learn, which bad files need not wait for
+    # Brings scikit-learn, which bad files need not wait for.
+    from spkm.cli._fitting import advice, compared, fit_pipeline
 
     train_rows, test_rows = split(samples, options.test_size, options.seed)
     train, test = samples.at(train_rows), samples.at(test_rows)
-    pipeline, told = fit_pipeline(train, options.categorical, options.features, options.vectors, options.seed)
+    settings = _settings(options)
+    pipeline, told = fit_pipeline(train, settings)
     for note in [*counters(samples.X), *told["encoder_notes"]]:
         say(f"note: {note}")
     quality = compared(pipeline, train, test, options.seed)
+    warned = advice(quality, train, settings.parameters)
     left_out = [*options.id, *options.drop, *([options.group] if options.group else [])]
     result: dict[str, Any] = {
         "command": options.command_line,
@@ -77,12 +99,33 @@ def run(options: argparse.Namespace) -> int:
         "split": {"train": len(train.y), "test": len(test.y), "seed": options.seed, "by": options.group},
         "quality": quality.plain(),
         "difference_from_linear": quality.plain_difference("spkm", "linear"),
+        "warnings": warned,
         **_about(pipeline),
         "written": _write(options, pipeline, train, test, quality),
         "seconds": time.perf_counter() - started,
     }
     _tell(options, result, quality)
+    for text in warned:
+        say(f"warning: {text}" if text is warned[0] else text)
     return STOPPED if told["interrupted"] else 0
+
+
+def _settings(options: argparse.Namespace) -> Any:
+    """Return the choices that the options stand for."""
+    from spkm.cli._fitting import Settings
+
+    parameters: dict[str, Any] = {} if options.vectors is None else {"n_basis": options.vectors}
+    if options.scale != "each":
+        parameters["scale"] = "common" if options.scale == "common" else False
+    monotone = dict(map(_direction, options.monotone))
+    return Settings(options.seed, options.categorical, options.features, parameters, monotone)
+
+
+def _direction(text: str) -> tuple[str, int]:
+    name, equals, sign = text.rpartition("=")
+    if not (name and equals and sign in ("+", "-", "1", "-1", "+1")):
+        raise CommandError(f"--monotone must be COLUMN=+ or COLUMN=-; got {text!r}.")
+    return name, -1 if sign.startswith("-") else 1
 
 
 def _about(pipeline: Pipeline) -> dict[str, Any]:
@@ -107,6 +150,8 @@ def _check(options: argparse.Namespace) -> None:
             raise CommandError(f"--{name} must be at least 1; got {value}.")
     if options.seed < 0:
         raise CommandError(f"--seed must be at least 0; got {options.seed}.")
+    for text in options.monotone:
+        _direction(text)
     check_report("--report", options.report)
     taken = {options.data} - {STDIO}
     for option in ("output", "report", "json"):

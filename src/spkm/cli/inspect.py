@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from spkm.cli._command import Subparsers
+from spkm.cli._command import Subparsers, plain_text
 from spkm.cli._output import STDIO, check_can_write, counted, notes, show, table, write_json
 
 if TYPE_CHECKING:
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 def add_parser(subparsers: Subparsers) -> None:
     """Add the options."""
-    parser = subparsers.add_parser("inspect", help="say what is in a model file", description=__doc__)
+    parser = subparsers.add_parser("inspect", help="say what is in a model file", description=plain_text(__doc__))
     parser.add_argument("model", help="the model file")
     parser.add_argument("--json", metavar="FILE", help="as JSON; - is stdout, instead of the text")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from spkm.cli._command import CommandError, Subparsers
+from spkm.cli._command import CommandError, Subparsers, plain_text
 from spkm.cli._output import STDIO, check_can_write, notes, replacing, show, write_json
 from spkm.cli._reading import add_data_options
 
@@ -19,7 +19,7 @@ KINDS = (".html", ".htm", ".md", ".json")  # a page, a card, and the facts alone
 
 def add_parser(subparsers: Subparsers) -> None:
     """Add the options."""
-    parser = subparsers.add_parser("report", help="write a page about a model", description=__doc__)
+    parser = subparsers.add_parser("report", help="write a page about a model", description=plain_text(__doc__))
     parser.add_argument("model", help="the model file")
     parser.add_argument("data", help="samples that the model has not seen; - is stdin")
     parser.add_argument("--target", required=True, metavar="COLUMN", help="the column with the true values")

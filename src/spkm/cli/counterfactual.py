@@ -1,0 +1,88 @@
+"""``spkm counterfactual``: the smallest change of a sample that changes its prediction, or a proof that none does."""
+
+from __future__ import annotations
+
+import argparse
+import math
+from typing import TYPE_CHECKING, Any
+
+from spkm.cli._command import FAILED, CommandError, Subparsers, plain_text
+from spkm.cli._output import STDIO, bold, check_can_write, notes, show, write_json
+from spkm.cli._reading import add_data_options, add_sample_options, chosen_row
+
+if TYPE_CHECKING:
+    from sklearn.base import BaseEstimator
+
+
+def add_parser(subparsers: Subparsers) -> None:
+    """Add the options."""
+    parser = subparsers.add_parser(
+        "counterfactual", help="find the smallest change that changes a prediction", description=plain_text(__doc__)
+    )
+    parser.add_argument("model", help="the model file")
+    parser.add_argument("data", help="the file of the sample, whose columns also give the ranges; - is stdin")
+    add_sample_options(parser)
+    parser.add_argument(
+        "--to", required=True, metavar="VALUE", help="the class to reach, a number, or an interval LOW:HIGH"
+    )
+    parser.add_argument("--frozen", action="append", default=[], metavar="COLUMN", help="must stay (repeatable)")
+    parser.add_argument("--changes", type=int, choices=(1, 2), default=2, help="most columns that may change (2)")
+    parser.add_argument("--background", metavar="FILE", help="samples that give the ranges, in place of the file")
+    parser.add_argument("--json", metavar="FILE", help="as JSON; - is stdout, instead of the text")
+    add_data_options(parser)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Search, and return 0, or 1 if the effort did not suffice for an answer."""
+    from spkm.cli._models import read_model, readable, text_columns
+    from spkm.cli._reading import read_frame
+    from spkm.cli.predict import features_of
+    from spkm.explain import counterfactual
+
+    check_can_write("--json", options.json)
+    model = read_model(options.model)
+    target = _target(model, options.to)
+    frame = read_frame(options.data, options.format, text_columns(model))
+    row = chosen_row(frame, options.row, options.id, options.data)
+    usual = frame if options.background is None else read_frame(options.background, as_text=text_columns(model))
+    X = features_of(model, frame, options.data)[row : row + 1]
+    ranges = features_of(model, usual, options.background or options.data)
+    readable(model, ranges, options.background or options.data)  # bad cells end the command before the search
+    try:
+        with notes():
+            change = counterfactual(model, X, target, frozen=options.frozen, ranges=ranges, max_changes=options.changes)
+    except ValueError as error:
+        raise CommandError(str(error)) from error
+    result = {
+        "row": row,
+        "to": target,
+        **{name: getattr(change, name) for name in ("found", "none_exists", "size", "size_bound", "prediction")},
+        "changes": {name: {"before": old, "after": new} for name, (old, new) in change.changes.items()},
+    }
+    if options.json is not None:
+        write_json(options.json, result)
+    if options.json != STDIO:
+        print(bold(f"sample {row}"))
+        show(str(change))
+    return 0 if change.found or change.none_exists else FAILED
+
+
+def _target(model: BaseEstimator, text: str) -> Any:
+    """Return the class, the number or the interval that ``--to`` means."""
+    from spkm.cli._models import estimator_of, is_classes
+
+    if is_classes(model):
+        labels = {str(label): label for label in estimator_of(model).classes_.tolist()}
+        if text not in labels:
+            raise CommandError(f"--to must be one of the classes {', '.join(labels)}; got {text!r}.")
+        return labels[text]
+    try:
+        numbers = [float(part) if part else None for part in text.split(":")]
+    except ValueError:
+        numbers = []
+    if numbers == [None] or len(numbers) not in (1, 2):
+        raise CommandError(f"--to must be a number or an interval LOW:HIGH; got {text!r}.")
+    if len(numbers) == 1:
+        return numbers[0]
+    low, high = numbers
+    return (-math.inf if low is None else low, math.inf if high is None else high)
