@@ -8,7 +8,7 @@ from spkm import kernels, losses
 from spkm.core.coupling import decision, probabilities
 from spkm.core.fitted import FittedModel, ModelEnsemble
 from spkm.core.model import PreimageModel, Term, View
-from spkm.core.targets import Classes, Labels, Real
+from spkm.core.targets import Classes, Labels, Ordered, Real
 from spkm.sources import Scaling
 from tests.cases import KERNELS
 
@@ -91,6 +91,11 @@ def labels_of_rest() -> ModelEnsemble:
     return ModelEnsemble(members, ("label 0", "label 2"), target)
 
 
+def ordered(labels, thresholds) -> FittedModel:
+    loss = losses.Ordinal(thresholds)
+    return made(one_term(kernels.RBF(0.2)), Ordered.of(np.array(labels), loss), loss)
+
+
 def tasks() -> dict[str, object]:
     """Return a model of each kind of target, link and combination."""
     rbf, three = one_term(kernels.RBF(0.2)), Classes.of(np.array(["a", "b'", 'c"']))
@@ -110,6 +115,9 @@ def tasks() -> dict[str, object]:
         "one against one": ensemble([0, 1, 2, 3], losses.Log(), True),
         "one against one, hinge": ensemble([0, 1, 2], losses.SquaredHinge(), True),
         "labels against the rest": labels_of_rest(),
+        "ordered": ordered(["low", "mid'", 'high"'], (-0.7, 0.4)),
+        "ordered numbers": ordered([1, 2, 4, 8], (-1.0, -0.999, 0.5)),  # the second is nowhere the most likely
+        "hazard": made(rbf, real(), losses.Hazard()),
     }
 
 
@@ -162,6 +170,8 @@ def assert_agrees(model, X, found: dict[str, object], tolerance: float) -> None:
     # Where a decision is as good as even, rounding may decide.
     decided = want["decision"]
     gap = np.abs(decided).min(axis=1)
+    if model.target.task == "ordered":
+        gap = np.abs(decided - model.target.cuts[1:-1]).min(axis=1)
     if model.target.task == "classes" and model.target.two_dimensional:
         gap = np.diff(np.sort(decided, axis=1)[:, -2:], axis=1)[:, 0]
     clear = gap > 100 * error

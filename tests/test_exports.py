@@ -117,7 +117,7 @@ def test_c_agrees(name, tmp_path):
     for line in result.stdout.splitlines():
         method, *values = line.split()
         found.setdefault(method, []).append([float(value) for value in values])
-    if MODELS[name].target.task == "classes":
+    if MODELS[name].target.task in ("classes", "ordered"):
         codes = np.array(found["predict"], dtype=int)[:, 0]
         found["predict"] = MODELS[name].target.labels[codes]
     assert_agrees(MODELS[name], ROWS, found, 1e-12)
@@ -134,7 +134,7 @@ def columns_of(cursor, rows):
 def answers_of(columns, name):
     model = MODELS[name]
     count = len(model.target.constant)
-    both = 2 if not model.target.two_dimensional else count
+    both = max(2, len(model.target.labels)) if not model.target.two_dimensional else count
 
     def stacked(prefix, n):
         return np.array([columns[f"{prefix}_{k}"] for k in range(n)]).T
@@ -320,11 +320,11 @@ def test_onnx_gives_no_text_or_fraction_to_nan():
 
 
 @pytest.mark.skipif(GCC is None, reason="no C compiler is installed")
-@pytest.mark.parametrize("name", ["two classes", "three classes", "one against one", "labels", "counts"])
+@pytest.mark.parametrize("name", ["two classes", "three classes", "one against one", "labels", "counts", "ordered"])
 def test_c_has_no_class_for_nan(name, tmp_path):
     program = compiled(tmp_path, content(name, ".c"))
     result = subprocess.run([program], input="nan 1 1 1 1 1\n", capture_output=True, text=True, check=True, timeout=60)
     found = [
         float(value) for line in result.stdout.splitlines() if line.startswith("predict") for value in line.split()[1:]
     ]
-    assert found and (found == [-1.0] if MODELS[name].target.task == "classes" else np.isnan(found).all())
+    assert found and (found == [-1.0] if MODELS[name].target.task in ("classes", "ordered") else np.isnan(found).all())

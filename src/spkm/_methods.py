@@ -130,7 +130,7 @@ def save(self: Any, path: Any, *, data: Any = None, metrics: Any = None) -> None
     save_to(self, path, data=data, metrics=metrics)
 
 
-def export(self: Any, path: Any, *, details: bool = False) -> None:
+def export(self: Any, path: Any, *, details: bool = False, times: Any = None) -> None:
     """Write the fitted model as code that predicts without this library.
 
     Parameters
@@ -141,19 +141,32 @@ def export(self: Any, path: Any, *, details: bool = False) -> None:
     details : bool, default=False
         For ".sql": whether the query returns the similarities to the basis vectors, and the scores of pairs of classes
         where there are any, beside prediction, probabilities and scores. Other formats always have them.
+    times : array-like of shape (n_times,), default=None
+        For :class:`spkm.SPKMSurvival`: times until which the code gives the probability of no event; None are the nine
+        deciles of ``event_times_``.
     """
     from spkm.persistence import export as export_to
 
-    export_to(self, path, details=details)
+    export_to(self, path, details=details, times=times)
 
 
-def compiled(self: Any, method: str = "predict") -> Any:
+def beside_scores(self: Any, times: Any) -> dict[str, Any]:
+    """Return what files and exports need of a fitted estimator beside its model: nothing, but for censored times."""
+    if times is not None:
+        raise ValueError(f"times is for SPKMSurvival; got a {type(self).__name__}.")
+    return {}
+
+
+def compiled(self: Any, method: str = "predict", times: Any = None) -> Any:
     """Return the model as a function of one sample, for services: quick, immutable, without checks.
 
     Parameters
     ----------
-    method : {"predict", "predict_proba", "decision_function", "similarities", "contributions"}, default="predict"
+    method : {"predict", "predict_proba", "decision_function", "predict_survival_function", "similarities", \
+            "contributions"}, default="predict"
         Method that the function stands for.
+    times : array-like of shape (n_times,), default=None
+        For survival probabilities, as in :meth:`export`.
 
     Returns
     -------
@@ -162,7 +175,7 @@ def compiled(self: Any, method: str = "predict") -> Any:
     """
     from spkm.persistence import compiled as compile_for
 
-    return compile_for(self, method)
+    return compile_for(self, method, times)
 
 
 def monitor(self: Any, X: Any, reference: Any = None) -> Any:

@@ -136,6 +136,7 @@ class ReadsModel:
     save = _methods.save
     export = _methods.export
     compiled = _methods.compiled
+    _beside_scores = _methods.beside_scores
     report = _methods.report
     monitor = _methods.monitor
     explain = _methods.explain

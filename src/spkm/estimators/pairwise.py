@@ -44,6 +44,7 @@ class PredictsPairs:
     save = _methods.save
     export = _methods.export
     compiled = _methods.compiled
+    _beside_scores = _methods.beside_scores
     report = _methods.report
     explain = _methods.explain
     summary = _methods.summary

@@ -216,7 +216,7 @@ class SPKMSurvival(ReadsModel, BaseEstimator):
         times = self.event_times_ if times is None else np.asarray(times, dtype=np.float64)
         if times.ndim != 1 or np.isnan(times).any():
             raise ValueError(f"times must be a sequence of numbers; got shape {times.shape}.")
-        baseline = Baseline(self.event_times_, self.baseline_hazard_, self.baseline_hazard_).at(times)
+        baseline = self._baseline.at(times)
         risk = np.exp(np.minimum(self.predict(X).astype(np.float64), 30.0))
         return risk[:, None] * baseline
 
@@ -236,6 +236,20 @@ class SPKMSurvival(ReadsModel, BaseEstimator):
             exp of minus the cumulative hazard.
         """
         return np.exp(-self.predict_cumulative_hazard_function(X, times))
+
+    def _beside_scores(self, times: Any) -> dict[str, Any]:
+        """Return the baseline hazard at given times, or at the deciles of the event times, for exports."""
+        if times is None:
+            times = np.unique(np.quantile(self.event_times_, np.arange(1, 10) / 10))
+        times = np.asarray(times, dtype=np.float64)
+        if times.ndim != 1 or len(times) == 0 or not np.isfinite(times).all():
+            raise ValueError(f"times must be a sequence of finite numbers; got {times!r}.")
+        times = np.unique(times)
+        return {"survival": {"times": times, "hazard": self._baseline.at(times)}}
+
+    @property
+    def _baseline(self) -> Baseline:
+        return Baseline(self.event_times_, self.baseline_hazard_, self.baseline_hazard_)
 
     def score(self, X: Any, y: Any) -> float:
         """Return Harrell's concordance index: 0.5 is chance, 1 a perfect order.

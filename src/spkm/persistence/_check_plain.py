@@ -27,7 +27,7 @@ OPTIONAL = {"feature_names": list, "classes": list, "constants": list, "link": s
 CHOICES: dict[str, tuple[Any, ...]] = {
     "task": ("regression", "classes", "labels", "ordered"),
     "link": ("identity", "exp"),
-    "probabilities": (None, "logistic", "softmax", "each", "normalized", "coupled"),
+    "probabilities": (None, "logistic", "softmax", "each", "normalized", "coupled", "ordered"),
     "combine": ("joint", "rest", "pairs"),
 }
 
@@ -74,6 +74,10 @@ def _check_outputs(plain: dict[str, Any]) -> None:
     if constants is not None:
         need(sum(constant is None for constant in constants) == n_scores, "it has another number of models")
         n_scores = len(constants)
+    _check_survival(plain)
+    if plain["task"] == "ordered":
+        _check_ordered(plain, n_scores)
+        return
     if plain["task"] != "classes":
         need(classes is None and combine != "pairs", "it has classes without a decision between them")
         need(len(plain["outputs"]) == n_scores, "it has another number of outputs")
@@ -86,6 +90,33 @@ def _check_outputs(plain: dict[str, Any]) -> None:
     need(n_scores == wanted and (plain["two_dimensional"] or n == 2), "it has other classes")
     fitting = {"pairs": "coupled", "rest": "normalized", "joint": "logistic" if n_scores == 1 else "softmax"}
     need(plain["probabilities"] in (None, fitting[combine]), "its probabilities are others")
+
+
+def _check_ordered(plain: dict[str, Any], n_scores: int) -> None:
+    """Raise ModelFileError unless ordered classes have a score, and rising thresholds between them."""
+    classes = plain["classes"]
+    need(isinstance(classes, list) and len(classes) >= 2, "it has no classes")
+    need(all(isinstance(label, str | bool | int | float) for label in classes), "a class is none")
+    need(n_scores == 1 and plain["combine"] == "joint" and not plain["two_dimensional"], "it has other classes")
+    need(plain["probabilities"] == "ordered", "its probabilities are others")
+    for name, strict in (("thresholds", True), ("cuts", False)):
+        values = _numbers(plain.get(name), 1, f"it has no {name}")
+        steps = np.diff(values)
+        need(len(values) == len(classes) - 1, f"it has other {name}")
+        need(bool(np.all(steps > 0 if strict else steps >= 0)), f"its {name} do not rise")
+
+
+def _check_survival(plain: dict[str, Any]) -> None:
+    """Raise ModelFileError unless a baseline hazard, if there is one, is one of a single score."""
+    survival = plain.get("survival")
+    if survival is None:
+        return
+    need(isinstance(survival, dict) and plain["task"] == "regression", "its baseline hazard is none")
+    need(not plain["two_dimensional"] and plain["combine"] == "joint", "its baseline hazard is none")
+    times, hazard = (_numbers(survival.get(part), 1, "its baseline hazard is none") for part in ("times", "hazard"))
+    need(len(times) == len(hazard), "its baseline hazard is none")
+    rises = np.all(np.diff(times) > 0) and np.all(np.diff(hazard, prepend=0.0) >= 0)
+    need(bool(rises), "its baseline hazard does not rise")
 
 
 def _check_member(member: Any, n_features: int, known_only: bool) -> None:

@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_right
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from spkm.persistence._check_plain import check_plain
-from spkm.persistence._decisions import decisions, probabilities
+from spkm.persistence._decisions import EXP_FROM, decisions, probabilities, survival
 from spkm.persistence._encoding import encode, encoder_of, n_columns
-from spkm.persistence._runtime import EXP_FROM, kernel_values, member_weights, ready_member
+from spkm.persistence._runtime import kernel_values, member_weights, ready_member
 
-METHODS = ("predict", "predict_proba", "decision_function", "similarities", "contributions")
+METHODS = (
+    "predict",
+    "predict_proba",
+    "decision_function",
+    "predict_survival_function",
+    "similarities",
+    "contributions",
+)
 
 
 class CompiledModel:
@@ -23,7 +31,8 @@ class CompiledModel:
     ----------
     plain : dict
         The model as plain data, :func:`spkm.persistence.plain_model`.
-    method : {"predict", "predict_proba", "decision_function", "similarities", "contributions"}, default="predict"
+    method : {"predict", "predict_proba", "decision_function", "predict_survival_function", "similarities", \
+            "contributions"}, default="predict"
         Return value of the function for one sample: a number, a label, or an array.
 
     Examples
@@ -100,6 +109,10 @@ def _function(plain: dict[str, Any], method: str) -> Callable[[np.ndarray], Any]
     if method == "contributions":
         return _contributions(plain, members)
     scores = _scores(members)
+    if method == "predict_survival_function":
+        if plain.get("survival") is None:
+            raise AttributeError(f"The model has no {method}.")
+        return lambda x: survival(plain, scores(x))[0]
     if method == "predict" and plain["task"] == "regression":
         return _numbers(plain, scores)
     if plain["task"] == "regression" or (method == "predict_proba" and plain["probabilities"] is None):
@@ -198,6 +211,9 @@ def _labels(plain: dict[str, Any], scores: Callable[[np.ndarray], np.ndarray]) -
     classes = plain["classes"]
     if plain["task"] == "labels":
         return lambda x: (decisions(plain, scores(x)[None])[0] > 0).astype(int)
+    if plain["task"] == "ordered":
+        cuts = plain["cuts"]
+        return lambda x: classes[bisect_right(cuts, float(scores(x)[0]))]
     if not plain["two_dimensional"]:
         return lambda x: classes[1] if scores(x)[0] > 0 else classes[0]
     if plain["combine"] == "pairs":

@@ -5,7 +5,7 @@
 //
 // A row is an array of n_features numbers; where the model has an encoder, of the cells of the table: numbers, texts,
 // truths, null where a value is missing. Methods: scaled, similarities, scores, contributions, decision,
-// probabilities, predict, kernelValue. No dependencies; all arithmetic is in double precision.
+// probabilities, predict, survival (no event until each of plain.survival.times), kernelValue. No dependencies; all arithmetic is in double precision.
 function spkmModel(plain) {
   "use strict";
   if (plain === null || typeof plain !== "object" || plain.schema !== 1) {
@@ -244,6 +244,22 @@ function spkmModel(plain) {
     return x;
   }
 
+  // Probabilities of ordered classes: between two thresholds, as a product, which is exact for small ones too.
+  function ordered(f) {
+    const t = plain.thresholds, n = t.length;
+    return plain.classes.map((_, k) => {
+      const p = (k === 0 ? 1 : logistic(f - t[k - 1])) * (k === n ? 1 : logistic(t[k] - f));
+      return k === 0 || k === n ? p : -p * Math.expm1(t[k - 1] - t[k]);
+    });
+  }
+
+  // The probability of no event until each time of the baseline hazard; null if the model has none.
+  function survival(row) {
+    if (!plain.survival) return null;
+    const risk = Math.exp(Math.min(scores(row)[0], EXP_FROM));
+    return plain.survival.hazard.map((hazard) => Math.exp(-risk * hazard));
+  }
+
   function pairShares(F) {
     return F.map((f) => logistic(plain.steepness * f));
   }
@@ -280,6 +296,8 @@ function spkmModel(plain) {
         return withConstants(F).map(logistic);
       case "normalized":
         return normalized(withConstants(F).map(logistic));
+      case "ordered":
+        return ordered(F[0]);
       case "coupled":
         return coupled(pairShares(F));
       default:
@@ -290,6 +308,7 @@ function spkmModel(plain) {
   function predict(row) {
     const found = decision(row);
     if (plain.task === "labels") return found.map((f) => (f > 0 ? 1 : 0));
+    if (plain.task === "ordered") return plain.classes[plain.cuts.filter((cut) => found[0] >= cut).length];
     if (plain.task === "classes") {
       if (!plain.two_dimensional) return plain.classes[found[0] > 0 ? 1 : 0];
       let best = 0;
@@ -305,7 +324,9 @@ function spkmModel(plain) {
     return plain.members.map((member) => scaledMember(member, row));
   }
 
-  return { plain, scaled, similarities, scores, contributions, decision, probabilities, predict, kernelValue: value };
+  return {
+    plain, scaled, similarities, scores, contributions, decision, probabilities, predict, survival, kernelValue: value,
+  };
 }
 
 if (typeof module !== "undefined" && module.exports) module.exports = { spkmModel };

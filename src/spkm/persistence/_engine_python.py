@@ -1,8 +1,9 @@
 """Predictions of a sparse pre-image kernel machine, in plain Python: no package is needed.
 
 Each function takes one sample, a sequence of numbers, one for each feature: ``predict``, ``probabilities``,
-``decision``, ``scores``, ``similarities`` (to each basis vector) and ``contributions`` (of each to each score). Where
-the model has an encoder, a sample is a row of the table: numbers, texts, None where a value is missing.
+``decision``, ``scores``, ``similarities`` (to each basis vector), ``contributions`` (of each to each score) and, for
+censored times, ``survival`` (the probability of no event until each of ``MODEL["survival"]["times"]``). Where the model
+has an encoder, a sample is a row of the table: numbers, texts, None where a value is missing.
 """
 
 import math
@@ -17,6 +18,8 @@ def predict(sample):
     found = decision(sample)
     if MODEL["task"] == "labels":
         return [1 if f > 0 else 0 for f in found]
+    if MODEL["task"] == "ordered":
+        return MODEL["classes"][sum(found[0] >= cut for cut in MODEL["cuts"])]
     if MODEL["task"] == "classes":
         best = max(range(len(found)), key=lambda k: found[k]) if MODEL["two_dimensional"] else int(found[0] > 0)
         return MODEL["classes"][best]
@@ -34,10 +37,20 @@ def probabilities(sample):
     if kind == "softmax":
         shares = [math.exp(v - max(f)) for v in f]
         return [share / math.fsum(shares) for share in shares]
+    if kind == "ordered":
+        return _ordered(f[0])
     if kind == "coupled":
         return _coupled([_logistic(MODEL["steepness"] * v) for v in f])
     found = [_logistic(v) for v in _with_constants(f)]
     return found if kind == "each" else _normalized(found)
+
+
+def survival(sample):
+    """Return the probability of no event until each time of the model's hazard; None if it has none."""
+    if MODEL.get("survival") is None:
+        return None
+    risk = math.exp(min(scores(sample)[0], EXP_FROM))
+    return [math.exp(-risk * hazard) for hazard in MODEL["survival"]["hazard"]]
 
 
 def decision(sample):
@@ -189,6 +202,16 @@ def _profile(kernel, s):
 def _logistic(f):
     small = math.exp(-abs(f))
     return (1.0 if f >= 0 else small) / (1 + small)
+
+
+def _ordered(f):
+    t = MODEL["thresholds"]
+    found = []
+    for k in range(len(t) + 1):
+        p = 1.0 if k == 0 else _logistic(f - t[k - 1])
+        p *= 1.0 if k == len(t) else _logistic(t[k] - f)
+        found.append(p if k == 0 or k == len(t) else -p * math.expm1(t[k - 1] - t[k]))
+    return found
 
 
 def _with_constants(f):

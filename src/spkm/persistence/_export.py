@@ -35,7 +35,7 @@ FORMATS = {
 }
 
 
-def export(estimator: BaseEstimator, path: FileName, *, details: bool = False) -> None:
+def export(estimator: BaseEstimator, path: FileName, *, details: bool = False, times: Any = None) -> None:
     """Write a fitted model as code that predicts without this library.
 
     Parameters
@@ -49,6 +49,9 @@ def export(estimator: BaseEstimator, path: FileName, *, details: bool = False) -
     details : bool, default=False
         For ".sql": whether the query returns the similarities to the basis vectors, and the scores of pairs of classes
         where there are any, beside prediction, probabilities and scores. Other formats always have them.
+    times : array-like of shape (n_times,), default=None
+        For :class:`spkm.SPKMSurvival`: times until which the code gives the probability of no event; None are the nine
+        deciles of ``event_times_``.
 
     Examples
     --------
@@ -66,7 +69,7 @@ def export(estimator: BaseEstimator, path: FileName, *, details: bool = False) -
         raise ValueError(f"path must end with one of {', '.join(FORMATS)}; got {str(path)!r}.")
     if details and suffix != ".sql":
         raise ValueError(f"details is for paths that end with .sql: other formats always have them; got {str(path)!r}.")
-    plain = plain_of(estimator)
+    plain = plain_of(estimator, times)
     content = writer_of(suffix)(plain, details=True) if details else writer_of(suffix)(plain)
     write_bytes(path, content.encode("utf-8") if isinstance(content, str) else content)
 
@@ -78,8 +81,8 @@ def writer_of(suffix: str) -> Callable[..., Any]:
     return import_module(f"spkm.persistence.{FORMATS[suffix]}").content
 
 
-def plain_of(estimator: BaseEstimator) -> dict[str, Any]:
-    """Return the plain form of a fitted estimator that predicts."""
+def plain_of(estimator: BaseEstimator, times: Any = None) -> dict[str, Any]:
+    """Return the plain form of a fitted estimator that predicts; ``times`` are those of survival probabilities."""
     check_is_fitted(estimator)
     whole, estimator = estimator, last_of(estimator)
     if not (hasattr(estimator, "predict") and hasattr(estimator, "model_")):
@@ -91,25 +94,28 @@ def plain_of(estimator: BaseEstimator) -> dict[str, Any]:
         sides = zip(("left", "right"), estimator._pairs.layouts, strict=True)
         own = [(side, range(t.width) if t.names is None else t.names) for side, t in sides]
         names = [f"{side} {name}" for side, inside in own for name in inside]
-    return composed(whole, plain_model(estimator.model_, names))
+    return composed(whole, {**plain_model(estimator.model_, names), **estimator._beside_scores(times)})
 
 
-def compiled(estimator: BaseEstimator, method: str = "predict") -> CompiledModel:
+def compiled(estimator: BaseEstimator, method: str = "predict", times: Any = None) -> CompiledModel:
     """Return a fitted model as a function of one sample; see :class:`CompiledModel`.
 
     Parameters
     ----------
     estimator : fitted estimator or Pipeline
         A classifier or a regressor, or a pipeline as in :func:`export`.
-    method : {"predict", "predict_proba", "decision_function", "similarities", "contributions"}, default="predict"
+    method : {"predict", "predict_proba", "decision_function", "predict_survival_function", "similarities", \
+            "contributions"}, default="predict"
         Method that the function stands for.
+    times : array-like of shape (n_times,), default=None
+        For survival probabilities, as in :func:`export`.
 
     Returns
     -------
     function : CompiledModel
         The function.
     """
-    return CompiledModel(plain_of(estimator), method)
+    return CompiledModel(plain_of(estimator, times), method)
 
 
 def json_text(plain: dict[str, Any]) -> str:

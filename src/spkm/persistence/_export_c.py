@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from spkm.persistence._decisions import class_gaps
 from spkm.persistence._encoding import encoder_of, starts_of
 from spkm.persistence._export import feature_names, joint_weights
 
@@ -121,6 +122,7 @@ def content(plain: dict[str, Any]) -> str:
         "N_DECISIONS": n_decisions,
         "N_CLASSES": len(plain["classes"] or ()),
         "N_PROBABILITIES": _n_probabilities(plain, n_decisions),
+        "N_TIMES": len((plain.get("survival") or {"times": ()})["times"]),
     }
     parts = [
         "/* Predictions of a sparse pre-image kernel machine. Functions take a sample of SPKM_N_FEATURES doubles.\n"
@@ -137,6 +139,7 @@ def content(plain: dict[str, Any]) -> str:
         _decision(plain),
         _probabilities(plain),
         _predict(plain),
+        _survival(plain),
         "#endif\n",
     ]
     return "\n".join(parts)
@@ -193,6 +196,8 @@ def _n_decisions(plain: dict[str, Any], n_scores: int) -> int:
 def _n_probabilities(plain: dict[str, Any], n_decisions: int) -> int:
     if plain["probabilities"] is None:
         return 0
+    if plain["probabilities"] == "ordered":
+        return len(plain["classes"])
     return 2 if plain["probabilities"] == "logistic" else n_decisions
 
 
@@ -362,6 +367,7 @@ def _probabilities(plain: dict[str, Any]) -> str:
         "    for (int k = 1; k < SPKM_N_PROBABILITIES; k++) if (d[k] > top) top = d[k];\n"
         "    for (int k = 0; k < SPKM_N_PROBABILITIES; k++) total += p[k] = exp(d[k] - top);\n"
         "    for (int k = 0; k < SPKM_N_PROBABILITIES; k++) p[k] /= total;\n",
+        "ordered": _ordered(plain),
         "each": each,
         "normalized": each + "    spkm_normalize(p, SPKM_N_PROBABILITIES);\n",
         "coupled": "    double shares[SPKM_N_SCORES];\n    spkm_shares(d, shares);\n    spkm_couple(shares, p);\n",
@@ -375,10 +381,40 @@ def _probabilities(plain: dict[str, Any]) -> str:
     )
 
 
+def _ordered(plain: dict[str, Any]) -> str:
+    """Return the lines of probabilities of ordered classes, each a product of two logistic functions."""
+    t, gaps = plain.get("thresholds", ()), class_gaps(plain) if "thresholds" in plain else ()
+    lines = []
+    for k, gap in enumerate(gaps):
+        parts = [] if k == 0 or k == len(t) else [number(gap)]
+        parts += [f"spkm_logistic(d[0] - ({number(t[k - 1])}))"] if k else []
+        parts += [f"spkm_logistic({number(t[k])} - d[0])"] if k < len(t) else []
+        lines.append(f"    p[{k}] = {' * '.join(parts)};\n")
+    return "".join(lines)
+
+
+def _survival(plain: dict[str, Any]) -> str:
+    """Return the function of survival probabilities; nothing where there is no baseline hazard."""
+    survival = plain.get("survival")
+    if survival is None:
+        return ""
+    return (
+        _array("spkm_times", survival["times"])
+        + "static inline double spkm_times_at(int k) { return spkm_times[k]; }\n"
+        + _array("spkm_hazard", survival["hazard"])
+        + "\n/* The probability of no event until each of the SPKM_N_TIMES spkm_times. */\n"
+        "static inline void spkm_survival(const double *x, double *s)\n{\n    double f[SPKM_N_SCORES];\n"
+        "    spkm_scores(x, f);\n"
+        "    for (int k = 0; k < SPKM_N_TIMES; k++) s[k] = exp(-exp(f[0] > 30 ? 30 : f[0]) * spkm_hazard[k]);\n}\n"
+    )
+
+
 def _predict(plain: dict[str, Any]) -> str:
-    if plain["task"] == "classes":
+    if plain["task"] in ("classes", "ordered"):
         best = "(d[0] > 0)"
         find = ""
+        if plain["task"] == "ordered":
+            best = " + ".join(f"(d[0] >= {number(cut)})" for cut in plain["cuts"])
         if plain["two_dimensional"]:
             best = "best"
             find = "    int best = 0;\n    for (int k = 1; k < SPKM_N_DECISIONS; k++) if (d[k] > d[best]) best = k;\n"

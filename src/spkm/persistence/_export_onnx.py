@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from spkm.persistence._coupling import class_probabilities, votes_of
+from spkm.persistence._decisions import class_gaps
 from spkm.persistence._encoding import columns_of, encoder_of, starts_of
 from spkm.persistence._export import joint_weights, with_constants
 
@@ -285,12 +286,18 @@ def _answers(graph: _Graph, plain: dict[str, Any], F: str) -> None:
     if plain["task"] == "regression":
         value = graph.node("Exp", graph.node("Min", F, graph.constant(30.0))) if plain["link"] == "exp" else F
         graph.output("prediction", value, proto.DOUBLE, 2)
+        if plain.get("survival") is not None:
+            risk = graph.node("Exp", graph.node("Min", F, graph.constant(30.0)))
+            hazard = graph.constant(-np.asarray(plain["survival"]["hazard"], dtype=float)[None])
+            graph.output("survival", graph.node("Exp", graph.node("Mul", risk, hazard)), proto.DOUBLE, 2)
         return
     if kind == "logistic":
         both = graph.node("Concat", graph.node("Neg", F), F, axis=1)
         graph.output("probability", graph.node("Sigmoid", both), proto.DOUBLE, 2)
     elif kind == "softmax":
         graph.output("probability", graph.node("Softmax", F, axis=1), proto.DOUBLE, 2)
+    elif kind == "ordered":
+        graph.output("probability", _ordered(graph, plain, F), proto.DOUBLE, 2)
     elif kind in ("each", "normalized"):
         shares = graph.node("Sigmoid", F)
         if kind == "normalized":
@@ -305,6 +312,14 @@ def _answers(graph: _Graph, plain: dict[str, Any], F: str) -> None:
     graph.output("label", *_labels(graph, plain, F, positive), 1)
 
 
+def _ordered(graph: _Graph, plain: dict[str, Any], F: str) -> str:
+    """Return the probabilities of ordered classes, each a product of two logistic functions."""
+    t, ends = np.asarray(plain["thresholds"], dtype=float), [np.inf]
+    above = graph.node("Sigmoid", graph.node("Sub", F, graph.constant(np.concatenate([[-np.inf], t])[None])))
+    below = graph.node("Sigmoid", graph.node("Sub", graph.constant(np.concatenate([t, ends])[None]), F))
+    return graph.node("Mul", graph.node("Mul", above, below), graph.constant(class_gaps(plain)[None]))
+
+
 def _labels(graph: _Graph, plain: dict[str, Any], F: str, positive: str) -> tuple[str, int]:
     """Return the label of every sample, and its type."""
     proto, labels = graph.onnx.TensorProto, np.array(plain["classes"])
@@ -312,7 +327,10 @@ def _labels(graph: _Graph, plain: dict[str, Any], F: str, positive: str) -> tupl
     if labels.dtype.kind not in known:
         raise ValueError(f"ONNX has no type for the classes {plain['classes']}.")
     one = graph.constant(np.array([1]))
-    if plain["two_dimensional"]:
+    if plain["task"] == "ordered":
+        passed = graph.node("GreaterOrEqual", F, graph.constant(np.asarray(plain["cuts"], dtype=float)[None]))
+        code = graph.node("ReduceSum", graph.node("Cast", passed, to=proto.INT64), one, keepdims=0)
+    elif plain["two_dimensional"]:
         code = graph.node("ArgMax", F, axis=1, keepdims=0)
     else:
         code = graph.node("Squeeze", graph.node("Cast", positive, to=proto.INT64), one)

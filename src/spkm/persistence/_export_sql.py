@@ -1,7 +1,8 @@
 """A query in the SQL that SQLite and DuckDB share: one expression for each score, probability and prediction.
 
 The query reads a table ``samples`` and returns its columns, ``spkm_row`` (1, 2 and so on, in the order in which the
-database reads the samples), and prediction, probabilities and scores; with ``details`` also similarities and the scores
+database reads the samples), and prediction, probabilities (``spkm_survival_0`` and so on, if the model has a baseline
+hazard: that of no event until each of its times) and scores; with ``details`` also similarities and the scores
 of pairs of classes. Steps are subqueries: features on the model's scale, sums over features, similarities, scores,
 predictions; each carries the columns that later ones need.
 
@@ -20,6 +21,7 @@ import numpy as np
 
 from spkm._cells import level_text
 from spkm.persistence._coupling import class_probabilities, votes_of
+from spkm.persistence._decisions import class_gaps
 from spkm.persistence._encoding import columns_of, encoder_of, starts_of
 from spkm.persistence._export import feature_names, joint_weights, with_constants
 
@@ -306,7 +308,7 @@ def _answers(query: _Query, plain: dict[str, Any], scores: list[str]) -> list[st
         for m, score in enumerate(scores):
             value = f"exp(CASE WHEN {score} > 30e0 THEN 30e0 ELSE {score} END)" if plain["link"] == "exp" else score
             found.append(query.add(f"prediction_{m}" if plain["two_dimensional"] else "prediction", ANSWERS, value))
-        return found
+        return [*found, *_survival(query, plain, scores)]
     shares = _probabilities(query, plain, scores)
     if plain["task"] == "labels":
         return [
@@ -314,7 +316,11 @@ def _answers(query: _Query, plain: dict[str, Any], scores: list[str]) -> list[st
             for k, score in enumerate(scores)
         ] + shares
     labels = [literal(label) for label in plain["classes"]]
-    if not plain["two_dimensional"]:
+    if plain["task"] == "ordered":
+        above = zip(reversed(plain["cuts"]), reversed(labels[1:]), strict=True)
+        cases = [f"WHEN {scores[0]} >= {number(cut)} THEN {label}" for cut, label in above]
+        cases.append(f"WHEN {scores[0]} < {number(plain['cuts'][0])} THEN {labels[0]}")
+    elif not plain["two_dimensional"]:
         f = scores[0]
         cases = [f"WHEN {f} > 0e0 THEN {labels[1]} WHEN {f} <= 0e0 THEN {labels[0]}"]
     else:  # all of them are compared with all, so that a score that is NULL leaves none
@@ -333,6 +339,8 @@ def _probabilities(query: _Query, plain: dict[str, Any], scores: list[str]) -> l
         return [identifier(f"{PREFIX}probability_{k}") for k in range(len(plain["classes"]))]
     if kind == "logistic":
         parts = [_logistic(f"-{scores[0]}"), _logistic(scores[0])]
+    elif kind == "ordered":
+        parts = _ordered(plain, scores[0])
     elif kind == "softmax":
         parts = [f"1e0 / ({added([_exponential(f'{other} - {score}') for other in scores])})" for score in scores]
     else:
@@ -341,6 +349,24 @@ def _probabilities(query: _Query, plain: dict[str, Any], scores: list[str]) -> l
             total = query.add("total", 7, added(parts))
             parts = [f"{share} / {total}" for share in parts]
     return [query.add(f"probability_{k}", ANSWERS, part) for k, part in enumerate(parts)]
+
+
+def _ordered(plain: dict[str, Any], f: str) -> list[str]:
+    """Return the probabilities of ordered classes, each a product of two logistic functions."""
+    t, gaps = plain["thresholds"], class_gaps(plain)
+    above = ["1e0", *(f"({_logistic(f'{f} - {number(one)}')})" for one in t)]
+    below = [*(f"({_logistic(f'{number(one)} - {f}')})" for one in t), "1e0"]
+    return [f"{number(gap)} * {a} * {b}" for gap, a, b in zip(gaps, above, below, strict=True)]
+
+
+def _survival(query: _Query, plain: dict[str, Any], scores: list[str]) -> list[str]:
+    """Add the probability of no event until each time of a baseline hazard, and return their names."""
+    survival = plain.get("survival")
+    if survival is None:
+        return []
+    risk = f"exp(CASE WHEN {scores[0]} > 30e0 THEN 30e0 ELSE {scores[0]} END)"
+    hazards = enumerate(survival["hazard"])
+    return [query.add(f"survival_{k}", ANSWERS, f"exp(-({number(hazard)} * {risk}))") for k, hazard in hazards]
 
 
 def added(parts: list[str]) -> str:

@@ -146,7 +146,10 @@ def _light(document: dict[str, Any], arrays: dict[str, Any], size: int) -> Any:
     reader = Reader(arrays, size=size)
     plain = reader.read(node["model"].get("plain"))
     plain = _composed(reader, plain, before, kept)
-    extra = node.get("attributes", {}).get("normalization_")
+    own = node.get("attributes", {})
+    if "baseline_hazard_" in own:
+        plain["survival"] = {"times": reader.read(own["event_times_"]), "hazard": reader.read(own["baseline_hazard_"])}
+    extra = own.get("normalization_")
     return NumpyModel(plain, None if extra is None else reader.read(extra))
 
 

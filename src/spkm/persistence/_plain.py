@@ -54,12 +54,15 @@ def plain_model(model: FittedModel, feature_names: Any = None, known_only: bool 
     -------
     plain : dict
         - ``schema``: the version of this form;
-        - ``task``: "regression", "classes" or "labels"; ``outputs``: their names; ``classes``: the labels or None;
+        - ``task``: "regression", "classes", "labels" or "ordered"; ``outputs``: their names; ``classes``: the labels
+          or None;
         - ``n_features``, ``feature_names`` (list or None): of the user's table;
         - ``two_dimensional``: whether predictions have a column for each output;
         - ``link``: "identity" or "exp" (of min(f, 30)), what makes predictions of the scores of a regression;
         - ``probabilities``: how they follow from scores: "logistic" (two classes), "softmax", "each" (labels),
-          "normalized" (one against the rest), "coupled" (one against one); None if there are none;
+          "normalized" (one against the rest), "coupled" (one against one), "ordered"; None if there are none;
+        - ``thresholds`` and ``cuts``, of ordered classes alone: the probability of a class above the k-th is
+          1 / (1 + exp(thresholds[k] - f)), and the most likely class is the one after as many cuts as are at most f;
         - ``combine``: "joint", "rest" or "pairs"; ``steepness``: of the logistic function of pairs;
         - ``constants``: with "rest", a number for each output that no member learns, None for the others;
         - ``members``: the models whose scores stand side by side, each with ``features`` (columns of the table),
@@ -77,12 +80,12 @@ def plain_model(model: FittedModel, feature_names: Any = None, known_only: bool 
     """
     several = not model.is_joint
     target, loss = model.target, model.loss
-    if loss.link is None and known_only:
+    task = target.task
+    if loss.link is None and known_only and task != "ordered":
         raise TypeError(
             f"The loss {type(loss).__name__} makes predictions of scores by a formula of its own, for which there is "
             "no plain form. Use a loss of spkm.losses, or set its class attribute link to the name of one."
         )
-    task = target.task
     combine = "joint" if not several else "rest" if model.pairs is None else "pairs"
     constants = None
     if combine == "rest" and not np.all(target.learned):
@@ -93,18 +96,28 @@ def plain_model(model: FittedModel, feature_names: Any = None, known_only: bool 
         "n_features": int(model.n_features),
         "feature_names": None if feature_names is None else [str(name) for name in feature_names],
         "outputs": list(target.names),
-        "classes": [_label(value) for value in target.labels] if task == "classes" else None,
+        "classes": [_label(value) for value in target.labels] if task in ("classes", "ordered") else None,
         "two_dimensional": bool(target.two_dimensional),
         "link": loss.link if task == "regression" else "identity",
         "probabilities": _probabilities_of(loss, task, combine, model.n_outputs),
         "combine": combine,
         "steepness": 1.0 if loss.link == "logistic" else STEEPNESS,
         "constants": constants,
+        **_ordered_parts(target, loss),
         "members": [_plain_member(member, known_only) for member in (model.members if several else (model,))],
     }
 
 
+def _ordered_parts(target: Any, loss: Any) -> dict[str, Any]:
+    """Return the thresholds of ordered classes; nothing for other targets, so that their form stays as it was."""
+    if target.task != "ordered":
+        return {}
+    return {"thresholds": [float(t) for t in loss.thresholds], "cuts": target.cuts[1:-1].tolist()}
+
+
 def _probabilities_of(loss: Loss, task: str, combine: str, n_outputs: int) -> str | None:
+    if task == "ordered":
+        return "ordered"
     if task == "regression" or loss.link != "logistic":
         return None
     if task == "labels":

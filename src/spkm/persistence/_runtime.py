@@ -8,7 +8,7 @@ import numpy as np
 
 from spkm.persistence._check_plain import bounds_of, check_plain
 from spkm.persistence._container import need
-from spkm.persistence._decisions import decisions, probabilities
+from spkm.persistence._decisions import EXP_FROM, decisions, ordered_codes, probabilities, survival
 from spkm.persistence._encoding import (
     columns_of,
     encode,
@@ -22,7 +22,6 @@ from spkm.persistence._encoding import (
 if TYPE_CHECKING:
     from spkm._arrays import TableLike
 
-EXP_FROM = 30.0  # beyond it the exponential of a count's logarithm is not followed, as in losses
 AT_ONCE = 2**17  # differences that are held at once: a megabyte
 
 
@@ -42,12 +41,14 @@ class NumpyModel:
 
     Attributes
     ----------
-    task : {"regression", "classes", "labels"}
+    task : {"regression", "classes", "labels", "ordered"}
         Kind of its predictions.
     n_features, feature_names : int and list of str or None
         The columns of a sample, those of the table where there is an encoder.
     classes_ : ndarray or None
-        The classes.
+        The classes; of ordered ones the lowest first.
+    event_times_ : ndarray or None
+        Times of :meth:`predict_survival_function`, for :class:`spkm.SPKMSurvival`.
 
     Examples
     --------
@@ -71,6 +72,8 @@ class NumpyModel:
         self._groups = column_groups(plain)
         self._column_effects: Any = None
         self.classes_ = None if plain["classes"] is None else np.array(plain["classes"])
+        baseline = plain.get("survival")
+        self.event_times_ = None if baseline is None else np.asarray(baseline["times"], dtype=np.float64)
 
     def similarities(self, X: TableLike) -> np.ndarray:
         """Return k(x, u_r) for every sample and basis vector, (n_samples, n_basis)."""
@@ -171,9 +174,17 @@ class NumpyModel:
         if self.task == "labels":
             return (found > 0).astype(int)
         assert self.classes_ is not None
+        if self.task == "ordered":
+            return self.classes_[ordered_codes(self.plain, F[:, 0])]
         return self.classes_[
             np.argmax(found, axis=1) if self.plain["two_dimensional"] else (found[:, 0] > 0).astype(int)
         ]
+
+    def predict_survival_function(self, X: TableLike) -> np.ndarray:
+        """Return the probability of no event until each of ``event_times_``, (n_samples, n_times)."""
+        if self.event_times_ is None:
+            raise AttributeError("predict_survival_function needs the model of an SPKMSurvival.")
+        return survival(self.plain, self.scores(X)[:, 0])
 
     def transform(self, X: TableLike) -> np.ndarray:
         """Return the features of :class:`spkm.SPKMNystroem`, (n_samples, n_components)."""

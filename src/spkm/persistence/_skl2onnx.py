@@ -15,9 +15,11 @@ from spkm.estimators import (
     SPKMClassifier,
     SPKMClassifierCV,
     SPKMNystroem,
+    SPKMOrdinalClassifier,
     SPKMRegressor,
     SPKMRegressorCV,
     SPKMSelector,
+    SPKMSurvival,
 )
 from spkm.persistence._encoding import starts_of
 from spkm.persistence._export import plain_of
@@ -33,8 +35,8 @@ if TYPE_CHECKING:
 def register_skl2onnx() -> None:
     """Make skl2onnx know our estimators: from then on it converts pipelines that they are steps of.
 
-    Classifiers, regressors, their searches, :class:`spkm.SPKMSelector`, :class:`spkm.SPKMNystroem` and
-    :class:`spkm.TableEncoder` are registered. It may be called often.
+    Classifiers, regressors, their searches, :class:`spkm.SPKMSurvival` (its log hazard), :class:`spkm.SPKMSelector`,
+    :class:`spkm.SPKMNystroem` and :class:`spkm.TableEncoder` are registered. It may be called often.
 
     Raises
     ------
@@ -45,7 +47,7 @@ def register_skl2onnx() -> None:
         from skl2onnx import update_registered_converter
     except ImportError as error:
         raise ImportError("Converting pipelines needs the package skl2onnx: pip install 'spkm[onnx]'.") from error
-    for cls in (SPKMClassifier, SPKMClassifierCV):
+    for cls in (SPKMClassifier, SPKMClassifierCV, SPKMOrdinalClassifier):
         options = {
             "zipmap": [True, False, "columns"],
             "raw_scores": [True, False],
@@ -53,7 +55,7 @@ def register_skl2onnx() -> None:
             "output_class_labels": [False, True],
         }
         update_registered_converter(cls, f"Spkm{cls.__name__}", _shape_of_classes, _convert_classes, options=options)
-    for kind in (SPKMRegressor, SPKMRegressorCV):
+    for kind in (SPKMRegressor, SPKMRegressorCV, SPKMSurvival):
         update_registered_converter(kind, f"Spkm{kind.__name__}", _shape(_n_targets), _convert_numbers)
     update_registered_converter(SPKMSelector, "SpkmSelector", _shape(_n_kept), _convert_selector)
     update_registered_converter(SPKMNystroem, "SpkmNystroem", _shape(_n_components), _convert_landmarks)
@@ -74,7 +76,7 @@ def _shape_of_classes(operator: Any) -> None:
     from skl2onnx.common.data_types import Int64TensorType, StringTensorType
 
     estimator, n = operator.raw_operator, _n_rows(operator)
-    if estimator.model_.target.task != "classes":
+    if estimator.model_.target.task == "labels":
         raise ValueError("skl2onnx has no place for several labels of a sample: use estimator.export('model.onnx').")
     kind = np.asarray(estimator.classes_).dtype.kind
     if kind not in "OUiub":
