@@ -22,8 +22,8 @@ from spkm.penalties import (
 )
 from tests import cases
 
-PROXIMAL = {name: p for name, p in cases.PENALTIES.items() if hasattr(p, "prox")}
-SMOOTH = {name: p for name, p in cases.PENALTIES.items() if hasattr(p, "gradient")}
+PROXIMAL = {name: p for name, p in cases.PENALTIES.items() if type(p).prox is not Penalty.prox}
+SMOOTH = {name: p for name, p in cases.PENALTIES.items() if type(p).gradient is not Penalty.gradient}
 each_prox = pytest.mark.parametrize("penalty", PROXIMAL.values(), ids=PROXIMAL)
 matrices = arrays(float, (3, cases.N_FEATURES), elements=st.floats(-5, 5).map(lambda x: round(x, 3)))
 

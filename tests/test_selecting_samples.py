@@ -8,7 +8,6 @@ from spkm.fitting import search as search_module
 from spkm.losses import Log
 from spkm.penalties import RKHSNorm
 from spkm.sources import _array as array_module
-from spkm.sources import _rows as rows_module
 from tests.marks import QUICK_SEARCHES
 from tests.selecting import (
     LINE,
@@ -161,7 +160,6 @@ def test_a_search_takes_some_of_many_rows_and_the_fit_all(monkeypatch):
 def test_rows_that_are_too_many_to_copy(monkeypatch, settings):
     X = rows()
     copied = SPKMClassifier(**settings).fit(X, labels(X))
-    monkeypatch.setattr(rows_module, "SMALL", 0)
     monkeypatch.setattr(array_module, "SMALL", 0)
     in_place = SPKMClassifier(**settings).fit(X, labels(X))
     np.testing.assert_array_equal(in_place.selected_features_, copied.selected_features_)

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from spkm.core.columns import on_columns
 from spkm.kernels import RBF, Linear, Polynomial
 from spkm.losses import Log, Squared
 from spkm.penalties import Evidence, RKHSNorm
@@ -201,7 +202,7 @@ def test_the_order_of_columns_does_not_matter(name, metric):
     current = submodel(cases.KERNELS[name], Log(), metric)
     source = table(Log())
     places = np.array([2, 0, 3, 1])
-    model, theta = current.model.on_columns(current.theta, places)
+    model, theta = on_columns(current.model, current.theta, places)
     other = Submodel(current.problem, INSIDE[places], model, theta, 0.0)
     np.testing.assert_allclose(other.predict(source), current.predict(source), rtol=1e-10, atol=1e-12)
 
@@ -212,7 +213,7 @@ def test_columns_that_leave_are_deleted_and_all_else_stays(name, metric):
     current = submodel(cases.KERNELS[name], Log(), metric)
     source = table(Log())
     kept = np.array([0, 2])
-    model, theta = current.model.on_columns(current.theta, kept)
+    model, theta = on_columns(current.model, current.theta, kept)
     other = Submodel(current.problem, INSIDE[kept], model, theta, 0.0)
     F = other.predict(source)
     assert Log().value(Log().totals(source.Y, F, source.w)) == pytest.approx(
@@ -226,7 +227,7 @@ def test_new_columns_leave_a_kernel_of_a_dot_product_as_it_is(kernel, metric):
     current = submodel(kernel, Log(), metric)
     source = table(Log())
     places = np.array([0, -1, 1, 2, -1, 3])
-    model, theta = current.model.on_columns(current.theta, places)
+    model, theta = on_columns(current.model, current.theta, places)
     np.testing.assert_array_equal(model.unpack(theta).basis[0][:, [1, 4]], 0)
     other = Submodel(current.problem, np.arange(N_COLUMNS), model, theta, 0.0)
     np.testing.assert_allclose(other.predict(source), current.predict(source), rtol=1e-10, atol=1e-12)

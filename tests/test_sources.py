@@ -338,7 +338,7 @@ def test_many_rows_stay_as_they_come_but_for_zero_weights(monkeypatch):
 @pytest.mark.parametrize("storage", [np.asarray, cases.csr], ids=["dense", "csr"])
 @pytest.mark.parametrize("small", [0, 10**9])
 def test_picked_rows_are_those_of_a_copy(monkeypatch, storage, small):
-    monkeypatch.setattr(rows_module, "SMALL", small)
+    monkeypatch.setattr(array_module, "SMALL", small)
     rng = np.random.default_rng(1)
     rows = rng.permutation(N)[:60]
     again = rng.integers(60, size=20)
@@ -360,7 +360,6 @@ def test_rows_in_place_make_the_same_source_as_a_copy(monkeypatch, blocks_of):
     blocks_of(7)
     rows = np.random.default_rng(1).permutation(N)[:60]
     copied = merged_rows(X[rows], Y[rows], WEIGHT[rows])
-    monkeypatch.setattr(rows_module, "SMALL", 0)
     monkeypatch.setattr(array_module, "SMALL", 0)
     in_place = merged_rows(pick_rows(X, rows), Y[rows], WEIGHT[rows])
     assert not isinstance(in_place[0], np.ndarray) and isinstance(copied[0], np.ndarray)

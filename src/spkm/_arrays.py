@@ -15,7 +15,7 @@ from scipy import sparse
 Array = NDArray[np.float64]
 #: Whole numbers: indices, counts, labels.
 Integers = NDArray[np.intp]
-#: One number for all features, or one for each, (d,).
+#: One number for all, or one for each: of features (d,), of entries as many as the array has.
 Factors = float | NDArray[np.float64]
 
 
@@ -62,6 +62,10 @@ class Matrix(Protocol):
     def __getitem__(self, key: Any, /) -> Any: ...
 
 
+#: Samples on their way into a model: a matrix, a table of pairs, or nested lists of numbers.
+Samples = Matrix | ArrayLike
+
+
 class Namespace(Protocol):
     """The functions of an array library that parts use: those of NumPy, and of the array API standard."""
 
@@ -93,6 +97,11 @@ def dense(X: Any) -> Array:
     """Return samples as a dense array: a copy of CSR and of a table of pairs, a dense array itself."""
     found: Array = X.toarray() if hasattr(X, "toarray") else np.asarray(X)
     return found
+
+
+def with_shape(X: Any) -> Any:
+    """Return a table as it is, or nested lists as an array of numbers."""
+    return X if hasattr(X, "shape") else np.asarray(X)  # a table may be of any library
 
 
 def squared(X: Any) -> Any:

@@ -7,27 +7,29 @@ point. ``low`` and ``high`` are numbers or arrays like A, with infinities for no
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
+
+from spkm._arrays import Array, Factors, Integers
 
 MOST_ROUNDS = 1000  # of Dykstra's algorithm, for a penalty that offers a prox without bounds alone
 MOST_STEPS = 100  # of a search for the norm of a group: Newton steps take four to seven
 SETTLED = 1e-12  # relative change from which on a search has ended
 
 
-def soft_threshold(A: np.ndarray, threshold: Any) -> np.ndarray:
+def soft_threshold(A: Array, threshold: Factors) -> Array:
     """Return sign(A) * max(|A| - threshold, 0)."""
-    return np.sign(A) * np.maximum(np.abs(A) - threshold, 0)
+    found: Array = np.sign(A) * np.maximum(np.abs(A) - threshold, 0)
+    return found
 
 
-def shrink_factors(norms: np.ndarray, thresholds: Any) -> np.ndarray:
+def shrink_factors(norms: Array, thresholds: Factors) -> Array:
     """Return max(0, 1 - threshold / norm), and 0 where the norm is 0."""
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         return np.where(norms > 0, np.maximum(1 - thresholds / norms, 0), 0)
 
 
-def dykstra(prox: Callable[[np.ndarray], np.ndarray], A: np.ndarray, low: Any, high: Any) -> np.ndarray:
+def dykstra(prox: Callable[[Array], Array], A: Array, low: Factors, high: Factors) -> Array:
     """Return the minimiser between bounds from the ``prox`` of a convex penalty without bounds.
 
     References
@@ -46,7 +48,7 @@ def dykstra(prox: Callable[[np.ndarray], np.ndarray], A: np.ndarray, low: Any, h
     return B
 
 
-def onto_l1_ball(A: np.ndarray, radius: float, low: Any, high: Any) -> np.ndarray:
+def onto_l1_ball(A: Array, radius: float, low: Factors, high: Factors) -> Array:
     """Return the point nearest to each row of A among those of an l1 norm of at most ``radius`` between bounds.
 
     It is clip(soft(a, t), low, high) with the least t >= 0 that leads into the ball: the minimum of the Lagrange
@@ -57,15 +59,15 @@ def onto_l1_ball(A: np.ndarray, radius: float, low: Any, high: Any) -> np.ndarra
     Duchi, Shalev-Shwartz, Singer, Chandra: Efficient projections onto the l1-ball for learning in high dimensions,
     ICML 2008 (without bounds).
     """
-    projected = np.clip(A, low, high).astype(A.dtype, copy=False)
+    projected: Array = np.clip(A, low, high).astype(A.dtype, copy=False)
     outside = np.abs(projected).sum(axis=1, dtype=np.float64) > radius
     if outside.any():
-        a, low, high = (np.broadcast_to(b, A.shape)[outside] for b in (A, low, high))
-        projected[outside] = np.clip(soft_threshold(a, _ball_thresholds(a, radius, low, high)), low, high)
+        a, least, most = (np.broadcast_to(b, A.shape)[outside] for b in (A, low, high))
+        projected[outside] = np.clip(soft_threshold(a, _ball_thresholds(a, radius, least, most)), least, most)
     return projected
 
 
-def _ball_thresholds(A: np.ndarray, radius: float, low: np.ndarray, high: np.ndarray) -> np.ndarray:
+def _ball_thresholds(A: Array, radius: float, low: Array, high: Array) -> Array:
     """Return t, a column, with sum_j |clip(soft(a_j, t), low_j, high_j)| = radius for each row a of A."""
     # With signs turned so that a >= 0, the size of an entry is clip(a - t, least, most), which falls with t.
     turned = A < 0
@@ -90,17 +92,18 @@ def _ball_thresholds(A: np.ndarray, radius: float, low: np.ndarray, high: np.nda
         )
     last = np.maximum(np.count_nonzero(sums <= radius, axis=1), 1)[:, None] - 1
     point, total, slope = (np.take_along_axis(b, last, axis=1) for b in (points, sums, moving))
-    return np.maximum(point - np.maximum(radius - total, 0.0) / np.maximum(slope, 1), 0.0)
+    found: Array = np.maximum(point - np.maximum(radius - total, 0.0) / np.maximum(slope, 1), 0.0)
+    return found
 
 
-def shrink_groups(A: np.ndarray, groups: np.ndarray, thresholds: np.ndarray, low: Any, high: Any) -> np.ndarray:
+def shrink_groups(A: Array, groups: Integers, thresholds: Array, low: Factors, high: Factors) -> Array:
     """Return the minimiser between bounds of |B - A|^2 / 2 + sum over groups g of thresholds[g] * |B_g|.
 
     ``groups`` has the group of each entry of A, counted from 0.
     """
     n = len(thresholds)
     free = A * shrink_factors(_norms(A, groups, n), thresholds)[groups]
-    result = np.clip(free, low, high).astype(A.dtype, copy=False)
+    result: Array = np.clip(free, low, high).astype(A.dtype, copy=False)
     cut = np.zeros(n, dtype=bool)
     cut[groups[result != free]] = True
     if not cut.any():
@@ -115,19 +118,17 @@ def shrink_groups(A: np.ndarray, groups: np.ndarray, thresholds: np.ndarray, low
     cut &= ~is_zero
     here = cut[groups]
     of_group = (np.cumsum(cut) - 1)[groups[here]]
-    a, low, high = (b[here].astype(np.float64) for b in (A, low, high))
-    result[here] = _scaled_within(a, of_group, thresholds[cut], low, high)
+    a, least, most = (b[here].astype(np.float64) for b in (A, low, high))
+    result[here] = _scaled_within(a, of_group, thresholds[cut], least, most)
     return result
 
 
-def _norms(A: np.ndarray, groups: np.ndarray, n_groups: int) -> np.ndarray:
+def _norms(A: Array, groups: Integers, n_groups: int) -> Array:
     """Return the norm of each group of entries."""
     return np.sqrt(np.bincount(groups.ravel(), np.square(A, dtype=np.float64).ravel(), n_groups))
 
 
-def _scaled_within(
-    a: np.ndarray, groups: np.ndarray, thresholds: np.ndarray, low: np.ndarray, high: np.ndarray
-) -> np.ndarray:
+def _scaled_within(a: Array, groups: Integers, thresholds: Array, low: Array, high: Array) -> Array:
     """Return x = clip(a * r / (r + threshold), low, high) with r = |x|, group by group.
 
     The difference of r and |x| changes its sign once: Newton steps find the place, halves where they leave its bracket.
@@ -137,7 +138,7 @@ def _scaled_within(
     least, r = np.zeros(n), most
     for _ in range(MOST_STEPS):
         scaled = a * (r / (r + thresholds))[groups]
-        x = np.clip(scaled, low, high)
+        x: Array = np.clip(scaled, low, high)
         size = _norms(x, groups, n)
         difference = r - size
         if np.all(np.abs(difference) <= SETTLED * r):

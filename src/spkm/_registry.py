@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable
-from typing import Any
+from typing import Generic, TypeVar
 
 from sklearn.base import clone
 
+from spkm._parts import Part
 
-class Registry(dict[str, Callable[..., Any]]):
+P = TypeVar("P", bound=Part)
+
+
+class Registry(dict[str, Callable[..., P]], Generic[P]):
     """Factories by name, with an error that suggests the nearest known name.
 
     Parameters
@@ -20,12 +24,12 @@ class Registry(dict[str, Callable[..., Any]]):
         The class that objects passed instead of a name must have.
     """
 
-    def __init__(self, what: str, kind: type) -> None:
+    def __init__(self, what: str, kind: type[P]) -> None:
         super().__init__()
         self.what = what
         self.kind = kind
 
-    def resolve(self, value: Any, argument: str | None = None) -> Any:
+    def resolve(self, value: object, argument: str | None = None) -> P:
         """Return an object: ``value`` itself if it is one, else what its name stands for."""
         argument = argument or self.what
         if isinstance(value, self.kind):
@@ -49,8 +53,8 @@ class Registry(dict[str, Callable[..., Any]]):
             raise ValueError(f"Unknown {argument} {value!r}.{hint} Known: {', '.join(sorted(self))}.")
         return self[value]()
 
-    def part(self, value: Any, argument: str | None = None) -> Any:
+    def part(self, value: object, argument: str | None = None) -> P:
         """Return a part of one's own: that of a name, or a copy of an object, with its parameters checked."""
         argument = argument or self.what
-        part = self.resolve(value, argument).check(argument)
+        part: P = self.resolve(value, argument).check(argument)
         return part if isinstance(value, str) else clone(part)

@@ -9,17 +9,22 @@ be eliminated. :class:`Evidence` is no penalty but takes the place of one: it as
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 
+from spkm._arrays import Array, Factors, Integers
 from spkm._parts import Number, Part
 from spkm._proxes import dykstra, onto_l1_ball, shrink_factors, shrink_groups, soft_threshold
 from spkm._registry import Registry
 
+#: A number that waits for the data.
+Auto = Literal["auto"]
 
-def by_dykstra(penalty: Any, A: np.ndarray, step: float, low: Any, high: Any) -> np.ndarray:
+
+def by_dykstra(penalty: Penalty, A: Array, step: float, low: Factors, high: Factors) -> Array:
     """Return the prox of A between bounds, for any convex penalty that has a prox without them."""
     return dykstra(lambda B: penalty.prox(B, step), A, low, high)
 
@@ -50,7 +55,7 @@ class Penalty(Part):
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         if "is_smooth" not in vars(cls):
-            cls.is_smooth = cls.uses_gram or hasattr(cls, "gradient")
+            cls.is_smooth = cls.uses_gram or cls.gradient is not Penalty.gradient
 
     def with_factor(self, factor: float) -> Penalty:
         """Return the penalty with its strength multiplied by ``factor`` if it :attr:`is_tunable`, else itself."""
@@ -60,13 +65,22 @@ class Penalty(Part):
         """Return the penalty with ``strength`` where its own is "auto", else itself."""
         return self
 
-    def value(self, A: np.ndarray) -> float:
+    def value(self, A: Array) -> float:
         """Return the penalty of A."""
         raise NotImplementedError(f"{type(self).__name__} must define value(A).")
 
-    def support(self, A: np.ndarray) -> np.ndarray:
+    def gradient(self, A: Array) -> Array:
+        """Return the gradient of the penalty at A; for a penalty that is smooth."""
+        raise NotImplementedError(f"{type(self).__name__} must define gradient(A), or prox(A, step).")
+
+    def prox(self, A: Array, step: float) -> Array:
+        """Return the minimiser of |B - A|^2 / 2 + step * value(B); for a penalty that is not smooth."""
+        raise NotImplementedError(f"{type(self).__name__} must define prox(A, step).")
+
+    def support(self, A: Array) -> NDArray[np.bool_]:
         """Return which entries of A are in use, a boolean array like A."""
-        return A != 0
+        used: NDArray[np.bool_] = A != 0
+        return used
 
 
 class SquaredL2(Penalty):
@@ -81,14 +95,14 @@ class SquaredL2(Penalty):
     def __init__(self, strength: float = 1e-3) -> None:
         self.strength = strength
 
-    def value(self, A: np.ndarray) -> float:
+    def value(self, A: Array) -> float:
         return 0.5 * self.strength * float(np.vdot(A, A))
 
     @property
     def quadratic(self) -> tuple[float, float]:
         return self.strength, 0.0
 
-    def gradient(self, A: np.ndarray) -> np.ndarray:
+    def gradient(self, A: Array) -> Array:
         """Return the derivative of the value in A."""
         return self.strength * A
 
@@ -108,18 +122,18 @@ class L1(Penalty):
         self.strength = strength
         self.nonnegative = nonnegative
 
-    def value(self, A: np.ndarray) -> float:
+    def value(self, A: Array) -> float:
         if self.nonnegative and np.min(A, initial=0.0) < 0:
             return np.inf
         return self.strength * float(np.abs(A).sum())
 
-    def prox(self, A: np.ndarray, step: float) -> np.ndarray:
+    def prox(self, A: Array, step: float) -> Array:
         """Return the soft threshold of A."""
         if self.nonnegative:
             return np.maximum(A - step * self.strength, 0)
         return soft_threshold(A, step * self.strength)
 
-    def prox_within(self, A: np.ndarray, step: float, low: Any, high: Any) -> np.ndarray:
+    def prox_within(self, A: Array, step: float, low: Factors, high: Factors) -> Array:
         """Return the prox of A between bounds: entry by entry, the nearest number between them."""
         return np.clip(self.prox(A, step), low, high)
 
@@ -141,16 +155,16 @@ class ElasticNet(Penalty):
         self.strength = strength
         self.l1_ratio = l1_ratio
 
-    def value(self, A: np.ndarray) -> float:
+    def value(self, A: Array) -> float:
         squares = 0.5 * (1 - self.l1_ratio) * float(np.vdot(A, A))
         return self.strength * (self.l1_ratio * float(np.abs(A).sum()) + squares)
 
-    def prox(self, A: np.ndarray, step: float) -> np.ndarray:
+    def prox(self, A: Array, step: float) -> Array:
         """Return the soft threshold of A, shrunk."""
         shrunk = soft_threshold(A, step * self.strength * self.l1_ratio)
         return shrunk / (1 + step * self.strength * (1 - self.l1_ratio))
 
-    def prox_within(self, A: np.ndarray, step: float, low: Any, high: Any) -> np.ndarray:
+    def prox_within(self, A: Array, step: float, low: Factors, high: Factors) -> Array:
         """Return the prox of A between bounds: entry by entry, the nearest number between them."""
         return np.clip(self.prox(A, step), low, high)
 
@@ -169,15 +183,15 @@ class L1Ball(Penalty):
     def __init__(self, radius: float = 1.0) -> None:
         self.radius = radius
 
-    def value(self, A: np.ndarray) -> float:
+    def value(self, A: Array) -> float:
         norms = np.abs(A).sum(axis=1)
         return 0.0 if np.all(norms <= self.radius * (1 + 1e-6)) else np.inf
 
-    def prox(self, A: np.ndarray, step: float) -> np.ndarray:
+    def prox(self, A: Array, step: float) -> Array:
         """Return the Euclidean projection of each row onto the ball (any step)."""
         return onto_l1_ball(A, self.radius, -np.inf, np.inf)
 
-    def prox_within(self, A: np.ndarray, step: float, low: Any, high: Any) -> np.ndarray:
+    def prox_within(self, A: Array, step: float, low: Factors, high: Factors) -> Array:
         """Return the point of the ball, between bounds, that is nearest to each row (any step)."""
         return onto_l1_ball(A, self.radius, low, high)
 
@@ -205,40 +219,43 @@ class GroupL2(Penalty):
     numbers = {"strength": Number(), "l1_ratio": Number(most=1.0)}
 
     def __init__(
-        self, strength: float = 1e-3, groups: Any = None, l1_ratio: float = 0.0, nonnegative: bool = False
+        self, strength: float = 1e-3, groups: ArrayLike | None = None, l1_ratio: float = 0.0, nonnegative: bool = False
     ) -> None:
         self.strength = strength
         self.groups = groups
         self.l1_ratio = l1_ratio
         self.nonnegative = nonnegative
 
-    def _labels(self, d: int) -> np.ndarray:
+    def _labels(self, d: int) -> Integers:
         labels = np.unique(np.asarray(self.groups), return_inverse=True)[1]
         if labels.shape != (d,):
-            raise ValueError(f"groups must hold one label for each of the {d} features; got {np.shape(self.groups)}.")
+            raise ValueError(
+                f"groups must hold one label for each of the {d} features; got {np.asarray(self.groups).shape}."
+            )
         return labels
 
-    def _norms(self, A: np.ndarray) -> tuple[Any, np.ndarray, Any]:
+    def _norms(self, A: Array) -> tuple[Any, Array, Any]:
         if self.groups is None:
             return slice(None), np.sqrt(np.einsum("rj,rj->j", A, A)), np.ones(A.shape[1])
         labels = self._labels(A.shape[1])
         squares = np.bincount(labels, weights=np.einsum("rj,rj->j", A, A))
         return labels, np.sqrt(squares), np.sqrt(np.bincount(labels))
 
-    def value(self, A: np.ndarray) -> float:
+    def value(self, A: Array) -> float:
         if self.nonnegative and np.min(A, initial=0.0) < 0:
             return np.inf
         _, norms, size = self._norms(A)
         groups = (1 - self.l1_ratio) * float(size @ norms)
         return self.strength * (groups + self.l1_ratio * float(np.abs(A).sum()))
 
-    def prox(self, A: np.ndarray, step: float) -> np.ndarray:
+    def prox(self, A: Array, step: float) -> Array:
         """Return the entrywise soft threshold, then that of the groups' norms: exact for the sum of the two."""
         A = L1(self.strength * self.l1_ratio, self.nonnegative).prox(A, step)
         labels, norms, size = self._norms(A)
-        return A * shrink_factors(norms, step * self.strength * (1 - self.l1_ratio) * size)[labels]
+        factors: Array = shrink_factors(norms, step * self.strength * (1 - self.l1_ratio) * size)[labels]
+        return A * factors
 
-    def prox_within(self, A: np.ndarray, step: float, low: Any, high: Any) -> np.ndarray:
+    def prox_within(self, A: Array, step: float, low: Factors, high: Factors) -> Array:
         """Return the prox of A between bounds: exact, by a search for the norm of each group."""
         A = soft_threshold(A, step * self.strength * self.l1_ratio)
         labels, _, size = self._norms(A)
@@ -261,14 +278,14 @@ class RowL2(Penalty):
     def __init__(self, strength: float = 1e-3) -> None:
         self.strength = strength
 
-    def value(self, A: np.ndarray) -> float:
+    def value(self, A: Array) -> float:
         return self.strength * float(np.linalg.norm(A, axis=1).sum())
 
-    def prox(self, A: np.ndarray, step: float) -> np.ndarray:
+    def prox(self, A: Array, step: float) -> Array:
         """Return A with the norm of every row reduced."""
         return A * shrink_factors(np.linalg.norm(A, axis=1), step * self.strength)[:, None]
 
-    def prox_within(self, A: np.ndarray, step: float, low: Any, high: Any) -> np.ndarray:
+    def prox_within(self, A: Array, step: float, low: Factors, high: Factors) -> Array:
         """Return the prox of A between bounds: exact, by a search for the norm of each row."""
         groups = np.broadcast_to(np.arange(len(A))[:, None], A.shape)
         return shrink_groups(A, groups, np.full(len(A), step * self.strength), low, high)
@@ -290,20 +307,21 @@ class RKHSNorm(Penalty):
     uses_gram = True
     is_tunable = True
 
-    def __init__(self, strength: Any = "auto") -> None:
-        self.strength = strength
+    def __init__(self, strength: float | Auto = "auto") -> None:
+        self.strength: Any = strength
 
     @property
     def quadratic(self) -> tuple[float, float]:
         return 0.0, self.strength
 
     def with_factor(self, factor: float) -> Penalty:
-        return clone(self).set_params(strength=self.strength * factor)
+        other: Penalty = clone(self).set_params(strength=self.strength * factor)
+        return other
 
     def with_default(self, strength: float) -> Penalty:
         return clone(self).set_params(strength=strength) if isinstance(self.strength, str) else self
 
-    def value_of_gram(self, C: np.ndarray, K: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
+    def value_of_gram(self, C: Array, K: Array) -> tuple[float, Array, Array]:
         """Return the value and its derivatives in C and in the kernel matrix K of the basis."""
         KC = K @ C
         return 0.5 * self.strength * float(np.vdot(C, KC)), self.strength * KC, 0.5 * self.strength * (C @ C.T)
@@ -355,11 +373,11 @@ class Evidence(Penalty):
 
     def __init__(
         self,
-        trace: Any = "auto",
+        trace: float | Auto = "auto",
         prior: float = 2.0,
-        noise: Any = "auto",
-        ridge: Any = "auto",
-        linear_variance: Any = "auto",
+        noise: float | Auto = "auto",
+        ridge: float | Auto = "auto",
+        linear_variance: float | Auto = "auto",
     ) -> None:
         self.trace = trace
         self.prior = prior

@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
+from spkm._proxes import soft_threshold
 from spkm.kernels import Kernel
-from spkm.penalties import soft_threshold
 
 Pullback = Callable[[np.ndarray], np.ndarray]
 WIDEST = 3.0  # the logarithm of a bandwidth stays within this of its start: beyond, a kernel is flat or a spike

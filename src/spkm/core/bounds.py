@@ -11,13 +11,16 @@ edges exchanged.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
+
+from spkm.core.model import PreimageModel, Term, View
 
 #: Gap between an edge and the vectors at it, over the width of the feature: rounding must not put one inside.
 MARGIN = 1e-5
 
+#: The least and the largest theta.
+Box = tuple[np.ndarray, np.ndarray]
 Ranges = Callable[[], tuple[np.ndarray, np.ndarray]]
 
 
@@ -26,7 +29,7 @@ def signs(n_basis: int) -> np.ndarray:
     return np.where(np.arange(n_basis) < (n_basis + 1) // 2, 1, -1)
 
 
-def box_of(model: Any, ranges: Ranges) -> tuple[np.ndarray, np.ndarray] | None:
+def box_of(model: PreimageModel, ranges: Ranges) -> Box | None:
     """Return the least and the largest theta of a model, or None where nothing is bounded.
 
     Vectors of bounded views stay inside the ``ranges`` of the features. Weights of a linear part are fixed. Monotone
@@ -58,8 +61,18 @@ def box_of(model: Any, ranges: Ranges) -> tuple[np.ndarray, np.ndarray] | None:
     return lower, upper
 
 
+def with_metric_of(model: PreimageModel, box: Box | None, theta: np.ndarray) -> Box:
+    """Return a box that leaves the metric of every view as it is in ``theta``."""
+    low, high = box or (np.full(model.n_params, -np.inf), np.full(model.n_params, np.inf))
+    kept = low.copy(), high.copy()
+    for bound in kept:
+        for metric, known in zip(model.unpack(bound).log_metric, model.unpack(theta).log_metric, strict=True):
+            metric[...] = known
+    return kept
+
+
 def _bound_column(
-    term: Any, view: Any, basis: np.ndarray, top: np.ndarray, direction: int, low: float, high: float
+    term: Term, view: View, basis: np.ndarray, top: np.ndarray, direction: int, low: float, high: float
 ) -> None:
     """Bound one coordinate of the vectors of a monotone view, in place."""
     if term.is_linear_part or not view.kernel.stationary:  # coefficients of the feature

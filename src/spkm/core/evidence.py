@@ -16,11 +16,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from spkm.core.bounds import Box
 from spkm.core.cholesky import factor, inverse, log_det, solve
 from spkm.core.model import PreimageModel
-from spkm.core.objective import Regularization, block_totals
+from spkm.core.objective import block_totals
 from spkm.core.posterior import Posterior, Surroundings
 from spkm.core.profiled import SOLVABLE, ProfiledObjective
+from spkm.core.regularization import Regularization
 from spkm.losses import Loss
 from spkm.penalties import Evidence, Penalty
 from spkm.sources import Block, Source
@@ -92,7 +94,7 @@ class EvidenceObjective(ProfiledObjective):
         source: Source,
         basis_penalties: list[Penalty],
         settings: Evidence,
-        box: tuple[np.ndarray, np.ndarray] | None = None,
+        box: Box | None = None,
     ) -> None:
         if any(view.learns_metric and not view.kernel.stationary for _, view in model.views):
             raise ValueError(
@@ -129,11 +131,11 @@ class EvidenceObjective(ProfiledObjective):
         other.diagonal, other.ridges, other.keeps_noise = self.diagonal, self.ridges, self.keeps_noise
         return other
 
-    def with_ridge_of(self, other: EvidenceObjective) -> EvidenceObjective:
+    def with_ridge_of(self, other: ProfiledObjective) -> EvidenceObjective:
         """Return the same objective with the ridge of another."""
         return self._with(diagonal=other.diagonal, ridges=other.ridges)
 
-    def _with(self, **attributes: Any) -> EvidenceObjective:
+    def _with(self, **attributes: float | tuple[float, ...]) -> EvidenceObjective:
         other = copy(self)
         other.__dict__.update(attributes)
         return other
@@ -161,7 +163,9 @@ class EvidenceObjective(ProfiledObjective):
 
     def totals(self, theta: np.ndarray) -> np.ndarray:
         """Return the loss's totals; one pass."""
-        return self.source.reduce(block_totals, self.model, self.loss, theta, width=self.model.n_basis)[0]
+        totals: np.ndarray
+        (totals,) = self.source.reduce(block_totals, self.model, self.loss, theta, width=self.model.n_basis)
+        return totals
 
     def start(self, theta: np.ndarray) -> np.ndarray:
         more = [np.log(self.settings.first_noise)]
@@ -170,7 +174,7 @@ class EvidenceObjective(ProfiledObjective):
             more.append(-np.log(self.n_columns) if isinstance(variance, str) else np.log(variance))
         return np.append(super().start(theta), more)
 
-    def bounds(self, box: tuple[np.ndarray, np.ndarray] | None) -> tuple[np.ndarray, np.ndarray] | None:
+    def bounds(self, box: Box | None) -> Box | None:
         if box is None:
             return None
         more = [(-FARTHEST_LOG, FARTHEST_LOG), *([LOG_TAU] if self.has_linear_part else [])]
@@ -233,13 +237,13 @@ class EvidenceObjective(ProfiledObjective):
     def _spread(self, S: np.ndarray, solved: _Solved) -> np.ndarray:
         """Return the variance of each output."""
         R, m = self.kernels.n_basis, self.kernels.n_outputs
-        return np.diag(S[R + 1 : R + 1 + m, R + 1 : R + 1 + m]) - solved.mean_y**2
+        return np.asarray(np.diag(S[R + 1 : R + 1 + m, R + 1 : R + 1 + m]) - solved.mean_y**2)
 
     def _residual(self, S: np.ndarray, solved: _Solved) -> np.ndarray:
         """Return V of each output."""
         yy = self._spread(S, solved)
         left = 0.5 * (yy - np.einsum("rk,rk->k", solved.B, solved.C))
-        return np.maximum(left, LOWEST_VARIANCE * np.maximum(yy, 1e-300))
+        return np.asarray(np.maximum(left, LOWEST_VARIANCE * np.maximum(yy, 1e-300)))
 
     def outer(
         self, S: np.ndarray, grams: list[np.ndarray], phi: np.ndarray

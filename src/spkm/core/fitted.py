@@ -14,13 +14,15 @@ from typing import Any
 
 import numpy as np
 
+from spkm._arrays import Samples, with_shape
 from spkm._namespaces import Place, anywhere
+from spkm.core.columns import on_columns
 from spkm.core.model import PreimageModel, Term, View
 from spkm.core.posterior import Posterior
 from spkm.core.targets import Target
 from spkm.kernels import Kernel
 from spkm.losses import Loss
-from spkm.sources import Block, Scaling, source_of
+from spkm.sources import Block, Scaling, scaled_table, source_of
 
 FEW = 2_000  # entries of X; fewer are one block, and need none of the arrangements for many
 ON_THREADS = 10_000  # samples; fewer are done before threads have started
@@ -262,10 +264,10 @@ class FittedModel:
         """Return the coefficients of the linear part in the user's units, (n_features, n_outputs); None without one."""
         for term in self.terms:
             if term.is_linear_part:
-                return (np.nan_to_num(self.basis_vectors[term.rows]).T) @ term.weights
+                return np.asarray(np.nan_to_num(self.basis_vectors[term.rows]).T @ term.weights)
         return None
 
-    def cancellation(self, X: Any) -> float:
+    def cancellation(self, X: Samples) -> float:
         """Return by how much contributions cancel: the median of sum_r |c_r (k_r - mean k_r)| over |f - mean f|.
 
         1 is a model whose contributions all point the same way. The linear part is one contribution.
@@ -291,26 +293,26 @@ class FittedModel:
 
     # What it says of samples
 
-    def scaled(self, X: Any) -> Any:
+    def scaled(self, X: Samples) -> Any:
         """Return the model's features of X, scaled and clipped: what the kernels look at."""
         held = self._held(X)
         if self.scaling is None:
             return held
-        return held.scaled(self.scaling) if hasattr(held, "scaled") else self.scaling(held)
+        return scaled_table(held, self.scaling)
 
-    def scores(self, X: Any, n_threads: int = 1, place: Place | None = None) -> np.ndarray:
+    def scores(self, X: Samples, n_threads: int = 1, place: Place | None = None) -> np.ndarray:
         """Return f(x) for every sample, (n, n_outputs), computed by the library of ``place`` if there is one."""
         return self.by_blocks(_block_scores, X, n_threads, place)
 
-    def similarities(self, X: Any, n_threads: int = 1) -> np.ndarray:
+    def similarities(self, X: Samples, n_threads: int = 1) -> np.ndarray:
         """Return the values k(x, u_r) of the terms' kernels for every sample, (n, n_basis)."""
         return self.by_blocks(_block_similarities, X, n_threads)
 
-    def contributions(self, X: Any, n_threads: int = 1) -> np.ndarray:
+    def contributions(self, X: Samples, n_threads: int = 1) -> np.ndarray:
         """Return what each basis vector adds to the scores, (n, n_basis, n_outputs): f minus the intercept in sum."""
-        return self.similarities(X, n_threads)[:, :, None] * self.weights
+        return np.asarray(self.similarities(X, n_threads)[:, :, None] * self.weights)
 
-    def deviations(self, X: Any, n_threads: int = 1) -> np.ndarray:
+    def deviations(self, X: Samples, n_threads: int = 1) -> np.ndarray:
         """Return the standard deviation of a new target of every sample, (n, n_outputs); zero for constant outputs.
 
         It needs :attr:`posterior`.
@@ -324,7 +326,7 @@ class FittedModel:
         return found
 
     def by_blocks(
-        self, function: Callable[..., Any], X: Any, n_threads: int = 1, place: Place | None = None
+        self, function: Callable[..., Any], X: Samples, n_threads: int = 1, place: Place | None = None
     ) -> np.ndarray:
         """Return ``function(block, model, theta)``, (n, k), of all samples."""
         held = self._held(X)
@@ -332,7 +334,7 @@ class FittedModel:
             Z = held if self.scaling is None else self.scaling(held)
             none = np.empty((len(Z), 0), Z.dtype)
             with np.errstate(under="ignore"):
-                return function(Block(Z, none, none, {}), self.model, self.theta)
+                return np.asarray(function(Block(Z, none, none, {}), self.model, self.theta))
         source = source_of(held, self.scaling, place)
         found, done = np.empty((0, self.n_outputs), dtype=source.dtype), 0
         # Values far from every basis vector underflow to zero, as they should.
@@ -344,13 +346,13 @@ class FittedModel:
                 done += len(part)
         return found
 
-    def _held(self, X: Any) -> Any:
-        X = X if hasattr(X, "shape") else np.asarray(X, dtype=np.float64)
-        X = X if X.dtype.kind == "f" else X.astype(np.float64)
-        if X.shape[1] != self.n_features:
-            raise ValueError(f"X must have the {self.n_features} features of the fit; got {X.shape[1]}.")
+    def _held(self, X: Samples) -> Any:
+        table = with_shape(X)
+        table = table if table.dtype.kind == "f" else table.astype(np.float64)
+        if table.shape[1] != self.n_features:
+            raise ValueError(f"X must have the {self.n_features} features of the fit; got {table.shape[1]}.")
         # A selection makes a copy even of all features, so that the layout of X in memory cannot show in the last bit.
-        return X[:, self.features] if self.selected or len(self.features) < self.n_features else X
+        return table[:, self.features] if self.selected or len(self.features) < self.n_features else table
 
     # Other models made of it
 
@@ -363,10 +365,10 @@ class FittedModel:
             raise ValueError(f"features must include all that the model reads; {missing.tolist()} are missing.")
         places = np.searchsorted(self.features, read)
         terms = [term.on(places) for term in self.model.terms]
-        model, theta = self.model.on_columns(self.theta, places, terms)
+        model, theta = on_columns(self.model, self.theta, places, terms)
         refits = self.refit_thetas
         if refits is not None:
-            refits = np.array([self.model.on_columns(refit, places, terms)[1] for refit in refits])
+            refits = np.array([on_columns(self.model, refit, places, terms)[1] for refit in refits])
         return replace(
             self,
             model=model,
@@ -495,21 +497,25 @@ class ModelEnsemble:
         """Return the features of X that can change a score."""
         return np.unique(np.concatenate([member.features_read() for member in self.members]))
 
-    def scores(self, X: Any, n_threads: int = 1, place: Place | None = None) -> np.ndarray:
+    def scores(self, X: Samples, n_threads: int = 1, place: Place | None = None) -> np.ndarray:
         """Return the score of every member for every sample, (n, n_outputs); ``place`` as for a single model."""
         return np.hstack([member.scores(X, n_threads, place) for member in self.members])
 
-    def similarities(self, X: Any, n_threads: int = 1) -> np.ndarray:
+    def similarities(self, X: Samples, n_threads: int = 1) -> np.ndarray:
         """Return the values k(x, u_r), (n, n_basis)."""
         return np.hstack([member.similarities(X, n_threads) for member in self.members])
 
-    def contributions(self, X: Any, n_threads: int = 1) -> np.ndarray:
+    def contributions(self, X: Samples, n_threads: int = 1) -> np.ndarray:
         """Return what each basis vector adds to the scores, (n, n_basis, n_outputs)."""
-        return self.similarities(X, n_threads)[:, :, None] * self.weights
+        return np.asarray(self.similarities(X, n_threads)[:, :, None] * self.weights)
 
     def restricted(self, features: np.ndarray) -> ModelEnsemble:
         """Return the models for samples of ``features`` alone."""
         return replace(self, members=tuple(member.restricted(features) for member in self.members))
+
+
+#: What a fit leaves: one model, or the binary models of several classes.
+Fitted = FittedModel | ModelEnsemble
 
 
 def fitted_terms(model: PreimageModel, theta: np.ndarray) -> tuple[FittedTerm, ...]:
@@ -531,10 +537,11 @@ def fitted_terms(model: PreimageModel, theta: np.ndarray) -> tuple[FittedTerm, .
 
 
 def _learned_kernel(view: View, log_metric: np.ndarray) -> Kernel:
+    kernel: Kernel = view.kernel
     if not view.learns_metric:
-        return view.kernel
+        return kernel
     factors = view.factors(log_metric)
-    return view.kernel.with_bandwidth(float(factors) if np.ndim(factors) == 0 else factors)
+    return kernel.with_bandwidth(float(factors) if np.ndim(factors) == 0 else factors)
 
 
 @anywhere

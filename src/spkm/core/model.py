@@ -14,8 +14,7 @@ from typing import Any
 import numpy as np
 
 from spkm._namespaces import namespace, on_host
-from spkm.core.bounds import box_of
-from spkm.kernels import Pullback, squared_norms
+from spkm.kernels import Pullback, gathered, squared_norms
 from spkm.sources import Block
 
 LINEAR_PART = "linear part"  # the name of the view that a linear part is
@@ -164,10 +163,6 @@ class PreimageModel:
         """Slice of theta that holds weights and intercept."""
         return slice(self._weights_at, self.n_params)
 
-    def box(self, ranges: Callable[[], tuple[np.ndarray, np.ndarray]]) -> tuple[np.ndarray, np.ndarray] | None:
-        """Return the least and the largest theta, or None where nothing is bounded; see :mod:`spkm.core.bounds`."""
-        return box_of(self, ranges)
-
     def unpack(self, theta: np.ndarray) -> Params:
         """Return the parts of ``theta``, as views on it."""
         basis, log_metric = zip(*self.unpack_basis(theta), strict=True)
@@ -178,58 +173,10 @@ class PreimageModel:
         """Return (basis, log metric) of every view, as views on ``theta`` or on its basis part alone."""
         return [(theta[a:b].reshape(shape), theta[b:c]) for a, b, c, shape in self._view_cuts]
 
-    def pack(self, params: Params) -> np.ndarray:
-        """Return one flat vector of the parts."""
-        parts = [np.ravel(a) for pair in zip(params.basis, params.log_metric, strict=True) for a in pair]
-        return np.concatenate([*parts, np.ravel(params.weights), np.ravel(params.intercept)])
-
     def zeros(self) -> tuple[np.ndarray, Params]:
         """Return a theta of zeros and its parts."""
         theta = np.zeros(self.n_params)
         return theta, self.unpack(theta)
-
-    def on_columns(
-        self, theta: np.ndarray, places: np.ndarray, terms: list[Term] | None = None
-    ) -> tuple[PreimageModel, np.ndarray]:
-        """Return the model of other features and its theta.
-
-        ``places`` tells where each feature stood, -1 for one that is new: it is zero in all basis vectors, and its
-        relevance is the geometric mean of the old ones. ``terms`` are those of the new table; None are the same ones,
-        of views that read all features.
-        """
-        other = PreimageModel(self.terms if terms is None else terms, len(places), self.n_outputs, self.fit_intercept)
-        result, params = other.zeros()
-        old = self.unpack(theta)
-        for k, ((_, before), (_, after)) in enumerate(zip(self.views, other.views, strict=True)):
-            here = places if after.columns is None else places[after.columns]
-            if before.columns is not None:
-                here = np.where(np.isin(here, before.columns), np.searchsorted(before.columns, here), -1)
-            known = here >= 0
-            params.basis[k][:, known] = old.basis[k][:, here[known]]
-            if after.metric != "relevances":
-                params.log_metric[k][...] = old.log_metric[k]
-                continue
-            params.log_metric[k][known] = old.log_metric[k][here[known]]
-            if not known.all():
-                params.log_metric[k][~known] = old.log_metric[k].mean() if known.any() else 0.0
-        params.weights[...] = old.weights
-        params.intercept[...] = old.intercept
-        return other, result
-
-    def with_relevances(self, theta: np.ndarray) -> tuple[PreimageModel, np.ndarray]:
-        """Return the same function with a relevance for each feature of each view, to look at or to take away."""
-        terms = [
-            replace(term, views=tuple(replace(view, metric="relevances") for view in term.views)) for term in self.terms
-        ]
-        other = PreimageModel(terms, self.n_features, self.n_outputs, self.fit_intercept)
-        result, params = other.zeros()
-        old = self.unpack(theta)
-        for k, (_, view) in enumerate(self.views):
-            params.basis[k][...] = old.basis[k]
-            params.log_metric[k][...] = old.log_metric[k] if view.learns_metric else 0.0
-        params.weights[...] = old.weights
-        params.intercept[...] = old.intercept
-        return other, result
 
     def features(self, block: Block, theta: np.ndarray) -> tuple[np.ndarray, Pullback[np.ndarray]]:
         """Return the features k(x, u) of a block, (n, R), and the map from their cotangent to theta's basis part.
@@ -250,7 +197,7 @@ class PreimageModel:
                 block.cache[key] = squared_norms(X)
             K, pull = view.kernel.vjp(X, params.basis[k], metric, block.cache.get(key), learn)
             if index is not None:
-                K, pull = _gathered(K, pull, index)
+                K, pull = gathered(K, pull, index)
             values.append(K)
             pulls.append((Pullback.of(pull), metric))
         products = list(self._by_term(values))
@@ -375,26 +322,11 @@ class PreimageModel:
             column += term.n_basis
 
 
-def _gathered(K: np.ndarray, pull: Pullback[Any], index: np.ndarray) -> tuple[np.ndarray, Pullback[Any]]:
-    """Return the kernel values of rows that are repeated by ``index``, and their pullback.
-
-    The kernel is evaluated once for each distinct row, however many samples share it; so is its
-    pullback, on the sum of the cotangents.
-    """
-    count = len(K)
-
-    def pullback(G: np.ndarray) -> tuple[np.ndarray, Any]:
-        sums = np.array([np.bincount(index, g, count) for g in G.T], dtype=G.dtype)
-        return pull(sums.T)
-
-    return np.take(K.T, index, axis=1).T, Pullback(pullback)
-
-
 def _times_others(G: np.ndarray, values: list[Any], j: int) -> np.ndarray:
     others = [v for i, v in enumerate(values) if i != j]
     if not others:
         return G
-    product = G * others[0]
+    product: np.ndarray = G * others[0]
     for other in others[1:]:
         product *= other
     return product

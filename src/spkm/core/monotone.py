@@ -21,7 +21,7 @@ def formula_of(kernel: Kernel) -> str | None:
         return None
     while tree["name"] == "rescaled":
         tree = tree["kernel"]
-    return tree["name"]
+    return str(tree["name"])
 
 
 def is_falling(kernel: Kernel) -> bool:

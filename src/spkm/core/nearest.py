@@ -6,12 +6,15 @@ kernel is k(x, u) itself. Length and sign of a vector there do not count: its we
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
 
-from spkm.sources import Block, Source
+from spkm._arrays import Matrix
+from spkm.core.fitted import FittedTerm
+from spkm.sources import ArraySource, Block, Source
 
 DIGITS = 6  # of a cosine by which samples are told apart: equal samples of single precision agree to so many
 
@@ -23,7 +26,7 @@ class Nearest(NamedTuple):
     distances: np.ndarray
 
 
-def cosines(term: Any, Z: Any) -> np.ndarray:
+def cosines(term: FittedTerm, Z: Matrix) -> np.ndarray:
     """Return k(x, u) / sqrt(k(x, x) k(u, u)) of samples on the scale of the model and a fitted term's vectors, (n, R).
 
     Zero where a norm is zero.
@@ -34,10 +37,10 @@ def cosines(term: Any, Z: Any) -> np.ndarray:
         basis = view.basis.astype(Z.dtype, copy=False)
         norms = np.sqrt(np.outer(kernel.diagonal(part), kernel.diagonal(basis)))
         product = product * np.where(norms > 0, kernel(part, basis) / np.where(norms > 0, norms, 1.0), 0.0)
-    return product
+    return np.asarray(product)
 
 
-def nearest_rows(source: Source, terms: Any) -> Nearest:
+def nearest_rows(source: Source, terms: Sequence[FittedTerm]) -> Nearest:
     """Return the sample of ``source`` that is nearest to each basis vector of fitted terms, ties to the first."""
     width = sum(term.rows.stop - term.rows.start for term in terms)
     rows, best, start = np.zeros(width, dtype=int), np.full(width, -np.inf), 0
@@ -47,7 +50,7 @@ def nearest_rows(source: Source, terms: Any) -> Nearest:
     return Nearest(rows, np.sqrt(np.maximum(2.0 - 2.0 * best, 0.0)))
 
 
-def distinct_nearest_rows(source: Any, terms: Any) -> np.ndarray:
+def distinct_nearest_rows(source: ArraySource, terms: Sequence[FittedTerm]) -> np.ndarray:
     """Return a near sample of each basis vector, no two of them equal: vectors choose in order of nearness.
 
     A sample is chosen twice only if there are fewer distinct samples than basis vectors.
@@ -71,23 +74,25 @@ def distinct_nearest_rows(source: Any, terms: Any) -> np.ndarray:
     return chosen
 
 
-def _block_nearest(block: Block, terms: Any) -> tuple[int, np.ndarray, np.ndarray]:
+def _block_nearest(block: Block, terms: Sequence[FittedTerm]) -> tuple[int, np.ndarray, np.ndarray]:
     values = _nearness(block, terms)
     found = np.argmax(values, axis=0)
     return len(values), found, values[found, np.arange(values.shape[1])]
 
 
-def _block_candidates(block: Block, terms: Any, count: int) -> tuple[int, list[tuple[np.ndarray, np.ndarray]]]:
+def _block_candidates(
+    block: Block, terms: Sequence[FittedTerm], count: int
+) -> tuple[int, list[tuple[np.ndarray, np.ndarray]]]:
     values = _nearness(block, terms)
     return len(values), [_best_distinct(block.X, np.arange(len(values)), column, count) for column in values.T]
 
 
-def _nearness(block: Block, terms: Any) -> np.ndarray:
+def _nearness(block: Block, terms: Sequence[FittedTerm]) -> np.ndarray:
     with np.errstate(all="ignore"):
         return np.hstack([np.abs(cosines(term, block.X)) for term in terms]).astype(np.float64)
 
 
-def _best_distinct(X: Any, rows: np.ndarray, values: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
+def _best_distinct(X: Matrix, rows: np.ndarray, values: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
     """Return ``count`` rows with the largest values, falling, ties in their order, without repeats of a sample."""
     kept: dict[bytes, int] = {}
     for i in np.argsort(-np.round(values, DIGITS), kind="stable"):
@@ -98,7 +103,7 @@ def _best_distinct(X: Any, rows: np.ndarray, values: np.ndarray, count: int) -> 
     return rows[places], values[places]
 
 
-def _row_key(X: Any, i: int) -> bytes:
+def _row_key(X: Matrix, i: int) -> bytes:
     row = X[i : i + 1]
     row = row.toarray() if sparse.issparse(row) else np.asarray(row)
     return (row + 0.0).tobytes()  # -0.0 becomes 0.0

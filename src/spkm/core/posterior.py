@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from spkm._arrays import dense
+from spkm._arrays import Array, Matrix, dense
+from spkm.kernels import Kernel
 
 ROWS = 10_000  # samples whose similarities to all centres are held at once: 8 MB
 
@@ -25,8 +26,8 @@ class Surroundings(NamedTuple):
         High quantile of the posterior variance over the training samples.
     """
 
-    centres: np.ndarray
-    inverse: np.ndarray
+    centres: Array
+    inverse: Array
     usual: float
 
 
@@ -64,12 +65,12 @@ class Posterior:
         The variance of the intercept over that of the noise: 1/n, or 0 without an intercept.
     """
 
-    noise_variance: np.ndarray
-    total_variance: np.ndarray
-    A_inverse: np.ndarray
-    mean: np.ndarray
-    centres: np.ndarray
-    centres_inverse: np.ndarray
+    noise_variance: Array
+    total_variance: Array
+    A_inverse: Array
+    mean: Array
+    centres: Array
+    centres_inverse: Array
     usual: float
     of_intercept: float = 0.0
 
@@ -78,19 +79,20 @@ class Posterior:
             if isinstance(array, np.ndarray):
                 array.setflags(write=False)
 
-    def unknown(self, kernel: Any, X: Any) -> np.ndarray:
+    def unknown(self, kernel: Kernel, X: Matrix) -> Array:
         """Return rho of samples on the scale of the model, (n,)."""
         diagonal = np.asarray(kernel.diagonal(X), dtype=np.float64)
         k = np.asarray(kernel(X, self.centres.astype(X.dtype, copy=False)), dtype=np.float64)
         left = diagonal - np.einsum("ir,ir->i", k @ self.centres_inverse, k)
-        return np.clip((left - self.usual) / np.maximum(diagonal - self.usual, np.finfo(float).tiny), 0.0, 1.0)
+        rho: Array = np.clip((left - self.usual) / np.maximum(diagonal - self.usual, np.finfo(float).tiny), 0.0, 1.0)
+        return rho
 
-    def variance(self, kernel: Any, Phi: np.ndarray, X: Any, weights: np.ndarray) -> np.ndarray:
+    def variance(self, kernel: Kernel, Phi: Array, X: Matrix, weights: Array) -> Array:
         """Return the variance of new targets, (n, n_outputs), from the kernel, k(x, u), x and the weights of the u."""
         parts = (slice(first, first + ROWS) for first in range(0, max(len(Phi), 1), ROWS))
         return np.concatenate([self._of_block(kernel, Phi[rows], X[rows], weights) for rows in parts])
 
-    def _of_block(self, kernel: Any, Phi: np.ndarray, X: Any, weights: np.ndarray) -> np.ndarray:
+    def _of_block(self, kernel: Kernel, Phi: Array, X: Matrix, weights: Array) -> Array:
         rho = self.unknown(kernel, X)[:, None]
         Phi, R = Phi.astype(np.float64, copy=False), Phi.shape[1]
         if len(self.mean) > R:

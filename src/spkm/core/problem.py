@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import numpy as np
 from sklearn.base import clone
 
+from spkm.core.bounds import box_of
 from spkm.core.evidence import EvidenceObjective
 from spkm.core.model import PreimageModel, Term
 from spkm.core.objective import Objective
@@ -51,14 +51,20 @@ class Problem:
     relevance_prior: float = 0.0
     fit_intercept: bool = True
 
-    def objective(self, source: Source, columns: np.ndarray | None = None) -> Any:
+    def objective(self, source: Source, columns: np.ndarray | None = None) -> Objective | EvidenceObjective:
         """Return the objective on the samples of ``source``, which holds some or all of the features."""
         model = self.model(source, columns)
-        box = model.box(source.ranges)
+        box = box_of(model, source.ranges)
         if self.evidence is not None:
             return EvidenceObjective(model, self.loss, source, self.basis_penalties, self.evidence, box)
         priors = self.metric_prior, self.relevance_prior
         return Objective(model, self.loss, source, self.basis_penalties, self.weight_penalties, *priors, box)
+
+    def evidence_objective(self, source: Source) -> EvidenceObjective:
+        """Return the objective of a problem that has an evidence, on the samples of ``source``."""
+        objective = self.objective(source)
+        assert isinstance(objective, EvidenceObjective)
+        return objective
 
     def model(self, source: Source, columns: np.ndarray | None = None) -> PreimageModel:
         """Return the model of the features and outputs of ``source``, which holds some or all of the features."""

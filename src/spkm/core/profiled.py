@@ -12,16 +12,18 @@ small the features of the first pass are kept and the second costs the pullback 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import accumulate, pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy import sparse
 from scipy.linalg import LinAlgError
 
 from spkm._arrays import dense
 from spkm._namespaces import anywhere, namespace, on_host, precise
+from spkm.core.bounds import Box
 from spkm.core.cholesky import factor, solve
 from spkm.core.model import PreimageModel
 from spkm.sources import Block, Source
@@ -47,6 +49,8 @@ class ProfiledObjective:
 
     #: Added to the diagonal of k(U, U) beside the jitter.
     diagonal = 0.0
+    #: Stronger ones to come.
+    ridges: tuple[float, ...] = ()
 
     def __init__(self, model: PreimageModel, source: Source, basis_penalty: SmoothPenalty) -> None:
         self.model = model
@@ -77,7 +81,7 @@ class ProfiledObjective:
         """Return the first phi of a first theta."""
         return theta[self.kernels.basis_part].copy()
 
-    def bounds(self, box: tuple[np.ndarray, np.ndarray] | None) -> tuple[np.ndarray, np.ndarray] | None:
+    def bounds(self, box: Box | None) -> Box | None:
         """Return the least and the largest phi, from those of theta."""
         stop = self.kernels.basis_part.stop
         return None if box is None else (box[0][:stop], box[1][:stop])
@@ -86,9 +90,21 @@ class ProfiledObjective:
         """Return an objective of the same phi to begin with, for a few iterations; None where none is needed."""
         return None
 
-    def last_stages(self) -> list[Any]:
+    def last_stages(self) -> Sequence[ProfiledObjective]:
         """Return objectives of the same phi to go on with, one after another while they say nearly the same."""
         return []
+
+    def with_ridge_of(self, other: ProfiledObjective) -> ProfiledObjective:
+        """Return the same objective with what the stages of another added to the diagonal of k(U, U)."""
+        return self
+
+    def noise(self, phi: np.ndarray) -> float | None:
+        """Return the ratio of noise to signal variance; None if it is not learned."""
+        return None
+
+    def linear_variance(self, phi: np.ndarray) -> float | None:
+        """Return the variance of a linear part's coefficients over that of the kernels; None if it is not learned."""
+        return None
 
     def complete(self, phi: np.ndarray) -> np.ndarray:
         """Return the theta of ``phi`` with its best weights."""
@@ -163,7 +179,7 @@ class ProfiledObjective:
     def _normalized(self, S: np.ndarray) -> np.ndarray:
         """Return the moments of weights that sum to one."""
         # In single precision they do only nearly, and S without the products of its means would not be definite.
-        return S / S[self.kernels.n_basis, self.kernels.n_basis]
+        return np.asarray(S / S[self.kernels.n_basis, self.kernels.n_basis])
 
     def _grams(self, theta: np.ndarray) -> list[tuple[np.ndarray, Callable[..., Any]]]:
         grams = []
@@ -238,7 +254,7 @@ def block_moments(block: Block, model: PreimageModel, theta: np.ndarray, linear:
 def block_squares(block: Block) -> tuple[np.ndarray]:
     """Return X'WX of a block."""
     X = precise(block.X)
-    weighted = X.multiply(block.w) if hasattr(X, "multiply") else X * block.w
+    weighted = X.multiply(block.w) if sparse.issparse(X) else X * block.w
     product = X.T @ weighted
     return (dense(product),)
 
@@ -283,4 +299,4 @@ def _pull(kept: _Kept, dS: np.ndarray, width: int) -> np.ndarray:
     if kept.X is not None:
         columns_first += (kept.X @ both[:, size:].T).T
     columns_first *= kept.block.w.T
-    return kept.pullback(columns_first.T)
+    return np.asarray(kept.pullback(columns_first.T))

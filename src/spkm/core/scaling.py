@@ -9,16 +9,19 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from spkm._arrays import Matrix
 from spkm.core.model import Term
-from spkm.sources import Scaling, fit_scaling
+from spkm.sources import PairTable, Scaling, fit_scaling
 
 
-def scaling_for(terms: Sequence[Term], scale: Any, X: Any, weight: np.ndarray) -> Scaling | None:
+def scaling_for(terms: Sequence[Term], scale: bool | str, X: Matrix, weight: np.ndarray) -> Scaling | None:
     """Return the scaling of samples that ``scale`` (True, False or "common") asks for; None leaves features alone."""
     return scaling_by(terms, scale, X.shape[1], lambda common: fit_scaling(X, weight, common))
 
 
-def scaling_by(terms: Sequence[Term], scale: Any, n_features: int, fit: Callable[[bool], Scaling]) -> Scaling | None:
+def scaling_by(
+    terms: Sequence[Term], scale: bool | str, n_features: int, fit: Callable[[bool], Scaling]
+) -> Scaling | None:
     """Return the scaling ``fit(common)``, but for features that a kernel of counts reads: these stay as they are."""
     counts = columns_of_counts(terms, n_features)
     if len(counts) == n_features or not (isinstance(scale, str) or scale):
@@ -42,12 +45,13 @@ def columns_of_counts(terms: Sequence[Term], n_features: int) -> np.ndarray:
     return Term(1, views).columns(n_features) if views else np.zeros(0, dtype=int)
 
 
-def check_domain(terms: Sequence[Term], X: Any) -> None:
+def check_domain(terms: Sequence[Term], X: Matrix | PairTable) -> None:
     """Raise ValueError if X has negative numbers in features of a kernel that needs non-negative ones."""
     columns = columns_of_counts(terms, X.shape[1])
     if len(columns) == 0:
         return
-    low = (X if len(columns) == X.shape[1] else X[:, columns]).min(axis=0)
+    table: Any = X if len(columns) == X.shape[1] else X[:, columns]
+    low = table.min(axis=0)
     low = np.asarray(low.toarray() if sparse.issparse(low) else low).ravel()
     if low.min() < 0:
         kernel = next(view.kernel for term in terms for view in term.views if view.kernel.nonnegative)

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.cluster import KMeans as SklearnKMeans
 
 from spkm._parts import COUNT, Part
 from spkm._registry import Registry
 from spkm.core.model import LINEAR_PART, PreimageModel, Term
 from spkm.core.objective import Objective
+from spkm.core.protocols import AnyObjective
 from spkm.losses import Squared, sign_groups
 from spkm.penalties import RKHSNorm
-from spkm.sources import Block, Scaling, Source
+from spkm.sources import ArraySource, Block, Scaling, Source
 
 MOST_ROWS = 10_000  # in a sample that start points are taken from: k-means on more takes longer than a small fit
 
@@ -113,7 +116,7 @@ class Random(Start):
         First weights for a solver that takes them from labels, one for each vector; None is +1 and -1 in turn.
     """
 
-    def __init__(self, signs: Any = None) -> None:
+    def __init__(self, signs: Sequence[int] | None = None) -> None:
         self.signs = signs
 
     def points(self, sample: Sample, term: Term, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray | None]:
@@ -138,7 +141,7 @@ STARTS = Registry("start", Start)
 STARTS.update(rows=Rows, kmeans=KMeans, greedy=Greedy, random=Random)
 
 
-def resolve_start(start: Any, model: PreimageModel, scaling: Scaling | None) -> Start | np.ndarray:
+def resolve_start(start: ArrayLike | Start, model: PreimageModel, scaling: Scaling | None) -> Start | np.ndarray:
     """Return the start rule, or points on the scale of the model where the user gives them."""
     if isinstance(start, str) and start == "auto":
         return KMeans()
@@ -166,7 +169,9 @@ def resolve_start(start: Any, model: PreimageModel, scaling: Scaling | None) -> 
     return basis if scaling is None else scaling.forward_points(basis)
 
 
-def first_theta(objective: Any, start: Start | np.ndarray, first_weights: str, rng: np.random.Generator) -> np.ndarray:
+def first_theta(
+    objective: AnyObjective, start: Start | np.ndarray, first_weights: str, rng: np.random.Generator
+) -> np.ndarray:
     """Return a first theta: basis vectors by ``start``, weights by ridge regression on features or from labels.
 
     An array holds the basis vectors themselves, (n_basis, d), on the scale of the model and term after term.
@@ -194,7 +199,7 @@ def first_theta(objective: Any, start: Start | np.ndarray, first_weights: str, r
         labels.append(_alternating_signs(term.n_basis, model.n_outputs) if label is None else label)
     if first_weights == "labels":
         params.weights[...] = np.concatenate(labels)
-        return theta
+        return np.asarray(theta)
     return _with_ridge_weights(objective, theta, n_sample, rng)
 
 
@@ -205,7 +210,9 @@ def draw_sample(source: Source, n_rows: int, rng: np.random.Generator) -> Sample
     return Sample(some.dense().astype(np.float64), some.Y.astype(np.float64), weight / weight.sum())
 
 
-def _with_ridge_weights(objective: Any, theta: np.ndarray, n_rows: int, rng: np.random.Generator) -> np.ndarray:
+def _with_ridge_weights(
+    objective: AnyObjective, theta: np.ndarray, n_rows: int, rng: np.random.Generator
+) -> np.ndarray:
     model = objective.model
     source = objective.source.sample(n_rows, rng).encoded(objective.loss.working_target)
     strength = Squared.rkhs_strength[0] / source.total_weight
@@ -215,7 +222,7 @@ def _with_ridge_weights(objective: Any, theta: np.ndarray, n_rows: int, rng: np.
     return ridge.eliminated().complete(theta[model.basis_part])
 
 
-def _with_linear_part(model: PreimageModel, source: Any, theta: np.ndarray, strength: float) -> np.ndarray:
+def _with_linear_part(model: PreimageModel, source: ArraySource, theta: np.ndarray, strength: float) -> np.ndarray:
     """Return first weights of kernels and coefficients of a linear part together, by ridge regression."""
     theta = theta.copy()
     params = model.unpack(theta)
@@ -279,7 +286,8 @@ def centres_of(X: np.ndarray, weight: np.ndarray, count: int, rng: np.random.Gen
     else:  # k-means would have empty clusters
         return np.resize(list(seen.values()), (count, X.shape[1]))
     seed = int(rng.integers(2**31))
-    return SklearnKMeans(count, n_init=1, max_iter=30, random_state=seed).fit(X, sample_weight=weight).cluster_centers_
+    means = SklearnKMeans(count, n_init=1, max_iter=30, random_state=seed).fit(X, sample_weight=weight)
+    return np.asarray(means.cluster_centers_)
 
 
 def _spread(points: np.ndarray, sample: Sample, rng: np.random.Generator) -> np.ndarray:

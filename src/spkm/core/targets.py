@@ -11,8 +11,10 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from spkm.core.model import PreimageModel
+from spkm.losses import Loss
 
 SPREAD = 1e-13  # deviation of a target over its largest size below which it is constant, but for rounding
 
@@ -51,7 +53,7 @@ class Target:
     @property
     def learned(self) -> np.ndarray:
         """Mask of the outputs that are learned, a boolean array."""
-        return np.isnan(self.constant)
+        return np.asarray(np.isnan(self.constant))
 
     @property
     def names(self) -> list[str]:
@@ -83,7 +85,7 @@ class Target:
         """Return predictions from scores (n, m), or from what the loss makes of them."""
         raise NotImplementedError
 
-    def region(self, wanted: Any, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def region(self, wanted: ArrayLike, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return A (k, m) and a (k,) such that A f + a >= 0 are the scores f that mean ``wanted``.
 
         ``scores`` (m,) are those of the sample as it is.
@@ -147,21 +149,21 @@ class Real(Target):
 
     def encode(self, y: np.ndarray) -> np.ndarray:
         """Return the learned targets, standardised, (n, n_learned)."""
-        return (y.reshape(len(y), -1)[:, self.learned] - self.mean) / self.scale
+        return np.asarray((y.reshape(len(y), -1)[:, self.learned] - self.mean) / self.scale)
 
     def decode(self, scores: np.ndarray) -> np.ndarray:
         return scores if self.two_dimensional else scores[:, 0]
 
-    def region(self, wanted: Any, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def region(self, wanted: ArrayLike, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the half-spaces of a value to reach (of an interval to be in, as a pair), or of one for each output.
 
         A value is reached from the side on which the score is now. NaN leaves an output free.
         """
-        wanted = [wanted] if len(self.constant) == 1 else wanted
-        if len(wanted) != len(self.constant):
-            raise ValueError(f"target must have an entry for each of the {len(self.constant)} outputs; got {wanted!r}.")
+        goals: Any = [wanted] if len(self.constant) == 1 else wanted
+        if len(goals) != len(self.constant):
+            raise ValueError(f"target must have an entry for each of the {len(self.constant)} outputs; got {goals!r}.")
         sides, bounds = [], []
-        for output, (value, score) in enumerate(zip(wanted, scores, strict=True)):
+        for output, (value, score) in enumerate(zip(goals, scores, strict=True)):
             interval = value if np.ndim(value) else (value, np.inf) if score < value else (-np.inf, value)
             low, high = (float(v) for v in interval)
             if low > high:
@@ -171,7 +173,7 @@ class Real(Target):
                     sides.append(sign * (np.arange(len(scores)) == output))
                     bounds.append(bound)
         if not sides:
-            raise ValueError(f"target must bound at least one output; got {wanted!r}.")
+            raise ValueError(f"target must bound at least one output; got {goals!r}.")
         return np.array(sides), np.array(bounds)
 
 
@@ -202,9 +204,9 @@ class Classes(Target):
 
     def decode(self, scores: np.ndarray) -> np.ndarray:
         code = np.argmax(scores, axis=1) if self.two_dimensional else (scores[:, 0] > 0).astype(int)
-        return self.labels[code]
+        return np.asarray(self.labels[code])
 
-    def region(self, wanted: Any, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def region(self, wanted: ArrayLike, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the half-spaces of a class: its score is above those of all others, or has its sign."""
         (code,) = np.nonzero(self.labels == wanted)
         if len(code) != 1:
@@ -234,7 +236,7 @@ class Ordered(Target):
     of_classes = True
 
     @staticmethod
-    def of(classes: np.ndarray, loss: Any) -> Ordered:
+    def of(classes: np.ndarray, loss: Loss) -> Ordered:
         """Return the target of the given classes, lowest first, under a loss with ``log_probabilities``."""
         return Ordered(np.full(1, np.nan), np.zeros(1), np.ones(1), False, classes, _most_likely(loss, len(classes)))
 
@@ -251,7 +253,7 @@ class Ordered(Target):
         # Of equal cuts the class after the last has the score: the others are nowhere the most likely.
         return self.labels[np.searchsorted(self.cuts[1:-1], scores[:, 0], side="right")]
 
-    def region(self, wanted: Any, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def region(self, wanted: ArrayLike, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the half-spaces of a class: its score lies between two cuts."""
         (code,) = np.nonzero(self.labels == wanted)
         if len(code) != 1:
@@ -263,7 +265,7 @@ class Ordered(Target):
         return np.array([[sign] for sign, _ in bounds]), np.array([bound for _, bound in bounds])
 
 
-def _most_likely(loss: Any, n_classes: int) -> np.ndarray:
+def _most_likely(loss: Loss, n_classes: int) -> np.ndarray:
     """Return the scores at which the most likely of ordered classes changes, (n_classes + 1,), by bisection.
 
     The odds of a higher class over a lower one rise with the score, so that each pair changes once.
@@ -323,7 +325,7 @@ class Labels(Target):
     def decode(self, scores: np.ndarray) -> np.ndarray:
         return (scores > 0).astype(int)
 
-    def region(self, wanted: Any, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def region(self, wanted: ArrayLike, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the half-spaces of a list of 0 and 1, one for each label; NaN leaves a label free."""
         wanted = np.asarray(wanted, dtype=float)
         if wanted.shape != self.constant.shape or not np.isin(wanted[~np.isnan(wanted)], (0, 1)).all():
@@ -344,4 +346,5 @@ def _weighted_median(Y: np.ndarray, share: np.ndarray) -> np.ndarray:
     order = np.argsort(Y, axis=0, kind="stable")
     below = np.cumsum(share[order], axis=0)
     first = np.argmax(below >= 0.5 * (1 - 1e-12), axis=0)
-    return np.take_along_axis(Y, np.take_along_axis(order, first[None], axis=0), axis=0)[0]
+    found: np.ndarray = np.take_along_axis(Y, np.take_along_axis(order, first[None], axis=0), axis=0)[0]
+    return found

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from spkm._arrays import TableLike
+from spkm._arrays import TableLike, with_shape
 from spkm._checks import check_integer
 from spkm.core.fitted import FittedModel, ModelEnsemble
 from spkm.explain._bars import LEVEL, Bars, half_width, needed_refits
@@ -348,7 +348,7 @@ def _read_off(
     if independent or normal is not None:
         base = (scores - values.sum(axis=1)).mean(axis=0)
     else:
-        usual = model.similarities(B).mean(axis=0)
+        usual = model.similarities(with_shape(B)).mean(axis=0)
         centred = similarities - usual
         base = model.intercept + usual @ model.weights
     return _Found(scores, base, values, centred[:, :, None] * model.weights, similarities, members)

@@ -208,7 +208,7 @@ class _Problem:
         w = weights * self.rows
         w = w / np.maximum(w.sum(axis=1, keepdims=True), 1e-300)
         loss = self.model.loss
-        if not loss.coupled and hasattr(loss, "pointwise"):
+        if loss.has_pointwise:
             return w @ loss.pointwise(self.Y, F).sum(axis=1)
         return np.array([loss.value(loss.totals(self.Y, F, row[:, None])) for row in w])
 

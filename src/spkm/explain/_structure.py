@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from spkm._arrays import TableLike, dense
+from spkm._arrays import TableLike, dense, with_shape
 from spkm.core.fitted import FittedModel
 from spkm.core.model import View
 from spkm.kernels import DotForm, ProductForm
@@ -276,7 +276,7 @@ def view_product(views: Sequence[Any], Z: np.ndarray) -> np.ndarray:
 
 def scaled_rows(model: FittedModel, X: TableLike) -> np.ndarray:
     """Return the samples as the model sees them, dense and in double precision."""
-    Z = model.scaled(X)
+    Z = model.scaled(with_shape(X))
     return np.asarray(dense(Z), dtype=np.float64)
 
 

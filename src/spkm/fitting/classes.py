@@ -78,7 +78,7 @@ def class_factors(class_weight: Any, labels: np.ndarray, weights: np.ndarray | N
             raise ValueError(
                 f"class_weight={class_weight!r} needs the shares of all classes; partial_fit takes a dict of numbers."
             )
-        return weights.sum() / (len(labels) * weights)
+        return np.asarray(weights.sum() / (len(labels) * weights))
     if not isinstance(class_weight, dict):
         raise ValueError(f"class_weight must be a dict, 'balanced' or None; got {class_weight!r}.")
     known = labels.tolist()

@@ -119,4 +119,4 @@ def _moved_centre(previous: FittedModel, scaling: Scaling | None) -> np.ndarray:
     if coefficients is None:
         return np.zeros(previous.n_outputs)
     before, now = (0.0 if s is None else s.center for s in (previous.scaling, scaling))
-    return (np.zeros(previous.n_features) + now - before) @ coefficients
+    return np.asarray((np.zeros(previous.n_features) + now - before) @ coefficients)

@@ -7,11 +7,11 @@ weight, so a fit may end with several that are alike. As one they are the same f
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
 from spkm.core.problem import Problem
+from spkm.core.protocols import AnyObjective
 from spkm.fitting.recipe import Fit
 from spkm.solvers import LBFGS, Result, VarPro, projected_norm
 
@@ -29,7 +29,7 @@ def with_merged_vectors(fit: Fit) -> Fit:
     return replace(fit, objective=objective, result=result)
 
 
-def merged(problem: Problem, objective: Any, result: Result, polish: bool) -> tuple[Any, Result]:
+def merged(problem: Problem, objective: AnyObjective, result: Result, polish: bool) -> tuple[AnyObjective, Result]:
     """Return objective and result of the vectors that are left; the first term holds the vectors of one kernel.
 
     The two that are most alike become one first: weights are added, its place is their mean by the size of the weights.
@@ -49,8 +49,11 @@ def merged(problem: Problem, objective: Any, result: Result, polish: bool) -> tu
     if smaller is objective:
         return objective, result
     by_evidence = problem.evidence is not None
-    parameters = smaller.start(theta) if by_evidence else theta
-    result.theta, result.value = smaller.complete(parameters) if by_evidence else theta, smaller.value(parameters)
+    parameters, result.theta = theta, theta
+    if by_evidence:
+        parameters = smaller.eliminated().start(theta)
+        result.theta = smaller.eliminated().complete(parameters)
+    result.value = smaller.value(parameters)
     result.trace = [result.value]  # values of more vectors are not comparable: the ridge is another
     if polish:
         solver = VarPro(max_iter=POLISH) if by_evidence else LBFGS(max_iter=POLISH)
@@ -61,7 +64,7 @@ def merged(problem: Problem, objective: Any, result: Result, polish: bool) -> tu
         result.interrupted = result.interrupted or polished.interrupted
         result.by_signal = result.by_signal or polished.by_signal
     else:
-        box = smaller.bounds(smaller.box) if by_evidence else smaller.box
+        box = smaller.eliminated().bounds(smaller.box) if by_evidence else smaller.box
         result.stationarity = projected_norm(parameters, smaller.value_and_gradient(parameters)[1], box)
     return smaller, result
 
@@ -78,7 +81,9 @@ def _most_alike(K: np.ndarray, refused: set[tuple[int, int]]) -> tuple[int, int]
     return None
 
 
-def _without_second(problem: Problem, objective: Any, theta: np.ndarray, r: int, s: int) -> tuple[Any, np.ndarray]:
+def _without_second(
+    problem: Problem, objective: AnyObjective, theta: np.ndarray, r: int, s: int
+) -> tuple[AnyObjective, np.ndarray]:
     """Return objective and theta where vector r stands for r and s."""
     old = objective.model.unpack(theta)
     counts = [term.n_basis for term in objective.model.terms]

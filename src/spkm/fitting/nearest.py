@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
 from spkm.core.fitted import fitted_terms
 from spkm.core.nearest import distinct_nearest_rows, nearest_rows
+from spkm.core.protocols import AnyObjective
+from spkm.sources import ArraySource
 
 #: Fitted attributes that name the samples nearest to basis vectors.
 NEAREST = ("nearest_samples_", "nearest_distances_")
 
 
-def moved_to_samples(objective: Any, theta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def moved_to_samples(objective: AnyObjective, theta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return theta with each basis vector at a near sample, no two at the same one, and which samples these are."""
-    source, model = objective.source, objective.model
+    source, model = cast(ArraySource, objective.source), objective.model
     rows = distinct_nearest_rows(source, _vector_terms(model, theta))
     samples = source.subset(rows).dense()
     theta = theta.copy()
@@ -32,7 +34,7 @@ def moved_to_samples(objective: Any, theta: np.ndarray) -> tuple[np.ndarray, np.
 
 
 def nearest_attributes(
-    objective: Any, theta: np.ndarray, rows: np.ndarray | None, picked: np.ndarray | None
+    objective: AnyObjective, theta: np.ndarray, rows: np.ndarray | None, picked: np.ndarray | None
 ) -> dict[str, np.ndarray]:
     """Return the training sample nearest to each basis vector and its distance; nothing if ``rows`` is not known.
 

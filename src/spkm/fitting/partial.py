@@ -324,4 +324,4 @@ def _stepped(spec: Spec, objective: Any, source: Any, weight: np.ndarray, now: P
 
 def _height(step: int) -> float:
     """Return the share of the full rates that a step has."""
-    return min(1.0, step / WARM_UP) / np.sqrt(1.0 + step / HALF_AFTER)
+    return float(min(1.0, step / WARM_UP) / np.sqrt(1.0 + step / HALF_AFTER))

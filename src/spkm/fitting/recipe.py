@@ -14,8 +14,10 @@ from typing import Any
 
 import numpy as np
 
+from spkm.core.bounds import with_metric_of
 from spkm.core.fitted import FittedModel
 from spkm.core.problem import Problem
+from spkm.core.protocols import AnyObjective
 from spkm.core.targets import Target
 from spkm.fitting.continuing import continued_theta, kept_kernels
 from spkm.fitting.problems import Defaults, problem_of
@@ -63,11 +65,11 @@ class Start:
     interrupted: bool = False
     source: Source | None = None
 
-    def objective(self, source: Source) -> Any:
+    def objective(self, source: Source) -> AnyObjective:
         """Return the objective on the samples of ``source``, or on the same ones in other coordinates."""
         objective = self.problem.objective(source if self.source is None else self.source)
         if self.metric is not None:
-            objective.keep_metric(self.metric)
+            objective.box = with_metric_of(objective.model, objective.box, self.metric)
         return objective
 
 
@@ -95,7 +97,7 @@ class Fit:
         Fitted attributes that only this recipe has.
     """
 
-    objective: Any
+    objective: AnyObjective
     result: Result
     solver: Solver
     start: Start

@@ -57,7 +57,7 @@ def random_weights(weight: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     """
     whole = bool(np.all(weight == np.rint(weight)))
     drawn = rng.standard_gamma(weight) if whole else weight * rng.standard_exponential(len(weight))
-    return drawn * (weight.sum() / drawn.sum())
+    return np.asarray(drawn * (weight.sum() / drawn.sum()))
 
 
 def _thetas(spec: Spec, data: TableData, model: Any) -> list[np.ndarray]:

@@ -15,6 +15,7 @@ from sklearn.exceptions import ConvergenceWarning
 from spkm._checks import warn_user
 from spkm.core.fitted import FittedModel
 from spkm.core.model import PreimageModel
+from spkm.core.protocols import AnyObjective
 from spkm.core.starts import first_theta, resolve_start
 from spkm.core.targets import Target
 from spkm.fitting.continuing import check_continues
@@ -91,7 +92,7 @@ def _check_once(spec: Spec, data: Data, previous: FittedModel | None) -> None:
         check_targets(data)
 
 
-def solver_for(spec: Spec, start: Start, objective: Any) -> Solver:
+def solver_for(spec: Spec, start: Start, objective: AnyObjective) -> Solver:
     """Return the solver that the start brings, or the one that the parameters name or the objective suits."""
     if start.solver is not None and isinstance(spec.solver, str) and spec.solver == "auto":
         return with_settings(start.solver, {"max_iter": spec.max_iter, "tol": spec.tol})
@@ -99,7 +100,7 @@ def solver_for(spec: Spec, start: Start, objective: Any) -> Solver:
 
 
 def descend(
-    spec: Spec, start: Start, objective: Any, solver: Solver, scaling: Scaling | None, progress: Progress
+    spec: Spec, start: Start, objective: AnyObjective, solver: Solver, scaling: Scaling | None, progress: Progress
 ) -> Result:
     """Return the end of the solver's descent, or the point at which the way to it was interrupted."""
     if start.stopped is not None:
@@ -331,7 +332,7 @@ def fitted_model(
     return FittedModel(*parts, spec.loss, spec.terms, selected=columns is not None)
 
 
-def restore_scale(objective: Any, result: Result) -> None:
+def restore_scale(objective: AnyObjective, result: Result) -> None:
     """Give the scores of a loss that ignores their length the length that is nearest to the targets."""
     if objective.loss.scale_free:
         params = objective.model.unpack(result.theta)

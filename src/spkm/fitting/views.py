@@ -12,7 +12,8 @@ from sklearn.utils._indexing import _get_column_indices
 
 from spkm._checks import check_choice, check_integer
 from spkm.core.model import PreimageModel, Term, View
-from spkm.core.objective import as_list
+from spkm.core.protocols import AnyObjective
+from spkm.core.regularization import as_list
 from spkm.kernels import KERNELS
 from spkm.penalties import BASIS_PENALTIES, Penalty
 from spkm.sources import Block
@@ -77,7 +78,7 @@ def asked_terms(params: Mapping[str, Any], X: Any, tables: Mapping[str, Any] | N
 
 
 def view_usage_of(
-    objective: Any, theta: np.ndarray, asked: tuple[Term, ...], columns: np.ndarray | None = None
+    objective: AnyObjective, theta: np.ndarray, asked: tuple[Term, ...], columns: np.ndarray | None = None
 ) -> dict[str, Any]:
     """Return ``view_usage_`` of a model of the given features, or of all, if views have names; else nothing."""
     if not any(view.name for term in asked for view in term.views):

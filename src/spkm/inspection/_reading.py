@@ -211,7 +211,7 @@ class Reading:
     @property
     def has_probabilities(self) -> bool:
         """Whether scores become probabilities of classes or labels: not every loss has a formula for it."""
-        return self.labels is not None and hasattr(self.model.loss, "probabilities")
+        return self.labels is not None and self.model.loss.has_probabilities
 
 
 def half_widths(explanation: Explanation, name: str, output: int, sample: int | None = None) -> np.ndarray | None:

@@ -6,7 +6,7 @@ from spkm.kernels._combine import Affine, Product, Rescaled, Sum
 from spkm.kernels._distance import RBF, Laplacian, Matern, RationalQuadratic
 from spkm.kernels._dot import Linear, NormalizedPolynomial, Polynomial, Tanimoto
 from spkm.kernels._forms import DotForm, ProductForm
-from spkm.kernels._pullbacks import Pullback, squared_norms
+from spkm.kernels._pullbacks import Pullback, gathered, squared_norms
 
 KERNELS = Registry("kernel", Kernel)
 KERNELS.update(
@@ -41,5 +41,6 @@ __all__ = [
     "Rescaled",
     "Sum",
     "Tanimoto",
+    "gathered",
     "squared_norms",
 ]

@@ -6,7 +6,7 @@ X and what has a number for each sample stay where they are: only sums over the 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -19,8 +19,17 @@ from spkm.kernels._pullbacks import Cotangents, Pullback
 Evaluated = tuple[Any, Callable[[], tuple[Any, Any, Any]]]
 
 
+class Invariant(Protocol):
+    """A kernel of invariants, :class:`spkm.kernels.InvariantKernel`."""
+
+    gamma: Any
+    uses_norms: bool
+
+    def _evaluated_anywhere(self, dot: Any, xx: Any, uu: Any) -> Evaluated: ...
+
+
 def vjp_anywhere(
-    kernel: Any, X: Matrix, U: Array, metric: Factors, learn_metric: bool
+    kernel: Invariant, X: Matrix, U: Array, metric: Factors, learn_metric: bool
 ) -> tuple[Array, Pullback[Cotangents]]:
     """Return the values of a kernel of invariants and their pullback, which leaves its argument as it is."""
     xp = namespace(X)

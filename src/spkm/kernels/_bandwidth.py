@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from numbers import Real
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -33,7 +33,13 @@ def gamma_from_rows(X: Matrix, weight: Array, rule: str) -> float:
     return 1.0 / (2.0 * typical**2)
 
 
-def number(kernel: Any) -> float:
+class WithGamma(Protocol):
+    """A kernel with a number ``gamma``, which may be a rule until it meets samples."""
+
+    gamma: Any
+
+
+def number(kernel: WithGamma) -> float:
     """Return the kernel's gamma, or raise ValueError if it is no positive number."""
     gamma = kernel.gamma
     if type(gamma) is float and 0 < gamma < np.inf:  # as nearly always, and asked for in every pass

@@ -20,13 +20,8 @@ from spkm._namespaces import is_foreign, namespace
 from spkm._parts import Part
 from spkm.kernels._anywhere import Evaluated, vjp_anywhere
 from spkm.kernels._bandwidth import PerColumn, gamma_from_rows, number
-from spkm.kernels._forms import Forms, no_forms
+from spkm.kernels._forms import Forms, no_forms, no_largest_diagonal
 from spkm.kernels._pullbacks import Cotangents, Pullback, columns_first, contract, squared_norms, to_parameters
-
-
-def no_largest_diagonal(kernel: Kernel, squared_radius: float = np.inf) -> None:
-    """Return None: nothing is known of k(x, x). A class that writes the formula of a known kernel anew gets this."""
-
 
 #: Whoever writes one of these anew has a formula of one's own, which files and exports do not know by name.
 FORMULAS = ("vjp", "value", "profile", "_invariants", "_value", "_union")
@@ -177,11 +172,11 @@ class InvariantKernel(Kernel):
         raise NotImplementedError(f"{type(self).__name__} must define slopes(dot, xx, uu, value).")
 
     def _invariants(
-        self, X: Matrix, U: Array, metric: Factors, xx: Array | None, dot_factor: float = 1.0, squares: Any = None
+        self, X: Matrix, U: Array, metric: Factors, xx: Array | None, factor: float = 1.0, squares: Array | None = None
     ) -> tuple[Any, Any, Any]:
         w = np.asarray(metric * number(self), dtype=U.dtype)
         V = U * w
-        dot = columns_first(X, dot_factor * V)
+        dot = columns_first(X, factor * V)
         if not self.uses_norms:
             return dot, None, None
         rows = squared_norms(X, w, squares) if xx is None or w.ndim else xx * w
@@ -204,10 +199,10 @@ class InvariantKernel(Kernel):
 
         return K, Pullback(pullback)
 
-    def _value(self, dot: Array, xx: Any, uu: Any) -> Array:
+    def _value(self, dot: Array, xx: Array, uu: Array) -> Array:
         return self.value(dot, xx, uu)
 
-    def _evaluated_anywhere(self, dot: Any, xx: Any, uu: Any) -> Evaluated:
+    def _evaluated_anywhere(self, dot: Array, xx: Array, uu: Array) -> Evaluated:
         K = self._value(dot, xx, uu)
         return K, lambda: self.slopes(dot, xx, uu, K)
 
@@ -232,14 +227,14 @@ class DotKernel(PerColumn, InvariantKernel):
         """Return k as a function of gamma x.u, (n, R); ``dot`` must not be changed."""
         raise NotImplementedError(f"{type(self).__name__} must define value(dot).")
 
-    def _value(self, dot: Array, xx: Any, uu: Any) -> Array:
+    def _value(self, dot: Array, xx: Array, uu: Array) -> Array:
         return self.value(dot)
 
     def slope(self, dot: Array, value: Array) -> Any:
         """Return dk/d(gamma x.u)."""
         raise NotImplementedError(f"{type(self).__name__} must define slope(dot, value).")
 
-    def slopes(self, dot: Array, xx: Any, uu: Any, value: Array) -> tuple[Any, Any, Any]:
+    def slopes(self, dot: Array, xx: Array, uu: Array, value: Array) -> tuple[Any, Any, Any]:
         return self.slope(dot, value), None, None
 
     def largest_diagonal(self, squared_radius: float = np.inf) -> float | None:
@@ -285,7 +280,7 @@ class DistanceKernel(InvariantKernel):
         # takes half of the time of a pass where samples have few features.
         of_features = learn_metric and np.ndim(metric) and not sparse.issparse(X)
         squares = X * X if of_features else None  # which relevances need for norms and for their own gradient
-        t, xx_, uu = self._invariants(X, U, metric, xx, dot_factor=2.0, squares=squares)
+        t, xx_, uu = self._invariants(X, U, metric, xx, factor=2.0, squares=squares)
         t -= xx_
         t -= uu
         np.minimum(t, 0.0, out=t)  # rounding can leave a distance just below zero
@@ -305,7 +300,7 @@ class DistanceKernel(InvariantKernel):
 
         return K, Pullback(pullback, of_outer)
 
-    def _evaluated_anywhere(self, dot: Any, xx: Any, uu: Any) -> Evaluated:
+    def _evaluated_anywhere(self, dot: Array, xx: Array, uu: Array) -> Evaluated:
         s = namespace(dot).maximum(xx + uu - 2 * dot, 0.0)
         K = self.profile(s)
 

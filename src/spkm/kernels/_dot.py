@@ -10,8 +10,8 @@ from spkm._arrays import Array
 from spkm._namespaces import namespace
 from spkm._parts import COUNT, POSITIVE, Number
 from spkm.kernels._bandwidth import PerColumn, number
-from spkm.kernels._base import DotKernel, InvariantKernel, Kernel, no_largest_diagonal
-from spkm.kernels._forms import DotForm, Forms
+from spkm.kernels._base import DotKernel, InvariantKernel, Kernel
+from spkm.kernels._forms import DotForm, Forms, no_largest_diagonal
 
 
 class Linear(DotKernel):

@@ -6,6 +6,7 @@ one feature each, or a polynomial of a sum of them, can be averaged, integrated 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -150,7 +151,11 @@ class DotForm:
 Forms = tuple[Any, ...]
 
 
-def no_forms(kernel: Any) -> None:
+def no_largest_diagonal(kernel: object, squared_radius: float = np.inf) -> None:
+    """Return None: nothing is known of k(x, x). A class that writes the formula of a known kernel anew gets this."""
+
+
+def no_forms(kernel: object) -> None:
     """Return None: no form is known. A class that writes the formula of a known kernel anew gets this."""
 
 
@@ -178,7 +183,7 @@ def sum_of(left: Forms | None, right: Forms | None) -> Forms | None:
     return tuple(result)
 
 
-def one_product(squared: Any = 0.0, absolute: Any = 0.0) -> Forms:
+def one_product(squared: float = 0.0, absolute: float = 0.0) -> Forms:
     """Return the form of exp(-sum_j (squared (x_j - u_j)^2 + absolute |x_j - u_j|))."""
     return (ProductForm(np.ones(1), np.full((1, 1), float(squared)), np.full((1, 1), float(absolute))),)
 
@@ -215,7 +220,7 @@ def gamma_mixture(shape: float, gamma: float) -> Forms:
 _FOUND: dict[tuple[float, int], tuple[Array, Array]] = {}
 
 
-def _gamma_nodes(shape: float, power: int, exact: Any) -> tuple[Array, Array]:
+def _gamma_nodes(shape: float, power: int, exact: Callable[[Array], Array]) -> tuple[Array, Array]:
     """Return points t and weights, as few as give the mean of exp(-shape^-power s t^power) to MIXTURE_ERROR."""
     key = (float(shape), power)
     if key not in _FOUND:

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from typing import Any, Generic, TypeVar, cast
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import sparse
 
-from spkm._arrays import Array, Factors, Matrix, squared
+from spkm._arrays import Array, Factors, Integers, Matrix, squared
 
 T = TypeVar("T")
 #: dL/dU (R, d) and dL/dmetric, which is None unless it was to be learned.
@@ -115,7 +116,7 @@ def _tiled(A: Array, count: int, size: int) -> Array:
     return A[: count * size].reshape(count, size, A.shape[1])
 
 
-def contract(G: Array, slope: Any, axis: int) -> Array | None:
+def contract(G: Array, slope: ArrayLike | None, axis: int) -> Array | None:
     """Return the sum over ``axis`` of G * slope, for a slope that broadcasts to G or is None (zero)."""
     if slope is None:
         return None
@@ -162,3 +163,19 @@ def to_parameters(
             squares = squared(X)
         d_metric += gamma * np.asarray(squares.T @ S).ravel()
     return dU, d_metric
+
+
+def gathered(K: Array, pull: Pullback[Any], index: Integers) -> tuple[Array, Pullback[Any]]:
+    """Return the kernel values of rows that are repeated by ``index``, and their pullback.
+
+    The kernel is evaluated once for each distinct row, however many samples share it; so is its
+    pullback, on the sum of the cotangents.
+    """
+    count = len(K)
+
+    def pullback(G: Array) -> tuple[Array, Any]:
+        sums = np.array([np.bincount(index, g, count) for g in G.T], dtype=G.dtype)
+        found: tuple[Array, Any] = pull(sums.T)
+        return found
+
+    return np.take(K.T, index, axis=1).T, Pullback(pullback)

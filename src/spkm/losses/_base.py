@@ -70,7 +70,12 @@ class Loss(Part):
     @property
     def has_probabilities(self) -> bool:
         """Whether the class defines ``probabilities(F)``; only some losses do."""
-        return hasattr(type(self), "probabilities")
+        return type(self).probabilities is not Loss.probabilities
+
+    @property
+    def has_pointwise(self) -> bool:
+        """Whether the loss is a sum over samples whose parts ``pointwise(Y, F)`` returns."""
+        return not self.coupled and type(self).pointwise is not Loss.pointwise
 
     def totals(self, Y: Array, F: Array, w: Array) -> Array:
         """Return sums over the samples of a block, in float64; those of several blocks add up."""
@@ -96,6 +101,19 @@ class Loss(Part):
         """Return predictions of real targets from scores: the inverse of the loss's link."""
         return F
 
+    def probabilities(self, F: Array) -> Array:
+        """Return the probability of each class from scores, (n, n_classes)."""
+        raise NotImplementedError(f"{type(self).__name__} has no probabilities.")
+
+    def log_probabilities(self, F: Array) -> Array:
+        """Return the logarithms of :meth:`probabilities`; a loss that has them exactly defines this anew."""
+        P = self.probabilities(F)
+        return np.log(np.maximum(P, np.finfo(P.dtype).tiny))
+
+    def pointwise(self, Y: Array, F: Array) -> Array:
+        """Return the loss of every entry, (n, m), or of every sample, (n, 1)."""
+        raise NotImplementedError(f"{type(self).__name__} must define pointwise(Y, F).")
+
     def best_scale(self, totals: Array) -> Any:
         """Return the factor on F, (m,), that brings it nearest to Y; of use where the loss is ``scale_free``."""
         raise NotImplementedError(f"{type(self).__name__} must define best_scale(totals) if it is scale_free.")
@@ -116,10 +134,6 @@ class SumLoss(Loss):
     """A weighted sum over samples: a subclass defines ``pointwise(Y, F)`` and ``slope(Y, F)``, its derivative in F."""
 
     coupled = False
-
-    def pointwise(self, Y: Array, F: Array) -> Array:
-        """Return the loss of every entry, (n, m), or of every sample, (n, 1)."""
-        raise NotImplementedError(f"{type(self).__name__} must define pointwise(Y, F).")
 
     def slope(self, Y: Array, F: Array) -> Array:
         """Return the derivative of the sample's loss in F, (n, m)."""

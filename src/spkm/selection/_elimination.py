@@ -6,9 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from spkm.core.columns import on_columns, with_relevances
 from spkm.core.model import PreimageModel
 from spkm.core.objective import Objective
 from spkm.core.problem import Problem
+from spkm.core.protocols import AnyObjective
 from spkm.losses import Loss
 from spkm.penalties import ORDINARY_NOISE
 from spkm.selection._feature_groups import FeatureGroups
@@ -70,7 +72,7 @@ def fit_submodel(
     )
 
 
-def refit_solver(objective: Objective, max_iter: int) -> Solver:
+def refit_solver(objective: AnyObjective, max_iter: int) -> Solver:
     """Return a solver that goes on from a good theta for a few iterations."""
     varpro = VarPro(max_iter, polish=0)
     if varpro.refuses(objective) is None:
@@ -167,7 +169,7 @@ def shrunk(
 ) -> Submodel:
     """Return the model refitted on some of its features, from where it stands."""
     columns = current.columns[kept]
-    _, theta = current.model.on_columns(current.theta, kept, current.problem.on(columns))
+    _, theta = on_columns(current.model, current.theta, kept, current.problem.on(columns))
     return fit_submodel(current.problem, source, columns, theta, settings.refit_iterations, rng)
 
 
@@ -182,7 +184,7 @@ def moved(
     """Return the model refitted on other features or samples, with ``factor`` on its strength, from where it stands."""
     places = np.where(np.isin(columns, model.columns), np.searchsorted(model.columns, columns), -1)
     problem = model.problem.with_factor(factor)
-    _, theta = model.model.on_columns(model.theta, places, problem.on(columns))
+    _, theta = on_columns(model.model, model.theta, places, problem.on(columns))
     return fit_submodel(problem, source, columns, theta, settings.first_iterations, rng)
 
 
@@ -207,7 +209,7 @@ def losses_without(current: Submodel, source: ArraySource, units: FeatureGroups)
     """Return the training loss with each unit of features left out of the kernel, all else as it is, one per unit."""
     part = source.columns(current.columns)
     loss = current.problem.loss
-    model, theta = current.model.with_relevances(current.theta)
+    model, theta = with_relevances(current.model, current.theta)
     totals = part.reduce(_block_without, model, theta, loss, units.members(), width=model.n_basis)[0]
     return np.array([loss.value(t) for t in totals])
 

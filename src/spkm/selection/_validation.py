@@ -131,6 +131,6 @@ def scaled_losses(model: Predictor, source: ArraySource, loss: Loss) -> np.ndarr
 
 def row_losses(loss: Loss, Y: np.ndarray, F: np.ndarray) -> np.ndarray:
     """Return the loss of every sample, (n,); a loss that is no sum over samples is judged by squared errors."""
-    if hasattr(loss, "pointwise") and not loss.coupled:
+    if loss.has_pointwise:
         return np.asarray(np.asarray(loss.pointwise(Y, F), dtype=np.float64).sum(axis=1))
     return np.asarray(np.square(Y - F, dtype=np.float64).sum(axis=1))

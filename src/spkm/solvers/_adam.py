@@ -183,12 +183,12 @@ class Adam(Solver):
         if work < SPLIT_FROM or objective.loss.coupled or block.place is not None:
             return objective.block_loss(block, theta)
         halves = [slice(0, n // 2), slice(n // 2, n)]
-        parts = list(
-            objective.source.each(
-                lambda h: objective.block_loss(Block(block.X[h], block.Y[h], block.w[h], {}), theta), halves
-            )
-        )
+        parts = list(objective.source.each(lambda h: objective.block_loss(_part(block, h), theta), halves))
         return parts[0][0] + parts[1][0], parts[0][1] + parts[1][1]
+
+
+def _part(block: Block, rows: slice) -> Block:
+    return block._replace(X=block.X[rows], Y=block.Y[rows], w=block.w[rows], cache={})
 
 
 def _height(share: float) -> float:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from spkm._registry import Registry
+from spkm.core.protocols import AnyObjective
 from spkm.solvers._adam import Adam
 from spkm.solvers._alternating import Alternating
 from spkm.solvers._base import Solver
@@ -25,7 +26,7 @@ FIRST_ROWS = 1_000
 ROUGH = 5e-3  # tolerance beyond BASIS_ROWS: a subsample is not worth overfitting
 
 
-def choose_solver(objective: Any) -> Solver:
+def choose_solver(objective: AnyObjective) -> Solver:
     """Return the solver that was quickest, in measurements, for the objective's loss, penalties and size."""
     n, model = objective.source.n_rows, objective.model
     if "elimination" in objective.offers:
@@ -41,7 +42,7 @@ def choose_solver(objective: Any) -> Solver:
     return LBFGS() if objective.is_smooth else Proximal()
 
 
-def resolve_solver(solver: Any, max_iter: int | None, tol: float | None, objective: Any) -> Solver:
+def resolve_solver(solver: str | Solver, max_iter: int | None, tol: float | None, objective: AnyObjective) -> Solver:
     """Return a solver, by name with ``max_iter`` and ``tol`` where they are given; an error if it cannot do the job."""
     by_name = isinstance(solver, str)
     automatic = by_name and solver == "auto"

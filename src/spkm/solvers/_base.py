@@ -8,9 +8,12 @@ from itertools import pairwise
 from typing import Any, Protocol
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from spkm._parts import Part
-from spkm.core.objective import Objective
+from spkm.core.bounds import Box
+from spkm.core.protocols import AnyObjective, Composite
+from spkm.sources import Source
 
 WINDOW = 10  # iterations over which progress is judged: a single one may stall while L-BFGS rebuilds its memory
 # A descent is on a plateau, and goes on, while the last ten iterations gain more than this share of all gain so far,
@@ -19,8 +22,6 @@ WINDOW = 10  # iterations over which progress is judged: a single one may stall 
 OF_ALL, OF_EARLIER = 0.05, 0.5
 OnIteration = Callable[[int, float], bool]
 State = dict[str, Any]
-#: The least and the largest theta.
-Box = tuple[np.ndarray, np.ndarray]
 
 
 @dataclass
@@ -84,13 +85,13 @@ class Solver(Part):
     #: Where first weights come from: a "ridge" regression on the features, or the "labels" of the start points.
     first_weights = "ridge"
 
-    def refuses(self, objective: Any) -> str | None:
+    def refuses(self, objective: AnyObjective) -> str | None:
         """Return why this solver cannot minimise ``objective``, with what to do, or None."""
         missing = [need for need in self.needs if need not in objective.offers]
         return objective.why_not(missing[0]) if missing else None
 
     def minimize(
-        self, objective: Objective, theta: np.ndarray, rng: np.random.Generator, on_iteration: OnIteration | None = None
+        self, objective: Any, theta: np.ndarray, rng: np.random.Generator, on_iteration: OnIteration | None = None
     ) -> Result:
         """Return the best parameters found from ``theta``."""
         raise NotImplementedError(f"{type(self).__name__} must define minimize(objective, theta, rng, on_iteration).")
@@ -104,7 +105,7 @@ class Store(Protocol):
 
     def keep(self, state: Callable[[], State]) -> None: ...
 
-    def check_data(self, source: Any) -> None: ...
+    def check_data(self, source: Source) -> None: ...
 
 
 def store_of(on_iteration: OnIteration | None) -> Store | None:
@@ -188,18 +189,18 @@ class Monitor:
         return Result(self.theta, self.value, n_iter, self.converged, self.interrupted, self.by_signal, self.trace)
 
 
-def part_steps(objective: Objective, steps: Any) -> np.ndarray:
+def part_steps(objective: AnyObjective | Composite, steps: ArrayLike) -> np.ndarray:
     """Return a theta whose entries are the step of the part they belong to, from one step for each part."""
     return np.repeat(steps, np.diff(objective.model.part_cuts))
 
 
-def part_dots(objective: Objective, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+def part_dots(objective: AnyObjective | Composite, a: np.ndarray, b: np.ndarray) -> np.ndarray:
     """Return the inner products of a and b, one for each part of theta."""
     cuts = objective.model.part_cuts
     return np.array([a[i:j] @ b[i:j] for i, j in pairwise(cuts)], dtype=np.float64)
 
 
-def note_end(objective: Any, result: Result) -> None:
+def note_end(objective: Composite, result: Result) -> None:
     """Set the value and the stationarity of a result from the whole objective; one pass with its gradient."""
     value, gradient = objective.value_and_gradient(result.theta)
     result.value = value + objective.penalty(result.theta)
@@ -212,6 +213,6 @@ def projected_norm(theta: np.ndarray, gradient: np.ndarray, box: Box | None) -> 
     return float(np.linalg.norm(theta - (ahead if box is None else np.clip(ahead, *box))))
 
 
-def stationarity(objective: Any, theta: np.ndarray, gradient: np.ndarray) -> float:
+def stationarity(objective: Composite, theta: np.ndarray, gradient: np.ndarray) -> float:
     """Return the norm of theta - prox(theta - gradient), which is zero at a stationary point."""
     return float(np.linalg.norm(theta - objective.prox(theta - gradient, 1.0)))

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from scipy.optimize import Bounds, minimize
 
 from spkm._parts import COUNT, OPTIONAL_COUNT, Number
-from spkm.core.objective import Objective
+from spkm.core.bounds import Box
+from spkm.core.profiled import ProfiledObjective
+from spkm.core.protocols import AnyObjective, Composite
 from spkm.solvers._base import Monitor, OnIteration, Result, Solver, Stop, found_state, note_end, projected_norm
 from spkm.sources import Source
 
@@ -51,7 +53,11 @@ class LBFGS(Solver):
         self.first_rows = first_rows
 
     def minimize(
-        self, objective: Objective, theta: np.ndarray, rng: np.random.Generator, on_iteration: OnIteration | None = None
+        self,
+        objective: AnyObjective,
+        theta: np.ndarray,
+        rng: np.random.Generator,
+        on_iteration: OnIteration | None = None,
     ) -> Result:
         theta, first = resumed_at(on_iteration, theta)
         for k, source in enumerate(stages(objective.source, self.first_rows, rng)):
@@ -62,7 +68,7 @@ class LBFGS(Solver):
             theta = result.theta
             if result.interrupted:
                 if source is not objective.source:
-                    note_end(objective, result)  # not of a subsample
+                    note_end(cast(Composite, objective), result)  # not of a subsample
                 break
         return result
 
@@ -113,12 +119,17 @@ class VarPro(Solver):
         self.polish = polish
 
     def minimize(
-        self, objective: Any, theta: np.ndarray, rng: np.random.Generator, on_iteration: OnIteration | None = None
+        self,
+        objective: AnyObjective,
+        theta: np.ndarray,
+        rng: np.random.Generator,
+        on_iteration: OnIteration | None = None,
     ) -> Result:
         source = objective.source
-        partial = self.basis_rows is not None and self.basis_rows < source.n_rows
+        rows = source.n_rows if self.basis_rows is None else self.basis_rows
+        partial = rows < source.n_rows
         if partial:
-            source = source.sample(self.basis_rows, rng)
+            source = source.sample(rows, rng)
         whole = objective.eliminated()
         fresh = whole.start(theta)
         phi, begin = resumed_at(on_iteration, fresh)
@@ -154,7 +165,7 @@ class VarPro(Solver):
             result.linear_variance = whole.linear_variance(phi)
             return result
         if partial:
-            note_end(objective, result)  # not of the subsample
+            note_end(cast(Composite, objective), result)  # not of the subsample; it offers a gradient
             return result
         if not self.polish or result.interrupted:
             return result
@@ -163,7 +174,9 @@ class VarPro(Solver):
         polished.n_iter, polished.converged = result.n_iter, result.converged
         return polished
 
-    def _simplified(self, profiled: Any, result: Result, box: Any) -> tuple[Result, Any]:
+    def _simplified(
+        self, profiled: ProfiledObjective, result: Result, box: Box | None
+    ) -> tuple[Result, ProfiledObjective]:
         """Return the result of the last of the objective's last stages whose value is as good as the lowest.
 
         Its trace is that of the stage: values of several ridges are not comparable. A descent that has not converged
@@ -203,7 +216,7 @@ def descend(
     max_iter: int,
     tol: float,
     on_iteration: OnIteration | None,
-    box: tuple[np.ndarray, np.ndarray] | None = None,
+    box: Box | None = None,
     stage: int = 0,
 ) -> Result:
     """Minimise a smooth function in a box by SciPy's L-BFGS-B; Ctrl-C and callbacks leave with the best so far."""

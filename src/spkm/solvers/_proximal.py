@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from spkm._parts import COUNT, Number
 from spkm.core.objective import Objective
+from spkm.core.protocols import Composite
 from spkm.solvers._base import (
     Monitor,
     OnIteration,
@@ -76,7 +75,7 @@ class WithoutWeights:
 
 
 def proximal_descent(
-    objective: Any,
+    objective: Composite,
     theta: np.ndarray,
     max_iter: int,
     tol: float,
@@ -131,7 +130,7 @@ def proximal_descent(
     return result
 
 
-def _spectral(objective: Any, moved: np.ndarray, change: np.ndarray, steps: np.ndarray, long: bool) -> np.ndarray:
+def _spectral(objective: Composite, moved: np.ndarray, change: np.ndarray, steps: np.ndarray, long: bool) -> np.ndarray:
     """Return the next step of each part, from the last one and the change of the gradient along it.
 
     Long steps |s|^2 / s'y and short ones s'y / |y|^2 take turns: on six problems with l1 balls, l1 norms and groups

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any
 
 import numpy as np
 
+from spkm.core.protocols import AnyObjective
 from spkm.core.starts import Start, first_theta
 from spkm.solvers._base import OnIteration, Result, Solver, store_of
 
 
 def best_of_restarts(
-    objective: Any,
+    objective: AnyObjective,
     solver: Solver,
     start: Start | np.ndarray,
     rngs: Iterable[np.random.Generator],

@@ -1,11 +1,11 @@
 """Samples in blocks, scaled on the way, on all cores."""
 
-from spkm.sources._array import MANY_ROWS, ArraySource
+from spkm.sources._array import MANY_ROWS, ArraySource, pick_rows
 from spkm.sources._base import Block, Source
 from spkm.sources._chunks import Chunk, ChunkSource, IterableReader, Preparation, kept_source, summarized
 from spkm.sources._elsewhere import PlacedSource, source_of
-from spkm.sources._pairs import PairSource, PairTable
-from spkm.sources._rows import distinct_pairs, distinct_rows, gathered_rows, merged_rows, pick_rows
+from spkm.sources._pairs import PairSource, PairTable, scaled_table
+from spkm.sources._rows import distinct_pairs, distinct_rows, gathered_rows, merged_rows
 from spkm.sources._scaling import Scaling, fit_scaling, scaling_of_moments
 from spkm.sources._span import Span, SpanSource
 from spkm.sources._summary import Summary
@@ -35,6 +35,7 @@ __all__ = [
     "merged_rows",
     "one_blas_thread",
     "pick_rows",
+    "scaled_table",
     "scaling_of_moments",
     "source_of",
     "summarized",

@@ -9,13 +9,15 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import DTypeLike
+from scipy import sparse
 
 from spkm._arrays import Matrix, dense
 from spkm.sources._base import Block, Source, equal_cuts, rows_per_block
-from spkm.sources._rows import SMALL, pick_rows
 from spkm.sources._scaling import Scaling, fit_scaling
 
-# Scaled samples of fewer than SMALL entries are kept; of more, blocks are scaled whenever they are read.
+# Entries. Fewer are copied where some samples are picked, and kept if they are scaled; more stay where they are, and
+# blocks are scaled whenever they are read.
+SMALL = 2**22
 MANY_ROWS = 2**17  # from here on samples do not fit the cache,
 RUN = 8  # a batch is made of runs of so many neighbours: reading single samples would take longer than the step
 FETCHED = 2**18  # entries of X that are read at once for batches
@@ -40,6 +42,9 @@ class ArraySource(Source):
     Y, w : ndarray of shapes (n, m), (n, 1)
         Targets and weights of all samples; the weights sum to one.
     """
+
+    #: Kind of the blocks.
+    block: type[Block] = Block
 
     @staticmethod
     def fit_scaling(X: Any, weight: np.ndarray, common: bool) -> Scaling:
@@ -71,7 +76,7 @@ class ArraySource(Source):
         start, stop = piece
         rows = self.X[start:stop]
         X = rows if self.scaling is None else self.scaling(rows)
-        return Block(X, self.Y[start:stop], self.w[start:stop], self._caches.setdefault(piece, {}))
+        return self.block(X, self.Y[start:stop], self.w[start:stop], self._caches.setdefault(piece, {}))
 
     def ranges(self) -> tuple[np.ndarray, np.ndarray]:
         if self._ranges is None:
@@ -102,7 +107,7 @@ class ArraySource(Source):
             X, Y, w = (part.astype(dtype, copy=False) for part in block[:3])
             for start in range(0, len(w), size):
                 cut = slice(start, start + size)
-                yield Block(X[cut], Y[cut], w[cut] / w[cut].sum(), {})
+                yield self.block(X[cut], Y[cut], w[cut] / w[cut].sum(), {})
 
     def _batch_rows(self, size: int, n_steps: int, rng: np.random.Generator) -> Iterator[np.ndarray]:
         """Yield the samples of each step: random runs of neighbours (single ones if n is small), each once a pass."""
@@ -119,7 +124,7 @@ class ArraySource(Source):
         """Return the given samples with their weights made to sum to one."""
         X = self.X[rows]
         w = self.w[rows]
-        return Block(X if self.scaling is None else self.scaling(X), self.Y[rows], w / w.sum(), {})
+        return self.block(X if self.scaling is None else self.scaling(X), self.Y[rows], w / w.sum(), {})
 
     def subset(self, rows: np.ndarray) -> ArraySource:
         """Return a source of the given samples, on the same threads."""
@@ -165,3 +170,39 @@ def _block_ranges(block: Block) -> tuple[np.ndarray, np.ndarray]:
     bounds = (block.X.min(axis=0), block.X.max(axis=0))
     low, high = (np.asarray(dense(b), dtype=np.float64).ravel() for b in bounds)
     return low, high
+
+
+class PickedRows:
+    """Some samples of an array without a copy: sliced and indexed like an array, it gathers what is asked for.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, d)
+        The array.
+    rows : ndarray of int
+        The rows, in order.
+    """
+
+    ndim = 2
+
+    def __init__(self, X: Any, rows: np.ndarray) -> None:
+        self.X = X
+        self.rows = rows
+        self.shape = (len(rows), X.shape[1])
+        self.dtype = X.dtype
+
+    def __getitem__(self, key: Any) -> Any:
+        if isinstance(key, tuple):  # features of all samples: only few are asked for
+            return self.X[:, key[1]][self.rows[key[0]]]
+        return self.X[self.rows[key]]
+
+
+def pick_rows(X: Matrix, rows: np.ndarray) -> Any:
+    """Return some samples of X, dense or CSR: a copy if small or CSR, else :class:`PickedRows`; X if it is all."""
+    if len(rows) == X.shape[0] and np.array_equal(rows, np.arange(len(rows))):
+        return X
+    if isinstance(X, PickedRows):
+        return pick_rows(X.X, X.rows[rows])
+    if sparse.issparse(X) or len(rows) * X.shape[1] <= SMALL:
+        return X[rows]
+    return PickedRows(X, rows)

@@ -53,9 +53,6 @@ class Block(NamedTuple):
     def columns(self, columns: np.ndarray | None) -> tuple[Any, np.ndarray | None]:
         """Return some features, rising, or all (None), and which row each sample is (None: in order)."""
         table = self.X
-        if hasattr(table, "entities"):  # of pairs: rows of a table that samples share
-            found: tuple[Any, np.ndarray] = table.entities(columns)
-            return found
         if columns is None:
             return table, None
         # Neighbouring features are a slice of the block; others are copied, block by block.

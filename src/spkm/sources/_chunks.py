@@ -19,10 +19,9 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import DTypeLike
 
-from spkm.sources._array import ArraySource
+from spkm.sources._array import SMALL, ArraySource
 from spkm.sources._arrow import record_batch
 from spkm.sources._base import Block, Source, rows_per_block
-from spkm.sources._rows import SMALL
 from spkm.sources._scaling import Scaling
 from spkm.sources._summary import Summary, merged, summary_of
 from spkm.sources._sums import add_up

@@ -14,7 +14,7 @@ from spkm._arrays import Matrix
 from spkm._namespaces import Place, on_host, works_anywhere
 from spkm.sources._array import FETCHED, ArraySource
 from spkm.sources._base import Source
-from spkm.sources._pairs import PairSource
+from spkm.sources._pairs import PairSource, PairTable
 from spkm.sources._scaling import Scaling
 
 ENTRIES = 2**22  # of a sample and what is computed from it, in a block: 32 MB, of which several exist at a time
@@ -80,7 +80,7 @@ def source_of(X: Any, scaling: Scaling | None, place: Place | None) -> ArraySour
     """Return samples without targets as a source, for predictions."""
     if place is not None:
         return PlacedSource(X, scaling=scaling, place=place)
-    return (PairSource if hasattr(X, "entities") else ArraySource)(X, scaling=scaling)
+    return (PairSource if isinstance(X, PairTable) else ArraySource)(X, scaling=scaling)
 
 
 class PlacedSource(ArraySource):

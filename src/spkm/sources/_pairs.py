@@ -103,6 +103,20 @@ class PairTable:
         return np.hstack([dense(part) for part in parts])
 
 
+def scaled_table(X: Any, scaling: Scaling) -> Any:
+    """Return samples on the scale of a model: a table of pairs, a dense array or CSR as it is."""
+    return X.scaled(scaling) if isinstance(X, PairTable) else scaling(X)
+
+
+class PairBlock(Block):
+    """Some pairs, whose features are rows of tables that pairs share."""
+
+    def columns(self, columns: np.ndarray | None) -> tuple[Any, np.ndarray]:
+        """Return some features of all entities of a side, and the entity of each pair."""
+        found: tuple[Any, np.ndarray] = self.X.entities(columns)
+        return found
+
+
 class PairSource(ArraySource):
     """Pairs of a :class:`PairTable`; entities are scaled once.
 
@@ -113,6 +127,8 @@ class PairSource(ArraySource):
     Y, weight, scaling
         As in :class:`ArraySource`.
     """
+
+    block = PairBlock
 
     @staticmethod
     def fit_scaling(X: PairTable, weight: np.ndarray, common: bool) -> Scaling:

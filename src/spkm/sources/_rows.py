@@ -9,48 +9,10 @@ import numpy as np
 from scipy import sparse
 
 from spkm._arrays import Matrix
+from spkm.sources._array import pick_rows
 
 MERGED_UP_TO = 5000  # samples; a fit of more samples takes them as they come
 LEADING = 64  # entries by which samples are ordered; digests settle ties
-
-
-SMALL = 2**22  # entries: fewer are copied where some samples are picked; more stay where they are
-
-
-class PickedRows:
-    """Some samples of an array without a copy: sliced and indexed like an array, it gathers what is asked for.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n, d)
-        The array.
-    rows : ndarray of int
-        The rows, in order.
-    """
-
-    ndim = 2
-
-    def __init__(self, X: Any, rows: np.ndarray) -> None:
-        self.X = X
-        self.rows = rows
-        self.shape = (len(rows), X.shape[1])
-        self.dtype = X.dtype
-
-    def __getitem__(self, key: Any) -> Any:
-        if isinstance(key, tuple):  # features of all samples: only few are asked for
-            return self.X[:, key[1]][self.rows[key[0]]]
-        return self.X[self.rows[key]]
-
-
-def pick_rows(X: Matrix, rows: np.ndarray) -> Any:
-    """Return some samples of X, dense or CSR: a copy if small or CSR, else :class:`PickedRows`; X if it is all."""
-    if len(rows) == X.shape[0] and np.array_equal(rows, np.arange(len(rows))):
-        return X
-    if isinstance(X, PickedRows):
-        return pick_rows(X.X, X.rows[rows])
-    if sparse.issparse(X) or len(rows) * X.shape[1] <= SMALL:
-        return X[rows]
-    return PickedRows(X, rows)
 
 
 def distinct_rows(X: Any, Y: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

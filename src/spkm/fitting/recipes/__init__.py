@@ -153,7 +153,8 @@ def _evidence(spec: Spec, data: Data) -> Evidence | None:
             "weight_penalty='evidence' needs a basis_penalty with a gradient, 'l2' or None; "
             f"got {spec.basis_penalty!r}. Use weight_penalty='rkhs'."
         )
-    return found[0]
+    evidence: Evidence = found[0]
+    return evidence
 
 
 def _suits_evidence(spec: Spec, data: Data) -> bool:

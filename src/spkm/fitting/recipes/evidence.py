@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
@@ -11,6 +10,7 @@ from spkm.core.fitted import fitted_terms
 from spkm.core.posterior import Posterior, Surroundings
 from spkm.core.problem import Problem
 from spkm.core.profiled import JITTER
+from spkm.core.protocols import AnyObjective
 from spkm.core.starts import centres_of, draw_sample
 from spkm.fitting.merging import with_merged_vectors
 from spkm.fitting.problems import KERNEL_SAMPLE, Defaults
@@ -61,16 +61,16 @@ class ByEvidence(Recipe):
         return replace(fit, posterior=posterior_of(fit.start.problem, fit.objective, fit.result, spec.rng()))
 
 
-def posterior_of(problem: Problem, objective: Any, result: Result, rng: np.random.Generator) -> Posterior:
+def posterior_of(problem: Problem, objective: AnyObjective, result: Result, rng: np.random.Generator) -> Posterior:
     """Return the numbers that standard deviations of predictions need, after a fit by the evidence."""
     counts = [term.n_basis for term in objective.model.terms]
     learned = problem.continued(result.noise, result.ridge, result.linear_variance).with_vectors(counts)
-    found = learned.objective(objective.source)
+    found = learned.evidence_objective(objective.source)
     around = surroundings(found, result.theta, float(result.noise or 0.0), rng)
     return found.posterior(found.start(result.theta), around)
 
 
-def surroundings(objective: Any, theta: np.ndarray, noise: float, rng: np.random.Generator) -> Surroundings:
+def surroundings(objective: AnyObjective, theta: np.ndarray, noise: float, rng: np.random.Generator) -> Surroundings:
     """Return centres of the samples by k-means in the metric of the model's only kernel, at most one for two samples.
 
     ``noise`` is the ratio of noise to signal variance of a sample, of which a centre's mean has several.
@@ -81,7 +81,7 @@ def surroundings(objective: Any, theta: np.ndarray, noise: float, rng: np.random
     root = np.sqrt(objective.model.views[0][1].factors(objective.model.unpack(theta).log_metric[0]))
     centres = centres_of(sample.X * root, sample.weight, count, rng) / np.where(root > 0, root, 1.0)
     noises = (JITTER + noise * count / objective.source.total_weight) * np.eye(count)
-    inverse = np.linalg.inv(kernel(centres, centres) + noises)
+    inverse = np.asarray(np.linalg.inv(kernel(centres, centres) + noises), dtype=np.float64)
     k = kernel(sample.X, centres)
     left = kernel.diagonal(sample.X) - np.einsum("ir,ir->i", k @ inverse, k)
     order = np.argsort(left)

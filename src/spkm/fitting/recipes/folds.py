@@ -19,6 +19,7 @@ import numpy as np
 
 from spkm.core.fitted import FittedModel
 from spkm.core.problem import Problem
+from spkm.core.protocols import AnyObjective
 from spkm.core.starts import first_theta, resolve_start
 from spkm.core.targets import Target
 from spkm.fitting.merging import with_merged_vectors
@@ -269,5 +270,5 @@ def last_solver(source: Source) -> Solver:
     return LBFGS() if source.n_rows <= MOST_ROWS else Adam(max_iter=1)
 
 
-def _descended(objective: Any, theta: np.ndarray, max_iter: int) -> Result:
+def _descended(objective: AnyObjective, theta: np.ndarray, max_iter: int) -> Result:
     return LBFGS(max_iter=max_iter).minimize(objective, theta, np.random.default_rng(0))

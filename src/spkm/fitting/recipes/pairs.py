@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -11,6 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 from spkm._checks import warn_user
 from spkm.core.model import PreimageModel, Term, View
 from spkm.core.objective import Objective
+from spkm.core.protocols import AnyObjective
 from spkm.core.starts import resolve_start
 from spkm.core.targets import Target
 from spkm.fitting.problems import LINEAR_STRENGTH, Defaults
@@ -79,12 +79,12 @@ class Pairs(Recipe):
         return replace(fit, result=best)
 
 
-def loss_of(objective: Any, result: Result) -> float:
+def loss_of(objective: AnyObjective, result: Result) -> float:
     """Return the loss without penalties; one pass."""
     return float(objective.loss.value(objective.totals(result.theta)))
 
 
-def plain_losses(objective: Any) -> tuple[float, float]:
+def plain_losses(objective: AnyObjective) -> tuple[float, float]:
     """Return the losses of the best constant, and of a linear model with a penalty as that of a linear part."""
     model, source = objective.model, objective.source
     m, n_features = model.n_outputs, model.n_features

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import cast
 
 import numpy as np
 
 from spkm.core.fitted import FittedModel
+from spkm.core.protocols import AnyObjective
 from spkm.core.span import inward, outward
 from spkm.core.targets import Target
 from spkm.fitting.continuing import continued_theta
 from spkm.fitting.problems import Defaults
 from spkm.fitting.recipe import Around, Fit, Recipe, Start
 from spkm.fitting.spec import Spec
-from spkm.sources import Scaling, Source, SpanSource
+from spkm.sources import ArraySource, Scaling, Source, SpanSource
 
 
 class InSpan(Around):
@@ -39,12 +40,14 @@ class InSpan(Around):
     def defaults(self, spec: Spec, source: Source) -> Defaults:
         return replace(self.inner.defaults(spec, source), metric="scale")
 
-    def begin(self, spec: Spec, source: Any, scaling: Scaling | None, target: Target) -> Start:
-        inside = SpanSource.of(source)
+    def begin(self, spec: Spec, source: Source, scaling: Scaling | None, target: Target) -> Start:
+        inside = SpanSource.of(cast(ArraySource, source))
         return replace(self.inner.begin(self._inside(spec, source), inside, None, target), source=inside)
 
-    def resume(self, spec: Spec, source: Any, scaling: Scaling | None, target: Target, previous: FittedModel) -> Start:
-        inside = SpanSource.of(source)
+    def resume(
+        self, spec: Spec, source: Source, scaling: Scaling | None, target: Target, previous: FittedModel
+    ) -> Start:
+        inside = SpanSource.of(cast(ArraySource, source))
         start = self.inner.resume(self._inside(spec, source), inside, scaling, target, previous)
         here, there = start.problem.model(inside), start.problem.model(source)
 
@@ -58,18 +61,19 @@ class InSpan(Around):
         return self.inner.conclude(spec, self.outward(spec, fit))
 
     def outward(self, spec: Spec, fit: Fit) -> Fit:
-        inside, found = fit.objective.source, fit.result
+        inside, found = cast(SpanSource, fit.objective.source), fit.result
         theta = outward(inside.span, fit.objective.model, found.theta)
         problem = fit.start.problem.with_vectors([term.n_basis for term in fit.objective.model.terms])
         problem = problem.continued(found.noise, found.ridge, found.linear_variance)
         if spec.basis_bounds == "data":
             problem = problem.with_bounds()
-        objective = problem.objective(inside.table)
+        objective: AnyObjective = problem.objective(inside.table)
         theta = objective.inside(theta)
         parameters = theta
         if problem.evidence is not None:  # weights follow the vectors
-            parameters = objective.start(theta)
-            theta = objective.complete(parameters)
+            profiled = objective.eliminated()
+            parameters = profiled.start(theta)
+            theta = profiled.complete(parameters)
         result = replace(found, theta=theta, value=objective.value(parameters))
         return replace(fit, objective=objective, result=result)
 

@@ -1,0 +1,54 @@
+"""The same model of other features, or with a relevance for each: for selections and for fits that go on."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from spkm.core.model import PreimageModel, Term
+
+
+def on_columns(
+    model: PreimageModel, theta: np.ndarray, places: np.ndarray, terms: list[Term] | None = None
+) -> tuple[PreimageModel, np.ndarray]:
+    """Return the model of other features and its theta.
+
+    ``places`` tells where each feature stood, -1 for one that is new: it is zero in all basis vectors, and its
+    relevance is the geometric mean of the old ones. ``terms`` are those of the new table; None are the same ones,
+    of views that read all features.
+    """
+    other = PreimageModel(model.terms if terms is None else terms, len(places), model.n_outputs, model.fit_intercept)
+    result, params = other.zeros()
+    old = model.unpack(theta)
+    for k, ((_, before), (_, after)) in enumerate(zip(model.views, other.views, strict=True)):
+        here = places if after.columns is None else places[after.columns]
+        if before.columns is not None:
+            here = np.where(np.isin(here, before.columns), np.searchsorted(before.columns, here), -1)
+        known = here >= 0
+        params.basis[k][:, known] = old.basis[k][:, here[known]]
+        if after.metric != "relevances":
+            params.log_metric[k][...] = old.log_metric[k]
+            continue
+        params.log_metric[k][known] = old.log_metric[k][here[known]]
+        if not known.all():
+            params.log_metric[k][~known] = old.log_metric[k].mean() if known.any() else 0.0
+    params.weights[...] = old.weights
+    params.intercept[...] = old.intercept
+    return other, result
+
+
+def with_relevances(model: PreimageModel, theta: np.ndarray) -> tuple[PreimageModel, np.ndarray]:
+    """Return the same function with a relevance for each feature of each view, to look at or to take away."""
+    terms = [
+        replace(term, views=tuple(replace(view, metric="relevances") for view in term.views)) for term in model.terms
+    ]
+    other = PreimageModel(terms, model.n_features, model.n_outputs, model.fit_intercept)
+    result, params = other.zeros()
+    old = model.unpack(theta)
+    for k, (_, view) in enumerate(model.views):
+        params.basis[k][...] = old.basis[k]
+        params.log_metric[k][...] = old.log_metric[k] if view.learns_metric else 0.0
+    params.weights[...] = old.weights
+    params.intercept[...] = old.intercept
+    return other, result
