@@ -142,12 +142,47 @@ def concordance(time: np.ndarray, event: np.ndarray, risk: np.ndarray, entry: np
     A pair is comparable if the earlier of its times is that of an event, and the other sample had entered by then; of
     two equal times one must be censored. Equal risks count half.
     """
-    agreeing, comparable = 0.0, 0
-    for i in np.flatnonzero(event):
-        others = (time > time[i]) | ((time == time[i]) & ~event)
-        others = others if entry is None else others & (entry < time[i])
-        comparable += int(others.sum())
-        agreeing += float((risk[i] > risk[others]).sum()) + 0.5 * float((risk[i] == risk[others]).sum())
+    if entry is None:
+        agreeing, comparable = _counted_pairs(time, event, risk)
+    else:
+        agreeing, comparable = 0.0, 0
+        for i in np.flatnonzero(event):
+            others = ((time > time[i]) | ((time == time[i]) & ~event)) & (entry < time[i])
+            comparable += int(others.sum())
+            agreeing += float((risk[i] > risk[others]).sum()) + 0.5 * float((risk[i] == risk[others]).sum())
     if comparable == 0:
         raise ValueError("y must have at least one event before another time: no pair of samples can be compared.")
     return agreeing / comparable
+
+
+def _counted_pairs(time: np.ndarray, event: np.ndarray, risk: np.ndarray) -> tuple[float, int]:
+    """Return the number of comparable pairs in the right order, and of all of them, in O(n log n)."""
+    order = np.lexsort((~event, time))  # of equal times events come first
+    time, event = time[order], event[order]
+    rank = np.unique(risk, return_inverse=True)[1][order].astype(np.int64)
+    place = np.flatnonzero(event)
+    # The samples after an event: those of later times, and the censored ones of its own.
+    last = np.searchsorted(time, time[place], side="right")
+    tied = np.concatenate([[0], np.cumsum(~event)])
+    after = last - (tied[last] - tied[np.searchsorted(time, time[place], side="left")])
+    lower, equal = _lower(rank, after, rank[place]), _lower(rank, after, rank[place] + 1)
+    return float(0.5 * (lower + equal).sum()), int((len(time) - after).sum())
+
+
+def _lower(values: np.ndarray, start: np.ndarray, bound: np.ndarray) -> np.ndarray:
+    """Return how many of ``values[start:]`` are below a bound, for many starts and bounds: a wavelet matrix.
+
+    Values are sorted stably by one bit after another. In each step the part of a query whose bit is zero, if that of
+    the bound is one, is below it; the rest of the part goes on.
+    """
+    low, high = start, np.full(len(start), len(values))
+    found = np.zeros(len(start), dtype=np.int64)
+    for bit in reversed(range(int(max(values.max(), bound.max(initial=0))).bit_length())):
+        is_one = (values >> bit) & 1 == 1
+        zeros = np.concatenate([[0], np.cumsum(~is_one)])
+        bound_is_one = (bound >> bit) & 1 == 1
+        found += np.where(bound_is_one, zeros[high] - zeros[low], 0)
+        low = np.where(bound_is_one, zeros[-1] + low - zeros[low], zeros[low])
+        high = np.where(bound_is_one, zeros[-1] + high - zeros[high], zeros[high])
+        values = np.concatenate([values[~is_one], values[is_one]])
+    return found
