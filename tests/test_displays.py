@@ -1,6 +1,7 @@
 """Displays: what they draw is what the model says, and every one has axes, a figure and a frame."""
 
 import copy
+import json
 import subprocess
 import sys
 from dataclasses import replace
@@ -262,6 +263,45 @@ def two_outputs(X):
 def test_mistakes_are_named(call, message, iris):
     with pytest.raises(ValueError, match=message.format(n_basis=len(iris[0].basis_vectors_))):
         call(iris)
+
+
+@pytest.fixture(scope="module")
+def parts():
+    """Three classes by binary models, each of which has a linear part between its vectors and the next ones."""
+    X, y = load_iris(return_X_y=True)
+    return SPKMClassifier(2, multi_class="ovr", linear_part=True, random_state=0).fit(X, y), X, y
+
+
+@pytest.mark.parametrize("number", [0, 2, 4])
+def test_cards_of_binary_models_skip_their_linear_parts(parts, number):
+    model, X, y = parts
+    fitted = model.model_
+    row = np.flatnonzero(fitted.vector_rows)[number]
+    card = BasisCardDisplay.from_estimator(model, X, y, basis=number)
+    np.testing.assert_array_equal(card.similarities, fitted.similarities(X)[:, row])
+    np.testing.assert_array_equal(card.weights, fitted.weights[row])
+    columns = [int(name[1:]) for name in card.feature_names]
+    np.testing.assert_array_equal(card.values, fitted.basis_vectors[row, columns])
+
+
+def test_vectors_have_one_name_everywhere(parts, tmp_path):
+    model, X, y = parts
+    names = {name for name in model.to_frame().index if name.startswith("u")}
+    assert names == {f"u{r}" for r in range(model.model_.vector_rows.sum())} and len(names) > 3
+    report(model, tmp_path / "facts.json", X, y)
+    facts = json.loads((tmp_path / "facts.json").read_text())
+    assert {card["name"] for card in facts["basis"]["cards"]} == names
+    labels = facts["model"]["labels"]
+    assert all(labels[card["r"]] == card["name"] for card in facts["basis"]["cards"])
+
+
+def test_a_card_of_equal_similarities_is_drawn(iris):
+    model, X, _ = iris
+    card = BasisCardDisplay.from_estimator(model, X)
+    for spread in (0.0, 1e-15):
+        display = replace(card, similarities=1 + spread * np.arange(5.0))
+        display.plot()
+        assert [bar.get_height() for bar in display.ax_[-1].patches] == [5]
 
 
 def test_calibration_is_scikit_learns(cancer):

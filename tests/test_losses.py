@@ -180,8 +180,9 @@ def test_targets_are_checked_and_brought_to_the_scale_of_scores():
     with pytest.raises(ValueError, match="loss='poisson' needs non-negative targets; y has minimum -1"):
         Poisson().check_target(np.array([[2.0], [-1.0]]))
     with pytest.raises(ValueError, match="loss='poisson' needs a positive target; all of y is zero"):
-        Poisson().check_target(np.zeros((3, 1)))
-    Poisson().check_target(np.array([[0.0], [2.0]]))
+        Poisson().check_whole_target(np.zeros((3, 1)))
+    Poisson().check_target(np.zeros((3, 1)))
+    Poisson().check_whole_target(np.array([[0.0], [2.0]]))
     Squared().check_target(np.array([[-1.0]]))
     working = Poisson().working_target(np.array([[0.0], [2.0], [4.0]]))
     np.testing.assert_allclose(working, np.log([[0.2], [2.0], [4.0]]))

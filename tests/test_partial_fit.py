@@ -171,3 +171,26 @@ def test_estimators_that_need_all_samples_have_none(options):
     with pytest.raises(AttributeError, match="partial_fit") as error:
         model.partial_fit(X[:50], LABELS[:50], classes=["up", "down"])
     assert next(iter(options)) in str(error.value.__cause__ or error.value)
+
+
+def test_a_batch_of_zero_counts_is_learned_from():
+    counts = RNG.poisson(np.exp(SCORE.clip(-2, 2))).astype(float)
+    model = SPKMRegressor(4, loss="poisson", random_state=0)
+    with pytest.raises(ValueError, match="all of y is zero"):
+        model.partial_fit(X[:50], np.zeros(50))
+    model.partial_fit(X[:500], counts[:500])
+    before = model.predict(X).mean()
+    for i in range(20):
+        model.partial_fit(X[i : i + 1], np.zeros(1))
+    assert 0 < model.predict(X).mean() < before
+    with pytest.raises(ValueError, match="non-negative targets"):
+        model.partial_fit(X[:1], [-1.0])
+
+
+def test_gradients_beyond_single_precision_are_left_out():
+    # Raw features of size 1e3 in a cubic kernel: squares of the gradient do not fit in float32.
+    rows, y = 1e3 * RNG.standard_normal((200, 3)), RNG.poisson(2.0, 200)
+    model = SPKMRegressor(3, loss="poisson", kernel="polynomial", scale=False, linear_part=False, random_state=0)
+    for part in (slice(0, 100), slice(100, 200)):
+        model.partial_fit(rows[part], y[part])
+    assert np.isfinite(model.model_.theta).all() and np.isfinite(model.predict(rows)).all()

@@ -145,7 +145,8 @@ class SPKMSurvival(ReadsModel, BaseEstimator):
             numbers has columns time, event (0 or 1) and, if there are three, entry. Of files and lazy frames the
             names of columns in this order; chunks hold their own.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the samples, as in :class:`SPKMRegressor`.
+            Weights of the samples, as in :class:`SPKMRegressor`. With ``ties="breslow"`` a weight of two is the sample
+            twice; with "efron" an event of weight two is one event, which is no tie with itself.
         target, weight, features : sequence of str, str and sequence of str, default=None
             Column names of time and event (and entry), of the weights and of the features; by default all others are
             features.

@@ -8,7 +8,7 @@ import numpy as np
 
 from spkm._arrays import TargetLike
 from spkm.core.fitted import FittedModel
-from spkm.explain._table import output_names
+from spkm.explain._table import basis_labels, output_names
 
 MOST_CANCELLATION = 10.0  # above it single contributions are an order of magnitude larger than what they explain
 CLEAR = 3.0  # standard errors that the samples must speak for the other sign
@@ -61,7 +61,7 @@ def contrary_vectors(model: FittedModel, similarities: np.ndarray, y: TargetLike
     contributions = similarities[:, :, None] * model.weights
     spread = contributions.std(axis=0)
     of_scores = np.maximum(contributions.sum(axis=1).std(axis=0), 1e-300)
-    found = []
+    found, labels = [], basis_labels(model)
     for r in np.flatnonzero(model.vector_rows).tolist():
         o = int(np.argmax(spread[r] / of_scores))
         weight = float(model.weights[r, o])
@@ -69,7 +69,7 @@ def contrary_vectors(model: FittedModel, similarities: np.ndarray, y: TargetLike
             continue
         towards = _standard_errors(similarities[:, r], wanted[:, o])
         if weight * towards < 0 and abs(towards) > CLEAR:
-            found.append(Contrary(r, _sentence(r, weight, names[o], similarities[:, r], wanted[:, o])))
+            found.append(Contrary(r, _sentence(labels[r], weight, names[o], similarities[:, r], wanted[:, o])))
     return found
 
 
@@ -98,7 +98,7 @@ def _standard_errors(similarity: np.ndarray, wanted: np.ndarray) -> float:
     return r * float(np.sqrt((len(a) - 2) / (1 - r * r)))
 
 
-def _sentence(r: int, weight: float, name: str, similarity: np.ndarray, wanted: np.ndarray) -> str:
+def _sentence(label: str, weight: float, name: str, similarity: np.ndarray, wanted: np.ndarray) -> str:
     verb = "raises" if weight > 0 else "lowers"
     if wanted.dtype == bool:
         own, others = float(similarity[wanted].mean()), float(similarity[~wanted].mean())
@@ -108,4 +108,4 @@ def _sentence(r: int, weight: float, name: str, similarity: np.ndarray, wanted: 
     else:
         seen = f"targets {'rise' if weight < 0 else 'fall'} with likeness to it"
         what = "the prediction"
-    return f"u{r} {verb} {what} though {seen}: it corrects other vectors, and says nothing by itself."
+    return f"{label} {verb} {what} though {seen}: it corrects other vectors, and says nothing by itself."

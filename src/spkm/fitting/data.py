@@ -244,7 +244,9 @@ class StreamData:
         """Return the data of real targets."""
         if len(summary.y_mean) == 0:
             raise ValueError("y must hold numbers. For labels use SPKMClassifier.")
-        spec.loss.check_target(np.stack([summary.y_low, summary.y_high]))
+        ends = np.stack([summary.y_low, summary.y_high])
+        spec.loss.check_target(ends)
+        spec.loss.check_whole_target(ends)
         target = _stream_target(spec, summary)
         return StreamData.of_encoded(spec, reader, summary, target, target.encode)
 

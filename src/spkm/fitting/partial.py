@@ -121,6 +121,7 @@ def partial_numbers(estimator: Any, X: Any, y: Any, sample_weight: Any) -> dict[
         if y.ndim != 1 + target.two_dimensional or Y.shape[1] != len(target.constant):
             raise ValueError(f"y must have the {len(target.constant)} outputs of the first call; got shape {y.shape}.")
     else:
+        spec.loss.check_whole_target(Y)
         target = _first_target(spec, y, Y, weight)
     return {**attributes, **_next(spec, X, target.encode(Y), weight, target, before, estimator)}
 

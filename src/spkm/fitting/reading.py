@@ -37,6 +37,7 @@ def number_data(params: Mapping[str, Any], X: Any, table: Table) -> tuple[Spec, 
     spec = table_spec(params, X, table, False)
     Y = real_targets(table.y)
     spec.loss.check_target(Y)
+    spec.loss.check_whole_target(Y[table.weight > 0])
     two_dimensional = table.y.ndim == 2
     return spec, TableData.of(spec, table.X, Y, table.weight, two_dimensional=two_dimensional, place=table.place)
 
@@ -65,6 +66,7 @@ def pair_data(
         return spec, TableData.of_pairs(spec, given.table, Y, weight, target)
     Y = real_targets(given.y)
     spec.loss.check_target(Y)
+    spec.loss.check_whole_target(Y[given.weight > 0])
     return spec, TableData.of_pairs(spec, given.table, Y, given.weight, two_dimensional=several)
 
 

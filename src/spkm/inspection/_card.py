@@ -121,9 +121,10 @@ class BasisCardDisplay(Display):
         count = int(reading.model.vector_rows.sum())
         if check_integer("basis", basis, 0) >= count:
             raise ValueError(f"basis must be below {count}, the number of vectors; got {basis}.")
+        row = int(np.flatnonzero(reading.model.vector_rows)[basis])
         table = reading.dense(X)
-        columns = telling_features(reading.model)[basis][: check_integer("max_features", max_features, 1)]
-        deviations = reading.deviations(reading.model.basis_vectors[basis], table)
+        columns = telling_features(reading.model)[row][: check_integer("max_features", max_features, 1)]
+        deviations = reading.deviations(reading.model.basis_vectors[row], table)
         spread = np.percentile(reading.deviations(table, table)[:, columns], [5, 95], axis=0).T
         similarities = reading.model.similarities(table)
         cautions = {} if y is None else dict(contrary_vectors(reading.model, similarities, y))
@@ -133,14 +134,14 @@ class BasisCardDisplay(Display):
         return cls(
             basis,
             [reading.names[c] for c in columns],
-            reading.model.basis_vectors[basis, columns],
+            reading.model.basis_vectors[row, columns],
             deviations[columns],
             spread,
-            reading.model.weights[basis],
+            reading.model.weights[row],
             reading.outputs,
-            similarities[:, basis],
+            similarities[:, row],
             groups,
-            cautions.get(basis, ""),
+            cautions.get(row, ""),
         ).plot(ax=ax)
 
     def frame(self) -> Any:
@@ -197,7 +198,7 @@ class BasisCardDisplay(Display):
         ax.tick_params(axis="y", length=0)
 
     def _samples(self, ax: Any) -> None:
-        edges = np.histogram_bin_edges(self.similarities, BINS)
+        edges = _edges(self.similarities)
         if self.groups is None:
             ax.hist(self.similarities, edges, color=BLUE)
         else:
@@ -210,3 +211,11 @@ class BasisCardDisplay(Display):
             ax.legend(frameon=False, fontsize=9, title="class", loc="upper left", bbox_to_anchor=(1.0, 1.0))
         ax.set(xlabel=f"similarity k(x, u{self.basis})", ylabel="samples")
         plain(ax, "y")
+
+
+def _edges(values: np.ndarray) -> np.ndarray:
+    """Return edges of a histogram; values that differ in their last digits only are one bar."""
+    low, high = float(values.min()), float(values.max())
+    if high - low <= 1e-9 * max(abs(low), abs(high)):
+        return np.array([low - 0.5, high + 0.5])
+    return np.histogram_bin_edges(values, BINS)

@@ -159,11 +159,6 @@ class Reading:
         """The share of a search's folds that chose each feature; None if features were not selected."""
         return fitted_part(self.estimator, "selection_frequency_")
 
-    @property
-    def basis_names(self) -> list[str]:
-        """Names of the basis vectors: u0, u1 and so on, as in summaries."""
-        return [f"u{r}" for r in range(self.model.n_basis)]
-
     def score_name(self, output: int = 0) -> str:
         """Return what an axis of a score says."""
         if self.labels is None:

@@ -125,6 +125,9 @@ class Loss(Part):
     def check_target(self, y: Array) -> None:
         """Raise ValueError if the targets have no meaning under this loss."""
 
+    def check_whole_target(self, y: Array) -> None:
+        """Raise ValueError if no fit can begin with these targets alone; a later batch may hold them."""
+
     def for_labels(self, several: bool) -> Loss:
         """Return the loss for targets where a sample has one class (False) or any number of labels (True)."""
         return self

@@ -153,5 +153,7 @@ class Poisson(SumLoss):
             raise ValueError(
                 f"loss='poisson' needs non-negative targets; y has minimum {np.min(y):g}. Use 'squared' instead."
             )
+
+    def check_whole_target(self, y: Array) -> None:
         if not np.sum(y) > 0:
             raise ValueError("loss='poisson' needs a positive target; all of y is zero.")

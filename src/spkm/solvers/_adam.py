@@ -42,10 +42,11 @@ class AdamState:
 
     def move(self, objective: Objective, gradient: np.ndarray, height: float) -> bool:
         """Make one step of the given share of the rates; a wild gradient is left out, and False comes back."""
-        if not np.all(np.isfinite(gradient)):
+        squares = gradient * gradient
+        if not np.all(np.isfinite(squares)):
             return False
         self.slow += (1 - BETA_1) * (gradient - self.slow)
-        self.fast += (1 - BETA_2) * (gradient * gradient - self.fast)
+        self.fast += (1 - BETA_2) * (squares - self.fast)
         lengths = np.float32(height) / np.float32(1 - BETA_1**self.step) * self.rates
         theta = self.theta - lengths * self.slow / (np.sqrt(self.fast / np.float32(1 - BETA_2**self.step)) + EPSILON)
         rough = not objective.is_smooth

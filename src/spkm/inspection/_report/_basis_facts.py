@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from spkm.core.fitted import FittedModel, ModelEnsemble
-from spkm.inspection._reading import Reading, members_of, telling_features
+from spkm.inspection._reading import Reading, basis_labels, members_of, telling_features
 from spkm.inspection._report._rows import rounded
 
 MOST = 60  # basis vectors with a card of their own
@@ -46,7 +46,7 @@ def basis_facts(
     alive = is_vector & np.any(np.asarray(model.weights) != 0, axis=1)
     cautions = dict(contrary)
     order = [r for r in np.argsort(-np.abs(share), kind="stable") if alive[r]][:MOST]
-    terms = _places(model)
+    terms, labels = _places(model), basis_labels(model)
     near = np.zeros((0, model.n_basis))
     if ship:
         whole = np.tile(np.median(sampled, axis=0), (len(samples.shown), 1))
@@ -60,6 +60,7 @@ def basis_facts(
         cards.append(
             {
                 "r": int(r),
+                "name": labels[r],
                 "weights": rounded(model.weights[r]),
                 "share": rounded(share[r], 4),
                 "count": rounded(nearest[r] / len(sampled), 4),

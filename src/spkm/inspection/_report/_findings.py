@@ -9,7 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from spkm.inspection._intervals import LEVEL_TEXT, mean_difference, share_difference, share_interval
-from spkm.inspection._reading import Reading, cancellation_text, familiarity, fitted_part, members_of
+from spkm.inspection._reading import Reading, basis_labels, cancellation_text, familiarity, fitted_part, members_of
 from spkm.inspection._report._quality import main_score
 from spkm.inspection._report._rows import dense_rows
 
@@ -79,7 +79,7 @@ def _contrary(reading: Reading, y: np.ndarray | None, contrary: list[Any]) -> di
 
 
 def _equal_vectors(reading: Reading) -> dict[str, str]:
-    title, close, place = "Basis vectors differ", [], 0
+    title, close, place, labels = "Basis vectors differ", [], 0, basis_labels(reading.model)
     for member in members_of(reading.model):
         for term in (term for term in member.terms if not term.is_linear_part):
             count = term.rows.stop - term.rows.start
@@ -90,7 +90,7 @@ def _equal_vectors(reading: Reading) -> dict[str, str]:
                 cosine *= kernel(view.basis, view.basis) / np.outer(norms, norms)
             rows, columns = np.nonzero(np.triu(cosine > NEARLY_EQUAL, 1))
             start = place + term.rows.start
-            close += [f"u{start + a} and u{start + b}" for a, b in zip(rows, columns, strict=True)]
+            close += [f"{labels[start + a]} and {labels[start + b]}" for a, b in zip(rows, columns, strict=True)]
         place += member.n_basis
     if not close:
         return _check("SPKM01", title, "pass", "No two of them are nearly the same.")
@@ -108,7 +108,7 @@ def _inactive_vectors(reading: Reading, similarities: np.ndarray) -> dict[str, s
     lonely = np.flatnonzero((similarities.max(axis=0) < INACTIVE) & reading.model.vector_rows)
     if len(lonely) == 0:
         return _check("SPKM02", title, "pass", f"Each has a sample of similarity {INACTIVE} or more.")
-    detail = f"No sample is like {_listed(lonely)}: these vectors change nothing here."
+    detail = f"No sample is like {_listed(reading, lonely)}: these vectors change nothing here."
     return _check(
         "SPKM02", title, "look", detail, "Fit with a smaller n_basis, or check that X is from the same source."
     )
@@ -119,7 +119,7 @@ def _unused_vectors(reading: Reading, share: np.ndarray) -> dict[str, str]:
     idle = np.flatnonzero((np.abs(share) < UNUSED) & reading.model.vector_rows)
     if len(idle) == 0:
         return _check("SPKM03", title, "pass", "Each has a part in the variance of the scores.")
-    detail = f"Next to no part in the scores: {_listed(idle)}."
+    detail = f"Next to no part in the scores: {_listed(reading, idle)}."
     return _check("SPKM03", title, "look", detail, "Fit with a smaller n_basis, or with n_basis='auto', which prunes.")
 
 
@@ -290,6 +290,7 @@ def _stable(reading: Reading, stability: Any) -> dict[str, str]:
     return _check("SPKM13", title, "look", f"Not chosen again on halves of the samples: {names}.", remedy)
 
 
-def _listed(places: np.ndarray) -> str:
-    shown = ", ".join(f"u{r}" for r in places[:8])
-    return shown + (f" and {len(places) - 8} more" if len(places) > 8 else "")
+def _listed(reading: Reading, rows: np.ndarray) -> str:
+    labels = basis_labels(reading.model)
+    shown = ", ".join(labels[r] for r in rows[:8])
+    return shown + (f" and {len(rows) - 8} more" if len(rows) > 8 else "")

@@ -73,7 +73,7 @@ def _basis(facts: dict[str, Any]) -> list[str]:
         most = max(range(len(outputs)), key=lambda o: abs(card["weights"][o]))
         weight = _number(card["weights"][most]) + (f" ({outputs[most]})" if len(outputs) > 1 else "")
         telling = ", ".join(entry_text(name, _number(value)) for name, value, _ in card["features"][:3])
-        rows.append([f"u{card['r']}", weight, f"{card['share']:.1%}", f"{card['count']:.0%}", telling])
+        rows.append([card["name"], weight, f"{card['share']:.1%}", f"{card['count']:.0%}", telling])
     lines = _table(["", "weight", "variance", "most like", "what sets it apart"], rows)
     left = facts["basis"]["left_out"] + max(0, len(facts["basis"]["cards"]) - MOST)
     lines += ["", f"{left} more are not shown."] if left else []

@@ -37,7 +37,7 @@ function basisCard(facts, card, outputs, machine) {
         )
       : figure({
           title: "Weights",
-          alt: `Weights of u${card.r} for the scores.`,
+          alt: `Weights of ${card.name} for the scores.`,
           chart: barChart(outputs, card.weights, { width: chartWidth(400) }),
           head: ["score of", "weight"],
           rows: outputs.map((o, k) => [o, card.weights[k]])
@@ -45,7 +45,7 @@ function basisCard(facts, card, outputs, machine) {
   return el(
     "article",
     { class: "card" },
-    el("h3", {}, `u${card.r}`, card.part ? ` (${card.part})` : ""),
+    el("h3", {}, card.name, card.part ? ` (${card.part})` : ""),
     card.caution ? el("p", { class: "warn" }, `▲ ${card.caution}`) : null,
     weights,
     el(
@@ -58,7 +58,7 @@ function basisCard(facts, card, outputs, machine) {
       ? figure({
           title: "What sets it apart",
           note: "dot: the vector, with its value; grey: one standard deviation around the mean",
-          alt: `Deviations of u${card.r} from the mean in ${names.length} features.`,
+          alt: `Deviations of ${card.name} from the mean in ${names.length} features.`,
           chart: deviationChart(
             names,
             features.map((f) => f[2]),
@@ -72,7 +72,7 @@ function basisCard(facts, card, outputs, machine) {
     card.classes
       ? figure({
           title: "Mean similarity by class",
-          alt: `Mean similarity to u${card.r} of the samples of each class.`,
+          alt: `Mean similarity to ${card.name} of the samples of each class.`,
           chart: barChart(
             card.classes.map((c) => c[0]),
             card.classes.map((c) => c[1] ?? 0),
