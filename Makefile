@@ -17,7 +17,7 @@ help:
 	@echo 'make docs-lite   after make docs: the gallery as notebooks that run in the browser (JupyterLite)'
 	@echo 'make release-check     build the wheel twice, compare, check and try it in clean environments; uploads nothing'
 	@echo 'make lint    ruff, import layers, types'
-	@echo 'make bench   all benchmarks (about an hour on two cores)'
+	@echo 'make bench   all benchmarks (about 40 minutes on two cores)'
 	@echo 'make ratchet   one figure for each capability beside the best of any version (minutes)'
 	@echo 'make reproduce   the experiments of the paper into reproduction/ (hours; resumes)'
 	@echo 'make clean   remove .venv, caches and what the demo wrote'

@@ -16,7 +16,7 @@ from benchmarks._figures import draw_all
 from benchmarks._front import with_figures
 from benchmarks._report import print_facts, print_table
 from benchmarks._tables import FOLDER, ROOT, fill_pages, stale
-from benchmarks._whole import LEFT_OUT, Done, names, process, run_whole
+from benchmarks._whole import LEFT_OUT, Done, module_of, names, process, run_whole
 
 
 def parser_of(choices: Sequence[str]) -> argparse.ArgumentParser:
@@ -28,8 +28,8 @@ def parser_of(choices: Sequence[str]) -> argparse.ArgumentParser:
         "names",
         nargs="*",
         metavar="name",
-        help=f"what to run: {', '.join(choices)}; by default all but {' and '.join(LEFT_OUT)}, within about two hours "
-        "of processor time",
+        help=f"what to run: {', '.join(choices)}; by default all but {', '.join(LEFT_OUT)} and those of the folder "
+        "choices, within about an hour of processor time",
     )
     parser.add_argument(
         "--jobs", type=int, default=1, help="how many benchmarks run at a time where all are run (default: %(default)s)"
@@ -89,9 +89,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if settings.quick:
         print("This is a quick run on tiny sizes: it shows that the benchmarks work, its figures mean nothing.")
     for name in options.names:
-        print_table(
-            name, importlib.import_module(f"benchmarks.{name}"), settings, _command(name, options), options.tables
-        )
+        print_table(name, importlib.import_module(module_of(name)), settings, _command(name, options), options.tables)
 
 
 def whole(parser: argparse.ArgumentParser, options: argparse.Namespace) -> list[Done]:

@@ -219,7 +219,8 @@ def changes_since(results: Table) -> list[str]:
     name = re.sub("_[AB]$", "", results.name)
     fits = (*FITS, "selection") if name in SELECTS else FITS
     paths = MEASURES.get(name, tuple(f"src/spkm/{part}" for part in fits))
-    paths = (*paths, f"benchmarks/{name}.py")
+    own = f"benchmarks/choices/{name}.py"
+    paths = (*paths, own if (ROOT / own).exists() else f"benchmarks/{name}.py")
     commit = results.facts.get("commit", "").rstrip("+")
     known = _git("merge-base", "--is-ancestor", commit, "HEAD") is not None
     since = f"{commit}..HEAD" if known else f"--since={results.facts['date']} 23:59"

@@ -11,23 +11,24 @@ from benchmarks.__main__ import main
 from benchmarks._front import whole
 from benchmarks._results import Outcome, append, read
 from benchmarks._tables import ROOT, Table
-from benchmarks._whole import ALONE, BESIDE, Done, names, problem_of, process, run_whole
+from benchmarks._whole import ALONE, BESIDE, Done, module_of, names, problem_of, process, run_whole
 
 
 def test_every_benchmark_has_its_place():
-    modules = {path.stem for path in (ROOT / "benchmarks").glob("*.py") if not path.stem.startswith("_")}
-    assert sorted(names()) == sorted(modules)
+    found = [*(ROOT / "benchmarks").glob("*.py"), *(ROOT / "benchmarks" / "choices").glob("*.py")]
+    modules = {path.relative_to(ROOT).with_suffix("") for path in found if not path.stem.startswith("_")}
+    assert {Path(*module_of(name).split(".")) for name in names()} == modules
     assert len({*ALONE, *BESIDE}) == len(ALONE) + len(BESIDE)
 
 
 def test_one_that_fails_stops_no_other():
     said = []
-    ends = {"passes": "failed (1): ValueError: no", "fdr": "skipped: no data"}
+    ends = {"passes": "failed (1): ValueError: no", "svc": "skipped: no data"}
     failed = run_whole(lambda line: Done(line, 60.0, ends.get(line, "")), 2, said.append)
-    assert [entry.line for entry in failed] == ["passes", "fdr"]
+    assert [entry.line for entry in failed] == ["passes", "svc"]
     assert said[0] == "passes: failed (1): ValueError: no, 1.0 min"
     report = "\n".join(said[len(ALONE) + len(BESIDE) :])
-    assert "- fdr: skipped: no data" in report and "mutation is left out" in report
+    assert "- svc: skipped: no data" in report and "mutation is left out" in report
 
 
 def test_a_benchmark_runs_in_a_process_of_its_own(tmp_path, monkeypatch):
