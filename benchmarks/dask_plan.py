@@ -199,7 +199,8 @@ def passes_over(point: Point) -> Callable[[], tuple[np.ndarray, ...]]:
     import dask.array as da
     from distributed import wait
 
-    from spkm.sources._dask import DaskReader, DaskSource
+    from spkm.sources import ChunkSource
+    from spkm.sources._dask import DaskReader
 
     n, d = point.shards * point.rows, point.d
     X = da.random.default_rng(0).random((n, d), chunks=(point.rows, d))  # cheap to make again
@@ -207,7 +208,7 @@ def passes_over(point: Point) -> Callable[[], tuple[np.ndarray, ...]]:
     wait(reader.shards)
     recipe = Preparation(_column, None, np.float64, 1.0 / n, float(n))
     summary = summary_of(Chunk(np.zeros((2, d)), np.zeros(2), None), 0, 0, False, 2)  # a pass does not look at it
-    source = DaskSource(reader, summary, recipe)
+    source = ChunkSource(reader, summary, recipe)
     model = _model(point)
     theta = np.random.default_rng(0).standard_normal(model.n_params)
     return lambda: source.reduce(block_gradient, model, Squared(), theta, None, width=model.n_basis)

@@ -10,6 +10,8 @@ from spkm import kernels, losses, penalties
 
 ROOT = Path(spkm.__file__).parent
 FILES = sorted(ROOT.rglob("*.py"))
+#: Questions whether an object has an attribute. It may only become less.
+MOST_QUESTIONS = 86
 ABSTRACT = {"Kernel", "Loss", "Penalty", "Start", "Solver"}
 
 
@@ -122,3 +124,18 @@ def test_questions_are_found(line):
 )
 def test_other_lines_are_no_questions(line):
     assert type_questions(line, {"RBF"}) == []
+
+
+def attribute_questions():
+    """Yield the file and the line of each ``hasattr``, and of each ``getattr`` with a default, and its text."""
+    for path in FILES:
+        text = path.read_text(encoding="utf-8")
+        for node in ast.walk(ast.parse(text)):
+            if is_call_of(node, "hasattr") or (is_call_of(node, "getattr") and len(node.args) == 3):
+                lines = text.splitlines()[max(node.lineno - 2, 0) : node.end_lineno]
+                yield f"{path.relative_to(ROOT)}:{node.lineno}", lines
+
+
+def test_attributes_are_seldom_asked_for():
+    """Parts and estimators have attributes with defaults; what is left are objects of users and of other libraries."""
+    assert len(list(attribute_questions())) <= MOST_QUESTIONS

@@ -95,7 +95,7 @@ class Namespace(Protocol):
 
 def dense(X: Any) -> Array:
     """Return samples as a dense array: a copy of CSR and of a table of pairs, a dense array itself."""
-    found: Array = X.toarray() if hasattr(X, "toarray") else np.asarray(X)
+    found: Array = X.toarray() if hasattr(X, "toarray") else np.asarray(X)  # CSR or a table of pairs
     return found
 
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import joblib
 import numpy as np
+from numpy.random.bit_generator import ISpawnableSeedSequence
 
 
 def check_integer(name: str, value: Any, least: int) -> int:
@@ -82,5 +83,5 @@ def seed_of(random_state: Any) -> Any:
     if isinstance(random_state, np.random.Generator | np.random.BitGenerator):
         rng = np.random.default_rng(random_state)
         # One that was seeded in the way of RandomState cannot spawn.
-        return rng if hasattr(rng.bit_generator.seed_seq, "spawn") else rng.integers(2**31, size=4)
+        return rng if isinstance(rng.bit_generator.seed_seq, ISpawnableSeedSequence) else rng.integers(2**31, size=4)
     return random_state

@@ -36,7 +36,9 @@ class Place(NamedTuple):
 
 def is_foreign(array: Any) -> bool:
     """Whether an array is one of another library than NumPy and SciPy, as those in blocks of other places are."""
-    return not isinstance(array, np.ndarray) and not sparse.issparse(array) and hasattr(array, "device")
+    return (
+        not isinstance(array, np.ndarray) and not sparse.issparse(array) and hasattr(array, "device")
+    )  # as the standard demands
 
 
 def namespace(array: Any) -> Namespace:
@@ -57,7 +59,7 @@ def place_of(X: Any) -> Place | None:
 
 def place_like(array: Any) -> Place:
     """Return the place of an array: of NumPy's, NumPy."""
-    return Place(namespace(array), getattr(array, "device", None))
+    return Place(namespace(array), None if isinstance(array, np.ndarray | np.generic) else array.device)
 
 
 def precise(array: Any) -> Any:
@@ -72,11 +74,11 @@ def on_host(array: Any) -> Any:
     """Return an array of another library as one of NumPy, in the same memory where it can; all else as it is."""
     if not is_foreign(array) or not _compat().is_array_api_obj(array):
         return array
-    array = array.detach() if hasattr(array, "detach") else array
     compat = _compat()
+    array = array.detach() if compat.is_torch_array(array) else array
     if compat.is_torch_array(array) or compat.is_cupy_array(array):
         array = compat.to_device(array, "cpu")
-    return np.asarray(array) if hasattr(array, "__array__") else np.from_dlpack(array)
+    return np.asarray(array) if hasattr(array, "__array__") else np.from_dlpack(array)  # not of the standard
 
 
 def anywhere(function: F) -> F:

@@ -62,7 +62,7 @@ class Part(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types
     def check(self, argument: str) -> Any:
         """Return the part itself if its parameters are what they must be; ``argument`` names it in errors."""
         for name, number in self.numbers.items():
-            if hasattr(self, name):  # a subclass may have other parameters
+            if name in vars(self):  # a subclass may have other parameters
                 number.check(f"{name} of {argument}", getattr(self, name))
         for name, values in self.choices.items():
             if getattr(self, name) not in values:

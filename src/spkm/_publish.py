@@ -20,4 +20,4 @@ def publish(estimator: Any, attributes: dict[str, Any]) -> Any:
 
 def feature_names(estimator: Any) -> Any:
     """Return ``feature_names_in_`` of an estimator; None if it has none, as scikit-learn sets it only with names."""
-    return getattr(estimator, "feature_names_in_", None)
+    return getattr(estimator, "feature_names_in_", None)  # scikit-learn sets it where X has names

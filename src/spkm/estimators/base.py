@@ -25,6 +25,7 @@ from spkm.fitting.progress import Progress
 from spkm.fitting.reading import class_data, number_data, stream_data
 from spkm.fitting.strategies import strategy_for
 from spkm.fitting.views import ViewUsage
+from spkm.sources import Reader
 from spkm.tables.read import Table, check_same_columns, read_like, read_table, tell_of_numpy
 from spkm.tables.streams import FileTable, named_columns, opened_stream, predicted_chunks
 
@@ -84,7 +85,7 @@ def fitted(
     return Fitted(outcome, data.dtype, {**table.attributes, **_seen(data.weight.sum(), data.target)})
 
 
-def _fit_stream(params: dict[str, Any], reader: Any, of_classes: bool, progress: Progress) -> Fitted:
+def _fit_stream(params: dict[str, Any], reader: Reader, of_classes: bool, progress: Progress) -> Fitted:
     spec, data = stream_data(params, reader, of_classes)
     progress.begin()
     outcome = strategy_for(spec, data)(spec, data, None, progress)
@@ -248,7 +249,7 @@ class ReadsModel:
             small.feature_names_in_ = self.feature_names_in_[chosen]
         small.selected_features_ = np.searchsorted(chosen, self.selected_features_)
         for name in ("relevances_", "feature_importances_", "selection_frequency_"):
-            if hasattr(self, name):
+            if name in vars(self):
                 setattr(small, name, getattr(self, name)[chosen])
         if "alternatives_" in vars(self):
             small.alternatives_ = {}  # the features that could stand for the selected ones are gone

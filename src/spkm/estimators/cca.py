@@ -11,6 +11,7 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils.validation import check_array, check_is_fitted
 
 from spkm import _methods
+from spkm._arrays import with_shape
 from spkm._checks import check_choice, check_integer, check_real, generator, n_threads, warn_user
 from spkm._publish import publish
 from spkm.cca import Effort, FittedSide, Found, Side, Table, fitted_side, search
@@ -299,7 +300,7 @@ class SPKMCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             raise ValueError(
                 f"{type(self).__name__} requires y to be passed, but the target y is None. Give the second table."
             )
-        if not sparse.issparse(y) and len(getattr(y, "shape", None) or np.asarray(y).shape) == 1:
+        if not sparse.issparse(y) and len(with_shape(y).shape) == 1:
             y = check_array(y, ensure_2d=False, dtype=[np.float64, np.float32], input_name="y").reshape(-1, 1)
         return checked_entities(y, "Y")
 

@@ -17,7 +17,7 @@ from spkm.losses import Loss
 
 def has_probabilities(estimator: Any) -> bool:
     """Whether the loss of a classifier gives probabilities."""
-    if hasattr(estimator, "model_"):
+    if "model_" in vars(estimator):
         return estimator.model_.loss.has_probabilities
     loss = estimator.loss
     return loss in ("auto", "log") if isinstance(loss, str) else isinstance(loss, Loss) and loss.has_probabilities

@@ -45,7 +45,7 @@ def controlled_selection(
     """
     fdr = check_real("fdr", fdr, most=1.0, strict=True)
     check_choice("knockoff_offset", offset, (0, 1))
-    if getattr(estimator, "feature_groups", None) is not None:
+    if estimator is not None and estimator.get_params(deep=False).get("feature_groups") is not None:
         raise ValueError("fdr has copies of single features, not of groups; leave feature_groups of the estimator out.")
     X, Y, weight, table = dense_samples("fdr", selector, X, y, sample_weight)
     _check_size(X, fdr, offset)

@@ -24,6 +24,7 @@ from spkm.core.starts import MOST_ROWS, KMeans, draw_sample
 from spkm.core.targets import Real
 from spkm.estimators.base import ReadsModel, check_domain_of
 from spkm.estimators.classifier import SPKMClassifier
+from spkm.estimators.pairwise import PredictsPairs
 from spkm.estimators.parameters import KernelLike, ScaleLike
 from spkm.estimators.regressor import SPKMRegressor
 from spkm.fitting.binary import check_joint
@@ -198,7 +199,7 @@ class SPKMNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         n_threads(self.n_jobs)
         generator(self.random_state)
         model = self._model()
-        if hasattr(model, "left_kernel"):
+        if isinstance(model, PredictsPairs):
             raise ValueError(f"landmarks must be an estimator of single samples; got {model!r}, which is one of pairs.")
         if not isinstance(model, ReadsModel):
             if not (isinstance(model, str) and model in RULES):
@@ -310,7 +311,7 @@ class SPKMNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
 
 
 def _is_fitted(model: Any) -> bool:
-    return hasattr(model, "model_")
+    return "model_" in vars(model)
 
 
 def _normalization(model: FittedModel) -> np.ndarray:

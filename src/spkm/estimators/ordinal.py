@@ -11,6 +11,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
+from spkm._frames import dtype_of
 from spkm._publish import publish
 from spkm.estimators.base import ReadsModel
 from spkm.fitting.data import StreamData, TableData
@@ -226,7 +227,7 @@ class SPKMOrdinalClassifier(ReadsModel, ClassifierMixin, BaseEstimator):
 
 def codes_of(y: Any, order: Any) -> tuple[np.ndarray, np.ndarray]:
     """Return the labels in their order, lowest first, and the code of every sample (-1 for one without a label)."""
-    levels = levels_of(getattr(y, "dtype", None))
+    levels = levels_of(dtype_of(y))
     if order is not None:
         if isinstance(order, str) or not isinstance(order, Sequence | np.ndarray) or len(order) < 2:
             raise ValueError(f"order must be a sequence of at least two labels, lowest first; got {order!r}.")

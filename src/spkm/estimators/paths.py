@@ -210,7 +210,7 @@ def _warm_fits(
         X, y = _safe_indexing(X, rows), _safe_indexing(y, rows)
         sample_weight = None if sample_weight is None else _safe_indexing(sample_weight, rows)
     penalty = BASIS_PENALTIES.resolve(estimator.basis_penalty, "basis_penalty")
-    name = "radius" if hasattr(penalty, "radius") else "strength"
+    name = "radius" if "radius" in penalty.get_params(deep=False) else "strength"
     current: Any = clone(estimator).set_params(warm_start=True)
     for strength in strengths:
         current.set_params(basis_penalty=clone(penalty).set_params(**{name: float(strength)}))

@@ -289,7 +289,7 @@ def times_of(y: Any) -> Times:
     """Return censored times from a structured array, a frame of such columns, or numbers (time, event, entry)."""
     if y is None:
         raise ValueError("SPKMSurvival requires y to be passed, but the target y is None.")
-    y = np.asarray(y) if not hasattr(y, "to_records") else y.to_records(index=False)
+    y = y.to_records(index=False) if hasattr(y, "to_records") else np.asarray(y)  # a frame
     if y.dtype.fields is None and y.ndim == 2 and y.shape[1] in (2, 3):
         return _of_numbers(y)
     fields = y.dtype.fields

@@ -12,9 +12,11 @@ import json
 import time
 from collections.abc import Callable
 from pathlib import Path
+from types import BuiltinFunctionType, FunctionType, MethodType
 from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
 from spkm._atomic import check_place, replacing
 from spkm.core.starts import draw_sample
@@ -134,14 +136,15 @@ def described(value: Any) -> Any:
     """Return a parameter as something that JSON holds and that is equal for equal parameters."""
     if isinstance(value, np.ndarray):
         return f"array of shape {value.shape}, {_digest(value)}"
-    if hasattr(value, "get_params"):
+    if isinstance(value, BaseEstimator):
         return {"": type(value).__name__, **{k: described(v) for k, v in value.get_params(deep=False).items()}}
     if isinstance(value, dict):
         return {str(name): described(entry) for name, entry in value.items()}
     if isinstance(value, list | tuple):
         return [described(entry) for entry in value]
     if callable(value):
-        return f"{getattr(value, '__module__', '')}.{getattr(value, '__qualname__', type(value).__name__)}"
+        named = value if isinstance(value, type | FunctionType | BuiltinFunctionType | MethodType) else type(value)
+        return f"{named.__module__}.{named.__qualname__}"
     return value if value is None or type(value) in (bool, int, float, str) else repr(value)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
 from spkm.core.fitted import FittedModel
 from spkm.core.model import PreimageModel, Term
@@ -64,7 +65,9 @@ def same_settings(a: Any, b: Any) -> bool:
         return False
     mine, other = a.get_params(deep=False), b.get_params(deep=False)
     return all(
-        same_settings(mine[name], other[name]) if hasattr(mine[name], "get_params") else _equal(mine[name], other[name])
+        same_settings(mine[name], other[name])
+        if isinstance(mine[name], BaseEstimator)
+        else _equal(mine[name], other[name])
         for name in mine
     )
 

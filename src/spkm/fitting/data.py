@@ -22,6 +22,7 @@ from spkm.sources import (
     PairTable,
     PlacedSource,
     Preparation,
+    Reader,
     Scaling,
     Source,
     Summary,
@@ -217,7 +218,7 @@ class StreamData:
         How a chunk becomes a block.
     """
 
-    reader: Any
+    reader: Reader
     summary: Summary
     target: Target
     preparation: Preparation
@@ -226,7 +227,9 @@ class StreamData:
     in_memory = False
 
     @staticmethod
-    def of_classes(spec: Spec, reader: Any, summary: Summary, target: Target, factors: np.ndarray | None) -> StreamData:
+    def of_classes(
+        spec: Spec, reader: Reader, summary: Summary, target: Target, factors: np.ndarray | None
+    ) -> StreamData:
         """Return the data of classes, with a factor on the weights of each, or None."""
         by_class = None if factors is None else (summary.labels, factors)
         total, whole = summary.total, summary.whole
@@ -240,7 +243,7 @@ class StreamData:
         )
 
     @staticmethod
-    def of_numbers(spec: Spec, reader: Any, summary: Summary) -> StreamData:
+    def of_numbers(spec: Spec, reader: Reader, summary: Summary) -> StreamData:
         """Return the data of real targets."""
         if len(summary.y_mean) == 0:
             raise ValueError("y must hold numbers. For labels use SPKMClassifier.")
@@ -252,7 +255,7 @@ class StreamData:
 
     @staticmethod
     def of_encoded(
-        spec: Spec, reader: Any, summary: Summary, target: Target, encode: Callable[[np.ndarray], np.ndarray]
+        spec: Spec, reader: Reader, summary: Summary, target: Target, encode: Callable[[np.ndarray], np.ndarray]
     ) -> StreamData:
         """Return the data of targets that ``encode`` makes of what a chunk holds as y."""
         n = summary.total if summary.whole else float(summary.n_rows)
@@ -288,9 +291,7 @@ class StreamData:
         return self.n_rows == len(self.summary.kept_X)
 
     def _chunk_source(self) -> ChunkSource:
-        kind = getattr(self.reader, "source_kind", ChunkSource)  # readers of a cluster have a source of their own
-        found: ChunkSource = kind(self.reader, self.summary, self.preparation)
-        return found
+        return ChunkSource(self.reader, self.summary, self.preparation)
 
     def each_chunk(self, task: Callable[[Chunk], Any], threads: int) -> list[Any]:
         """Return ``task(chunk)`` for every chunk of raw samples, in order."""

@@ -17,7 +17,7 @@ from spkm.fitting.reading import stream_summary
 from spkm.fitting.spec import Spec
 from spkm.fitting.strategies import strategy_for
 from spkm.losses import Baseline, Times, baseline_hazard
-from spkm.sources import Chunk
+from spkm.sources import Chunk, Reader
 from spkm.tables.read import Table
 
 ROUNDS = 10  # of scores and baseline in turn, at the most
@@ -78,7 +78,7 @@ class CensoredStream:
     times_of: TimesOf
 
     @staticmethod
-    def of(params: Mapping[str, Any], reader: Any, times_of: TimesOf) -> tuple[Spec, CensoredStream]:
+    def of(params: Mapping[str, Any], reader: Reader, times_of: TimesOf) -> tuple[Spec, CensoredStream]:
         """Return parameters and samples, after two passes; ``times_of`` checks what a chunk holds as y."""
         spec, summary = stream_summary(params, reader, of_classes=False)
         nobody = Baseline(np.zeros(1), np.zeros(1), np.zeros(1))

@@ -79,6 +79,6 @@ def joined_attributes(model: ModelEnsemble, parts: list[Any]) -> dict[str, Any]:
     }
     if model.pairs is not None:
         attributes["class_pairs_"] = model.target.labels[model.pairs]
-    if hasattr(parts[0], "feature_importances_"):
+    if "feature_importances_" in vars(parts[0]):
         attributes["feature_importances_"] = np.mean([part.feature_importances_ for part in parts], axis=0)
     return attributes

@@ -162,7 +162,7 @@ def _batch(estimator: Any, X: Any, y: Any, sample_weight: Any, before: Any) -> t
         if np.shape(y)[0] != X.shape[0]:
             raise ValueError(f"y must have an entry for each of the {X.shape[0]} samples; got {np.shape(y)[0]}.")
         names = ("n_features_in_", "feature_names_in_", "_tables")
-        attributes = {name: getattr(estimator, name) for name in names if hasattr(estimator, name)}
+        attributes = {name: value for name, value in vars(estimator).items() if name in names}
     weight = np.ones(X.shape[0]) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
     if weight.shape != X.shape[:1] or not np.all(np.isfinite(weight)) or np.any(weight < 0):
         raise ValueError(

@@ -26,6 +26,9 @@ except ImportError:  # scikit-learn before 1.9
     class CallbackSupportMixin:  # type: ignore[no-redef]
         """Stands for scikit-learn's mixin in versions that have none."""
 
+        def _init_callback_context(self, max_subtasks: int | None) -> None:
+            return None
+
     _with_callbacks = None
 
 
@@ -92,7 +95,7 @@ class Progress:
         self.part_name = self.stage_name = ""
         #: Whether the solver was stopped before its end.
         self.interrupted = False
-        if context is None and hasattr(estimator, "_init_callback_context"):
+        if context is None and isinstance(estimator, CallbackSupportMixin):
             context = estimator._init_callback_context(max_subtasks=None)
         self.context = context
         if estimator.verbose and not logger.hasHandlers():

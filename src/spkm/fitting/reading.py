@@ -15,7 +15,7 @@ from spkm.fitting.data import SOME, StreamData, TableData, works_anywhere
 from spkm.fitting.monotone import check_monotone, constraints
 from spkm.fitting.spec import Spec
 from spkm.fitting.views import pair_terms
-from spkm.sources import ArraySource, Summary, summarized
+from spkm.sources import ArraySource, Reader, Summary, summarized
 from spkm.tables.pairs import PairInput
 from spkm.tables.read import Table, tell_of_numpy
 
@@ -70,7 +70,7 @@ def pair_data(
     return spec, TableData.of_pairs(spec, given.table, Y, given.weight, two_dimensional=several)
 
 
-def stream_data(params: Mapping[str, Any], reader: Any, of_classes: bool) -> tuple[Spec, StreamData]:
+def stream_data(params: Mapping[str, Any], reader: Reader, of_classes: bool) -> tuple[Spec, StreamData]:
     """Return parameters and data of a fit whose samples a reader yields in chunks, after one pass over them."""
     spec, summary = stream_summary(params, reader, of_classes)
     if not of_classes:
@@ -81,7 +81,7 @@ def stream_data(params: Mapping[str, Any], reader: Any, of_classes: bool) -> tup
 
 
 def stream_summary(
-    params: Mapping[str, Any], reader: Any, of_classes: bool, *, with_labels: bool = False
+    params: Mapping[str, Any], reader: Reader, of_classes: bool, *, with_labels: bool = False
 ) -> tuple[Spec, Summary]:
     """Return the checked parameters of a fit of chunks, and the summary of one pass over them.
 

@@ -16,7 +16,7 @@ from spkm.fitting.reading import stream_summary, table_spec
 from spkm.fitting.spec import Spec
 from spkm.fitting.strategies import strategy_for
 from spkm.losses import Ordinal, best_thresholds, first_thresholds
-from spkm.sources import Summary
+from spkm.sources import Reader, Summary
 from spkm.tables.read import Table
 
 # A score that explains half of what can be explained spreads thresholds about twice as far as a constant one.
@@ -36,14 +36,14 @@ def ordered_table(
     return spec, TableData.of(spec, table.X, Y, table.weight, target, place=table.place)
 
 
-def summarized_stream(params: Mapping[str, Any], reader: Any) -> tuple[Spec, Summary]:
+def summarized_stream(params: Mapping[str, Any], reader: Reader) -> tuple[Spec, Summary]:
     """Return parameters and the summary, labels among it, of samples that are read in chunks."""
     params = {**params, "loss": Ordinal(), "fit_intercept": True}
     return stream_summary(params, reader, of_classes=False, with_labels=True)
 
 
 def ordered_stream(
-    spec: Spec, reader: Any, summary: Summary, labels: np.ndarray, share: np.ndarray
+    spec: Spec, reader: Reader, summary: Summary, labels: np.ndarray, share: np.ndarray
 ) -> tuple[Spec, StreamData]:
     """Return parameters and data of chunks with ordered labels, whose weights are ``share``."""
     loss = _first_loss(share)

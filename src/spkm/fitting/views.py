@@ -10,7 +10,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.utils._indexing import _get_column_indices
 
+from spkm._arrays import with_shape
 from spkm._checks import check_choice, check_integer
+from spkm._frames import labels_of
 from spkm.core.model import PreimageModel, Term, View
 from spkm.core.protocols import AnyObjective
 from spkm.core.regularization import as_list
@@ -162,7 +164,7 @@ def named_columns(views: Any, X: Any, argument: str = "views") -> dict[str, np.n
 
 def _columns(argument: str, columns: Any, X: Any) -> np.ndarray | None:
     """Return indices in rising order; None where they are all features."""
-    table = X if hasattr(X, "shape") else np.asarray(X)
+    table = with_shape(X)
     key = columns(X) if callable(columns) else columns
     if isinstance(key, slice) and key == slice(None):
         return None
@@ -179,7 +181,7 @@ def _columns(argument: str, columns: Any, X: Any) -> np.ndarray | None:
 
 def _by_place(table: Any, key: Any) -> Any:
     """Return names of the columns of a frame as indices, where scikit-learn before 1.8 knows only those of pandas."""
-    names = getattr(table, "columns", None)
+    names = labels_of(table)
     wanted = [key] if isinstance(key, str) else key
     if not isinstance(names, list) or not isinstance(wanted, list) or not all(isinstance(w, str) for w in wanted):
         return key

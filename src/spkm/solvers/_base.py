@@ -110,7 +110,7 @@ class Store(Protocol):
 
 def store_of(on_iteration: OnIteration | None) -> Store | None:
     """Return the store of whoever listens, or None: any function may listen, and most have none."""
-    return getattr(on_iteration, "store", None)
+    return getattr(on_iteration, "store", None)  # of any function
 
 
 def keep_state(on_iteration: OnIteration | None, state: Callable[[], State]) -> None:

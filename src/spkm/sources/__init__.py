@@ -2,7 +2,7 @@
 
 from spkm.sources._array import MANY_ROWS, ArraySource, pick_rows
 from spkm.sources._base import Block, Source
-from spkm.sources._chunks import Chunk, ChunkSource, IterableReader, Preparation, kept_source, summarized
+from spkm.sources._chunks import Chunk, ChunkSource, IterableReader, Preparation, Reader, kept_source, summarized
 from spkm.sources._elsewhere import PlacedSource, source_of
 from spkm.sources._pairs import PairSource, PairTable, scaled_table
 from spkm.sources._rows import distinct_pairs, distinct_rows, gathered_rows, merged_rows
@@ -22,6 +22,7 @@ __all__ = [
     "PairTable",
     "PlacedSource",
     "Preparation",
+    "Reader",
     "Scaling",
     "Source",
     "Span",

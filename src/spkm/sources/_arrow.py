@@ -5,30 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-
-def is_frame(X: object) -> bool:
-    """Whether X is a table of named columns in memory: a frame of pandas or polars, or a table of Arrow."""
-    return hasattr(X, "columns") and hasattr(X, "shape") and not hasattr(X, "__next__")
-
-
-def is_lazy_frame(X: object) -> bool:
-    """Whether X is a lazy frame of polars."""
-    return type(X).__module__.split(".")[0] == "polars" and hasattr(X, "collect_schema") and hasattr(X, "collect")
-
-
-def is_dask_frame(X: object) -> bool:
-    """Whether X is a data frame of Dask."""
-    return type(X).__module__.split(".")[0] == "dask" and hasattr(X, "dtypes")
-
-
-def holds_frames(X: object) -> bool:
-    """Whether X yields chunks whose samples may be frames: a function, a list of frames or of tuples with one first."""
-    if isinstance(X, list | tuple):
-        return bool(X) and all(is_frame(item[0] if isinstance(item, tuple) and item else item) for item in X)
-    if callable(X) and not hasattr(X, "__array__"):
-        return True
-    plain = ("shape", "__array__", "__dataframe__", "collect_schema", "keys", "__next__", "get_fragments")
-    return hasattr(X, "__iter__") and not isinstance(X, str) and not any(hasattr(X, name) for name in plain)
+from spkm._frames import is_frame, library_of
 
 
 def frames_in(chunks: Any) -> Iterator[Any]:
@@ -41,7 +18,7 @@ def column_names(frame: Any) -> list[str]:
     """Return the names of the columns of a frame; TypeError if it is none."""
     if not is_frame(frame):
         raise TypeError(f"Chunks that an encoder reads must be frames with named columns; got {type(frame).__name__}.")
-    return [str(name) for name in getattr(frame, "column_names", frame.columns)]
+    return [str(name) for name in (frame.column_names if library_of(frame) == "pyarrow" else frame.columns)]
 
 
 def record_batch(frame: Any, columns: Sequence[str]) -> Any:
@@ -56,7 +33,7 @@ def record_batch(frame: Any, columns: Sequence[str]) -> Any:
         raise ValueError(f"A chunk of X has no column {missing[0]!r}; it has {', '.join(map(repr, names[:20]))}.")
     if isinstance(frame, pa.RecordBatch):
         return frame
-    if hasattr(frame, "to_arrow"):
+    if library_of(frame) == "polars":
         frame = frame.select(list(columns)).to_arrow()
     if isinstance(frame, pa.Table):
         batches = frame.select(list(columns)).combine_chunks().to_batches()

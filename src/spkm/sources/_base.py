@@ -9,7 +9,7 @@ source defines ``pieces`` and ``load`` (or ``reduce`` and ``map`` themselves), `
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import partial
@@ -127,7 +127,7 @@ class Source:
         """Yield ``function(block, *args)`` for every block, in the order of samples."""
         yield from self.each(lambda piece: function(self.load(piece), *args), self.pieces(width))
 
-    def each(self, function: Callable[[Any], Any], items: Any) -> Iterator[Any]:
+    def each(self, function: Callable[[Any], Any], items: Iterable[Any]) -> Iterator[Any]:
         """Yield ``function(item)`` for every item, in order, on the source's threads and a few items ahead."""
         if self._pool is None:
             return map(function, items)
@@ -185,7 +185,9 @@ def equal_cuts(n_rows: int, most: int) -> list[tuple[int, int]]:
     return list(pairwise(edges))
 
 
-def _windowed(pool: ThreadPoolExecutor, function: Callable[[Any], Any], items: Any, ahead: int) -> Iterator[Any]:
+def _windowed(
+    pool: ThreadPoolExecutor, function: Callable[[Any], Any], items: Iterable[Any], ahead: int
+) -> Iterator[Any]:
     """Like ``pool.map``, but with at most ``ahead`` results waiting: memory must not grow with the number of blocks."""
     pending = []
     for item in items:

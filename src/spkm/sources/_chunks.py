@@ -9,16 +9,17 @@ chunks, so that it does not matter where.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain, islice
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import DTypeLike
 
+from spkm._frames import labels_of
 from spkm.sources._array import SMALL, ArraySource
 from spkm.sources._arrow import record_batch
 from spkm.sources._base import Block, Source, rows_per_block
@@ -29,6 +30,10 @@ from spkm.sources._sums import add_up
 KEPT_ROWS = 20_000  # samples that are kept: as many as learn bases, strengths and relevances
 CHUNK_ENTRIES = 2**18  # entries of X in a chunk: 2 MB, as some of them exist at a time
 SHUFFLED_ENTRIES = 2**18  # entries of X that are shuffled together for batches
+
+
+#: Maps a function over items, in order, as ``map`` does.
+Each = Callable[[Callable[[Any], Any], Iterable[Any]], Iterable[Any]]
 
 
 class Chunk(NamedTuple):
@@ -47,18 +52,36 @@ class Chunk(NamedTuple):
         )
 
 
-class Reader(Protocol):
-    """Source of chunks that can be read any number of times."""
+class Reader:
+    """Base of all readers: a source of chunks that can be read any number of times."""
 
     #: Names of the features, if they have any.
-    names: list[str] | None
+    names: list[str] | None = None
+    #: Encoder of the columns of a frame as numbers; None if they are numbers.
+    encoder: Any = None
+    #: Whether tasks run in this process, so that their results may hold functions.
+    keeps_features = True
 
     def chunks(self, rng: np.random.Generator | None = None) -> Iterator[Chunk]:
         """Yield all chunks, in order or, as far as possible, in the order that ``rng`` draws."""
-        ...
+        raise NotImplementedError
+
+    def mapped(self, task: Callable[[Chunk], Any], each: Each = map) -> Iterable[Any]:
+        """Return ``task(chunk)`` of every chunk, in order; ``each`` maps a function over the chunks."""
+        return each(task, self.chunks())
+
+    def summarized(self, seed: int, of_classes: bool, n_kept: int, each: Each = map) -> Summary:
+        """Return the summary of all samples of positive weight: one pass."""
+        task = partial(_summary_of_numbered, seed=seed, of_classes=of_classes, n_kept=n_kept)
+        total: Summary | None = None
+        for part in each(task, enumerate(self.chunks())):
+            total = part if total is None else merged(total, part, n_kept)
+        if total is None:
+            raise ValueError("X must hold at least one sample; its chunks are all empty.")
+        return total
 
 
-class IterableReader:
+class IterableReader(Reader):
     """Chunks of anything that can be iterated over more than once, or of a function that returns an iterator.
 
     Parameters
@@ -74,8 +97,6 @@ class IterableReader:
         The columns that frames must have, in any order; those of the first one, unless they are set.
     """
 
-    names: list[str] | None = None
-
     def __init__(self, chunks: Any, encoder: Any = None) -> None:
         self.given = chunks
         self.encoder = encoder
@@ -83,7 +104,7 @@ class IterableReader:
     def chunks(self, rng: np.random.Generator | None = None) -> Iterator[Chunk]:
         """Yield all chunks, in order or in the order that ``rng`` draws, cut where they are large."""
         given = self.given() if callable(self.given) else self.given
-        if rng is not None and hasattr(given, "__getitem__") and hasattr(given, "__len__"):
+        if rng is not None and isinstance(given, Sized) and hasattr(given, "__getitem__"):  # as any sequence has
             given = map(given.__getitem__, rng.permutation(len(given)).tolist())
         for item in given:
             parts = item if isinstance(item, tuple) else (item,)
@@ -96,7 +117,8 @@ class IterableReader:
 
     def _ordered(self, X: Any) -> Any:
         """Return a frame with its columns in the order of all; anything else as it is."""
-        found = list(X.columns) if hasattr(X, "columns") else []
+        columns = labels_of(X)
+        found = [] if columns is None else list(columns)
         if not found or not all(isinstance(name, str) for name in found):
             return X
         self.names = self.names or found
@@ -115,19 +137,9 @@ def in_pieces(chunk: Chunk) -> Iterator[Chunk]:
         yield chunk.cut(slice(i, i + rows))
 
 
-def summarized(reader: Any, seed: int, of_classes: bool, source: Source | None = None) -> Summary:
-    """Return the summary of all samples of positive weight: one pass."""
-    if hasattr(reader, "summarized"):
-        found: Summary = reader.summarized(seed, of_classes, KEPT_ROWS)
-        return found
-    each = map if source is None else source.each
-    task = partial(_summary_of_numbered, seed=seed, of_classes=of_classes, n_kept=KEPT_ROWS)
-    total: Summary | None = None
-    for part in each(task, enumerate(reader.chunks())):
-        total = part if total is None else merged(total, part, KEPT_ROWS)
-    if total is None:
-        raise ValueError("X must hold at least one sample; its chunks are all empty.")
-    return total
+def summarized(reader: Reader, seed: int, of_classes: bool, source: Source | None = None) -> Summary:
+    """Return the summary of all samples of a reader, on the threads of a source if there is one."""
+    return reader.summarized(seed, of_classes, KEPT_ROWS, map if source is None else source.each)
 
 
 def _summary_of_numbered(item: tuple[int, Chunk], seed: int, of_classes: bool, n_kept: int) -> Summary:
@@ -233,8 +245,9 @@ class ChunkSource(Source):
         Map from a chunk to blocks.
     """
 
-    def __init__(self, reader: Any, summary: Summary, recipe: Preparation) -> None:
+    def __init__(self, reader: Reader, summary: Summary, recipe: Preparation) -> None:
         self.reader = reader
+        self.keeps_features = reader.keeps_features
         self.summary = summary
         self.recipe = recipe
         self.n_rows = summary.n_rows
@@ -254,7 +267,7 @@ class ChunkSource(Source):
 
     def on_chunks(self, task: Callable[[Chunk], Any]) -> Iterator[Any]:
         """Yield ``task(chunk)`` for every chunk, in order."""
-        return self.each(task, self.reader.chunks())
+        return iter(self.reader.mapped(task, self.each))
 
     def ranges(self) -> tuple[np.ndarray, np.ndarray]:
         low, high = self.summary.low, self.summary.high
@@ -267,7 +280,7 @@ class ChunkSource(Source):
         if n_rows < self.n_rows:
             drawn: ArraySource = next(self.samples([n_rows], rng))
             return drawn
-        return self._on_threads(kept_source(self._drawn(self.n_rows, 0), self.recipe))
+        return self._on_threads(kept_source(self.reader.summarized(0, False, self.n_rows, self.each), self.recipe))
 
     def _on_threads(self, held: ArraySource) -> ArraySource:
         held._pool, held._n_threads = self._pool, self._n_threads
@@ -277,19 +290,11 @@ class ChunkSource(Source):
         held = self.kept
         largest = max((size for size in sizes if size < self.n_rows), default=0)
         if largest > held.n_rows:
-            held = kept_source(self._drawn(largest, int(rng.integers(2**31))), self.recipe)
+            held = kept_source(self.reader.summarized(int(rng.integers(2**31)), False, largest, self.each), self.recipe)
         self._on_threads(held)
         order = rng.permutation(held.n_rows)
         for size in sizes:
             yield self if size >= self.n_rows else held.subset(np.sort(order[:size]))
-
-    def _drawn(self, n_rows: int, seed: int) -> Summary:
-        task = partial(_summary_of_numbered, seed=seed, of_classes=False, n_kept=n_rows)
-        total: Summary | None = None
-        for part in self.each(task, enumerate(self.reader.chunks())):
-            total = part if total is None else merged(total, part, n_rows)
-        assert total is not None
-        return total
 
     def batches(self, size: int, n_steps: int, rng: np.random.Generator, dtype: DTypeLike) -> Iterator[Block]:
         return islice(self._all_batches(size, rng, dtype), n_steps)

@@ -7,14 +7,14 @@ one node of the graph. Results are added in the order of shards, so that the num
 from __future__ import annotations
 
 from asyncio import CancelledError
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import numpy as np
-from numpy.typing import DTypeLike
 
+from spkm._frames import has_types, library_of
 from spkm.sources._arrow import record_batch
-from spkm.sources._chunks import Chunk, ChunkSource, in_pieces
+from spkm.sources._chunks import Chunk, Each, Reader, in_pieces
 from spkm.sources._summary import Summary, merged, summary_of
 from spkm.sources._threads import one_blas_thread
 
@@ -22,20 +22,7 @@ ADVICE = "Put a TableEncoder before the model, make_pipeline(TableEncoder(), mod
 GATHERED = 4  # shards that are brought here at a time, for batches and predictions
 
 
-class DaskSource(ChunkSource):
-    """Samples of Dask collections; see :class:`ChunkSource`."""
-
-    keeps_features = False
-
-    def on_chunks(self, task: Callable[[Chunk], Any]) -> Iterator[Any]:
-        return iter(self.reader.mapped(task))
-
-    def _drawn(self, n_rows: int, seed: int) -> Summary:
-        summary: Summary = self.reader.summarized(seed, False, n_rows)
-        return summary
-
-
-class DaskReader:
+class DaskReader(Reader):
     """Shards of a Dask array or data frame.
 
     Parameters
@@ -48,7 +35,7 @@ class DaskReader:
         Encoder of the columns of a frame as X; if None, columns are numbers.
     """
 
-    source_kind = DaskSource
+    keeps_features = False
 
     def __init__(self, X: Any, y: Any = None, weight: Any = None, encoder: Any = None) -> None:
         try:
@@ -57,7 +44,7 @@ class DaskReader:
             raise ImportError("Dask collections need dask: pip install 'spkm[dask]'.") from error
         self.names: list[str] | None = None
         others: dict[str, Any] = {}
-        if hasattr(X, "dtypes"):
+        if has_types(X):
             others = {
                 part: name for part, name in (("y", y), ("weight", weight)) if isinstance(name, str | list) and name
             }
@@ -102,7 +89,7 @@ class DaskReader:
             "checkpoint= goes on from the last state that was written."
         ) from cause
 
-    def mapped(self, task: Callable[[Chunk], Any]) -> list[Any]:
+    def mapped(self, task: Callable[[Chunk], Any], each: Each = map) -> Iterable[Any]:
         """Return ``task(shard)`` of every shard, in order: one round trip."""
         import dask
 
@@ -110,7 +97,7 @@ class DaskReader:
         apply = dask.delayed(_applied, pure=False)
         return self._computed(*(apply(shared, shard) for shard in self.shards))
 
-    def summarized(self, seed: int, of_classes: bool, n_kept: int) -> Summary:
+    def summarized(self, seed: int, of_classes: bool, n_kept: int, each: Each = map) -> Summary:
         """Return the summary of all samples, merged in pairs of neighbours."""
         import dask
 
@@ -144,7 +131,7 @@ def _client() -> Any:
 
 def _delayed(X: Any) -> list[Any]:
     """Return the parts of a collection, each of whole samples."""
-    if hasattr(X, "dtypes"):
+    if has_types(X):
         return list(X.to_delayed())
     if X.ndim == 2 and X.numblocks[1] > 1:
         X = X.rechunk({1: -1})
@@ -153,11 +140,12 @@ def _delayed(X: Any) -> list[Any]:
 
 def _cut_like(part: Any, X: Any, n_shards: int, argument: str) -> list[Any]:
     """Return the parts of targets or weights that go with those of X."""
-    sizes = None if hasattr(X, "dtypes") else X.chunks[0]
+    sizes = None if has_types(X) else X.chunks[0]
     known = sizes is not None and not np.isnan(sizes).any()
-    if hasattr(part, "rechunk") and known and part.chunks[0] != sizes and not np.isnan(part.chunks[0]).any():
+    of_dask = library_of(part) == "dask"
+    if of_dask and known and not has_types(part) and part.chunks[0] != sizes and not np.isnan(part.chunks[0]).any():
         part = part.rechunk({0: sizes})
-    if hasattr(part, "to_delayed"):
+    if of_dask:
         cut = _delayed(part)
     elif known:
         cut = list(np.split(np.asarray(part), np.cumsum(np.asarray(sizes))[:-1]))
@@ -186,8 +174,8 @@ def _shard(X: Any, y: Any, weight: Any, names: list[str] | None, others: dict[st
     return Chunk(X, None if y is None else np.asarray(y), None if weight is None else np.asarray(weight))
 
 
-def _is_number(dtype: DTypeLike) -> bool:
-    return getattr(dtype, "kind", "O") in "biuf"
+def _is_number(dtype: Any) -> bool:
+    return dtype.kind in "biuf"
 
 
 def _applied(task: Callable[[Chunk], Any], shard: Chunk) -> Any:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from spkm.sources._arrow import record_batch
-from spkm.sources._chunks import CHUNK_ENTRIES, Chunk
+from spkm.sources._chunks import CHUNK_ENTRIES, Chunk, Reader
 
 if TYPE_CHECKING:
     from pyarrow import RecordBatch
@@ -49,7 +49,7 @@ class Batches:
         """Return what can be read by itself: groups of rows of Parquet files, other files as a whole."""
         parts: list[Any] = []
         for fragment in self.dataset.get_fragments():
-            parts += fragment.split_by_row_group() if hasattr(fragment, "split_by_row_group") else [fragment]
+            parts += fragment.split_by_row_group() if _is_parquet(fragment) else [fragment]
         return parts
 
     def of_part(self, part: object, rows: int) -> Iterator[Any]:
@@ -60,7 +60,7 @@ class Batches:
 
     def _is_whole(self, part: Any) -> bool:
         """Whether a Parquet file holds the columns just as the dataset says."""
-        if not hasattr(part, "row_groups"):
+        if not _is_parquet(part):
             return False
         schema, own = self.dataset.schema, part.physical_schema
         return all(name in own.names and own.field(name).type == schema.field(name).type for name in self.columns)
@@ -87,6 +87,13 @@ class Batches:
         )
 
 
+def _is_parquet(part: object) -> bool:
+    """Whether a part of a dataset is a Parquet file, or groups of rows of one."""
+    import pyarrow.dataset as ds
+
+    return isinstance(part, ds.ParquetFileFragment)
+
+
 class BatchEncoder(Protocol):
     """Encoder of batches of mixed columns as numbers."""
 
@@ -99,7 +106,7 @@ class BatchEncoder(Protocol):
         ...
 
 
-class TableReader:
+class TableReader(Reader):
     """Chunks of a table in files.
 
     Parameters
@@ -184,7 +191,7 @@ def _check_numeric(schema: Any, names: list[str]) -> None:
             )
 
 
-class LazyFrameReader:
+class LazyFrameReader(Reader):
     """Chunks of a lazy frame of polars, which is run anew for each pass; parameters are those of TableReader."""
 
     def __init__(
@@ -227,10 +234,10 @@ class LazyFrameReader:
 
 def frames_of_lazy(frame: Any, rows: int) -> Iterator[Any]:
     """Yield a lazy frame of polars as frames of about ``rows`` samples."""
-    if hasattr(frame, "collect_batches"):
+    if hasattr(frame, "collect_batches"):  # polars 1.34 and later
         yield from frame.collect_batches(chunk_size=rows)
         return
-    at = 0  # before polars 1.34: slices, which scans of files read alone
+    at = 0  # slices, which scans of files read alone
     while True:
         part = frame.slice(at, rows).collect()
         if part.height == 0:

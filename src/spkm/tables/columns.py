@@ -238,7 +238,7 @@ def kind_of(column: str, values: np.ndarray) -> str:
     types = {type(value) for value in values.tolist() if not is_missing(value)}
     if any(issubclass(t, date | time | timedelta | np.datetime64 | np.timedelta64) for t in types):
         raise ValueError(date_message(column))
-    if any(getattr(t, "__hash__", None) is None or issubclass(t, complex) for t in types):
+    if any(t.__hash__ is None or issubclass(t, complex) for t in types):
         raise TypeError(
             f"Column {column!r} must hold numbers, texts, categories or booleans; it holds "
             f"{sorted(t.__name__ for t in types)}. Take such cells apart first."

@@ -14,14 +14,8 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from spkm._cells import cell_list, is_missing, level_text
-from spkm.sources._arrow import (
-    column_names,
-    frames_in,
-    holds_frames,
-    is_dask_frame,
-    is_lazy_frame,
-    record_batch,
-)
+from spkm._frames import holds_frames, is_dask_frame, is_lazy_frame
+from spkm.sources._arrow import column_names, frames_in, record_batch
 from spkm.sources._chunks import CHUNK_ENTRIES
 from spkm.sources._parquet import NUMERIC, Batches, chosen_columns, frames_of_lazy, opened
 from spkm.tables.columns import LevelPlan, Plan, date_message, level_plan, number_plan, to_numbers
@@ -277,7 +271,9 @@ class FileEncoder:
     """
 
     def __init__(self, encoder: Any) -> None:
-        if not hasattr(encoder, "to_plain"):
+        from spkm.tables.encoder import TableEncoder  # which reads files by this module
+
+        if not isinstance(encoder, TableEncoder):
             raise TypeError(f"encoder must be a fitted TableEncoder; got {type(encoder).__name__}.")
         check_is_fitted(encoder)
         if encoder.sparse is True:

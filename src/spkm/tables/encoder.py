@@ -14,6 +14,7 @@ from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, v
 from spkm import _methods
 from spkm._cells import is_missing, level_text
 from spkm._checks import check_choice, check_integer
+from spkm._frames import dtype_of, has_types, kind_of, library_of
 from spkm._publish import feature_names, publish
 from spkm.tables.columns import (
     FeatureOrigin,
@@ -153,7 +154,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             plans.append(plan)
             notes += [note] if note else []
         _check_varies(plans, notes)
-        float32 = getattr(table, "dtype", None) == np.float32
+        float32 = dtype_of(table) == np.float32
         learned = {key: value for key, value in vars(probe).items() if key.endswith("_")}
         columns = dict(zip(names, _columns(table, names), strict=True))
         learned["links_"] = _links(columns, plans)
@@ -219,7 +220,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             return FileTable(X.table if isinstance(X, FileTable) else X, encoder=self)
         table = _table(self, X, reset=False)
         columns = _columns(table, self.columns_)
-        dtype = np.float32 if self.float32_ and getattr(table, "dtype", None) == np.float32 else np.float64
+        dtype = np.float32 if self.float32_ and dtype_of(table) == np.float32 else np.float64
         if self.is_sparse_:
             parts = [plan.csr(values) for plan, values in zip(self.plans_, columns, strict=True) if plan is not None]
             return sparse.csr_matrix(sparse.hstack(parts, format="csr", dtype=dtype))
@@ -361,7 +362,7 @@ def _table(estimator: Any, X: Any, reset: bool) -> Any:
     """Return a frame as it is, anything else as an array, with number and names of its columns checked."""
     X = collected(X)
     least = 2 if reset else 1
-    if _is_frame(X):
+    if has_types(X):
         twice = [name for name, count in Counter(map(str, X.columns)).items() if count > 1]
         if twice:
             raise ValueError(f"The columns of X must have different names; {twice} are there more than once.")
@@ -385,22 +386,18 @@ def cells_of(encoder: TableEncoder, X: Any) -> dict[str, np.ndarray]:
     return dict(zip(encoder.columns_, _columns(table, encoder.columns_), strict=True))
 
 
-def _is_frame(X: Any) -> bool:
-    return hasattr(X, "columns") and hasattr(X, "dtypes") and (hasattr(X, "iloc") or hasattr(X, "to_series"))
-
-
 def _names(table: Any) -> list[str]:
     """Return the names of the columns."""
-    return [str(name) for name in table.columns] if _is_frame(table) else [f"x{j}" for j in range(table.shape[1])]
+    return [str(name) for name in table.columns] if has_types(table) else [f"x{j}" for j in range(table.shape[1])]
 
 
 def _columns(table: Any, names: list[str]) -> Iterator[np.ndarray]:
     """Yield the columns as arrays of numbers, booleans or objects."""
-    if not _is_frame(table):
+    if not has_types(table):
         yield from table.T
         return
     for j, name in enumerate(names):
-        series = table.iloc[:, j] if hasattr(table, "iloc") else table.to_series(j)
+        series = table.to_series(j) if library_of(table) == "polars" else table.iloc[:, j]
         if str(series.dtype).lower().startswith(DATES):
             raise ValueError(date_message(name))
         yield _values(series)
@@ -408,17 +405,17 @@ def _columns(table: Any, names: list[str]) -> Iterator[np.ndarray]:
 
 def _values(series: Any) -> np.ndarray:
     """Return a column of a frame as an array; numbers keep their type if none is missing, else they are float64."""
-    kind = getattr(series.dtype, "kind", "")
     if str(series.dtype).lower().startswith(("categor", "enum")):  # levels, even if they are numbers
         cells = series.to_list()
         return _objects([None if is_missing(cell) else level_text(cell) for cell in cells])
-    if hasattr(series.dtype, "is_numeric"):  # polars
+    if library_of(series) == "polars":
         if not series.dtype.is_numeric():
             return _objects(series.to_list())
         if series.null_count() == 0 and not series.dtype.is_decimal():
             return series.to_numpy()
         return _with_gaps(series.cast(float).to_numpy(), series)
-    if kind and kind in "iuf":
+    kind = kind_of(series)
+    if kind in ("i", "u", "f"):
         if isinstance(series.dtype, np.dtype):
             return series.to_numpy()
         return _with_gaps(series.to_numpy(dtype=np.float64, na_value=np.nan), series)

@@ -63,11 +63,16 @@ def names_before_last(estimator: Any) -> Any:
     return names
 
 
+def selects(step: Any) -> bool:
+    """Whether a step leaves some of its columns as they are, and takes no others."""
+    return hasattr(step, "get_support")  # selectors of scikit-learn, and those of others
+
+
 def columns_read(estimator: Any) -> list[str] | None:
     """Return the columns of the table that the last step reads anything of; None if there is no way back to them."""
     encoder = encoder_of(estimator)
     steps = steps_of(estimator)
-    if encoder is None or not all(hasattr(step, "get_support") for step in steps[1:-1]):
+    if encoder is None or not all(selects(step) for step in steps[1:-1]):
         return None
     places = np.arange(len(encoder.feature_origin_))
     for step in steps[1:-1]:

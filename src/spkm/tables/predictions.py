@@ -12,7 +12,8 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from spkm._atomic import check_place, replacing
-from spkm.sources._arrow import is_lazy_frame
+from spkm._frames import is_lazy_frame
+from spkm.tables.pipelines import is_pipeline
 from spkm.tables.streams import FileTable, is_in_files
 
 
@@ -83,21 +84,22 @@ def _check_other_file(X: Any, target: Path) -> None:
         return
     from spkm.sources._parquet import opened
 
-    if any(Path(file).samefile(target) for file in getattr(opened(table), "files", [])):
+    files = getattr(opened(table), "files", [])  # a union of datasets has none
+    if any(Path(file).samefile(target) for file in files):
         raise ValueError(f"path must be another file than those of X; got {str(target)!r}.")
 
 
 def _predictions(model: Any, X: Any, method: str) -> tuple[Iterator[np.ndarray], Any]:
     """Return the chunks of predictions, and the function that names the columns of one."""
     check_is_fitted(model)
-    if hasattr(model, "steps"):
+    if is_pipeline(model):
         X = FileTable(X) if is_lazy_frame(X) else X
         X, model = model[:-1].transform(X), model[-1]
         if not isinstance(X, FileTable):
             raise TypeError("Of a pipeline X must be files or other chunks, and its first step a TableEncoder.")
-    if not hasattr(model, "predict_chunks"):
+    if not hasattr(model, "predict_chunks"):  # any estimator of scikit-learn may come
         raise TypeError(f"model must have predict_chunks; {type(model).__name__} has none.")
-    if not hasattr(model, method):
+    if not hasattr(model, method):  # a method that depends on a parameter is there or not
         raise ValueError(f"method must be one of the model's; {type(model).__name__} has no {method!r}.")
 
     def names_of(part: np.ndarray) -> list[str]:

@@ -20,6 +20,7 @@ from sklearn.utils.validation import (
 
 from spkm._cells import is_missing
 from spkm._checks import warn_user
+from spkm._frames import has_types, is_lazy_frame, kind_of
 from spkm._namespaces import Place, on_host, place_of
 from spkm._publish import feature_names
 
@@ -85,8 +86,8 @@ def read_table(estimator: Any, X: Any, y: Any, sample_weight: Any, **options: An
 
 def check_known(y: Any) -> None:
     """Raise ValueError if targets are missing, by any mark of pandas, polars or Python."""
-    marked = next((getattr(y, name) for name in ("isna", "is_null") if hasattr(y, name)), None)
-    if marked is not None:  # pandas and polars
+    marked = next((getattr(y, name) for name in ("isna", "is_null") if hasattr(y, name)), None)  # pandas and polars
+    if marked is not None:
         absent = int(np.asarray(marked()).reshape(len(y), -1).any(axis=1).sum())
     else:
         cells = np.asarray(y, dtype=object) if isinstance(y, list) else y
@@ -177,18 +178,18 @@ def is_tables(X: Any) -> bool:
 
 def collected(X: Any) -> Any:
     """Return a lazy frame of polars as a frame; anything else as it is."""
-    return X.collect() if type(X).__name__ == "LazyFrame" and hasattr(X, "collect") else X
+    return X.collect() if is_lazy_frame(X) else X
 
 
 def check_no_dates(X: Any, argument: str) -> None:
     """Raise ValueError if a column holds dates or times, which would be taken for numbers."""
-    if hasattr(X, "dtypes") and hasattr(X, "columns"):
+    if has_types(X):
         for name, kind in zip(X.columns, X.dtypes, strict=True):
             if str(kind).lower().startswith(DATES):
                 raise ValueError(f"{argument} must hold numbers; column {name!r} holds dates ({kind}). {_DATE_ADVICE}")
         return
     X = np.asarray(X) if isinstance(X, list | tuple) else X
-    kind = getattr(getattr(X, "dtype", None), "kind", "")
+    kind = kind_of(X)
     if kind in ("m", "M"):
         raise ValueError(f"{argument} must hold numbers; it holds dates ({X.dtype}). {_DATE_ADVICE}")
     if kind == "O" and np.ndim(X) == 2:

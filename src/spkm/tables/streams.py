@@ -9,9 +9,17 @@ from typing import Any
 
 import numpy as np
 
+from spkm._frames import (
+    holds_chunks,
+    holds_frames,
+    is_dask_frame,
+    is_dataset,
+    is_lazy_frame,
+    labels_of,
+    library_of,
+)
 from spkm._publish import feature_names
 from spkm.sources import IterableReader
-from spkm.sources._arrow import holds_frames, is_dask_frame, is_lazy_frame
 
 
 class FileTable:
@@ -48,9 +56,7 @@ class FileTable:
 
 def is_in_files(X: Any) -> bool:
     """Whether X names a table in files; of a list one cannot tell."""
-    return isinstance(X, FileTable | str | Path) or (
-        type(X).__module__.startswith("pyarrow") and hasattr(X, "get_fragments")
-    )
+    return isinstance(X, FileTable | str | Path) or is_dataset(X)
 
 
 def named_columns(X: Any, y: Any, sample_weight: Any, target: Any, weight: Any, features: Any) -> tuple[Any, Any, Any]:
@@ -67,19 +73,18 @@ def named_columns(X: Any, y: Any, sample_weight: Any, target: Any, weight: Any, 
         if features is not None and X.features is not None:
             raise TypeError("Pass either features or FileTable(..., features), not both.")
         return FileTable(X.table, X.features if features is None else features, X.encoder), y, sample_weight
-    kind = type(X).__module__.split(".")[0]
+    kind = library_of(X)
     if isinstance(X, str | Path | list) or kind == "pyarrow":
         return FileTable(X, features), y, sample_weight
-    is_frame = hasattr(X, "collect_schema") or hasattr(X, "columns")
-    if not is_frame or isinstance(X, dict):
+    there = X.collect_schema().names() if is_lazy_frame(X) else labels_of(X)
+    if there is None:
         raise TypeError(f"target, weight and features name columns of a table; X is {type(X).__name__}, without names.")
-    lazy = hasattr(X, "collect") or kind == "dask"
-    there = list(X.collect_schema().names() if hasattr(X, "collect_schema") else X.columns)
+    lazy = is_lazy_frame(X) or kind == "dask"
     own = (y, sample_weight) if lazy else (target, weight)
     others = [name for value in own if names_columns(value) for name in _as_names(value)]
     from spkm.sources._parquet import chosen_columns
 
-    chosen = chosen_columns(there, others, features)
+    chosen = chosen_columns(list(there), others, features)
     if lazy and names_columns(y) and (sample_weight is None or isinstance(sample_weight, str)):
         return X[[*chosen, *others]] if kind == "dask" else X.select([*chosen, *others]), y, sample_weight
     y = y if target is None else X[target].to_numpy()
@@ -99,13 +104,13 @@ def opened_stream(X: Any, y: Any = None, sample_weight: Any = None) -> Any:
         return None
     if isinstance(X, FileTable):
         return _opened_table(X, y, sample_weight)
-    if type(X).__module__.split(".")[0] == "dask":
+    if library_of(X) == "dask":
         from spkm.sources._dask import DaskReader
 
         return DaskReader(X, y, sample_weight)
     if is_in_files(X) or (is_lazy_frame(X) and names_columns(y)):
         return _opened_table(FileTable(X), y, sample_weight)
-    return IterableReader(X) if y is None and sample_weight is None and _holds_chunks(X) else None
+    return IterableReader(X) if y is None and sample_weight is None and holds_chunks(X) else None
 
 
 def _opened_table(X: FileTable, y: Any, sample_weight: Any) -> Any:
@@ -135,7 +140,7 @@ def _opened_table(X: FileTable, y: Any, sample_weight: Any) -> Any:
 
     if is_lazy_frame(table):
         return LazyFrameReader(table, y, sample_weight, X.features, encoder)
-    if not isinstance(table, str | Path | list | tuple) and type(table).__module__.split(".")[0] != "pyarrow":
+    if not isinstance(table, str | Path | list | tuple) and library_of(table) != "pyarrow":
         raise TypeError(
             "FileTable takes paths, a pyarrow dataset, a lazy frame, a Dask data frame or chunks of frames; got "
             f"{type(table).__name__}."
@@ -153,21 +158,6 @@ def names_columns(y: Any) -> bool:
     return isinstance(y, str) or (isinstance(y, list) and bool(y) and all(isinstance(name, str) for name in y))
 
 
-def _holds_chunks(X: Any) -> bool:
-    if callable(X) and not hasattr(X, "__array__"):
-        return True
-    if any(hasattr(X, name) for name in ("shape", "__array__", "__dataframe__", "collect_schema", "keys")):
-        return False
-    if hasattr(X, "__next__"):
-        raise TypeError(
-            "X can be read only once, but a fit reads it several times. Give a function that returns a new iterator of "
-            "chunks, or an object whose __iter__ does."
-        )
-    if isinstance(X, list | tuple):
-        return bool(X) and all(isinstance(item, tuple) and len(item) in (2, 3) and np.ndim(item[0]) == 2 for item in X)
-    return hasattr(X, "__iter__")
-
-
 def predicted_chunks(estimator: Any, method: str, X: Any) -> Iterator[np.ndarray]:
     """Yield what a method of a fitted estimator returns for each chunk of X."""
     names = feature_names(estimator)
@@ -175,7 +165,7 @@ def predicted_chunks(estimator: Any, method: str, X: Any) -> Iterator[np.ndarray
         X = X if isinstance(X, FileTable) else FileTable(X)
         if X.features is None and X.encoder is None and names is not None:
             X = FileTable(X.table, list(names))
-    elif names is not None and type(X).__module__.startswith("dask") and hasattr(X, "columns"):
+    elif names is not None and is_dask_frame(X):
         X = X[list(names)]
     elif is_lazy_frame(X):
         X = FileTable(X, None if names is None else list(names))
@@ -184,8 +174,7 @@ def predicted_chunks(estimator: Any, method: str, X: Any) -> Iterator[np.ndarray
         reader.names = list(names)
     if reader is None:
         raise TypeError(f"X must be files, a frame or chunks; got {type(X).__name__}. Use {method}(X) itself.")
-    encoder = getattr(reader, "encoder", None)
-    found = reader.names if encoder is None else encoder.names
+    found = reader.names if reader.encoder is None else reader.encoder.names
     if names is not None and found is not None and list(found) != list(names):
         raise ValueError(f"X must have the features of the fit, {list(names)}; got {list(found)}.")
     plain = copy(estimator)
