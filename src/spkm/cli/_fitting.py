@@ -8,17 +8,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy import sparse
 from sklearn.base import clone
-from sklearn.dummy import DummyClassifier, DummyRegressor
-from sklearn.linear_model import LogisticRegression, RidgeCV
-from sklearn.metrics import log_loss
-from sklearn.pipeline import Pipeline, make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.pipeline import Pipeline
 
 from spkm.cli._output import fit_progress, notes, say
-from spkm.cli._quality import Quality, quality_of_classes, quality_of_numbers
+from spkm.cli._quality import Quality
 from spkm.cli._reading import data_error
 from spkm.cli._samples import Samples, split
-from spkm.estimators import SPKMClassifier, SPKMRegressor
+from spkm.cli._tasks import TASKS
 from spkm.tables import TableEncoder
 
 if TYPE_CHECKING:
@@ -57,8 +53,8 @@ class Settings:
 
 def fit_pipeline(samples: Samples, settings: Settings) -> tuple[Pipeline, dict[str, Any]]:
     """Return the fitted pipeline of an encoder and a model, and remarks on the way there."""
-    kind = SPKMClassifier if samples.task == "classes" else SPKMRegressor
-    model: Any = kind(**settings.parameters, random_state=settings.seed, verbose=1)
+    given = {**settings.parameters, "random_state": settings.seed, "verbose": 1}
+    model: Any = TASKS[samples.task].model(samples, given)
     categorical, n_features = settings.categorical, settings.n_features
     encoder, Z = _encoded(samples.X, categorical)
     model.set_params(monotone=_directions(encoder, settings.monotone, samples) or None)
@@ -161,33 +157,20 @@ def _losses_without(
         for order in orders:
             mixed = held_out.tolil(copy=True) if sparse.issparse(held_out) else held_out.copy()
             mixed[:, where] = held_out[order][:, where]
-            total += _loss(fitted, mixed.tocsr() if sparse.issparse(mixed) else mixed, samples.y[outer])
+            seen = mixed.tocsr() if sparse.issparse(mixed) else mixed
+            total += TASKS[samples.task].loss(fitted, seen, samples.at(outer))
         losses[name] = total / PERMUTATIONS
     return losses
-
-
-def _loss(model: BaseEstimator, Z: np.ndarray, y: np.ndarray) -> float:
-    if hasattr(model, "classes_"):
-        return float(log_loss(y, model.predict_proba(Z), labels=model.classes_))
-    return float(np.mean((model.predict(Z) - y) ** 2))
 
 
 def compared(pipeline: Pipeline, train: Samples, test: Samples, seed: int) -> Quality:
     """Return the quality of the model, of a linear one and of a constant on held-out samples."""
     encoder, model = pipeline.steps[0][1], pipeline.steps[-1][1]
     Z, Z_test = (encoder.transform(part.X[encoder.columns_]) for part in (train, test))
-    models = {OURS: model, **baselines(train.task, Z, train.y)}
-    return measured(models, Z_test, test, seed)
-
-
-def measured(models: dict[str, Any], Z: np.ndarray, samples: Samples, seed: int) -> Quality:
-    """Return the quality of fitted estimators that see the same matrix."""
-    if samples.task == "classes":
-        first = next(iter(models.values()))
-        p = {name: model.predict_proba(Z) for name, model in models.items()}
-        return quality_of_classes(samples.y, first.classes_, p, samples.groups, seed)
-    p = {name: model.predict(Z) for name, model in models.items()}
-    return quality_of_numbers(samples.y, p, samples.groups, seed)
+    task = TASKS[train.task]
+    with notes():
+        models = {OURS: model, **task.baselines(Z, train)}
+    return task.quality(models, dict.fromkeys(models, Z_test), test, seed)
 
 
 def advice(quality: Quality, samples: Samples, parameters: dict[str, Any]) -> list[str]:
@@ -196,7 +179,7 @@ def advice(quality: Quality, samples: Samples, parameters: dict[str, Any]) -> li
     A constant is compared by the value of the loss, the linear model by the interval of the difference: a model that
     cannot be told apart from a linear one is no reason to warn.
     """
-    measure = "log loss" if samples.task == "classes" else "RMSE"
+    measure = TASKS[samples.task].measure
     found = []
     own = {name: values[measure] for name, values in quality.values.items()}
     if not own[OURS] < own["constant"]:
@@ -218,15 +201,3 @@ def advice(quality: Quality, samples: Samples, parameters: dict[str, Any]) -> li
         tries.append("--groups COLUMN, if several samples come from one subject, batch or specimen")
     tries.append(f"more samples (there are {n:,}), or columns that say more of the target")
     return [*(f"the model is {text}." for text in found), f"To try: {'; '.join(tries)}."]
-
-
-def baselines(task: str, Z: np.ndarray, y: np.ndarray) -> dict[str, Any]:
-    """Return a fitted linear model, and one that says the same of every sample."""
-    scaler = StandardScaler(with_mean=not sparse.issparse(Z))
-    if task == "classes":
-        linear: Any = make_pipeline(scaler, LogisticRegression(max_iter=500))
-        constant: Any = DummyClassifier(strategy="prior")
-    else:
-        linear, constant = make_pipeline(scaler, RidgeCV(np.logspace(-3, 4, 15))), DummyRegressor()
-    with notes():
-        return {"linear": linear.fit(Z, y), "constant": constant.fit(Z, y)}

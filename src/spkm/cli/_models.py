@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -108,6 +109,33 @@ def is_classes(model: BaseEstimator) -> bool:
     return hasattr(estimator_of(model), "classes_")
 
 
+def task_of(model: BaseEstimator) -> str:
+    """Return the task of a model: "classes", "numbers", "ordered" or "times"."""
+    estimator = estimator_of(model)
+    if "baseline_hazard_" in vars(estimator):
+        return "times"
+    if estimator.model_.target.task == "ordered":
+        return "ordered"
+    return "classes" if is_classes(model) else "numbers"
+
+
+def truths_of(model: BaseEstimator, frame: DataFrame, target: Any, group: str | None = None) -> Any:
+    """Return the samples of a file whose targets are those of a model, or end with what is wrong with them."""
+    from spkm.cli._samples import as_labels, samples_of
+
+    task = task_of(model)
+    if (task == "times") != (not isinstance(target, str)):
+        needed = "--time and --event" if task == "times" else "--target"
+        raise CommandError(f"the model predicts {task}: name the true values by {needed}.")
+    plain = "classes" if task == "ordered" else task  # labels as they are: the model has their order
+    found = samples_of(frame, target, [], group, plain, to_learn=False)
+    if not is_classes(model):
+        return found
+    labels = estimator_of(model).classes_
+    order = labels if task == "ordered" else None
+    return replace(found, y=as_labels(found.y, labels), task=task, order=order)
+
+
 def kernel_name(kernel: Any) -> str:
     """Return what a kernel is called, without the numbers that were learned."""
     if isinstance(kernel, dict):
@@ -132,7 +160,7 @@ def facts(model: BaseEstimator, path: str | None = None) -> dict[str, Any]:
         "file": path,
         "bytes": os.path.getsize(path) if path else None,
         "estimator": type(estimator).__name__,
-        "task": "classes" if is_classes(model) else "numbers",
+        "task": task_of(model),
         "classes": list(estimator.classes_) if is_classes(model) else None,
         "kernel": kernel_name(getattr(estimator, "kernel_", None)),
         "n_basis": sum(label.startswith("u") for label in labels),

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from scipy.stats import rankdata, t
 
+from spkm.inspection._censored import brier_scores
 from spkm.inspection._intervals import (
     FEWEST,
     LEVEL,
@@ -20,8 +21,9 @@ from spkm.inspection._intervals import (
     share_difference,
     share_interval,
 )
+from spkm.losses import Times, concordance
 
-LOSSES = ("log loss", "MAE", "RMSE")  # less is better
+LOSSES = ("log loss", "MAE", "RMSE", "Brier score")  # less is better
 
 
 @dataclass(frozen=True)
@@ -200,6 +202,47 @@ def quality_of_numbers(
 
         found[model] = {"R2": Measure(r_squared), "MAE": _mean_of(np.abs(error)), "RMSE": Measure(root)}
     return Quality(found, len(y), _members(groups), seed)
+
+
+def quality_of_order(
+    code: np.ndarray, probabilities: dict[str, np.ndarray], groups: np.ndarray | None, seed: int
+) -> Quality:
+    """Return mean absolute error in classes, accuracy and log loss, of ordered classes as codes 0, 1 and so on."""
+    found = {}
+    for model, p in probabilities.items():
+        most = p.argmax(axis=1)
+        losses = -np.log(np.clip(p[np.arange(len(code)), code], 1e-15, 1.0))
+        found[model] = {
+            "MAE": _mean_of(np.abs(most - code).astype(float)),
+            "accuracy": _mean_of(most == code),
+            "log loss": _mean_of(losses),
+        }
+    return Quality(found, len(code), _members(groups), seed)
+
+
+def quality_of_times(
+    times: Times,
+    risks: dict[str, np.ndarray],
+    curves: dict[str, np.ndarray],
+    at: np.ndarray,
+    groups: np.ndarray | None,
+    seed: int,
+) -> Quality:
+    """Return concordance, and the Brier score of curves (n, n_times), the mean over the times ``at``."""
+    found = {}
+    for model, risk in risks.items():
+
+        def index(rows: np.ndarray, risk: np.ndarray = risk) -> float:
+            try:
+                return concordance(times.time[rows], times.event[rows], risk[rows])
+            except ValueError:  # no pair can be compared
+                return float("nan")
+
+        found[model] = {
+            "concordance": Measure(index),
+            "Brier score": _mean_of(brier_scores(times, curves[model], at).mean(axis=1)),
+        }
+    return Quality(found, len(times.time), _members(groups), seed)
 
 
 def _mean_of(each: np.ndarray) -> Measure:

@@ -49,6 +49,26 @@ def add_data_options(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_target_options(parser: argparse.ArgumentParser, what: str) -> None:
+    """Add the options that name the target: one column, or those of censored times."""
+    parser.add_argument("--target", metavar="COLUMN", help=what)
+    parser.add_argument("--time", metavar="COLUMN", help="of censored times, with --event, in place of --target")
+    parser.add_argument("--event", metavar="COLUMN", help="1 or true for an event, 0 or false for a censored time")
+
+
+def target_of(options: argparse.Namespace) -> str | tuple[str, str]:
+    """Return the column of the target, or those of times and events, or end with what is wrong with the options."""
+    if (options.time is None) != (options.event is None):
+        raise CommandError("--time and --event go together: the columns of times and of events.")
+    if (options.target is None) == (options.time is None):
+        raise CommandError("the target must be named: by --target COLUMN, or by --time COLUMN and --event COLUMN.")
+    if options.target is not None:
+        return str(options.target)
+    if options.time == options.event:
+        raise CommandError(f"--time and --event must be two columns; got {options.time!r} for both.")
+    return str(options.time), str(options.event)
+
+
 def add_sample_options(parser: argparse.ArgumentParser) -> None:
     """Add the options that name one sample of a file."""
     parser.add_argument("--row", type=int, metavar="I", help="the sample by its place; the first is 0")

@@ -28,13 +28,15 @@ class Samples:
     X : DataFrame
         The features.
     y : ndarray
-        The targets: labels as they are, or float64.
-    task : {"classes", "numbers"}
+        The targets: labels as they are, float64, or records of event and time.
+    task : {"classes", "numbers", "ordered", "times"}
         Meaning of the targets.
     why : str
         Why they are taken for that.
     groups : ndarray or None
         A label of every sample; samples of one label stay together.
+    order : ndarray or None
+        The labels of ordered classes, lowest first.
     """
 
     X: Any
@@ -42,43 +44,56 @@ class Samples:
     task: str
     why: str
     groups: np.ndarray | None
+    order: np.ndarray | None = None
 
     def at(self, rows: np.ndarray) -> Samples:
         """Return some of the samples."""
         groups = None if self.groups is None else self.groups[rows]
-        return Samples(self.X.iloc[rows], self.y[rows], self.task, self.why, groups)
+        return Samples(self.X.iloc[rows], self.y[rows], self.task, self.why, groups, self.order)
 
 
 def samples_of(
     frame: DataFrame,
-    target: str,
+    target: str | tuple[str, str],
     left_out: list[str],
     group: str | None = None,
     task: str = "auto",
     drop_missing_target: bool = False,
     to_learn: bool = True,
+    ordered: list[str] | None = None,
 ) -> Samples:
-    """Return the samples of a frame, or end with what is wrong with them; those to learn from must be enough for it."""
+    """Return the samples of a frame, or end with what is wrong with them; those to learn from must be enough for it.
+
+    ``target`` is a column, or those of times and events; ``ordered`` are the levels of a column, lowest first.
+    """
     names = [str(name) for name in frame.columns]
-    for name in [target, *left_out, *([group] if group else [])]:
+    targets = [target] if isinstance(target, str) else list(target)
+    for name in [*targets, *left_out, *([group] if group else [])]:
         if name not in names:
             raise data_error(f"there is no column {name!r}; there are {', '.join(map(repr, names[:30]))}.")
-    absent = frame[target].isna().to_numpy()
+    absent = frame[targets].isna().to_numpy().any(axis=1)
     if absent.any() and not drop_missing_target:
         raise data_error(
-            f"{int(absent.sum())} of {len(frame)} samples have no value in the target {target!r}. Fill them in, or "
-            "leave such samples out by --drop-missing-target."
+            f"{int(absent.sum())} of {len(frame)} samples have no value in the target "
+            f"{' or '.join(map(repr, targets))}. Fill them in, or leave such samples out by --drop-missing-target."
         )
     frame = frame[~absent]
     least = LEAST_ROWS if to_learn else 1
     if len(frame) < least:
         raise data_error(f"at least {least} samples are needed; there are {len(frame)}.")
     if to_learn:
-        _check_learnable(frame[target], target)
-    y, task, why = _targets(frame[target], target, task)
-    if to_learn and task == "classes":
-        _check_classes(y, target)
-    X = frame.drop(columns=list(dict.fromkeys([target, *left_out, *([group] if group else [])])))
+        _check_learnable(frame[targets[0]], targets[0])
+    order = None
+    if isinstance(target, str):
+        y, task, why = _targets(frame[target], target, _asked(frame[target], target, task, ordered))
+        if task == "ordered":
+            order = _order(frame[target], y, target, ordered)
+            y = order[codes_of(y, order, target)]
+    else:
+        y, task, why = _times(frame, *target, to_learn), "times", "--time and --event say so"
+    if to_learn and task in ("classes", "ordered"):
+        _check_classes(y, targets[0])
+    X = frame.drop(columns=list(dict.fromkeys([*targets, *left_out, *([group] if group else [])])))
     if X.shape[1] == 0:
         raise data_error("there is no column left to predict the target from.")
     endless = [name for name in X.columns if X[name].dtype.kind == "f" and np.isinf(X[name].to_numpy()).any()]
@@ -92,7 +107,81 @@ def samples_of(
             "in: a value of its own for a sample that belongs to no other."
         )
     groups = None if group is None else frame[group].astype(str).to_numpy()
-    return Samples(X, y, task, why, groups)
+    return Samples(X, y, task, why, groups, order)
+
+
+def _asked(column: Any, target: str, task: str, ordered: list[str] | None) -> str:
+    """Return the task that is asked for; that of an ordered category is "ordered" unless another one is."""
+    from spkm.tables.levels import levels_of
+
+    if ordered is not None:
+        if task not in ("auto", "ordered"):
+            raise data_error(f"--ordered goes with --task ordered; got --task {task}.")
+        return "ordered"
+    if task == "auto" and levels_of(column.dtype) is not None and column.nunique() > 2:
+        say(
+            f"the target {target!r} is an ordered category, so its classes are ordered (--task classes overrides that)."
+        )
+        return "ordered"
+    return task
+
+
+def _order(column: Any, y: np.ndarray, target: str, ordered: list[str] | None) -> np.ndarray:
+    """Return the labels of ordered classes that there are, lowest first."""
+    from spkm.tables.levels import levels_of
+
+    levels = levels_of(column.dtype)
+    present = {str(label): label for label in np.unique(y).tolist()}
+    if ordered is not None:
+        if len(set(ordered)) < max(2, len(ordered)):
+            raise data_error(f"--ordered must name at least two levels, each once; got {','.join(ordered)!r}.")
+        unknown = [level for level in present if level not in ordered]
+        if unknown:
+            raise data_error(
+                f"--ordered must name all levels of the target {target!r}, lowest first; {unknown[0]!r} is missing."
+            )
+        return np.array([present[level] for level in ordered if level in present])
+    if levels is not None:
+        return np.array([present[str(level)] for level in levels if str(level) in present])
+    if y.dtype.kind not in "biuf":
+        raise data_error(
+            f"the target {target!r} holds text, whose order is not known. Give it by --ordered, lowest level first: "
+            f"--ordered {','.join(list(present)[:5])}."
+        )
+    return np.unique(y)
+
+
+def codes_of(y: np.ndarray, order: Any, target: str = "y") -> np.ndarray:
+    """Return the places of labels in their order."""
+    place = {label: k for k, label in enumerate(np.asarray(order).tolist())}
+    unknown = [label for label in y.tolist() if label not in place]
+    if unknown:
+        raise data_error(f"the target {target!r} holds {unknown[0]!r}, which is none of {list(place)}.")
+    return np.array([place[label] for label in y.tolist()], dtype=int)
+
+
+def _times(frame: DataFrame, time: str, event: str, to_learn: bool) -> np.ndarray:
+    """Return records of event and time, or end with what is wrong with them."""
+    try:
+        times = frame[time].to_numpy(dtype=np.float64)
+    except (TypeError, ValueError):
+        raise data_error(f"--time {time!r} must be a column of numbers; it holds {frame[time].iloc[0]!r}.") from None
+    if not np.isfinite(times).all() or np.any(times < 0):
+        bad = float(times[~(np.isfinite(times) & (times >= 0))][0])
+        raise data_error(f"--time {time!r} must hold times, finite and not negative; it holds {bad:g}.")
+    values = frame[event].unique().tolist()
+    wrong = [value for value in values if value not in (0, 1)]
+    if wrong:
+        raise data_error(
+            f"--event {event!r} must hold 1 (or true) for an event and 0 (or false) for a censored time; it holds "
+            f"{wrong[0]!r}."
+        )
+    events = frame[event].to_numpy(dtype=np.float64) == 1
+    if to_learn and not events.any():
+        raise data_error(f"--event {event!r} is 0 in all samples: without an event there is nothing to learn.")
+    found = np.zeros(len(times), dtype=[("event", bool), ("time", np.float64)])
+    found["event"], found["time"] = events, times
+    return found
 
 
 def as_labels(y: np.ndarray, labels: np.ndarray) -> np.ndarray:
@@ -150,6 +239,8 @@ def _targets(column: Any, target: str, task: str) -> tuple[np.ndarray, str, str]
         say(why + (f" (--task {other} overrides that)." if numeric else "."))
     else:
         why = f"--task {task} says so"
+    if task == "ordered" and why.startswith("--task"):
+        why = "its classes have an order"
     if task == "numbers":
         try:
             return column.to_numpy(dtype=np.float64), task, why
@@ -167,7 +258,7 @@ def split(samples: Samples, test_size: float, seed: int) -> tuple[np.ndarray, np
     from sklearn.model_selection import GroupShuffleSplit, train_test_split
 
     rows = np.arange(len(samples.y))
-    classes = samples.task == "classes"
+    classes = samples.task in ("classes", "ordered")
     if samples.groups is not None:
         if len(np.unique(samples.groups)) < 2:
             raise data_error("--group needs at least two groups, as whole groups are held out; there is one.")
@@ -175,6 +266,9 @@ def split(samples: Samples, test_size: float, seed: int) -> tuple[np.ndarray, np
         train, test = next(cut.split(rows, groups=samples.groups))
     else:
         labels = samples.y if classes else None
+        if samples.task == "times":
+            events = samples.y["event"]  # dealt out, unless there are too few of a kind
+            labels = events if 1 < events.sum() < len(events) - 1 else None
         n_classes = len(np.unique(samples.y)) if classes else 1
         size = max(n_classes, 2, round(test_size * len(rows)))
         if len(rows) - size < n_classes:

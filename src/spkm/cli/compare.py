@@ -7,7 +7,7 @@ from typing import Any
 
 from spkm.cli._command import CommandError, Subparsers, plain_text
 from spkm.cli._output import STDIO, check_can_write, notes, show, table, write_json
-from spkm.cli._reading import add_data_options
+from spkm.cli._reading import add_data_options, add_target_options, target_of
 
 
 def add_parser(subparsers: Subparsers) -> None:
@@ -16,7 +16,7 @@ def add_parser(subparsers: Subparsers) -> None:
     parser.add_argument("a", help="a model file")
     parser.add_argument("b", help="another")
     parser.add_argument("--data", metavar="FILE", help="samples that neither has seen; - is stdin")
-    parser.add_argument("--target", metavar="COLUMN", help="the column with the true values")
+    add_target_options(parser, "the column with the true values")
     parser.add_argument("--group", metavar="COLUMN", help="samples of one value are resampled together")
     parser.add_argument("--seed", type=int, default=0, help="of the resamples behind the intervals")
     parser.add_argument("--json", metavar="FILE", help="as JSON; - is stdout, instead of the tables")
@@ -27,15 +27,18 @@ def run(options: argparse.Namespace) -> int:
     """Compare and return the exit code."""
     from spkm.cli._models import facts, read_model
 
-    if (options.data is None) != (options.target is None):
-        raise CommandError("--data and --target go together: a file of samples and the column with the true values.")
+    if (options.data is None) != (options.target is None and options.time is None):
+        raise CommandError(
+            "--data and --target (or --time and --event) go together: a file of samples and its true values."
+        )
+    target = None if options.data is None else target_of(options)
     check_can_write("--json", options.json)
     models = {"a": read_model(options.a), "b": read_model(options.b)}
     found = {name: facts(model, getattr(options, name)) for name, model in models.items()}
     result: dict[str, Any] = {"models": found}
     quality = None
     if options.data is not None:
-        quality = _quality(models, options)
+        quality = _quality(models, options, target)
         result["quality"], result["difference"] = quality.plain(), quality.plain_difference("a", "b")
     if options.json is not None:
         write_json(options.json, result)
@@ -63,35 +66,32 @@ def _size_rows(found: dict[str, dict[str, Any]]) -> list[list[str]]:
     return rows
 
 
-def _quality(models: dict[str, Any], options: argparse.Namespace) -> Any:
+def _quality(models: dict[str, Any], options: argparse.Namespace, target: Any) -> Any:
     import numpy as np
 
-    from spkm.cli._models import estimator_of, is_classes, readable, text_columns
-    from spkm.cli._quality import quality_of_classes, quality_of_numbers
+    from spkm.cli._models import estimator_of, is_classes, readable, task_of, text_columns, truths_of
     from spkm.cli._reading import read_frame
-    from spkm.cli._samples import as_labels, samples_of
+    from spkm.cli._tasks import TASKS
     from spkm.cli.predict import features_of
 
-    classes = is_classes(models["a"])
-    if classes != is_classes(models["b"]):
-        raise CommandError("one model predicts classes and the other numbers: they have no measure in common.")
+    task = task_of(models["a"])
+    if task != task_of(models["b"]):
+        raise CommandError(
+            f"one model predicts {task} and the other {task_of(models['b'])}: they have no measure in common."
+        )
     frame = read_frame(options.data, options.format, text_columns(*models.values()))
-    task = "classes" if classes else "numbers"
-    samples = samples_of(frame, options.target, [], options.group, task, to_learn=False)
+    estimators = {name: estimator_of(model) for name, model in models.items()}
+    if is_classes(models["a"]):
+        if not np.array_equal(estimators["a"].classes_, estimators["b"].classes_):
+            raise CommandError("the models know different classes: they have no measure in common.")
+        if not all(hasattr(estimator, "predict_proba") for estimator in estimators.values()):
+            raise CommandError(
+                "a model of classes without probabilities has no measure in common. Fit it with loss='log'."
+            )
+    samples = truths_of(models["a"], frame, target, options.group)
     with notes():
         seen = {
             name: readable(model, features_of(model, samples.X, options.data), options.data)
             for name, model in models.items()
         }
-    estimators = {name: estimator_of(model) for name, model in models.items()}
-    if not classes:
-        p = {name: estimators[name].predict(Z) for name, Z in seen.items()}
-        return quality_of_numbers(samples.y, p, samples.groups, options.seed)
-    labels = estimators["a"].classes_
-    if not np.array_equal(labels, estimators["b"].classes_):
-        raise CommandError("the models know different classes: they have no measure in common.")
-    if not all(hasattr(estimator, "predict_proba") for estimator in estimators.values()):
-        raise CommandError("a model of classes without probabilities has no measure in common. Fit it with loss='log'.")
-    y = as_labels(samples.y, labels)
-    p = {name: estimators[name].predict_proba(Z) for name, Z in seen.items()}
-    return quality_of_classes(y, labels, p, samples.groups, options.seed)
+    return TASKS[task].quality(estimators, seen, samples, options.seed)

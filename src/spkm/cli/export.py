@@ -23,6 +23,7 @@ def add_parser(subparsers: Subparsers) -> None:
     )
     parser.add_argument("--to", choices=tuple(SUFFIXES), help="the language; by the name of the file, unless given")
     parser.add_argument("--details", action="store_true", help="sql: similarities to the basis vectors, too")
+    parser.add_argument("--times", metavar="T,T", help="of a model of censored times: survival until each")
     parser.add_argument("--json", metavar="FILE", help="what was done, as JSON; - is stdout")
 
 
@@ -36,14 +37,16 @@ def run(options: argparse.Namespace) -> int:
     if options.details and language != "sql":
         raise CommandError(f"--details goes with sql; the language is {language}.")
     from spkm.cli._models import read_model
+    from spkm.cli.predict import asked_times
     from spkm.persistence import export
 
     model = read_model(options.model)
+    times = asked_times(model, options.times)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / f"model{SUFFIXES[language]}"
         try:
             with notes():
-                export(model, path, details=options.details)
+                export(model, path, details=options.details, times=times)
         except ImportError as error:
             raise CommandError(str(error), exit_code=1) from error
         except (TypeError, ValueError) as error:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from spkm.cli._command import STOPPED, CommandError, Subparsers
 from spkm.cli._output import STDIO, check_can_write, counted, say, show, table, write_json
-from spkm.cli._reading import add_data_options
+from spkm.cli._reading import add_data_options, add_target_options, target_of
 from spkm.cli.report import add_report_options, check_report
 
 if TYPE_CHECKING:
@@ -24,7 +24,10 @@ def add_parser(subparsers: Subparsers) -> None:
         "beside a linear model and a constant.",
     )
     parser.add_argument("data", help="the file, a folder of files or a pattern such as 'part-*.parquet'; - is stdin")
-    parser.add_argument("--target", required=True, metavar="COLUMN", help="what to predict")
+    add_target_options(parser, "what to predict")
+    parser.add_argument(
+        "--ordered", metavar="LEVELS", help="the target has ordered classes, lowest first: low,mid,high"
+    )
     parser.add_argument("--id", action="append", default=[], metavar="COLUMN", help="names samples; not a feature")
     parser.add_argument("--drop", action="append", default=[], metavar="COLUMN", help="not a feature (repeatable)")
     parser.add_argument("--categorical", action="append", default=[], metavar="COLUMN", help="of codes, not amounts")
@@ -50,7 +53,7 @@ def add_parser(subparsers: Subparsers) -> None:
         default="each",
         help="scale of the features: one for each, one for all (spectra, pixels), or as they are",
     )
-    parser.add_argument("--task", choices=("auto", "classes", "numbers"), default="auto")
+    parser.add_argument("--task", choices=("auto", "classes", "numbers", "ordered"), default="auto")
     parser.add_argument("--test-size", type=float, default=0.2, metavar="SHARE", help="held out (0.2)")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--drop-missing-target", action="store_true", help="leave samples without a target out")
@@ -72,9 +75,16 @@ def run(options: argparse.Namespace) -> int:
 
     if options.output is not None:
         persistence()  # before the work rather than after it
+    target = target_of(options)
     frame = read_frame(options.data, options.format, as_text=tuple(options.categorical))
     samples = samples_of(
-        frame, options.target, [*options.id, *options.drop], options.group, options.task, options.drop_missing_target
+        frame,
+        target,
+        [*options.id, *options.drop],
+        options.group,
+        options.task,
+        options.drop_missing_target,
+        ordered=None if options.ordered is None else [level.strip() for level in options.ordered.split(",")],
     )
     # Brings scikit-learn, which bad files need not wait for.
     from spkm.cli._fitting import advice, compared, fit_pipeline
@@ -91,7 +101,7 @@ def run(options: argparse.Namespace) -> int:
     result: dict[str, Any] = {
         "command": options.command_line,
         "data": {"file": options.data, "samples": len(frame), "columns": [str(name) for name in frame.columns]},
-        "target": options.target,
+        "target": target,
         "task": samples.task,
         "why_this_task": samples.why,
         "columns_left_out": left_out,
@@ -142,6 +152,9 @@ def _about(pipeline: Pipeline) -> dict[str, Any]:
 
 
 def _check(options: argparse.Namespace) -> None:
+    target_of(options)
+    if options.ordered is not None and options.target is None:
+        raise CommandError("--ordered goes with --target COLUMN.")
     if not 0 < options.test_size < 1:
         raise CommandError(f"--test-size must be a share between 0 and 1; got {options.test_size:g}.")
     for name in ("features", "vectors"):
@@ -170,7 +183,8 @@ def _write(options: argparse.Namespace, pipeline: Pipeline, train: Any, test: An
     written, columns = {}, pipeline.steps[0][1].columns_
     if options.output is not None:
         held_out = {f"held-out {measure}": value for measure, value in quality.values["spkm"].items()}
-        about = {"target": options.target, "samples": len(train.y), **held_out}
+        named = options.target if options.time is None else f"{options.time}, {options.event}"
+        about = {"target": named, "samples": len(train.y), **held_out}
         write_model(pipeline, options.output, about, train.X[columns])
         written["model"] = options.output
     if options.report is not None:

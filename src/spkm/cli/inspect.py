@@ -48,7 +48,12 @@ def lines_of(found: dict[str, Any]) -> list[str]:
     """Return the facts about a model as lines."""
     from spkm.cli._models import vectors_of
 
-    what = f"classes {', '.join(map(str, found['classes']))}" if found["classes"] is not None else "numbers"
+    what = {"times": "the log hazard of censored times, and survival curves"}.get(found["task"], "numbers")
+    if found["classes"] is not None:
+        ordered = found["task"] == "ordered"
+        what = ("ordered classes " if ordered else "classes ") + (" < " if ordered else ", ").join(
+            map(str, found["classes"])
+        )
     columns = "" if found["columns_read"] is None else f" ({counted(found['columns_read'], 'column')} of the table)"
     return [
         f"{found['file']}: {found['estimator']}, {found['bytes']:,} bytes",

@@ -30,6 +30,11 @@ def add_parser(subparsers: Subparsers) -> None:
         "-o", "--output", default=STDIO, metavar="FILE", help="the predictions, .csv or .parquet; - is stdout (default)"
     )
     parser.add_argument("--id", action="append", default=[], metavar="COLUMN", help="copied beside the prediction")
+    parser.add_argument(
+        "--times",
+        metavar="T,T",
+        help="of a model of censored times: the probability of no event until each (quartiles of the event times)",
+    )
     parser.add_argument("--chunk", type=int, default=CHUNK, metavar="N", help=f"samples held at once ({CHUNK})")
     parser.add_argument("--json", metavar="FILE", help="what was done, as JSON")
     add_data_options(parser)
@@ -51,6 +56,7 @@ def run(options: argparse.Namespace) -> int:
         raise CommandError("--json - and the predictions cannot both go to stdout. Give -o a file.")
     started = time.perf_counter()
     model = read_model(options.model)
+    times = asked_times(model, options.times)
     n_rows, progress = 0, Progress("predict")
     with _writer(options.output) as write:
         for frame in read_chunks(
@@ -58,7 +64,7 @@ def run(options: argparse.Namespace) -> int:
         ):
             if len(frame) == 0:  # of a file that names columns alone
                 break
-            write(predictions(model, frame, options.id, options.data, n_rows))
+            write(predictions(model, frame, options.id, options.data, n_rows, times))
             n_rows += len(frame)
             progress.tell(f"{n_rows:,} samples")
         if n_rows == 0:
@@ -76,9 +82,30 @@ def _same(path: str, other: str) -> bool:
     return os.path.exists(path) and os.path.exists(other) and os.path.samefile(path, other)
 
 
-def predictions(model: BaseEstimator, frame: DataFrame, ids: list[str], path: str, first: int = 0) -> Any:
-    """Return a frame with the prediction of every sample, the probabilities of classes, and the identifiers."""
-    from spkm.cli._models import encoded, estimator_of, is_classes
+def asked_times(model: BaseEstimator, text: str | None) -> list[float] | None:
+    """Return the times of ``--times``."""
+    from spkm.cli._models import task_of
+
+    if text is None:
+        return None
+    if task_of(model) != "times":
+        raise CommandError("--times is for models of censored times.")
+    try:
+        found = [float(part) for part in text.split(",")]
+    except ValueError:
+        found = []
+    if not found or not all(0 <= time < float("inf") for time in found):
+        raise CommandError(f"--times must be numbers of at least 0, between commas; got {text!r}.")
+    return found
+
+
+def predictions(
+    model: BaseEstimator, frame: DataFrame, ids: list[str], path: str, first: int = 0, times: Any = None
+) -> Any:
+    """Return a frame with predictions, probabilities of classes or of no event until some times, and identifiers."""
+    import numpy as np
+
+    from spkm.cli._models import encoded, estimator_of, is_classes, task_of
 
     pd = needed("pandas")
     estimator = estimator_of(model)
@@ -91,6 +118,10 @@ def predictions(model: BaseEstimator, frame: DataFrame, ids: list[str], path: st
         if is_classes(model) and hasattr(estimator, "predict_proba"):
             for label, p in zip(estimator.classes_, estimator.predict_proba(Z).T, strict=True):
                 out[f"probability of {label}"] = p
+        if task_of(model) == "times":
+            at = np.quantile(estimator.event_times_, [0.25, 0.5, 0.75]) if times is None else times
+            for time, p in zip(at, estimator.predict_survival_function(Z, at).T, strict=True):
+                out[f"survival until {time:g}"] = p
     except (TypeError, ValueError) as error:
         raise data_error(f"samples {first} to {first + len(frame) - 1} of {path}: {error}") from error
     return pd.DataFrame(out)

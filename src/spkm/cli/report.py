@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from spkm.cli._command import CommandError, Subparsers, plain_text
 from spkm.cli._output import STDIO, check_can_write, notes, replacing, show, write_json
-from spkm.cli._reading import add_data_options
+from spkm.cli._reading import add_data_options, add_target_options, target_of
 
 if TYPE_CHECKING:
     from sklearn.base import BaseEstimator
@@ -22,7 +22,7 @@ def add_parser(subparsers: Subparsers) -> None:
     parser = subparsers.add_parser("report", help="write a page about a model", description=plain_text(__doc__))
     parser.add_argument("model", help="the model file")
     parser.add_argument("data", help="samples that the model has not seen; - is stdin")
-    parser.add_argument("--target", required=True, metavar="COLUMN", help="the column with the true values")
+    add_target_options(parser, "the column with the true values")
     parser.add_argument("-o", "--output", required=True, metavar="FILE", help="the page: .html, .md or .json")
     parser.add_argument("--json", metavar="FILE", help="what was written, as JSON; - is stdout")
     add_report_options(parser)
@@ -31,21 +31,19 @@ def add_parser(subparsers: Subparsers) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Write the page and return the exit code."""
-    from spkm.cli._models import estimator_of, is_classes, read_model, readable, text_columns
+    from spkm.cli._models import read_model, readable, text_columns, truths_of
     from spkm.cli._reading import read_frame
-    from spkm.cli._samples import as_labels, samples_of
     from spkm.cli.predict import features_of
 
     check_report("--output", options.output)
     check_can_write("--json", options.json)
+    target = target_of(options)
     model = read_model(options.model)
     frame = read_frame(options.data, options.format, text_columns(model))
-    task = "classes" if is_classes(model) else "numbers"
-    samples = samples_of(frame, options.target, [], task=task, to_learn=False)
+    samples = truths_of(model, frame, target)
     X = features_of(model, samples.X, options.data)
     readable(model, X, options.data)  # before the work rather than in the midst of it
-    y = as_labels(samples.y, estimator_of(model).classes_) if is_classes(model) else samples.y
-    write_report(model, options, options.output, X, y)
+    write_report(model, options, options.output, X, samples.y)
     if options.json is not None:
         write_json(options.json, {"model": options.model, "samples": len(samples.y), "report": options.output})
     if options.json != STDIO:

@@ -236,7 +236,7 @@ def _sentence(model: FittedModel) -> str:
     kernel = f"the kernel {kernels[0]}" if len(kernels) == 1 else f"the kernels {', '.join(kernels)}"
     listed = ", ".join(outputs[:6]) + (f" and {len(outputs) - 6} more" if len(outputs) > 6 else "")
     if not model.target.of_classes:
-        what = "a number" if len(outputs) == 1 else f"{len(outputs)} numbers"
+        what = model.loss.prediction if len(outputs) == 1 else f"{len(outputs)} numbers"
         scores = f"predicts {what}" + (" by the exponential of the score" if model.loss.link == "exp" else "")
     elif model.target.task == "ordered":
         scores = f"one score for ordered classes, {' < '.join(map(str, model.target.labels))}"

@@ -5,6 +5,7 @@ from sklearn.calibration import CalibrationDisplay
 from spkm.inspection._basis import BasisDisplay
 from spkm.inspection._canonical import CanonicalDisplay
 from spkm.inspection._card import BasisCardDisplay
+from spkm.inspection._censored import brier_scores, judged_times, kaplan_meier, survival_calibration
 from spkm.inspection._contributions import ContributionDisplay
 from spkm.inspection._course import ConvergenceDisplay, StabilityDisplay, ViewShareDisplay
 from spkm.inspection._curves import Curve, CurveDisplay
@@ -32,5 +33,9 @@ __all__ = [
     "ShapleyDisplay",
     "StabilityDisplay",
     "ViewShareDisplay",
+    "brier_scores",
+    "judged_times",
+    "kaplan_meier",
     "report",
+    "survival_calibration",
 ]

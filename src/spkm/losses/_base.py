@@ -51,6 +51,8 @@ class Loss(Part):
     #: What files and exports call the way from scores to predictions: "identity"; "exp", of min(f, 30); or "logistic",
     #: for probabilities of classes. None if they have no name for it.
     link: str | None = "identity"
+    #: What a prediction is, in words, for real targets.
+    prediction = "a number"
     #: Values that cut the score into ordered classes; only a loss of such classes has them.
     thresholds: Any = ()
     #: Whether the loss may be used for classes, that is on targets of -1 and +1.

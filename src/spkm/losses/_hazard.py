@@ -25,6 +25,7 @@ class Hazard(SumLoss):
     for_classes = False
     is_likelihood = True
     link = "identity"
+    prediction = "the log hazard of censored times"
     _linear_from = 30.0
 
     def pointwise(self, Y: Array, F: Array) -> Array:

@@ -1,0 +1,128 @@
+"""How good survival curves are, on samples some of which are censored."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from spkm.losses import Times
+
+Z_95 = 1.96  # standard errors to either side of a 95 % interval
+
+
+class SurvivalCurve(NamedTuple):
+    """A step function of time from one: the share without an event, by Kaplan and Meier.
+
+    Attributes
+    ----------
+    times, survival : ndarray of shape (n_times,)
+        Times of events, and the share after each.
+    error : ndarray of shape (n_times,)
+        Standard error of the share (Greenwood).
+    """
+
+    times: np.ndarray
+    survival: np.ndarray
+    error: np.ndarray
+
+    def at(self, times: np.ndarray) -> np.ndarray:
+        """Return the share without an event until given times."""
+        return np.concatenate([[1.0], self.survival])[np.searchsorted(self.times, times, side="right")]
+
+    def error_at(self, times: np.ndarray) -> np.ndarray:
+        """Return the standard error of the share at given times."""
+        return np.concatenate([[0.0], self.error])[np.searchsorted(self.times, times, side="right")]
+
+
+def kaplan_meier(time: np.ndarray, event: np.ndarray, *, first: np.ndarray | None = None) -> SurvivalCurve:
+    """Return the curve of Kaplan and Meier.
+
+    Parameters
+    ----------
+    time, event : ndarray of shape (n,)
+        Times, and whether they are those of events.
+    first : ndarray of shape (n,) or None
+        Samples that leave before others of the same time and are not at risk then: for the curve of censored times,
+        those with events.
+    """
+    times, deaths = np.unique(time[event], return_counts=True)
+    at_risk = len(time) - np.searchsorted(np.sort(time), times, side="left")
+    if first is not None:
+        at_risk = at_risk - np.array([np.count_nonzero(first & (time == t)) for t in times], dtype=int)
+    left = np.maximum(at_risk - deaths, 0)
+    survival = np.cumprod(left / np.maximum(at_risk, 1))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        greenwood = np.cumsum(np.where(left > 0, deaths / (at_risk * left), 0.0))
+    return SurvivalCurve(times, survival, survival * np.sqrt(greenwood))
+
+
+def judged_times(times: Times, count: int = 9) -> np.ndarray:
+    """Return times at which curves are judged: deciles of those of events, before the last time of all."""
+    if not times.event.any():
+        raise ValueError("y must hold at least one event: curves are judged at times of events.")
+    inner = np.arange(1, count + 1) / (count + 1)
+    found = np.unique(np.quantile(times.time[times.event], inner))
+    return found[found < times.time.max()] if np.any(found < times.time.max()) else found[:1]
+
+
+def brier_scores(times: Times, survival: np.ndarray, at: np.ndarray) -> np.ndarray:
+    """Return the squared error of survival probabilities, (n, n_times): its mean over samples is the Brier score.
+
+    Samples that are censored before a time do not count, and others count for them: each is weighted by the inverse
+    probability of not being censored (Graf et al. 1999), whose curve is that of the samples themselves.
+
+    Parameters
+    ----------
+    times : Times
+        Times of n samples.
+    survival : ndarray of shape (n, n_times)
+        Probabilities of no event until each of the times ``at``.
+    at : ndarray of shape (n_times,)
+        Times.
+    """
+    uncensored = kaplan_meier(times.time, ~times.event, first=times.event)
+    own, there = uncensored.at(times.time), uncensored.at(at)
+    with np.errstate(divide="ignore"):
+        weight_own, weight_there = (np.where(p > 0, 1.0 / p, 0.0) for p in (own, there))
+    happened = times.event[:, None] & (times.time[:, None] <= at)
+    later = times.time[:, None] > at
+    return happened * survival**2 * weight_own[:, None] + later * (1.0 - survival) ** 2 * weight_there
+
+
+class Calibration(NamedTuple):
+    """Predicted and observed survival of groups of samples at one time.
+
+    Attributes
+    ----------
+    predicted : ndarray of shape (n_groups,)
+        Mean of the predicted probabilities of each group.
+    observed, low, high : ndarray of shape (n_groups,)
+        The share without an event by Kaplan and Meier, with its 95 % interval.
+    n_samples : ndarray of shape (n_groups,)
+        Samples of each group.
+    """
+
+    predicted: np.ndarray
+    observed: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+    n_samples: np.ndarray
+
+
+def survival_calibration(times: Times, survival: np.ndarray, at: float, n_groups: int = 5) -> Calibration:
+    """Return predicted and observed survival until a time, for samples grouped by their prediction, (n,)."""
+    parts = np.array_split(np.argsort(survival, kind="stable"), min(n_groups, len(survival)))
+    observed, error = np.zeros(len(parts)), np.zeros(len(parts))
+    for k, part in enumerate(parts):
+        curve = kaplan_meier(times.time[part], times.event[part])
+        observed[k], error[k] = (
+            float(value[0]) for value in (curve.at(np.array([at])), curve.error_at(np.array([at])))
+        )
+    return Calibration(
+        np.array([survival[part].mean() for part in parts]),
+        observed,
+        np.maximum(observed - Z_95 * error, 0.0),
+        np.minimum(observed + Z_95 * error, 1.0),
+        np.array([len(part) for part in parts]),
+    )
