@@ -124,3 +124,63 @@ def test_what_cannot_be_bounded_is_not_called_proved(tmp_path):
     model = SPKMClassifier(3, kernel="tanimoto", weight_penalty="rkhs", random_state=0).fit(counts, f > 0)
     row = counts[[int(np.argmin(model.decision_function(counts)))]]
     assert not found_by_the_page(model, counts, f > 0, row, [True], tmp_path)[0][0]["proved"]
+
+
+def linked_table(n=240):
+    """Columns that determine one another: a code and its name, two scales of one temperature; and a wide whole one."""
+    rng = np.random.default_rng(1)
+    code = rng.integers(3, size=n)
+    celsius = rng.normal(10, 8, n)
+    table = pd.DataFrame(
+        {
+            "education": np.array(["school", "college", "university"])[code],
+            "education_num": np.array([9, 13, 16])[code],
+            "celsius": celsius,
+            "fahrenheit": 32 + 1.8 * celsius,
+            "gain": rng.integers(0, 90_000, n),
+        }
+    )
+    score = 4 * (code - 1) + 0.1 * (celsius - 10) + (table["gain"] - 45_000) / 40_000
+    return table, (score + 0.2 * rng.normal(size=n) > 0).astype(int)
+
+
+@pytest.mark.parametrize("way", ["encoder", "samples"])
+def test_columns_that_determine_one_another_change_together(way, tmp_path):
+    table, y = linked_table()
+    if way == "encoder":
+        model = make_pipeline(TableEncoder(), SPKMClassifier(4, random_state=0)).fit(table, y)
+        given, last = table, model[-1]
+        Z, links = model[0].transform(table), [["education", "education_num"], ["celsius", "fahrenheit"]]
+        titles = {name: np.flatnonzero(model[0].groups_ == k) for k, name in enumerate(table.columns)}
+    else:
+        given = Z = table.drop(columns="education").assign(education=lambda t: t["education_num"] ** 2)
+        model = last = SPKMClassifier(4, random_state=0).fit(given, y)
+        Z, links = np.asarray(Z, dtype=float), [["education_num", "education"], ["celsius", "fahrenheit"]]
+        titles = {name: [k] for k, name in enumerate(given.columns)}
+    rows = np.flatnonzero(last.model_.scores(Z)[:, 0] < 0)[::15]
+    found, _ = found_by_the_page(model, given, y, Z[rows], [1] * len(rows), tmp_path)
+    moved = {tuple(link): 0 for link in links} | {("gain",): 0}
+    occurring = {tuple(row) for row in np.hstack([Z[:, titles[title]] for title in links[0]])}
+    for i, answer in zip(rows, found, strict=True):
+        assert answer["proved"] and answer["found"]
+        new = np.array(answer["row"])
+        assert last.model_.scores(new[None])[0, 0] > -1e-6
+        assert tuple(np.hstack([new[titles[title]] for title in links[0]])) in occurring
+        c, f = (new[titles[title][0]] for title in links[1])
+        assert f == pytest.approx(32 + 1.8 * c)
+        gain = new[titles["gain"][0]]
+        assert gain == round(gain)
+        for link in moved:
+            moved[link] += any(np.any(new[titles[title]] != Z[i][titles[title]]) for title in link)
+        exact = counterfactual(model, given.iloc[[i]], 1, ranges=given, margin=0.0)
+        assert answer["size"] <= exact.size * 1.01 + 1e-3 and exact.size <= answer["size"] * 1.01 + 1e-3
+    assert all(moved.values())
+
+
+def test_links_of_samples_that_are_not_shown_stay(tmp_path):
+    table, y = linked_table()
+    numbers = table.drop(columns="education").assign(education=lambda t: t["education_num"] ** 2)
+    model = SPKMClassifier(4, random_state=0).fit(numbers, y)
+    report(model, tmp_path / "facts.json", numbers, y, privacy="aggregate")
+    page = json.loads((tmp_path / "facts.json").read_text())["page"]
+    assert page["links"] == [] and any(column["linked"] for column in page["columns"])

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from spkm.inspection._reading import Reading, players_of
-from spkm.tables.links import links_of
+from spkm.tables.links import Link, links_of
 
 NONE_OF_THEM = "another level"
 
@@ -35,7 +35,7 @@ def column_facts(reading: Reading, groups: Mapping[str, Any] | None, samples: np
     if known and groups is not None:
         raise ValueError("groups must be None after a TableEncoder, which knows the columns of its categories.")
     titles, members = players_of(reading.names, known or groups)
-    links = _linked(reading, titles, members, place, samples)
+    links = {title for link in _links(reading, titles, members, place, samples) for title in link.columns}
     found = []
     for title, columns in zip(titles, members, strict=True):
         read = [int(c) for c in columns if int(c) in place]
@@ -53,14 +53,56 @@ def column_facts(reading: Reading, groups: Mapping[str, Any] | None, samples: np
     return found
 
 
-def _linked(reading: Reading, titles: Any, members: Any, place: dict[int, int], samples: np.ndarray) -> set[str]:
-    """Return the columns that determine others: those that an encoder found, or those of the samples."""
+def link_facts(
+    reading: Reading, columns: list[dict[str, Any]], samples: np.ndarray, shown: np.ndarray, ship: bool
+) -> list[dict[str, Any]]:
+    """Return what goes together in columns that determine one another: a page changes these together, or not at all.
+
+    A link has ``columns``, places among those of :func:`column_facts`, and either ``values``, the combinations of
+    their features that occur, or ``slopes`` of columns of numbers on a line. Combinations of samples that must not be
+    shown are left out.
+    """
+    place = {int(c): k for k, c in enumerate(reading.read)}
+    encoding = reading.pipeline.encoding
+    if encoding is None and not ship:
+        return []
+    at = {column["name"]: k for k, column in enumerate(columns)}
+    members = [[int(reading.read[k]) for k in column["features"]] for column in columns]
+    found = []
+    for link in _links(reading, list(at), members, place, samples):
+        kept = [k for k, title in enumerate(link.columns) if title in at]
+        places = [at[link.columns[k]] for k in kept]
+        if link.slopes:
+            slopes = [link.slopes[k] / link.slopes[kept[0]] for k in kept] if kept else []
+            found.append({"columns": places, "values": None, "slopes": slopes})
+        elif kept:
+            if encoding is None:
+                values = shown[:, [column for k in places for column in columns[k]["features"]]]
+            else:
+                titles = [link.columns[k] for k in kept]
+                values = _values(encoding, titles, [[row[k] for k in kept] for row in link.rows], place)
+            values = np.unique(values, axis=0)
+            found.append({"columns": places, "values": values.tolist(), "slopes": None})
+    return [fact for fact in found if fact["columns"]]
+
+
+def _values(encoding: Any, titles: list[str], rows: list[list[Any]], place: dict[int, int]) -> np.ndarray:
+    """Return the features that are read of combinations of cells of some columns."""
+    parts = []
+    for title, cells in zip(titles, zip(*rows, strict=True), strict=True):
+        read = [c in place for c in encoding.places(title) if c >= 0]
+        parts.append(encoding.encoded(title, list(cells))[:, read])
+    return np.hstack(parts)
+
+
+def _links(reading: Reading, titles: Any, members: Any, place: dict[int, int], samples: np.ndarray) -> list[Link]:
+    """Return what goes together in columns that determine others: as an encoder found it, or as the samples have it."""
     encoding = reading.pipeline.encoding
     if encoding is not None:
-        return {title for link in encoding.links for title in link.columns}
+        return list(encoding.links)
     alone = [(title, int(c[0])) for title, c in zip(titles, members, strict=True) if len(c) == 1]
     single = {title: samples[:, place[c]] for title, c in alone if c in place}
-    return {title for link in links_of(single) for title in link.columns}
+    return links_of(single)
 
 
 def usual_row(medians: np.ndarray, columns: list[dict[str, Any]], samples: np.ndarray) -> np.ndarray:

@@ -26,7 +26,7 @@ from spkm.inspection._reading import (
     sentence,
 )
 from spkm.inspection._report._basis_facts import basis_facts, variance_shares
-from spkm.inspection._report._columns import column_facts, usual_row
+from spkm.inspection._report._columns import column_facts, link_facts, usual_row
 from spkm.inspection._report._feature_facts import feature_facts
 from spkm.inspection._report._findings import findings
 from spkm.inspection._report._quality import quality
@@ -51,6 +51,7 @@ class Samples:
     table: Any
     y: np.ndarray | None
     chosen: np.ndarray
+    rows: np.ndarray  # as they are; those of shown have the digits that a page holds
     shown: np.ndarray
 
 
@@ -91,8 +92,9 @@ def facts(
         known = known_table, _checked_y(reading, train[1], known_table.shape[0], "train[1]")
     read = reading.read
     chosen = stratified(y, table.shape[0], affordable(len(read), max_rows), reading.labels is not None)
-    data, shown = packed(dense_rows(table, chosen, read))
-    samples = Samples(table, y, chosen, shown)
+    rows = dense_rows(table, chosen, read)
+    data, shown = packed(rows)
+    samples = Samples(table, y, chosen, rows, shown)
     scores = reading.model.scores(table)
     count = int(np.clip(ENTRIES / table.shape[1], 50, SAMPLED))
     some = np.arange(0, table.shape[0], max(1, table.shape[0] // count))
@@ -114,7 +116,7 @@ def facts(
         "features": features,
         "basis": basis_facts(reading, sampled, own_y, similarities, share, contrary, samples, ship),
         "rows": _row_facts(reading, samples, data) if ship else None,
-        "page": _page_facts(reading, samples, features, column_facts(reading, groups, shown), ship),
+        "page": _page_facts(reading, samples, features, column_facts(reading, groups, rows), ship),
         "checks": findings(
             *(reading, table, scores, similarities, share, y, how_good, known, stability, contrary, cancellation)
         ),
@@ -250,6 +252,7 @@ def _page_facts(
         "shapes": shapes,
         # Where every column is a number of its own, the features say all there is to know.
         "columns": columns if any(_is_special(column) for column in columns) else None,
+        "links": link_facts(reading, columns, samples.rows, samples.shown, ship),
         "background": background.tolist() if ship else None,
         "middle": middle.tolist(),
         "familiar": points,

@@ -18,49 +18,122 @@ function marginOf(machine, wanted, row0) {
   };
 }
 
-// The row with a change: pairs of a column and its new value, which of a category is the place of the level.
+// The row with a change: pairs of a column, or a link of columns, and its new value, which of a list is the place of
+// the entry and of columns on a line the value of the first.
 function withChange(machine, row, change) {
   const other = row.slice();
-  for (const [c, v] of change) setColumn(machine.columns[c], other, v);
+  for (const [c, v] of change) setColumn(machine.movers[c], other, v);
   return other;
 }
 
-function setColumn(column, row, v) {
-  if (column.options === null) row[column.features[0]] = v;
-  else
-    column.features.forEach((j, k) => {
-      row[j] = column.options[v][1][k];
+function setColumn({ features, options, slopes }, row, v) {
+  if (options !== null)
+    features.forEach((j, k) => {
+      row[j] = options[v][1][k];
     });
+  else {
+    const step = v - row[features[0]];
+    row[features[0]] = v;
+    if (slopes)
+      features.slice(1).forEach((j, k) => {
+        row[j] += slopes[k + 1] * step;
+      });
+  }
 }
 
-// The size of a change of one column in standard deviations, with its sign; of a category how far its features move.
+// The size of a change of one column in standard deviations, with its sign; of a category and of columns that change
+// together how far their features move.
 function stepOf(machine, row, c, v) {
-  const { features, options } = machine.columns[c],
+  const { features, options } = machine.movers[c],
     sd = (j) => machine.features[j].sd || 1;
-  if (options === null) return (v - row[features[0]]) / sd(features[0]);
-  return Math.hypot(...features.map((j, k) => (options[v][1][k] - row[j]) / sd(j)));
+  if (options !== null) return Math.hypot(...features.map((j, k) => (options[v][1][k] - row[j]) / sd(j)));
+  return (v - row[features[0]]) / unitOf(machine, c);
+}
+
+// How far a number goes in one deviation; the first of columns on a line, of which all go along.
+function unitOf(machine, c) {
+  const { features, slopes } = machine.movers[c];
+  return 1 / Math.hypot(...features.map((j, k) => (slopes ? slopes[k] : 1) / (machine.features[j].sd || 1)));
+}
+
+// Whether a row has no value in a column, or in one of columns that change together.
+function hasGap(machine, row, { members, ...column }) {
+  if (members) return members.some((c) => hasGap(machine, row, machine.columns[c]));
+  if (column.options === null) return isMissing(column, row);
+  const level = levelOf(column, row);
+  return level >= 0 && column.options[level][0] === "(missing)";
 }
 
 // What may be changed: a missing number has no value to change, and no value becomes missing. Columns that determine
-// one another stay.
+// one another change together, or stay.
 function free(machine, row) {
-  return changeable(machine).filter((c) => !machine.columns[c].linked && !isMissing(machine.columns[c], row));
+  return changeable(machine, machine.movers).filter((c) => {
+    const mover = machine.movers[c];
+    if (mover.linked || (mover.members && hasGap(machine, row, mover))) return false;
+    return !isMissing(mover, row);
+  });
 }
 
-function otherLevels(column, row) {
-  const now = levelOf(column, row);
-  return column.options.map((_, k) => k).filter((k) => k !== now && column.options[k][0] !== "(missing)");
+function otherLevels(machine, row, c) {
+  const column = machine.movers[c],
+    now = levelOf(column, row),
+    known = (k) =>
+      column.members
+        ? !hasGap(machine, withChange(machine, row, [[c, k]]), column)
+        : column.options[k][0] !== "(missing)";
+  return column.options.map((_, k) => k).filter((k) => k !== now && known(k));
+}
+
+// Where a number may go: between two ends, in steps where it is whole; columns on a line until one of them ends.
+function rangeOf(machine, row, c) {
+  const { features, slopes } = machine.movers[c],
+    x = row[features[0]],
+    rate = (k) => (slopes ? slopes[k] : 1);
+  let low = -Infinity,
+    high = Infinity,
+    step = 0;
+  features.forEach((j, k) => {
+    const own = machine.features[j],
+      ends = [own.low, own.high].map((end) => (slopes ? x + (end - row[j]) / rate(k) : end)).sort((a, b) => a - b);
+    low = Math.max(low, ends[0]);
+    high = Math.min(high, ends[1]);
+    if (own.whole) step = Math.max(step, 1 / Math.abs(rate(k)));
+  });
+  if (step === 0) return { low, high, step };
+  const origin = slopes ? x : 0, // whole numbers stay whole from where they are
+    room = 1e-9 * (Math.abs(low) + Math.abs(high));
+  low = origin + Math.ceil((low - origin - room) / step) * step;
+  high = origin + Math.floor((high - origin + room) / step) * step;
+  return { low, high, step };
 }
 
 // Values that a column may take.
 function candidates(machine, row, c, count) {
-  const column = machine.columns[c];
-  if (column.options !== null) return otherLevels(column, row);
-  const { low, high, whole } = machine.features[column.features[0]],
+  const column = machine.movers[c];
+  if (column.options !== null) return otherLevels(machine, row, c);
+  const { low, high, step } = rangeOf(machine, row, c),
     found = [];
-  if (whole && high - low <= 4 * count) for (let v = Math.ceil(low); v <= high; v++) found.push(v);
-  else for (let k = 0; k <= count; k++) found.push(low + ((high - low) * k) / count);
+  if (step > 0) {
+    const most = Math.round((high - low) / step),
+      every = most <= 4 * count ? 1 : most / count;
+    for (let k = 0; k <= most + 1e-9; k += every) found.push(low + Math.round(k) * step);
+  } else if (high >= low) for (let k = 0; k <= count; k++) found.push(low + ((high - low) * k) / count);
   return found.filter((v) => v !== row[column.features[0]]);
+}
+
+// A change column by column: what changes together is told one by one.
+function apart(machine, row, change) {
+  const other = withChange(machine, row, change);
+  return change.flatMap(([c, v]) => {
+    const { members } = machine.movers[c];
+    if (!members) return [[c, v]];
+    return members
+      .filter((m) => machine.columns[m].features.some((j) => other[j] !== row[j]))
+      .map((m) => {
+        const column = machine.columns[m];
+        return [m, column.options === null ? other[column.features[0]] : levelOf(column, other)];
+      });
+  });
 }
 
 // The smallest change of one column or two that reaches what is wanted: on a grid, then made smaller and proved by bounds.
@@ -104,16 +177,21 @@ function smallestChange(machine, row, wanted) {
     }
   const proof = settled(machine, row, wanted, best);
   best = proof.best;
-  return { found: best !== null, proved: proof.proved, changes: best || [], size: best === null ? NaN : size(best) };
+  return {
+    found: best !== null,
+    proved: proof.proved,
+    changes: best === null ? [] : apart(machine, row, best),
+    size: best === null ? NaN : size(best)
+  };
 }
 
 // The change drawn back towards the row as far as it still reaches.
 function shortened(machine, row, change, at) {
-  const steps = ([c]) => machine.columns[c].options !== null || machine.features[machine.columns[c].features[0]].whole;
+  const steps = ([c]) => machine.movers[c].options !== null || rangeOf(machine, row, c).step > 0;
   if (change.some(steps)) return change;
   let low = 0,
     high = 1;
-  const from = (c) => row[machine.columns[c].features[0]],
+  const from = (c) => row[machine.movers[c].features[0]],
     part = (t) => change.map(([c, v]) => [c, from(c) + t * (v - from(c))]);
   for (let step = 0; step < 40; step++) {
     const middle = (low + high) / 2;
@@ -191,8 +269,10 @@ function constraintsOf(machine, row, wanted) {
 // An upper bound on the least constraint between two rows of corners; null where a kernel has no bounds.
 function upperBound(machine, constraints, lowRow, highRow) {
   const [member] = machine.plain.members,
-    [low] = machine.engine.scaled(lowRow),
-    [high] = machine.engine.scaled(highRow);
+    [one] = machine.engine.scaled(lowRow),
+    [other] = machine.engine.scaled(highRow),
+    low = one.map((v, j) => Math.min(v, other[j])), // columns on a line may fall where others rise
+    high = one.map((v, j) => Math.max(v, other[j]));
   const tops = constraints.map(({ factors, constant }) =>
     member.intercept.reduce((sum, b, o) => sum + factors[o] * b, constant)
   );
@@ -218,18 +298,14 @@ function upperBound(machine, constraints, lowRow, highRow) {
   return Math.min(...tops);
 }
 
-// The first boxes of a column: its levels or whole numbers one by one, or the two sides of the row.
+// The first boxes of a column: its levels one by one, or the two sides of the row.
 function sidesOf(machine, row, c) {
-  const column = machine.columns[c];
-  if (column.options !== null) return otherLevels(column, row).map((k) => [k, k]);
-  const { low, high, whole } = machine.features[column.features[0]],
+  const column = machine.movers[c];
+  if (column.options !== null) return otherLevels(machine, row, c).map((k) => [k, k]);
+  const { low, high, step } = rangeOf(machine, row, c),
     x = row[column.features[0]];
-  if (whole && high - low <= 400) {
-    const found = [];
-    for (let v = Math.ceil(low); v <= high; v++) found.push([v, v]);
-    return found;
-  }
-  return x > low && x < high
+  if (high < low) return [];
+  return step === 0 && x > low && x < high
     ? [
         [low, x],
         [x, high]
@@ -243,9 +319,10 @@ function settled(machine, row, wanted, best) {
   const constraints = constraintsOf(machine, row, wanted);
   if (constraints === null) return { best, proved: false };
   const movable = free(machine, row),
-    isLevel = (c) => machine.columns[c].options !== null,
-    number = (c) => machine.columns[c].features[0],
-    sd = (c) => machine.features[number(c)].sd || 1,
+    isLevel = (c) => machine.movers[c].options !== null,
+    number = (c) => machine.movers[c].features[0],
+    sd = (c) => unitOf(machine, c),
+    stepped = new Map(movable.map((c) => [c, isLevel(c) ? 0 : rangeOf(machine, row, c).step])),
     sizeOf = (change) => Math.hypot(...change.map(([c, v]) => stepOf(machine, row, c, v)));
   const away = (c, [low, high]) =>
     isLevel(c) ? stepOf(machine, row, c, low) : Math.max(low - row[number(c)], row[number(c)] - high, 0) / sd(c);
@@ -283,15 +360,17 @@ function settled(machine, row, wanted, best) {
       const widths = box.map(([low, high], p) => (high - low) / sd(players[p])),
         p = widths.length > 1 && widths[1] > widths[0] ? 1 : 0;
       if (widths[p] === 0) continue; // a point, which was just looked at
-      if (widths[p] < FINEST) {
+      if (widths[p] < FINEST && stepped.get(players[p]) === 0) {
         proved = false;
         continue;
       }
       const [low, high] = box[p],
-        middle = (low + high) / 2,
+        step = stepped.get(players[p]),
+        below = step > 0 ? low + Math.floor((high - low) / step / 2 + 1e-9) * step : (low + high) / 2,
+        above = step > 0 ? below + step : below,
         halves = [
-          [low, middle],
-          [middle, high]
+          [low, below],
+          [above, high]
         ].map((half) => box.map((own, q) => (q === p ? half : own)));
       if (away(players[p], halves[0][p]) < away(players[p], halves[1][p])) halves.reverse(); // the nearer one comes next
       open.push(...halves);

@@ -163,7 +163,8 @@ function flipPart(machine, row) {
     );
     label = "Smallest change that makes it";
   }
-  const tied = machine.columns.filter((column) => column.linked).map((column) => column.name),
+  const together = new Set(machine.movers.flatMap(({ members }) => members || [])),
+    tied = machine.columns.filter((column, c) => column.linked && !together.has(c)).map((column) => column.name),
     stays = tied.length ? ` ${tied.join(", ")} determine each other in the data, so they stay as they are.` : "";
   const search = () => {
     const wanted = plain.task === "regression" ? Number(box.value) : plain.classes[Number(box.value)],

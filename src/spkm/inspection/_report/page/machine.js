@@ -73,6 +73,7 @@ function makeMachine(facts) {
     background: page.background === null ? [page.middle] : page.background.map((i) => rows[i]),
     middle: page.middle
   };
+  machine.movers = [...machine.columns, ...(page.links || []).map((link) => linkOf(machine, link))];
   machine.owner = features.read.map((_, j) => columns.findIndex((column) => column.features.includes(j)));
   machine.alike = spkmModel(
     withBasis(
@@ -96,6 +97,21 @@ function makeMachine(facts) {
     return near;
   };
   return machine;
+}
+
+// Columns that determine one another as one that can be changed: a list of what occurs, or a line.
+function linkOf(machine, { columns, values, slopes }) {
+  const own = columns.map((c) => machine.columns[c]),
+    features = own.flatMap((column) => (slopes === null ? column.features : column.features.slice(0, 1)));
+  return {
+    name: own.map(({ name }) => name).join(" and "),
+    features,
+    options: values === null ? null : values.map((row) => ["", row]),
+    missing: null,
+    slopes,
+    members: columns,
+    variance: own.reduce((sum, { variance }) => sum + variance, 0)
+  };
 }
 
 // The largest difference between the page's numbers and Python's, over all rows that both have. Differences of scores
@@ -166,16 +182,16 @@ function atLevels(machine, row) {
   return other;
 }
 
-// Columns that can be changed: those with more than one value, the most telling ones first.
-function changeable(machine) {
+// Of some columns those that can be changed: they have more than one value. The most telling ones come first.
+function changeable(machine, columns = machine.columns) {
   const room = (column) => {
     const f = machine.features[column.features[0]];
     return column.options !== null ? column.options.length > 1 : f.high > f.low;
   };
-  return machine.columns
+  return columns
     .map((_, c) => c)
-    .filter((c) => room(machine.columns[c]))
-    .sort((a, b) => machine.columns[b].variance - machine.columns[a].variance);
+    .filter((c) => room(columns[c]))
+    .sort((a, b) => columns[b].variance - columns[a].variance);
 }
 
 // The shipped rows most like a row, in the model's own metric, best first.
