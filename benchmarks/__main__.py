@@ -15,7 +15,7 @@ from benchmarks._data import Settings
 from benchmarks._figures import draw_all
 from benchmarks._front import with_figures
 from benchmarks._report import print_facts, print_table
-from benchmarks._tables import FOLDER, ROOT, fill_pages, stale
+from benchmarks._tables import FOLDER, ROOT, fill_pages, stale, with_cells
 from benchmarks._whole import LEFT_OUT, Done, module_of, names, process, run_whole
 
 
@@ -66,7 +66,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         print("changed:", *fill_pages())
         print("drawn:", *draw_all())
         front = ROOT / "README.md"
-        front.write_text(with_figures(front.read_text(encoding="utf-8")), encoding="utf-8")
+        front.write_text(with_cells(with_figures(front.read_text(encoding="utf-8"))), encoding="utf-8")
         return
     if options.stale:
         print("\n".join(stale(options.tables)))
