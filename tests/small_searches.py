@@ -78,6 +78,7 @@ def search_of(
     scorer=None,
     on_step=None,
     kind=np.asarray,
+    guides=(),
     **settings,
 ):
     """Return a search over folds of every other row, and a fold of all rows."""
@@ -91,7 +92,7 @@ def search_of(
     judge = Validation(folds, loss, scorer)
     most = d if max_features == "all" else max_features
     units = FeatureGroups(d, groups)
-    search = Search(judge, candidates, units, most, True, on_step, max_groups, replace(FEWER, **settings))
+    search = Search(judge, candidates, units, most, True, on_step, max_groups, replace(FEWER, **settings), guides)
     return search, Fold(ArraySource(kind(X), Y), None, np.random.default_rng(9))
 
 

@@ -188,3 +188,17 @@ def test_kernels_with_a_path_are_those_of_a_dot_product_alone():
         kernel = KERNELS.resolve(name)
         assert has_path(kernel) == (name in ("linear", "polynomial")) == isinstance(kernel, DotKernel)
     assert not has_path(Sum(Linear(), RBF()))
+
+
+@pytest.mark.parametrize("n_classes", [3, 8])
+def test_the_end_of_a_path_of_many_classes_suits_their_noise(n_classes):
+    # At the whole threshold noise stays out; what separates classes comes in.
+    rng = np.random.default_rng(n_classes)
+    labels = np.arange(96) % n_classes
+    Y = 2.0 * np.eye(n_classes)[labels] - 1.0
+    X = rng.standard_normal((96, 400))
+    threshold = replace(DEFAULTS, path_share=1.0)
+    parts = (Log(), Linear(1.0), n_classes, FeatureGroups(400), True, rng, threshold)
+    assert len(sparse_support(ArraySource(X, Y), *parts).columns) <= 2
+    X[:, :n_classes] += 2.0 * np.eye(n_classes)[labels]
+    assert set(range(n_classes)) <= set(sparse_support(ArraySource(X, Y), *parts).columns)

@@ -360,7 +360,7 @@ def search_setup(
         raise ValueError(f"refit=False keeps the model of the only split; cv makes {len(splits)} of them.")
     vectors = check_vectors(estimator.n_basis)
     specs = [replace(spec, terms=(Term(vectors, (View(kernel),)),)) for kernel in race]
-    candidates = [candidate_for(one, recipe_for(one, data), data.n_outputs) for one in specs]
+    candidates = [candidate_for(one, recipe_for(one, data), data) for one in specs]
     ordered = as_given(spec, estimator, table, data)
     weight = ordered.weight if weighted else None
     scorer = None if estimator.scoring is None else _scorer(estimator, spec, table, data, weight)

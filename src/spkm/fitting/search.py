@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from spkm._checks import warn_user
-from spkm.core.model import Term
+from spkm.core.model import Term, View
 from spkm.core.problem import Problem
 from spkm.core.scaling import scaling_for
 from spkm.fitting.data import TableData
 from spkm.fitting.recipe import Recipe
 from spkm.fitting.spec import Spec
+from spkm.kernels import Kernel, Linear, Polynomial
 from spkm.selection import (
     DEFAULTS,
     Candidate,
@@ -40,6 +41,8 @@ SEARCH_PRIOR = (
 )
 # of a small effect are lost before the vectors are where they should be; measured
 MAX_BASIS = 50  # where max_basis is None
+#: Kernels that find features for one without a sparse path: those beside it in the race of SPKMClassifierCV.
+GUIDES: tuple[Kernel, ...] = (Linear(), Polynomial(degree=3))
 
 
 class Searching(NamedTuple):
@@ -61,6 +64,7 @@ def search_over(
     splits: list[tuple[np.ndarray, np.ndarray]],
     on_step: Callable[[str], bool],
     scorer: Callable[[Any, Fold], float] | None = None,
+    guides: Sequence[Candidate] = (),
 ) -> Search:
     """Return a search over folds of the samples; nothing is fitted yet."""
     X, Y, weight = data.X, data.Y, data.weight
@@ -90,7 +94,9 @@ def search_over(
         resolve_solver(spec.solver, spec.max_iter, spec.tol, objective)
     validation = Validation(folds, spec.loss, scorer)
     chosen = max_features if spec.selection is not None else None
-    return Search(validation, candidates, units, chosen, bool(spec.fit_intercept), on_step, spec.max_groups, DEFAULTS)
+    return Search(
+        validation, candidates, units, chosen, bool(spec.fit_intercept), on_step, spec.max_groups, DEFAULTS, guides
+    )
 
 
 def decided(search: Search) -> Choice:
@@ -132,7 +138,7 @@ class CandidateBuilder:
         return problem if self.prior is None else problem.with_prior(self.prior)
 
 
-def candidate_for(spec: Spec, recipe: Recipe, n_outputs: int) -> Candidate:
+def candidate_for(spec: Spec, recipe: Recipe, data: TableData) -> Candidate:
     """Return a candidate of the search with what is asked of strengths and numbers of vectors."""
     if spec.linear_part is True:
         raise ValueError(
@@ -147,7 +153,9 @@ def candidate_for(spec: Spec, recipe: Recipe, n_outputs: int) -> Candidate:
             )
     kernel = only_kernel(terms)
     automatic = spec.has_free_size
-    most = max((spec.max_basis or MAX_BASIS) // len(terms), 1)
+    n_outputs = data.n_outputs
+    # Half of the samples at most, as in a choice of two sizes, unless the user sets the number.
+    most = max((spec.max_basis or min(MAX_BASIS, data.n_rows // 2)) // len(terms), 1)
     n_first = 20 if loss.target == "real" else 10 * (n_outputs // 2 + 1)
     counts = [min(n_first, most) if automatic else term.n_basis for term in terms]
     sizes = (*(size for size in SIZES if size < most), most) if automatic and spec.selection is None else ()
@@ -167,6 +175,19 @@ def candidate_for(spec: Spec, recipe: Recipe, n_outputs: int) -> Candidate:
     name = "views" if kernel is None else type(kernel).__name__.lower()
     builder = CandidateBuilder(spec, recipe, terms, SEARCH_PRIOR if free else None)
     return Candidate(name, terms, builder, free and not loss.scale_free, sizes)
+
+
+def guides_of(spec: Spec, data: TableData) -> list[Spec]:
+    """Return the parameters of simpler kernels that find features for a kernel without a sparse path.
+
+    A few vectors of a distance are a poor model of many relations, and an elimination by a poor model keeps the wrong
+    features. Where the evidence ranks features (real targets), it needs no guide.
+    """
+    kernel = spec.kernel
+    alone = kernel is None or has_path(kernel) or kernel.nonnegative or not data.target.of_classes
+    if spec.selection is None or alone:
+        return []
+    return [replace(spec, terms=(Term("auto", (View(guide),)),)) for guide in GUIDES]
 
 
 def importances(model: Submodel, source: ArraySource) -> np.ndarray:

@@ -26,7 +26,7 @@ from spkm.fitting.outcome import Outcome
 from spkm.fitting.problems import usual_strength
 from spkm.fitting.progress import Progress, settle
 from spkm.fitting.recipes import Fit, Recipe, Start, recipe_for
-from spkm.fitting.search import candidate_for, decided, report_choice, search_over, some_rows
+from spkm.fitting.search import candidate_for, decided, guides_of, report_choice, search_over, some_rows
 from spkm.fitting.spec import Spec
 from spkm.fitting.splits import dealt_folds
 from spkm.fitting.views import view_usage_of
@@ -202,8 +202,9 @@ def fit_search(spec: Spec, data: TableData, previous: FittedModel | None, progre
 def search_for(spec: Spec, data: TableData, on_step: Callable[[str], bool]) -> Search:
     """Return the search that the parameters ask for; nothing is fitted yet."""
     splits = dealt_folds(data.Y, spec.loss, spec.rng())
-    candidate = candidate_for(spec, recipe_for(spec, data), data.n_outputs)
-    return search_over(spec, data, [candidate], splits, on_step)
+    specs = [*guides_of(spec, data), spec]
+    *guides, candidate = [candidate_for(one, recipe_for(one, data), data) for one in specs]
+    return search_over(spec, data, [candidate], splits, on_step, guides=guides)
 
 
 def fit_choice(spec: Spec, search: Search, choice: Choice, data: TableData, progress: Progress) -> Outcome:

@@ -91,6 +91,7 @@ class Choice:
     at_edge: tuple[str, ...] = ()  # what was best at an end of its grid
     stopped: BaseException | None = None  # what ended the search before its time
     is_empty: bool = False  # whether it is the model without features
+    guide: Choice | None = None  # the choice of another kernel whose features these are
 
     def told_of_most(self) -> Choice:
         """Return the choice, with a word on it if it has the largest number of vectors that was tried."""

@@ -5,7 +5,8 @@
 3. *Eliminate*: the group whose removal raises the training loss least leaves, down to one group; what the slopes of the
    loss ask for enters again on the way, if the kernel is a polynomial.
 4. *Pick*: of each kernel the smallest model as good as its best; of those that are beyond chance better than the empty
-   model the simplest kernel as good as the best, or the empty model if none is.
+   model the simplest kernel as good as the best, or the empty model if none is. If that kernel is a *guide*, the
+   kernel that was asked for gets its features.
 5. Number of basis vectors and *strength*: on the features found, by held-out samples.
 6. *Refit*: steps 1 to 3 on all samples; the features that folds and all samples kept most often are fitted.
 
@@ -14,7 +15,7 @@ Steps 1 to 3 see the training samples of a fold alone: **held-out samples have n
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -56,6 +57,8 @@ class Search:
         Most groups of the model.
     settings : SearchSettings
         The numbers of the search.
+    guides : list of Candidate, default=()
+        Simpler kernels in the race, before the only candidate. The features of a guide that wins are the candidate's.
     """
 
     def __init__(
@@ -68,22 +71,25 @@ class Search:
         on_step: Callable[[str], bool] | None = None,
         max_groups: int | None = None,
         settings: SearchSettings = DEFAULTS,
+        guides: Sequence[Candidate] = (),
     ) -> None:
         self.validation = validation
         self.folds = validation.folds
         self.loss: Loss = validation.loss
         self.candidates = candidates
+        self.guides = guides
+        self.racers = [*guides, *candidates]
         self.units = units
         self.settings = settings
         self.selects = max_features is not None
         self.max_features = len(units.label) if max_features is None else max_features
         self.max_groups = max_groups or len(units.size)
         self.beginnings = Beginnings(
-            self.loss, candidates, units, self._allowed(), self.selects, fit_intercept, settings
+            self.loss, self.racers, units, self._allowed(), self.selects, fit_intercept, settings
         )
         self._tell = on_step or (lambda text: False)
         self._stop_asked = self._may_stop = False
-        self._done, self._steps = 0, len(candidates) * len(self.folds) + 2
+        self._done, self._steps = 0, len(self.racers) * len(self.folds) + 2
 
     def _allowed(self) -> np.ndarray:
         """Return the features that some candidate looks at, that fit the budget, and that vary somewhere."""
@@ -109,7 +115,7 @@ class Search:
         choices: list[Choice] = []
         chosen: Choice | None = None
         try:
-            for candidate in self.candidates:
+            for candidate in self.racers:
                 choice = self._eliminated(candidate, choices)
                 if choice is not None:
                     choices.append(choice)
@@ -120,14 +126,27 @@ class Search:
             if chosen.is_empty:
                 return chosen
             sized = self._sized(chosen)
+            if chosen.candidate in self.guides:
+                return self._with_strength(self._guided(sized))
             return tuned if tuned is not None and sized is chosen else self._with_strength(sized)
         except (KeyboardInterrupt, StopSearch) as stop:
             if not choices:
                 raise
             self._may_stop = False
-            return replace(chosen or self._simplest(choices)[0], stopped=stop)
+            chosen = chosen or self._simplest(choices)[0]
+            if chosen.candidate in self.guides and not chosen.is_empty:
+                chosen = self._guided(chosen)
+            return replace(chosen, stopped=stop)
         finally:
             self._may_stop = False  # what was chosen is carried out to its end
+
+    def _guided(self, guide: Choice) -> Choice:
+        """Return the candidate, fitted on the features of a guide."""
+        candidate = self.candidates[0]
+        pairs = zip(self.folds, guide.models, strict=True)
+        models = [self._anew(candidate, model.columns, fold, None, 1.0) for fold, model in pairs]
+        choice = replace(guide, candidate=candidate, factor=1.0, n_basis=0, at_edge=(), guide=guide)
+        return self._judged(choice, f"features of {guide.candidate.name}", models)
 
     def _eliminated(self, candidate: Candidate, rivals: list[Choice]) -> Choice | None:
         """Return the best number of groups of a candidate; None if some folds show that a rival is better."""
@@ -186,7 +205,14 @@ class Search:
 
     def sequence(self, choice: Choice, fold: Fold) -> list[Submodel]:
         """Return the models of the choice on the training samples of ``fold``, from its first features down to one."""
-        return self.sequence_of(choice.candidate, fold, 1, choice.n_basis or None, choice.factor)
+        way = choice.guide or choice
+        sequence = self.sequence_of(way.candidate, fold, 1, way.n_basis or None, way.factor)
+        if choice.guide is None:
+            return sequence
+        models = [self._anew(choice.candidate, sequence[0].columns, fold, None, choice.factor)]
+        for model in sequence[1:]:
+            models.append(moved(models[-1], fold.train, model.columns, fold.rng, settings=self.settings))
+        return models
 
     def _picked(self, choice: Choice, sequences: list[list[Submodel]]) -> Choice:
         """Return the choice among the numbers of groups that the folds' eliminations passed through."""
@@ -237,7 +263,7 @@ class Search:
         gain, error = mean_and_error(empty.losses - choice.losses, self.validation.weight)
         certain = [set(self.beginnings.certain(fold)) for fold in self.folds]
         # Where the screens of all folds name the same feature, better at all will do.
-        level = self.settings.empty_chance / len(self.candidates)
+        level = self.settings.empty_chance / len(self.racers)
         return bool(gain > (0.0 if set.intersection(*certain) else -ndtri(level)) * error)
 
     def _with_strength(self, choice: Choice) -> Choice:
@@ -327,8 +353,8 @@ class Search:
         candidate = choice.candidate
         if choice.is_empty:
             return empty_model(candidate, self.beginnings.allowed[:1], fold)
-        n_basis = choice.n_basis or None
-        sequence = self.sequence_of(candidate, fold, max(choice.n_units, 1), n_basis)
+        n_basis, way = choice.n_basis or None, choice.guide or choice
+        sequence = self.sequence_of(way.candidate, fold, max(choice.n_units, 1), way.n_basis or None)
         columns = self._agreed(choice, sequence) if self.selects else sequence[-1].columns
         if not has_path(candidate.kernel):
             return self._anew(candidate, columns, fold, n_basis, choice.factor)
@@ -345,7 +371,8 @@ class Search:
         """Return the features, as many groups as the choice has, that the samples of ``fold`` alone would choose."""
         if choice.is_empty:
             return np.zeros(0, dtype=int)
-        return self.sequence_of(choice.candidate, fold, choice.n_units, choice.n_basis or None)[-1].columns
+        way = choice.guide or choice
+        return self.sequence_of(way.candidate, fold, choice.n_units, way.n_basis or None)[-1].columns
 
     def frequencies(self, choice: Choice) -> np.ndarray:
         """Return the share of folds whose model of the chosen size holds each feature, (d,)."""

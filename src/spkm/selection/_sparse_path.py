@@ -86,10 +86,11 @@ class PathModel:
         return self.loss.value(totals), pullback(S @ self.signs.T)[0], S.sum(axis=0) * self.fit_intercept
 
     def slope_size(self, U: np.ndarray, b: np.ndarray) -> float:
-        """Return the mean size of the loss's slopes in the scores: the noise that gradients are made of."""
+        """Return the mean size of the loss's slopes in the scores, by output: the noise that gradients are made of."""
         block = self.block
         F = self.kernel.vjp(block.X, U)[0] @ self.signs + b
-        return float(np.abs(cotangent(block, self.loss, F, self.loss.totals(block.Y, F, block.w))).sum())
+        slopes = cotangent(block, self.loss, F, self.loss.totals(block.Y, F, block.w))
+        return float(np.linalg.norm(slopes, axis=1).sum() / np.sqrt(slopes.shape[1]))
 
 
 def sparse_support(
@@ -108,9 +109,10 @@ def sparse_support(
     n_basis = m if kernel.is_linear else max(n_basis, settings.vectors_per_output * m)
     model = PathModel(source, loss, kernel, n_basis, fit_intercept)
     U, b = np.zeros((n_basis, source.n_features), dtype=source.dtype), np.zeros(m, dtype=source.dtype)
-    # The universal threshold over the size of slopes, with products of up to three features where there are such.
+    # The universal threshold over the size of slopes, with products of up to three features where there are such. The
+    # slopes of noise in m outputs have a norm of about sqrt(m - 1), and its largest lies sqrt(2 log(d)) beyond it.
     n_functions = max(len(units.size), 2) ** (1 if kernel.is_linear else 3)
-    share = float(np.sqrt(2 * np.log(n_functions) / source.total_weight))
+    share = float((np.sqrt(m - 1) + np.sqrt(2 * np.log(n_functions))) / np.sqrt(source.total_weight))
     if kernel.is_linear:
         U, b, last, rank = _grown(model, U, b, units, settings.path_share * share, settings)
     else:
