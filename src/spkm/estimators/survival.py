@@ -217,9 +217,7 @@ class SPKMSurvival(ReadsModel, BaseEstimator):
         times = self.event_times_ if times is None else np.asarray(times, dtype=np.float64)
         if times.ndim != 1 or np.isnan(times).any():
             raise ValueError(f"times must be a sequence of numbers; got shape {times.shape}.")
-        baseline = self._baseline.at(times)
-        risk = np.exp(np.minimum(self.predict(X).astype(np.float64), 30.0))
-        return risk[:, None] * baseline
+        return self._hazard_of_scores(self.predict(X).astype(np.float64), times)
 
     def predict_survival_function(self, X: Any, times: Any = None) -> np.ndarray:
         """Return the probability of no event until given times.
@@ -237,6 +235,42 @@ class SPKMSurvival(ReadsModel, BaseEstimator):
             exp of minus the cumulative hazard.
         """
         return np.exp(-self.predict_cumulative_hazard_function(X, times))
+
+    def survival_of_scores(self, scores: np.ndarray, times: np.ndarray) -> np.ndarray:
+        """Return the probability of no event until given times from log hazards f(x).
+
+        Parameters
+        ----------
+        scores : ndarray of shape (n_samples,)
+            Log hazards, as of :meth:`predict`.
+        times : ndarray of shape (n_times,)
+            Times.
+
+        Returns
+        -------
+        survival : ndarray of shape (n_samples, n_times)
+            As of :meth:`predict_survival_function`.
+        """
+        check_is_fitted(self)
+        return np.exp(-self._hazard_of_scores(np.asarray(scores, dtype=np.float64), times))
+
+    def _hazard_of_scores(self, scores: np.ndarray, times: np.ndarray) -> np.ndarray:
+        return np.exp(np.minimum(scores, 30.0))[:, None] * self._baseline.at(times)
+
+    def times_of(self, y: Any) -> Times:
+        """Return events and times, and times of entry if there are any, of targets as :meth:`fit` takes them.
+
+        Parameters
+        ----------
+        y : structured array of shape (n_samples,), or array or frame of two or three columns
+            Targets.
+
+        Returns
+        -------
+        times : Times
+            Arrays ``time``, ``event`` and ``entry``, which is None if there are none.
+        """
+        return times_of(y)
 
     def _beside_scores(self, times: Any) -> dict[str, Any]:
         """Return the baseline hazard at given times, or at the deciles of the event times, for exports."""

@@ -11,10 +11,12 @@ from spkm.inspection._course import ConvergenceDisplay, StabilityDisplay, ViewSh
 from spkm.inspection._curves import Curve, CurveDisplay
 from spkm.inspection._effects import EffectDisplay
 from spkm.inspection._map import DecisionMapDisplay
+from spkm.inspection._order import OrderDisplay
 from spkm.inspection._pairs import PairMatrixDisplay
 from spkm.inspection._paths import FeaturePathDisplay, PathDisplay
 from spkm.inspection._report import report
 from spkm.inspection._shapley import ShapleyDisplay
+from spkm.inspection._survival import SurvivalCalibrationDisplay, SurvivalDisplay
 
 __all__ = [
     "BasisCardDisplay",
@@ -28,10 +30,13 @@ __all__ = [
     "DecisionMapDisplay",
     "EffectDisplay",
     "FeaturePathDisplay",
+    "OrderDisplay",
     "PairMatrixDisplay",
     "PathDisplay",
     "ShapleyDisplay",
     "StabilityDisplay",
+    "SurvivalCalibrationDisplay",
+    "SurvivalDisplay",
     "ViewShareDisplay",
     "brier_scores",
     "judged_times",

@@ -6,9 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from spkm.inspection._intervals import share_interval
 from spkm.losses import Times
-
-Z_95 = 1.96  # standard errors to either side of a 95 % interval
 
 
 class SurvivalCurve(NamedTuple):
@@ -113,16 +112,15 @@ class Calibration(NamedTuple):
 def survival_calibration(times: Times, survival: np.ndarray, at: float, n_groups: int = 5) -> Calibration:
     """Return predicted and observed survival until a time, for samples grouped by their prediction, (n,)."""
     parts = np.array_split(np.argsort(survival, kind="stable"), min(n_groups, len(survival)))
-    observed, error = np.zeros(len(parts)), np.zeros(len(parts))
-    for k, part in enumerate(parts):
-        curve = kaplan_meier(times.time[part], times.event[part])
-        observed[k], error[k] = (
-            float(value[0]) for value in (curve.at(np.array([at])), curve.error_at(np.array([at])))
-        )
-    return Calibration(
-        np.array([survival[part].mean() for part in parts]),
-        observed,
-        np.maximum(observed - Z_95 * error, 0.0),
-        np.minimum(observed + Z_95 * error, 1.0),
-        np.array([len(part) for part in parts]),
-    )
+    rows = [_observed(times.part(part), at) for part in parts]
+    predicted = np.array([survival[part].mean() for part in parts])
+    observed, low, high = (np.array(column) for column in zip(*rows, strict=True))
+    return Calibration(predicted, observed, low, high, np.array([len(part) for part in parts]))
+
+
+def _observed(times: Times, at: float) -> tuple[float, float, float]:
+    """Return the share without an event until a time and Wilson's interval, for as many samples as it is sure as."""
+    curve = kaplan_meier(times.time, times.event)
+    share, error = float(curve.at(np.array([at]))[0]), float(curve.error_at(np.array([at]))[0])
+    n = share * (1 - share) / error**2 if error > 0 else float(np.sum(times.event | (times.time > at)))
+    return share, *share_interval(share * n, n)

@@ -21,7 +21,7 @@ NONE: Interval = (np.nan, np.nan)
 _Z = float(norm.ppf(0.5 + 0.5 * LEVEL))
 
 
-def share_interval(hits: float, n: int) -> Interval:
+def share_interval(hits: float, n: float) -> Interval:
     """Return Wilson's interval of a share, ``hits`` of ``n`` samples; NaN without a sample.
 
     Examples

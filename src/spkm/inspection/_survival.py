@@ -1,0 +1,272 @@
+"""Survival curves of basis vectors, of samples and of "what if", and their calibration."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+
+from spkm._arrays import TableLike, TargetLike
+from spkm._checks import check_integer
+from spkm.inspection._censored import Calibration, judged_times, survival_calibration
+from spkm.inspection._display import Display
+from spkm.inspection._reading import Reading, dense, frames
+from spkm.inspection._style import BLUE, COLOURS, GREY, LINES, number, panels, plain, short
+from spkm.losses import Times
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+MOST_CURVES = 10  # more cannot be told apart
+
+
+@dataclass(eq=False, repr=False)
+class SurvivalDisplay(Display):
+    """Survival curves: the probability of no event until a time.
+
+    Parameters
+    ----------
+    times : ndarray of shape (n_times,)
+        Times.
+    survival : ndarray of shape (n_curves, n_times)
+        A curve for each basis vector or sample.
+    curve_names : sequence of str
+        Names of the curves.
+    usual : ndarray of shape (n_times,)
+        The curve of a sample with the mean log hazard of the training samples.
+
+    Attributes
+    ----------
+    ax_ : Axes
+        Axes of the curves.
+    figure_ : Figure
+        Figure of the drawing.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from spkm import SPKMSurvival
+    >>> from spkm.inspection import SurvivalDisplay
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.standard_normal((100, 2))
+    >>> y = np.rec.fromarrays([np.ones(100, bool), rng.exponential(np.exp(-X[:, 0]))], names="event,time")
+    >>> model = SPKMSurvival(2, weight_penalty="rkhs", random_state=0).fit(X, y)
+    >>> SurvivalDisplay.from_estimator(model, X[:3]).frame()["curve"].unique().tolist()
+    ['sample 0', 'sample 1', 'sample 2']
+    """
+
+    times: np.ndarray
+    survival: np.ndarray
+    curve_names: Any
+    usual: np.ndarray
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: BaseEstimator,
+        X: Any = None,
+        *,
+        feature: Any = None,
+        values: Sequence[Any] | None = None,
+        names: Sequence[str] | None = None,
+        times: Any = None,
+        ax: Axes | None = None,
+    ) -> SurvivalDisplay:
+        """Draw curves of a fitted :class:`spkm.SPKMSurvival`.
+
+        Parameters
+        ----------
+        estimator : fitted SPKMSurvival, or a pipeline that ends with one
+            The model.
+        X : table, default=None
+            Samples, at most ten. None draws a curve for every basis vector: that of a sample at its place.
+        feature, values : column and sequence, default=None
+            "What if": the curves of one sample X with other values of a column, by name or index.
+        names : sequence of str, default=None
+            Names of the curves.
+        times : array-like of shape (n_times,), default=None
+            Times; None takes ``event_times_``.
+        ax : Axes, default=None
+            Axes to draw on; if None, a new figure.
+
+        Returns
+        -------
+        SurvivalDisplay
+        """
+        reading = Reading.of(estimator)
+        model = _survival_model(reading)
+        times = model.event_times_ if times is None else np.asarray(times, dtype=np.float64)
+        if feature is not None or values is not None:
+            if X is None or feature is None or values is None or len(X) != 1:
+                raise ValueError("feature and values go together, with one sample as X.")
+            tables = [dense(reading.table(_changed(X, feature, value))) for value in values]
+            rows, known = np.concatenate(tables), [f"{feature} = {_text(value)}" for value in values]
+        elif X is None:
+            rows = vectors_as_samples(reading)
+            known = [f"u{r}" for r in range(len(rows))]
+        else:
+            rows = np.asarray(dense(reading.table(X)))
+            known = [f"sample {i}" for i in range(len(rows))]
+        if len(rows) > MOST_CURVES and X is not None:
+            raise ValueError(f"X must have at most {MOST_CURVES} samples, as more curves cannot be told apart.")
+        known = known if names is None else [str(name) for name in names]
+        if len(known) != len(rows):
+            raise ValueError(f"names must have an entry for each of the {len(rows)} curves; got {len(known)}.")
+        hazard = -np.log(np.maximum(model.survival_of_scores(np.zeros(1), times), 1e-300))[0]
+        curves = model.survival_of_scores(reading.model.scores(rows)[:, 0], times)
+        return cls(times, curves, known, np.exp(-hazard)).plot(ax=ax)
+
+    def frame(self) -> Any:
+        """Return the curves as a pandas frame: curve, time, survival."""
+        n_curves, n_times = self.survival.shape
+        return frames().DataFrame(
+            {
+                "curve": np.repeat(self.curve_names, n_times),
+                "time": np.tile(self.times, n_curves),
+                "survival": self.survival.ravel(),
+            }
+        )
+
+    def plot(self, *, ax: Any = None) -> SurvivalDisplay:
+        """Draw the curves as steps.
+
+        Parameters
+        ----------
+        ax : Axes, default=None
+            Axes to draw on.
+        """
+        where = self.drawn_on(ax, (6.4, 4))
+        start = np.concatenate([[0.0], self.times])
+        usual = np.concatenate([[1.0], self.usual])
+        where.step(start, usual, where="post", color=GREY, linewidth=3, alpha=0.4, label="usual")
+        for k, (name, curve) in enumerate(zip(self.curve_names, self.survival, strict=True)):
+            style = {"color": COLOURS[k % len(COLOURS)], "linestyle": LINES[k // len(COLOURS) % len(LINES)]}
+            where.step(start, np.concatenate([[1.0], curve]), where="post", label=short(name, 24), **style)
+        where.set(xlabel="time", ylabel="probability of no event", ylim=(0, 1.02))
+        where.set_xlim(left=0)
+        where.legend(frameon=False, fontsize=8)
+        plain(where, grid="y")
+        return self
+
+
+@dataclass(eq=False, repr=False)
+class SurvivalCalibrationDisplay(Display):
+    """Predicted beside observed survival at some times, for groups of samples with similar predictions.
+
+    Parameters
+    ----------
+    times : ndarray of shape (n_times,)
+        Times.
+    groups : list of Calibration
+        Predicted and observed survival until each time.
+
+    Attributes
+    ----------
+    axes_ : ndarray of Axes of shape (n_times,)
+        A panel for each time.
+    figure_ : Figure
+        Figure of the drawing.
+    """
+
+    times: np.ndarray
+    groups: list[Calibration]
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: BaseEstimator,
+        X: TableLike,
+        y: TargetLike,
+        *,
+        times: Any = None,
+        n_groups: int = 5,
+        ax: Axes | None = None,
+    ) -> SurvivalCalibrationDisplay:
+        """Draw the calibration of a fitted :class:`spkm.SPKMSurvival` on samples that the fit has not seen.
+
+        Parameters
+        ----------
+        estimator : fitted SPKMSurvival, or a pipeline that ends with one
+            The model.
+        X, y : table and targets
+            Samples, with events and times as in the fit.
+        times : array-like of shape (n_times,), default=None
+            Times; None takes the quartiles of the times of events in y.
+        n_groups : int, default=5
+            Number of groups, of equal size, by predicted survival.
+        ax : Axes, default=None
+            Axes to draw on; if None, a new figure.
+
+        Returns
+        -------
+        SurvivalCalibrationDisplay
+        """
+        reading = Reading.of(estimator)
+        model = _survival_model(reading)
+        known: Times = model.times_of(y)
+        at = judged_times(known, 3) if times is None else np.atleast_1d(np.asarray(times, dtype=np.float64))
+        curves = model.survival_of_scores(reading.model.scores(np.asarray(dense(reading.table(X))))[:, 0], at)
+        count = check_integer("n_groups", n_groups, 1)
+        groups = [survival_calibration(known, curves[:, k], float(t), count) for k, t in enumerate(at)]
+        return cls(at, groups).plot(ax=ax)
+
+    def frame(self) -> Any:
+        """Return the groups as a pandas frame: time, predicted, observed, low, high, n_samples."""
+        pd = frames()
+        parts = [pd.DataFrame(one._asdict()).assign(time=t) for t, one in zip(self.times, self.groups, strict=True)]
+        return pd.concat(parts, ignore_index=True)[["time", "predicted", "observed", "low", "high", "n_samples"]]
+
+    def plot(self, *, ax: Any = None) -> SurvivalCalibrationDisplay:
+        """Draw a panel for each time.
+
+        Parameters
+        ----------
+        ax : Axes, default=None
+            Axes to draw on.
+        """
+        self.figure_, grid = panels(ax, 1, len(self.times), (3.1 * len(self.times), 3.2))
+        self.axes_ = grid[0]
+        for where, time, one in zip(self.axes_, self.times, self.groups, strict=True):
+            where.plot([0, 1], [0, 1], color=GREY, linewidth=0.8)
+            ends = np.clip([one.observed - one.low, one.high - one.observed], 0, None)
+            where.errorbar(one.predicted, one.observed, ends, fmt="o", color=BLUE, markersize=4, linewidth=1)
+            where.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02), xlabel="predicted survival", aspect="equal")
+            where.set_title(f"until time {number(float(time))}", loc="left", fontsize=10)
+            plain(where, grid="both")
+        self.axes_[0].set_ylabel("observed survival, 95 %")
+        return self
+
+
+def vectors_as_samples(reading: Reading) -> np.ndarray:
+    """Return samples at the places of the basis vectors; features that a vector does not have are at their centre."""
+    model = reading.model
+    rows = np.array(model.basis_vectors[model.vector_rows], dtype=np.float64)
+    centre = np.zeros(model.n_features)
+    if model.scaling is not None:
+        centre[model.features] = model.scaling.center
+    return np.where(np.isnan(rows), centre, rows)
+
+
+def _survival_model(reading: Reading) -> Any:
+    if "baseline_hazard_" not in vars(reading.estimator):
+        raise TypeError(f"Survival curves are those of an SPKMSurvival; got {type(reading.estimator).__name__}.")
+    return reading.estimator
+
+
+def _changed(X: Any, feature: Any, value: Any) -> Any:
+    """Return a sample with another value of a column."""
+    if hasattr(X, "assign"):
+        name = X.columns[feature] if isinstance(feature, int | np.integer) else feature
+        if name not in X.columns:
+            raise ValueError(f"feature must be a column of X; got {feature!r}.")
+        return X.assign(**{name: value})
+    rows = np.array(X, dtype=np.float64)
+    rows[:, feature] = value
+    return rows
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else f"{float(value):.6g}"
