@@ -32,6 +32,7 @@ ALONE = (
 #: the others last, as a run may be stopped at any time.
 BESIDE = (
     "panel_classes",
+    "ranks",
     "panel --families regression",
     "selection_panel --seeds 1 --half A",
     "selection_panel --seeds 1 --half B",

@@ -6,6 +6,7 @@ from sklearn.datasets import make_moons
 
 import spkm
 from spkm import SPKMClassifier
+from spkm.core.columns import carried
 from spkm.core.model import LINEAR_PART, PreimageModel, Term, View
 from spkm.core.objective import Objective
 from spkm.core.problem import RIDGE_SHARE, Problem
@@ -32,6 +33,17 @@ def theta_with_linear_part(model, n_basis=3):
     theta = cases.random_theta(model).copy()
     model.unpack(theta).weights[n_basis:] = np.eye(model.n_outputs)
     return theta
+
+
+@pytest.mark.parametrize("m", [1, 3])
+def test_relevances_that_begin_at_one_bandwidth_are_the_same_function(m):
+    source = ArraySource(cases.rows(12), cases.targets(Log(), 12, m))
+    problem = problem_with_linear_part(m)
+    one, each = problem.with_metric("relevances", "scale").model(source), problem.model(source)
+    theta = theta_with_linear_part(one)
+    block = source.load(source.pieces(each.n_basis)[0])
+    assert one.unpack(theta).log_metric[0] != 0
+    np.testing.assert_allclose(each.predict(block, carried(one, theta, each)), one.predict(block, theta), rtol=1e-12)
 
 
 @pytest.mark.parametrize("m", [1, 3])

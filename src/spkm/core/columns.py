@@ -52,3 +52,19 @@ def with_relevances(model: PreimageModel, theta: np.ndarray) -> tuple[PreimageMo
     params.weights[...] = old.weights
     params.intercept[...] = old.intercept
     return other, result
+
+
+def carried(model: PreimageModel, theta: np.ndarray, other: PreimageModel) -> np.ndarray:
+    """Return the theta of another model of the same terms, whose views may have a factor for each feature.
+
+    It is the same function: the factor of a view becomes that of each of its features.
+    """
+    result, params = other.zeros()
+    old = model.unpack(theta)
+    for k, now in enumerate(params.log_metric):
+        params.basis[k][...] = old.basis[k]
+        if now.size:
+            now[...] = old.log_metric[k]
+    params.weights[...] = old.weights
+    params.intercept[...] = old.intercept
+    return result
