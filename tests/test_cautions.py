@@ -91,10 +91,8 @@ def test_shares_of_folds_are_called_what_they_are(tmp_path):
     (first,) = [name for name in model.get_feature_names_out() if name == "x0"]
     assert f"Chosen by the folds of the search: {first} 100%" in said and "Folds share most of their samples" in said
     found = facts(model, X, y)
-    assert [f["folds"] for f in found["features"]["read"]] == list(
-        model.selection_frequency_[model.model_.features_read()]
-    )
+    assert [c["folds"] for c in found["columns"]] == list(model.selection_frequency_[model.model_.features_read()])
     (check,) = [c for c in found["checks"] if c["code"] == "SPKM13"]
     assert "they share most of their samples" in check["detail"]
     plain = SPKMClassifier(n_basis=1, random_state=0).fit(X, y)
-    assert "Chosen by" not in summary(plain) and facts(plain, X, y)["features"]["read"][0]["folds"] is None
+    assert "Chosen by" not in summary(plain) and facts(plain, X, y)["columns"][0]["folds"] is None

@@ -10,9 +10,11 @@ from spkm.inspection._intervals import (
     FEWEST,
     area_interval,
     mean_difference,
+    mean_gap,
     mean_share_interval,
     resampled_interval,
     share_difference,
+    share_gap,
     share_interval,
 )
 
@@ -95,3 +97,14 @@ def test_differences_of_means_and_resampled_figures():
     assert (high - low) / 2 == pytest.approx(1.96 * apart.std() / np.sqrt(50), rel=0.25)
     assert np.isnan(resampled_interval(lambda rows: 1.0, FEWEST - 1, 0)).all()
     assert np.isnan(resampled_interval(lambda rows: np.nan, 100, 0)).all()
+
+
+def test_a_gap_of_shares_is_about_that_of_the_bootstrap_and_wider_for_more_pairs():
+    rng = np.random.default_rng(0)
+    first, second = rng.random(200) < 0.9, rng.random(150) < 0.75
+    means = [rng.choice(part, (5000, len(part))).mean(axis=1) for part in (first, second)]
+    assert share_gap(first, second)[1:] == pytest.approx(np.percentile(means[0] - means[1], [2.5, 97.5]), abs=0.02)
+    for gap in (share_gap, mean_gap):
+        one, six = gap(first, second), gap(first, second, 6)
+        assert one[0] == six[0] and six[1] < one[1] and six[2] > one[2]
+    assert share_gap(np.ones(20, bool), np.ones(20, bool))[1] < 0  # no sample wrong is no proof

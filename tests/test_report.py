@@ -88,7 +88,7 @@ def test_what_a_page_predicts_from_is_the_model(cancer):
     model, X, y = cancer
     found = facts(model, X, y, max_rows=60)
     rows = found["rows"]
-    shown = np.column_stack([(np.array(c["codes"]) + c["first"]) / 10.0 ** c["digits"] for c in rows["columns"]])
+    shown = np.column_stack([(np.array(codes) + first) / 10.0**digits for first, digits, codes in rows["columns"]])
     spread = X.to_numpy().max(axis=0) - X.to_numpy().min(axis=0)
     assert np.all(np.abs(shown - X.to_numpy()[rows["index"]]) <= spread / 2000)
     scores = model.model_.scores(shown[:50])
@@ -114,7 +114,7 @@ def test_packed_rows_are_near_and_whole_numbers_exact(scale):
     spread = np.ptp(values[:, 0])
     assert np.abs(shown[:, 0] - values[:, 0]).max() <= spread / 2000
     np.testing.assert_array_equal(shown[:, 1:], values[:, 1:])
-    assert all(isinstance(code, int) for column in found["columns"] for code in column["codes"])
+    assert all(isinstance(code, int) for column in found["columns"] for code in column[2])
 
 
 @given(
@@ -129,10 +129,11 @@ def test_packed_rows_are_near_whatever_they_are(values, scale):
     near = np.maximum(spread / 2000, 1e-12 * size)
     assert np.all(np.abs(shown - values) <= near + 1e-300)
     for k, column in enumerate(found["columns"]):
-        whole = [column["first"] + code for code in column["codes"]]
+        first, digits, codes = column
+        whole = [first + code for code in codes]
         assert max(map(abs, whole)) < 2**53  # so that JavaScript holds them, too
-        ten = float(f"1e{abs(column['digits'])}")
-        again = [w / ten if column["digits"] >= 0 else w * ten for w in whole]
+        ten = float(f"1e{abs(digits)}")
+        again = [w / ten if digits >= 0 else w * ten for w in whole]
         np.testing.assert_array_equal(again, shown[:, k])
 
 
@@ -210,7 +211,7 @@ def test_a_model_card_says_the_same(evil, tmp_path):
 def test_facts_are_json(cancer, tmp_path):
     model, X, y = cancer
     found = json.loads(report(model, tmp_path / "facts.json", X, y).read_text())
-    assert found["model"]["n_basis"] == 4 and found["schema"] == 1
+    assert found["model"]["n_basis"] == 4 and found["schema"] == 2
 
 
 def test_without_rows_no_sample_is_in_the_file(cancer, tmp_path):

@@ -30,7 +30,7 @@ def fitted():
 
 
 def columns(found):
-    return {column["name"]: column for column in found["page"]["columns"]}
+    return {column["name"]: column for column in found["columns"]}
 
 
 def test_levels_numbers_and_truths_become_what_a_page_asks_for(fitted):
@@ -85,7 +85,7 @@ def test_a_pipeline_is_explained_by_the_columns_of_its_table(fitted):
     players = list(model[0].column_groups().values())
     truth = enumerated_shapley(model[-1].model_.scores, encoded[0], encoded[::20], players)
     np.testing.assert_allclose(explanation.values[0], truth, atol=1e-10)
-    with pytest.raises(ValueError, match="groups must be None after a TableEncoder"):
+    with pytest.raises(ValueError, match="categories must be None after a TableEncoder"):
         facts(model, X, y, groups={"work": [2, 3]})
 
 
@@ -96,7 +96,7 @@ def test_other_steps_before_the_estimator_work_too(fitted):
     scaled = pipeline[0].transform(Z)
     values = explain(pipeline, Z[:2], Z[::10]).values
     np.testing.assert_array_equal(values, explain(pipeline[-1], scaled[:2], scaled[::10]).values)
-    assert facts(pipeline, Z, y)["page"]["columns"] is None  # every column is a number
+    assert all(column["options"] is None for column in facts(pipeline, Z, y)["columns"])  # every one is a number
 
 
 def test_a_pipeline_changes_columns_of_its_table(fitted):
@@ -134,11 +134,11 @@ def test_columns_that_determine_each_other_are_marked_and_named():
     y = pd.Series(level + table[:, 2].astype(float) > 1, name="thrives")
     pipeline = make_pipeline(TableEncoder(), SPKMClassifier(n_basis=3, random_state=0)).fit(table, y)
     found = facts(pipeline, table, y)
-    assert {c["name"]: c["linked"] for c in found["page"]["columns"]} == {"x0": True, "x1": True, "x2": False}
+    assert {c["name"]: c["linked"] for c in found["columns"]} == {"x0": True, "x1": True, "x2": False}
     assert (
         found["title"] == "thrives: a model of 120 samples" and found["model"]["recipe"] == pipeline[-1].model_.recipe
     )
     X = np.column_stack([level, 1 - level, rng.normal(size=120)])
     plain = facts(SPKMClassifier(n_basis=3, random_state=0).fit(X, y), X, y.to_numpy())
-    assert [c["linked"] for c in plain["page"]["columns"]] == [True, True, False]
+    assert [c["linked"] for c in plain["columns"]] == [True, True, False]
     assert plain["title"] == "A model of 120 samples"

@@ -1,6 +1,7 @@
 """Reports in a real browser: they compute what Python computes, ask for nothing, and work by keyboard."""
 
 import json
+import re
 import time
 
 import numpy as np
@@ -41,7 +42,7 @@ def facts_of(browser):
 
 def shipped(found):
     columns = found["rows"]["columns"]
-    return np.column_stack([(np.array(c["codes"]) + c["first"]) / 10.0 ** c["digits"] for c in columns])
+    return np.column_stack([(np.array(codes) + first) / 10.0**digits for first, digits, codes in columns])
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -111,7 +112,7 @@ def test_sliders_move_the_prediction_to_what_python_says(browser, pages):
         bar.dispatchEvent(new Event('input', {bubbles: true}));
         return [Number(bar.value), document.querySelector('#what-if-answer').textContent];
     """
-    order = sorted(range(30), key=lambda j: -found["features"]["read"][j]["variance"])
+    order = sorted(range(30), key=lambda j: -found["columns"][j]["variance"])
     for j in order[:5]:
         feature = found["features"]["read"][j]
         value, text = browser.run(script, j, feature["low"] + 0.9 * (feature["high"] - feature["low"]))
@@ -313,14 +314,17 @@ def test_nothing_is_cut_off_at_any_width(width, browser, pages):
     browser.resize(1200, 900)
 
 
-def test_print_shows_all_sections(browser, pages, tmp_path):
+def test_print_shows_two_pages_or_all_sections(browser, pages, tmp_path):
     *_, path = pages("two_classes")
     browser.open(path)
     browser.media("light", "print")
     time.sleep(0.2)
-    shown = browser.run(
-        "return [...document.querySelectorAll('[role=tabpanel]')].map(p => getComputedStyle(p).display)"
-    )
+    displays = "return [...document.querySelectorAll('[role=tabpanel]')].map(p => getComputedStyle(p).display)"
+    assert browser.run(displays) == ["block", "block"] + ["none"] * (len(TABS) - 2)
+    browser.printed(tmp_path / "short.pdf")
+    assert len(re.findall(rb"/Type\s*/Page[^s]", (tmp_path / "short.pdf").read_bytes())) == 2
+    browser.run("document.body.classList.add('print-all')")
+    shown = browser.run(displays)
     assert len(shown) == len(TABS) and "none" not in shown
     assert browser.run("return document.querySelectorAll('#panel-explain figure').length") >= 3
     assert browser.run("return getComputedStyle(document.getElementById('tabs')).display") == "none"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -31,7 +32,7 @@ from spkm.fitting.outcome import Outcome, attributes_of
 from spkm.fitting.progress import CallbackSupportMixin, Progress, with_callbacks
 from spkm.fitting.reading import pair_data
 from spkm.fitting.strategies import strategy_for
-from spkm.tables.pairs import SIDES, Entities, PairInput, read_pairs
+from spkm.tables.pairs import SIDES, PairInput, read_pairs
 
 BOTH = {"left": True, "right": True}
 
@@ -452,5 +453,5 @@ def publish_pairs(estimator: Any, given: PairInput, outcome: Outcome, more: dict
     attributes["n_features_in_"] = 2
     if entities.pair_names is not None:
         attributes["feature_names_in_"] = entities.pair_names
-    attributes["_pairs"] = Entities(entities.tables, entities.layouts, entities.pair_names, outcome.model.asked)
+    attributes["_pairs"] = replace(entities, terms=outcome.model.asked)
     return publish(estimator, {**attributes, **more})

@@ -30,9 +30,13 @@ def share_interval(hits: float, n: float) -> Interval:
     >>> round(low, 3), high
     (0.785, 1.0)
     """
+    return _wilson(hits, n, _Z)
+
+
+def _wilson(hits: float, n: float, z: float) -> Interval:
     if n == 0:
         return NONE
-    share, size = hits / n, _Z * _Z / n
+    share, size = hits / n, z * z / n
     middle = (share + 0.5 * size) / (1 + size)
     half = np.sqrt(share * (1 - share) * size + 0.25 * size * size) / (1 + size)
     low = 0.0 if hits == 0 else float(middle - half)
@@ -97,6 +101,44 @@ def mean_difference(first: np.ndarray, second: np.ndarray) -> tuple[float, float
         return float(apart.mean()) if len(apart) else np.nan, *NONE
     half = float(t.ppf(0.5 + 0.5 * LEVEL, len(apart) - 1)) * float(apart.std(ddof=1)) / np.sqrt(len(apart))
     return float(apart.mean()), float(apart.mean()) - half, float(apart.mean()) + half
+
+
+def mean_interval(values: np.ndarray) -> Interval:
+    """Return Student's interval of a mean; NaN for fewer than two values."""
+    return mean_difference(values, np.zeros(len(values)))[1:]
+
+
+def share_gap(first: np.ndarray, second: np.ndarray, comparisons: int = 1) -> tuple[float, float, float]:
+    """Return by how much a share exceeds that of other samples, and Newcombe's interval of it.
+
+    Parameters
+    ----------
+    first, second : ndarray of bool
+        Truth of a statement for the samples of two groups.
+    comparisons : int, default=1
+        Intervals that are to hold at once (Bonferroni).
+    """
+    z = float(norm.ppf(1 - 0.5 * (1 - LEVEL) / comparisons))
+    (p, low_p, high_p), (q, low_q, high_q) = (
+        (float(part.mean()), *_wilson(int(part.sum()), len(part), z)) for part in (first, second)
+    )
+    apart = p - q
+    low = apart - float(np.hypot(p - low_p, high_q - q))
+    return apart, low, apart + float(np.hypot(high_p - p, q - low_q))
+
+
+def mean_gap(first: np.ndarray, second: np.ndarray, comparisons: int = 1) -> tuple[float, float, float]:
+    """Return by how much a mean exceeds that of other samples, and Welch's interval of it, as in ``share_gap``."""
+    parts = [np.asarray(part, dtype=float) for part in (first, second)]
+    apart = float(parts[0].mean() - parts[1].mean())
+    if min(map(len, parts)) < 2:
+        return apart, *NONE
+    errors = [part.var(ddof=1) / len(part) for part in parts]
+    if sum(errors) == 0:
+        return apart, apart, apart
+    freedom = sum(errors) ** 2 / sum(e * e / (len(part) - 1) for e, part in zip(errors, parts, strict=True))
+    half = float(t.ppf(1 - 0.5 * (1 - LEVEL) / comparisons, freedom)) * float(np.sqrt(sum(errors)))
+    return apart, apart - half, apart + half
 
 
 def resampled_interval(metric: Callable[[np.ndarray], float], n: int, seed: int) -> Interval:

@@ -21,6 +21,7 @@ from spkm.explain import (
     explain,
     familiarity,
     formula,
+    gradient,
     nearest,
     partial_dependence,
     sobol_indices,
@@ -58,6 +59,7 @@ __all__ = [
     "fitted_part",
     "formula",
     "frames",
+    "gradient",
     "half_widths",
     "members_of",
     "nearest",
@@ -153,6 +155,23 @@ class Reading:
     def read(self) -> np.ndarray:
         """The features that the model reads."""
         return self.model.features_read()
+
+    @property
+    def is_pairs(self) -> bool:
+        """Whether samples are pairs of two kinds of entities."""
+        return entities_of(self.estimator) is not None
+
+    @property
+    def n_columns(self) -> int:
+        """How many columns the user's table has, as far as they reach the model."""
+        encoding = self.pipeline.encoding
+        return len(self.names) if encoding is None else len(encoding.column_groups())
+
+    @property
+    def monotone(self) -> dict[str, int]:
+        """Directions that hold by construction: 1 or -1 for some features, by name."""
+        found = fitted_part(self.estimator, "monotone_", {})
+        return {key if isinstance(key, str) else self.names[int(key)]: int(sign) for key, sign in found.items()}
 
     @property
     def fold_shares(self) -> np.ndarray | None:

@@ -50,7 +50,7 @@ ESTIMATORS: dict[str, Any] = {
     ).split()
 }
 ATTRIBUTE = re.compile(r"[a-z][a-z0-9_]*_")
-PAIRS = ("tables", "layouts", "pair_names", "terms")
+PAIRS = ("tables", "layouts", "pair_names", "terms", "entity_names")
 
 
 def save(estimator: BaseEstimator, path: FileName, *, data: TableLike | None = None, metrics: Any = None) -> None:
@@ -212,7 +212,10 @@ def _write_estimator(writer: Writer, estimator: BaseEstimator) -> dict[str, Any]
             if key == "kernel_" or same(attributes.get(key), value):
                 attributes.pop(key, None)
         node["dtype"] = dtype.name
-        node["model"] = write_model(writer, model, feature_names(estimator))
+        names = feature_names(estimator)
+        if names is not None and len(names) != model.n_features:
+            names = None  # of pairs in a frame: the names of its two columns, and not of the features of both sides
+        node["model"] = write_model(writer, model, names)
     node["attributes"] = {key: writer.write(value) for key, value in attributes.items()}
     node["names"] = sorted(k for k in vars(estimator) if k.endswith("_"))
     return {**node, **output_of(estimator)}
@@ -254,7 +257,7 @@ def _read_frozen(reader: Reader, node: Any) -> Any:
 
 
 def _read_pairs(reader: Reader, node: Any) -> Entities:
-    tables, layouts, names, terms = (reader.read(node.get(name)) for name in PAIRS)
+    tables, layouts, names, terms, rows = (reader.read(node.get(name)) for name in PAIRS)
     need(
         isinstance(tables, tuple) and isinstance(layouts, tuple) and len(tables) == len(layouts) == 2,
         "it has no tables",
@@ -262,4 +265,8 @@ def _read_pairs(reader: Reader, node: Any) -> Entities:
     for table, layout in zip(tables, layouts, strict=True):
         need(getattr(table, "ndim", 0) == 2 and table.dtype.kind == "f", "a table of entities is none")
         need(table.shape[1] == layout.width, "a table of entities has other columns")
-    return Entities(tables, layouts, names, terms)
+    rows = (None, None) if rows is None else rows  # files of version 0.2 have none
+    need(isinstance(rows, tuple) and len(rows) == 2, "names of its entities are none")
+    for table, own in zip(tables, rows, strict=True):
+        need(own is None or np.shape(own) == table.shape[:1], "its entities have other names")
+    return Entities(tables, layouts, names, terms, rows)

@@ -33,12 +33,15 @@ class Entities:
         Names of the two columns of pairs, where these were a frame.
     terms : tuple of Term
         Features that the kernels read.
+    entity_names : pair of ndarray of str or None
+        Names of the rows of both tables, where these were frames with an index of text.
     """
 
     tables: tuple[Any, Any]
     layouts: tuple[TableLayout, TableLayout]
     pair_names: np.ndarray | None
     terms: tuple[Term, ...] = ()
+    entity_names: tuple[np.ndarray | None, np.ndarray | None] = (None, None)
 
     def like(self, pairs: Any, left: Any, right: Any) -> PairTable:
         """Return pairs of the given tables, or of those of the fit where they are None."""
@@ -94,8 +97,22 @@ def read_pairs(estimator: Any, pairs: Any, y: Any, left: Any, right: Any, sample
     several = is_multilabel(y) or np.ndim(y) == 2
     # scikit-learn's check, on a copy as it writes attributes.
     _, y = validate_data(copy(estimator), checked, y, dtype=None, multi_output=several)
-    entities = Entities(tables, (left_layout, right_layout), _get_feature_names(pairs))
+    entities = Entities(
+        tables,
+        (left_layout, right_layout),
+        _get_feature_names(pairs),
+        entity_names=(_row_names(left), _row_names(right)),
+    )
     return PairInput(_pair_table(tables, checked), y, checked_weight(sample_weight, checked), entities)
+
+
+def _row_names(table: Any) -> np.ndarray | None:
+    """Return the index of a frame if it is text; None for numbers, which name nothing."""
+    index = getattr(table, "index", None)
+    if index is None or callable(index):  # a list has a method of that name
+        return None
+    names = list(index)
+    return np.array(names, dtype=str) if names and all(isinstance(name, str) for name in names) else None
 
 
 def _pair_table(tables: tuple[Any, Any], pairs: np.ndarray) -> PairTable:

@@ -1,4 +1,29 @@
-"""The report: a fitted model in one file, to be read, asked and passed on."""
+"""The report: a fitted model in one file, to be read, asked and passed on.
+
+``facts`` in `_facts.py` makes plain data of a model and its samples; `_html.py`, `_markdown.py` and JSON show them. A
+part of the page has a file here that returns its facts, and a script in `page/` that draws them:
+
+=============== ========================= ==========================================================
+key             facts                     drawn by
+=============== ========================= ==========================================================
+answer          `_answer.py`              the head of the page, `overview.js`
+first, checks   `_findings.py`            `overview.js`, `sections.js`
+beside          `_compared.py`            `overview.js`: the model beside simple ones
+quality         `_quality.py`             `sections.js`
+by_group        `_groups.py`              `overview.js`, `sections.js`
+columns         `_columns.py`,            `parts.js`: a category is one column, with its importance
+                `_importance_facts.py`    and its effect
+axis            `_axis.py`                `axis.js`: curves of ordered features
+basis           `_basis_facts.py`         `parts.js`
+page            `_facts.py`, `_shapes.py` `machine.js` and all that computes in the browser
+=============== ========================= ==========================================================
+
+**A kind of target** adds its section by three functions: one in `_quality.py` that returns ``n``, ``metrics`` (each a
+name, value, low, high and better), ``note``, ``baseline`` and ``figures``; a branch of ``compared`` for its measure
+beside a constant; its sentences in `_answer.py`. ``figures`` need no script: each is a dict of ``title``, ``note``,
+``alt``, ``head`` and ``rows`` of its table, and either ``lines`` (``x``, ``x_label``, ``y_label`` and ``series`` of
+name, values, low, high) or ``bars`` (``labels`` and ``values``).
+"""
 
 from __future__ import annotations
 
@@ -29,7 +54,10 @@ def report(
     title: str | None = None,
     units: dict[str, str] | None = None,
     stability: Any = None,
-    groups: dict[str, Any] | None = None,
+    categories: dict[str, Any] | None = None,
+    groups: Any = None,
+    x: Any = None,
+    entities: tuple[Any, Any] | None = None,
     privacy: str = "rows",
     max_rows: int = 1000,
     random_state: int = 0,
@@ -53,14 +81,25 @@ def report(
         The training samples: then ranges are theirs, and the report compares with a linear model and with the score on
         them.
     title : str, default=None
-        Title of the page.
+        Title of the page, in your words: "Who thrives: a model of 300 seedlings". None names the target and how many
+        samples there are.
     units : dict from a column to its unit, default=None
         Units of features.
     stability : StabilitySelection, default=None
         How often features are chosen on halves of the samples, by :func:`spkm.stability_selection`.
-    groups : dict from a name to columns, default=None
+    categories : dict from a name to columns, default=None
         Columns of which exactly one is 1, the dummies of a category: the page asks for the level, and explains it as
         one feature. Those of a TableEncoder are known.
+    groups : column, values of one, or list or frame of these, default=None
+        Columns of X by name or number, or values that the model does not read: the page shows the quality in every
+        group, with intervals, and the largest gap. Numbers of many values are cut into quarters. A dict is taken for
+        ``categories``, as before version 0.3.
+    x : array-like of shape (d,), False or None, default=None
+        Places of the features on an axis, such as wavelengths: vectors, effects and Shapley values are then curves.
+        None takes them from names that are numbers, "1210" or "1210 nm"; False never draws curves.
+    entities : pair of sequences of str, default=None
+        Names of the entities of both sides, for an estimator of pairs. None are the index of the frames of the fit, or
+        numbers.
     privacy : {"rows", "aggregate"}, default="rows"
         "aggregate" puts no sample into the file: no rows, no neighbours, no least and largest values.
     max_rows : int, default=1000
@@ -101,7 +140,10 @@ def report(
         title=title,
         units=units,
         stability=stability,
+        categories=categories,
         groups=groups,
+        x=x,
+        entities=entities,
         privacy=privacy,
         max_rows=max_rows,
         random_state=random_state,

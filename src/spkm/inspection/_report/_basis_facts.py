@@ -8,11 +8,13 @@ import numpy as np
 
 from spkm.core.fitted import FittedModel, ModelEnsemble
 from spkm.inspection._reading import Reading, basis_labels, members_of, telling_features
+from spkm.inspection._report._pair_facts import nearest_to_vectors
 from spkm.inspection._report._rows import rounded
 
 MOST = 60  # basis vectors with a card of their own
 TELLING = 8  # features of a card
 NEAREST = 5  # samples of a card
+SMALLEST = 0.2  # entry of a level that a vector still stands for
 MOST_CLASSES = 30  # with more a card would be a list of classes
 
 
@@ -27,19 +29,22 @@ def variance_shares(model: FittedModel | ModelEnsemble, similarities: np.ndarray
 
 def basis_facts(
     reading: Reading,
-    sampled: np.ndarray,
-    y: np.ndarray | None,
-    similarities: np.ndarray,
+    listed: np.ndarray,
+    columns: list[dict[str, Any]],
+    has_axis: bool,
+    samples: Any,
     share: np.ndarray,
     contrary: list[Any],
-    samples: Any,
+    paired: dict[str, Any] | None,
     ship: bool,
 ) -> dict[str, Any]:
     """Return the cards of the basis vectors, those with the largest share of the variance first.
 
-    Vectors whose weights are all zero have none: they are counted.
+    Vectors whose weights are all zero have none: they are counted. On an axis a card has the vector as a curve, else
+    the columns that set it apart most, a category as one.
     """
-    model = reading.model
+    model, sampled, similarities = reading.model, samples.sampled, samples.similarities
+    near_pairs = None if paired is None else nearest_to_vectors(paired)
     telling = telling_features(model)
     deviations = reading.deviations(np.array(model.basis_vectors), sampled)
     is_vector = model.vector_rows
@@ -53,10 +58,12 @@ def basis_facts(
         whole[:, reading.read] = samples.shown
         near = model.similarities(whole)
     nearest = np.bincount(np.argmax(np.where(is_vector, similarities, -np.inf), axis=1), minlength=model.n_basis)
-    read = set(reading.read.tolist())
+    owner = {int(listed[k]): c for c, column in enumerate(columns) for k in column["features"]}
+    swings = np.abs(np.asarray(model.weights)) * similarities.std(axis=0)[:, None]
     cards = []
     for r in order:
-        columns = [c for c in telling[r] if c in read][:TELLING]
+        vector = np.asarray(model.basis_vectors[r], dtype=float)
+        chosen = list(dict.fromkeys(owner[int(c)] for c in telling[r] if int(c) in owner))[:TELLING]
         cards.append(
             {
                 "r": int(r),
@@ -66,12 +73,14 @@ def basis_facts(
                 "count": rounded(nearest[r] / len(sampled), 4),
                 "part": terms[r],
                 "caution": cautions.get(int(r), ""),
-                "features": [
-                    [reading.names[c], rounded(model.basis_vectors[r, c]), rounded(deviations[r, c], 3)]
-                    for c in columns
-                ],
+                "swing": rounded(swings[r].max(), 3),
+                "features": []
+                if has_axis
+                else [_entry(columns[c], listed[columns[c]["features"]], vector, deviations[r]) for c in chosen],
+                "curve": rounded(vector, 4) if has_axis else None,
                 "spread": rounded(np.percentile(similarities[:, r], [5, 25, 50, 75, 95]), 4),
-                "classes": _by_class(reading, similarities[:, r], y),
+                "classes": _by_class(reading, similarities[:, r], samples.sampled_y),
+                "entities": None if near_pairs is None else near_pairs[r],
                 "nearest": [[int(i), rounded(near[i, r], 4)] for i in np.argsort(-near[:, r], kind="stable")[:NEAREST]],
             }
         )
@@ -80,7 +89,21 @@ def basis_facts(
         "left_out": int(alive.sum()) - len(cards),
         "n_dead": int(is_vector.sum() - alive.sum()),
         "linear_share": rounded(float(share[~is_vector].sum()), 4),
+        "spread": rounded((similarities @ np.asarray(model.weights)).std(axis=0).max(), 3),
     }
+
+
+def _entry(column: dict[str, Any], own: np.ndarray, vector: np.ndarray, deviations: np.ndarray) -> list[Any]:
+    """Return name, value and deviation of a vector in a column; of a category the levels it stands for, and None."""
+    if column["options"] is None:
+        value, deviation = float(vector[own[0]]), float(deviations[own[0]])
+        size = abs(value / deviation) if deviation else 0.0
+        return [column["name"], 0.0 if abs(value) < 1e-9 * size else rounded(value), rounded(deviation, 3)]
+    at, options = vector[own], column["options"]
+    amounts = [float(at[np.argmax(values)]) if any(values) else max(0.0, 1 - at.sum()) for _, values in options]
+    order = [k for k in np.argsort(-np.array(amounts), kind="stable")[:2] if amounts[k] >= SMALLEST]
+    text = ", ".join(f"{options[k][0]} ({amounts[k]:.2f})" for k in order)
+    return [column["name"], text or "no level in particular", None]
 
 
 def _by_class(reading: Reading, similarity: np.ndarray, y: np.ndarray | None) -> list[list[Any]] | None:

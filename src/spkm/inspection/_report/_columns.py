@@ -13,8 +13,14 @@ from spkm.tables.links import Link, links_of
 NONE_OF_THEM = "another level"
 
 
-def column_facts(reading: Reading, groups: Mapping[str, Any] | None, samples: np.ndarray) -> list[dict[str, Any]]:
-    """Return the columns that the model reads, each with its features among those that are read.
+def column_facts(
+    reading: Reading,
+    listed: np.ndarray,
+    groups: Mapping[str, Any] | None,
+    samples: np.ndarray,
+    units: Mapping[str, str],
+) -> list[dict[str, Any]]:
+    """Return the columns that the model reads, each with its features among those that are in the file.
 
     ``options`` of a category are its levels, as pairs of a name and the values of its features; a number has none.
     ``missing`` of a number that may be missing is what its feature is then, beside an indicator that is 1. ``linked``
@@ -26,15 +32,22 @@ def column_facts(reading: Reading, groups: Mapping[str, Any] | None, samples: np
         The estimator.
     groups : dict from a name to columns, or None
         Columns of which exactly one is 1. Those of a :class:`~spkm.TableEncoder` are known.
-    samples : ndarray of shape (n, features that are read)
+    listed : ndarray of int
+        Features that are in the file.
+    samples : ndarray of shape (n, features that are in the file)
         Samples, to check the groups.
+    units : dict from a column to its unit
+        Units.
     """
-    place = {int(c): k for k, c in enumerate(reading.read)}
+    place = {int(c): k for k, c in enumerate(listed)}
     encoding = reading.pipeline.encoding
     known: dict[str, np.ndarray] = {} if encoding is None else encoding.column_groups()
     if known and groups is not None:
-        raise ValueError("groups must be None after a TableEncoder, which knows the columns of its categories.")
+        raise ValueError("categories must be None after a TableEncoder, which knows the columns of its categories.")
     titles, members = players_of(reading.names, known or groups)
+    unknown = [name for name in units if name not in reading.names and name not in titles]
+    if unknown:
+        raise ValueError(f"units must be a dict from columns of X to their units; got {unknown[:5]}, no columns of X.")
     links = {title for link in _links(reading, titles, members, place, samples) for title in link.columns}
     found = []
     for title, columns in zip(titles, members, strict=True):
@@ -43,6 +56,7 @@ def column_facts(reading: Reading, groups: Mapping[str, Any] | None, samples: np
             continue
         fact: dict[str, Any] = {"name": title, "features": [place[c] for c in read], "options": None, "missing": None}
         fact["linked"] = title in links
+        fact["unit"] = units.get(title, "")
         if encoding is not None:
             fact.update(_control(encoding.plan(title), encoding.places(title), read))
         elif groups is not None and title in groups:
@@ -54,7 +68,12 @@ def column_facts(reading: Reading, groups: Mapping[str, Any] | None, samples: np
 
 
 def link_facts(
-    reading: Reading, columns: list[dict[str, Any]], samples: np.ndarray, shown: np.ndarray, ship: bool
+    reading: Reading,
+    listed: np.ndarray,
+    columns: list[dict[str, Any]],
+    samples: np.ndarray,
+    shown: np.ndarray,
+    ship: bool,
 ) -> list[dict[str, Any]]:
     """Return what goes together in columns that determine one another: a page changes these together, or not at all.
 
@@ -62,12 +81,12 @@ def link_facts(
     their features that occur, or ``slopes`` of columns of numbers on a line. Combinations of samples that must not be
     shown are left out.
     """
-    place = {int(c): k for k, c in enumerate(reading.read)}
+    place = {int(c): k for k, c in enumerate(listed)}
     encoding = reading.pipeline.encoding
     if encoding is None and not ship:
         return []
     at = {column["name"]: k for k, column in enumerate(columns)}
-    members = [[int(reading.read[k]) for k in column["features"]] for column in columns]
+    members = [[int(listed[k]) for k in column["features"]] for column in columns]
     found = []
     for link in _links(reading, list(at), members, place, samples):
         kept = [k for k, title in enumerate(link.columns) if title in at]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import platform
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,34 +26,92 @@ from spkm.inspection._reading import (
     members_of,
     sentence,
 )
+from spkm.inspection._report._answer import answer_facts
+from spkm.inspection._report._axis import axis_facts, axis_of, in_columns
 from spkm.inspection._report._basis_facts import basis_facts, variance_shares
 from spkm.inspection._report._columns import column_facts, link_facts, usual_row
-from spkm.inspection._report._feature_facts import feature_facts
-from spkm.inspection._report._findings import findings
+from spkm.inspection._report._compared import Comparison, compared
+from spkm.inspection._report._feature_facts import MOST, MOST_OF_PAIRS, feature_facts, listed_features
+from spkm.inspection._report._findings import Evidence, cautions_first, findings
+from spkm.inspection._report._groups import by_group, group_values
+from spkm.inspection._report._importance_facts import importance_facts
+from spkm.inspection._report._pair_facts import pair_facts
 from spkm.inspection._report._quality import quality
-from spkm.inspection._report._rows import affordable, dense_rows, packed, rounded, stratified
+from spkm.inspection._report._rows import BYTES, affordable, dense_rows, packed, rounded, stratified
 from spkm.inspection._report._shapes import product_shapes
 from spkm.persistence._plain import jsonable, plain_model
 
-SCHEMA = 1
+SCHEMA = 2
 BACKGROUND = 40  # samples that a page compares a row with
 SAMPLED = 500  # samples that effects and shares of variance are computed on
 ENTRIES = 1e7  # numbers of these samples, where there are many columns
 VERIFIED = 50  # rows on which a page compares its predictions with ours
+AXIS_BYTES = 25_000  # of shipped samples on an axis: a page of 401 wavelengths stays below 300 kB
 MODEL_BYTES = 400_000  # of a model in a page
-MOST_READ = 1000  # features of a model that a page computes with
 PERMITTED = ("rows", "aggregate")
 
 
 @dataclass(frozen=True)
 class Samples:
-    """The samples of a report: the whole table, and what was chosen of it, in the columns that the model reads."""
+    """The samples of a report.
+
+    Attributes
+    ----------
+    table, y : table and targets or None
+        All of them.
+    known : (table, targets) or None
+        Those of the fit.
+    chosen, rows, shown, data : ndarray, ndarray, ndarray and dict
+        Which of them a file ships, in the columns that the model reads as they are and with the digits that a page
+        holds, and packed.
+    some, sampled : ndarray
+        Which of them effects and shares are computed on, and these in all columns.
+    scores, similarities : ndarray
+        Scores of all, similarities of those sampled.
+    """
 
     table: Any
     y: np.ndarray | None
+    known: Any
     chosen: np.ndarray
-    rows: np.ndarray  # as they are; those of shown have the digits that a page holds
+    rows: np.ndarray
     shown: np.ndarray
+    data: dict[str, Any]
+    some: np.ndarray
+    sampled: np.ndarray
+    scores: np.ndarray
+    similarities: np.ndarray
+
+    @property
+    def source(self) -> Any:
+        """The table that ranges come from: that of the fit where it is known."""
+        return self.table if self.known is None else self.known[0]
+
+    @property
+    def sampled_y(self) -> np.ndarray | None:
+        """Targets of those sampled."""
+        return None if self.y is None else self.y[self.some]
+
+
+def _samples(reading: Reading, X: Any, y: Any, train: Any, room: int, max_rows: int) -> Samples:
+    """Return the samples of a report, read and checked."""
+    table = reading.table(X)
+    y = None if y is None else _checked_y(reading, y, table.shape[0], "y")
+    known = None
+    if train is not None:
+        known_table = reading.table(train[0])
+        known = known_table, _checked_y(reading, train[1], known_table.shape[0], "train[1]")
+    read = reading.read
+    chosen = stratified(y, table.shape[0], affordable(len(read), max_rows, room), reading.labels is not None)
+    rows = dense_rows(table, chosen, read)
+    data, shown = packed(rows)
+    count = int(np.clip(ENTRIES / table.shape[1], 50, SAMPLED))
+    some = np.arange(0, table.shape[0], max(1, table.shape[0] // count))
+    sampled = dense_rows(table, some, np.arange(len(reading.names)))
+    model = reading.model
+    return Samples(
+        table, y, known, chosen, rows, shown, data, some, sampled, model.scores(table), model.similarities(sampled)
+    )
 
 
 def facts(
@@ -64,7 +123,10 @@ def facts(
     title: str | None = None,
     units: dict[str, str] | None = None,
     stability: Any = None,
-    groups: dict[str, Any] | None = None,
+    categories: dict[str, Any] | None = None,
+    groups: Any = None,
+    x: Any = None,
+    entities: Any = None,
     privacy: str = "rows",
     max_rows: int = 1000,
     random_state: int = 0,
@@ -73,55 +135,112 @@ def facts(
 
     Parameters
     ----------
-    estimator, X, y, train, title, units, stability, groups, privacy, max_rows, random_state
+    estimator, X, y, train, title, units, stability, categories, groups, x, entities, privacy, max_rows, random_state
         As in :func:`spkm.inspection.report`.
     """
-    check_choice("privacy", privacy, PERMITTED)
     check_integer("max_rows", max_rows, 1)
     reading = Reading.of(estimator)
+    _check_privacy(reading, privacy)
+    if isinstance(groups, Mapping) and categories is None:
+        groups, categories = None, dict(groups)
+    parts, axis = group_values(X, groups), axis_of(reading, x)
+    target, outputs = _target_names(reading, y)
+    samples = _samples(reading, X, y, train, BYTES if axis is None else AXIS_BYTES, max_rows)
+    whole = len(reading.read) <= (MOST_OF_PAIRS if reading.is_pairs else MOST)  # so that the page can compute
+    ship = privacy == "rows" and whole
+    of_pairs = reading.is_pairs and privacy == "rows"
+    paired = pair_facts(reading, samples, entities, max_rows) if of_pairs else None
+    judged = _judged(reading, samples, parts, stability, random_state)
+    told = _told_of_features(reading, samples, axis, categories, units or {}, stability, ship)
+    columns, curves = told["columns"], told["axis"]
+    return {
+        "schema": SCHEMA,
+        "title": title or _title(target, samples.source.shape[0]),
+        "target": target,
+        "answer": answer_facts(reading, target, columns, curves, judged.quality, judged.beside, paired),
+        "first": cautions_first(judged.checks),
+        "model": _model_facts(reading, reading.estimator, outputs),
+        "samples": _sample_facts(reading, samples, len(samples.chosen) if ship else 0, privacy),
+        "quality": judged.quality,
+        "beside": None if judged.beside is None else judged.beside.facts(),
+        "by_group": judged.by_group,
+        "pairs": paired,
+        # On an axis nothing is told of features one by one: short forms of what the page computes with are enough.
+        "features": told["features"]
+        if axis is None
+        else told["features"] | {"read": in_columns(told["features"]["read"])},
+        "columns": columns if axis is None else None,
+        "axis": curves,
+        "basis": basis_facts(
+            reading, told["listed"], columns, axis is not None, samples, judged.share, judged.contrary, paired, ship
+        ),
+        "rows": _row_facts(samples) if ship else None,
+        "page": _page_facts(reading, samples, told, ship) if whole else None,
+        "checks": judged.checks,
+        "cautions": _cautions(reading, samples.known, privacy),
+        "versions": _versions(),
+    }
+
+
+def _check_privacy(reading: Reading, privacy: str) -> None:
+    check_choice("privacy", privacy, PERMITTED)
     if privacy == "aggregate" and fitted_part(reading.estimator, "basis") == "samples":
         raise ValueError(
             "privacy='aggregate' cannot keep samples out of a report of basis='samples', whose basis vectors are "
             "training samples. Fit with basis='free'."
         )
-    table, name = reading.table(X), getattr(y, "name", None)  # of a Series
-    y = None if y is None else _checked_y(reading, y, table.shape[0], "y")
-    known = None
-    if train is not None:
-        known_table = reading.table(train[0])
-        known = known_table, _checked_y(reading, train[1], known_table.shape[0], "train[1]")
-    read = reading.read
-    chosen = stratified(y, table.shape[0], affordable(len(read), max_rows), reading.labels is not None)
-    rows = dense_rows(table, chosen, read)
-    data, shown = packed(rows)
-    samples = Samples(table, y, chosen, rows, shown)
-    scores = reading.model.scores(table)
-    count = int(np.clip(ENTRIES / table.shape[1], 50, SAMPLED))
-    some = np.arange(0, table.shape[0], max(1, table.shape[0] // count))
-    sampled = dense_rows(table, some, np.arange(len(reading.names)))
-    similarities = reading.model.similarities(sampled)
-    share = variance_shares(reading.model, similarities)
-    own_y = None if y is None else y[some]
-    contrary = [] if own_y is None else contrary_vectors(reading.model, similarities, own_y)
-    cancellation = max(member.cancellation(sampled) for member in members_of(reading.model))
-    how_good = None if y is None else quality(reading, scores, y, random_state)
-    ship = privacy == "rows" and len(read) <= MOST_READ
-    features = feature_facts(reading, table if known is None else known[0], sampled, units or {}, stability, ship)
+
+
+@dataclass(frozen=True)
+class Judged:
+    """How good the model is, and what its checks found."""
+
+    quality: dict[str, Any] | None
+    beside: Comparison | None
+    by_group: list[Any] | None
+    share: np.ndarray
+    contrary: list[Any]
+    checks: list[dict[str, str]]
+
+
+def _judged(reading: Reading, samples: Samples, parts: Any, stability: Any, seed: int) -> Judged:
+    """Return the model's quality, also by group and beside simple models, and its checks."""
+    table, y, scores = samples.table, samples.y, samples.scores
+    share = variance_shares(reading.model, samples.similarities)
+    some_y = samples.sampled_y
+    contrary = [] if some_y is None else contrary_vectors(reading.model, samples.similarities, some_y)
+    cancellation = max(member.cancellation(samples.sampled) for member in members_of(reading.model))
+    how_good = None if y is None else quality(reading, scores, y, seed)
+    beside = compared(reading, table, scores, y, samples.known, seed)
+    checks = findings(
+        Evidence(
+            *(reading, table, y, scores, samples.similarities, share, how_good, beside, samples.known),
+            *(stability, contrary, cancellation),
+        )
+    )
+    by = None if not parts or y is None else by_group(reading, scores, y, parts)
+    return Judged(how_good, beside, by, share, contrary, checks)
+
+
+def _told_of_features(
+    reading: Reading, samples: Samples, axis: Any, categories: Any, units: dict[str, str], stability: Any, ship: bool
+) -> dict[str, Any]:
+    """Return facts of features, columns and axis, and the usual row."""
+    listed = listed_features(reading, samples.sampled)
+    shown, rows = (part[:, np.searchsorted(reading.read, listed)] for part in (samples.shown, samples.rows))
+    features: dict[str, Any] = feature_facts(reading, listed, samples.source, units, ship)
+    columns = column_facts(reading, listed, categories, rows, units)
+    links = link_facts(reading, listed, columns, rows, shown, ship)
+    middle = usual_row(np.array([feature["median"] for feature in features["read"]]), columns, shown)
+    features |= importance_facts(reading, columns, features["read"], middle, samples.sampled, stability, axis is None)
+    curves = None if axis is None else axis_facts(reading, axis, columns, samples.source, samples.sampled)
     return {
-        "schema": SCHEMA,
-        "title": title or _title(name, table.shape[0] if known is None else known[0].shape[0]),
-        "model": _model_facts(reading, reading.estimator),
-        "samples": _sample_facts(reading, table, y, known, len(chosen) if ship else 0, privacy),
-        "quality": how_good,
         "features": features,
-        "basis": basis_facts(reading, sampled, own_y, similarities, share, contrary, samples, ship),
-        "rows": _row_facts(reading, samples, data) if ship else None,
-        "page": _page_facts(reading, samples, features, column_facts(reading, groups, rows), ship),
-        "checks": findings(
-            *(reading, table, scores, similarities, share, y, how_good, known, stability, contrary, cancellation)
-        ),
-        "cautions": _cautions(reading, known, privacy),
-        "versions": _versions(),
+        "columns": columns,
+        "axis": curves,
+        "middle": middle,
+        "listed": listed,
+        "links": links,
     }
 
 
@@ -135,9 +254,21 @@ def _versions() -> dict[str, str]:
     }
 
 
-def _title(target: Any, n: int) -> str:
+def _title(target: str, n: int) -> str:
     """Return a title in the user's words: the target and the samples."""
-    return f"{target}: a model of {n:,} samples" if isinstance(target, str) and target else f"A model of {n:,} samples"
+    return f"{target}: a model of {n:,} samples" if target else f"A model of {n:,} samples"
+
+
+def _target_names(reading: Reading, y: Any) -> tuple[str, list[str]]:
+    """Return the name of the target, empty if it has none, and names of the scores, in the user's words."""
+    name, columns = getattr(y, "name", None), getattr(y, "columns", None)  # of a Series, of a frame
+    target = name if isinstance(name, str) else ""
+    outputs = list(reading.outputs)
+    if reading.labels is None and len(outputs) == 1:
+        outputs = [target or "prediction"]
+    elif columns is not None and len(columns) == len(outputs):
+        outputs = [str(column) for column in columns]
+    return target, outputs
 
 
 def _checked_y(reading: Reading, y: TargetLike, n: int, argument: str) -> np.ndarray:
@@ -154,7 +285,7 @@ def _checked_y(reading: Reading, y: TargetLike, n: int, argument: str) -> np.nda
     return y
 
 
-def _model_facts(reading: Reading, estimator: BaseEstimator) -> dict[str, Any]:
+def _model_facts(reading: Reading, estimator: BaseEstimator, outputs: list[str]) -> dict[str, Any]:
     model = reading.model
     settings = {}
     if hasattr(estimator, "get_params"):
@@ -169,8 +300,8 @@ def _model_facts(reading: Reading, estimator: BaseEstimator) -> dict[str, Any]:
         "recipe": model.recipe,
         "settings": settings,
         "task": "regression" if reading.labels is None else model.target.task,
-        "outputs": list(reading.outputs),
-        "score_names": [reading.score_name(o) for o in range(model.n_outputs)],
+        "outputs": outputs,
+        "score_names": [_score_name(reading, o, outputs[o]) for o in range(model.n_outputs)],
         "classes": None if reading.labels is None else [str(label) for label in reading.labels],
         "problems": None if model.is_joint else list(model.names),
         "intercept": rounded(model.intercept),
@@ -180,13 +311,21 @@ def _model_facts(reading: Reading, estimator: BaseEstimator) -> dict[str, Any]:
         "n_read": len(reading.read),
         "loss": type(model.loss).__name__,
         "scaled": reading.is_scaled,
+        "monotone": reading.monotone,
         "views": sorted({v.name for m in members for t in m.terms if not t.is_linear_part for v in t.views if v.name}),
     }
 
 
-def _sample_facts(
-    reading: Reading, table: Any, y: np.ndarray | None, train: Any, n_shipped: int, privacy: str
-) -> dict[str, Any]:
+def _score_name(reading: Reading, output: int, name: str) -> str:
+    """Return what an axis of a score is called, with the user's name of a number where there is one."""
+    text = reading.score_name(output)
+    if reading.labels is not None or name in ("prediction", reading.outputs[output]):
+        return text
+    return text.replace("prediction", f"predicted {name}").replace(f" of output {reading.outputs[output]}", "")
+
+
+def _sample_facts(reading: Reading, samples: Samples, n_shipped: int, privacy: str) -> dict[str, Any]:
+    table, y, train = samples.table, samples.y, samples.known
     found: dict[str, Any] = {
         "n": table.shape[0],
         "n_columns": table.shape[1],
@@ -204,21 +343,19 @@ def _sample_facts(
     return found
 
 
-def _row_facts(reading: Reading, samples: Samples, data: dict[str, Any]) -> dict[str, Any]:
+def _row_facts(samples: Samples) -> dict[str, Any]:
     y = samples.y
     return {
-        **data,
+        **samples.data,
         "index": samples.chosen.tolist(),
         "y": None if y is None or np.ndim(y) > 1 else [_plain(value) for value in y[samples.chosen]],
     }
 
 
-def _page_facts(
-    reading: Reading, samples: Samples, features: dict[str, Any], columns: list[dict[str, Any]], ship: bool
-) -> dict[str, Any] | None:
+def _page_facts(reading: Reading, samples: Samples, told: dict[str, Any], ship: bool) -> dict[str, Any] | None:
     """Return what a page needs to predict and to explain by itself; None if the model is too large for it."""
     model, read = reading.model, reading.read
-    if not 0 < len(read) <= MOST_READ:
+    if len(read) == 0:
         return None
     small = model.restricted(read)
     names = tuple(reading.names[c] for c in read)
@@ -229,8 +366,7 @@ def _page_facts(
     shapes = product_shapes(small, names)
     if len(json.dumps([plain, shapes])) > MODEL_BYTES:
         return None
-    shown = samples.shown
-    middle = usual_row(np.array([feature["median"] for feature in features["read"]]), columns, shown)
+    shown, middle = samples.shown, told["middle"]
     if not ship:
         shown = middle[None]
     background = np.unique(np.linspace(0, len(shown) - 1, min(BACKGROUND, len(shown))).round().astype(int))
@@ -250,9 +386,7 @@ def _page_facts(
     return {
         "plain": plain,
         "shapes": shapes,
-        # Where every column is a number of its own, the features say all there is to know.
-        "columns": columns if any(_is_special(column) for column in columns) else None,
-        "links": link_facts(reading, columns, samples.rows, samples.shown, ship),
+        "links": told["links"],
         "background": background.tolist() if ship else None,
         "middle": middle.tolist(),
         "familiar": points,
@@ -263,10 +397,6 @@ def _page_facts(
             "predictions": [_plain(value) for value in reading.decide(scores)],
         },
     }
-
-
-def _is_special(column: dict[str, Any]) -> bool:
-    return len(column["features"]) > 1 or column["options"] is not None or column["linked"]
 
 
 def _cautions(reading: Reading, train: Any, privacy: str) -> list[str]:

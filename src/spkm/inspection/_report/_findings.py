@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
-from spkm.inspection._intervals import LEVEL_TEXT, mean_difference, share_difference, share_interval
+from spkm.inspection._intervals import FEWEST, LEVEL_TEXT, share_interval
 from spkm.inspection._reading import Reading, basis_labels, cancellation_text, familiarity, fitted_part, members_of
+from spkm.inspection._report._compared import Comparison
 from spkm.inspection._report._quality import main_score
 from spkm.inspection._report._rows import dense_rows
 
@@ -17,44 +18,100 @@ NEARLY_EQUAL = 0.99  # cosine of two basis vectors in the kernel's feature space
 INACTIVE = 0.05  # similarity that no sample exceeds
 UNUSED = 1e-3  # share of the scores' variance
 FEW = 5  # samples of a class
-MOST_COLUMNS = 2000  # of a linear model to compare with
-MOST_ROWS = 5000  # that it is fitted on, and judged on
+WIDE = 0.2  # length of the interval of accuracy or R² above which the samples are few
 
 
 def _check(code: str, title: str, level: str, detail: str, remedy: str = "") -> dict[str, str]:
     return {"code": code, "title": title, "level": level, "detail": detail, "remedy": remedy}
 
 
-def findings(
-    reading: Reading,
-    table: Any,
-    scores: np.ndarray,
-    similarities: np.ndarray,
-    share: np.ndarray,
-    y: np.ndarray | None,
-    quality: dict[str, Any] | None,
-    train: tuple[Any, np.ndarray] | None,
-    stability: Any,
-    contrary: list[Any],
-    cancellation: float,
-) -> list[dict[str, str]]:
+#: Headings of the checks that stand first where they found something; others stand in the table of checks alone.
+CAUTIONS = {
+    "SPKM06": "It may be no better than a constant",
+    "SPKM07": "It is worse than a linear model",
+    "SPKM08": "It is worse on these samples than on those of the fit",
+    "SPKM16": "Few samples to judge it by",
+    "SPKM10": "Few samples of a class",
+    "SPKM11": "Some samples are unlike anything the fit has seen",
+    "SPKM12": "Some samples were in the fit",
+    "SPKM09": "Its probabilities are off",
+    "SPKM14": "Contributions cancel",
+    "SPKM15": "Some vectors correct others",
+    "SPKM13": "Features would be chosen differently on other samples",
+    "SPKM05": "The fit was stopped early",
+}
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What the checks of a report look at.
+
+    Attributes
+    ----------
+    reading : Reading
+        The estimator.
+    table, y, scores : table, targets or None, and ndarray of shape (n, m)
+        Samples and their scores.
+    similarities, share : ndarray
+        Similarities of some samples to every basis vector, and each vector's share of the variance.
+    quality : dict or None
+        Facts of quality.
+    compared : Comparison or None
+        The model beside simple ones.
+    train : (table, targets) or None
+        The training samples.
+    stability : StabilitySelection or None
+        Shares of halves that chose a feature.
+    contrary : list of Contrary
+        Vectors that speak against the samples.
+    cancellation : float
+        How much contributions cancel.
+    """
+
+    reading: Reading
+    table: Any
+    y: np.ndarray | None
+    scores: np.ndarray
+    similarities: np.ndarray
+    share: np.ndarray
+    quality: dict[str, Any] | None
+    compared: Comparison | None
+    train: tuple[Any, np.ndarray] | None
+    stability: Any
+    contrary: list[Any]
+    cancellation: float
+
+
+def findings(seen: Evidence) -> list[dict[str, str]]:
     """Return all checks of a report, first those on whether basis vectors can be read one by one."""
+    reading, table, y, train = seen.reading, seen.table, seen.y, seen.train
     return [
-        _cancelling(cancellation),
-        _contrary(reading, y, contrary),
+        _cancelling(seen.cancellation),
+        _contrary(reading, y, seen.contrary),
         _equal_vectors(reading),
-        _inactive_vectors(reading, similarities),
-        _unused_vectors(reading, share),
+        _inactive_vectors(reading, seen.similarities),
+        _unused_vectors(reading, seen.share),
         _edge_of_search(reading),
         _interrupted(reading),
-        _against_constant(reading, scores, y),
-        _against_linear(reading, table, scores, y, train),
-        _overfit(reading, scores, y, train),
-        _calibrated(quality),
+        _against_constant(seen.compared),
+        _against_linear(seen.compared),
+        _overfit(reading, seen.scores, y, train),
+        _calibrated(seen.quality),
         _few_samples(reading, y),
         _outside(reading, table, train),
         _seen_before(table, train),
-        _stable(reading, stability),
+        _stable(reading, seen.stability),
+        _enough(seen.quality),
+    ]
+
+
+def cautions_first(checks: list[dict[str, str]]) -> list[dict[str, str]]:
+    """Return what a reader must know before all else, the gravest first: a heading, a sentence, what to do."""
+    found = {check["code"]: check for check in checks if check["level"] == "look"}
+    return [
+        {"title": title, "detail": found[code]["detail"], "remedy": found[code]["remedy"]}
+        for code, title in CAUTIONS.items()
+        if code in found
     ]
 
 
@@ -142,68 +199,29 @@ def _interrupted(reading: Reading) -> dict[str, str]:
     return _check("SPKM05", title, "pass", "It was not interrupted.")
 
 
-def _against_constant(reading: Reading, scores: np.ndarray, y: np.ndarray | None) -> dict[str, str]:
+def _against_constant(compared: Comparison | None) -> dict[str, str]:
     title = "Better than a constant"
-    if y is None:
+    if compared is None:
         return _check("SPKM06", title, "none", "There are no targets to compare with.", "Pass y.")
-    flat = np.reshape(y, (len(y), -1))
-    if reading.labels is None:
-        constant = np.broadcast_to(flat.mean(axis=0), flat.shape)
-    else:
-        constant = np.broadcast_to(Counter(map(tuple, flat.tolist())).most_common(1)[0][0], flat.shape)
-    detail, low, high = _difference(reading, y, reading.decide(scores), constant, "a constant prediction")
-    if low > 0:
-        return _check("SPKM06", title, "pass", f"{detail}.")
-    if high >= 0:
-        return _check("SPKM06", title, "look", f"{detail}: it may be chance.", "Judge the model on more samples.")
+    one = compared.constant
+    if one.low > 0:
+        return _check("SPKM06", title, "pass", f"{one.text}.")
+    if one.high >= 0:
+        return _check("SPKM06", title, "look", f"{one.text}: it may be chance.", "Judge the model on more samples.")
     remedy = "The features may say nothing of the target, or these samples differ from those of the fit."
-    return _check("SPKM06", title, "look", f"{detail}.", remedy)
+    return _check("SPKM06", title, "look", f"{one.text}.", remedy)
 
 
-def _difference(reading: Reading, y: np.ndarray, own: Any, other: Any, name: str) -> tuple[str, float, float]:
-    """Return a sentence on the quality of two predictions of the same samples, and the interval of the difference."""
-    truth, own, other = (np.reshape(part, (len(y), -1)) for part in (y, own, other))
-    if reading.labels is None:
-        spread = np.square(truth - truth.mean(axis=0)).mean(axis=0)
-        errors = [(np.square(truth - part) / np.where(spread > 0, spread, 1.0)).mean(axis=1) for part in (other, own)]
-        measure, (apart, low, high) = "R²", mean_difference(*errors)
-        figures = [1 - float(error.mean()) for error in reversed(errors)]
-    else:
-        right = [(truth == part).all(axis=1) for part in (own, other)]
-        measure, (apart, low, high) = "accuracy", share_difference(*right)
-        figures = [float(part.mean()) for part in right]
-    text = (
-        f"{measure} {figures[0]:.3f}; {name} has {figures[1]:.3f}. Difference {apart:+.3f}, "
-        f"{LEVEL_TEXT} interval {low:+.3f} to {high:+.3f} over {len(y)} samples"
-    )
-    return text, low, high
-
-
-def _against_linear(
-    reading: Reading, table: Any, scores: np.ndarray, y: np.ndarray | None, train: tuple[Any, np.ndarray] | None
-) -> dict[str, str]:
+def _against_linear(compared: Comparison | None) -> dict[str, str]:
     title = "Not clearly worse than a linear model"
-    if y is None or train is None or np.ndim(y) == 2 or len(reading.names) > MOST_COLUMNS:
-        needs = f"one target, the training samples and at most {MOST_COLUMNS} columns"
+    one = None if compared is None else compared.others.get("linear")
+    if one is None:
+        needs = "one target, the training samples and a table that is not too large"
         return _check("SPKM07", title, "none", f"It needs {needs}.", "Pass y and train=(X_train, y_train).")
-    from sklearn.linear_model import LogisticRegression, RidgeCV
-    from sklearn.pipeline import make_pipeline
-    from sklearn.preprocessing import StandardScaler
-
-    step = (
-        RidgeCV(alphas=np.logspace(-3, 3, 7)) if reading.labels is None else LogisticRegression(max_iter=300, tol=1e-3)
-    )
-    columns, n = np.arange(len(reading.names)), train[0].shape[0]
-    rows = np.arange(0, n, max(1, n // MOST_ROWS))
-    linear = make_pipeline(StandardScaler(), step)
-    linear.fit(dense_rows(train[0], rows, columns), train[1][rows])
-    test = np.arange(0, table.shape[0], max(1, table.shape[0] // MOST_ROWS))
-    predicted = linear.predict(dense_rows(table, test, columns))
-    name = "a linear model of the same training samples"
-    detail, low, high = _difference(reading, y[test], reading.decide(scores[test]), predicted, name)
-    if high >= 0:
-        return _check("SPKM07", title, "pass", f"{detail}{'' if low > 0 else ': it may be chance'}.")
-    return _check("SPKM07", title, "look", f"{detail}.", "Try kernel='linear', or SPKMClassifierCV or SPKMRegressorCV.")
+    if one.high >= 0:
+        return _check("SPKM07", title, "pass", f"{one.text}{'' if one.low > 0 else ': it may be chance'}.")
+    remedy = "Try kernel='linear', or SPKMClassifierCV or SPKMRegressorCV."
+    return _check("SPKM07", title, "look", f"{one.text}.", remedy)
 
 
 def _overfit(
@@ -272,6 +290,22 @@ def _seen_before(table: Any, train: tuple[Any, np.ndarray] | None) -> dict[str, 
         return _check("SPKM12", title, "pass", "No row is the same as one of the training samples.")
     detail = f"{seen} of {len(table)} samples are also among the training samples."
     return _check("SPKM12", title, "look", detail, "Judge the model on samples that the fit has not seen.")
+
+
+def _enough(quality: dict[str, Any] | None) -> dict[str, str]:
+    title = "Enough samples to judge it by"
+    if quality is None:
+        return _check("SPKM16", title, "none", "There are no targets to compare with.", "Pass y.")
+    first, n = quality["metrics"][0], quality["n"]
+    low, high = first["low"], first["high"]
+    if low is None:
+        detail = f"{n} samples are too few for an interval of {first['name']}."
+        return _check("SPKM16", title, "look" if n < FEWEST else "none", detail, "Judge the model on more samples.")
+    figures = f"{first['name']} {first['value']:.3f} could be {low:.3f} to {high:.3f}"
+    detail = f"With {n} samples, {figures} ({LEVEL_TEXT} interval)."
+    if high - low <= WIDE:
+        return _check("SPKM16", title, "pass", detail)
+    return _check("SPKM16", title, "look", detail, "Judge the model on more samples.")
 
 
 def _stable(reading: Reading, stability: Any) -> dict[str, str]:

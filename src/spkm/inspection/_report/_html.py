@@ -7,6 +7,8 @@ from html import escape
 from importlib.resources import files
 from typing import Any
 
+from spkm.inspection._report._lean import lean
+
 #: Scripts by subject, in the order of the page; they share one scope.
 SCRIPTS = (
     "dom.js",
@@ -15,6 +17,9 @@ SCRIPTS = (
     "machine.js",
     "paste.js",
     "change.js",
+    "overview.js",
+    "axis.js",
+    "pairs.js",
     "sections.js",
     "parts.js",
     "rows.js",
@@ -23,17 +28,21 @@ SCRIPTS = (
     "main.js",
 )
 
+#: Scripts that a page has only if these facts are there.
+ONLY_WITH = {"axis.js": "axis", "pairs.js": "pairs"}
+
 
 def to_html(facts: dict[str, Any]) -> str:
     """Return the page of some facts: one file that needs nothing else and asks for nothing."""
     page = files("spkm.inspection._report") / "page"
     engine = (files("spkm.persistence") / "_engine.js").read_text(encoding="utf-8")
+    scripts = [name for name in SCRIPTS if name not in ONLY_WITH or facts[ONLY_WITH[name]] is not None]
     parts = {
         "title": escape(facts["title"]),
-        "sentence": escape(facts["model"]["sentence"]),
-        "style": _lean((page / "style.css").read_text(encoding="utf-8")),
-        "engine": _lean(engine),
-        "scripts": "\n".join(_lean((page / name).read_text(encoding="utf-8")) for name in SCRIPTS),
+        "sentence": escape(facts["answer"][0]),
+        "style": _narrow((page / "style.css").read_text(encoding="utf-8")),
+        "engine": lean(engine),
+        "scripts": "\n".join(lean((page / name).read_text(encoding="utf-8")) for name in scripts),
         "facts": embedded(facts),
     }
     template = (page / "page.html").read_text(encoding="utf-8")
@@ -44,9 +53,9 @@ def to_html(facts: dict[str, Any]) -> str:
     return "".join(pieces)
 
 
-def _lean(code: str) -> str:
-    """Return code without indentation and empty lines, which are a fifth of it; no string of ours spans lines."""
-    return "\n".join(line.strip() for line in code.splitlines() if line.strip())
+def _narrow(style: str) -> str:
+    """Return a style sheet without indentation."""
+    return "\n".join(line.strip() for line in style.splitlines() if line.strip())
 
 
 def embedded(facts: dict[str, Any]) -> str:

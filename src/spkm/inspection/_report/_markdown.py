@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from spkm.explain._table import entry_text
-
 MOST = 20  # features and basis vectors in a table
 LEVELS = {"pass": "passed", "look": "worth a look", "none": "not run"}
 
@@ -14,10 +12,13 @@ LEVELS = {"pass": "passed", "look": "worth a look", "none": "not run"}
 def to_markdown(facts: dict[str, Any]) -> str:
     """Return the model card of some facts."""
     model, samples, quality = facts["model"], facts["samples"], facts["quality"]
-    lines = [f"# {_text(facts['title'])}", "", _text(model["sentence"]), ""]
-    looks = [f"- {_text(c['title'])}? {_text(c['detail'])}" for c in facts["checks"] if c["level"] == "look"]
+    lines = [f"# {_text(facts['title'])}", ""]
+    for sentence in facts["answer"]:
+        lines += [_text(sentence), ""]
+    looks = [f"- {_text(c['title'])}. {_text(c['detail'])}" for c in facts["first"]]
     lines += ["**Before you read on:**", "", *looks, ""] if looks else []
     settings = ", ".join(f"{name}={value}" for name, value in model["settings"].items()) or "defaults"
+    lines += [_text(model["sentence"]), ""]
     lines += _table(
         ["what", ""],
         [
@@ -35,7 +36,7 @@ def to_markdown(facts: dict[str, Any]) -> str:
         lines += ["", "```", model["formula"].replace("```", "'''"), "```"]
     lines += ["", "## Quality", "", *_quality(facts, quality)]
     lines += ["", "## Basis vectors", "", *_basis(facts)]
-    lines += ["", "## Features", "", *_features(facts)]
+    lines += ["", "## Features", "", *_features(facts)] if facts["columns"] is not None else []
     lines += ["", "## Checks", ""]
     checks = [[c["code"], c["title"], LEVELS[c["level"]], c["detail"], c["remedy"]] for c in facts["checks"]]
     lines += _table(["code", "check", "result", "what was found", "what to do"], checks)
@@ -60,6 +61,9 @@ def _quality(facts: dict[str, Any], quality: dict[str, Any] | None) -> list[str]
         names = facts["model"]["classes"]
         rows = [[name, *row] for name, row in zip(names, quality["confusion"], strict=True)]
         lines += ["Rows are the truth, columns predictions:", "", *_table(["", *names], rows)]
+    for one in facts["by_group"] or []:
+        lines += ["", f"By {_text(one['name'])}:", "", *_table(one["head"], one["rows"]), ""]
+        lines += [_text(one["gap"]["text"])] if one["gap"] else []
     if quality.get("labels"):
         rows = [[one[k] for k in ("name", "share", "accuracy", "precision", "recall")] for one in quality["labels"]]
         lines += _table(["label", "share", "accuracy", "precision", "recall"], rows)
@@ -72,9 +76,12 @@ def _basis(facts: dict[str, Any]) -> list[str]:
     for card in facts["basis"]["cards"][:MOST]:
         most = max(range(len(outputs)), key=lambda o: abs(card["weights"][o]))
         weight = _number(card["weights"][most]) + (f" ({outputs[most]})" if len(outputs) > 1 else "")
-        telling = ", ".join(entry_text(name, _number(value)) for name, value, _ in card["features"][:3])
-        rows.append([card["name"], weight, f"{card['share']:.1%}", f"{card['count']:.0%}", telling])
-    lines = _table(["", "weight", "variance", "most like", "what sets it apart"], rows)
+        telling = ", ".join(
+            f"{name}: {value}" if isinstance(value, str) else f"{name} = {_number(value)}"
+            for name, value, _ in card["features"][:3]
+        )
+        rows.append([card["name"], weight, _number(card["swing"]), f"{card['count']:.0%}", telling])
+    lines = _table(["", "weight", "moves scores by ±", "most like", "what sets it apart"], rows)
     left = facts["basis"]["left_out"] + max(0, len(facts["basis"]["cards"]) - MOST)
     lines += ["", f"{left} more are not shown."] if left else []
     dead = facts["basis"]["n_dead"]
@@ -84,19 +91,15 @@ def _basis(facts: dict[str, Any]) -> list[str]:
 
 
 def _features(facts: dict[str, Any]) -> list[str]:
-    order = sorted(facts["features"]["read"], key=lambda f: -f["variance"])
-    rows = [
-        [
-            f["name"] + (f", {f['unit']}" if f["unit"] else ""),
-            f"{f['variance']:.1%}",
-            f["low"],
-            f["median"],
-            f["high"],
-            "–" if f["effect"] is None else " ".join(f["effect"]["shapes"][:10]),
-        ]
-        for f in order[:MOST]
-    ]
-    lines = _table(["feature", "variance", "lowest", "median", "highest", "effect"], rows)
+    order = sorted(facts["columns"], key=lambda c: -c["variance"])
+    nothing = {"low": None, "median": None, "high": None}
+    rows = []
+    for c in order[:MOST]:
+        f = nothing if c["options"] is not None else facts["features"]["read"][c["features"][0]]
+        name = c["name"] + (f", {c['unit']}" if c["unit"] else "")
+        effect = "–" if c["effect"] is None else " ".join(c["effect"]["shapes"][:10])
+        rows.append([name, c["variance"], f["low"], f["median"], f["high"], effect])
+    lines = _table(["column", "importance", "lowest", "median", "highest", "effect"], rows)
     left = len(order) - MOST
     return [*lines, "", f"{left} more are not shown."] if left > 0 else lines
 

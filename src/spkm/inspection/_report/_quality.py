@@ -69,8 +69,7 @@ def _note(n: int) -> str:
 def _of_classes(reading: Reading, scores: np.ndarray, y: np.ndarray, seed: int) -> dict[str, Any]:
     labels = reading.labels
     assert labels is not None
-    codes = np.searchsorted(labels, y)
-    predicted = np.searchsorted(labels, reading.decide(scores))
+    codes, predicted = codes_of(reading, y), codes_of(reading, reading.decide(scores))
     right = predicted == codes
     counts = np.bincount(codes, minlength=len(labels))
     hits = np.bincount(codes, right, minlength=len(labels))
@@ -87,7 +86,7 @@ def _of_classes(reading: Reading, scores: np.ndarray, y: np.ndarray, seed: int) 
         loss = -np.log(np.maximum(P[np.arange(len(codes)), codes], 1e-15))
         metrics.append(_resampled("log loss", lambda rows: float(loss[rows].mean()), len(codes), seed, "lower"))
     if len(labels) == 2:
-        area = _area(scores[:, 0], codes)
+        area = area_of(scores[:, 0], codes)
         metrics.append(_metric("area under ROC", area, area_interval(area, int(counts[1]), int(counts[0]))))
     confusion = None
     if len(labels) <= MOST_CLASSES:
@@ -103,7 +102,14 @@ def _of_classes(reading: Reading, scores: np.ndarray, y: np.ndarray, seed: int) 
     }
 
 
-def _area(score: np.ndarray, codes: np.ndarray) -> float:
+def codes_of(reading: Reading, y: np.ndarray) -> np.ndarray:
+    """Return the place of each label among the classes."""
+    assert reading.labels is not None
+    return np.searchsorted(reading.labels, y)
+
+
+def area_of(score: np.ndarray, codes: np.ndarray) -> float:
+    """Return the area under the ROC curve; NaN if a class has no sample."""
     positive = codes == 1
     n, m = int(positive.sum()), int((~positive).sum())
     if n == 0 or m == 0:
@@ -122,6 +128,11 @@ def _calibration(P: np.ndarray, codes: np.ndarray, right: np.ndarray) -> dict[st
         bins.append([*rounded([confidence[part].mean(), hits / n, *share_interval(hits, n)]), n])
     error = sum(n * abs(p - q) for p, q, _, _, n in bins) / len(order)
     return {"of": "second class" if two else "predicted class", "bins": bins, "error": rounded(error)}
+
+
+def calibration_error(P: np.ndarray, codes: np.ndarray, right: np.ndarray) -> float:
+    """Return how far probabilities are from shares that happened, on average over tenths of the samples."""
+    return float(_calibration(P, codes, right)["error"])
 
 
 def _of_labels(reading: Reading, scores: np.ndarray, y: np.ndarray) -> dict[str, Any]:

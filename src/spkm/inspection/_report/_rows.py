@@ -43,16 +43,17 @@ def stratified(y: np.ndarray | None, n: int, most: int, is_class: bool) -> np.nd
     return np.sort(np.concatenate(chosen))
 
 
-def affordable(n_columns: int, most: int) -> int:
-    """Return how many samples of so many features a report can ship."""
-    return int(max(10, min(most, BYTES // (PER_NUMBER * max(n_columns, 1)))))
+def affordable(n_columns: int, most: int, room: int = BYTES) -> int:
+    """Return how many samples of so many features a report can ship in so many bytes."""
+    return int(max(10, min(most, room // (PER_NUMBER * max(n_columns, 1)))))
 
 
 def packed(values: np.ndarray) -> tuple[dict[str, Any], np.ndarray]:
     """Return a table as whole numbers, feature by feature, and the numbers that these stand for.
 
-    Feature j is (first + code) / 10^digits, which is the same double in every language; ``digits`` is such that the
-    range of the feature has two thousand steps or more, fewer where the values need fewer.
+    A feature is a list of ``first``, ``digits`` and codes; (first + code) / 10^digits is the same double in every
+    language. ``digits`` is such that the range of the feature has two thousand steps or more, fewer where the values
+    need fewer.
     """
     columns, shown = [], np.empty_like(values)
     for j, column in enumerate(values.T):
@@ -61,7 +62,7 @@ def packed(values: np.ndarray) -> tuple[dict[str, Any], np.ndarray]:
         whole = np.rint(column * ten) if digits >= 0 else np.rint(column / ten)
         first = int(whole.min())
         codes = (whole - first).astype(np.int64)
-        columns.append({"first": first, "digits": digits, "codes": codes.tolist()})
+        columns.append([first, digits, codes.tolist()])
         shown[:, j] = whole / ten if digits >= 0 else whole * ten
     return {"columns": columns}, shown
 

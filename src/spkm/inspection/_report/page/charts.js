@@ -10,6 +10,12 @@ function ticks(low, high, count = 5) {
   return found;
 }
 
+// Numbers of one picture: what is rounding beside the largest of them is zero.
+function snapped(values) {
+  const size = Math.max(0, ...values.map((v) => (typeof v === "number" ? Math.abs(v) : 0)));
+  return values.map((v) => (typeof v === "number" && Math.abs(v) < 1e-9 * size ? 0 : v));
+}
+
 function scaleOf(low, high, from, to) {
   const span = high > low ? high - low : 1;
   return (x) => from + ((to - from) * (x - low)) / span;
@@ -21,22 +27,42 @@ function frame(width, height) {
 
 const LETTER = 7.2; // pixels of a letter of 12 pixels, about
 
-// Where labels of bars go: left of them, or, where it is narrow, above them.
-function labelRoom(labels, width) {
-  const longest = Math.max(...labels.map((label) => label.length), 3);
-  if (width < 460 && longest > 14) return { above: true, room: 0, extra: 16, letters: Math.floor(width / LETTER) };
-  const room = Math.min(longest * LETTER + 8, width * 0.5);
-  return { above: false, room, extra: 0, letters: Math.floor(room / LETTER) };
+// How wide a text of 12 pixels is; measured, as letters differ.
+let ruler = null;
+function textWidth(text, weight = "") {
+  if (ruler === null) ruler = document.createElement("canvas").getContext("2d");
+  if (ruler === null) return LETTER * String(text).length;
+  ruler.font = `${weight} 12px ${getComputedStyle(document.body).fontFamily}`;
+  return ruler.measureText(String(text)).width;
 }
 
+function shortenTo(text, room) {
+  text = String(text);
+  if (textWidth(text) <= room) return text;
+  while (text.length > 1 && textWidth(text + "…") > room) text = text.slice(0, -1);
+  return text + "…";
+}
+
+// Where labels of bars go: left of them, or, where they are too long for that, above them.
+function labelRoom(labels, width, most = 0.45) {
+  const longest = Math.max(24, ...labels.map((label) => textWidth(label))) + 10;
+  if (longest > width * most) return { above: true, room: 0, extra: 16, width };
+  return { above: false, room: longest, extra: 0, width };
+}
+
+// A label; where even a whole line is too short the full text is its tooltip.
 function barLabel(place, y, text) {
-  return place.above
-    ? svg("text", { x: 0, y: y - 3 }, shorten(text, place.letters))
-    : svg("text", { x: place.room - 6, y: y + 11, "text-anchor": "end" }, shorten(text, place.letters));
+  const shown = place.above ? shortenTo(text, place.width) : text,
+    label = place.above
+      ? svg("text", { x: 0, y: y - 3 }, shown)
+      : svg("text", { x: place.room - 6, y: y + 11, "text-anchor": "end" }, shown);
+  if (shown !== text) label.append(svg("title", {}, text));
+  return label;
 }
 
 // Horizontal bars from zero.
-function barChart(labels, values, { format = signed, width = chartWidth(), plain = false } = {}) {
+function barChart(labels, given, { format = signed, width = chartWidth(), plain = false } = {}) {
+  const values = snapped(given);
   const place = labelRoom(labels, width),
     room = place.room,
     step = 22 + place.extra,
@@ -137,43 +163,179 @@ function axes(chart, x, y, box, xLabel, yLabel, xTicks, yTicks) {
   );
 }
 
-// Curves over one feature; series are {name, values}, mark is a vertical line.
-function lineChart(xs, series, { xLabel, yLabel, mark = null, width = chartWidth(), height = 230 } = {}) {
+// Curves over one feature; series are {name, values, low, high}: a gap where a value is null, a band where there are low
+// and high. mark is a vertical line, range the ends of the y axis, band a grey one behind all, dots places to mark.
+function lineChart(
+  xs,
+  series,
+  { xLabel, yLabel, mark = null, width = chartWidth(), height = 230, range = null, band = null, dots = null } = {}
+) {
   const named = series.length > 1,
-    box = { left: 58, right: width - (named ? Math.min(130, width * 0.3) : 14), bottom: height - 42, top: 24 };
-  const all = series.flatMap((one) => one.values),
-    low = Math.min(...all),
-    high = Math.max(...all);
-  const room = high > low ? 0.05 * (high - low) : 1;
-  const x = scaleOf(xs[0], xs[xs.length - 1], box.left, box.right),
-    y = scaleOf(low - room, high + room, box.bottom, box.top);
+    room = named ? Math.min(width * 0.32, Math.max(...series.map((one) => textWidth(one.name))) + 46) : 14,
+    box = { left: 58, right: width - room, bottom: height - 42, top: 24 };
+  const all = [...series.flatMap((one) => [...one.values, ...(one.low || []), ...(one.high || [])]), ...(band || []).flat()];
+  const known = all.filter((v) => v !== null),
+    [low, high] = range || [Math.min(...known), Math.max(...known)],
+    margin = high > low ? 0.05 * (high - low) : 1;
+  const ends = [Math.min(...xs), Math.max(...xs)],
+    x = scaleOf(ends[0], ends[1], box.left, box.right),
+    y = scaleOf(low - margin, high + margin, box.bottom, box.top);
   const chart = frame(width, height);
-  axes(
-    chart,
-    x,
-    y,
-    box,
-    xLabel,
-    yLabel,
-    ticks(xs[0], xs[xs.length - 1], width < 420 ? 3 : 5),
-    ticks(low - room, high + room, 4)
-  );
+  axes(chart, x, y, box, xLabel, yLabel, ticks(ends[0], ends[1], width < 420 ? 3 : 5), ticks(low - margin, high + margin, 4));
+  const area = (lows, highs, name) => {
+    const up = xs.map((at, i) => `${x(at).toFixed(1)},${y(highs[i]).toFixed(1)}`),
+      down = xs.map((at, i) => `${x(at).toFixed(1)},${y(lows[i]).toFixed(1)}`).reverse();
+    chart.append(svg("polygon", { points: [...up, ...down].join(" "), class: name }));
+  };
+  if (band !== null) area(band[0], band[1], "band");
   if (mark !== null)
     chart.append(svg("line", { x1: x(mark), x2: x(mark), y1: box.top, y2: box.bottom, class: "mark" }));
   series.forEach((one, k) => {
-    const points = one.values.map((value, i) => `${x(xs[i]).toFixed(1)},${y(value).toFixed(1)}`).join(" ");
-    chart.append(svg("polyline", { points, class: `line s${k % 6}` }));
+    if (one.low) area(one.low, one.high, `bar s${k % 6}`);
+    const path = pathOf(xs, one.values, x, y);
+    chart.append(svg("path", { d: path, class: `line s${k % 6}` }));
+    if (dots !== null)
+      for (const i of dots)
+        if (one.values[i] !== null) chart.append(svg("circle", { cx: x(xs[i]), cy: y(one.values[i]), r: 4, class: "dot" }));
     if (!named) return;
     const at = box.top + 8 + 17 * k;
     chart.append(
       svg("line", { x1: box.right + 8, x2: box.right + 34, y1: at, y2: at, class: `line s${k % 6}` }),
-      svg(
-        "text",
-        { x: box.right + 38, y: at + 4 },
-        shorten(one.name, Math.max(5, Math.floor((width - box.right - 40) / LETTER)))
+      svg("text", { x: box.right + 38, y: at + 4 }, shortenTo(one.name, width - box.right - 40))
+    );
+  });
+  return chart;
+}
+
+function pathOf(xs, values, x, y) {
+  let path = "",
+    pen = false;
+  values.forEach((value, i) => {
+    if (value === null || value === undefined) {
+      pen = false;
+      return;
+    }
+    path += `${pen ? "L" : "M"}${x(xs[i]).toFixed(1)},${y(value).toFixed(1)}`;
+    pen = true;
+  });
+  return path;
+}
+
+// Figures of several models, with intervals where there are some; the first is ours.
+function dotChart({ rows }, width = chartWidth()) {
+  const labels = rows.map((row) => row[0]),
+    place = labelRoom(labels, width, 0.5),
+    step = 30 + place.extra,
+    height = rows.length * step + 30;
+  const all = rows.flatMap((row) => row.slice(1).filter((v) => v !== null)),
+    spread = Math.max(0.05, Math.max(...all) - Math.min(...all)),
+    low = Math.min(...all) - 0.08 * spread,
+    high = Math.max(...all) + 0.08 * spread;
+  const x = scaleOf(low, high, place.room + 12, width - 50),
+    chart = frame(width, height);
+  ticks(low, high, 4).forEach((t) =>
+    chart.append(
+      svg("line", { x1: x(t), x2: x(t), y1: 4, y2: height - 24, class: "grid" }),
+      svg("text", { x: x(t), y: height - 8, "text-anchor": "middle", class: "quiet" }, fmt(t, 3))
+    )
+  );
+  rows.forEach(([name, value, below, above], k) => {
+    const y = k * step + 16 + place.extra;
+    if (below !== null) chart.append(svg("line", { x1: x(below), x2: x(above), y1: y, y2: y, class: "whisker" }));
+    chart.append(
+      barLabel(place, y - 7, name),
+      svg("circle", { cx: x(value), cy: y, r: k ? 4.5 : 6.5, class: k ? "other" : "dot" }),
+      svg("text", { x: x(above ?? value) + 9, y: y + 4, "font-weight": k ? null : 650 }, fmt(value, 3))
+    );
+  });
+  return chart;
+}
+
+// The part of each column: full where it acts alone, pale where it acts with others.
+function shareChart(columns, independent, width = chartWidth()) {
+  const labels = columns.map((c) => c.name),
+    place = labelRoom(labels, width, 0.55),
+    step = 24 + place.extra,
+    height = columns.length * step + (independent ? 26 : 8);
+  const x = scaleOf(0, Math.max(...columns.map((c) => c.variance)), place.room, width - 52),
+    chart = frame(width, height);
+  columns.forEach((c, k) => {
+    const y = k * step + 4 + place.extra,
+      alone = c.alone === null ? c.variance : Math.max(0, Math.min(c.alone, c.variance));
+    chart.append(
+      barLabel(place, y + 2, c.name),
+      svg("rect", { x: place.room, y: y + 2, width: Math.max(x(c.variance) - place.room, 0.5), height: 15, class: "pale" }),
+      svg("rect", { x: place.room, y: y + 2, width: Math.max(x(alone) - place.room, 0.5), height: 15, class: "plain" }),
+      svg("text", { x: x(c.variance) + 4, y: y + 13 }, fmt(c.variance, 2))
+    );
+  });
+  if (independent)
+    chart.append(
+      svg("rect", { x: place.room, y: height - 17, width: 11, height: 11, class: "plain" }),
+      svg("text", { x: place.room + 15, y: height - 7, class: "quiet" }, "alone"),
+      svg("rect", { x: place.room + 62, y: height - 17, width: 11, height: 11, class: "pale" }),
+      svg("text", { x: place.room + 77, y: height - 7, class: "quiet" }, "with others")
+    );
+  return chart;
+}
+
+// Ends of a scale that all effects share.
+function effectRange(facts) {
+  const all = facts.columns.filter((c) => c.effect !== null).flatMap((c) => c.effect.values.slice(0, 6).flat());
+  return all.length ? [Math.min(...all), Math.max(...all)] : [0, 1];
+}
+
+// The effect of a column: a curve of a number, dots at the levels of a category.
+function effectChart(facts, column, range, width, height = 230) {
+  const { outputs, score_names: names } = facts.model,
+    { levels, values } = column.effect,
+    own = range || [Math.min(...values.slice(0, 6).flat()), Math.max(...values.slice(0, 6).flat())],
+    label = outputs.length > 1 ? "mean score" : `mean ${names[0]}`;
+  if (levels !== null) return levelChart(levels, values.slice(0, 6), outputs, own, label, width);
+  const f = facts.features.read[column.features[0]];
+  return lineChart(
+    effectGrid(facts, column),
+    values.slice(0, 6).map((part, o) => ({ name: outputs[o], values: part })),
+    { xLabel: column.name + (column.unit || f.unit ? `, ${column.unit || f.unit}` : ""), yLabel: label, width, height, range: own }
+  );
+}
+
+function effectGrid(facts, column) {
+  const f = facts.features.read[column.features[0]],
+    { points } = facts.features;
+  return Array.from({ length: points }, (_, k) => f.low + ((f.high - f.low) * k) / (points - 1));
+}
+
+function levelChart(levels, values, outputs, [low, high], label, width) {
+  const place = labelRoom(levels, width, 0.5),
+    step = 20 + place.extra,
+    several = values.length > 1,
+    height = levels.length * step + 44 + (several ? 16 : 0),
+    margin = high > low ? 0.05 * (high - low) : 1;
+  const x = scaleOf(low - margin, high + margin, place.room + 6, width - 12),
+    chart = frame(width, height),
+    bottom = levels.length * step + 4;
+  ticks(low - margin, high + margin, 5).forEach((t) =>
+    chart.append(
+      svg("line", { x1: x(t), x2: x(t), y1: 2, y2: bottom, class: "grid" }),
+      svg("text", { x: x(t), y: bottom + 14, "text-anchor": "middle", class: "quiet" }, fmt(t, 3))
+    )
+  );
+  levels.forEach((level, k) => {
+    const y = k * step + 10 + place.extra;
+    chart.append(barLabel(place, y - 7, level));
+    values.forEach((part, o) =>
+      chart.append(
+        svg("circle", { cx: x(part[k]), cy: y, r: 4.5, class: `point p${o % 6}` }),
+        several ? svg("text", { x: x(part[k]) + 6, y: y + 4, class: "quiet" }, String(o + 1)) : ""
       )
     );
   });
+  chart.append(svg("text", { x: (place.room + width) / 2, y: bottom + 30, "text-anchor": "middle" }, shortenTo(label, width - place.room)));
+  if (several)
+    chart.append(
+      svg("text", { x: 0, y: bottom + 46, class: "quiet" }, shortenTo(outputs.slice(0, values.length).map((name, o) => `${o + 1}: ${name}`).join(", "), width))
+    );
   return chart;
 }
 
@@ -246,12 +408,19 @@ function deviationChart(labels, deviations, texts, width = chartWidth(420)) {
   chart.append(svg("line", { x1: x(0), x2: x(0), y1: 2, y2: labels.length * step + 4, class: "axis" }));
   labels.forEach((label, k) => {
     const y = k * step + 13 + place.extra;
+    chart.append(barLabel(place, y - 7, label));
+    if (deviations[k] === null) {
+      // a category has levels, and no place among the deviations
+      chart.append(svg("text", { x: room + (place.above ? 12 : 10), y: y + 4, class: "level-text" }, shortenTo(texts[k], width - room - 14)));
+      return;
+    }
+    const left = x(deviations[k]) + 10 + textWidth(texts[k]) > width;
     chart.append(
-      barLabel(place, y - 7, label),
-      svg("circle", { cx: x(deviations[k] ?? 0), cy: y, r: 5, class: "dot" }),
-      svg("text", { x: x(deviations[k] ?? 0) + 8, y: y + 4 }, texts[k])
+      svg("circle", { cx: x(deviations[k]), cy: y, r: 5, class: "dot" }),
+      svg("text", { x: x(deviations[k]) + (left ? -9 : 8), y: y + 4, "text-anchor": left ? "end" : "start" }, texts[k])
     );
   });
+  if (deviations.every((d) => d === null)) return chart;
   const low = Math.ceil(-reach),
     high = Math.floor(reach);
   for (const t of [low, 0, high])

@@ -102,7 +102,10 @@ function table(head, rows, attributes = {}) {
   );
   const shown = (value) =>
     value === null || value === undefined ? "–" : typeof value === "number" ? fmt(value) : (value.show ?? value);
-  const cell = (value, k) => el("td", { class: text[k] ? "text" : null }, shown(value));
+  const sizes = head.map((_, k) => Math.max(0, ...rows.map((row) => (typeof row[k] === "number" ? Math.abs(row[k]) : 0))));
+  // What is rounding beside the rest of its column is shown as zero; it is copied as it is.
+  const cell = (value, k) =>
+    el("td", { class: text[k] ? "text" : null }, shown(typeof value === "number" && Math.abs(value) < 1e-9 * sizes[k] ? 0 : value));
   return el(
     "div",
     { class: "scroll", tabindex: "0", role: "region", "aria-label": attributes.label || "Table" },
@@ -144,4 +147,30 @@ function figure({ title, note, alt, chart, head, rows, open = false }) {
       copyButton("Copy as CSV", () => toCsv(head, rows))
     )
   );
+}
+
+// A picture as a file: a PNG of twice the size, with the colours that it has on the page.
+function saveButton(label, picture, title) {
+  const save = () => {
+    const copy = picture.cloneNode(true),
+      root = getComputedStyle(document.documentElement),
+      [width, height] = ["width", "height"].map((name) => Number(picture.getAttribute(name)) + 32);
+    const names = ["paper", "ink", "soft", "line", "up", "down", "accent", "good", "warn", "band"];
+    const colours = names.map((name) => `--${name}:${root.getPropertyValue("--" + name)}`).join(";"),
+      rules = [...document.styleSheets[0].cssRules].filter((rule) => rule.cssText.startsWith("svg")).map((rule) => rule.cssText);
+    copy.setAttribute("xmlns", SVG);
+    copy.setAttribute("style", `${colours};font-family:sans-serif;background:var(--paper)`);
+    copy.setAttribute("viewBox", `-16 -16 ${width} ${height}`);
+    copy.setAttribute("width", 2 * width);
+    copy.setAttribute("height", 2 * height);
+    copy.prepend(svg("style", {}, rules.join(" ")));
+    const image = new Image();
+    image.onload = () => {
+      const canvas = el("canvas", { width: 2 * width, height: 2 * height });
+      canvas.getContext("2d").drawImage(image, 0, 0);
+      el("a", { href: canvas.toDataURL("image/png"), download: `${title.replace(/[^\p{L}\p{N}]+/gu, "-")}.png` }).click();
+    };
+    image.src = "data:image/svg+xml;charset=utf-8," + encodeURIComponent(new XMLSerializer().serializeToString(copy));
+  };
+  return el("button", { type: "button", onclick: save }, label);
 }

@@ -97,11 +97,11 @@ function drawExplain(machine) {
         ? `exact; they add up to the difference between this sample and ${machine.rows.length ? "the mean over " : ""}${against}`
         : `estimated from ${explained.count} orders of the features`,
       alt: `Bars of Shapley values; the largest is ${bars.labels[0]} with ${signed(bars.values[0])}.`,
-      chart: barChart(bars.labels, bars.values),
+      chart: facts.axis ? valueCurves(machine, row, shap, chartWidth(), "Shapley value") : barChart(bars.labels, bars.values),
       head: ["feature", "value", "Shapley value"],
       rows: machine.columns.map((column, c) => [column.name, cell(column, row), shap[c]])
     }),
-    flipPart(machine, row),
+    facts.axis ? null : flipPart(machine, row),
     nearPart(machine, row)
   );
   explainHost.replaceChildren(...parts.filter((part) => part !== null));
@@ -131,7 +131,9 @@ function withinFigure(machine, explained, labels, width) {
       title: `Features within ${machine.labels[r]}`,
       note: `how they make up what ${machine.labels[r]} adds`,
       alt: `Waterfall over features within ${machine.labels[r]}.`,
-      chart: waterfall(fall.labels, fall.values, 0, { first: "", last: `${machine.labels[r]} adds`, width }),
+      chart: machine.facts.axis
+        ? curveChart(machine.facts, [{ name: "adds", values: atRead(machine.facts, values) }], { width, yLabel: "adds", band: false })
+        : waterfall(fall.labels, fall.values, 0, { first: "", last: `${machine.labels[r]} adds`, width }),
       head: ["feature", `adds within ${machine.labels[r]}`],
       rows: machine.columns.map((column, c) => [column.name, values[c]])
     }),
@@ -241,10 +243,7 @@ function nearPart(machine, row) {
     .slice(0, 5);
   if (!near.length) return null;
   const { facts } = machine,
-    top = machine.columns
-      .slice()
-      .sort((a, b) => b.variance - a.variance)
-      .slice(0, 6);
+    top = facts.axis ? [] : byImportance(facts).slice(0, 6);
   const head = [
     "sample",
     "similarity",
@@ -268,7 +267,7 @@ function nearPart(machine, row) {
     el(
       "p",
       { class: "soft" },
-      "in the model's own metric, among those in this file; the six features that matter most"
+      `in the model's own metric, among those in this file${top.length ? "; the columns that matter most" : ""}`
     ),
     table(head, rows, { label: "Nearest samples" }),
     copyButton("Copy as CSV", () => toCsv(head, rows))

@@ -4,7 +4,7 @@
 function unpackRows(rows) {
   if (rows === null) return [];
   return rows.index.map((_, i) =>
-    rows.columns.map(({ first, digits, codes }) =>
+    rows.columns.map(([first, digits, codes]) =>
       digits >= 0 ? (first + codes[i]) / Number("1e" + digits) : (first + codes[i]) * Number("1e" + -digits)
     )
   );
@@ -41,9 +41,7 @@ function makeMachine(facts) {
   const plain = page.plain,
     engine = spkmModel(plain),
     rows = unpackRows(facts.rows);
-  const columns =
-    page.columns ||
-    features.read.map(({ name }, j) => ({ name, features: [j], options: null, missing: null, linked: false }));
+  const { columns } = facts;
   const several = plain.combine !== "joint";
   const weights = plain.members.flatMap((member, k) =>
     member.terms.flatMap((term) =>
@@ -58,11 +56,7 @@ function makeMachine(facts) {
     labels: facts.model.labels,
     shapes: page.shapes,
     features: features.read,
-    columns: columns.map((column) => ({
-      ...column,
-      unit: column.options === null ? features.read[column.features[0]].unit : "",
-      variance: column.features.reduce((sum, j) => sum + features.read[j].variance, 0)
-    })),
+    columns,
     facts,
     familiar: page.familiar,
     size: plain.members.reduce(

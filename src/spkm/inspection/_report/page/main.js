@@ -1,5 +1,5 @@
 // Starting the page: tabs, the check of predictions, drawing again when the width changes.
-const facts = JSON.parse(document.getElementById("facts").textContent);
+const facts = unpacked(JSON.parse(document.getElementById("facts").textContent));
 const machine = makeMachine(facts);
 const panels = new Map();
 
@@ -79,7 +79,7 @@ function drawWhere(wanted) {
 
 function drawAll() {
   if (machine === null) return;
-  Object.keys(drawers).forEach((name) => stale.add(name));
+  ["explain", "what-if", "compare"].forEach((name) => stale.add(name));
   drawWhere((name) => panels.has(name) && !panels.get(name).panel.hidden);
 }
 
@@ -99,12 +99,13 @@ function rowTabs() {
     setRow(machine, row, title);
     drawAll();
   };
-  addTab("explain", "Explain a sample", [
+  const paired = facts.pairs !== null;
+  addTab("explain", paired ? "By features" : "Explain a sample", [
     el("h2", {}, "Why this prediction"),
     rowPicker(machine, "A", state.title, use),
     explainHost
   ]);
-  addTab("what-if", "What if", [
+  addTab("what-if", paired ? "Other features" : "What if", [
     el("h2", {}, "What if a feature were different"),
     el(
       "p",
@@ -127,18 +128,18 @@ function rowTabs() {
 
 function tellVerified() {
   const line = document.getElementById("verified");
-  if (machine === null) {
+  if (machine === null && facts.pairs === null) {
     line.textContent =
       facts.model.n_read === 0
         ? "This model reads no feature: it predicts the same for every sample."
         : "This model is too large for a page, or of a kind that only Python knows: here it is shown, but not computed.";
     return;
   }
-  const found = verify(machine);
+  const found = machine === null ? verifyPairs(facts.pairs) : verify(machine);
   line.className = found.good ? "good" : "warn";
   line.dataset.worst = String(found.worst);
   line.textContent = found.good
-    ? `✓ The predictions of this page equal Python's on ${found.count} samples (largest difference ${found.worst.toExponential(1)}).`
+    ? `✓ The predictions of this page equal Python's on ${found.count} ${machine === null ? "pairs" : "samples"} (largest difference ${found.worst.toExponential(1)}).`
     : `▲ The predictions of this page differ from Python's by up to ${found.worst.toExponential(1)} on ${found.count} samples. Do not rely on “What if” and “Explain a sample”.`;
 }
 
@@ -149,7 +150,8 @@ function build(selected) {
   addTab("overview", "Overview", overview(facts));
   addTab("quality", "Quality", qualitySection(facts));
   addTab("basis", "Basis vectors", basisSection(facts, machine));
-  addTab("features", "Features", featureSection(facts));
+  if (facts.axis === null && facts.columns.length) addTab("features", "Features", featureSection(facts));
+  if (facts.pairs) pairTabs(facts);
   if (machine !== null) rowTabs();
   addTab("checks", "Checks", checkSection(facts));
   selectTab(selected, false);

@@ -20,14 +20,9 @@ function basisSection(facts, machine) {
 }
 
 function basisCard(facts, card, outputs, machine) {
-  const known = new Map(facts.features.read.map((f) => [f.name, f]));
-  const features = card.features.map(([name, value, deviation]) => [
-    known.get(name) || { name, unit: "" },
-    value,
-    deviation
-  ]);
-  const names = features.map(([f]) => f.name),
-    unit = (f) => (f.unit ? ` ${f.unit}` : "");
+  const known = new Map(facts.columns.map((c) => [c.name, c])),
+    unit = (name) => (known.has(name) && known.get(name).unit ? ` ${known.get(name).unit}` : "");
+  const text = ([name, value]) => (typeof value === "string" ? value : fmt(value) + unit(name));
   const weights =
     outputs.length === 1
       ? el(
@@ -51,22 +46,24 @@ function basisCard(facts, card, outputs, machine) {
     el(
       "p",
       { class: "soft" },
-      `${percent(card.share, 1)} of the variance of the scores${card.share < 0 ? " (below zero: others correct it)" : ""}; the vector most like ${percent(card.count)} of the samples. `,
+      `It moves the score by ±${fmt(card.swing, 3)} over the samples, whose scores vary by ±${fmt(facts.basis.spread, 3)}; the vector most like ${percent(card.count)} of the samples. `,
       `Similarities: median ${fmt(card.spread[2], 3)}, middle 90 % from ${fmt(card.spread[0], 3)} to ${fmt(card.spread[4], 3)}.`
     ),
-    features.length
+    card.entities ? vectorEntities(facts, card) : null,
+    card.curve ? vectorCurve(facts, card, chartWidth(400)) : null,
+    card.features.length
       ? figure({
           title: "What sets it apart",
-          note: "dot: the vector, with its value; grey: one standard deviation around the mean",
-          alt: `Deviations of ${card.name} from the mean in ${names.length} features.`,
+          note: "dot: the vector; grey: one standard deviation around the mean; of a category its levels, with their entries",
+          alt: `Deviations of ${card.name} from the mean in ${card.features.length} columns.`,
           chart: deviationChart(
-            names,
-            features.map((f) => f[2]),
-            features.map(([f, v]) => fmt(v) + unit(f)),
+            card.features.map((f) => f[0]),
+            card.features.map((f) => f[2]),
+            card.features.map(text),
             chartWidth(400)
           ),
-          head: ["feature", "value", "unit", "deviations"],
-          rows: features.map(([f, v, d]) => [f.name, v, f.unit, d])
+          head: ["column", "value", "deviations"],
+          rows: card.features.map((f) => [f[0], text(f), f[2]])
         })
       : null,
     card.classes
@@ -102,64 +99,50 @@ function basisCard(facts, card, outputs, machine) {
 }
 
 function featureSection(facts) {
-  const { read, points } = facts.features,
+  const order = byImportance(facts),
     outputs = facts.model.outputs,
-    order = read.slice().sort((a, b) => b.variance - a.variance);
-  const grid = (f) => Array.from({ length: points }, (_, k) => f.low + ((f.high - f.low) * k) / (points - 1));
-  const stable = order.some((f) => f.stability !== null),
-    folds = order.some((f) => f.folds !== null),
-    curves = order.filter((f) => f.effect !== null && f.high > f.low);
-  const units = order.some((f) => f.unit !== "");
+    stable = order.some((c) => c.stability !== null),
+    folds = order.some((c) => c.folds !== null),
+    units = order.some((c) => c.unit !== ""),
+    ends = (c) => (c.options === null ? facts.features.read[c.features[0]] : { low: null, median: null, high: null }),
+    proved = facts.model.monotone;
+  const shape = (c) =>
+    c.name in proved
+      ? `${proved[c.name] > 0 ? "rises" : "falls"} (proved)`
+      : c.effect
+        ? c.effect.shapes.slice(0, 10).join(" ")
+        : "–";
   const head = [
-    "feature",
+    "column",
     ...(units ? ["unit"] : []),
     "lowest",
     "median",
     "highest",
-    "variance",
-    "alone",
+    facts.features.independent ? "with others" : "change",
+    ...(facts.features.independent ? ["alone"] : []),
     ...(stable ? ["chosen on halves"] : []),
     ...(folds ? ["chosen by folds"] : []),
-    "shape of the effect"
+    "effect"
   ];
-  const rows = order.map((f) => [
-    f.name,
-    ...(units ? [f.unit] : []),
-    f.low,
-    f.median,
-    f.high,
-    share(f.variance),
-    share(f.alone),
-    ...(stable ? [share(f.stability, 0)] : []),
-    ...(folds ? [share(f.folds, 0)] : []),
-    f.effect ? f.effect.shapes.slice(0, 10).join(" ") : "–"
+  const rows = order.map((c) => [
+    c.name,
+    ...(units ? [c.unit] : []),
+    ends(c).low,
+    ends(c).median,
+    ends(c).high,
+    c.variance,
+    ...(facts.features.independent ? [c.alone] : []),
+    ...(stable ? [share(c.stability, 0)] : []),
+    ...(folds ? [share(c.folds, 0)] : []),
+    shape(c)
   ]);
-  const chart = (f) =>
-    figure({
-      title: f.name,
-      note: `${percent(f.variance, 1)} of the variance`,
-      alt: `Mean score against ${f.name}: ${f.effect.shapes
-        .slice(0, 6)
-        .map((shape, o) => (outputs.length > 1 ? `${outputs[o]} ` : "") + shape)
-        .join(", ")}.`,
-      chart: lineChart(
-        grid(f),
-        f.effect.values.slice(0, 6).map((values, o) => ({ name: outputs[o], values })),
-        {
-          xLabel: f.name + (f.unit ? `, ${f.unit}` : ""),
-          yLabel: outputs.length > 1 ? "mean score" : `mean ${facts.model.score_names[0]}`,
-          width: chartWidth(420)
-        }
-      ),
-      head: [f.name, ...outputs.slice(0, f.effect.values.length)],
-      rows: grid(f).map((x, k) => [x, ...f.effect.values.map((values) => values[k])])
-    });
+  const note = importanceNote(facts);
   return [
     el("h2", {}, "Features"),
     el(
       "p",
       {},
-      `${importanceNote(facts)[0].toUpperCase()}${importanceNote(facts).slice(1)}.`,
+      `Importance is the ${note}.`,
       facts.features.n_unread
         ? ` ${facts.features.n_unread} columns of the table have no influence on any prediction.`
         : "",
@@ -175,20 +158,47 @@ function featureSection(facts) {
       : null,
     table(head, rows, { label: "Features" }),
     copyButton("Copy as CSV", () => toCsv(head, rows)),
+    ...effectPart(facts, order, outputs)
+  ];
+}
+
+// Effects on one scale, so that small ones look small; a switch gives each its own.
+function effectPart(facts, order, outputs) {
+  const curves = order.filter(
+      (c) => c.effect !== null && (c.effect.levels !== null || facts.features.read[c.features[0]].high > facts.features.read[c.features[0]].low)
+    ),
+    shared = effectRange(facts),
+    host = el("div", { class: "cards", id: "effects" });
+  const head = (c) => [c.name, ...outputs.slice(0, c.effect.values.length)],
+    rows = (c) => (c.effect.levels || effectGrid(facts, c)).map((x, k) => [x, ...c.effect.values.map((values) => values[k])]);
+  const chart = (c, range) =>
+    figure({
+      title: c.name,
+      note: c.name in facts.model.monotone ? "its direction is proved, for every sample there can be" : null,
+      alt: `Mean score against ${c.name}: ${c.effect.shapes
+        .slice(0, 6)
+        .map((shape, o) => (outputs.length > 1 ? `${outputs[o]} ` : "") + shape)
+        .join(", ")}.`,
+      chart: effectChart(facts, c, range, chartWidth(420)),
+      head: head(c),
+      rows: rows(c)
+    });
+  const draw = (same) => host.replaceChildren(...curves.map((c) => el("div", { class: "card" }, chart(c, same ? shared : null))));
+  const box = el("input", { type: "checkbox", id: "same-scale", checked: true, onchange: () => draw(box.checked) });
+  draw(true);
+  if (!curves.length) return [];
+  return [
     el("h2", {}, "Effects"),
     el(
       "p",
       {},
-      "The mean score over the samples when one feature is held fixed.",
+      "The mean score over the samples when one column is held fixed.",
       outputs.length > 6
         ? ` Of the scores the first six are drawn; the tables have ${Math.min(outputs.length, 12)}.`
         : "",
-      curves.length < order.length ? ` The ${curves.length} features that matter most have a curve.` : ""
+      curves.length < order.length ? ` The ${curves.length} columns that matter most have one.` : ""
     ),
-    el(
-      "div",
-      { class: "cards" },
-      curves.map((f) => el("div", { class: "card" }, chart(f)))
-    )
+    el("div", { class: "controls" }, box, el("label", { for: "same-scale" }, "One scale for all")),
+    host
   ];
 }

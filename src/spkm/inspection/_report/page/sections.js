@@ -1,4 +1,4 @@
-// What is said of the whole model: overview, quality, basis vectors, features, checks.
+// Quality and checks.
 const LEVELS = { pass: "✓ passed", look: "▲ worth a look", none: "– not run" };
 
 function definitionTable(pairs, label) {
@@ -9,98 +9,6 @@ function definitionTable(pairs, label) {
       .map(([name, value]) => [name, String(value)]),
     { label, class: "pairs" }
   );
-}
-
-function overview(facts) {
-  const { model, samples } = facts,
-    target = samples.target;
-  const looks = facts.checks.filter((check) => check.level === "look");
-  const top = facts.features.read
-    .slice()
-    .sort((a, b) => b.variance - a.variance)
-    .slice(0, 10);
-  return [
-    ...beforeReading(looks),
-    el("h2", {}, "In short"),
-    model.formula ? el("details", {}, el("summary", {}, "As a formula"), el("pre", {}, model.formula)) : null,
-    facts.quality
-      ? el(
-          "p",
-          {},
-          "On ",
-          fmt(facts.quality.n),
-          " samples: ",
-          facts.quality.metrics
-            .slice(0, 3)
-            .map(
-              (m) => `${m.name} ${fmt(m.value, 3)}${m.low === null ? "" : ` (${fmt(m.low, 3)} to ${fmt(m.high, 3)})`}`
-            )
-            .join(", "),
-          facts.quality.metrics.some((m) => m.low !== null) ? "; in brackets 95 % intervals." : "."
-        )
-      : el("p", {}, "No targets were given, so nothing is said of its quality."),
-    looks.length ? null : el("p", {}, `None of ${facts.checks.length} checks asks for attention.`),
-    figure({
-      title: "The features that matter most",
-      note: importanceNote(facts),
-      alt: `Bars of the ${top.length} features that matter most; the first is ${top.length ? top[0].name : "none"}.`,
-      chart: barChart(
-        top.map((f) => f.name),
-        top.map((f) => f.variance),
-        { format: (v) => percent(v, 1), plain: true }
-      ),
-      head: ["feature", "share of variance", "alone", "shape of the effect"],
-      rows: top.map((f) => [f.name, share(f.variance), share(f.alone), f.effect ? f.effect.shapes.join(" ") : "–"])
-    }),
-    el("h2", {}, "What it was fitted on"),
-    definitionTable(
-      [
-        ["estimator", model.estimator],
-        ["recipe of the fit", model.recipe],
-        [
-          "settings that are not defaults",
-          Object.entries(model.settings)
-            .map(([k, v]) => `${k}=${v}`)
-            .join(", ") || "none"
-        ],
-        ["loss", model.loss],
-        ["basis vectors", model.n_basis],
-        ["features it reads", `${model.n_read} of ${model.n_features}`],
-        ["training samples", samples.n_train === null ? "not given" : samples.n_train],
-        ["samples of this report", samples.n],
-        ["samples in this file", samples.privacy === "aggregate" ? "none: aggregates only" : samples.n_shipped],
-        ["classes", target && target.classes ? target.classes.map(([name, n]) => `${name}: ${n}`).join(", ") : null],
-        ["target, quartiles", target && target.quartiles ? target.quartiles.map((v) => fmt(v)).join(", ") : null],
-        ["views", model.views.length ? model.views.join(", ") : null]
-      ],
-      "What it was fitted on"
-    ),
-    el("h2", {}, "Cautions"),
-    el(
-      "ul",
-      {},
-      facts.cautions.map((text) => el("li", {}, text))
-    )
-  ];
-}
-
-// What a reader must know first: each check that found something, in its own sentence.
-function beforeReading(looks) {
-  if (!looks.length) return [];
-  return [
-    el("h2", {}, "Before you read on"),
-    el(
-      "ul",
-      { class: "looks" },
-      looks.map((c) => el("li", {}, el("strong", { class: "warn" }, `${c.title}? `), c.detail, " ", el("span", { class: "soft" }, c.remedy)))
-    )
-  ];
-}
-
-function importanceNote(facts) {
-  return facts.features.independent
-    ? "share of the scores' variance that a feature has a part in, features taken as independent of one another"
-    : "share of the scores' change when a feature takes its median";
 }
 
 function metricTable(metrics, baseline, label) {
@@ -201,7 +109,7 @@ function qualitySection(facts) {
         })
       );
     });
-    return parts;
+    return [...parts, ...targetFigures(quality), ...groupTables(facts)];
   }
   parts.push(metricTable(quality.metrics, quality.baseline, "Metrics"));
   if (quality.labels)
@@ -226,7 +134,30 @@ function qualitySection(facts) {
       })
     );
   }
-  return parts;
+  return [...parts, ...targetFigures(quality), ...groupTables(facts)];
+}
+
+// Figures that a kind of target has beside the usual ones: curves or bars, with their numbers.
+function targetFigures(quality) {
+  return (quality.figures || []).map((one) =>
+    figure({
+      ...one,
+      chart: one.lines
+        ? lineChart(one.lines.x, one.lines.series, { xLabel: one.lines.x_label, yLabel: one.lines.y_label, height: 280 })
+        : barChart(one.bars.labels, one.bars.values, { plain: true, format: (v) => fmt(v, 3) })
+    })
+  );
+}
+
+// Every group with its figures, and what lies furthest apart.
+function groupTables(facts) {
+  return (facts.by_group || []).flatMap((one) => [
+    el("h3", {}, `By ${one.name}`),
+    one.gap ? el("p", { class: one.gap.sure ? "warn" : null }, one.gap.text) : null,
+    one.n_few ? el("p", { class: "soft" }, `${one.n_few} groups of fewer than ten samples are listed, but not compared.`) : null,
+    table(one.head, one.rows, { label: `Quality by ${one.name}` }),
+    copyButton("Copy as CSV", () => toCsv(one.head, one.rows))
+  ]);
 }
 
 function checkSection(facts) {

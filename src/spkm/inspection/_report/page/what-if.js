@@ -16,7 +16,8 @@ function drawWhatIf(machine, all = false) {
     const moved = machine.columns
       .filter((column) => column.features.some((j) => state.moved[j] !== state.row[j]))
       .map((column) => `${column.name} ${cellText(column, state.row)} → ${cellText(column, state.moved)}`);
-    changes.textContent = moved.length
+    if (machine.facts.axis) changes.textContent = "";
+    else changes.textContent = moved.length
       ? `Changed: ${moved.slice(0, 8).join("; ")}${moved.length > 8 ? ` and ${moved.length - 8} more` : ""}.`
       : "Nothing is changed yet.";
   };
@@ -45,7 +46,7 @@ function drawWhatIf(machine, all = false) {
         { type: "button", onclick: () => showRow(machine, state.moved, "changed sample") },
         "Explain what is set"
       ),
-      order.length > 12
+      order.length > 12 && !machine.facts.axis
         ? el(
             "button",
             { type: "button", onclick: () => drawWhatIf(machine, !all) },
@@ -53,7 +54,7 @@ function drawWhatIf(machine, all = false) {
           )
         : null
     ),
-    el("div", { class: "sliders" }, shown.map(control))
+    ...(machine.facts.axis ? bumpControls(machine, update) : [el("div", { class: "sliders" }, shown.map(control))])
   );
 }
 
@@ -171,7 +172,13 @@ function drawCompare(machine) {
       title: "From A to B",
       note: `how the differences between the features change the ${score}`,
       alt: `Waterfall of the differences of Shapley values; the largest is ${fall.labels[0]}.`,
-      chart: waterfall(fall.labels, fall.values, both[0].scores[o], { first: "A", last: "B" }),
+      chart: facts.axis
+        ? curveChart(
+            facts,
+            both.map((one, k) => ({ name: k ? "B" : "A", values: atRead(facts, one.values.map((own) => own[o])) })),
+            { yLabel: "Shapley value", band: false }
+          )
+        : waterfall(fall.labels, fall.values, both[0].scores[o], { first: "A", last: "B" }),
       head,
       rows
     })

@@ -1,0 +1,122 @@
+"""The first lines of a report: what is predicted and from what, how well, and what matters most."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from spkm.inspection._intervals import LEVEL_TEXT
+from spkm.inspection._reading import Reading
+from spkm.inspection._report._axis import NAMELESS
+from spkm.inspection._report._compared import Comparison
+from spkm.inspection._report._pair_facts import pair_sentence
+
+NAMED = 3  # columns named in a sentence
+
+
+def answer_facts(
+    reading: Reading,
+    target: str,
+    columns: list[dict[str, Any]],
+    axis: dict[str, Any] | None,
+    quality: dict[str, Any] | None,
+    beside: Comparison | None,
+    paired: dict[str, Any] | None,
+) -> list[str]:
+    """Return sentences that answer the question before anything else is shown."""
+    found = [_what(reading, target, columns, axis, paired)]
+    if quality is not None and beside is not None:
+        found.append(_how_good(reading, target, quality, beside))
+    else:
+        found.append("No targets were given, so nothing is said of its quality.")
+    matters = _what_matters(columns, axis) if paired is None else pair_sentence(paired)
+    return [*found, *([matters] if matters else []), *_proved(reading)]
+
+
+def _what(
+    reading: Reading,
+    target: str,
+    columns: list[dict[str, Any]],
+    axis: dict[str, Any] | None,
+    paired: dict[str, Any] | None,
+) -> str:
+    labels, wanted = reading.labels, target or "the target"
+    if labels is None:
+        count = len(reading.outputs)
+        what = f"Predicts {wanted}, a number" if count == 1 else f"Predicts {count} numbers"
+    elif reading.model.target.task == "labels":
+        what = f"Predicts {len(labels)} labels, each there or not"
+    elif len(labels) == 2:
+        what = f"Predicts whether {wanted} is {labels[1]} or {labels[0]}"
+    else:
+        what = f"Predicts {wanted}, one of {len(labels)} classes"
+    if reading.is_pairs:
+        return f"{what}, of pairs." if paired is None else f"{what}, of a {' and a '.join(paired['sides'])}."
+    if axis is not None:
+        values = axis["values"]
+        ends = sorted((values[0], values[-1]))
+        span = f"from {ends[0]:g} to {ends[1]:g}{_unit(axis)}"
+        reads = "" if len(reading.read) == len(values) else f"; it reads {len(reading.read):,} of the points"
+        return f"{what}, from curves of {len(values):,} points, {span}{reads}."
+    total = reading.n_columns
+    read = f"{len(columns):,}" if len(columns) == total else f"{len(columns):,} of {total:,}"
+    word = "column" if reading.pipeline.encoding is not None else "feature"
+    return f"{what}, from {read} {word}{'s' * (total != 1)}."
+
+
+def _how_good(reading: Reading, target: str, quality: dict[str, Any], beside: Comparison) -> str:
+    value, low, high = beside.own
+    n, linear, few = quality["n"], beside.others.get("linear"), beside.others.get("as few")
+    if reading.labels is not None:
+        interval = f" ({LEVEL_TEXT} interval {_percent(low)} to {_percent(high)})" if np.isfinite(low) else ""
+        text = f"Right for {_percent(value)} of {n:,} samples{interval}"
+        text += f"; always the most common: {_percent(beside.constant.value)}"
+        text += f", a linear model of the same training samples: {_percent(linear.value)}" if linear else ""
+        text += f", {few.name}: {_percent(few.value)}" if few else ""
+        return f"{text}."
+    interval = f" ({LEVEL_TEXT} interval {low:.2f} to {high:.2f})" if np.isfinite(low) else ""
+    text = f"R² is {value:.2f} on {n:,} samples{interval}: "
+    if len(reading.outputs) == 1:
+        error = quality["outputs"][0]["metrics"][1]["value"]
+        text += f"its typical error is {error:.3g}, where that of the mean is {quality['baseline']['value']:.3g}"
+    else:
+        text += f"the mean over {len(reading.outputs)} outputs"
+    text += f"; a linear model of the same training samples has R² {linear.value:.2f}" if linear else ""
+    text += f", {few.name}, {few.value:.2f}" if few else ""
+    return f"{text}."
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.1f}\u00a0%"
+
+
+def _what_matters(columns: list[dict[str, Any]], axis: dict[str, Any] | None) -> str:
+    if axis is not None:
+        slopes = np.abs(np.array(axis["slopes"])).max(axis=0)
+        if not slopes.any():
+            return ""
+        place = f"{axis['values'][int(np.argmax(slopes))]:g}"
+        return f"It leans most on the part of the curve around {place}{_unit(axis)}."
+    order = sorted((c for c in columns if c["variance"]), key=lambda c: -c["variance"])
+    if not order:
+        return "It predicts the same for every sample."
+    names = [column["name"] for column in order[:NAMED]]
+    if len(order) == 1:
+        return f"It depends on {names[0]} alone."
+    lead = "What matters" if len(order) <= NAMED else "What matters most"
+    return f"{lead}: {', '.join(names[:-1])} and {names[-1]}."
+
+
+def _unit(axis: dict[str, Any]) -> str:
+    return f" {axis['label']}" if axis["label"] != NAMELESS else ""
+
+
+def _proved(reading: Reading) -> list[str]:
+    """Return a sentence on the directions that hold by construction."""
+    signs = reading.monotone
+    words = [f"{'rises' if sign > 0 else 'falls'} with {name}" for name, sign in signs.items()]
+    if not words:
+        return []
+    listed = words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
+    return [f"Proved, for every sample there can be: the {reading.score_name()} {listed}, all else equal."]

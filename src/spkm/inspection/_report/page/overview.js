@@ -1,0 +1,228 @@
+// The first part of the page: the answer, what to mind, one picture of it all, then what belongs to the kind of model.
+
+// Features of an axis come by what is said of them, not one by one; columns are then features.
+function unpacked(facts) {
+  const { features } = facts;
+  if (!Array.isArray(features.read)) {
+    const keys = Object.keys(features.read);
+    features.read = (features.read.name || []).map((_, k) =>
+      Object.fromEntries([["unit", ""], ["whole", false], ...keys.map((key) => [key, features.read[key][k]])])
+    );
+  }
+  if (facts.columns === null)
+    facts.columns = features.read.map(({ name, unit }, j) => ({
+      name,
+      unit,
+      features: [j],
+      options: null,
+      missing: null,
+      linked: false,
+      variance: facts.axis.variance[j],
+      alone: null,
+      folds: null,
+      stability: null,
+      effect: null
+    }));
+  return facts;
+}
+
+function byImportance(facts) {
+  return facts.columns.slice().sort((a, b) => b.variance - a.variance);
+}
+
+function overview(facts) {
+  return [
+    el(
+      "div",
+      { id: "answer" },
+      facts.answer.slice(1).map((text) => el("p", {}, text))
+    ),
+    ...beforeReading(facts),
+    ...picturePart(facts),
+    ...(facts.pairs ? matrixPart(facts) : []),
+    ...(facts.axis ? axisPart(facts) : []),
+    ...selectionPart(facts),
+    ...groupPart(facts),
+    ...aboutPart(facts)
+  ];
+}
+
+// Each check that found something grave: a heading, a sentence with its figures, what to do.
+function beforeReading(facts) {
+  if (!facts.first.length) return [el("p", { class: "good" }, `✓ None of ${facts.checks.length} checks asks for attention before you read on.`)];
+  return [
+    el("h2", {}, "Before you read on"),
+    el(
+      "ul",
+      { class: "looks" },
+      facts.first.map((c) =>
+        el(
+          "li",
+          {},
+          el("strong", { class: "warn" }, `${c.title}. `),
+          c.detail[0].toUpperCase() + c.detail.slice(1),
+          " ",
+          el("span", { class: "soft" }, c.remedy)
+        )
+      )
+    )
+  ];
+}
+
+function importanceNote(facts) {
+  return facts.features.independent
+    ? "part of the scores' variance, features taken as independent of one another. What features do together counts for each of them: bars overlap, and need not add up to 100 %"
+    : "mean change of the score when the column takes its usual value, as a share of the largest";
+}
+
+// A category of many levels on a slide: the four highest and the four lowest.
+function ends(column) {
+  const { levels, values } = column.effect;
+  if (levels === null || levels.length <= 8) return column;
+  const order = levels.map((_, k) => k).sort((a, b) => values[0][b] - values[0][a]),
+    kept = [...order.slice(0, 4), ...order.slice(-4)];
+  return {
+    ...column,
+    effect: { ...column.effect, levels: kept.map((k) => levels[k]), values: values.map((own) => kept.map((k) => own[k])) }
+  };
+}
+
+// One picture for a slide: how good beside simpler models, what matters, how the first three work.
+function summaryPicture(facts) {
+  const width = chartWidth(920),
+    two = width >= 700,
+    top = byImportance(facts)
+      .filter((c) => c.variance > 0)
+      .slice(0, 8),
+    half = two ? (width - 30) / 2 : width;
+  const panels = [];
+  if (facts.beside) panels.push({ title: `How good: ${facts.beside.measure}`, chart: dotChart(facts.beside, half), wide: half });
+  if (facts.axis) panels.push({ title: "Where it looks", chart: slopeChart(facts, two ? half : width, 200), wide: half });
+  else if (top.length)
+    panels.push({
+      title: "What matters",
+      chart: shareChart(top, facts.features.independent, half),
+      wide: half
+    });
+  const range = effectRange(facts),
+    small = two ? (width - 60) / 3 : width;
+  top
+    .filter((c) => c.effect !== null)
+    .slice(0, facts.axis ? 0 : 3)
+    .forEach((c) => panels.push({ title: c.name, chart: effectChart(facts, ends(c), range, small, 170), wide: small }));
+  const picture = svg("svg", { class: "picture" });
+  let x = 0,
+    y = 0,
+    tallest = 0;
+  panels.forEach(({ title, chart, wide }) => {
+    if (x > 0 && x + wide > width + 1) {
+      x = 0;
+      y += tallest + 18;
+      tallest = 0;
+    }
+    const heading = svg("text", { x, y: y + 14, class: "heading" }, shortenTo(title, wide));
+    chart.setAttribute("x", x);
+    chart.setAttribute("y", y + 24);
+    tallest = Math.max(tallest, 24 + Number(chart.getAttribute("height")));
+    picture.append(heading, chart);
+    x += wide + 30;
+  });
+  const height = y + tallest + 4;
+  for (const [name, value] of Object.entries({ viewBox: `0 0 ${width} ${height}`, width, height })) picture.setAttribute(name, value);
+  return panels.length ? picture : null;
+}
+
+function picturePart(facts) {
+  const picture = summaryPicture(facts);
+  if (picture === null) return [];
+  const top = byImportance(facts).slice(0, facts.axis ? 0 : 10),
+    rows = facts.beside ? facts.beside.rows.map(([name, value, low, high]) => [name, value, low, high]) : [];
+  const shown = figure({
+    title: "The model in one picture",
+    note: facts.axis || !top.length ? null : importanceNote(facts) + ".",
+    alt: `${facts.answer.slice(0, 3).join(" ")}`,
+    chart: picture,
+    head: ["", "value", "low", "high"],
+    rows: [...rows, ...top.map((c) => [`importance of ${c.name}`, c.variance, null, null])]
+  });
+  shown.append(el("div", { class: "controls" }, saveButton("Save the picture", picture, facts.title), ...printButtons()));
+  return [shown];
+}
+
+// Two pages by default: the answer and the quality; or every part of the report.
+function printButtons() {
+  const print = (all) => () => {
+    document.body.classList.toggle("print-all", all);
+    window.print();
+  };
+  return [
+    el("button", { type: "button", onclick: print(false) }, "Print two pages"),
+    el("button", { type: "button", onclick: print(true) }, "Print everything")
+  ];
+}
+
+// Which features were chosen, how surely, what could stand for them.
+function selectionPart(facts) {
+  const { selection } = facts;
+  if (!selection) return [];
+  const head = selection.head,
+    rows = selection.rows.map((row) => row.map((value, k) => (selection.shares.includes(k) ? share(value, 0) : value)));
+  return [
+    el("h2", {}, selection.title),
+    ...selection.text.map((text) => el("p", {}, text)),
+    table(head, rows, { label: "Features that were chosen" }),
+    copyButton("Copy as CSV", () => toCsv(head, rows))
+  ];
+}
+
+function groupPart(facts) {
+  if (!facts.by_group) return [];
+  return [
+    el("h2", {}, "Quality by group"),
+    ...facts.by_group.map((one) => el("p", {}, el("strong", {}, `${one.name}: `), one.gap ? one.gap.text : "there are no two groups of ten samples or more to compare.")),
+    el("p", { class: "soft" }, "All groups with their intervals are in “Quality”.")
+  ];
+}
+
+function aboutPart(facts) {
+  const { model, samples } = facts,
+    target = samples.target;
+  return [
+    el("h2", {}, "What it is"),
+    el("p", {}, model.sentence),
+    model.formula ? el("details", {}, el("summary", {}, "As a formula"), el("pre", {}, model.formula)) : null,
+    el(
+      "details",
+      {},
+      el("summary", {}, "How it was fitted"),
+      definitionTable(
+        [
+          ["estimator", model.estimator],
+          ["recipe of the fit", model.recipe],
+          [
+            "settings that are not defaults",
+            Object.entries(model.settings)
+              .map(([k, v]) => `${k}=${v}`)
+              .join(", ") || "none"
+          ],
+          ["loss", model.loss],
+          ["basis vectors", model.n_basis],
+          ["features it reads", `${model.n_read} of ${model.n_features}`],
+          ["training samples", samples.n_train === null ? "not given" : samples.n_train],
+          ["samples of this report", samples.n],
+          ["samples in this file", samples.privacy === "aggregate" ? "none: aggregates only" : samples.n_shipped],
+          ["classes", target && target.classes ? target.classes.map(([name, n]) => `${name}: ${n}`).join(", ") : null],
+          ["target, quartiles", target && target.quartiles ? target.quartiles.map((v) => fmt(v)).join(", ") : null],
+          ["views", model.views.length ? model.views.join(", ") : null]
+        ],
+        "How it was fitted"
+      )
+    ),
+    el("h2", {}, "What it cannot tell"),
+    el(
+      "ul",
+      {},
+      facts.cautions.map((text) => el("li", {}, text))
+    )
+  ];
+}
