@@ -60,7 +60,7 @@ BESIDE = (
     "sarcos --seeds 1",
     "regression --seeds 3",
     "explain",
-    "error_bars",
+    "error_bars --seeds 10",
     "planted",
     "gradient",
     "model_files",

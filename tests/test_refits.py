@@ -74,6 +74,8 @@ def test_deviations_are_those_of_linear_regression():
     residual = y - A @ (inverse @ (A.T @ y))
     covariance = inverse @ (A.T * residual**2) @ A @ inverse
     wanted = np.sqrt(np.einsum("ij,jk,ik->i", A[:20], covariance, A[:20]))
+    # The mean leverage of a linear regression is the number of its coefficients over that of samples.
+    assert 1 - 1 / model.model_.refit_spread == pytest.approx(3 / 150, abs=0.03)
     found = explain(model, X[:20], X).bars().scores[:, 0]
     # Of 150 draws a deviation is known to 1 / sqrt(300) = 5.8 %; four times that.
     np.testing.assert_allclose(found, wanted, rtol=0.23)
@@ -94,7 +96,7 @@ def test_bars_are_taken_off_the_refits():
     bars = explanation.bars(0.8)
     refits = [explain(refit, X3[:5], X3[::3]) for refit in model.model_.refits]
     for name in ("scores", "base_values", "values", "contributions"):
-        std = np.std([getattr(refit, name) for refit in refits], axis=0, ddof=1)
+        std = model.model_.refit_spread * np.std([getattr(refit, name) for refit in refits], axis=0, ddof=1)
         np.testing.assert_allclose(getattr(bars, name), std, atol=1e-12)
         lower, upper = bars.interval(name)
         np.testing.assert_allclose(upper - lower, 2 * t(3).ppf(0.9) * std, atol=1e-9)
@@ -115,7 +117,8 @@ def test_effects_and_importances_have_bars():
     model = plain.with_uncertainty(X, y, n_refits=3, random_state=0)
     (effect,) = partial_dependence(model, X, [0], n_points=7)
     of_refits = [partial_dependence(refit, X, [0], n_points=7)[0].values for refit in model.model_.refits]
-    np.testing.assert_allclose(effect.std, np.std(of_refits, axis=0, ddof=1), atol=1e-12)
+    spread = model.model_.refit_spread
+    np.testing.assert_allclose(effect.std, spread * np.std(of_refits, axis=0, ddof=1), atol=1e-12)
     assert effect.frame().columns.tolist()[-3:] == ["0 std", "0 lower", "0 upper"]
     assert partial_dependence(plain, X, [0])[0].std is None
     with pytest.raises(ValueError, match="with_uncertainty"):
@@ -123,7 +126,7 @@ def test_effects_and_importances_have_bars():
     found = importances(model, X, y, n_resamples=5)
     of_refits = [importances(refit, X, y, n_resamples=5) for refit in model.model_.refits]
     for name in ("dropped", "sobol"):
-        std = np.std([getattr(refit, name) for refit in of_refits], axis=0, ddof=1)
+        std = spread * np.std([getattr(refit, name) for refit in of_refits], axis=0, ddof=1)
         np.testing.assert_allclose(getattr(found, f"{name}_std"), std, atol=1e-12)
     assert {"dropped_std", "sobol_std"} <= set(found.frame().columns)
 
@@ -136,7 +139,7 @@ def test_stability_of_vectors():
     moved = [np.diagonal(kernel(held.terms[0].views[0].basis, r.terms[0].views[0].basis)) for r in held.refits]
     np.testing.assert_allclose(stability.similarity, np.mean(moved, axis=0))
     weights = np.array([refit.weights[rows] for refit in held.refits])
-    np.testing.assert_allclose(stability.weight_std, weights.std(axis=0, ddof=1))
+    np.testing.assert_allclose(stability.weight_std, held.refit_spread * weights.std(axis=0, ddof=1))
     assert stability.frame().shape == (int(rows.sum()), 3)
     assert "4 refits" in summary(model)
     with pytest.raises(ValueError, match="need refits"):

@@ -118,6 +118,8 @@ class FittedModel:
         Name of the way it was fitted, such as "folds" or "evidence"; empty if it is not known.
     refit_thetas : ndarray of shape (n_refits, n_params) or None
         Parameters of fits of the same samples with random weights, which tell how sure the model is.
+    refit_spread : float
+        Factor from deviations over refits to those over other samples: above 1 where the model follows its samples.
     """
 
     target: Target
@@ -139,6 +141,7 @@ class FittedModel:
     selected: bool = False
     recipe: str = ""
     refit_thetas: np.ndarray | None = field(default=None, repr=False)
+    refit_spread: float = 1.0
 
     def __post_init__(self) -> None:
         self.theta.setflags(write=False)
@@ -432,6 +435,11 @@ class ModelEnsemble:
         """The models of the same samples with random weights; every member has the same weights of samples."""
         found = zip(*(member.refits for member in self.members), strict=True)
         return tuple(replace(self, members=members) for members in found)
+
+    @property
+    def refit_spread(self) -> float:
+        """Factor from deviations over refits to those over other samples, the mean of the members'."""
+        return float(np.mean([member.refit_spread for member in self.members]))
 
     @property
     def loss(self) -> Loss:

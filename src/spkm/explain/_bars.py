@@ -35,9 +35,12 @@ def half_width(n_refits: int, level: float) -> float:
 
 def over_refits(model: FittedModel | ModelEnsemble, read: Callable[[Any], np.ndarray]) -> np.ndarray | None:
     """Return the standard deviation over refits of what ``read`` makes of a model; None if it has no refits."""
-    if not model.refits:
-        return None
-    return np.std([read(refit) for refit in model.refits], axis=0, ddof=1)
+    return deviation(model, [read(refit) for refit in model.refits]) if model.refits else None
+
+
+def deviation(model: FittedModel | ModelEnsemble, found: Sequence[np.ndarray] | np.ndarray) -> np.ndarray:
+    """Return the standard deviation of numbers that were read off each refit of a model."""
+    return model.refit_spread * np.std(found, axis=0, ddof=1)
 
 
 def needed_refits(model: FittedModel | ModelEnsemble) -> tuple[Any, ...]:
@@ -187,7 +190,7 @@ def vector_stability(estimator: BaseEstimator) -> VectorStability:
         weights = np.array([refit.weights[rows] for refit in member.refits])  # (refits, R, m)
         similar.append(np.mean([_moved(member, refit) for refit in member.refits], axis=0))
         outputs = [k] if not model.is_joint else range(model.n_outputs)
-        for found, own in ((deviations, weights.std(axis=0, ddof=1)), (signs, _same_sign(member, weights))):
+        for found, own in ((deviations, deviation(member, weights)), (signs, _same_sign(member, weights))):
             wide = np.zeros((len(own), model.n_outputs))
             wide[:, outputs] = own
             found.append(wide)

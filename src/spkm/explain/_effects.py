@@ -17,7 +17,7 @@ from sklearn.base import BaseEstimator
 from spkm._arrays import TableLike
 from spkm._checks import check_integer
 from spkm.core.fitted import FittedModel, ModelEnsemble
-from spkm.explain._bars import LEVEL, half_width
+from spkm.explain._bars import LEVEL, deviation, half_width
 from spkm.explain._structure import DotPiece, Factor, ProductPiece, Structure, TermParts, scaled_rows, structure_of
 from spkm.explain._table import (
     clip_bounds,
@@ -145,7 +145,7 @@ def partial_dependence(
     refits = [_mean_scores(refit, names, X, wanted, axes) for refit in model.refits]
     result = []
     for k, columns in enumerate(wanted):
-        std = np.std([found[k] for found in refits], axis=0, ddof=1) if refits else None
+        std = deviation(model, [found[k] for found in refits]) if refits else None
         titles = tuple(names[c] for c in columns)
         result.append(Effect(titles, output_names(model), axes[k], values[k], std, len(refits)))
     return result

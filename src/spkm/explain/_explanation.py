@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator
 from spkm._arrays import TableLike, with_shape
 from spkm._checks import check_integer
 from spkm.core.fitted import FittedModel, ModelEnsemble
-from spkm.explain._bars import LEVEL, Bars, half_width, needed_refits
+from spkm.explain._bars import LEVEL, Bars, deviation, half_width, needed_refits
 from spkm.explain._conditional import ConditionalMeans, Normal, conditional_shapley, unclipped
 from spkm.explain._gradient import gradient
 from spkm.explain._neighbours import Neighbours, familiarity, nearest
@@ -171,10 +171,11 @@ class Explanation:
         bars : Bars
             Standard deviations and intervals, in the shapes of this explanation.
         """
-        refits = needed_refits(model_of(self._estimator))
+        model = model_of(self._estimator)
+        refits = needed_refits(model)
         found = [self._read(refit) for refit in refits]
         names = ("scores", "base_values", "values", "contributions")
-        deviations = {name: np.std([getattr(one, name) for one in found], axis=0, ddof=1) for name in names}
+        deviations = {name: deviation(model, [getattr(one, name) for one in found]) for name in names}
         half = half_width(len(refits), confidence_level)
         return Bars(
             **deviations, n_refits=len(refits), confidence_level=confidence_level, half_width=half, _explanation=self

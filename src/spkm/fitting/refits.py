@@ -12,12 +12,15 @@ from typing import Any
 import numpy as np
 
 from spkm.core.fitted import FittedModel
+from spkm.core.objective import mixed
 from spkm.core.targets import Classes, same_meaning
 from spkm.fitting.binary import binary_problems
 from spkm.fitting.data import TableData
 from spkm.fitting.recipes import Fit, recipe_again
 from spkm.fitting.spec import Spec
 from spkm.fitting.strategies import restore_scale, solver_for
+
+MOST_LEVERAGE = 0.8  # above it a model has nearly as many parameters as samples, and no correction means much
 
 
 def with_refits(spec: Spec, data: TableData, model: Any, n_refits: int, rng: np.random.Generator) -> Any:
@@ -38,15 +41,44 @@ def with_refits(spec: Spec, data: TableData, model: Any, n_refits: int, rng: np.
     """
     if not same_meaning(model.target, data.target):
         raise ValueError("X and y must be the samples of the fit: the targets have other classes or other outputs.")
-    found = []
-    for _ in range(n_refits):
-        drawn = replace(data, weight=random_weights(data.weight, rng))
-        found.append(_thetas(spec, drawn, model))
-    members = [
-        replace(member, refit_thetas=np.array(thetas))
-        for member, thetas in zip(model.members, zip(*found, strict=True), strict=True)
-    ]
+    drawn = [replace(data, weight=random_weights(data.weight, rng)) for _ in range(n_refits)]
+    found = zip(*(_thetas(spec, one, model) for one in drawn), strict=True)
+    members = []
+    for k, (member, thetas) in enumerate(zip(model.members, found, strict=True)):
+        member = replace(member, refit_thetas=np.array(thetas))
+        own = [one if model.is_joint else _problems(spec, one)[k] for one in (data, *drawn)]
+        members.append(replace(member, refit_spread=1.0 / (1.0 - leverage(member, own[0], own[1:]))))
     return members[0] if model.is_joint else replace(model, members=tuple(members))
+
+
+def leverage(model: FittedModel, data: TableData, drawn: list[TableData]) -> float:
+    """Return the mean leverage of the samples: the share of its own residual that a sample takes away.
+
+    A sample of weight 1 + v has a slope of the loss of about g (1 - h v) in place of g, so that the mean of
+    -g v (change of g) over samples and refits is the mean of h g^2. Residuals of a fit are smaller than those of other
+    samples by 1 - h: the jackknife's correction of deviations (HC3) divides by it.
+    """
+    if data.n_outputs == 0 or not model.refits:
+        return 0.0
+    with np.errstate(all="ignore"):
+        usual = _slopes(model, data)
+        changes = [
+            usual * (_slopes(refit, data) - usual) * (one.weight / data.weight - 1.0)[:, None]
+            for refit, one in zip(model.refits, drawn, strict=True)
+        ]
+    share = data.weight[:, None]
+    total = float(np.sum(share * usual**2))
+    found = -float(np.sum(share * np.mean(changes, axis=0))) / total if total > 0 else 0.0
+    return float(np.clip(found, 0.0, MOST_LEVERAGE)) if np.isfinite(found) else 0.0
+
+
+def _slopes(model: FittedModel, data: TableData) -> np.ndarray:
+    """Return the derivative of the loss in the score of every sample, (n, n_outputs)."""
+    target, loss = model.target, model.loss
+    F = (model.scores(data.X)[:, target.learned] - target.mean) / target.scale
+    Y = (data.Y * data.target.scale + data.target.mean - target.mean) / target.scale
+    totals, directions = loss.totals_and_directions(Y, F, np.full((len(Y), 1), 1.0 / len(Y)))
+    return mixed(loss, totals, directions, np.dtype(np.float64))
 
 
 def random_weights(weight: np.ndarray, rng: np.random.Generator) -> np.ndarray:
@@ -64,13 +96,16 @@ def _thetas(spec: Spec, data: TableData, model: Any) -> list[np.ndarray]:
     """Return the parameters of each member of a model, fitted to weighted samples."""
     if model.is_joint:
         return [_theta(spec, data, model)]
-    spec = replace(spec, loss=spec.loss.for_labels(False))
-    found = []
-    for problem, member in zip(binary_problems(data.target, spec.multi_class, data.Y), model.members, strict=True):
-        labels = Classes.of(problem.labels)
-        some = data.relabelled(spec, problem.rows, problem.signs[:, None], labels)
-        found.append(_theta(spec, some, member))
-    return found
+    own = replace(spec, loss=spec.loss.for_labels(False))
+    return [_theta(own, some, member) for some, member in zip(_problems(spec, data), model.members, strict=True)]
+
+
+def _problems(spec: Spec, data: TableData) -> list[TableData]:
+    """Return the samples of each binary problem."""
+    return [
+        data.relabelled(spec, problem.rows, problem.signs[:, None], Classes.of(problem.labels))
+        for problem in binary_problems(data.target, spec.multi_class, data.Y)
+    ]
 
 
 def _theta(spec: Spec, data: TableData, model: FittedModel) -> np.ndarray:

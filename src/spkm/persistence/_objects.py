@@ -201,6 +201,7 @@ def _rest(model: FittedModel) -> dict[str, Any]:
         "selected": bool(model.selected),
         "recipe": model.recipe,
         "refits": model.refit_thetas,
+        "refit_spread": model.refit_spread,
     }
 
 
@@ -366,12 +367,13 @@ def _member(plain: dict[str, Any], rest: Any, n_features: int) -> FittedModel:
         interrupted=bool(rest["interrupted"]),
         selected=bool(rest["selected"]),
         refit_thetas=_checked_refits(rest.get("refits"), model),
+        refit_spread=float(rest.get("refit_spread", 1.0)),
     )
 
 
 def _check_learned(rest: dict[str, Any]) -> None:
     """Raise ModelFileError unless the numbers that a fit has learned beside the model are finite or absent."""
-    for name in ("noise", "strength", "linear_strength", "ridge", "linear_variance"):
+    for name in ("noise", "strength", "linear_strength", "ridge", "linear_variance", "refit_spread"):
         value = rest.get(name, 0.0)
         number = isinstance(value, int | float | np.generic)
         need(value is None or (number and bool(np.isfinite(value))), f"its {name} is none")
