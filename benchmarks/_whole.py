@@ -61,6 +61,7 @@ BESIDE = (
     "regression --seeds 3",
     "explain",
     "error_bars --seeds 10",
+    "prove --seeds 5",
     "planted",
     "gradient",
     "model_files",

@@ -16,6 +16,7 @@ VERBS = {
     "predict": Verb("spkm.cli.predict", "predict the samples of a file, however long"),
     "explain": Verb("spkm.cli.explain", "say why a sample is predicted as it is"),
     "counterfactual": Verb("spkm.cli.counterfactual", "find the smallest change that changes a prediction"),
+    "prove": Verb("spkm.cli.prove", "prove or refute a statement about a model"),
     "report": Verb("spkm.cli.report", "write a page about a model and its quality on new samples"),
     "inspect": Verb("spkm.cli.inspect", "say what is in a model file"),
     "compare": Verb("spkm.cli.compare", "set two models side by side"),

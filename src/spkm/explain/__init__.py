@@ -9,6 +9,7 @@ from spkm.explain._explanation import Explanation, explain
 from spkm.explain._gradient import gradient
 from spkm.explain._importance import Importances, importances
 from spkm.explain._neighbours import Neighbours, familiarity, nearest
+from spkm.explain._prove import Proof, prove
 from spkm.explain._sobol import SobolIndices, sobol_indices
 from spkm.explain._summary import formula, summary, to_frame
 
@@ -21,6 +22,7 @@ __all__ = [
     "Importances",
     "Neighbours",
     "Normal",
+    "Proof",
     "SobolIndices",
     "VectorStability",
     "counterfactual",
@@ -34,6 +36,7 @@ __all__ = [
     "nearest",
     "nearest_entities",
     "partial_dependence",
+    "prove",
     "sobol_indices",
     "summary",
     "to_frame",

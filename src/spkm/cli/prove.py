@@ -1,0 +1,63 @@
+"""``spkm prove``: whether a statement holds for every sample of a region, with a proof or a sample against it."""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import asdict
+
+from spkm.cli._command import CommandError, Subparsers
+from spkm.cli._output import STDIO, check_can_write, notes, show, write_json
+from spkm.cli._reading import add_data_options
+
+REFUTED, UNKNOWN = 5, 6  # exit codes
+
+
+def add_parser(subparsers: Subparsers) -> None:
+    """Add the options."""
+    parser = subparsers.add_parser("prove", help="prove or refute a statement about a model", description=__doc__)
+    parser.add_argument("model", help="the model file")
+    parser.add_argument(
+        "statement",
+        help="such as 'score <= 0.8 where age < 25', 'probability of yes >= 0.1', 'score rises with income', 'changing "
+        "sex moves probability by <= 0.05', 'prediction is yes where job in {nurse, baker}', 'difference of scores <= "
+        "0.1'; ? in place of the number asks for it",
+    )
+    parser.add_argument("--data", metavar="FILE", help="samples whose ranges limit the features; else all values")
+    parser.add_argument("--other", metavar="MODEL", help="a second model file, for the difference of two models")
+    parser.add_argument("--boxes", type=int, default=200_000, metavar="N", help="boxes to bound at most (200000)")
+    parser.add_argument("--tolerance", type=float, default=1e-3, metavar="T", help="accuracy of a number that is asked")
+    parser.add_argument("--json", metavar="FILE", help="the answer as JSON; - is stdout, instead of the text")
+    add_data_options(parser)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Answer the statement and return the exit code: 0 proved, 5 refuted, 6 unknown."""
+    from spkm.cli._models import read_model, text_columns
+    from spkm.cli._reading import read_frame
+    from spkm.cli.predict import features_of
+    from spkm.explain import prove
+
+    check_can_write("--json", options.json)
+    model = read_model(options.model)
+    other = None if options.other is None else read_model(options.other)
+    ranges = None
+    if options.data is not None:
+        frame = read_frame(options.data, options.format, text_columns(model))
+        ranges = features_of(model, frame, options.data)
+    try:
+        with notes():
+            found = prove(
+                model,
+                options.statement,
+                other=other,
+                ranges=ranges,
+                tolerance=options.tolerance,
+                max_boxes=options.boxes,
+            )
+    except ValueError as error:
+        raise CommandError(str(error)) from error
+    if options.json is not None:
+        write_json(options.json, {**asdict(found), "gap": found.gap})
+    if options.json != STDIO:
+        show(str(found))
+    return {"proved": 0, "refuted": REFUTED, "unknown": UNKNOWN}[found.status]

@@ -1,0 +1,223 @@
+"""The small language of statements about a model: what is said, and where.
+
+statement  = claim ["where" condition {"and" condition}]
+claim      = quantity comparison (number | "?")
+           | "changing" name "moves" quantity "by" comparison (number | "?")
+           | "difference of" quantity comparison (number | "?")
+           | quantity ("rises" | "falls") "with" name
+           | "prediction is" name
+quantity   = ("score" | "probability" | "prediction") ["of" name]
+comparison = "<=" | "<" | ">=" | ">"
+condition  = name comparison number | number comparison name comparison number
+           | name "=" value | name "in" "{" value {"," value} "}"
+name       = a word, or any text in quotes or backticks
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+TOKEN = re.compile(
+    r"""\s*(?:(?P<number>[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?(?![\w.]))"""
+    r"""|(?P<quoted>"[^"]*"|'[^']*'|`[^`]*`)"""
+    r"""|(?P<sign><=|>=|==|[<>={},?≤≥])"""
+    r"""|(?P<word>[^\s<>={},?≤≥"'`]+))"""
+)
+QUANTITIES = ("score", "probability", "prediction")
+PLURALS = {"scores": "score", "probabilities": "probability", "predictions": "prediction"}
+SIGNS = {"<=": -1, "<": -1, ">=": 1, ">": 1}
+SAME = {"≤": "<=", "≥": ">=", "==": "="}
+FLIPPED = {"<": ">", ">": "<", "<=": ">=", ">=": "<="}
+FORMS = (
+    "'score <= 0.8 where age < 25', 'probability of yes >= 0.1 where job in {nurse, baker}', 'score rises with "
+    "income', 'changing sex moves probability by <= 0.05', 'prediction is yes where 20 <= age <= 30', 'difference of "
+    "scores <= 0.1'"
+)
+
+
+@dataclass(frozen=True)
+class Condition:
+    """What is said of one feature: limits of a number, or levels of a category."""
+
+    name: str
+    low: float = float("-inf")
+    high: float = float("inf")
+    levels: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True)
+class Statement:
+    """A parsed statement.
+
+    Attributes
+    ----------
+    text : str
+        As it was given.
+    kind : {"limit", "change", "difference", "direction", "class"}
+        The kind of claim.
+    quantity : str
+        One of "score", "probability" and "prediction".
+    output : str or None
+        Name of the output, if one is named.
+    sign : int
+        -1 if the quantity is to stay at or below the number, or falls; 1 for above, or rises.
+    number : float or None
+        The number; None if it is asked for.
+    feature : str or None
+        The feature that is changed, or that the quantity rises with.
+    conditions : tuple of Condition
+        The region.
+    strict : bool
+        Whether the comparison leaves the number itself out.
+    """
+
+    text: str
+    kind: str
+    quantity: str = "score"
+    output: str | None = None
+    sign: int = -1
+    number: float | None = None
+    feature: str | None = None
+    conditions: tuple[Condition, ...] = ()
+    strict: bool = False
+
+
+def parse(text: str) -> Statement:
+    """Return a statement taken apart; ValueError if it is none."""
+    if not isinstance(text, str):
+        raise TypeError(f"statement must be a string such as {FORMS.split(', ')[0]}; got {text!r}.")
+    return _Parser(text).statement()
+
+
+@dataclass
+class _Parser:
+    text: str
+    tokens: list[tuple[str, str]] = field(init=False)
+    place: int = 0
+
+    def __post_init__(self) -> None:
+        self.tokens, at, text = [], 0, self.text.rstrip()
+        while at < len(text):
+            match = TOKEN.match(text, at)
+            if match is None:
+                raise self.error(f"it has {text[at:].strip()[:20]!r}")
+            kind = str(match.lastgroup)
+            word = match.group(kind)
+            self.tokens.append((kind, word[1:-1] if kind == "quoted" else SAME.get(word, word)))
+            at = match.end()
+
+    def error(self, why: str) -> ValueError:
+        return ValueError(f"statement {self.text!r} is not understood: {why}. Examples: {FORMS}.")
+
+    def peek(self, *words: str) -> bool:
+        """Whether the next token is one of some words or signs."""
+        if self.place >= len(self.tokens):
+            return False
+        kind, word = self.tokens[self.place]
+        return kind in ("word", "sign") and word.lower() in words
+
+    def take(self, *words: str) -> str:
+        """Return the next token, which must be one of the words."""
+        if not self.peek(*words):
+            raise self.error(f"{' or '.join(map(repr, words))} is missing {self.here()}")
+        self.place += 1
+        return self.tokens[self.place - 1][1].lower()
+
+    def here(self) -> str:
+        return f"before {self.tokens[self.place][1]!r}" if self.place < len(self.tokens) else "at the end"
+
+    def next_of(self, kinds: tuple[str, ...], what: str) -> str:
+        """Return the next token, which must be of one of the kinds."""
+        if self.place >= len(self.tokens) or self.tokens[self.place][0] not in kinds:
+            raise self.error(f"{what} is missing {self.here()}")
+        self.place += 1
+        return self.tokens[self.place - 1][1]
+
+    def name(self) -> str:
+        return self.next_of(("word", "quoted"), "the name of a feature")
+
+    def number(self) -> float:
+        return float(self.next_of(("number",), "a number"))
+
+    def statement(self) -> Statement:
+        known = self.claim()
+        conditions: list[Condition] = []
+        if self.peek("where"):
+            self.take("where")
+            conditions.append(self.condition())
+            while self.peek("and"):
+                self.take("and")
+                conditions.append(self.condition())
+        if self.place < len(self.tokens):
+            raise self.error(f"nothing goes on {self.here()}")
+        return Statement(self.text, conditions=tuple(conditions), **known)  # type: ignore[arg-type]
+
+    def claim(self) -> dict[str, object]:
+        if self.peek("changing"):
+            self.take("changing")
+            feature = self.name()
+            self.take("moves")
+            quantity = self.quantity()
+            self.take("by")
+            return {"kind": "change", "feature": feature, **quantity, **self.comparison(("<=", "<"))}
+        if self.peek("difference"):
+            self.take("difference")
+            self.take("of")
+            return {"kind": "difference", **self.quantity(), **self.comparison(("<=", "<"))}
+        quantity = self.quantity()
+        if self.peek("rises", "falls"):
+            sign = 1 if self.take("rises", "falls") == "rises" else -1
+            self.take("with")
+            return {"kind": "direction", "feature": self.name(), "sign": sign, **quantity}
+        if quantity["quantity"] == "prediction" and self.peek("is"):
+            self.take("is")
+            return {"kind": "class", "output": self.next_of(("word", "quoted", "number"), "a class"), "sign": 1}
+        return {"kind": "limit", **quantity, **self.comparison(tuple(SIGNS))}
+
+    def quantity(self) -> dict[str, object]:
+        word = self.take(*QUANTITIES, *PLURALS)
+        output = None
+        if self.peek("of"):
+            self.take("of")
+            output = self.next_of(("word", "quoted", "number"), "the name of an output")
+        return {"quantity": PLURALS.get(word, word), "output": output}
+
+    def comparison(self, signs: tuple[str, ...]) -> dict[str, object]:
+        sign = self.take(*signs)
+        known = {"sign": SIGNS[sign], "strict": sign in ("<", ">")}
+        if self.peek("?"):
+            self.take("?")
+            return {**known, "number": None}
+        return {**known, "number": self.number()}
+
+    def condition(self) -> Condition:
+        if self.place < len(self.tokens) and self.tokens[self.place][0] == "number":
+            first = self.number()
+            name_sign = FLIPPED[self.take(*SIGNS)]
+            name = self.name()
+            one = _limit(name, name_sign, first)
+            sign = self.take(*SIGNS)
+            two = _limit(name, sign, self.number())
+            return Condition(name, max(one.low, two.low), min(one.high, two.high))
+        name = self.name()
+        if self.peek("in"):
+            self.take("in")
+            self.take("{")
+            levels = [self.value()]
+            while self.peek(","):
+                self.take(",")
+                levels.append(self.value())
+            self.take("}")
+            return Condition(name, levels=tuple(levels))
+        if self.peek("="):
+            self.take("=")
+            return Condition(name, levels=(self.value(),))
+        return _limit(name, self.take(*SIGNS), self.number())
+
+    def value(self) -> str:
+        return self.next_of(("word", "quoted", "number"), "a value")
+
+
+def _limit(name: str, sign: str, number: float) -> Condition:
+    return Condition(name, low=number) if SIGNS[sign] > 0 else Condition(name, high=number)
