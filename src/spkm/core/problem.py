@@ -60,6 +60,12 @@ class Problem:
         priors = self.metric_prior, self.relevance_prior
         return Objective(model, self.loss, source, self.basis_penalties, self.weight_penalties, *priors, box)
 
+    def loss_objective(self, source: Source) -> Objective:
+        """Return the objective of a problem without an evidence, on the samples of ``source``."""
+        objective = self.objective(source)
+        assert isinstance(objective, Objective)
+        return objective
+
     def evidence_objective(self, source: Source) -> EvidenceObjective:
         """Return the objective of a problem that has an evidence, on the samples of ``source``."""
         objective = self.objective(source)

@@ -137,6 +137,8 @@ class Random(Start):
         return signs[:, None]
 
 
+#: A rule, or the vectors themselves.
+FirstVectors = Start | np.ndarray
 STARTS = Registry("start", Start)
 STARTS.update(rows=Rows, kmeans=KMeans, greedy=Greedy, random=Random)
 

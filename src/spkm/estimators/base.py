@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from copy import copy
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from sklearn.base import BaseEstimator
 from sklearn.utils.multiclass import is_multilabel
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
 from spkm import _methods
-from spkm._arrays import TableLike
+from spkm._arrays import Matrix, TableLike, TargetLike, WeightLike
 from spkm._checks import n_threads
 from spkm._namespaces import on_host, place_of
 from spkm._publish import feature_names
-from spkm.core.fitted import FittedModel
+from spkm.core.fitted import Fitted, FittedModel
 from spkm.core.scaling import check_domain
+from spkm.core.targets import Target
 from spkm.fitting.binary import fit_parts
 from spkm.fitting.checkpoint import opened_checkpoint
 from spkm.fitting.outcome import Outcome, Parts
@@ -32,7 +34,7 @@ from spkm.tables.streams import FileTable, named_columns, opened_stream, predict
 IN_FILES = (FileTable, str, Path)
 
 
-class Fitted(NamedTuple):
+class FitOutcome(NamedTuple):
     """The outcome of a fit, the type of its samples, and what the estimator remembers of them."""
 
     outcome: Outcome | Parts
@@ -41,14 +43,14 @@ class Fitted(NamedTuple):
 
 
 def fitted(
-    estimator: Any,
-    X: Any,
-    y: Any,
-    sample_weight: Any,
+    estimator: BaseEstimator,
+    X: TableLike,
+    y: TargetLike | None,
+    sample_weight: WeightLike,
     columns: tuple[Any, Any, Any],
     checkpoint: tuple[Any, float],
     of_classes: bool,
-) -> Fitted:
+) -> FitOutcome:
     """Return the fit of an estimator, which is not changed.
 
     Parameters
@@ -82,24 +84,24 @@ def fitted(
     outcome = fit(spec, data, previous, progress)
     progress.end(X=table.X, y=table.y)
     progress.done()
-    return Fitted(outcome, data.dtype, {**table.attributes, **_seen(data.weight.sum(), data.target)})
+    return FitOutcome(outcome, data.dtype, {**table.attributes, **_seen(data.weight.sum(), data.target)})
 
 
-def _fit_stream(params: dict[str, Any], reader: Reader, of_classes: bool, progress: Progress) -> Fitted:
+def _fit_stream(params: dict[str, Any], reader: Reader, of_classes: bool, progress: Progress) -> FitOutcome:
     spec, data = stream_data(params, reader, of_classes)
     progress.begin()
     outcome = strategy_for(spec, data)(spec, data, None, progress)
     progress.end()
     progress.done()
-    return Fitted(outcome, data.dtype, {**data.attributes, **_seen(data.summary.total, data.target)})
+    return FitOutcome(outcome, data.dtype, {**data.attributes, **_seen(data.summary.total, data.target)})
 
 
-def _seen(weight: float, target: Any) -> dict[str, Any]:
+def _seen(weight: float, target: Target) -> dict[str, Any]:
     """Return the weight of all samples so far and, for classes, the labels."""
     return {"_seen": float(weight), **({"classes_": target.labels} if target.of_classes else {})}
 
 
-def _previous(estimator: Any, table: Table, in_parts: bool) -> Any:
+def _previous(estimator: BaseEstimator, table: Table, in_parts: bool) -> Any:
     """Return the model of the last fit if a warm start is asked for, checked; else None."""
     if not estimator.warm_start or not estimator.__sklearn_is_fitted__():
         return None
@@ -112,7 +114,7 @@ def _previous(estimator: Any, table: Table, in_parts: bool) -> Any:
     return estimator.model_
 
 
-def kernels_of(model: Any) -> list[Any]:
+def kernels_of(model: Fitted) -> list[Any]:
     """Return the kernels of all views of a model, and of its members."""
     return [view.kernel for member in model.members for _, view in member.model.views]
 
@@ -147,7 +149,7 @@ class ReadsModel:
     _repr_html_inner = _methods.repr_html
     _repr_mimebundle_ = _methods.repr_mimebundle
 
-    def _scores(self, X: Any) -> np.ndarray:
+    def _scores(self, X: TableLike) -> np.ndarray:
         """Return the scores of the model for every sample, (n, m)."""
         check_is_fitted(self)
         place = place_of(X)
@@ -156,7 +158,7 @@ class ReadsModel:
             place = None
         return self.model_.scores(self._rows(X), n_threads(self.n_jobs), place)
 
-    def _rows(self, X: Any) -> Any:
+    def _rows(self, X: TableLike) -> Any:
         if isinstance(X, IN_FILES):
             raise TypeError(
                 "X must be in memory; got a table in files. predict_chunks(X) yields predictions of these, and "
@@ -213,7 +215,7 @@ class ReadsModel:
         mask[self.selected_features_] = True
         return mask
 
-    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
+    def get_feature_names_out(self, input_features: Sequence[str] | None = None) -> np.ndarray:
         """Return the names of the features that the model reads.
 
         Parameters
@@ -272,7 +274,7 @@ class ReadsModel:
         return tags
 
 
-def check_domain_of(model: Any, X: Any) -> None:
+def check_domain_of(model: Fitted, X: Matrix) -> None:
     """Raise ValueError where a kernel of a fitted model wants no numbers below zero and X has some."""
 
     for member in model.members:

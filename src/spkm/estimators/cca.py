@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import ExitStack
 from typing import Any
 
@@ -11,7 +12,7 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils.validation import check_array, check_is_fitted
 
 from spkm import _methods
-from spkm._arrays import with_shape
+from spkm._arrays import Matrix, RandomState, TableLike, TargetLike, dense, with_shape
 from spkm._checks import check_choice, check_integer, check_real, generator, n_threads, warn_user
 from spkm._publish import publish
 from spkm.cca import Effort, FittedSide, Found, Side, Table, fitted_side, search
@@ -112,14 +113,14 @@ class SPKMCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         *,
         kernel_x: str | Kernel = "rbf",
         kernel_y: str | Kernel = "rbf",
-        radius: Any = "auto",
+        radius: float | str | Sequence[float] | None = "auto",
         learn_bandwidth: bool = True,
         scale: bool = True,
         n_starts: int = 8,
         max_iter: int = 200,
         tol: float = 1e-4,
         n_jobs: int | None = None,
-        random_state: Any = None,
+        random_state: RandomState = None,
     ) -> None:
         self.n_components = n_components
         self.kernel_x = kernel_x
@@ -133,7 +134,7 @@ class SPKMCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any = None) -> SPKMCCA:
+    def fit(self, X: TableLike, y: TargetLike | None = None) -> SPKMCCA:
         """Find the components.
 
         Parameters
@@ -181,7 +182,7 @@ class SPKMCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         }
         return publish(self, attributes)
 
-    def transform(self, X: Any) -> np.ndarray:
+    def transform(self, X: TableLike) -> np.ndarray:
         """Return the canonical scores of samples of the first table.
 
         Parameters
@@ -198,7 +199,7 @@ class SPKMCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         rows = read_like(self, X)
         return self.x_side_.scores(rows, n_threads(self.n_jobs)).astype(rows.dtype, copy=False)
 
-    def transform_y(self, y: Any) -> np.ndarray:
+    def transform_y(self, y: TargetLike | None) -> np.ndarray:
         """Return the canonical scores of samples of the second table.
 
         Parameters
@@ -223,7 +224,7 @@ class SPKMCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             )
         return self.y_side_.scores(rows, n_threads(self.n_jobs)).astype(rows.dtype, copy=False)
 
-    def correlations(self, X: Any, y: Any) -> np.ndarray:
+    def correlations(self, X: TableLike, y: TargetLike | None) -> np.ndarray:
         """Return the correlation of the two scores for each component.
 
         Parameters
@@ -241,7 +242,7 @@ class SPKMCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             raise ValueError(f"X and Y must have the same number of rows; got {len(left)} and {len(right)}.")
         return _column_correlations(left, right)
 
-    def score(self, X: Any, y: Any) -> float:
+    def score(self, X: TableLike, y: TargetLike | None) -> float:
         """Return the mean of :meth:`correlations`.
 
         Parameters
@@ -256,7 +257,9 @@ class SPKMCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         """
         return float(self.correlations(X, y).mean())
 
-    def permutation_test(self, X: Any, y: Any, n_permutations: int = 999, random_state: Any = None) -> np.ndarray:
+    def permutation_test(
+        self, X: TableLike, y: TargetLike | None, n_permutations: int = 999, random_state: RandomState = None
+    ) -> np.ndarray:
         """Return p-values of the correlations: how often rows of Y in random order correlate as much.
 
         Parameters
@@ -295,7 +298,7 @@ class SPKMCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         )
         return effort, generator(self.random_state), n_threads(self.n_jobs)
 
-    def _read_y(self, y: Any) -> tuple[Any, TableLayout]:
+    def _read_y(self, y: TargetLike | None) -> tuple[Any, TableLayout]:
         if y is None:
             raise ValueError(
                 f"{type(self).__name__} requires y to be passed, but the target y is None. Give the second table."
@@ -304,14 +307,15 @@ class SPKMCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             y = check_array(y, ensure_2d=False, dtype=[np.float64, np.float32], input_name="y").reshape(-1, 1)
         return checked_entities(y, "Y")
 
-    def _side(self, X: Any, argument: str, rng: np.random.Generator) -> tuple[Side, ArraySource, Scaling | None]:
+    def _side(self, X: Matrix, argument: str, rng: np.random.Generator) -> tuple[Side, ArraySource, Scaling | None]:
         """Return the kernel of one table, with numbers for its parameters, the scaled samples and the scaling."""
         kernel = KERNELS.part(getattr(self, argument), argument)
         if kernel.is_per_feature:
             raise ValueError(f"{argument} must be a kernel for any number of features; got {kernel!r}.")
-        if kernel.nonnegative and X.min() < 0:
+        least = dense(X).min() if kernel.nonnegative else 0.0
+        if least < 0:
             raise ValueError(
-                f"{argument}={kernel!r} needs non-negative features; the smallest value is {X.min():g}. Use "
+                f"{argument}={kernel!r} needs non-negative features; the smallest value is {least:g}. Use "
                 "fingerprints or counts as they are, or 'rbf'."
             )
         weight = np.ones(X.shape[0])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from spkm._arrays import TableLike
@@ -15,7 +16,7 @@ from spkm.estimators.base import ReadsModel
 from spkm.losses import Loss
 
 
-def has_probabilities(estimator: Any) -> bool:
+def has_probabilities(estimator: BaseEstimator) -> bool:
     """Whether the loss of a classifier gives probabilities."""
     if "model_" in vars(estimator):
         return estimator.model_.loss.has_probabilities

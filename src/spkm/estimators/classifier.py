@@ -338,11 +338,13 @@ class SPKMClassifier(PredictsClasses, ClassifierMixin, CallbackSupportMixin, Bas
         """
         return publish(self, partial_classes(self, X, y, classes, sample_weight))
 
-    def _spec_and_data(self, X: Any, table: Table) -> tuple[Spec, TableData]:
+    def _spec_and_data(self, X: TableLike, table: Table) -> tuple[Spec, TableData]:
         """Return checked parameters and data of samples that were read."""
         return class_data(self.get_params(deep=False), X, table)
 
-    def _search(self, X: Any, y: Any, sample_weight: Any, on_step: Callable[[str], bool]) -> Searching:
+    def _search(
+        self, X: TableLike, y: TargetLike | None, sample_weight: WeightLike, on_step: Callable[[str], bool]
+    ) -> Searching:
         """Return the search that the parameters ask for, before it begins."""
         table = read_table(self, X, y, sample_weight, multi_output=is_multilabel(y))
         spec, data = self._spec_and_data(X, table)
@@ -358,7 +360,7 @@ class SPKMClassifier(PredictsClasses, ClassifierMixin, CallbackSupportMixin, Bas
             parts.append(publish(part, {**remembered, **own}))
         return joined_attributes(found.model, parts)
 
-    def estimator_for(self, label: Any, other: Any = None) -> SPKMClassifier:
+    def estimator_for(self, label: object, other: object = None) -> SPKMClassifier:
         """Return the binary classifier of a class.
 
         Parameters

@@ -189,13 +189,18 @@ class SPKMClassifierCV(PredictsClasses, ClassifierMixin, CallbackSupportMixin, B
         return publish(self, {**published(setup, outcome), "classes_": setup.data.target.labels})
 
     def _search(
-        self, X: Any, y: Any, sample_weight: Any, on_step: Callable[[str], bool], groups: Any = None
+        self,
+        X: TableLike,
+        y: TargetLike | None,
+        sample_weight: WeightLike,
+        on_step: Callable[[str], bool],
+        groups: GroupsLike = None,
     ) -> Searching:
         table = read_table(self, X, y, sample_weight, multi_output=is_multilabel(y))
         spec, data = self._spec_and_data(X, table)
         return search_setup(self, spec, self._race(), table, data, on_step, groups, sample_weight is not None)
 
-    def _spec_and_data(self, X: Any, table: Table) -> tuple[Spec, TableData]:
+    def _spec_and_data(self, X: TableLike, table: Table) -> tuple[Spec, TableData]:
         """Return checked parameters, of the first kernel of the race, and data of samples that were read."""
         return class_data({**self.get_params(deep=False), **BOUNDED, "kernel": self._race()[0]}, X, table)
 
@@ -310,13 +315,18 @@ class SPKMRegressorCV(PredictsNumbers, RegressorMixin, CallbackSupportMixin, Bas
         return publish(self, published(setup, outcome))
 
     def _search(
-        self, X: Any, y: Any, sample_weight: Any, on_step: Callable[[str], bool], groups: Any = None
+        self,
+        X: TableLike,
+        y: TargetLike | None,
+        sample_weight: WeightLike,
+        on_step: Callable[[str], bool],
+        groups: GroupsLike = None,
     ) -> Searching:
         table = read_table(self, X, y, sample_weight, multi_output=True)
         spec, data = self._spec_and_data(X, table)
         return search_setup(self, spec, self._race(), table, data, on_step, groups, sample_weight is not None)
 
-    def _spec_and_data(self, X: Any, table: Table) -> tuple[Spec, TableData]:
+    def _spec_and_data(self, X: TableLike, table: Table) -> tuple[Spec, TableData]:
         """Return checked parameters, of the first kernel of the race, and data of samples that were read."""
         return number_data({**self.get_params(deep=False), **BOUNDED, "kernel": self._race()[0]}, X, table)
 
@@ -324,7 +334,7 @@ class SPKMRegressorCV(PredictsNumbers, RegressorMixin, CallbackSupportMixin, Bas
         return kernels_in_race(self, (Linear(), Polynomial(degree=3), Matern()))
 
 
-def kernels_in_race(estimator: Any, automatic: tuple[Kernel, ...]) -> list[Kernel]:
+def kernels_in_race(estimator: BaseEstimator, automatic: tuple[Kernel, ...]) -> list[Kernel]:
     """Return the kernels that are compared, with their numbers checked."""
     asked = estimator.kernel
     if isinstance(asked, str) and asked == "auto":
@@ -342,13 +352,13 @@ def kernels_in_race(estimator: Any, automatic: tuple[Kernel, ...]) -> list[Kerne
 
 
 def search_setup(
-    estimator: Any,
+    estimator: BaseEstimator,
     spec: Spec,
     race: list[Kernel],
     table: Table,
     data: TableData,
     on_step: Callable[[str], bool],
-    groups: Any,
+    groups: GroupsLike,
     weighted: bool,
 ) -> Searching:
     """Return the search with the user's own splits, kernels and scoring."""
@@ -368,7 +378,7 @@ def search_setup(
     return Searching(specs[0], table, data, search)
 
 
-def as_given(spec: Spec, estimator: Any, table: Table, data: TableData) -> TableData:
+def as_given(spec: Spec, estimator: BaseEstimator, table: Table, data: TableData) -> TableData:
     """Return the samples in the order of the user's table, which the user's splits are about."""
     if not data.target.of_classes:
         return replace(data, X=table.X, Y=data.target.encode(real_targets(table.y)), weight=table.weight)
@@ -377,7 +387,7 @@ def as_given(spec: Spec, estimator: Any, table: Table, data: TableData) -> Table
 
 
 def _scorer(
-    estimator: Any, spec: Spec, table: Table, data: TableData, weight: np.ndarray | None
+    estimator: BaseEstimator, spec: Spec, table: Table, data: TableData, weight: np.ndarray | None
 ) -> Callable[[Submodel, Fold], float]:
     """Return a function that judges the model of a fold by the user's scoring on its held-out samples."""
     plain = SPKMClassifier() if is_classifier(estimator) else SPKMRegressor()
@@ -394,7 +404,7 @@ def _scorer(
     return scorer
 
 
-def carried_out(estimator: Any, setup: Searching, progress: Progress) -> Outcome:
+def carried_out(estimator: BaseEstimator, setup: Searching, progress: Progress) -> Outcome:
     """Return the outcome of the search: on all samples, or the model of the only split."""
     spec, _, data, search = setup
     if search is None:

@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, clone
 from sklearn.utils.multiclass import type_of_target
 
+from spkm._arrays import RandomState, TableLike, TargetLike, WeightLike
 from spkm._checks import check_choice, check_real, generator, warn_user
 from spkm.selection import (
     additive_importances,
@@ -24,7 +25,14 @@ DEPENDENT = 1e-8  # least eigenvalue of a correlation matrix, below which it is 
 
 
 def controlled_selection(
-    selector: Any, estimator: Any, X: Any, y: Any, sample_weight: Any, fdr: Any, offset: Any, random_state: Any
+    selector: BaseEstimator,
+    estimator: BaseEstimator,
+    X: TableLike,
+    y: TargetLike | None,
+    sample_weight: WeightLike,
+    fdr: float,
+    offset: int,
+    random_state: RandomState,
 ) -> dict[str, Any]:
     """Return the fitted attributes of a selector: features that stand out from their knockoffs.
 
@@ -102,7 +110,7 @@ def _checked_copies(X: np.ndarray, copies: np.ndarray, table: Table) -> float:
 
 
 def dense_samples(
-    what: str, estimator: Any, X: Any, y: Any, sample_weight: Any
+    what: str, estimator: BaseEstimator, X: TableLike, y: TargetLike | None, sample_weight: WeightLike
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, Table]:
     """Return samples, targets for least squares and weights, checked; ``what`` it is that needs them dense."""
     table = read_table(estimator, X, y, sample_weight, multi_output=True)

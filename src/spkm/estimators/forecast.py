@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone, is_classifier
+from sklearn.base import BaseEstimator, clone, is_classifier
 
 from spkm._checks import check_integer, n_threads
 from spkm.core.model import PreimageModel, Term, View
@@ -122,7 +122,7 @@ def forecast(self: Any, n_samples: int, n_features: int, *, n_classes: int = 2, 
     return _forecast_of(self, n, d, streamed, classes)
 
 
-def _forecast_of(estimator: Any, n: int, d: int, streamed: bool, n_classes: int | None) -> Forecast:
+def _forecast_of(estimator: BaseEstimator, n: int, d: int, streamed: bool, n_classes: int | None) -> Forecast:
     first = min(n, TRIAL_ROWS)
     seconds, iterations = _trial(estimator, first, d, n_classes)
     seconds *= (min(n, BASIS_ROWS) / first) ** GROWTH
@@ -158,7 +158,7 @@ def _memory(n: int, d: int, R: int, streamed: bool, threads: int) -> int:
     return LIBRARIES + kept + threads * WORKING + samples
 
 
-def _vectors(estimator: Any, n_classes: int | None) -> int:
+def _vectors(estimator: BaseEstimator, n_classes: int | None) -> int:
     if isinstance(estimator.n_basis, int):
         return int(estimator.n_basis)
     return 20 if n_classes is None else default_vectors(n_classes)
@@ -174,7 +174,7 @@ def _made(n: int, d: int, n_classes: int | None) -> tuple[np.ndarray, np.ndarray
     return X, np.digitize(score, cuts)
 
 
-def _trial(estimator: Any, n: int, d: int, n_classes: int | None) -> tuple[float, int]:
+def _trial(estimator: BaseEstimator, n: int, d: int, n_classes: int | None) -> tuple[float, int]:
     """Return the seconds and the iterations of a fit of made-up samples."""
     X, y = _made(n, d, n_classes)
     model = clone(estimator).set_params(verbose=0, warm_start=False, random_state=0)

@@ -14,7 +14,7 @@ from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import check_is_fitted
 
 from spkm import _methods
-from spkm._arrays import RandomState, TableLike, TargetLike, WeightLike
+from spkm._arrays import Matrix, RandomState, TableLike, TargetLike, WeightLike
 from spkm._checks import check_choice, check_integer, generator, n_threads, warn_user
 from spkm._publish import publish
 from spkm.core.fitted import FittedModel
@@ -104,7 +104,7 @@ class SPKMNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         n_components: int | None = None,
         *,
         kernel: KernelLike | None = None,
-        landmarks: Any = "auto",
+        landmarks: str | BaseEstimator = "auto",
         scale: ScaleLike = None,
         n_jobs: int | None = None,
         random_state: RandomState = None,
@@ -241,7 +241,15 @@ class SPKMNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
             )
         return min(wanted, n_distinct)
 
-    def _learned(self, template: Any, X: Any, rows: Any, weight: np.ndarray, y: Any, sample_weight: Any) -> Any:
+    def _learned(
+        self,
+        template: str | BaseEstimator,
+        X: TableLike,
+        rows: np.ndarray,
+        weight: np.ndarray,
+        y: TargetLike | None,
+        sample_weight: WeightLike,
+    ) -> Any:
         """Return a model fitted to the targets, by an unfitted estimator or by "auto" or "learned"."""
         if y is None:
             raise ValueError(
@@ -267,7 +275,7 @@ class SPKMNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         given = {name: value for name, value in settings.items() if value is not None}
         return clone(template).set_params(**given).fit(X, y, sample_weight=sample_weight)
 
-    def _unsupervised(self, X: Any, weight: np.ndarray, drawn: bool) -> tuple[FittedModel, np.ndarray | None]:
+    def _unsupervised(self, X: Matrix, weight: np.ndarray, drawn: bool) -> tuple[FittedModel, np.ndarray | None]:
         """Return landmarks without targets, and which samples they are where they are ``drawn``."""
         asked = (Term(1, (View(KERNELS.part(self._setting("kernel"))),)),)
         check_domain(asked, X)
@@ -310,7 +318,7 @@ class SPKMNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         return tags
 
 
-def _is_fitted(model: Any) -> bool:
+def _is_fitted(model: ReadsModel) -> bool:
     return "model_" in vars(model)
 
 

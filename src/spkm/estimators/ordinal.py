@@ -4,16 +4,32 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
+from spkm._arrays import RandomState, TableLike, TargetLike, WeightLike
 from spkm._frames import dtype_of
 from spkm._publish import publish
 from spkm.estimators.base import ReadsModel
+from spkm.estimators.parameters import (
+    BandwidthLike,
+    Choice,
+    GroupsLike,
+    KernelLike,
+    MonotoneLike,
+    PenaltyLike,
+    ScaleLike,
+    SelectionLike,
+    SizeLike,
+    SolverLike,
+    StartLike,
+    TermsLike,
+    ViewsLike,
+)
 from spkm.fitting.data import StreamData, TableData
 from spkm.fitting.outcome import attributes_of
 from spkm.fitting.progress import Progress
@@ -76,29 +92,29 @@ class SPKMOrdinalClassifier(ReadsModel, ClassifierMixin, BaseEstimator):
 
     def __init__(
         self,
-        n_basis: Any = 10,
+        n_basis: SizeLike = 10,
         *,
-        order: Any = None,
-        kernel: Any = "rbf",
-        views: Any = None,
-        terms: Any = None,
-        weight_penalty: Any = "auto",
-        selection: Any = None,
+        order: Sequence[Any] | None = None,
+        kernel: KernelLike = "rbf",
+        views: ViewsLike = None,
+        terms: TermsLike = None,
+        weight_penalty: PenaltyLike = "auto",
+        selection: SelectionLike = None,
         max_features: int | None = None,
         max_groups: int | None = None,
-        feature_groups: Any = None,
+        feature_groups: GroupsLike = None,
         max_basis: int | None = None,
-        learn_bandwidth: Any = "auto",
-        linear_part: Any = "auto",
-        basis_bounds: Any = "data",
-        monotone: Any = None,
-        scale: Any = True,
-        solver: Any = "auto",
-        start: Any = "auto",
+        learn_bandwidth: BandwidthLike = "auto",
+        linear_part: Choice = "auto",
+        basis_bounds: Literal["data"] | None = "data",
+        monotone: MonotoneLike = None,
+        scale: ScaleLike = True,
+        solver: SolverLike = "auto",
+        start: StartLike = "auto",
         max_iter: int | None = None,
         tol: float | None = None,
         n_jobs: int | None = None,
-        random_state: Any = None,
+        random_state: RandomState = None,
         verbose: int = 0,
     ) -> None:
         self.n_basis = n_basis
@@ -127,9 +143,9 @@ class SPKMOrdinalClassifier(ReadsModel, ClassifierMixin, BaseEstimator):
 
     def fit(
         self,
-        X: Any,
-        y: Any = None,
-        sample_weight: Any = None,
+        X: TableLike,
+        y: TargetLike | None = None,
+        sample_weight: WeightLike = None,
         *,
         target: str | None = None,
         weight: str | None = None,
@@ -189,7 +205,7 @@ class SPKMOrdinalClassifier(ReadsModel, ClassifierMixin, BaseEstimator):
         }
         return publish(self, attributes)
 
-    def latent_score(self, X: Any) -> np.ndarray:
+    def latent_score(self, X: TableLike) -> np.ndarray:
         """Return the score f(x) of every sample: the higher, the higher its class.
 
         Parameters
@@ -204,17 +220,17 @@ class SPKMOrdinalClassifier(ReadsModel, ClassifierMixin, BaseEstimator):
         """
         return self._scores(X)[:, 0]
 
-    def predict(self, X: Any) -> np.ndarray:
+    def predict(self, X: TableLike) -> np.ndarray:
         """Return the most likely label of every sample of ``X``."""
         check_is_fitted(self)
         return self.model_.target.decode(self._scores(X))
 
-    def predict_proba(self, X: Any) -> np.ndarray:
+    def predict_proba(self, X: TableLike) -> np.ndarray:
         """Return the probability of every class, (n_samples, n_classes), in the order of ``classes_``."""
         check_is_fitted(self)
         return self.model_.loss.probabilities(self._scores(X))
 
-    def predict_log_proba(self, X: Any) -> np.ndarray:
+    def predict_log_proba(self, X: TableLike) -> np.ndarray:
         """Return the logarithm of :meth:`predict_proba`, finite also where a probability rounds to zero."""
         check_is_fitted(self)
         return self.model_.loss.log_probabilities(self._scores(X))
@@ -225,7 +241,7 @@ class SPKMOrdinalClassifier(ReadsModel, ClassifierMixin, BaseEstimator):
         return tags
 
 
-def codes_of(y: Any, order: Any) -> tuple[np.ndarray, np.ndarray]:
+def codes_of(y: TargetLike | None, order: Sequence[Any] | None) -> tuple[np.ndarray, np.ndarray]:
     """Return the labels in their order, lowest first, and the code of every sample (-1 for one without a label)."""
     levels = levels_of(dtype_of(y))
     if order is not None:

@@ -58,7 +58,7 @@ class PredictsPairs:
     __metadata_request__predict = BOTH
     __metadata_request__score = BOTH
 
-    def _scores(self, pairs: Any, left: Any, right: Any) -> np.ndarray:
+    def _scores(self, pairs: ArrayLike, left: TableLike | None, right: TableLike | None) -> np.ndarray:
         check_is_fitted(self)
         table = self._pairs.like(pairs, left, right)  # type: ignore[attr-defined]
         return self.model_.scores(table, n_threads(self.n_jobs))
@@ -426,7 +426,7 @@ class PairwiseSPKMRegressor(PredictsPairs, RegressorMixin, CallbackSupportMixin,
 
 
 def fitted_pairs(
-    estimator: Any, given: PairInput, left: Any, right: Any, of_classes: bool
+    estimator: BaseEstimator, given: PairInput, left: TableLike | None, right: TableLike | None, of_classes: bool
 ) -> tuple[Outcome, dict[str, Any]]:
     """Return the outcome of a fit of pairs, and the classes if there are some; the estimator is not changed."""
     spec, data = pair_data(estimator.get_params(deep=False), given, left, right, of_classes)
@@ -437,7 +437,7 @@ def fitted_pairs(
     return outcome, {"classes_": data.target.labels} if of_classes else {}
 
 
-def publish_pairs(estimator: Any, given: PairInput, outcome: Outcome, more: dict[str, Any]) -> Any:
+def publish_pairs(estimator: BaseEstimator, given: PairInput, outcome: Outcome, more: dict[str, Any]) -> Any:
     """Give an estimator of pairs its fitted attributes, those of each side apart; return the estimator."""
     entities = given.entities
     attributes = attributes_of(outcome, given.table.dtype)

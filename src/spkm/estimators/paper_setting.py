@@ -8,6 +8,7 @@ from typing import Any
 from spkm._checks import check_choice, check_integer, check_real
 from spkm.core.starts import Random
 from spkm.estimators.classifier import SPKMClassifier
+from spkm.estimators.parameters import KernelLike, LossLike, PenaltyLike
 from spkm.estimators.regressor import SPKMRegressor
 from spkm.kernels import KERNELS, RBF, Affine, Polynomial
 from spkm.losses import LOSSES as ALL_LOSSES
@@ -24,14 +25,14 @@ def algorithm1(
     n_basis: int = 2,
     *,
     task: str = "classification",
-    kernel: Any = "rbf",
-    loss: Any = "auto",
+    kernel: KernelLike = "rbf",
+    loss: LossLike = "auto",
     l1_radius: float | None = None,
     l1_strength: float | None = None,
-    weight_penalty: Any = "auto",
+    weight_penalty: PenaltyLike = "auto",
     signs: Sequence[int] | None = None,
     n_restarts: int = 5,
-    n_rounds: Any = "auto",
+    n_rounds: int | str = "auto",
     basis_steps: int = 200,
     **more: Any,
 ) -> Any:

@@ -8,10 +8,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone, is_classifier
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator, clone, is_classifier
 from sklearn.model_selection import check_cv
 from sklearn.utils import _safe_indexing
 
+from spkm._arrays import TableLike, TargetLike, WeightLike
 from spkm.core.scaling import scaling_for
 from spkm.estimators.base import ReadsModel
 from spkm.fitting.binary import check_joint
@@ -66,7 +68,12 @@ class SparsityPath:
 
 
 def sparsity_path(
-    estimator: ReadsModel, X: Any, y: Any, *, sample_weight: Any = None, strengths: Any = None
+    estimator: ReadsModel,
+    X: TableLike,
+    y: TargetLike | None,
+    *,
+    sample_weight: WeightLike = None,
+    strengths: ArrayLike | None = None,
 ) -> SparsityPath:
     """Return the models of an estimator from many features to few, with their held-out losses and scores.
 
@@ -107,7 +114,9 @@ def sparsity_path(
     return _penalty_path(estimator, X, y, sample_weight, STRENGTHS if strengths is None else strengths)
 
 
-def searched(estimator: Any, X: Any, y: Any, sample_weight: Any) -> tuple[Spec, Search, TableData, Choice]:
+def searched(
+    estimator: BaseEstimator, X: TableLike, y: TargetLike | None, sample_weight: WeightLike
+) -> tuple[Spec, Search, TableData, Choice]:
     """Return the search of an estimator on all samples and its decision."""
     spec, _, data, search = estimator._search(X, y, sample_weight, lambda text: False)
     if search is None:
@@ -122,7 +131,9 @@ def fold_of(spec: Spec, data: TableData, choice: Choice, rng: np.random.Generato
     return some_rows(ArraySource(*merged, scaling), scaling, rng)
 
 
-def _strict_path(estimator: Any, X: Any, y: Any, sample_weight: Any) -> SparsityPath:
+def _strict_path(
+    estimator: BaseEstimator, X: TableLike, y: TargetLike | None, sample_weight: WeightLike
+) -> SparsityPath:
     spec, search, data, choice = searched(estimator, X, y, sample_weight)
     with np.errstate(all="ignore"), one_blas_thread():
         everything = fold_of(spec, data, choice, spec.rng())
@@ -175,13 +186,15 @@ def _standard_error(scores: np.ndarray, weights: np.ndarray) -> float:
     return float(np.sqrt(np.sum(np.square(share * (scores - share @ scores))) * len(scores) / (len(scores) - 1)))
 
 
-def _penalty_path(estimator: ReadsModel, X: Any, y: Any, sample_weight: Any, strengths: Any) -> SparsityPath:
+def _penalty_path(
+    estimator: ReadsModel, X: TableLike, y: TargetLike | None, sample_weight: WeightLike, strengths: ArrayLike | None
+) -> SparsityPath:
     """Return the path of a penalty on the basis vectors, which leaves every feature to a stationary kernel."""
     strengths = np.asarray(strengths, dtype=np.float64)
     if strengths.ndim != 1 or len(strengths) == 0 or not np.all(np.isfinite(strengths) & (strengths >= 0)):
         raise ValueError(f"strengths must be a list of numbers of at least 0; got {strengths!r}.")
     whole = list(_warm_fits(estimator, X, y, sample_weight, strengths, None))
-    splits = check_cv(5, y, classifier=is_classifier(estimator)).split(np.zeros((len(y), 1)), y)
+    splits = check_cv(5, y, classifier=is_classifier(estimator)).split(np.zeros((len(np.asarray(y)), 1)), y)
     scores, sizes = [], []
     for train, test in splits:
         held_out, targets = _safe_indexing(X, test), _safe_indexing(y, test)
@@ -203,7 +216,12 @@ def _penalty_path(estimator: ReadsModel, X: Any, y: Any, sample_weight: Any, str
 
 
 def _warm_fits(
-    estimator: ReadsModel, X: Any, y: Any, sample_weight: Any, strengths: np.ndarray, rows: np.ndarray | None
+    estimator: ReadsModel,
+    X: TableLike,
+    y: TargetLike | None,
+    sample_weight: WeightLike,
+    strengths: np.ndarray,
+    rows: np.ndarray | None,
 ) -> Iterator[Any]:
     """Yield copies of an estimator fitted with one strength after another, each going on from the one before."""
     if rows is not None:

@@ -280,11 +280,13 @@ class SPKMRegressor(PredictsNumbers, RegressorMixin, CallbackSupportMixin, BaseE
         """
         return publish(self, partial_numbers(self, X, y, sample_weight))
 
-    def _spec_and_data(self, X: Any, table: Table) -> tuple[Spec, TableData]:
+    def _spec_and_data(self, X: TableLike, table: Table) -> tuple[Spec, TableData]:
         """Return checked parameters and data of samples that were read."""
         return number_data(self.get_params(deep=False), X, table)
 
-    def _search(self, X: Any, y: Any, sample_weight: Any, on_step: Callable[[str], bool]) -> Searching:
+    def _search(
+        self, X: TableLike, y: TargetLike | None, sample_weight: WeightLike, on_step: Callable[[str], bool]
+    ) -> Searching:
         """Return the search that the parameters ask for, before it begins."""
         table = read_table(self, X, y, sample_weight, multi_output=True)
         spec, data = self._spec_and_data(X, table)

@@ -79,7 +79,7 @@ class SPKMSelector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
 
     def __init__(
         self,
-        estimator: Any = None,
+        estimator: BaseEstimator = None,
         *,
         max_features: int | None = None,
         fdr: float | None = None,

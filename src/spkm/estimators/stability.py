@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import _get_feature_names
 
+from spkm._arrays import RandomState, TableLike, TargetLike, WeightLike, with_shape
 from spkm._checks import check_integer, check_real, generator
 from spkm.estimators.base import ReadsModel
 from spkm.estimators.false_discoveries import dense_samples
@@ -85,14 +86,14 @@ class StabilitySelection:
 
 def stability_selection(
     estimator: ReadsModel | None,
-    X: Any,
-    y: Any,
+    X: TableLike,
+    y: TargetLike | None,
     *,
-    sample_weight: Any = None,
+    sample_weight: WeightLike = None,
     n_pairs: int = 25,
     threshold: float = 0.75,
     max_false: float | None = None,
-    random_state: Any = None,
+    random_state: RandomState = None,
 ) -> StabilitySelection:
     """Return how often each feature is chosen on halves of the samples, and how many of the stable ones may be false.
 
@@ -188,7 +189,9 @@ def _number_of_features(max_false: float, threshold: float, d: int) -> int:
     return min(number, d)
 
 
-def _choice_by_importance(X: Any, y: Any, sample_weight: Any, max_false: float, threshold: float) -> Halves:
+def _choice_by_importance(
+    X: TableLike, y: TargetLike | None, sample_weight: WeightLike, max_false: float, threshold: float
+) -> Halves:
     """Return what chooses the most important features of an additive model."""
     rows, Y, weight = dense_samples("estimator=None", None, X, y, sample_weight)[:3]
     n, d = rows.shape
@@ -203,10 +206,10 @@ def _choice_by_importance(X: Any, y: Any, sample_weight: Any, max_false: float, 
 
 
 def _choice_by_search(
-    estimator: Any,
-    X: Any,
-    y: Any,
-    sample_weight: Any,
+    estimator: BaseEstimator,
+    X: TableLike,
+    y: TargetLike | None,
+    sample_weight: WeightLike,
     max_false: float | None,
     threshold: float,
 ) -> Halves:
@@ -216,7 +219,7 @@ def _choice_by_search(
     check_joint("estimator", estimator)
     fitted: Any = clone(estimator)
     if max_false is not None:
-        d = np.shape(X)[1]
+        d = with_shape(X).shape[1]
         fitted.set_params(max_features=_number_of_features(max_false, threshold, d))
     spec, search, data, choice = searched(fitted, X, y, sample_weight)
 

@@ -3,15 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from spkm._arrays import RandomState, TableLike, TargetLike, WeightLike
 from spkm._checks import check_choice
 from spkm._publish import publish
 from spkm.estimators.base import ReadsModel
+from spkm.estimators.parameters import (
+    BandwidthLike,
+    Choice,
+    GroupsLike,
+    KernelLike,
+    MonotoneLike,
+    PenaltyLike,
+    ScaleLike,
+    SelectionLike,
+    SizeLike,
+    SolverLike,
+    StartLike,
+    TermsLike,
+    ViewsLike,
+)
 from spkm.fitting.hazards import CensoredSamples, CensoredStream, CensoredTable, fitted_in_turns
 from spkm.fitting.outcome import attributes_of
 from spkm.fitting.progress import Progress
@@ -73,29 +90,29 @@ class SPKMSurvival(ReadsModel, BaseEstimator):
 
     def __init__(
         self,
-        n_basis: Any = 10,
+        n_basis: SizeLike = 10,
         *,
-        kernel: Any = "rbf",
+        kernel: KernelLike = "rbf",
         ties: str = "efron",
-        views: Any = None,
-        terms: Any = None,
-        weight_penalty: Any = "auto",
-        selection: Any = None,
+        views: ViewsLike = None,
+        terms: TermsLike = None,
+        weight_penalty: PenaltyLike = "auto",
+        selection: SelectionLike = None,
         max_features: int | None = None,
         max_groups: int | None = None,
-        feature_groups: Any = None,
+        feature_groups: GroupsLike = None,
         max_basis: int | None = None,
-        learn_bandwidth: Any = "auto",
-        linear_part: Any = "auto",
-        basis_bounds: Any = "data",
-        monotone: Any = None,
-        scale: Any = True,
-        solver: Any = "auto",
-        start: Any = "auto",
+        learn_bandwidth: BandwidthLike = "auto",
+        linear_part: Choice = "auto",
+        basis_bounds: Literal["data"] | None = "data",
+        monotone: MonotoneLike = None,
+        scale: ScaleLike = True,
+        solver: SolverLike = "auto",
+        start: StartLike = "auto",
         max_iter: int | None = None,
         tol: float | None = None,
         n_jobs: int | None = None,
-        random_state: Any = None,
+        random_state: RandomState = None,
         verbose: int = 0,
     ) -> None:
         self.n_basis = n_basis
@@ -124,9 +141,9 @@ class SPKMSurvival(ReadsModel, BaseEstimator):
 
     def fit(
         self,
-        X: Any,
-        y: Any = None,
-        sample_weight: Any = None,
+        X: TableLike,
+        y: TargetLike | None = None,
+        sample_weight: WeightLike = None,
         *,
         target: Sequence[str] | None = None,
         weight: str | None = None,
@@ -183,7 +200,7 @@ class SPKMSurvival(ReadsModel, BaseEstimator):
         }
         return publish(self, attributes)
 
-    def predict(self, X: Any) -> np.ndarray:
+    def predict(self, X: TableLike) -> np.ndarray:
         """Return the log hazard ratio f(x) of every sample: the higher, the sooner its event.
 
         Parameters
@@ -198,7 +215,7 @@ class SPKMSurvival(ReadsModel, BaseEstimator):
         """
         return self._scores(X)[:, 0]
 
-    def predict_cumulative_hazard_function(self, X: Any, times: Any = None) -> np.ndarray:
+    def predict_cumulative_hazard_function(self, X: TableLike, times: ArrayLike | None = None) -> np.ndarray:
         """Return the cumulative hazard of every sample.
 
         Parameters
@@ -219,7 +236,7 @@ class SPKMSurvival(ReadsModel, BaseEstimator):
             raise ValueError(f"times must be a sequence of numbers; got shape {times.shape}.")
         return self._hazard_of_scores(self.predict(X).astype(np.float64), times)
 
-    def predict_survival_function(self, X: Any, times: Any = None) -> np.ndarray:
+    def predict_survival_function(self, X: TableLike, times: ArrayLike | None = None) -> np.ndarray:
         """Return the probability of no event until given times.
 
         Parameters
@@ -257,7 +274,7 @@ class SPKMSurvival(ReadsModel, BaseEstimator):
     def _hazard_of_scores(self, scores: np.ndarray, times: np.ndarray) -> np.ndarray:
         return np.exp(np.minimum(scores, 30.0))[:, None] * self._baseline.at(times)
 
-    def times_of(self, y: Any) -> Times:
+    def times_of(self, y: TargetLike) -> Times:
         """Return events and times, and times of entry if there are any, of targets as :meth:`fit` takes them.
 
         Parameters
@@ -272,7 +289,7 @@ class SPKMSurvival(ReadsModel, BaseEstimator):
         """
         return times_of(y)
 
-    def _beside_scores(self, times: Any) -> dict[str, Any]:
+    def _beside_scores(self, times: ArrayLike | None) -> dict[str, Any]:
         """Return the baseline hazard at given times, or at the deciles of the event times, for exports."""
         if times is None:
             times = np.unique(np.quantile(self.event_times_, np.arange(1, 10) / 10))
@@ -286,7 +303,7 @@ class SPKMSurvival(ReadsModel, BaseEstimator):
     def _baseline(self) -> Baseline:
         return Baseline(self.event_times_, self.baseline_hazard_, self.baseline_hazard_)
 
-    def score(self, X: Any, y: Any) -> float:
+    def score(self, X: TableLike, y: TargetLike | None) -> float:
         """Return Harrell's concordance index: 0.5 is chance, 1 a perfect order.
 
         Parameters
@@ -319,7 +336,7 @@ def _listed(names: Any) -> Any:
     return list(names) if is_names else names
 
 
-def times_of(y: Any) -> Times:
+def times_of(y: TargetLike | None) -> Times:
     """Return censored times from a structured array, a frame of such columns, or numbers (time, event, entry)."""
     if y is None:
         raise ValueError("SPKMSurvival requires y to be passed, but the target y is None.")

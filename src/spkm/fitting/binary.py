@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
 from spkm._checks import warn_user
 from spkm._coupling import class_pairs
@@ -28,7 +29,7 @@ class BinaryProblem(NamedTuple):
     labels: np.ndarray
 
 
-def check_joint(name: str, estimator: Any) -> None:
+def check_joint(name: str, estimator: BaseEstimator) -> None:
     """Raise ValueError if an estimator, the argument ``name``, is to fit several models in place of one."""
     kind = estimator.multi_class
     if kind != "joint":
@@ -56,7 +57,7 @@ def binary_problems(target: Target, multi_class: str, Y: np.ndarray) -> list[Bin
     return problems
 
 
-def fit_parts(spec: Spec, data: TableData, previous: Any, progress: Progress) -> Parts:
+def fit_parts(spec: Spec, data: TableData, previous: ModelEnsemble | None, progress: Progress) -> Parts:
     """Return the models of all binary problems, with the outcome and the seed of each."""
     spec = replace(spec, loss=spec.loss.for_labels(False))  # each has two classes
     problems = binary_problems(data.target, spec.multi_class, data.Y)

@@ -18,8 +18,10 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator
 
+from spkm._arrays import FileName
 from spkm._atomic import check_place, replacing
 from spkm.core.starts import draw_sample
+from spkm.sources import Source
 
 FORMAT = 1
 EVERY = 120.0  # seconds between two writings
@@ -40,7 +42,7 @@ class Checkpoint:
         Whose parameters the file must have been written with.
     """
 
-    def __init__(self, path: Any, every: Any, estimator: Any) -> None:
+    def __init__(self, path: FileName, every: float | None, estimator: BaseEstimator) -> None:
         if not (isinstance(every, int | float) and not isinstance(every, bool) and every >= 0):
             raise ValueError(f"checkpoint_every must be a number of seconds of at least 0; got {every!r}.")
         self.path = Path(path)
@@ -85,9 +87,9 @@ class Checkpoint:
         self.header.update(header)
         self.state = arrays
 
-    def check_data(self, source: Any) -> None:
+    def check_data(self, source: Source) -> None:
         """Take note of the samples; raise ValueError if the file is of others."""
-        found = {"samples": source.n_rows, "features": source.n_features, "weight": source.total_weight}
+        found: dict[str, Any] = {"samples": source.n_rows, "features": source.n_features, "weight": source.total_weight}
         some = draw_sample(source, LOOKED_AT, np.random.default_rng(0))
         found["numbers"] = _digest(*some, *source.ranges())
         before = self.header.setdefault("data", found)
@@ -116,7 +118,7 @@ class Checkpoint:
 _ADVICE = "Delete the file to begin anew, or name another."
 
 
-def opened_checkpoint(estimator: Any, path: Any, every: Any) -> Checkpoint:
+def opened_checkpoint(estimator: BaseEstimator, path: FileName, every: float | None) -> Checkpoint:
     """Return the checkpoint of a fit, with what an earlier one left there."""
     for wrong, what in (
         (estimator.selection is not None, "selection"),

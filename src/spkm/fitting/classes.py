@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 from sklearn.utils.multiclass import check_classification_targets
 
+from spkm._arrays import dense
 from spkm.core.targets import Classes, Labels
 from spkm.tables.read import normalized_weight
 
+#: Weights of classes by label, "balanced", or None.
+ClassWeight = Mapping[Any, float] | str | None
 
-def encode_classes(y: Any, weight: np.ndarray, class_weight: Any) -> tuple[Classes | Labels, np.ndarray, np.ndarray]:
+
+def encode_classes(
+    y: np.ndarray | sparse.spmatrix, weight: np.ndarray, class_weight: ClassWeight
+) -> tuple[Classes | Labels, np.ndarray, np.ndarray]:
     """Return the meaning of labels, their signs (n, m), and the weights with those of the classes.
 
     Parameters
@@ -30,7 +37,7 @@ def encode_classes(y: Any, weight: np.ndarray, class_weight: Any) -> tuple[Class
                 f"class_weight is for one label for every sample; got {class_weight!r} and an indicator matrix as y. "
                 "Use sample_weight."
             )
-        indicator = y.toarray() if sparse.issparse(y) else y
+        indicator = dense(y)
         several = Labels.of(indicator, weight)
         return several, several.encode(indicator), weight
     try:
@@ -59,7 +66,7 @@ def class_target(labels: np.ndarray) -> Classes:
     return Classes.of(labels)
 
 
-def class_factors(class_weight: Any, labels: np.ndarray, weights: np.ndarray | None) -> np.ndarray | None:
+def class_factors(class_weight: ClassWeight, labels: np.ndarray, weights: np.ndarray | None) -> np.ndarray | None:
     """Return the factor on the weights of each class; None if there is none.
 
     Parameters

@@ -59,7 +59,7 @@ def same_views(a: tuple[Term, ...], b: tuple[Term, ...]) -> bool:
     return all(same_settings(one.kernel, other.kernel) for one, other in pairs)
 
 
-def same_settings(a: Any, b: Any) -> bool:
+def same_settings(a: BaseEstimator, b: BaseEstimator) -> bool:
     """Whether two objects are of one class and have equal parameters."""
     if type(a) is not type(b):
         return False
@@ -72,7 +72,7 @@ def same_settings(a: Any, b: Any) -> bool:
     )
 
 
-def _equal(a: Any, b: Any) -> bool:
+def _equal(a: object, b: object) -> bool:
     # As objects: NumPy 2.0 does not compare a number with a word.
     return np.array_equal(np.asarray(a, dtype=object), np.asarray(b, dtype=object))
 

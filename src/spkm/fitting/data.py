@@ -10,7 +10,9 @@ from typing import Any, Protocol
 import numpy as np
 from scipy import sparse
 
+from spkm._arrays import Matrix
 from spkm._namespaces import Place
+from spkm.core.fitted import Fitted
 from spkm.core.scaling import check_domain, clipped_at_range, scaling_by
 from spkm.core.targets import Real, Target
 from spkm.fitting.spec import Spec
@@ -128,7 +130,7 @@ class TableData:
     @staticmethod
     def of(
         spec: Spec,
-        X: Any,
+        X: Matrix | PairTable,
         Y: np.ndarray,
         weight: np.ndarray,
         target: Target | None = None,
@@ -188,7 +190,7 @@ class TableData:
         """Return the targets that a model learns, (n, m), and the weights of the samples, (n,)."""
         return self.Y, self.weight
 
-    def scores(self, model: Any, threads: int) -> np.ndarray:
+    def scores(self, model: Fitted, threads: int) -> np.ndarray:
         """Return the scores of a fitted model for all samples, (n, m)."""
         return np.asarray(model.scores(self.X, threads), dtype=np.float64)
 
@@ -306,7 +308,7 @@ class StreamData:
         parts = self.each_chunk(partial(_targets_of_chunk, self.preparation), threads)
         return np.concatenate([part[0] for part in parts]), np.concatenate([part[1] for part in parts])
 
-    def scores(self, model: Any, threads: int) -> np.ndarray:
+    def scores(self, model: Fitted, threads: int) -> np.ndarray:
         """Return the scores of a fitted model for all samples, (n, m): a pass over them."""
         return np.concatenate(self.each_chunk(partial(_scores_of_chunk, model), threads))
 
@@ -339,7 +341,7 @@ def _targets_of_chunk(preparation: Preparation, chunk: Chunk) -> tuple[np.ndarra
     return preparation.targets(used.y), used.weight
 
 
-def _scores_of_chunk(model: Any, chunk: Chunk) -> np.ndarray:
+def _scores_of_chunk(model: Fitted, chunk: Chunk) -> np.ndarray:
     X = _used(chunk).X
     return np.asarray(model.scores(X), dtype=np.float64) if len(X) else np.zeros((0, model.n_outputs))
 

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
+from spkm.core.fitted import Fitted
 from spkm.core.targets import Real
 from spkm.fitting.data import Data, StreamData, TableData
 from spkm.fitting.outcome import Outcome
@@ -40,7 +41,7 @@ class CensoredSamples(Protocol):
     def data(self, spec: Spec, baseline: Baseline) -> Data:
         """Return the data of a fit with a known baseline."""
 
-    def scores(self, model: Any) -> np.ndarray:
+    def scores(self, model: Fitted) -> np.ndarray:
         """Return the scores of a model, (n,)."""
 
 
@@ -62,7 +63,7 @@ class CensoredTable:
             spec, self.table.X, _targets(baseline, self.times), self.table.weight, place=self.table.place
         )
 
-    def scores(self, model: Any) -> np.ndarray:
+    def scores(self, model: Fitted) -> np.ndarray:
         """Return the scores of a model, (n,)."""
         return np.asarray(model.scores(self.table.X)[:, 0], dtype=np.float64)
 
@@ -93,7 +94,7 @@ class CensoredStream:
         prepared = replace(self.stream.preparation, encode=partial(_encoded, baseline, self.times_of))
         return replace(self.stream, preparation=prepared)
 
-    def scores(self, model: Any) -> np.ndarray:
+    def scores(self, model: Fitted) -> np.ndarray:
         """Return the scores of a model, (n,)."""
         return self.stream.scores(model, self.threads)[:, 0]
 
@@ -102,7 +103,7 @@ def _joined(parts: tuple[Any, ...]) -> Any:
     return None if parts[0] is None else np.concatenate(parts)
 
 
-def _encoded(baseline: Baseline, times_of: TimesOf, y: Any) -> np.ndarray:
+def _encoded(baseline: Baseline, times_of: TimesOf, y: np.ndarray) -> np.ndarray:
     return _targets(baseline, times_of(y))
 
 

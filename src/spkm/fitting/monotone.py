@@ -14,7 +14,7 @@ from spkm.fitting.spec import Constraints, Spec
 from spkm.tables.read import Table
 
 
-def constraints(monotone: Any, table: Table) -> Constraints:
+def constraints(monotone: object, table: Table) -> Constraints:
     """Return the constraints that a user asked for, checked against the features of X."""
     if not isinstance(monotone, Mapping):
         raise TypeError(

@@ -7,6 +7,7 @@ from typing import Any, cast
 import numpy as np
 
 from spkm.core.fitted import fitted_terms
+from spkm.core.model import PreimageModel
 from spkm.core.nearest import distinct_nearest_rows, nearest_rows
 from spkm.core.protocols import AnyObjective
 from spkm.sources import ArraySource
@@ -49,5 +50,5 @@ def nearest_attributes(
     return dict(zip(NEAREST, (rows[nearest.rows], nearest.distances), strict=True))
 
 
-def _vector_terms(model: Any, theta: np.ndarray) -> list[Any]:
+def _vector_terms(model: PreimageModel, theta: np.ndarray) -> list[Any]:
     return [term for term in fitted_terms(model, theta) if not term.is_linear_part]

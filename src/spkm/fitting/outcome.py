@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from spkm.core.fitted import ModelEnsemble
+from spkm.core.fitted import Fitted, ModelEnsemble
 from spkm.fitting.nearest import NEAREST
 
 
@@ -33,11 +33,11 @@ class Parts:
     seeds: list[int]
 
 
-def model_attributes(model: Any, dtype: Any) -> dict[str, Any]:
+def model_attributes(model: Fitted, dtype: np.dtype) -> dict[str, Any]:
     """Return the fitted attributes that tell no more than a model does, in the precision of the samples."""
     rows = model.vector_rows
     known = {"basis_vectors_": model.basis_vectors[rows].astype(dtype), "selected_features_": model.features_read()}
-    if not model.is_joint:  # the others are those of each member by itself
+    if isinstance(model, ModelEnsemble):  # the others are those of each member by itself
         return known
     if model.n_outputs:
         flat = not model.target.two_dimensional
@@ -49,7 +49,7 @@ def model_attributes(model: Any, dtype: Any) -> dict[str, Any]:
     return {**known, "kernel_": model.kernel, "relevances_": model.relevances().astype(dtype)}
 
 
-def attributes_of(outcome: Outcome, dtype: Any) -> dict[str, Any]:
+def attributes_of(outcome: Outcome, dtype: np.dtype) -> dict[str, Any]:
     """Return the fitted attributes of an estimator of one model."""
     return {
         "model_": outcome.model,

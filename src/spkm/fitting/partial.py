@@ -8,16 +8,21 @@ iterates that forgets the early ones.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from copy import deepcopy
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
+from spkm._arrays import Matrix, TableLike, TargetLike, WeightLike, with_shape
 from spkm._publish import PRIVATE, UNSAVED
 from spkm.core.fitted import FittedModel
+from spkm.core.objective import Objective
 from spkm.core.scaling import check_domain, scaling_for
 from spkm.core.starts import first_theta, resolve_start
 from spkm.core.targets import Classes, Real, Target
@@ -30,7 +35,7 @@ from spkm.fitting.spec import Spec
 from spkm.fitting.strategies import fitted_model, restore_scale
 from spkm.fitting.views import view_usage_of
 from spkm.solvers import Adam, AdamState, Result
-from spkm.sources import ArraySource, Block
+from spkm.sources import ArraySource, Block, Scaling
 from spkm.tables.read import read_like, read_table
 
 BATCH = 32  # samples of a step; after a pass of 20,000 made samples 16 gains 0.2 points, 64 loses 0.2, 128 loses 0.6
@@ -77,12 +82,18 @@ class Progression:
     caution: float = 1.0
 
 
-def partial_classes(estimator: Any, X: Any, y: Any, classes: Any, sample_weight: Any) -> dict[str, Any]:
+def partial_classes(
+    estimator: BaseEstimator,
+    X: TableLike,
+    y: TargetLike,
+    classes: ArrayLike | Iterable[Any] | None,
+    sample_weight: WeightLike,
+) -> dict[str, Any]:
     """Return the attributes of a classifier after one more batch."""
     before = _before(estimator)
-    X, weight, attributes = _batch(estimator, X, y, sample_weight, before)
+    table, weight, attributes = _batch(estimator, X, y, sample_weight, before)
     check_classification_targets(y)
-    y = column_or_1d(y)
+    labels: np.ndarray = column_or_1d(y)
     known = None if before is None else estimator.classes_
     if classes is not None:
         given = np.unique(np.asarray(classes))
@@ -91,7 +102,7 @@ def partial_classes(estimator: Any, X: Any, y: Any, classes: Any, sample_weight:
         known = given
     if known is None:
         raise ValueError("classes must name all labels in the first call of partial_fit; got None.")
-    strange = np.setdiff1d(y, known)
+    strange = np.setdiff1d(labels, known)
     if len(strange):
         raise ValueError(f"y must hold labels of classes, {known.tolist()}; got {strange.tolist()}.")
     if len(known) < 2:
@@ -99,18 +110,18 @@ def partial_classes(estimator: Any, X: Any, y: Any, classes: Any, sample_weight:
     params = estimator.get_params(deep=False)
     target = Classes.of(known)
     factors = class_factors(params["class_weight"], known, None)
-    weight = weight if factors is None else weight * factors[np.searchsorted(known, y)]
-    spec = Spec.of(params, X, True, n_classes=len(known), tables=attributes["_tables"])
-    found = _next(spec, X, target.encode(y), weight, target, before, estimator)
+    weight = weight if factors is None else weight * factors[np.searchsorted(known, labels)]
+    spec = Spec.of(params, table, True, n_classes=len(known), tables=attributes["_tables"])
+    found = _next(spec, table, target.encode(labels), weight, target, before, estimator)
     return {**attributes, **found, "classes_": known}
 
 
-def partial_numbers(estimator: Any, X: Any, y: Any, sample_weight: Any) -> dict[str, Any]:
+def partial_numbers(estimator: BaseEstimator, X: TableLike, y: TargetLike, sample_weight: WeightLike) -> dict[str, Any]:
     """Return the attributes of a regressor after one more batch."""
     before = _before(estimator)
-    X, weight, attributes = _batch(estimator, X, y, sample_weight, before)
+    table, weight, attributes = _batch(estimator, X, y, sample_weight, before)
     params = estimator.get_params(deep=False)
-    spec = Spec.of(params, X, False, tables=attributes["_tables"])
+    spec = Spec.of(params, table, False, tables=attributes["_tables"])
     y = np.asarray(y, dtype=np.float64)
     if not np.isfinite(y).all():
         raise ValueError("y must hold finite numbers; it holds NaN or infinity.")
@@ -123,7 +134,7 @@ def partial_numbers(estimator: Any, X: Any, y: Any, sample_weight: Any) -> dict[
     else:
         spec.loss.check_whole_target(Y)
         target = _first_target(spec, y, Y, weight)
-    return {**attributes, **_next(spec, X, target.encode(Y), weight, target, before, estimator)}
+    return {**attributes, **_next(spec, table, target.encode(Y), weight, target, before, estimator)}
 
 
 def _first_target(spec: Spec, y: np.ndarray, Y: np.ndarray, weight: np.ndarray) -> Real:
@@ -138,7 +149,7 @@ def _first_target(spec: Spec, y: np.ndarray, Y: np.ndarray, weight: np.ndarray) 
     return Real(np.full(Y.shape[1], np.nan), mean, scale, found.two_dimensional)
 
 
-def _before(estimator: Any) -> Any:
+def _before(estimator: BaseEstimator) -> Any:
     """Return where the last call ended, a finished fit to go on from, or None."""
     before = vars(estimator).get("_progression")
     if before is None:
@@ -150,30 +161,42 @@ def _before(estimator: Any) -> Any:
     return before
 
 
-def _batch(estimator: Any, X: Any, y: Any, sample_weight: Any, before: Any) -> tuple[Any, np.ndarray, dict[str, Any]]:
+def _batch(
+    estimator: BaseEstimator,
+    X: TableLike,
+    y: TargetLike | None,
+    sample_weight: WeightLike,
+    before: Progression | FittedModel | None,
+) -> tuple[Any, np.ndarray, dict[str, Any]]:
     """Return samples, checked against those before, their weights as they are, and what to remember of X."""
     if y is None:
         raise ValueError("partial_fit needs y: it takes samples in memory, one batch a call.")
     if before is None:
-        table = read_table(estimator, X, y, None, multi_output=True)
-        X, attributes = table.X, table.attributes
+        read = read_table(estimator, X, y, None, multi_output=True)
+        table, attributes = read.X, read.attributes
     else:
-        X = read_like(estimator, X)
-        if np.shape(y)[0] != X.shape[0]:
-            raise ValueError(f"y must have an entry for each of the {X.shape[0]} samples; got {np.shape(y)[0]}.")
+        table, n_targets = read_like(estimator, X), with_shape(y).shape[0]
+        if n_targets != table.shape[0]:
+            raise ValueError(f"y must have an entry for each of the {table.shape[0]} samples; got {n_targets}.")
         names = ("n_features_in_", "feature_names_in_", "_tables")
         attributes = {name: value for name, value in vars(estimator).items() if name in names}
-    weight = np.ones(X.shape[0]) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
-    if weight.shape != X.shape[:1] or not np.all(np.isfinite(weight)) or np.any(weight < 0):
+    weight = np.ones(table.shape[0]) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+    if weight.shape != table.shape[:1] or not np.all(np.isfinite(weight)) or np.any(weight < 0):
         raise ValueError(
-            f"sample_weight must be {X.shape[0]} finite numbers of at least zero; got shape {weight.shape} and minimum "
-            f"{weight.min() if weight.size else None}."
+            f"sample_weight must be {table.shape[0]} finite numbers of at least zero; got shape {weight.shape} and "
+            f"minimum {weight.min() if weight.size else None}."
         )
-    return X, weight, attributes
+    return table, weight, attributes
 
 
 def _next(
-    spec: Spec, X: Any, Y: np.ndarray, weight: np.ndarray, target: Target, before: Any, estimator: Any
+    spec: Spec,
+    X: Matrix,
+    Y: np.ndarray,
+    weight: np.ndarray,
+    target: Target,
+    before: Progression | FittedModel | None,
+    estimator: BaseEstimator,
 ) -> dict[str, Any]:
     check_domain(spec.terms, X)
     used = np.flatnonzero(weight)
@@ -191,7 +214,7 @@ def _next(
     return {**attributes_of(outcome, X.dtype), "_progression": progression, "_seen": progression.weight}
 
 
-def takes_batches(estimator: Any) -> bool:
+def takes_batches(estimator: BaseEstimator) -> bool:
     """Whether an estimator has ``partial_fit``; an AttributeError with the reason if not, as scikit-learn wants it."""
     solver = estimator.solver
     for wrong, what in (
@@ -212,7 +235,13 @@ def takes_batches(estimator: Any) -> bool:
 
 
 def advanced(
-    spec: Spec, X: Any, Y: np.ndarray, weight: np.ndarray, target: Target, before: Any, seen: float
+    spec: Spec,
+    X: Matrix,
+    Y: np.ndarray,
+    weight: np.ndarray,
+    target: Target,
+    before: Progression | FittedModel | None,
+    seen: float,
 ) -> tuple[Outcome, Progression]:
     """Return the model after one more batch, and where the fit is then.
 
@@ -241,7 +270,7 @@ def advanced(
         source.set_ranges(low, high)
     recipe = recipe_for_batches(spec, target)
     with np.errstate(all="ignore"), source.threads(1):
-        objective = recipe.next_problem(spec, source, previous).objective(source)
+        objective = recipe.next_problem(spec, source, previous).loss_objective(source)
         now = _begun(spec, objective, target, before, (low, high)) if not isinstance(before, Progression) else before
         now = replace(now, ranges=(low, high), n_rows=now.n_rows + len(weight), weight=total, rng=deepcopy(now.rng))
         ready = now if before is None or isinstance(before, Progression) else _cautious(spec, objective, weight, now)
@@ -260,18 +289,18 @@ def advanced(
     return outcome, replace(now, model=fitted)
 
 
-def _range_of_basis(previous: FittedModel, scaling: Any) -> tuple[np.ndarray, np.ndarray]:
+def _range_of_basis(previous: FittedModel, scaling: Scaling | None) -> tuple[np.ndarray, np.ndarray]:
     """Return the range of the basis vectors of a finished fit, which lies within that of its samples."""
     vectors = previous.basis_vectors[previous.vector_rows]
     vectors = vectors if scaling is None else scaling.forward_points(vectors)
     return np.fmin.reduce(vectors), np.fmax.reduce(vectors)
 
 
-def _begun(spec: Spec, objective: Any, target: Any, previous: Any, ranges: Any) -> Progression:
+def _begun(spec: Spec, objective: Objective, target: Target, previous: FittedModel | None, ranges: Any) -> Progression:
     """Return the beginning: start points and weights from the first batch, or a finished fit."""
     rng = spec.rng()
     solver = _solver(spec)
-    start = resolve_start(spec.start, objective.model, objective.source.scaling)
+    start = resolve_start(spec.start, objective.model, cast(ArraySource, objective.source).scaling)
     theta = first_theta(objective, start, solver.first_weights, rng)
     if previous is not None:
         theta = continued_theta(previous, objective.model, previous.scaling, target, theta)
@@ -280,12 +309,15 @@ def _begun(spec: Spec, objective: Any, target: Any, previous: Any, ranges: Any) 
     return Progression(None, state, theta.copy(), rng, ranges, 0, 0.0, 0.0, ())  # type: ignore[arg-type]
 
 
-def _cautious(spec: Spec, objective: Any, weight: np.ndarray, now: Progression) -> Progression:
+def _cautious(spec: Spec, objective: Objective, weight: np.ndarray, now: Progression) -> Progression:
     """Return the beginning with the largest share of the rates at which a pass of the batch does not raise its loss."""
     first = objective.value(now.average)
     for caution in CAUTIONS:
         tried = replace(now, caution=caution, rng=deepcopy(now.rng))
-        if objective.value(_stepped(spec, objective, objective.source, weight, tried).average) <= first:
+        if (
+            objective.value(_stepped(spec, objective, cast(ArraySource, objective.source), weight, tried).average)
+            <= first
+        ):
             break
     return replace(now, caution=caution)
 
@@ -294,7 +326,9 @@ def _solver(spec: Spec) -> Adam:
     return spec.solver if isinstance(spec.solver, Adam) else Adam(max_iter=spec.max_iter)
 
 
-def _stepped(spec: Spec, objective: Any, source: Any, weight: np.ndarray, now: Progression) -> Progression:
+def _stepped(
+    spec: Spec, objective: Objective, source: ArraySource, weight: np.ndarray, now: Progression
+) -> Progression:
     solver = _solver(spec)
     state, average, running = deepcopy(now.state), now.average.copy(), now.objective
     if state.step == 0:

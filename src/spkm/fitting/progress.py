@@ -13,9 +13,11 @@ import time
 from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
+from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 
 from spkm._checks import warn_user
+from spkm.fitting.checkpoint import Checkpoint
 
 F = TypeVar("F", bound=Callable[..., Any])
 try:
@@ -87,7 +89,9 @@ class Progress:
         Pace of the log, which the parts of a fit share.
     """
 
-    def __init__(self, estimator: Any, context: Any = None, store: Any = None, pace: Pace | None = None) -> None:
+    def __init__(
+        self, estimator: BaseEstimator, context: Any = None, store: Checkpoint | None = None, pace: Pace | None = None
+    ) -> None:
         self.estimator = estimator
         self.store = store
         self.pace = Pace(estimator.verbose) if pace is None else pace

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from spkm._arrays import TableLike
 from spkm._checks import generator, n_threads
 from spkm._namespaces import on_host
 from spkm.core.scaling import check_domain
@@ -20,7 +21,7 @@ from spkm.tables.pairs import PairInput
 from spkm.tables.read import Table, tell_of_numpy
 
 
-def class_data(params: Mapping[str, Any], X: Any, table: Table) -> tuple[Spec, TableData]:
+def class_data(params: Mapping[str, Any], X: TableLike, table: Table) -> tuple[Spec, TableData]:
     """Return parameters and data of a classifier; ``table`` was made of the user's X."""
     target, Y, weight = encode_classes(table.y, table.weight, params.get("class_weight"))
     several = table.y.ndim == 2
@@ -32,7 +33,7 @@ def class_data(params: Mapping[str, Any], X: Any, table: Table) -> tuple[Spec, T
     return spec, TableData.of(spec, table.X, Y, weight, target, place=table.place)
 
 
-def number_data(params: Mapping[str, Any], X: Any, table: Table) -> tuple[Spec, TableData]:
+def number_data(params: Mapping[str, Any], X: TableLike, table: Table) -> tuple[Spec, TableData]:
     """Return parameters and data of a regressor; ``table`` was made of the user's X."""
     spec = table_spec(params, X, table, False)
     Y = real_targets(table.y)
@@ -42,7 +43,7 @@ def number_data(params: Mapping[str, Any], X: Any, table: Table) -> tuple[Spec, 
     return spec, TableData.of(spec, table.X, Y, table.weight, two_dimensional=two_dimensional, place=table.place)
 
 
-def table_spec(params: Mapping[str, Any], X: Any, table: Table, of_classes: bool, **labels: Any) -> Spec:
+def table_spec(params: Mapping[str, Any], X: TableLike, table: Table, of_classes: bool, **labels: Any) -> Spec:
     """Return the checked parameters of an estimator of one table, which was made of the user's X."""
     if params.get("monotone") is not None:
         params = {**params, "monotone": constraints(params["monotone"], table)}
@@ -56,7 +57,7 @@ def table_spec(params: Mapping[str, Any], X: Any, table: Table, of_classes: bool
 
 
 def pair_data(
-    params: Mapping[str, Any], given: PairInput, left: Any, right: Any, of_classes: bool
+    params: Mapping[str, Any], given: PairInput, left: TableLike | None, right: TableLike | None, of_classes: bool
 ) -> tuple[Spec, TableData]:
     """Return parameters and data of an estimator of pairs."""
     terms, several = pair_terms(params, given, left, right), given.y.ndim == 2
@@ -116,7 +117,7 @@ def _check_streamed(spec: Spec, many_classes: bool) -> None:
             )
 
 
-def real_targets(y: Any) -> np.ndarray:
+def real_targets(y: np.ndarray) -> np.ndarray:
     """Return targets as numbers, (n, m)."""
     try:
         if y.dtype.kind in "mM":  # NumPy would count their nanoseconds

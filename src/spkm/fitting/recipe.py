@@ -147,7 +147,7 @@ class Recipe:
         model = start.problem.model(source)
         return replace(start, onward=partial(continued_theta, previous, model, scaling, target))
 
-    def hold(self, objective: Any, theta: np.ndarray) -> None:
+    def hold(self, objective: AnyObjective, theta: np.ndarray) -> None:
         """Bound the parameters that a fit which goes on from ``theta`` must leave as they are."""
 
     def refine(self, spec: Spec, fit: Fit, progress: Progress) -> Fit:
@@ -184,7 +184,7 @@ class Around(Recipe):
     ) -> Start:
         return self.inner.resume(spec, source, scaling, target, previous)
 
-    def hold(self, objective: Any, theta: np.ndarray) -> None:
+    def hold(self, objective: AnyObjective, theta: np.ndarray) -> None:
         self.inner.hold(objective, theta)
 
     def refine(self, spec: Spec, fit: Fit, progress: Progress) -> Fit:

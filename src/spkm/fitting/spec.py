@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from spkm._arrays import TableLike
 from spkm._checks import check_choice, check_integer, check_real, n_threads, seed_of
 from spkm.core.model import Term, View
 from spkm.core.regularization import as_list
@@ -121,7 +122,7 @@ class Spec:
     @staticmethod
     def of(
         params: Mapping[str, Any],
-        X: Any,
+        X: TableLike | None,
         of_classes: bool,
         *,
         several_labels: bool = False,
@@ -228,7 +229,7 @@ def _check_selection(params: Mapping[str, Any], terms: tuple[Term, ...]) -> None
         raise ValueError(f"{what} finds its own start; got start={params['start']!r}. Set start='auto'.")
 
 
-def _check_loss(loss: Loss, asked: Any, of_classes: bool) -> None:
+def _check_loss(loss: Loss, asked: str | Loss, of_classes: bool) -> None:
     """Raise ValueError if the loss is not one for the targets."""
     if not of_classes and loss.target == "signs" and not loss.scale_free:
         raise ValueError(
@@ -239,7 +240,7 @@ def _check_loss(loss: Loss, asked: Any, of_classes: bool) -> None:
         raise ValueError(f"loss={asked!r} is for real targets. Use 'log', 'squared_hinge' or another one for classes.")
 
 
-def _weight_penalties(asked: Any, loss: Loss, asked_loss: Any) -> list[Any] | None:
+def _weight_penalties(asked: object, loss: Loss, asked_loss: str | Loss) -> list[Any] | None:
     """Return the penalties on the weights that the user gives; None if the recipe chooses them."""
     if isinstance(asked, str) and asked == "auto":
         return [] if loss.scale_free else None

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from spkm._arrays import TableLike
 from spkm.core.targets import Ordered
 from spkm.fitting.data import StreamData, TableData
 from spkm.fitting.outcome import Outcome
@@ -26,7 +27,7 @@ ENOUGH = 1e-3  # largest change of a threshold at which the turns end
 
 
 def ordered_table(
-    params: Mapping[str, Any], X: Any, table: Table, labels: np.ndarray, code: np.ndarray
+    params: Mapping[str, Any], X: TableLike, table: Table, labels: np.ndarray, code: np.ndarray
 ) -> tuple[Spec, TableData]:
     """Return parameters and data of samples in memory with codes of ordered labels, (n,)."""
     share = np.bincount(code, table.weight, len(labels))

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.utils._indexing import _get_column_indices
 
-from spkm._arrays import with_shape
+from spkm._arrays import TableLike, with_shape
 from spkm._checks import check_choice, check_integer
 from spkm._frames import labels_of
 from spkm.core.model import PreimageModel, Term, View
@@ -52,7 +52,9 @@ class ViewUsage(NamedTuple):
         return self._replace(columns=np.flatnonzero(np.isin(columns, self.columns)))
 
 
-def asked_terms(params: Mapping[str, Any], X: Any, tables: Mapping[str, Any] | None = None) -> tuple[Term, ...]:
+def asked_terms(
+    params: Mapping[str, Any], X: TableLike | None, tables: Mapping[str, Any] | None = None
+) -> tuple[Term, ...]:
     """Return the terms that the parameters of an estimator ask for; kernels may still wait for data.
 
     ``X`` is what the user gave: features may be chosen by name, or by a function of X. Where it is a dict of tables,
@@ -112,7 +114,7 @@ def _block_shares(block: Block, model: PreimageModel, theta: np.ndarray) -> tupl
     return np.array([block.w[:, 0] @ part for part in parts]), np.array([(whole * part).sum(axis=0) for part in parts])
 
 
-def _given_terms(terms: Any, X: Any) -> tuple[Term, ...]:
+def _given_terms(terms: object, X: TableLike | None) -> tuple[Term, ...]:
     if not isinstance(terms, list | tuple) or not terms or not all(isinstance(term, Term) for term in terms):
         raise ValueError(f"terms must be a list of spkm.Term; got {terms!r}.")
     result = []
@@ -148,21 +150,21 @@ def _check_apart(i: int, views: list[View]) -> None:
         seen |= set(view.columns.tolist())
 
 
-def _columns_of_tables(views: Any, tables: Mapping[str, Any]) -> dict[str, np.ndarray]:
+def _columns_of_tables(views: object, tables: Mapping[str, Any]) -> dict[str, np.ndarray]:
     if views is not None:
         raise ValueError("X is a dict of views by itself; set views=None, or give one table.")
     cuts = np.cumsum([0, *(layout.width for layout in tables.values())])
     return {name: np.arange(a, b) for name, (a, b) in zip(tables, pairwise(cuts), strict=True)}
 
 
-def named_columns(views: Any, X: Any, argument: str = "views") -> dict[str, np.ndarray | None]:
+def named_columns(views: object, X: TableLike | None, argument: str = "views") -> dict[str, np.ndarray | None]:
     """Return the features of each view, by name; None where they are all features."""
     if not isinstance(views, Mapping) or not views or not all(isinstance(name, str) for name in views):
         raise ValueError(f"{argument} must be a dict from names to features; got {views!r}.")
     return {name: _columns(f"{argument}[{name!r}]", columns, X) for name, columns in views.items()}
 
 
-def _columns(argument: str, columns: Any, X: Any) -> np.ndarray | None:
+def _columns(argument: str, columns: Any, X: TableLike | None) -> np.ndarray | None:
     """Return indices in rising order; None where they are all features."""
     table = with_shape(X)
     key = columns(X) if callable(columns) else columns

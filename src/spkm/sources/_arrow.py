@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from spkm._frames import is_frame, library_of
 
 
-def frames_in(chunks: Any) -> Iterator[Any]:
+def frames_in(chunks: Iterable[Any] | Callable[[], Iterable[Any]]) -> Iterator[Any]:
     """Yield the samples of all chunks, without targets and weights."""
     for item in chunks() if callable(chunks) else chunks:
         yield item[0] if isinstance(item, tuple) else item

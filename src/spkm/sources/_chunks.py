@@ -97,7 +97,7 @@ class IterableReader(Reader):
         The columns that frames must have, in any order; those of the first one, unless they are set.
     """
 
-    def __init__(self, chunks: Any, encoder: Any = None) -> None:
+    def __init__(self, chunks: Iterable[Any] | Callable[[], Iterable[Any]], encoder: Any = None) -> None:
         self.given = chunks
         self.encoder = encoder
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike
 
-from spkm._arrays import dense
+from spkm._arrays import Matrix, dense
 from spkm.sources._array import ArraySource
 from spkm.sources._base import Block, equal_cuts, rows_per_block
 from spkm.sources._scaling import Scaling, fit_scaling
@@ -103,7 +103,7 @@ class PairTable:
         return np.hstack([dense(part) for part in parts])
 
 
-def scaled_table(X: Any, scaling: Scaling) -> Any:
+def scaled_table(X: Matrix | PairTable, scaling: Scaling) -> Any:
     """Return samples on the scale of a model: a table of pairs, a dense array or CSR as it is."""
     return X.scaled(scaling) if isinstance(X, PairTable) else scaling(X)
 
@@ -150,7 +150,7 @@ class PairSource(ArraySource):
         size = max(rows_per_block(1, width), min(entries // PER_VALUE, 2**22 // width))
         return equal_cuts(self.n_rows, size)
 
-    def batches(self, size: int, n_steps: int, rng: np.random.Generator, dtype: Any) -> Iterator[Block]:
+    def batches(self, size: int, n_steps: int, rng: np.random.Generator, dtype: DTypeLike) -> Iterator[Block]:
         lighter = copy(self)
         lighter.X = self.X.astype(dtype, copy=False)  # once, not for every batch
         yield from ArraySource.batches(lighter, size, n_steps, rng, dtype)

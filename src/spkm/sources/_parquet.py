@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from glob import glob
 from itertools import islice
 from pathlib import Path
@@ -126,9 +126,9 @@ class TableReader(Reader):
     def __init__(
         self,
         table: Any,
-        target: Any = None,
+        target: str | list[str] | None = None,
         weight: str | None = None,
-        features: Any = None,
+        features: Sequence[str] | None = None,
         encoder: BatchEncoder | None = None,
     ) -> None:
         dataset = opened(table)
@@ -197,9 +197,9 @@ class LazyFrameReader(Reader):
     def __init__(
         self,
         frame: Any,
-        target: Any = None,
+        target: str | list[str] | None = None,
         weight: str | None = None,
-        features: Any = None,
+        features: Sequence[str] | None = None,
         encoder: BatchEncoder | None = None,
     ) -> None:
         self.target, self.weight, self.encoder = target, weight, encoder
@@ -228,7 +228,7 @@ class LazyFrameReader(Reader):
                     X = X if X.dtype in (np.float32, np.float64) else X.astype(np.float64)
                 else:
                     X = self.encoder.encoded(record_batch(piece, self.columns))
-                y = None if self.target is None else _targets(lambda name, p=piece: p[name].to_numpy(), self.target)
+                y = None if self.target is None else _targets(piece.__getitem__, self.target)
                 yield Chunk(X, y, None if self.weight is None else piece[self.weight].to_numpy())
 
 
@@ -246,7 +246,7 @@ def frames_of_lazy(frame: Any, rows: int) -> Iterator[Any]:
         at += rows
 
 
-def chosen_columns(names: Sequence[str], others: list[str], features: Any) -> list[str]:
+def chosen_columns(names: Sequence[str], others: list[str], features: Sequence[str] | None) -> list[str]:
     """Return the names of the features, checked against those that there are."""
     chosen = [name for name in names if name not in others] if features is None else list(features)
     for name in [*others, *chosen]:
@@ -301,7 +301,7 @@ def _files(table: Any) -> list[str]:
     return sorted(found)
 
 
-def _targets(column: Any, target: Any) -> np.ndarray:
+def _targets(column: Callable[[str], Any], target: str | list[str]) -> np.ndarray:
     if isinstance(target, str):
         return np.asarray(column(target))
     return np.stack([np.asarray(column(name)) for name in target], axis=1)

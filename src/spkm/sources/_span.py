@@ -8,11 +8,11 @@ is ``center + v @ axes + rest`` with a rest that is orthogonal to all axes, so t
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from scipy.linalg import qr
 
+from spkm._arrays import Matrix
 from spkm.sources._array import ArraySource
 from spkm.sources._scaling import Scaling
 
@@ -79,7 +79,7 @@ class SpanSource(ArraySource):
         found._pool, found._n_threads = table._pool, table._n_threads
         return found
 
-    def _like(self, X: Any, Y: np.ndarray, weight: np.ndarray, scaling: Scaling | None) -> ArraySource:
+    def _like(self, X: Matrix, Y: np.ndarray, weight: np.ndarray, scaling: Scaling | None) -> ArraySource:
         part = ArraySource(X, Y, weight, scaling)
         part._pool, part._n_threads = self._pool, self._n_threads
         return part

@@ -178,7 +178,7 @@ def _merged_moments(
     return mean + share * apart, second + other_second + n * share * apart**2
 
 
-def _labels(y: Any, weight: np.ndarray, number: int) -> tuple[np.ndarray, np.ndarray]:
+def _labels(y: np.ndarray, weight: np.ndarray, number: int) -> tuple[np.ndarray, np.ndarray]:
     if np.ndim(y) != 1:
         raise ValueError(
             "y must be one label for each sample where samples are read in chunks; an indicator matrix must fit in "

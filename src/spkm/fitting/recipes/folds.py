@@ -14,7 +14,7 @@ model suits them best. A path that began at its strong end would let relevances 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -22,7 +22,7 @@ from spkm.core.columns import carried
 from spkm.core.fitted import FittedModel
 from spkm.core.problem import Problem
 from spkm.core.protocols import AnyObjective
-from spkm.core.starts import first_theta, resolve_start
+from spkm.core.starts import FirstVectors, first_theta, resolve_start
 from spkm.core.targets import Target
 from spkm.fitting.merging import with_merged_vectors
 from spkm.fitting.problems import LINEAR_STRENGTH, Defaults
@@ -148,7 +148,9 @@ class Walk:
         Source of random numbers.
     """
 
-    def __init__(self, spec: Spec, problems: list[Problem], source: Any, start: Any, rng: np.random.Generator) -> None:
+    def __init__(
+        self, spec: Spec, problems: list[Problem], source: Source, start: FirstVectors, rng: np.random.Generator
+    ) -> None:
         self.problems, self.start, self.rng = problems, start, rng
         self.n, self.n_features = source.total_weight, source.n_features
         some = source.sample(FOLD_ROWS, rng)
@@ -235,7 +237,9 @@ class Walk:
         return min(self.losses, key=lambda place: self.losses[place][-1])
 
 
-def choose_strength(spec: Spec, problems: list[Problem], source: Any, start: Any, rng: np.random.Generator) -> Strength:
+def choose_strength(
+    spec: Spec, problems: list[Problem], source: Source, start: FirstVectors, rng: np.random.Generator
+) -> Strength:
     """Return the problem and the strengths whose held-out loss is lowest.
 
     Ctrl-C leaves with the best so far, if some fold has been fitted.
@@ -254,7 +258,7 @@ def choose_strength(spec: Spec, problems: list[Problem], source: Any, start: Any
 
 
 def best_of_folds(
-    problem: Problem, thetas: list[np.ndarray], source: Any, rng: np.random.Generator
+    problem: Problem, thetas: list[np.ndarray], source: Source, rng: np.random.Generator
 ) -> tuple[np.ndarray, bool]:
     """Return the theta that the fit of all samples begins with, and whether Ctrl-C came meanwhile.
 

@@ -8,10 +8,11 @@ Rounds of setting the vectors free and moving them to samples again gained less 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
+from spkm.core.model import PreimageModel
+from spkm.core.protocols import AnyObjective
 from spkm.fitting.nearest import moved_to_samples
 from spkm.fitting.progress import Progress
 from spkm.fitting.recipe import Around, Fit, Recipe
@@ -25,7 +26,7 @@ class OnSamples(Around):
         super().__init__(inner)
         self.name = f"{inner.name}, on samples"
 
-    def hold(self, objective: Any, theta: np.ndarray) -> None:
+    def hold(self, objective: AnyObjective, theta: np.ndarray) -> None:
         objective.box = _holding_basis(objective.model, objective.box, theta)
 
     def refine(self, spec: Spec, fit: Fit, progress: Progress) -> Fit:
@@ -43,7 +44,7 @@ class OnSamples(Around):
 
 
 def _holding_basis(
-    model: Any, box: tuple[np.ndarray, np.ndarray] | None, theta: np.ndarray
+    model: PreimageModel, box: tuple[np.ndarray, np.ndarray] | None, theta: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return bounds that hold all basis vectors where theta has them."""
     low, high = box or (np.full(model.n_params, -np.inf), np.full(model.n_params, np.inf))

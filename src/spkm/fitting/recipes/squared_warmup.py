@@ -8,7 +8,7 @@ then moves basis and weights. It keeps the relevances, unless far samples may ha
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -21,7 +21,7 @@ from spkm.fitting.spec import Spec
 from spkm.losses import Loss, Squared
 from spkm.penalties import RKHSNorm, SquaredL2
 from spkm.solvers import best_of_restarts, choose_solver
-from spkm.sources import Scaling, Source
+from spkm.sources import ArraySource, Scaling, Source
 
 LEAST_NEAR = 0.8  # share of samples that a squared fit goes by
 
@@ -44,7 +44,7 @@ class SquaredWarmUp(Recipe):
 
     def begin(self, spec: Spec, source: Source, scaling: Scaling | None, target: Target) -> Start:
         problem = self.problem(spec, source)
-        near = _near_samples(spec.loss, source)
+        near = _near_samples(spec.loss, cast(ArraySource, source))
         squared = self.squared.problem(replace(spec, loss=Squared(), linear_part=False), near)
         objective = squared.objective(near)
         rule = resolve_start("auto", objective.model, None)
@@ -78,7 +78,7 @@ class SquaredWarmUp(Recipe):
         return replace(fit, result=replace(fit.result, noise=fit.start.noise, ridge=fit.start.ridge))
 
 
-def _near_samples(loss: Loss, source: Any) -> Any:
+def _near_samples(loss: Loss, source: ArraySource) -> Any:
     """Return the samples without those of far targets, which a vector might be spent on; clipped if they are many."""
     clipped = source.encoded(loss.working_target)
     near = np.flatnonzero(np.all(clipped.Y == source.Y, axis=1))
