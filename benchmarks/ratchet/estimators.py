@@ -130,6 +130,17 @@ def surface(seed: int) -> float:
     return held_out(SPKMRegressor(random_state=seed), *make_waves(400, 2, random_state=0))
 
 
+@figure("numbers.groups", "squared error for new subjects over that of the mean, made up", LOSS)
+def new_subjects(seed: int) -> float:
+    rng = np.random.default_rng(0)
+    groups = np.repeat(np.arange(24), 12)
+    X = rng.standard_normal((24, 4))[groups] + 0.2 * rng.standard_normal((288, 4))
+    y = rng.standard_normal(24)[groups] + 0.3 * X[:, 0]
+    old = groups < 12
+    model = SPKMRegressor(10, random_state=seed).fit(X[old], y[old], groups=groups[old])
+    return float(np.mean((y[~old] - model.predict(X[~old])) ** 2) / np.mean((y[~old] - y[old].mean()) ** 2))
+
+
 @figure("numbers.several", "R2, three targets at once, %", PERCENT)
 def several_targets(seed: int) -> float:
     X, y = waves(500, 4)
@@ -205,6 +216,16 @@ def strict(seed: int) -> float:
         model = SPKMClassifier(5, selection="strict", random_state=seed).fit(X, y)
         found.append(f1_percent(model.selected_features_, true))
     return float(np.mean(found))
+
+
+@figure("selection.many_classes", "accuracy, at most 30 of 1,000 features, 6 classes, 90 samples, %", PERCENT)
+def many_classes(seed: int) -> float:
+    rng = np.random.default_rng(0)
+    labels = np.arange(180) % 6
+    X = rng.standard_normal((180, 1000))
+    X[:, :60] += 1.5 * np.repeat(np.eye(6), 10, axis=1)[labels]
+    model = SPKMClassifierCV(max_features=30, random_state=seed).fit(X[:90], labels[:90])
+    return 100 * model.score(X[90:], labels[90:])
 
 
 @figure("selection.numbers", "F1, strict selection, 3 of 30 features, regression, %", PERCENT)

@@ -50,6 +50,7 @@ def fitted(
     columns: tuple[Any, Any, Any],
     checkpoint: tuple[Any, float],
     of_classes: bool,
+    groups: Any = None,
 ) -> FitOutcome:
     """Return the fit of an estimator, which is not changed.
 
@@ -65,18 +66,27 @@ def fitted(
         Path of the checkpoint and seconds between two writings.
     of_classes : bool
         Whether targets are classes or labels.
+    groups : array-like of shape (n,), default=None
+        Groups of the samples that folds keep together.
     """
     if any(names is not None for names in columns):
         X, y, sample_weight = named_columns(X, y, sample_weight, *columns)
+    if groups is not None and checkpoint[0] is not None:
+        raise ValueError(
+            "checkpoint does not go with groups, whose folds are fits of their own. Leave one of them out."
+        )
     store = None if checkpoint[0] is None else opened_checkpoint(estimator, *checkpoint)
     params = estimator.get_params(deep=False) if store is None else store.params
     progress = Progress(estimator, store=store)
     reader = opened_stream(X, y, sample_weight)
     if reader is not None:
+        if groups is not None:
+            raise ValueError("groups needs samples in memory; X is read in chunks. Fit a sample of them, or no groups.")
         return _fit_stream(params, reader, of_classes, progress)
     several = is_multilabel(y) if of_classes else True
     table = read_table(estimator, X, y, sample_weight, multi_output=several)
-    spec, data = (class_data if of_classes else number_data)(params, X, table)
+    codes = None if groups is None else group_codes(groups, table.X.shape[0])
+    spec, data = (class_data if of_classes else number_data)(params, X, table, codes)
     in_parts = spec.multi_class != "joint" and data.target.two_dimensional
     previous = _previous(estimator, table, in_parts)
     progress.begin(X=table.X, y=table.y)
@@ -85,6 +95,19 @@ def fitted(
     progress.end(X=table.X, y=table.y)
     progress.done()
     return FitOutcome(outcome, data.dtype, {**table.attributes, **_seen(data.weight.sum(), data.target)})
+
+
+def group_codes(groups: Any, n_samples: int) -> np.ndarray:
+    """Return a number for the group of each sample."""
+    groups = np.asarray(groups)
+    if groups.shape != (n_samples,):
+        raise ValueError(
+            f"groups must have one entry for each of the {n_samples} samples; got an array of shape {groups.shape}."
+        )
+    try:
+        return np.unique(groups, return_inverse=True)[1]
+    except TypeError as error:
+        raise TypeError("groups must hold labels of one type, without None.") from error
 
 
 def _fit_stream(params: dict[str, Any], reader: Reader, of_classes: bool, progress: Progress) -> FitOutcome:

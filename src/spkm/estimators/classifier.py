@@ -275,6 +275,7 @@ class SPKMClassifier(PredictsClasses, ClassifierMixin, CallbackSupportMixin, Bas
         y: TargetLike | None = None,
         sample_weight: WeightLike = None,
         *,
+        groups: GroupsLike = None,
         target: str | Sequence[str] | None = None,
         weight: str | None = None,
         features: Sequence[str] | None = None,
@@ -296,6 +297,9 @@ class SPKMClassifier(PredictsClasses, ClassifierMixin, CallbackSupportMixin, Bas
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the samples. Integers are repeats: 2 is the sample given twice, 0 the sample left out. Of other
             weights only the ratios count. Of files and lazy frames the name of a column.
+        groups : array-like of shape (n_samples,), default=None
+            Groups of the samples, such as subjects. Folds keep the samples of a group together, so that choices suit
+            new groups. Samples must be in memory.
         target, weight, features : str or list of str, default=None
             Column names of the target, the weights and the features; by default all others are features.
         checkpoint, checkpoint_every : path and float, default=None and 120
@@ -307,7 +311,14 @@ class SPKMClassifier(PredictsClasses, ClassifierMixin, CallbackSupportMixin, Bas
             The fitted estimator. If anything goes wrong, it is as it was.
         """
         outcome, dtype, attributes = fitted(
-            self, X, y, sample_weight, (target, weight, features), (checkpoint, checkpoint_every), of_classes=True
+            self,
+            X,
+            y,
+            sample_weight,
+            (target, weight, features),
+            (checkpoint, checkpoint_every),
+            of_classes=True,
+            groups=groups,
         )
         if isinstance(outcome, Parts):
             return publish(self, {**attributes, **self._attributes_of_parts(outcome, dtype, attributes)})

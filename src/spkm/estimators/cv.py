@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, is_classifier
 from sklearn.metrics import check_scoring
-from sklearn.model_selection import check_cv
-from sklearn.utils.multiclass import is_multilabel
+from sklearn.model_selection import GroupKFold, StratifiedGroupKFold, check_cv
+from sklearn.utils.multiclass import is_multilabel, type_of_target
 
 from spkm._arrays import RandomState, TableLike, TargetLike, WeightLike
 from spkm._checks import check_choice
@@ -42,6 +43,7 @@ from spkm.fitting.reading import class_data, number_data, real_targets
 from spkm.fitting.recipes import Fit, Start, recipe_for
 from spkm.fitting.search import Searching, candidate_for, decided, report_choice, search_over
 from spkm.fitting.spec import Spec
+from spkm.fitting.splits import FOLDS
 from spkm.fitting.strategies import fit_choice, fit_constant, fitted_model, outcome_of, restore_scale
 from spkm.fitting.views import check_vectors
 from spkm.kernels import KERNELS, RBF, Kernel, Linear, Matern, Polynomial
@@ -174,7 +176,7 @@ class SPKMClassifierCV(PredictsClasses, ClassifierMixin, CallbackSupportMixin, B
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the samples, in the fits and in the validation.
         groups : array-like of shape (n_samples,), default=None
-            Groups of samples, for a splitter that keeps them together.
+            Groups of samples, such as subjects; folds, and splitters that use groups, keep them together.
 
         Returns
         -------
@@ -300,7 +302,7 @@ class SPKMRegressorCV(PredictsNumbers, RegressorMixin, CallbackSupportMixin, Bas
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the samples, in the fits and in the validation.
         groups : array-like of shape (n_samples,), default=None
-            Groups of samples, for a splitter that keeps them together.
+            Groups of samples, such as subjects; folds, and splitters that use groups, keep them together.
 
         Returns
         -------
@@ -364,7 +366,7 @@ def search_setup(
     """Return the search with the user's own splits, kernels and scoring."""
     if data.n_outputs == 0:
         return Searching(spec, table, data, None)
-    splitter = check_cv(estimator.cv, table.y, classifier=is_classifier(estimator))
+    splitter = splitter_for(estimator.cv, table.y, is_classifier(estimator), groups is not None)
     splits = list(splitter.split(table.X, table.y, groups))
     if not estimator.refit and len(splits) != 1:
         raise ValueError(f"refit=False keeps the model of the only split; cv makes {len(splits)} of them.")
@@ -376,6 +378,14 @@ def search_setup(
     scorer = None if estimator.scoring is None else _scorer(estimator, spec, table, data, weight)
     search = search_over(specs[0], ordered, candidates, splits, on_step, scorer)
     return Searching(specs[0], table, data, search)
+
+
+def splitter_for(cv: Any, y: np.ndarray, of_classes: bool, grouped: bool) -> Any:
+    """Return the splitter; a number of folds keeps groups together if there are some."""
+    if not grouped or not (cv is None or isinstance(cv, Integral)):
+        return check_cv(cv, y, classifier=of_classes)
+    stratified = of_classes and type_of_target(y) in ("binary", "multiclass")
+    return (StratifiedGroupKFold if stratified else GroupKFold)(FOLDS if cv is None else int(cv))
 
 
 def as_given(spec: Spec, estimator: BaseEstimator, table: Table, data: TableData) -> TableData:

@@ -225,6 +225,7 @@ class SPKMRegressor(PredictsNumbers, RegressorMixin, CallbackSupportMixin, BaseE
         y: TargetLike | None = None,
         sample_weight: WeightLike = None,
         *,
+        groups: GroupsLike = None,
         target: str | Sequence[str] | None = None,
         weight: str | None = None,
         features: Sequence[str] | None = None,
@@ -242,6 +243,10 @@ class SPKMRegressor(PredictsNumbers, RegressorMixin, CallbackSupportMixin, BaseE
             column, or a list of them; chunks hold their own.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the samples, as in :class:`SPKMClassifier`.
+        groups : array-like of shape (n_samples,), default=None
+            Groups of the samples, such as subjects. Folds keep the samples of a group together, so that choices suit
+            new groups. With a squared loss, predictions are then moved towards the mean by the share that suits groups
+            held out best (``group_shrinkage_``), for five more fits. Samples must be in memory.
         target, weight, features : str or list of str, default=None
             Column names of the target, the weights and the features; by default all others are features.
         checkpoint, checkpoint_every : path and float, default=None and 120
@@ -253,7 +258,14 @@ class SPKMRegressor(PredictsNumbers, RegressorMixin, CallbackSupportMixin, BaseE
             The fitted estimator. If anything goes wrong, it is as it was.
         """
         outcome, dtype, attributes = fitted(
-            self, X, y, sample_weight, (target, weight, features), (checkpoint, checkpoint_every), of_classes=False
+            self,
+            X,
+            y,
+            sample_weight,
+            (target, weight, features),
+            (checkpoint, checkpoint_every),
+            of_classes=False,
+            groups=groups,
         )
         assert isinstance(outcome, Outcome)
         return publish(self, {**attributes, **attributes_of(outcome, dtype)})

@@ -59,6 +59,10 @@ class Data(Protocol):
         """Places of the samples in the user's table; None if they have none."""
 
     @property
+    def groups(self) -> np.ndarray | None:
+        """Groups of the samples that folds keep together; None if each sample is one of its own."""
+
+    @property
     def n_rows(self) -> int:
         """Number of samples."""
 
@@ -106,6 +110,8 @@ class TableData:
         Whether samples are independent of one another.
     kind : type of Source, default=ArraySource
         The source that holds them.
+    groups : ndarray of int of shape (n,), default=None
+        Groups of the samples that folds keep together.
     """
 
     X: Any
@@ -116,6 +122,7 @@ class TableData:
     place: Place | None = None
     independent: bool = True
     kind: type[ArraySource] = ArraySource
+    groups: np.ndarray | None = None
     in_memory = True
     n_rows: int = field(init=False)
     n_features: int = field(init=False)
@@ -137,16 +144,18 @@ class TableData:
         *,
         two_dimensional: bool = False,
         place: Place | None = None,
+        groups: np.ndarray | None = None,
     ) -> TableData:
-        """Return the data of one table; equal samples become one, so that order and repeats cannot matter.
+        """Return the data of one table; equal samples of a group become one, so that order and repeats cannot matter.
 
         ``Y`` are encoded targets, or real ones (n, m) if ``target`` is None: these are standardised.
         """
         check_domain(spec.terms, X)
-        rows, weight = distinct_rows(X, Y, weight)
+        rows, weight = distinct_rows(X, Y if groups is None else np.column_stack([Y, groups]), weight)
         X, Y = gathered_rows(X, Y, rows)
         target, Y = (target, Y) if target is not None else standardized(spec, Y, weight, two_dimensional)
-        return TableData(X, Y, weight, target, rows, place)
+        groups = None if groups is None else groups[rows]
+        return TableData(X, Y, weight, target, rows, place, groups=groups)
 
     @staticmethod
     def of_pairs(
@@ -168,12 +177,14 @@ class TableData:
     def part(self, rows: np.ndarray) -> TableData:
         """Return some of the samples."""
         places = None if self.rows is None else self.rows[rows]
-        return replace(self, X=pick_rows(self.X, rows), Y=self.Y[rows], weight=self.weight[rows], rows=places)
+        groups = None if self.groups is None else self.groups[rows]
+        X, Y, weight = pick_rows(self.X, rows), self.Y[rows], self.weight[rows]
+        return replace(self, X=X, Y=Y, weight=weight, rows=places, groups=groups)
 
     def relabelled(self, spec: Spec, rows: np.ndarray | None, Y: np.ndarray, target: Target) -> TableData:
         """Return some of the samples, or all, with other encoded targets."""
         some = self if rows is None else self.part(rows)
-        found = TableData.of(spec, some.X, Y, some.weight, target, place=self.place)
+        found = TableData.of(spec, some.X, Y, some.weight, target, place=self.place, groups=some.groups)
         return replace(found, rows=None if some.rows is None else some.rows[found.rows])
 
     def source(self, spec: Spec) -> tuple[ArraySource, Scaling | None]:
@@ -183,8 +194,11 @@ class TableData:
         if spec.monotone and scaling is not None:
             scaling = clipped_at_range(scaling, self.X, [column for _, column, _ in spec.monotone])
         if self.place is not None and works_anywhere(spec):
-            return PlacedSource(self.X, self.Y, self.weight, scaling, place=self.place), scaling
-        return self.kind(self.X, self.Y, self.weight, scaling), scaling
+            source: ArraySource = PlacedSource(self.X, self.Y, self.weight, scaling, place=self.place)
+        else:
+            source = self.kind(self.X, self.Y, self.weight, scaling)
+        source.groups = self.groups
+        return source, scaling
 
     def targets(self, threads: int) -> tuple[np.ndarray, np.ndarray]:
         """Return the targets that a model learns, (n, m), and the weights of the samples, (n,)."""
@@ -225,6 +239,7 @@ class StreamData:
     target: Target
     preparation: Preparation
     rows = None
+    groups = None
     independent = True
     in_memory = False
 

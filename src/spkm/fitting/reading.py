@@ -21,7 +21,9 @@ from spkm.tables.pairs import PairInput
 from spkm.tables.read import Table, tell_of_numpy
 
 
-def class_data(params: Mapping[str, Any], X: TableLike, table: Table) -> tuple[Spec, TableData]:
+def class_data(
+    params: Mapping[str, Any], X: TableLike, table: Table, groups: np.ndarray | None = None
+) -> tuple[Spec, TableData]:
     """Return parameters and data of a classifier; ``table`` was made of the user's X."""
     target, Y, weight = encode_classes(table.y, table.weight, params.get("class_weight"))
     several = table.y.ndim == 2
@@ -30,17 +32,19 @@ def class_data(params: Mapping[str, Any], X: TableLike, table: Table) -> tuple[S
         raise ValueError(
             "multi_class='ovo' needs one label for every sample; y is an indicator matrix. Use 'joint' or 'ovr'."
         )
-    return spec, TableData.of(spec, table.X, Y, weight, target, place=table.place)
+    return spec, TableData.of(spec, table.X, Y, weight, target, place=table.place, groups=groups)
 
 
-def number_data(params: Mapping[str, Any], X: TableLike, table: Table) -> tuple[Spec, TableData]:
+def number_data(
+    params: Mapping[str, Any], X: TableLike, table: Table, groups: np.ndarray | None = None
+) -> tuple[Spec, TableData]:
     """Return parameters and data of a regressor; ``table`` was made of the user's X."""
     spec = table_spec(params, X, table, False)
     Y = real_targets(table.y)
     spec.loss.check_target(Y)
     spec.loss.check_whole_target(Y[table.weight > 0])
-    two_dimensional = table.y.ndim == 2
-    return spec, TableData.of(spec, table.X, Y, table.weight, two_dimensional=two_dimensional, place=table.place)
+    shape = {"two_dimensional": table.y.ndim == 2, "place": table.place}
+    return spec, TableData.of(spec, table.X, Y, table.weight, groups=groups, **shape)
 
 
 def table_spec(params: Mapping[str, Any], X: TableLike, table: Table, of_classes: bool, **labels: Any) -> Spec:

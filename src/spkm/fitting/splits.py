@@ -10,18 +10,49 @@ FOLDS = 5  # as everywhere in scikit-learn
 
 
 def dealt_folds(
-    Y: np.ndarray, loss: Loss, rng: np.random.Generator, n_folds: int | None = None
+    Y: np.ndarray,
+    loss: Loss,
+    rng: np.random.Generator,
+    n_folds: int | None = None,
+    groups: np.ndarray | None = None,
 ) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Return samples to fit and to judge by: shuffled, and dealt class by class where targets are signs."""
+    """Return samples to fit and to judge by: shuffled, and dealt class by class where targets are signs.
+
+    Samples of one of the ``groups`` stay together.
+    """
     n = len(Y)
     if n < 2:
         raise ValueError(f"A choice by held-out samples needs at least 2 different samples; got n_samples = {n}.")
+    of_classes = loss.target == "signs" and bool(np.all(np.abs(Y) == 1))
+    n_folds = n_folds or FOLDS
+    if groups is not None:
+        kinds = sign_groups(Y) if of_classes else np.zeros(n, dtype=int)
+        fold = dealt_groups(groups, kinds, rng, n_folds)
+        return [(np.flatnonzero(fold != k), np.flatnonzero(fold == k)) for k in range(fold.max() + 1)]
     order = rng.permutation(n)
-    if loss.target == "signs" and np.all(np.abs(Y) == 1):
+    if of_classes:
         # Class by class, in the order of their first samples here: how classes are named must not matter.
         _, first, code = np.unique(sign_groups(Y)[order], return_index=True, return_inverse=True)
         order = order[np.argsort(first[code], kind="stable")]
-    n_folds = min(n_folds or FOLDS, n)
+    n_folds = min(n_folds, n)
     fold = np.empty(n, dtype=int)
     fold[order] = np.arange(n) % n_folds
     return [(np.flatnonzero(fold != k), np.flatnonzero(fold == k)) for k in range(n_folds)]
+
+
+def dealt_groups(groups: np.ndarray, kinds: np.ndarray, rng: np.random.Generator, n_folds: int) -> np.ndarray:
+    """Return the fold of each sample: whole groups, the largest first, go where kinds of samples become most even."""
+    _, group = np.unique(groups, return_inverse=True)
+    _, kind = np.unique(kinds, return_inverse=True)
+    counts = np.zeros((group.max() + 1, kind.max() + 1))
+    np.add.at(counts, (group, kind), 1.0)
+    if len(counts) < 2:
+        raise ValueError("groups must have at least 2 different values, to be held out one after another; got 1.")
+    counts /= counts.sum(axis=0)  # shares, so that rare kinds count as much as others
+    held = np.zeros((min(n_folds, len(counts)), counts.shape[1]))
+    fold = np.empty(len(counts), dtype=int)
+    order = rng.permutation(len(counts))
+    for i in order[np.argsort(-counts[order].sum(axis=1), kind="stable")]:
+        fold[i] = int(np.argmin(np.square(held + counts[i]).sum(axis=1) - np.square(held).sum(axis=1)))
+        held[fold[i]] += counts[i]
+    return fold[group]

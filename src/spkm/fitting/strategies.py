@@ -20,6 +20,7 @@ from spkm.core.starts import first_theta, resolve_start
 from spkm.core.targets import Target
 from spkm.fitting.continuing import check_continues
 from spkm.fitting.data import Data, TableData
+from spkm.fitting.grouped import for_new_groups
 from spkm.fitting.monotone import check_targets
 from spkm.fitting.nearest import moved_to_samples, nearest_attributes
 from spkm.fitting.outcome import Outcome
@@ -46,6 +47,12 @@ def strategy_for(spec: Spec, data: Data) -> Strategy:
     """Return the kind of work that parameters and targets ask for."""
     if data.n_outputs == 0:
         return fit_constant
+    strategy = _strategy_for(spec, data)
+    shrinks = data.groups is not None and not data.target.of_classes and spec.loss.is_quadratic
+    return for_new_groups(strategy) if shrinks else strategy
+
+
+def _strategy_for(spec: Spec, data: Data) -> Strategy:
     if not spec.is_searched:
         return fit_once
     plain = len(spec.views) == 1 and not spec.views[0].kernel.is_linear and data.independent
@@ -150,7 +157,8 @@ def fit_size(spec: Spec, data: TableData, previous: FittedModel | None, progress
     if n > 1:  # of a single size the held-out loss is reported, too
         rng = spec.rng()
         rows = np.sort(rng.choice(n, size=MOST_ROWS, replace=False)) if n > MOST_ROWS else np.arange(n)
-        train, test = (rows[part] for part in dealt_folds(data.Y[rows], spec.loss, rng, HELD_OUT)[0])
+        groups = None if data.groups is None else data.groups[rows]
+        train, test = (rows[part] for part in dealt_folds(data.Y[rows], spec.loss, rng, HELD_OUT, groups)[0])
         some, held_out = data.part(train), data.part(test)
         for size in sizes:
             progress.stage(f"choice of the size: {size} basis vectors")
@@ -201,7 +209,7 @@ def fit_search(spec: Spec, data: TableData, previous: FittedModel | None, progre
 
 def search_for(spec: Spec, data: TableData, on_step: Callable[[str], bool]) -> Search:
     """Return the search that the parameters ask for; nothing is fitted yet."""
-    splits = dealt_folds(data.Y, spec.loss, spec.rng())
+    splits = dealt_folds(data.Y, spec.loss, spec.rng(), groups=data.groups)
     specs = [*guides_of(spec, data), spec]
     *guides, candidate = [candidate_for(one, recipe_for(one, data), data) for one in specs]
     return search_over(spec, data, [candidate], splits, on_step, guides=guides)

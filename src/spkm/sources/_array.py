@@ -68,6 +68,8 @@ class ArraySource(Source):
         self.w = (weight / self.total_weight).astype(self.dtype)[:, None]
         self._caches: dict[tuple[int, int], dict[Any, np.ndarray]] = {}
         self._ranges: tuple[np.ndarray, np.ndarray] | None = None
+        #: Groups of the samples that folds keep together; None if each sample is one of its own.
+        self.groups: np.ndarray | None = None
 
     def pieces(self, width: int) -> Sequence[tuple[int, int]]:
         return equal_cuts(self.n_rows, rows_per_block(self.n_features + 3 * self.n_outputs, width))
@@ -129,7 +131,9 @@ class ArraySource(Source):
     def subset(self, rows: np.ndarray) -> ArraySource:
         """Return a source of the given samples, on the same threads."""
         weight = self.w[rows, 0] * self.total_weight
-        return self._like(self._picked(rows), self.Y[rows], weight, self.scaling)
+        part = self._like(self._picked(rows), self.Y[rows], weight, self.scaling)
+        part.groups = None if self.groups is None else self.groups[rows]
+        return part
 
     def weighted(self, weight: np.ndarray) -> ArraySource:
         """Return the same samples with other weights, (n,)."""

@@ -75,7 +75,7 @@ class SpanSource(ArraySource):
         """Return the coordinates of all samples of a table, on the same threads."""
         span, coordinates = Span.of(table.dense())
         found = SpanSource(coordinates, table.Y, table.w[:, 0].astype(np.float64) * table.total_weight)
-        found.table, found.span = table, span
+        found.table, found.span, found.groups = table, span, table.groups
         found._pool, found._n_threads = table._pool, table._n_threads
         return found
 

@@ -154,7 +154,7 @@ class Walk:
         self.problems, self.start, self.rng = problems, start, rng
         self.n, self.n_features = source.total_weight, source.n_features
         some = source.sample(FOLD_ROWS, rng)
-        splits = dealt_folds(some.Y, spec.loss, rng, FOLDS)
+        splits = dealt_folds(some.Y, spec.loss, rng, FOLDS, some.groups)
         self.folds = [(some.subset(train), some.subset(test)) for train, test in splits]
         self.thetas: dict[Place, list[np.ndarray]] = {}
         #: Held-out losses of the folds, added up from the first fold on; places that were given up are not here.
