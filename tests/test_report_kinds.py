@@ -8,12 +8,13 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy.stats import ttest_ind
+from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_diabetes
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from spkm import PairwiseSPKMRegressor, SPKMClassifier, SPKMRegressor, TableEncoder, load
+from spkm import PairwiseSPKMRegressor, SPKMClassifier, SPKMRegressor, TableEncoder, load, stability_selection
 from spkm.explain import gradient, nearest_entities, sobol_indices
 from spkm.inspection import report
 
@@ -191,3 +192,34 @@ def test_entities_are_named_by_the_index_of_the_fit_by_hand_and_after_loading(dr
     assert by_hand[0][:2] == ["a", "b"] and by_hand[1][0] == "0"
     plain = facts(model, pairs, y, privacy="aggregate")
     assert plain["pairs"] is None and plain["page"] is None
+
+
+def test_a_choice_of_features_says_how_sure_it_is_and_what_could_stand_for_them():
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.standard_normal((200, 12)), columns=[f"g{j}" for j in range(12)])
+    X["twin"] = -X["g3"] + 0.3 * rng.standard_normal(200)
+    y = pd.Series(np.where(X["g3"] + X["g7"] + 0.3 * rng.standard_normal(200) > 0, "ill", "well"))
+    model = SPKMClassifier(kernel="linear", n_basis=1, selection="strict", max_features=2, random_state=0)
+    model.fit(X[:120], y[:120])
+    options = {"train": (X[:120], y[:120]), "stability": 2}
+    found = facts(model, X[120:], y[120:], **options)
+    chosen = found["selection"]
+    assert {row[0] for row in chosen["rows"]} == {"g3", "g7"} and chosen["title"] == "The 2 features it chose of 13"
+    stands = {row[0]: row[-1] for row in chosen["rows"]}
+    expected = np.corrcoef(X["g3"][:120], X["twin"][:120])[0, 1]
+    assert stands == {"g3": f"twin ({expected:+.2f})", "g7": "–"}
+    measured = stability_selection(clone(model), X[:120], y[:120], n_pairs=2, random_state=0).probabilities
+    place = chosen["head"].index("chosen on halves")
+    assert {row[0]: row[place] for row in chosen["rows"]} == {"g3": measured[3], "g7": measured[7]}
+    assert "took no part in the choice" in chosen["text"][0]
+    assert [row[0] for row in found["beside"]["rows"]] == [
+        "this model",
+        "linear model",
+        "linear, 2 by a test",
+        "constant",
+    ]
+    assert facts(model, X, y, train=(X[:120], y[:120]))["selection"]["text"][0].startswith(
+        "Samples of this report took"
+    )
+    with pytest.raises(ValueError, match="stability as a number needs the training samples"):
+        facts(model, X, y, stability=2)

@@ -13,6 +13,8 @@ quality         `_quality.py`             `sections.js`
 by_group        `_groups.py`              `overview.js`, `sections.js`
 columns         `_columns.py`,            `parts.js`: a category is one column, with its importance
                 `_importance_facts.py`    and its effect
+selection       `_selection.py`           `overview.js`: features that were chosen, how surely
+pairs           `_pair_facts.py`          `pairs.js`: named entities of both sides
 axis            `_axis.py`                `axis.js`: curves of ordered features
 basis           `_basis_facts.py`         `parts.js`
 page            `_facts.py`, `_shapes.py` `machine.js` and all that computes in the browser
@@ -85,8 +87,9 @@ def report(
         samples there are.
     units : dict from a column to its unit, default=None
         Units of features.
-    stability : StabilitySelection, default=None
-        How often features are chosen on halves of the samples, by :func:`spkm.stability_selection`.
+    stability : StabilitySelection or int, default=None
+        How often features are chosen on halves of the samples, by :func:`spkm.stability_selection`. A number draws so
+        many pairs of halves of ``train``; each takes about two fits.
     categories : dict from a name to columns, default=None
         Columns of which exactly one is 1, the dummies of a category: the page asks for the level, and explains it as
         one feature. Those of a TableEncoder are known.

@@ -38,6 +38,7 @@ from spkm.inspection._report._importance_facts import importance_facts
 from spkm.inspection._report._pair_facts import pair_facts
 from spkm.inspection._report._quality import quality
 from spkm.inspection._report._rows import BYTES, affordable, dense_rows, packed, rounded, stratified
+from spkm.inspection._report._selection import measured, selection_facts
 from spkm.inspection._report._shapes import product_shapes
 from spkm.persistence._plain import jsonable, plain_model
 
@@ -150,6 +151,7 @@ def facts(
     ship = privacy == "rows" and whole
     of_pairs = reading.is_pairs and privacy == "rows"
     paired = pair_facts(reading, samples, entities, max_rows) if of_pairs else None
+    stability = measured(reading, stability, samples.known, random_state)
     judged = _judged(reading, samples, parts, stability, random_state)
     told = _told_of_features(reading, samples, axis, categories, units or {}, stability, ship)
     columns, curves = told["columns"], told["axis"]
@@ -164,6 +166,7 @@ def facts(
         "quality": judged.quality,
         "beside": None if judged.beside is None else judged.beside.facts(),
         "by_group": judged.by_group,
+        "selection": selection_facts(reading, columns, told["listed"], stability, samples.source, judged.seen),
         "pairs": paired,
         # On an axis nothing is told of features one by one: short forms of what the page computes with are enough.
         "features": told["features"]
@@ -201,6 +204,12 @@ class Judged:
     share: np.ndarray
     contrary: list[Any]
     checks: list[dict[str, str]]
+
+    @property
+    def seen(self) -> bool | None:
+        """Whether samples of the report were in the fit; None if that is not known."""
+        (level,) = (check["level"] for check in self.checks if check["code"] == "SPKM12")
+        return {"look": True, "pass": False}.get(level)
 
 
 def _judged(reading: Reading, samples: Samples, parts: Any, stability: Any, seed: int) -> Judged:

@@ -303,7 +303,7 @@ def _enough(quality: dict[str, Any] | None) -> dict[str, str]:
         return _check("SPKM16", title, "look" if n < FEWEST else "none", detail, "Judge the model on more samples.")
     figures = f"{first['name']} {first['value']:.3f} could be {low:.3f} to {high:.3f}"
     detail = f"With {n} samples, {figures} ({LEVEL_TEXT} interval)."
-    if high - low <= WIDE:
+    if high - low <= WIDE and n >= FEWEST:
         return _check("SPKM16", title, "pass", detail)
     return _check("SPKM16", title, "look", detail, "Judge the model on more samples.")
 

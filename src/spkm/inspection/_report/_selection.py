@@ -1,0 +1,122 @@
+"""Facts of a report about a choice of features: which, how surely, what could stand for them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from spkm._checks import check_integer
+from spkm.estimators import StabilitySelection, stability_selection
+from spkm.inspection._reading import Reading
+from spkm.inspection._report._rows import dense_rows, rounded
+
+ENTRIES = 2e7  # numbers of the samples that correlations are computed on
+ALIKE = 0.7  # correlation from which on a feature could stand for another: half of the variance is shared
+STANDS = 3  # features that could stand for one
+MOST = 40  # features in the table
+
+
+def measured(reading: Reading, stability: Any, known: Any, seed: int) -> StabilitySelection | None:
+    """Return a stability selection: the one given, or a new one on so many pairs of halves of the training samples."""
+    if stability is None or isinstance(stability, StabilitySelection):
+        return stability
+    pairs = check_integer("stability", stability, 1)
+    if known is None:
+        raise ValueError("stability as a number needs the training samples. Pass train=(X_train, y_train).")
+    if reading.estimator is reading.model:
+        raise ValueError("stability as a number needs an estimator, which can be fitted again; got a model.")
+    return stability_selection(clone(reading.estimator), known[0], known[1], n_pairs=pairs, random_state=seed)
+
+
+def selection_facts(
+    reading: Reading, columns: list[dict[str, Any]], listed: np.ndarray, stability: Any, table: Any, seen: bool | None
+) -> dict[str, Any] | None:
+    """Return the table of the features that were chosen; None if the model reads most of what there is.
+
+    Parameters
+    ----------
+    reading : Reading
+        The estimator.
+    columns : list of dict
+        Facts of the columns that are read.
+    listed : ndarray of int
+        Features that these are made of.
+    stability : StabilitySelection or None
+        Shares of halves that chose a feature.
+    table : table
+        Samples that correlations are computed on.
+    seen : bool or None
+        Whether samples of the report were in the fit; None if that is not known.
+    """
+    chosen = reading.fold_shares is not None or stability is not None or len(reading.read) <= len(reading.names) // 4
+    if not chosen or not columns or reading.is_pairs or reading.pipeline.encoding is not None:
+        return None
+    order = sorted(range(len(columns)), key=lambda c: -columns[c]["variance"])[:MOST]
+    own = [int(listed[columns[c]["features"][0]]) for c in order]
+    stands = _stand_ins(reading, own, table)
+    head = ["feature", "importance"]
+    head += ["chosen on halves"] if stability is not None else []
+    head += ["chosen by folds"] if reading.fold_shares is not None else []
+    shares = list(range(2, len(head)))
+    head += ["effect", "could stand for it"]
+    rows = []
+    for c, j in zip(order, own, strict=True):
+        column = columns[c]
+        row = [column["name"], column["variance"]]
+        row += [column["stability"]] if stability is not None else []
+        row += [column["folds"]] if reading.fold_shares is not None else []
+        shapes = "–" if column["effect"] is None else " ".join(column["effect"]["shapes"][:6])
+        rows.append([*row, shapes, stands[j] or "–"])
+    return {
+        "title": f"The {len(reading.read):,} features it chose of {len(reading.names):,}",
+        "head": head,
+        "rows": rows,
+        "shares": shares,
+        "text": _texts(reading, stability, seen),
+    }
+
+
+def _texts(reading: Reading, stability: Any, seen: bool | None) -> list[str]:
+    """Return what the shares mean, and whether the quality counts the choice."""
+    found = []
+    if seen is None:
+        found.append(
+            "If the samples of this report took part in the choice, its quality is overstated: choose within the folds "
+            "of a cross-validation, or pass train and other samples."
+        )
+    elif seen:
+        found.append("Samples of this report took part in the choice: its quality is overstated.")
+    else:
+        found.append("The samples of this report took no part in the choice: its quality counts the choice, too.")
+    if stability is None:
+        found.append(
+            "How often other samples would choose the same features was not measured: report(..., stability=5) draws "
+            "halves of the training samples."
+        )
+    else:
+        firm = int((stability.probabilities[reading.read] >= stability.threshold).sum())
+        found.append(
+            f"{firm} of {len(reading.read)} were chosen on at least {100 * stability.threshold:.0f}\u00a0% of "
+            f"{stability.n_halves} halves of the samples; the others are one choice among several."
+        )
+    if reading.fold_shares is not None:
+        found.append("Folds share most of their samples: new samples choose a feature less often than folds do.")
+    return found
+
+
+def _stand_ins(reading: Reading, own: list[int], table: Any) -> dict[int, str]:
+    """Return for each feature those that are not read and correlate with it most, with their correlation."""
+    count = int(max(20, ENTRIES // max(len(reading.names), 1)))
+    rows = np.arange(0, table.shape[0], max(1, -(-table.shape[0] // count)))
+    X = dense_rows(table, rows, np.arange(len(reading.names)))
+    X = X - X.mean(axis=0)
+    size = np.sqrt(np.square(X).sum(axis=0))
+    correlation = (X[:, own].T @ X) / np.maximum(np.outer(size[own], size), 1e-300)
+    correlation[:, reading.read] = 0.0
+    found = {}
+    for j, row in zip(own, correlation, strict=True):
+        best = [k for k in np.argsort(-np.abs(row), kind="stable")[:STANDS] if abs(row[k]) >= ALIKE]
+        found[j] = ", ".join(f"{reading.names[k]} ({rounded(row[k], 2):+.2f})" for k in best)
+    return found
