@@ -199,7 +199,7 @@ class PreimageModel:
             if index is not None:
                 K, pull = gathered(K, pull, index)
             values.append(K)
-            pulls.append((Pullback.of(pull), metric))
+            pulls.append((pull if isinstance(pull, Pullback) else Pullback(pull), metric))
         products = list(self._by_term(values))
         Phi = products[0] if len(products) == 1 else namespace(products[0]).concat(products, axis=1)
 

@@ -185,7 +185,7 @@ class InvariantKernel(Kernel):
     def vjp(
         self, X: Matrix, U: Array, metric: Factors = 1.0, xx: Array | None = None, learn_metric: bool = False
     ) -> tuple[Array, Pullback[Cotangents]]:
-        if is_foreign(X):
+        if not isinstance(X, np.ndarray) and is_foreign(X):
             return vjp_anywhere(self, X, U, metric, learn_metric)
         dot, xx_, uu = self._invariants(X, U, metric, xx)
         K = self._value(dot, xx_, uu)
@@ -274,7 +274,7 @@ class DistanceKernel(InvariantKernel):
     def vjp(
         self, X: Matrix, U: Array, metric: Factors = 1.0, xx: Array | None = None, learn_metric: bool = False
     ) -> tuple[Array, Pullback[Cotangents]]:
-        if is_foreign(X):
+        if not isinstance(X, np.ndarray) and is_foreign(X):
             return vjp_anywhere(self, X, U, metric, learn_metric)
         # -s rather than s, and all of it in place: what is done to the n R values beside the two products with X
         # takes half of the time of a pass where samples have few features.

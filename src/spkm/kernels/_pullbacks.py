@@ -42,11 +42,6 @@ class Pullback(Generic[T]):
     def __call__(self, G: Array) -> T:
         return self.apply(G)
 
-    @classmethod
-    def of(cls, pullback: Callable[[Array], T]) -> Pullback[T]:
-        """Return a pullback as an object; a kernel of a user may return a plain function."""
-        return pullback if isinstance(pullback, Pullback) else cls(pullback)
-
 
 def squared_norms(X: Matrix, metric: Factors = 1.0, squares: Array | None = None) -> Array:
     """Return sum_j w_j x_ij^2 for every row i, as (n,); ``squares`` are those of X, where the caller has them."""

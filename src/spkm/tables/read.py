@@ -178,18 +178,19 @@ def is_tables(X: Any) -> bool:
 
 def collected(X: Any) -> Any:
     """Return a lazy frame of polars as a frame; anything else as it is."""
-    return X.collect() if is_lazy_frame(X) else X
+    return X if isinstance(X, np.ndarray) or not is_lazy_frame(X) else X.collect()
 
 
 def check_no_dates(X: Any, argument: str) -> None:
     """Raise ValueError if a column holds dates or times, which would be taken for numbers."""
-    if has_types(X):
+    is_array = isinstance(X, np.ndarray)
+    if not is_array and has_types(X):
         for name, kind in zip(X.columns, X.dtypes, strict=True):
             if str(kind).lower().startswith(DATES):
                 raise ValueError(f"{argument} must hold numbers; column {name!r} holds dates ({kind}). {_DATE_ADVICE}")
         return
     X = np.asarray(X) if isinstance(X, list | tuple) else X
-    kind = kind_of(X)
+    kind = X.dtype.kind if is_array else kind_of(X)
     if kind in ("m", "M"):
         raise ValueError(f"{argument} must hold numbers; it holds dates ({X.dtype}). {_DATE_ADVICE}")
     if kind == "O" and np.ndim(X) == 2:
