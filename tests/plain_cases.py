@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from spkm import kernels, losses
-from spkm.core.coupling import decision, probabilities
+from spkm.core.decisions import decision, probabilities
 from spkm.core.fitted import FittedModel, ModelEnsemble
 from spkm.core.model import PreimageModel, Term, View
 from spkm.core.targets import Classes, Labels, Ordered, Real

@@ -8,7 +8,7 @@ import pytest
 
 from spkm.fitting import search as search_module
 from spkm.fitting import splits as splits_module
-from spkm.selection import DEFAULTS, _begin
+from spkm.selection import DEFAULTS, _first_models
 
 #: Fewer iterations; and the empty model is chosen by no chance at all, so that there are features to test with.
 FEWER = replace(
@@ -31,5 +31,5 @@ def quick_search(hasty: bool = False) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(splits_module, "FOLDS", 2)
         patch.setattr(search_module, "DEFAULTS", FEWEST if hasty else FEWER)
-        patch.setattr(_begin, "PROPOSERS", _begin.PROPOSERS[:1])
+        patch.setattr(_first_models, "PROPOSERS", _first_models.PROPOSERS[:1])
         yield

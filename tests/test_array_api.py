@@ -88,7 +88,7 @@ def place_in(library):
 @pytest.mark.parametrize("terms", MODELS, ids=str)
 @pytest.mark.parametrize("n_outputs", [1, 2])
 def test_gradients_are_those_of_numpy(library, terms, n_outputs, monkeypatch):
-    monkeypatch.setattr("spkm.sources._elsewhere.ENTRIES", 64 * 13)  # two blocks
+    monkeypatch.setattr("spkm.sources._array_api.ENTRIES", 64 * 13)  # two blocks
     Y = RNG.standard_normal((90, n_outputs))
     model = PreimageModel(terms, 4, n_outputs)
     theta = 0.5 * RNG.standard_normal(model.n_params)
@@ -205,7 +205,7 @@ def test_cosine_proximity(library, n_outputs):
 @pytest.mark.parametrize("name", ["log", "squared"])
 def test_mini_batches_are_those_of_numpy(library, scaling, name, monkeypatch):
     monkeypatch.setattr("spkm.sources._array.SMALL", 0)  # the scaling is applied to each block
-    monkeypatch.setattr("spkm.sources._elsewhere.FETCHED", 3 * 8 * 4)  # three batches at once
+    monkeypatch.setattr("spkm.sources._array_api.FETCHED", 3 * 8 * 4)  # three batches at once
     Y = np.sign(X[:, :1])
     model = PreimageModel(MODELS[1], 4, 1)
     theta = 0.5 * RNG.standard_normal(model.n_params).astype(np.float32)

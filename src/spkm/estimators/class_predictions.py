@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from spkm._arrays import TableLike
 from spkm._methods import available_if
 from spkm._namespaces import returned_like_X
-from spkm.core.coupling import decision, log_probabilities, probabilities
+from spkm.core.decisions import decision, log_probabilities, probabilities
 from spkm.estimators.base import ReadsModel
 from spkm.losses import Loss
 

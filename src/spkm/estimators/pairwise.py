@@ -16,7 +16,7 @@ from spkm._arrays import RandomState, TableLike, TargetLike, WeightLike
 from spkm._checks import n_threads
 from spkm._methods import available_if
 from spkm._publish import publish
-from spkm.core.coupling import decision, log_probabilities, probabilities
+from spkm.core.decisions import decision, log_probabilities, probabilities
 from spkm.estimators.class_predictions import has_probabilities
 from spkm.estimators.parameters import (
     BandwidthLike,

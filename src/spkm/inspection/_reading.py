@@ -14,7 +14,7 @@ from sklearn.base import BaseEstimator
 
 from spkm._arrays import TableLike
 from spkm._checks import check_integer
-from spkm.core.coupling import decision, probabilities
+from spkm.core.decisions import decision, probabilities
 from spkm.explain import (
     Explanation,
     counterfactual,

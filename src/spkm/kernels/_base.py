@@ -18,7 +18,7 @@ from scipy import sparse
 from spkm._arrays import Array, Factors, Matrix, dense
 from spkm._namespaces import is_foreign, namespace
 from spkm._parts import Part
-from spkm.kernels._anywhere import Evaluated, vjp_anywhere
+from spkm.kernels._array_api import Evaluated, vjp_anywhere
 from spkm.kernels._bandwidth import PerColumn, gamma_from_rows, number
 from spkm.kernels._forms import Forms, no_forms, no_largest_diagonal
 from spkm.kernels._pullbacks import Cotangents, Pullback, columns_first, contract, squared_norms, to_parameters

@@ -9,7 +9,7 @@ import numpy as np
 from spkm._arrays import Array, Factors, Matrix, dense
 from spkm._namespaces import is_foreign, namespace
 from spkm._parts import POSITIVE
-from spkm.kernels._anywhere import absolute_vjp_anywhere
+from spkm.kernels._array_api import absolute_vjp_anywhere
 from spkm.kernels._bandwidth import gamma_from_rows, number
 from spkm.kernels._base import DistanceKernel, Kernel
 from spkm.kernels._forms import Forms, gamma_mixture, inverse_gamma_mixture, one_product

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from spkm.persistence._coupling import class_probabilities, votes_of
+from spkm.persistence._coupling_arithmetic import class_probabilities, votes_of
 from spkm.persistence._decisions import class_gaps
 from spkm.persistence._encoding import columns_of, encoder_of, starts_of
 from spkm.persistence._export import joint_weights, with_constants
@@ -258,7 +258,7 @@ def _profile(graph: _Graph, kernel: dict[str, Any], s: str) -> str:
 
 
 class _Columns:
-    """Arithmetic with columns of the graph, for :mod:`spkm.persistence._coupling`."""
+    """Arithmetic with columns of the graph, for :mod:`spkm.persistence._coupling_arithmetic`."""
 
     def __init__(self, graph: _Graph) -> None:
         self.graph = graph

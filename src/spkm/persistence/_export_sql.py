@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from spkm._cells import level_text
-from spkm.persistence._coupling import class_probabilities, votes_of
+from spkm.persistence._coupling_arithmetic import class_probabilities, votes_of
 from spkm.persistence._decisions import class_gaps
 from spkm.persistence._encoding import columns_of, encoder_of, starts_of
 from spkm.persistence._export import feature_names, joint_weights, with_constants
@@ -268,7 +268,7 @@ def _profile(kernel: dict[str, Any], s: str) -> str:
 
 
 class _Columns:
-    """Arithmetic with columns of the query, for :mod:`spkm.persistence._coupling`: each stands after what it needs."""
+    """Arithmetic with columns of the query for one against one: each column stands after those that it needs."""
 
     def __init__(self, query: _Query, step: int) -> None:
         self.query = query

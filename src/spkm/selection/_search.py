@@ -23,12 +23,12 @@ from scipy.special import ndtri
 
 from spkm.core.starts import KMeans, first_theta
 from spkm.losses import Loss
-from spkm.selection._begin import Beginnings
 from spkm.selection._choice import Candidate, Choice, StopSearch
 from spkm.selection._elimination import Submodel, eliminate, fit_submodel, grown, moved
 from spkm.selection._empty import empty_model
 from spkm.selection._entering import floating_elimination, n_groups
 from spkm.selection._feature_groups import FeatureGroups
+from spkm.selection._first_models import FirstModels
 from spkm.selection._one_standard_error import mean_and_error
 from spkm.selection._screening import varies
 from spkm.selection._settings import DEFAULTS, SearchSettings
@@ -84,7 +84,7 @@ class Search:
         self.selects = max_features is not None
         self.max_features = len(units.label) if max_features is None else max_features
         self.max_groups = max_groups or len(units.size)
-        self.beginnings = Beginnings(
+        self.beginnings = FirstModels(
             self.loss, self.racers, units, self._allowed(), self.selects, fit_intercept, settings
         )
         self._tell = on_step or (lambda text: False)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any, Protocol
 
-from spkm._coupling import SMALLEST_SHARE
+from spkm._coupling import SMALLEST_SHARE, class_pairs
 from spkm.persistence._decisions import TINY
 
 
@@ -32,7 +32,7 @@ def class_probabilities(shares: list[Any], n: int, do: Arithmetic) -> list[Any]:
     def plus(place: tuple[int, int], value: object) -> None:
         Q[place] = do.apply("add", Q[place], value) if place in Q else value
 
-    for (a, b), share in zip(pairs_of(n), shares, strict=True):
+    for (a, b), share in zip(class_pairs(n).T.tolist(), shares, strict=True):
         p = do.apply("min", do.apply("max", share, low), high)
         q = do.apply("sub", one, p)
         Q[a, b] = do.apply("sub", do.number(0.0), do.apply("mul", p, q))
@@ -67,14 +67,9 @@ def class_probabilities(shares: list[Any], n: int, do: Arithmetic) -> list[Any]:
 def votes_of(shares: list[Any], p: list[Any], do: Arithmetic) -> list[Any]:
     """Return the votes for each class, what one against one decides by."""
     found: dict[int, Any] = {}
-    for (a, b), share in zip(pairs_of(len(p)), shares, strict=True):
+    for (a, b), share in zip(class_pairs(len(p)).T.tolist(), shares, strict=True):
         of_pair = do.apply("add", p[a], p[b])
         for k, part in ((b, share), (a, do.apply("sub", do.number(1.0), share))):
             vote = do.apply("mul", of_pair, part)
             found[k] = do.apply("add", found[k], vote) if k in found else vote
     return [found[k] for k in range(len(p))]
-
-
-def pairs_of(n: int) -> list[tuple[int, int]]:
-    """Return all pairs of n classes, in the order of the binary problems."""
-    return [(a, b) for a in range(n) for b in range(a + 1, n)]

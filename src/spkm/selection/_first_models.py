@@ -21,7 +21,7 @@ from spkm.selection._validation import Fold
 PROPOSERS: tuple[Kernel, ...] = (Linear(gamma=1.0), Polynomial(degree=3, coef0=1.0, gamma=1.0))
 
 
-class Beginnings:
+class FirstModels:
     """First models of all candidates, by fold.
 
     Parameters
