@@ -62,6 +62,7 @@ BESIDE = (
     "explain",
     "error_bars --seeds 10",
     "prove --seeds 5",
+    "conditional_coverage --seeds 50",
     "planted",
     "gradient",
     "model_files",

@@ -59,7 +59,7 @@ def run(settings: Settings) -> Iterator[Row]:
                 f"{np.median([one.change_seconds for one in found]):.2f}",
                 f"{np.mean([one.open for one in found]):.0%}",
             )
-            yield Row(f"{d} features: planted violations that are found", share["refuted"], 1.0, "{:.0%}", more)
+            yield Row(f"{d} features: planted violations that are found", share["refuted"], None, "{:.0%}", more)
 
 
 def asked(model: Any, d: int, n: int, seed: int) -> Asked:

@@ -5,10 +5,13 @@ classes (classification). Its coverage holds for any model and any distribution,
 exchangeable; names follow MAPIE.
 """
 
+from spkm.conformal._conditional import ConditionalConformalClassifier, ConditionalConformalRegressor
 from spkm.conformal._cross import CrossConformalClassifier, CrossConformalRegressor
 from spkm.conformal._split import SplitConformalClassifier, SplitConformalRegressor
 
 __all__ = [
+    "ConditionalConformalClassifier",
+    "ConditionalConformalRegressor",
     "CrossConformalClassifier",
     "CrossConformalRegressor",
     "SplitConformalClassifier",

@@ -92,10 +92,10 @@ class Question:
         if not target.of_classes or str(self.asked.output) not in labels:
             raise ValueError(f"statement names the class {self.asked.output!r}; the model has {labels or 'none'}.")
         others = self._rivals(labels.index(str(self.asked.output)))
-        return [
-            self._goal([(0, -other, self.every)], lambda b: b[0], lambda F, w=other: -(F @ w))  # type: ignore[misc]
-            for other in others
-        ]
+        return [self._ahead(other) for other in others]
+
+    def _ahead(self, other: np.ndarray) -> Goal:
+        return self._goal([(0, -other, self.every)], lambda b: b[0], lambda F: -(F @ other))
 
     def _direction(self) -> Goal:
         """Return minus the slope in a feature."""

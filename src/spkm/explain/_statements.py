@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from typing import Any
 
 TOKEN = re.compile(
     r"""\s*(?:(?P<number>[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?(?![\w.]))"""
@@ -151,9 +152,9 @@ class _Parser:
                 conditions.append(self.condition())
         if self.place < len(self.tokens):
             raise self.error(f"nothing goes on {self.here()}")
-        return Statement(self.text, conditions=tuple(conditions), **known)  # type: ignore[arg-type]
+        return Statement(self.text, conditions=tuple(conditions), **known)
 
-    def claim(self) -> dict[str, object]:
+    def claim(self) -> dict[str, Any]:
         if self.peek("changing"):
             self.take("changing")
             feature = self.name()
@@ -175,7 +176,7 @@ class _Parser:
             return {"kind": "class", "output": self.next_of(("word", "quoted", "number"), "a class"), "sign": 1}
         return {"kind": "limit", **quantity, **self.comparison(tuple(SIGNS))}
 
-    def quantity(self) -> dict[str, object]:
+    def quantity(self) -> dict[str, Any]:
         word = self.take(*QUANTITIES, *PLURALS)
         output = None
         if self.peek("of"):
@@ -183,7 +184,7 @@ class _Parser:
             output = self.next_of(("word", "quoted", "number"), "the name of an output")
         return {"quantity": PLURALS.get(word, word), "output": output}
 
-    def comparison(self, signs: tuple[str, ...]) -> dict[str, object]:
+    def comparison(self, signs: tuple[str, ...]) -> dict[str, Any]:
         sign = self.take(*signs)
         known = {"sign": SIGNS[sign], "strict": sign in ("<", ">")}
         if self.peek("?"):

@@ -1,0 +1,300 @@
+"""Conformal prediction that holds near every basis vector, and not on average alone.
+
+Coverage weighted by any function of a chosen family is that which was asked for: with the family 1, k(x, u_1), ...,
+k(x, u_R) of a kernel machine it holds for all samples, and for those that resemble each basis vector.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import ClassifierMixin, RegressorMixin
+
+from spkm._arrays import RandomState, TableLike
+from spkm._checks import check_choice, generator
+from spkm.conformal._path import Regression, tilts
+from spkm.conformal._scores import Probabilities, Residuals, levels_of
+from spkm.conformal._split import _SplitConformal
+from spkm.estimators import SPKMClassifier, SPKMRegressor
+from spkm.tables.pipelines import before_last, last_of
+
+RANK = 1e-6  # of the largest singular value, below which a direction of the features is none
+TIES = 1e-9  # of the spread of the scores, by which ties are broken
+
+
+class _ConditionalConformal(_SplitConformal):
+    """Thresholds of scores that depend on the sample, by quantile regression on features."""
+
+    features: Any
+    randomize: bool
+    random_state: Any
+
+    def conformalize(self, X_conformalize: Any, y_conformalize: Any) -> Self:
+        """Score samples that the estimator has not learned from, and regress the scores on the features.
+
+        Parameters
+        ----------
+        X_conformalize, y_conformalize : what the estimator takes
+            Samples and targets that were not used to fit the estimator, nor to choose it.
+
+        Returns
+        -------
+        self : object
+            The object, ready to predict intervals or sets.
+        """
+        model, by = self._model(), self._scores()
+        levels = levels_of(self.confidence_level)
+        check_choice("randomize", self.randomize, (True, False))
+        y = by.targets(y_conformalize)
+        scores = by.of(model, X_conformalize, y)
+        Phi = self._features(X_conformalize)
+        if len(Phi) != len(scores):
+            raise ValueError(f"features must return a row for each of the {len(scores)} samples; got {len(Phi)}.")
+        _, size, axes = np.linalg.svd(Phi, full_matrices=False)
+        kept = size > RANK * size[0]
+        rotation = axes[kept].T * (np.sqrt(len(Phi)) / size[kept])
+        least = int(np.ceil(kept.sum() / min(1 - levels.max(), levels.min())))
+        if len(scores) < least:
+            raise ValueError(
+                f"{kept.sum()} features at a level of {levels.max():g} need at least {least} samples that the model "
+                f"has not learned from; got {len(scores)}. Give more samples, or a model of fewer basis vectors."
+            )
+        spread = float(np.ptp(scores)) or 1.0
+        apart = scores + TIES * spread * np.random.default_rng(0).uniform(-0.5, 0.5, len(scores))
+        P = Phi @ rotation
+        self.regressions_ = [Regression.of(P, apart, level) for level in levels]
+        self.rotation_ = rotation
+        self.conformity_scores_ = scores
+        self._slack = TIES * spread
+        return self
+
+    def predict_cutoff(self, X: TableLike) -> np.ndarray:
+        """Return the largest score that is accepted for each sample.
+
+        Parameters
+        ----------
+        X : what the estimator takes
+            Samples.
+
+        Returns
+        -------
+        cutoffs : ndarray of shape (n_samples, n_levels)
+            Thresholds; infinite if there are too few samples like this one to say anything.
+        """
+        self._quantiles()  # raises NotFittedError before conformalize
+        P = self._features(X) @ self.rotation_
+        rng = generator(self.random_state)
+        found = np.empty((len(P), len(self.regressions_)))
+        for k, regression in enumerate(self.regressions_):
+            at = tilts(regression.level, len(P), self.randomize, rng)
+            found[:, k] = [regression.cutoff(row, t) for row, t in zip(P, at, strict=True)]
+        return found + self._slack
+
+    def _features(self, X: Any) -> np.ndarray:
+        """Return a one and the features of every sample, (n, p)."""
+        model = self._model()
+        if self.features is not None:
+            found = np.asarray(self.features(X), dtype=float)
+            found = found.reshape(len(found), -1)
+        else:
+            held = getattr(last_of(model), "model_", None)
+            if held is None:
+                raise ValueError("features must be a function of X where the estimator is none of this library.")
+            rows = last_of(model)._rows(before_last(model, X))
+            found = np.asarray(held.similarities(rows)[:, held.vector_rows], dtype=float)
+        if not np.isfinite(found).all():
+            raise ValueError("features must be finite.")
+        return np.hstack([np.ones((len(found), 1)), found])
+
+
+class ConditionalConformalRegressor(RegressorMixin, _ConditionalConformal):
+    """Prediction intervals that hold the target as often as asked for near every basis vector.
+
+    For every weighting w(x) = a_0 + sum_r a_r k(x, u_r) with w >= 0, the target of a new sample that is drawn in
+    proportion to w lies in its interval with probability ``confidence_level`` or more: on average (a_0 alone), and
+    among samples like u_r, for each r. It holds for finitely many samples and any distribution, if samples are
+    exchangeable and the basis vectors come from other samples than those of :meth:`conformalize`.
+
+    Parameters
+    ----------
+    estimator : regressor, default=None
+        A fitted regressor of this library, or a pipeline that ends with one; with ``features`` any regressor. None is
+        :class:`spkm.SPKMRegressor`, which needs ``prefit=False``.
+    confidence_level : float or list of float, default=0.9
+        How often intervals should hold the target.
+    conformity_score : {"absolute", "residual_normalized"}, default="absolute"
+        As in :class:`SplitConformalRegressor`; either way widths follow the samples.
+    features : callable, default=None
+        Function from samples to an array (n_samples, p) whose linear combinations are the weightings, such as
+        indicators of groups. None are the similarities k(x, u_r) to the basis vectors.
+    randomize : bool, default=False
+        Whether a random number of each new sample decides about scores at the edge: coverage is then the level
+        exactly. Without it intervals hold the target at least as often, by up to (p + 1) / (n + 1) more.
+    random_state : int, Generator or None, default=None
+        Source of these random numbers.
+    prefit : bool, default=True
+        Whether ``estimator`` is fitted already; otherwise :meth:`fit` fits a copy of it.
+
+    Attributes
+    ----------
+    estimator_ : regressor
+        With ``prefit=False``: the fitted copy.
+    conformity_scores_ : ndarray of shape (n_samples,)
+        Scores of the samples given to :meth:`conformalize`.
+
+    References
+    ----------
+    Gibbs, Cherian, Candès: Conformal prediction with conditional guarantees, JRSS B 2025.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from spkm import SPKMRegressor
+    >>> from spkm.conformal import ConditionalConformalRegressor
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.uniform(-2, 2, size=(600, 1))
+    >>> y = np.sin(X[:, 0]) + (0.05 + 0.3 * (X[:, 0] > 0)) * rng.normal(size=600)
+    >>> model = SPKMRegressor(4, random_state=0).fit(X[:200], y[:200])
+    >>> conformal = ConditionalConformalRegressor(model).conformalize(X[200:], y[200:])
+    >>> _, intervals = conformal.predict_interval([[-1.0], [1.0]])
+    >>> widths = np.diff(intervals[:, :, 0], axis=1)[:, 0]
+    >>> bool(widths[1] > 2 * widths[0])                       # noise is larger on the right
+    True
+    """
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        *,
+        confidence_level: float | Sequence[float] = 0.9,
+        conformity_score: str = "absolute",
+        features: Callable[[Any], Any] | None = None,
+        randomize: bool = False,
+        random_state: RandomState = None,
+        prefit: bool = True,
+    ) -> None:
+        self.estimator = estimator
+        self.confidence_level = confidence_level
+        self.conformity_score = conformity_score
+        self.features = features
+        self.randomize = randomize
+        self.random_state = random_state
+        self.prefit = prefit
+
+    def predict_interval(self, X: TableLike) -> tuple[np.ndarray, np.ndarray]:
+        """Return predictions and their intervals.
+
+        Parameters
+        ----------
+        X : what the estimator takes
+            Samples.
+
+        Returns
+        -------
+        predictions : ndarray of shape (n_samples,)
+            The predictions.
+        intervals : ndarray of shape (n_samples, 2, n_levels)
+            Lower and upper ends, for each confidence level. With ``randomize=True`` an interval may be empty: its
+            ends are NaN.
+        """
+        cutoffs = self.predict_cutoff(X)
+        predictions, units = self._scores().expected(self._model(), X)
+        half = units[:, None] * np.where(cutoffs >= 0, cutoffs, np.nan)
+        return predictions, np.stack([predictions[:, None] - half, predictions[:, None] + half], axis=1)
+
+    def _scores(self) -> Residuals:
+        return Residuals(self.conformity_score)
+
+    def _default(self) -> Any:
+        return SPKMRegressor()
+
+
+class ConditionalConformalClassifier(ClassifierMixin, _ConditionalConformal):
+    """Sets of classes that hold the class as often as asked for near every basis vector.
+
+    The guarantee is that of :class:`ConditionalConformalRegressor`.
+
+    Parameters
+    ----------
+    estimator : classifier, default=None
+        A fitted classifier of this library with probabilities, or a pipeline that ends with one; with ``features`` any
+        classifier with ``predict_proba``. None is :class:`spkm.SPKMClassifier`, which needs ``prefit=False``.
+    confidence_level, features, randomize, random_state, prefit
+        As in :class:`ConditionalConformalRegressor`.
+    conformity_score : {"lac", "aps"}, default="lac"
+        As in :class:`SplitConformalClassifier`.
+
+    Attributes
+    ----------
+    estimator_ : classifier
+        With ``prefit=False``: the fitted copy.
+    classes_ : ndarray
+        The classes, in the order of the sets' second axis.
+    conformity_scores_ : ndarray of shape (n_samples,)
+        Scores of the samples given to :meth:`conformalize`.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from spkm import SPKMClassifier
+    >>> from spkm.conformal import ConditionalConformalClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = SPKMClassifier(3, random_state=0).fit(X[::3], y[::3])
+    >>> conformal = ConditionalConformalClassifier(model).conformalize(X[1::3], y[1::3])
+    >>> labels, sets = conformal.predict_set(X[2::3])
+    >>> sets.shape
+    (50, 3, 1)
+    """
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        *,
+        confidence_level: float | Sequence[float] = 0.9,
+        conformity_score: str = "lac",
+        features: Callable[[Any], Any] | None = None,
+        randomize: bool = False,
+        random_state: RandomState = None,
+        prefit: bool = True,
+    ) -> None:
+        self.estimator = estimator
+        self.confidence_level = confidence_level
+        self.conformity_score = conformity_score
+        self.features = features
+        self.randomize = randomize
+        self.random_state = random_state
+        self.prefit = prefit
+
+    @property
+    def classes_(self) -> np.ndarray:
+        """The classes, in the order of the sets' second axis."""
+        return self._model().classes_
+
+    def predict_set(self, X: TableLike) -> tuple[np.ndarray, np.ndarray]:
+        """Return predicted classes and sets of classes.
+
+        Parameters
+        ----------
+        X : what the estimator takes
+            Samples.
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples,)
+            The predicted classes.
+        sets : ndarray of bool of shape (n_samples, n_classes, n_levels)
+            Mask of the classes in the set, for each confidence level.
+        """
+        cutoffs = self.predict_cutoff(X)
+        model, by = self._model(), self._scores()
+        scores = by.of_all(model, X)
+        sets = by.with_members(scores[:, :, None] <= cutoffs[:, None, :], np.argmin(scores, axis=1))
+        return model.predict(X), sets
+
+    def _scores(self) -> Probabilities:
+        return Probabilities(self.conformity_score, self.classes_)
+
+    def _default(self) -> Any:
+        return SPKMClassifier()
