@@ -58,7 +58,7 @@ def try_case(subject: str, seed: int, tally: Tally, loud: bool = False) -> None:
         warnings.simplefilter("ignore")
         try:
             trial = SUBJECTS[subject](seed, Path(folder))
-        except (ValueError, TypeError, NotPossible) as error:  # settings that do not go together
+        except (ValueError, TypeError, FloatingPointError, NotPossible) as error:  # settings that do not go together
             tally.refused[subject] += 1
             if loud:
                 print(f"refused: {error}")

@@ -21,6 +21,7 @@ FEWER = replace(
     n_starts=1,
     refit_iterations=2,
     strengths=(10.0,),
+    n_halves=2,
 )
 FEWEST = replace(FEWER, path_iterations=3, first_iterations=3, refit_iterations=1, one_by_one=3)
 

@@ -1,5 +1,6 @@
 """Models that should not be read vector by vector say so first, everywhere."""
 
+from copy import copy
 from dataclasses import replace
 
 import numpy as np
@@ -89,9 +90,21 @@ def test_shares_of_folds_are_called_what_they_are(tmp_path):
     model = SPKMClassifier(kernel="linear", n_basis=1, selection="strict", random_state=0).fit(X, y)
     said = " ".join(summary(model).split())
     (first,) = [name for name in model.get_feature_names_out() if name == "x0"]
+    assert f"Chosen again on random halves of the samples: {first} 100%" in said and "folds" not in said
+    in_folds = copy(model)
+    del in_folds.half_frequency_
+    said = " ".join(summary(in_folds).split())
     assert f"Chosen by the folds of the search: {first} 100%" in said and "Folds share most of their samples" in said
     found = facts(model, X, y)
-    assert [c["folds"] for c in found["columns"]] == list(model.selection_frequency_[model.model_.features_read()])
+    assert [f["folds"] for f in found["columns"]] == list(model.fold_frequency_[model.model_.features_read()])
+    assert [f["stability"] for f in found["columns"]] == [1.0] * len(found["columns"])
+    assert next(c for c in found["checks"] if c["code"] == "SPKM13")["level"] == "pass"
+    shaky = copy(model)
+    shaky.half_frequency_ = np.zeros(8)
+    assert (
+        "Not chosen again on halves" in next(c for c in facts(shaky, X, y)["checks"] if c["code"] == "SPKM13")["detail"]
+    )
+    found = facts(in_folds, X, y)
     (check,) = [c for c in found["checks"] if c["code"] == "SPKM13"]
     assert "they share most of their samples" in check["detail"]
     plain = SPKMClassifier(n_basis=1, random_state=0).fit(X, y)

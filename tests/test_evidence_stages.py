@@ -193,3 +193,29 @@ def test_the_evidence_does_not_end_at_the_constant_model():
     plain = SPKMRegressor(**settings, weight_penalty=Evidence(noise=0.1, ridge=0.0)).fit(rows[:1200], y[:1200])
     assert found.objective_ <= plain.objective_ + 0.02
     assert SPKMRegressor(60, random_state=1).fit(rows[:1200], y[:1200]).score(rows[1200:], y[1200:]) > 0.9
+
+
+def test_a_noise_that_is_too_small_for_the_rounding_of_all_samples_is_raised():
+    # Vectors so near to one another that their Gram matrix is singular but for the noise.
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((400, 2))
+    y = X[:, 0] + X[:, 1] ** 2
+    model = PreimageModel([Term(12, (View(RBF(1e-9), None, "relevances"),))], 2, 1)
+    source = ArraySource(X, (y - y.mean())[:, None], np.ones(400))
+    objective = EvidenceObjective(model, Squared(), source, [], Evidence(noise=1e-12))
+    phi = objective.start(0.01 * rng.standard_normal(model.n_params))
+    phi[-1] = -60.0
+    assert not np.isfinite(objective.value(phi))
+    eased = objective.with_enough_noise(phi)
+    assert np.isfinite(objective.value(eased)) and objective.noise(eased) < 10
+    np.testing.assert_array_equal(eased[:-1], phi[:-1])
+    np.testing.assert_array_equal(objective.with_enough_noise(eased), eased)
+
+
+@pytest.mark.exhaustive
+def test_a_search_on_some_samples_goes_on_with_all():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((6000, 20))
+    y = X[:, 0] * 2 + X[:, 1] ** 2 - 1 + 0.5 * rng.standard_normal(6000)
+    model = SPKMRegressor(selection="strict", random_state=0).fit(X, y)
+    assert model.selected_features_.tolist() == [0, 1] and model.score(X, y) > 0.94

@@ -16,7 +16,7 @@ def test_nothing_is_selected_in_noise_and_a_warning_says_so():
     with pytest.warns(UserWarning, match="No feature is selected"):
         model = SPKMClassifier(kernel="linear", selection="strict", random_state=0).fit(X, y)
     assert model.selected_features_.size == 0 and not model.get_support().any()
-    assert not model.feature_importances_.any() and not model.selection_frequency_.any() and model.alternatives_ == {}
+    assert not model.feature_importances_.any() and not model.fold_frequency_.any() and model.alternatives_ == {}
     np.testing.assert_allclose(model.predict_proba(X), np.broadcast_to([1 - y.mean(), y.mean()], (60, 2)), atol=1e-4)
     again = pickle.loads(pickle.dumps(model))
     np.testing.assert_array_equal(again.predict(X), model.predict(X))

@@ -8,6 +8,9 @@ import polars as pl
 import pytest
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import ShuffleSplit, cross_validate
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 from spkm import SPKMClassifier, SPKMRegressor
 from spkm.fitting import search as search_module
@@ -168,14 +171,41 @@ def test_frequencies_and_alternatives(careful):
     X = np.array(rows())
     X[:, 0] = X[:, 1] + 0.01 * np.random.default_rng(0).standard_normal(len(X))
     model = SPKMRegressor(**{**LINE, "max_features": 2}).fit(X, X[:, 1] + 0.6 * X[:, 4])
-    shares = model.selection_frequency_
+    shares = model.fold_frequency_
     assert shares.shape == (D,) and set(shares) <= {0.0, 0.5, 1.0}  # of two folds
     assert shares[model.selected_features_].min() > 0
     twin = {0: 1, 1: 0}[int(np.intersect1d(model.selected_features_, [0, 1])[0])]
     assert {j: others.tolist() for j, others in model.alternatives_.items()} == {1 - twin: [twin]}
     small = model.restricted()
-    np.testing.assert_array_equal(small.selection_frequency_, shares[model.selected_features_])
+    np.testing.assert_array_equal(small.fold_frequency_, shares[model.selected_features_])
+    np.testing.assert_array_equal(small.half_frequency_, model.half_frequency_[model.selected_features_])
+    with pytest.warns(FutureWarning, match="selection_frequency_ is now fold_frequency_"):
+        np.testing.assert_array_equal(model.selection_frequency_, shares)
     assert small.alternatives_ == {}
+
+
+def test_halves_choose_by_themselves(careful):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((160, 6))
+    X[:, 1] = X[:, 0] + 0.05 * rng.standard_normal(160)  # either would do
+    y = X[:, 0] + X[:, 1] + 2 * X[:, 2] + 0.5 * rng.standard_normal(160)
+    model = SPKMRegressor(**{**LINE, "max_features": 2}).fit(X, y)
+    assert model.half_frequency_.shape == (6,) and set(model.half_frequency_) <= {0.0, 0.5, 1.0}  # of two halves
+    assert model.half_frequency_[2] == 1 and model.half_frequency_.sum() <= len(model.selected_features_)
+    order = rng.permutation(160)
+    np.testing.assert_array_equal(clone(model).fit(X[order], y[order]).half_frequency_, model.half_frequency_)
+    piped = make_pipeline(StandardScaler(), clone(model)).fit(X, y)
+    assert hasattr(piped[-1], "half_frequency_")
+    (folded,) = cross_validate(clone(model), X, y, cv=ShuffleSplit(1, random_state=0), return_estimator=True)[
+        "estimator"
+    ]
+    assert not hasattr(folded, "half_frequency_") and hasattr(folded, "fold_frequency_")
+
+
+def test_halves_are_not_drawn_where_they_take_long(careful):
+    X = np.random.default_rng(0).standard_normal((60, 20_000))
+    model = SPKMRegressor(**{**LINE, "max_features": 2}).fit(X, X[:, 1])
+    assert not hasattr(model, "half_frequency_") and model.fold_frequency_[1] == 1
 
 
 # Without strict selection.

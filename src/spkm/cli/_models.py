@@ -169,9 +169,18 @@ def facts(model: BaseEstimator, path: str | None = None) -> dict[str, Any]:
         "n_features": fitted.n_features,
         "features_read": [str(names[j]) if names is not None else f"x{j}" for j in read],
         "columns_read": columns,
+        "chosen_on_halves": _on_halves(estimator, names, read),
         "weights": {label: weight for label, weight in zip(labels, fitted.weights, strict=True)},
         "intercept": fitted.intercept,
     }
+
+
+def _on_halves(estimator: Any, names: Any, read: Any) -> dict[str, float] | None:
+    """Return the share of random halves of the training samples that chose each feature; None if it is not known."""
+    shares = vars(estimator).get("half_frequency_")  # of a strict selection
+    if shares is None:
+        return None
+    return {str(names[j]) if names is not None else f"x{j}": float(shares[j]) for j in read}
 
 
 def vectors_of(found: dict[str, Any]) -> str:

@@ -209,6 +209,9 @@ def _tell(options: argparse.Namespace, result: dict[str, Any], quality: Any) -> 
         f"The model has {vectors_of(model)} and reads {counted(model['columns_read'], 'column')} of the table "
         f"({counted(model['features_read'], 'feature')}). It took {result['seconds']:.1f} s."
     )
+    if model["chosen_on_halves"]:
+        shares = ", ".join(f"{name} {share:.0%}" for name, share in list(model["chosen_on_halves"].items())[:20])
+        show(f"Chosen again on random halves of the training samples: {shares}.")
     names = [*result["written"].values(), *([options.json] if options.json else [])]
     if names:
         show(f"Written: {', '.join(names)}")

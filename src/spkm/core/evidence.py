@@ -185,6 +185,14 @@ class EvidenceObjective(ProfiledObjective):
         """Return the ratio of noise to signal variance."""
         return exp(min(max(float(phi[self.kernels.basis_part.stop]), -FARTHEST_LOG), FARTHEST_LOG))
 
+    def with_enough_noise(self, phi: np.ndarray) -> np.ndarray:
+        eased, place = phi.copy(), self.kernels.basis_part.stop
+        while not np.isfinite(self.value(eased)):
+            if eased[place] >= 0:  # more noise than signal
+                return phi
+            eased[place] += np.log(10.0)
+        return eased
+
     def linear_variance(self, phi: np.ndarray) -> float | None:
         """Return the variance of the linear part's coefficients over that of the kernels; None without one."""
         return float(np.exp(np.clip(phi[-1], *LOG_TAU))) if self.has_linear_part else None

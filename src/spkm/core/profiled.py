@@ -102,6 +102,10 @@ class ProfiledObjective:
         """Return the ratio of noise to signal variance; None if it is not learned."""
         return None
 
+    def with_enough_noise(self, phi: np.ndarray) -> np.ndarray:
+        """Return phi with so much noise, where that is learned, that the value is finite; as it is if none suffices."""
+        return phi
+
     def linear_variance(self, phi: np.ndarray) -> float | None:
         """Return the variance of a linear part's coefficients over that of the kernels; None if it is not learned."""
         return None

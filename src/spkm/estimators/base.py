@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator, Sequence
 from copy import copy
 from pathlib import Path
@@ -142,6 +143,22 @@ def kernels_of(model: Fitted) -> list[Any]:
     return [view.kernel for member in model.members for _, view in member.model.views]
 
 
+class _Renamed:
+    """An attribute that has another name now; an object with one of its own, of an earlier version, keeps that."""
+
+    def __init__(self, name: str) -> None:
+        self.now = name
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.before = name
+
+    def __get__(self, instance: Any, owner: type) -> Any:
+        if instance is None or self.now not in vars(instance):
+            raise AttributeError(f"{owner.__name__} has no attribute {self.before!r}")
+        warnings.warn(f"{self.before} is now {self.now}: the name said too much.", FutureWarning, stacklevel=2)
+        return vars(instance)[self.now]
+
+
 class ReadsModel:
     """An estimator whose predictions come from ``model_``, for samples of one table."""
 
@@ -158,6 +175,7 @@ class ReadsModel:
     kernel_: Any
     view_usage_: dict[str, ViewUsage]
     alternatives_: dict[int, np.ndarray]
+    selection_frequency_ = _Renamed("fold_frequency_")
 
     save = _methods.save
     export = _methods.export
@@ -273,7 +291,7 @@ class ReadsModel:
         if feature_names(self) is not None:
             small.feature_names_in_ = self.feature_names_in_[chosen]
         small.selected_features_ = np.searchsorted(chosen, self.selected_features_)
-        for name in ("relevances_", "feature_importances_", "selection_frequency_"):
+        for name in ("relevances_", "feature_importances_", "fold_frequency_", "half_frequency_"):
             if name in vars(self):
                 setattr(small, name, getattr(self, name)[chosen])
         if "alternatives_" in vars(self):

@@ -141,9 +141,13 @@ class SPKMClassifier(PredictsClasses, ClassifierMixin, CallbackSupportMixin, Bas
     feature_importances_ : ndarray of shape (n_features_in_,)
         With a strict selection: the increase of the mean training loss when the feature is removed from the kernel,
         without a refit; of several binary problems the mean.
-    selection_frequency_, alternatives_ : ndarray of shape (n_features_in_,), dict
-        With a strict selection: the share of folds that chose each feature by themselves; and for each selected feature
-        those that could replace it, with an absolute correlation of at least 0.9.
+    half_frequency_, fold_frequency_ : ndarray of shape (n_features_in_,)
+        With a strict selection: the share of six random halves of the samples that choose each feature by themselves,
+        for tables of at most a million numbers and outside of a cross-validation; and that of the search's folds, which
+        share most of their samples.
+    alternatives_ : dict
+        With a strict selection: for each selected feature those that could replace it, with an absolute correlation
+        of at least 0.9.
     cv_results_ : dict of ndarray
         With a strict selection or ``n_basis="auto"``: every model that was tried, with its held-out loss.
     dual_coef_ : ndarray of shape (n_basis,) or (n_basis, n_classes)

@@ -14,15 +14,14 @@ from sklearn.model_selection import check_cv
 from sklearn.utils import _safe_indexing
 
 from spkm._arrays import TableLike, TargetLike, WeightLike
-from spkm.core.scaling import scaling_for
 from spkm.estimators.base import ReadsModel
 from spkm.fitting.binary import check_joint
 from spkm.fitting.data import TableData
-from spkm.fitting.search import decided, some_rows
+from spkm.fitting.search import decided, fold_of
 from spkm.fitting.spec import Spec
 from spkm.penalties import BASIS_PENALTIES
 from spkm.selection import Choice, Fold, Search, Submodel
-from spkm.sources import ArraySource, merged_rows, one_blas_thread
+from spkm.sources import one_blas_thread
 
 STRENGTHS = np.logspace(-5, -1, 9)  # of a penalty on the basis vectors
 
@@ -122,13 +121,6 @@ def searched(
     if search is None:
         raise ValueError("y must not be constant: there is nothing to predict.")
     return spec, search, data, decided(search)
-
-
-def fold_of(spec: Spec, data: TableData, choice: Choice, rng: np.random.Generator) -> Fold:
-    """Return samples to fit on, with a scaling of their own."""
-    merged = merged_rows(data.X, data.Y, data.weight)
-    scaling = scaling_for(choice.candidate.terms, spec.scale, merged[0], merged[2])
-    return some_rows(ArraySource(*merged, scaling), scaling, rng)
 
 
 def _strict_path(

@@ -14,8 +14,9 @@ from spkm._arrays import RandomState, TableLike, TargetLike, WeightLike, with_sh
 from spkm._checks import check_integer, check_real, generator
 from spkm.estimators.base import ReadsModel
 from spkm.estimators.false_discoveries import dense_samples
-from spkm.estimators.paths import fold_of, pandas, searched
+from spkm.estimators.paths import pandas, searched
 from spkm.fitting.binary import check_joint
+from spkm.fitting.search import fold_of
 from spkm.selection import additive_importances
 from spkm.sources import one_blas_thread
 

@@ -98,13 +98,19 @@ def _how_sure(model: FittedModel | ModelEnsemble) -> list[str]:
 
 
 def _chosen(estimator: BaseEstimator, model: FittedModel | ModelEnsemble, names: tuple[str, ...]) -> list[str]:
-    """Return how often folds of a search chose the features that the model reads, and what that is not."""
-    shares = fitted_part(estimator, "selection_frequency_")
+    """Return how often halves of the samples, or folds of the search, chose the features that the model reads."""
+    halves, folds = (fitted_part(estimator, name) for name in ("half_frequency_", "fold_frequency_"))
     read = model.features_read()
+    shares = folds if halves is None else halves
     if shares is None or len(read) == 0:
         return []
     listed = ", ".join(f"{names[j]} {shares[j]:.0%}" for j in read[:MOST_ROWS])
     more = f" and {len(read) - MOST_ROWS} more" if len(read) > MOST_ROWS else ""
+    if halves is not None:
+        return [
+            f"Chosen again on random halves of the samples: {listed}{more}. A feature that few halves choose is one of "
+            "several that would do. spkm.stability_selection draws more halves, and bounds the false ones."
+        ]
     return [
         f"Chosen by the folds of the search: {listed}{more}. Folds share most of their samples: new samples would "
         "choose a feature less often. See spkm.stability_selection, which draws halves."

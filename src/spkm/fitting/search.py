@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -32,6 +32,7 @@ from spkm.selection import (
 )
 from spkm.solvers import resolve_solver
 from spkm.sources import ArraySource, Scaling, merged_rows, one_blas_thread, pick_rows
+from spkm.tables.pairs import is_cross_validated
 from spkm.tables.read import Table
 
 MOST_ROWS = 5000  # samples that a search fits; the model it finds is fitted on all of them
@@ -108,6 +109,34 @@ def decided(search: Search) -> Choice:
 def some_rows(source: ArraySource, scaling: Scaling | None, rng: np.random.Generator) -> Fold:
     """Return a fold without samples to judge by, of at most as many samples as a search can afford."""
     return Fold(source.sample(MOST_ROWS, rng), None, rng, scaling)
+
+
+def fold_of(spec: Spec, data: TableData, choice: Choice, rng: np.random.Generator) -> Fold:
+    """Return samples to fit on, with a scaling of their own."""
+    merged = merged_rows(data.X, data.Y, data.weight)
+    scaling = scaling_for(choice.candidate.terms, spec.scale, merged[0], merged[2])
+    return some_rows(ArraySource(*merged, scaling), scaling, rng)
+
+
+def half_frequencies(
+    spec: Spec, search: Search, choice: Choice, data: TableData, rng: np.random.Generator
+) -> np.ndarray | None:
+    """Return the share of random halves of the samples that choose each feature; None where it would take long.
+
+    A fit inside scikit-learn's model selection has none, and neither has one of a table of more than ``halves_most``
+    numbers.
+    """
+    settings, n = search.settings, data.n_rows
+    if not search.selects or n < 4 or n * data.n_features > settings.halves_most or is_cross_validated():
+        return None
+
+    def halves() -> Iterator[Fold]:
+        for _ in range(settings.n_halves // 2):
+            order = rng.permutation(n)
+            for half in (order[: n // 2], order[n // 2 :]):
+                yield fold_of(spec, data.part(half), choice, rng)
+
+    return search.half_frequencies(choice, halves())
 
 
 @dataclass(frozen=True)
@@ -221,7 +250,7 @@ def report_choice(search: Search, choice: Choice, model: Submodel, source: Array
     }
     if search.selects:
         attributes["feature_importances_"] = importances(model, source)
-        attributes["selection_frequency_"] = search.frequencies(choice)
+        attributes["fold_frequency_"] = search.fold_frequencies(choice)
         columns = np.zeros(0, dtype=int) if choice.is_empty else model.columns
         attributes["alternatives_"] = interchangeable(source, columns, search.settings.alike)
     return attributes

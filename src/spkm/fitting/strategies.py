@@ -27,7 +27,15 @@ from spkm.fitting.outcome import Outcome
 from spkm.fitting.problems import usual_strength
 from spkm.fitting.progress import Progress, settle
 from spkm.fitting.recipes import Fit, Recipe, Start, recipe_for
-from spkm.fitting.search import candidate_for, decided, guides_of, report_choice, search_over, some_rows
+from spkm.fitting.search import (
+    candidate_for,
+    decided,
+    guides_of,
+    half_frequencies,
+    report_choice,
+    search_over,
+    some_rows,
+)
 from spkm.fitting.spec import Spec
 from spkm.fitting.splits import dealt_folds
 from spkm.fitting.views import view_usage_of
@@ -233,8 +241,19 @@ def fit_choice(spec: Spec, search: Search, choice: Choice, data: TableData, prog
         fit = _fit_chosen(spec, recipe, choice, model, source, rng, progress)
         beside = _attributes(spec, data, fit)
         attributes = report_choice(search, choice, replace(model, theta=fit.result.theta), source) | beside
+        attributes |= _on_halves(spec, search, choice, data, rng)
     fit = fit if search.selects else replace(fit, columns=None)
     return outcome_of(spec, data, fit, scaling, attributes, recipe.name)
+
+
+def _on_halves(spec: Spec, search: Search, choice: Choice, data: TableData, rng: np.random.Generator) -> dict[str, Any]:
+    """Return how often halves of the samples choose each feature, unless it would take long or was interrupted."""
+    try:
+        found = None if choice.stopped is not None else half_frequencies(spec, search, choice, data, rng)
+    except KeyboardInterrupt:
+        settle("The choice on halves of the samples", by_signal=True)
+        found = None
+    return {} if found is None else {"half_frequency_": found}
 
 
 def _fit_chosen(

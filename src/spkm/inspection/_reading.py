@@ -176,7 +176,12 @@ class Reading:
     @property
     def fold_shares(self) -> np.ndarray | None:
         """The share of a search's folds that chose each feature; None if features were not selected."""
-        return fitted_part(self.estimator, "selection_frequency_")
+        return fitted_part(self.estimator, "fold_frequency_")
+
+    @property
+    def half_shares(self) -> np.ndarray | None:
+        """The share of random halves of the training samples that chose each feature; None if that is not known."""
+        return fitted_part(self.estimator, "half_frequency_")
 
     def score_name(self, output: int = 0) -> str:
         """Return what an axis of a score says."""

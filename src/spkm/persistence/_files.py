@@ -50,6 +50,7 @@ ESTIMATORS: dict[str, Any] = {
     ).split()
 }
 ATTRIBUTE = re.compile(r"[a-z][a-z0-9_]*_")
+RENAMED = {"selection_frequency_": "fold_frequency_"}  # attributes of files of version 0.2
 PAIRS = ("tables", "layouts", "pair_names", "terms", "entity_names")
 
 
@@ -228,6 +229,7 @@ def _read_estimator(reader: Reader, node: Any) -> Any:
     params, attributes = reader.read(node.get("params")), reader.read(node.get("attributes"))
     need(isinstance(params, dict) and set(params) <= set(cls._get_param_names()), f"{name} has unknown parameters")
     need(isinstance(attributes, dict), f"{name} has no attributes")
+    attributes = {RENAMED.get(key, key): value for key, value in attributes.items()}
     for key in attributes:
         need(key in PRIVATE or (ATTRIBUTE.fullmatch(key) and key != "model_"), f"{name} has an attribute {key[:80]!r}")
         need(key in PRIVATE or not callable(getattr(cls, key, None)), f"{name} has an attribute {key[:80]!r}")

@@ -15,7 +15,7 @@ Steps 1 to 3 see the training samples of a fold alone: **held-out samples have n
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -374,7 +374,12 @@ class Search:
         way = choice.guide or choice
         return self.sequence_of(way.candidate, fold, choice.n_units, way.n_basis or None)[-1].columns
 
-    def frequencies(self, choice: Choice) -> np.ndarray:
+    def half_frequencies(self, choice: Choice, halves: Iterable[Fold]) -> np.ndarray:
+        """Return the share of some samples by themselves, halves of all, that choose each feature, (d,)."""
+        chosen = [self.columns_by_themselves(choice, half) for half in halves]
+        return np.bincount(np.concatenate(chosen), minlength=len(self.units.label)) / len(chosen)
+
+    def fold_frequencies(self, choice: Choice) -> np.ndarray:
         """Return the share of folds whose model of the chosen size holds each feature, (d,)."""
         if choice.is_empty:
             return np.zeros(len(self.units.label))

@@ -61,6 +61,10 @@ class SearchSettings:
     alike : float
         |Correlation| from which on two features are called interchangeable: the usual cut for collinear features, the
         default of caret's ``findCorrelation`` (Kuhn 2008).
+    n_halves, halves_most : int, float
+        Random halves of the samples on which features are chosen again, and the most numbers of a table for which
+        that is done: six halves take 0.2 to 0.8 times as long as the search (80 x 5, 500 x 100, 72 x 7000,
+        5000 x 100), so at most some seconds.
     """
 
     n_screened: int = 100
@@ -82,6 +86,8 @@ class SearchSettings:
     clearly: float = 3.0
     strengths: tuple[float, ...] = (100.0, 10.0, 0.1, 0.01)
     alike: float = 0.9
+    n_halves: int = 6
+    halves_most: float = 1e6
 
 
 DEFAULTS = SearchSettings()

@@ -148,7 +148,7 @@ class VarPro(Solver):
             elif not np.isfinite(profiled.value(phi)):
                 # A noise that was learned on few samples without any may be too small for the rounding of more.
                 learned = objective.model.basis_part.stop
-                phi = np.append(phi[:learned], whole.start(theta)[learned:])
+                phi = profiled.with_enough_noise(np.append(phi[:learned], whole.start(theta)[learned:]))
             tol = self.tol if stage is source else min(self.tol, FINE)
             result = descend(profiled.value_and_gradient, phi, self.max_iter, tol, on_iteration, box, k)
             phi = result.theta

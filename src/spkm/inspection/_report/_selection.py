@@ -11,16 +11,20 @@ from spkm._checks import check_integer
 from spkm.estimators import StabilitySelection, stability_selection
 from spkm.inspection._reading import Reading
 from spkm.inspection._report._rows import dense_rows, rounded
+from spkm.selection import DEFAULTS
 
 ENTRIES = 2e7  # numbers of the samples that correlations are computed on
 ALIKE = 0.7  # correlation from which on a feature could stand for another: half of the variance is shared
 STANDS = 3  # features that could stand for one
 MOST = 40  # features in the table
+STABLE = 0.75  # share of halves of a stable feature: that of stability_selection
 
 
 def measured(reading: Reading, stability: Any, known: Any, seed: int) -> StabilitySelection | None:
-    """Return a stability selection: the one given, or a new one on so many pairs of halves of the training samples."""
-    if stability is None or isinstance(stability, StabilitySelection):
+    """Return a stability selection: the one given, a new one on so many pairs of halves, or that of the fit if any."""
+    if stability is None:
+        return _of_fit(reading)
+    if isinstance(stability, StabilitySelection):
         return stability
     pairs = check_integer("stability", stability, 1)
     if known is None:
@@ -28,6 +32,18 @@ def measured(reading: Reading, stability: Any, known: Any, seed: int) -> Stabili
     if reading.estimator is reading.model:
         raise ValueError("stability as a number needs an estimator, which can be fitted again; got a model.")
     return stability_selection(clone(reading.estimator), known[0], known[1], n_pairs=pairs, random_state=seed)
+
+
+def _of_fit(reading: Reading) -> StabilitySelection | None:
+    """Return the shares of halves that a strict selection has drawn by itself."""
+    shares = reading.half_shares
+    if shares is None:
+        return None
+    order, count, d = np.argsort(-shares, kind="stable"), len(reading.read), len(shares)
+    return StabilitySelection(
+        *(shares, STABLE, order[shares[order] >= STABLE], np.array(reading.names), count),
+        *(count**2 / ((2 * STABLE - 1) * d), np.nan, False, DEFAULTS.n_halves),
+    )
 
 
 def selection_facts(

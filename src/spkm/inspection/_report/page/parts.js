@@ -153,7 +153,7 @@ function featureSection(facts) {
           "p",
           { class: "soft" },
           "Chosen by folds: the share of the search's folds that chose the feature. Folds share most of their samples, so new samples would choose it less often",
-          stable ? "; see the share of random halves beside it." : ". A stability selection on random halves would tell."
+          stable ? "; the share of random halves of the samples is beside it." : ". A stability selection on random halves would tell."
         )
       : null,
     table(head, rows, { label: "Features" }),
