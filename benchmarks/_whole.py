@@ -49,6 +49,7 @@ BESIDE = (
     "svc",
     "binary --seeds 8",
     "coverage --seeds 2",
+    "spectra",
     "occam",
     "deviations",
     "drug_target --seeds 1 --families similarities nuclear",

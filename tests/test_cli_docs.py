@@ -15,20 +15,24 @@ PAGE = (ROOT / "docs" / "command.md").read_text()
 
 
 @needs_model_files
-def test_the_commands_of_the_page_print_what_it_shows(tmp_path):
+def test_the_commands_of_the_pages_print_what_they_show(tmp_path):
     pytest.importorskip("pyarrow")
     outputs = runpy.run_path(str(ROOT / "website" / "outputs.py"))
-    blocks = list(outputs["run_page"](PAGE, tmp_path))
-    assert sum(len(block.commands) for block in blocks) > 8 and sum(block.text is not None for block in blocks) >= 3
-    for block in blocks:
-        assert not any(block.codes), block.commands
-        if block.text is not None:
-            words, numbers = outputs["words_of"], outputs["numbers_of"]
-            told = "is stale: run `python website/outputs.py`"
-            assert words(block.printed) == words(block.text), f"docs/command.md {told}"
-            # One held-out sample in a hundred may fall on the other side on another CPU.
-            np.testing.assert_allclose(numbers(block.printed), numbers(block.text), rtol=0.05, atol=0.021, err_msg=told)
-    assert (tmp_path / "predictions.csv").read_text().count("\n") == 501
+    words, numbers = outputs["words_of"], outputs["numbers_of"]
+    shown = 0
+    for page in outputs["PAGES"]:
+        for block in outputs["run_page"](page.read_text(encoding="utf-8"), tmp_path / page.stem):
+            assert not any(block.codes), block.commands
+            if block.text is not None:
+                shown += 1
+                told = f"{page.name} is stale: run `python website/outputs.py`"
+                assert words(block.printed) == words(block.text), told
+                # One held-out sample in a hundred may fall on the other side on another CPU.
+                np.testing.assert_allclose(
+                    numbers(block.printed), numbers(block.text), rtol=0.05, atol=0.021, err_msg=told
+                )
+    assert shown == 4
+    assert (tmp_path / "command" / "predictions.csv").read_text().count("\n") == 501
 
 
 def test_the_page_tells_of_every_verb():

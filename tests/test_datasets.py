@@ -77,3 +77,22 @@ def test_the_same_seed_makes_the_same_rows(make):
 def test_what_cannot_be_made_is_told(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+def test_spectra_are_those_of_the_definition():
+    X, y, specimen, wavelengths = datasets.make_spectra(30, 2, 50, stray_light=0, noise=0, random_state=1)
+    assert X.shape == (60, 50) and y.shape == (60,) and wavelengths[0] == 900 and wavelengths[-1] == 1700
+    np.testing.assert_array_equal(specimen, np.repeat(np.arange(30), 2))
+    np.testing.assert_array_equal(y[::2], y[1::2])  # a specimen has one reference value
+    # Without stray light a spectrum is a sum of three substances, scaled, and a baseline of three terms.
+    t = (wavelengths - 1300) / 400
+    bands = {"a": [(1205, 22, 1), (1395, 26, 0.6)], "w": [(1190, 45, 0.5), (1440, 50, 1.6)]}
+    bands["m"] = [(980, 60, 0.4), (1170, 70, 0.7), (1530, 90, 0.9)]
+    pure = [sum(h * np.exp(-(((wavelengths - c) / s) ** 2)) for c, s, h in own) for own in bands.values()]
+    parts = np.stack([*pure, np.ones(50), t, t**2])
+    amounts, *_ = np.linalg.lstsq(parts.T, X.T, rcond=None)
+    np.testing.assert_allclose(amounts.T @ parts, X, atol=1e-10)
+    shares = amounts[0] / amounts[2]  # free of the scatter
+    np.testing.assert_allclose(shares[::2], shares[1::2], rtol=1e-6)  # replicates differ in scatter and baseline alone
+    bent = datasets.make_spectra(30, 2, 50, noise=0, random_state=1).X
+    assert np.abs(np.linalg.lstsq(parts.T, bent.T, rcond=None)[1]).min() > 1e-3  # with stray light it is none

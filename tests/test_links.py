@@ -30,3 +30,10 @@ def test_links_lead_somewhere(page):
         assert target.exists(), f"{link} leads nowhere"
         assert target.is_relative_to(ROOT), f"{link} leads out of the repository"
         assert not anchor or anchor in anchors(target), f"{link}: no such heading"
+
+
+def test_every_page_of_the_guide_has_a_picture():
+    without = [
+        page.name for page in sorted((ROOT / "docs").glob("*.md")) if "![" not in page.read_text(encoding="utf-8")
+    ]
+    assert without == []

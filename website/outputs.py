@@ -1,4 +1,4 @@
-"""Outputs of the commands in ``docs/command.md``: run, compared with the page and, on request, written into it.
+"""Outputs of the commands in ``docs/command.md`` and ``docs/start.md``: run, compared and, on request, renewed.
 
 A block of commands that is followed by a block of text shows the first lines of what its last command prints.
 ``python website/outputs.py`` writes those lines again; the tests fail if a word differs, or a number by much.
@@ -20,7 +20,7 @@ from typing import NamedTuple
 from spkm.cli import main
 
 ROOT = Path(__file__).parents[1]
-PAGE = ROOT / "docs" / "command.md"
+PAGES = tuple(ROOT / "docs" / name for name in ("command.md", "start.md"))
 BLOCK = re.compile(r"```sh\n(.*?)```\n(?:\n```text\n(.*?)```\n)?", re.DOTALL)
 NUMBER = re.compile(r"[+-]?\d[\d,]*\.?\d*")
 SERVICE = "spkm serve"  # runs until it is stopped: left out here, and tested on its own
@@ -39,12 +39,10 @@ def run_page(page: str, folder: Path) -> Iterator[Shown]:
     """Run the commands of a page in a folder, one block after another, and yield what they print."""
     shutil.copytree(ROOT / "examples" / "data", folder / "examples" / "data")
     for block in BLOCK.finditer(page):
-        commands = [line for line in block[1].splitlines() if line and not line.startswith((SERVICE, "curl"))]
+        commands = [line for line in block[1].splitlines() if line.startswith("spkm") and not line.startswith(SERVICE)]
         codes, output = [], io.StringIO()
         for command in commands:
-            program, *words = shlex.split(command, comments=True)
-            if program != "spkm":
-                raise ValueError(f"A command of the page must be spkm; got {command!r}.")
+            _, *words = shlex.split(command, comments=True)
             output = io.StringIO()
             with chdir(folder), redirect_stdout(output):
                 codes.append(main(words))
@@ -80,4 +78,5 @@ def renewed(page: str) -> str:
 
 if __name__ == "__main__":
     os.environ.setdefault("NO_COLOR", "1")
-    PAGE.write_text(renewed(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
+    for page in PAGES:
+        page.write_text(renewed(page.read_text(encoding="utf-8")), encoding="utf-8")

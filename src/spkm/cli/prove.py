@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from dataclasses import asdict
 
-from spkm.cli._command import CommandError, Subparsers
+from spkm.cli._command import CommandError, Subparsers, plain_text
 from spkm.cli._output import STDIO, check_can_write, notes, show, write_json
 from spkm.cli._reading import add_data_options
 
@@ -14,7 +14,9 @@ REFUTED, UNKNOWN = 5, 6  # exit codes
 
 def add_parser(subparsers: Subparsers) -> None:
     """Add the options."""
-    parser = subparsers.add_parser("prove", help="prove or refute a statement about a model", description=__doc__)
+    parser = subparsers.add_parser(
+        "prove", help="prove or refute a statement about a model", description=plain_text(__doc__)
+    )
     parser.add_argument("model", help="the model file")
     parser.add_argument(
         "statement",
