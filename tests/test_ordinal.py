@@ -192,10 +192,6 @@ def test_files(tmp_path):
         assert_array_equal(again.predict_proba(X), model.predict_proba(X))
         assert_array_equal(again.predict(X), model.predict(X))
         assert_array_equal(again.thresholds_, model.thresholds_)
-    with pytest.raises(TypeError, match="no plain form"):
-        model.export(tmp_path / "model.json")
-    with pytest.raises(ValueError, match="no page of ordered classes"):
-        model.report(tmp_path / "report.html", X, names[code])
 
 
 @pytest.mark.parametrize(

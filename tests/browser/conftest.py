@@ -8,7 +8,14 @@ import pytest
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits, load_iris
 from sklearn.pipeline import make_pipeline
 
-from spkm import PairwiseSPKMRegressor, SPKMClassifier, SPKMRegressor, TableEncoder
+from spkm import (
+    PairwiseSPKMRegressor,
+    SPKMClassifier,
+    SPKMOrdinalClassifier,
+    SPKMRegressor,
+    SPKMSurvival,
+    TableEncoder,
+)
 from spkm.inspection import report
 from tests.browser.driver import Browser, missing
 
@@ -104,6 +111,21 @@ def categories():
     return model, X[1::2].reset_index(drop=True), y[1::2]
 
 
+def survival():
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.standard_normal((150, 3)), columns=["a", "b", "c"])
+    time, end = rng.exponential(np.exp(-X["a"] - X["b"] ** 2)), rng.uniform(0.2, 3, 150)
+    y = np.rec.fromarrays([time <= end, np.minimum(time, end)], names="event,time")
+    return SPKMSurvival(n_basis=4, random_state=0).fit(X, y), X, y
+
+
+def ordered():
+    data = load_diabetes(as_frame=True)
+    y = np.array(["low", "mid", "high", "top"])[np.digitize(data.target, [90, 150, 220])]
+    order = ["low", "mid", "high", "top"]
+    return SPKMOrdinalClassifier(n_basis=4, order=order, random_state=0).fit(data.data, y), data.data, y
+
+
 KINDS = {
     f.__name__: f
     for f in (
@@ -120,6 +142,8 @@ KINDS = {
         labels,
         evil,
         categories,
+        survival,
+        ordered,
     )
 }
 

@@ -80,7 +80,18 @@ def test_a_page_does_not_move_the_page_that_it_is_embedded_in(browser, pages, tm
 
 
 @pytest.mark.parametrize(
-    "kind", ["two_classes", "regression", "five_features", "views", "pairs", "linear", "one_against_one"]
+    "kind",
+    [
+        "two_classes",
+        "regression",
+        "five_features",
+        "views",
+        "pairs",
+        "linear",
+        "one_against_one",
+        "survival",
+        "ordered",
+    ],
 )
 def test_shapley_values_of_the_page_are_those_of_python(kind, browser, pages):
     model, *_, path = pages(kind)
@@ -98,6 +109,40 @@ def test_shapley_values_of_the_page_are_those_of_python(kind, browser, pages):
     expected = explain(Reading.of(model).model, whole[:1], background=whole[found["page"]["background"]])
     scale = max(1.0, np.abs(expected.values).max())
     np.testing.assert_allclose(values, expected.values[0, :, output], atol=1e-9 * scale)
+
+
+def test_curves_of_the_page_are_those_of_python(browser, pages):
+    model, *_, path = pages("survival")
+    browser.open(path)
+    found = facts_of(browser)
+    select(browser, "explain")
+    lines = [line.split(",") for line in copied(browser, "Survival").splitlines()]
+    assert lines[0] == ["time", "this sample", "usual"]
+    numbers = np.array(lines[1:], dtype=float)
+    times = found["page"]["plain"]["survival"]["times"]
+    scores = model.model_.scores(shipped(found)[:1])[:, 0]
+    expected = model.survival_of_scores(scores, np.array(times))[0]
+    np.testing.assert_allclose(numbers[1:, 1], expected, atol=1e-9)
+    assert numbers[0].tolist() == [0.0, 1.0, 1.0]
+
+
+def test_a_change_to_the_next_of_ordered_classes(browser, pages):
+    model, *_, path = pages("ordered")
+    browser.open(path)
+    found = facts_of(browser)
+    select(browser, "explain")
+    scores, cuts = model.model_.scores(shipped(found))[:, 0], model.model_.target.cuts[1:-1]
+    near = int(np.argmin(np.abs(scores[:, None] - cuts).min(axis=1)))
+    k = int(np.argmin(np.abs(scores[near] - cuts)))
+    wanted = model.classes_[k + int(scores[near] < cuts[k])]  # the class on the other side of the nearest cut
+    pick = "const box = document.getElementById('pick-A'); box.value = arguments[0];"
+    browser.run(pick + "box.dispatchEvent(new Event('change'))", near)
+    choose = "const box = document.getElementById('wanted'); box.value = String(arguments[0]);"
+    browser.run(choose, model.classes_.tolist().index(wanted))
+    browser.click("#find")
+    assert f"Then the prediction is {wanted}" in browser.text("#flip")
+    ranges = {f["name"]: (f["low"], f["high"]) for f in found["features"]["read"]}
+    assert counterfactual(model, shipped(found)[near], target=wanted, ranges=ranges).found
 
 
 def test_sliders_move_the_prediction_to_what_python_says(browser, pages):

@@ -185,6 +185,8 @@ class Reading:
 
     def score_name(self, output: int = 0) -> str:
         """Return what an axis of a score says."""
+        if fitted_part(self.estimator, "baseline_hazard_") is not None:
+            return "log hazard"
         if self.labels is None:
             probe = np.array([[0.37]])  # a loss with a link has scores that are no predictions
             name = "prediction" if self.model.loss.predict(probe)[0, 0] == probe[0, 0] else "score"

@@ -36,7 +36,6 @@ from sklearn.base import BaseEstimator
 
 from spkm._arrays import FileName, TableLike, TargetLike
 from spkm._atomic import check_place, replacing
-from spkm.inspection._reading import Reading
 from spkm.inspection._report._facts import facts
 from spkm.inspection._report._html import embedded, to_html
 from spkm.inspection._report._markdown import to_markdown
@@ -131,10 +130,6 @@ def report(
     if path.suffix.lower() not in KINDS:
         raise ValueError(f"path must end with {', '.join(KINDS)}; got {path.name!r}.")
     check_place(path)
-    if Reading.of(estimator).model.target.task == "ordered":
-        raise ValueError(
-            "report writes no page of ordered classes yet. Use summary(), to_frame() and explain() of the estimator."
-        )
     found = facts(
         estimator,
         X,

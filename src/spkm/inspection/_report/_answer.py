@@ -11,6 +11,7 @@ from spkm.inspection._reading import Reading
 from spkm.inspection._report._axis import NAMELESS
 from spkm.inspection._report._compared import Comparison
 from spkm.inspection._report._pair_facts import pair_sentence
+from spkm.inspection._report._target_facts import is_survival, survival_sentence
 
 NAMED = 3  # columns named in a sentence
 
@@ -28,6 +29,8 @@ def answer_facts(
     found = [_what(reading, target, columns, axis, paired)]
     if quality is not None and beside is not None:
         found.append(_how_good(reading, target, quality, beside))
+    elif quality is not None and is_survival(reading):
+        found.append(survival_sentence(quality))
     else:
         found.append("No targets were given, so nothing is said of its quality.")
     matters = _what_matters(columns, axis) if paired is None else pair_sentence(paired)
@@ -42,13 +45,17 @@ def _what(
     paired: dict[str, Any] | None,
 ) -> str:
     labels, wanted = reading.labels, target or "the target"
-    if labels is None:
+    if is_survival(reading):
+        what = f"Predicts when {target or 'an event'} happens, as a hazard and a survival curve"
+    elif labels is None:
         count = len(reading.outputs)
         what = f"Predicts {wanted}, a number" if count == 1 else f"Predicts {count} numbers"
     elif reading.model.target.task == "labels":
         what = f"Predicts {len(labels)} labels, each there or not"
     elif len(labels) == 2:
         what = f"Predicts whether {wanted} is {labels[1]} or {labels[0]}"
+    elif reading.model.target.task == "ordered":
+        what = f"Predicts {wanted}, one of {len(labels)} ordered classes, {labels[0]} to {labels[-1]}"
     else:
         what = f"Predicts {wanted}, one of {len(labels)} classes"
     if reading.is_pairs:

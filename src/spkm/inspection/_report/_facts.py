@@ -40,6 +40,16 @@ from spkm.inspection._report._quality import quality
 from spkm.inspection._report._rows import BYTES, affordable, dense_rows, packed, rounded, stratified
 from spkm.inspection._report._selection import measured, selection_facts
 from spkm.inspection._report._shapes import product_shapes
+from spkm.inspection._report._target_facts import (
+    censored_times,
+    is_survival,
+    order_facts,
+    survival_facts,
+    survival_of_page,
+    survival_quality,
+    times_as_texts,
+)
+from spkm.losses import Times
 from spkm.persistence._plain import jsonable, plain_model
 
 SCHEMA = 2
@@ -60,6 +70,8 @@ class Samples:
     ----------
     table, y : table and targets or None
         All of them.
+    times : Times or None
+        Their censored times, in place of targets.
     known : (table, targets) or None
         Those of the fit.
     chosen, rows, shown, data : ndarray, ndarray, ndarray and dict
@@ -73,6 +85,7 @@ class Samples:
 
     table: Any
     y: np.ndarray | None
+    times: Times | None
     known: Any
     chosen: np.ndarray
     rows: np.ndarray
@@ -97,22 +110,22 @@ class Samples:
 def _samples(reading: Reading, X: Any, y: Any, train: Any, room: int, max_rows: int) -> Samples:
     """Return the samples of a report, read and checked."""
     table = reading.table(X)
-    y = None if y is None else _checked_y(reading, y, table.shape[0], "y")
+    y, times = _checked_targets(reading, y, table.shape[0], "y")
     known = None
     if train is not None:
         known_table = reading.table(train[0])
-        known = known_table, _checked_y(reading, train[1], known_table.shape[0], "train[1]")
+        known = known_table, _checked_targets(reading, train[1], known_table.shape[0], "train[1]")[0]
     read = reading.read
-    chosen = stratified(y, table.shape[0], affordable(len(read), max_rows, room), reading.labels is not None)
+    by = y if times is None else times.time
+    chosen = stratified(by, table.shape[0], affordable(len(read), max_rows, room), reading.labels is not None)
     rows = dense_rows(table, chosen, read)
     data, shown = packed(rows)
     count = int(np.clip(ENTRIES / table.shape[1], 50, SAMPLED))
     some = np.arange(0, table.shape[0], max(1, table.shape[0] // count))
     sampled = dense_rows(table, some, np.arange(len(reading.names)))
     model = reading.model
-    return Samples(
-        table, y, known, chosen, rows, shown, data, some, sampled, model.scores(table), model.similarities(sampled)
-    )
+    found = model.scores(table), model.similarities(sampled)
+    return Samples(table, y, times, known, chosen, rows, shown, data, some, sampled, *found)
 
 
 def facts(
@@ -166,6 +179,8 @@ def facts(
         "quality": judged.quality,
         "beside": None if judged.beside is None else judged.beside.facts(),
         "by_group": judged.by_group,
+        "order": order_facts(reading, samples.scores, samples.y, privacy),
+        "survival": survival_facts(reading),
         "selection": selection_facts(reading, columns, told["listed"], stability, samples.source, judged.seen),
         "pairs": paired,
         # On an axis nothing is told of features one by one: short forms of what the page computes with are enough.
@@ -220,6 +235,8 @@ def _judged(reading: Reading, samples: Samples, parts: Any, stability: Any, seed
     contrary = [] if some_y is None else contrary_vectors(reading.model, samples.similarities, some_y)
     cancellation = max(member.cancellation(samples.sampled) for member in members_of(reading.model))
     how_good = None if y is None else quality(reading, scores, y, seed)
+    if samples.times is not None:
+        how_good = survival_quality(reading, scores, samples.times, seed)
     beside = compared(reading, table, scores, y, samples.known, seed)
     checks = findings(
         Evidence(
@@ -278,6 +295,12 @@ def _target_names(reading: Reading, y: Any) -> tuple[str, list[str]]:
     elif columns is not None and len(columns) == len(outputs):
         outputs = [str(column) for column in columns]
     return target, outputs
+
+
+def _checked_targets(reading: Reading, y: Any, n: int, argument: str) -> tuple[Any, Times | None]:
+    """Return targets of n samples, checked, or else their censored times."""
+    times = censored_times(reading, y, n, argument)
+    return (None if y is None or times is not None else _checked_y(reading, y, n, argument)), times
 
 
 def _checked_y(reading: Reading, y: TargetLike, n: int, argument: str) -> np.ndarray:
@@ -343,6 +366,8 @@ def _sample_facts(reading: Reading, samples: Samples, n_shipped: int, privacy: s
         "privacy": privacy,
         "target": None,
     }
+    if samples.times is not None:
+        found["target"] = {"events": [int(samples.times.event.sum()), len(samples.times.event)]}
     if y is not None and np.ndim(y) == 1:
         if reading.labels is not None:
             found["target"] = {"classes": [[str(label), int(np.sum(y == label))] for label in reading.labels]}
@@ -353,12 +378,10 @@ def _sample_facts(reading: Reading, samples: Samples, n_shipped: int, privacy: s
 
 
 def _row_facts(samples: Samples) -> dict[str, Any]:
-    y = samples.y
-    return {
-        **samples.data,
-        "index": samples.chosen.tolist(),
-        "y": None if y is None or np.ndim(y) > 1 else [_plain(value) for value in y[samples.chosen]],
-    }
+    y, times = samples.y, samples.times
+    known = None if y is None or np.ndim(y) > 1 else [_plain(value) for value in y[samples.chosen]]
+    known = known if times is None else times_as_texts(times, samples.chosen)
+    return {**samples.data, "index": samples.chosen.tolist(), "y": known}
 
 
 def _page_facts(reading: Reading, samples: Samples, told: dict[str, Any], ship: bool) -> dict[str, Any] | None:
@@ -369,7 +392,7 @@ def _page_facts(reading: Reading, samples: Samples, told: dict[str, Any], ship: 
     small = model.restricted(read)
     names = tuple(reading.names[c] for c in read)
     try:
-        plain = jsonable(plain_model(small, names))
+        plain = jsonable(plain_model(small, names) | survival_of_page(reading))
     except TypeError:  # a kernel or a loss of the user's own, which no page can compute
         return None
     shapes = product_shapes(small, names)
@@ -419,6 +442,11 @@ def _cautions(reading: Reading, train: Any, privacy: str) -> list[str]:
         found.append(
             "Ranges are those of the samples given, which may differ from those of the fit. If the model was fitted on "
             "these samples, its quality is overstated."
+        )
+    if is_survival(reading):
+        found.append(
+            "Hazards are taken to be proportional: a feature multiplies the hazard by the same factor at all times, so "
+            "that no two survival curves cross. Times after the last event say nothing."
         )
     if reading.labels is not None and not reading.has_probabilities:
         found.append("The scores are no probabilities: their loss does not give any.")

@@ -20,6 +20,7 @@ SCRIPTS = (
     "overview.js",
     "axis.js",
     "pairs.js",
+    "targets.js",
     "sections.js",
     "parts.js",
     "rows.js",
@@ -28,15 +29,16 @@ SCRIPTS = (
     "main.js",
 )
 
-#: Scripts that a page has only if these facts are there.
-ONLY_WITH = {"axis.js": "axis", "pairs.js": "pairs"}
+#: Scripts that a page has only if some of these facts are there.
+ONLY_WITH = {"axis.js": ("axis",), "pairs.js": ("pairs",), "targets.js": ("order", "survival")}
 
 
 def to_html(facts: dict[str, Any]) -> str:
     """Return the page of some facts: one file that needs nothing else and asks for nothing."""
     page = files("spkm.inspection._report") / "page"
     engine = (files("spkm.persistence") / "_engine.js").read_text(encoding="utf-8")
-    scripts = [name for name in SCRIPTS if name not in ONLY_WITH or facts[ONLY_WITH[name]] is not None]
+    absent = [name for name, needed in ONLY_WITH.items() if all(facts[part] is None for part in needed)]
+    scripts = [name for name in SCRIPTS if name not in absent]
     parts = {
         "title": escape(facts["title"]),
         "sentence": escape(facts["answer"][0]),

@@ -35,6 +35,7 @@ def to_markdown(facts: dict[str, Any]) -> str:
     if model["formula"]:
         lines += ["", "```", model["formula"].replace("```", "'''"), "```"]
     lines += ["", "## Quality", "", *_quality(facts, quality)]
+    lines += _targets(facts)
     lines += ["", "## Basis vectors", "", *_basis(facts)]
     lines += ["", "## Features", "", *_features(facts)] if facts["columns"] is not None else []
     lines += ["", "## Checks", ""]
@@ -68,6 +69,23 @@ def _quality(facts: dict[str, Any], quality: dict[str, Any] | None) -> list[str]
         rows = [[one[k] for k in ("name", "share", "accuracy", "precision", "recall")] for one in quality["labels"]]
         lines += _table(["label", "share", "accuracy", "precision", "recall"], rows)
     return lines
+
+
+def _targets(facts: dict[str, Any]) -> list[str]:
+    """Return the thresholds of ordered classes, or the survival of basis vectors at some times."""
+    order, survival = facts["order"], facts["survival"]
+    if order is not None:
+        names = facts["model"]["classes"]
+        pairs = zip(names, names[1:], order["thresholds"], strict=False)
+        rows = [[f"{low} to {high}", value] for low, high, value in pairs]
+        return ["", "## Thresholds of the score", "", *_table(["between", "score"], rows)]
+    if survival is None:
+        return []
+    places = [round(share * (len(survival["times"]) - 1)) for share in (0.25, 0.5, 0.75)]
+    curves = [*survival["vectors"], {"name": "usual", "score": 0.0, "survival": survival["usual"]}]
+    rows = [[one["name"], one["score"], *(one["survival"][i] for i in places)] for one in curves]
+    head = ["", "log hazard", *(f"no event until {_number(survival['times'][i])}" for i in places)]
+    return ["", "## Survival of basis vectors", "", *_table(head, rows)]
 
 
 def _basis(facts: dict[str, Any]) -> list[str]:

@@ -52,13 +52,18 @@ def _metric(name: str, value: float, interval: Interval, better: str = "higher")
     return {"name": name, "value": rounded(value), "low": rounded(low), "high": rounded(high), "better": better}
 
 
-def _resampled(name: str, metric: Metric, n: int, seed: int, better: str) -> dict[str, Any]:
+def resampled(name: str, metric: Metric, n: int, seed: int, better: str) -> dict[str, Any]:
     """Return a metric on all samples, with a bootstrap interval where that is sound."""
     interval = resampled_interval(metric, n, seed) if n <= MOST else (np.nan, np.nan)
     return _metric(name, metric(np.arange(n)), interval, better)
 
 
-def _note(n: int) -> str:
+def metric_of_mean(name: str, each: np.ndarray, seed: int, better: str) -> dict[str, Any]:
+    """Return a metric that is the mean of values of the samples, (n,)."""
+    return resampled(name, lambda rows: float(each[rows].mean()), len(each), seed, better)
+
+
+def note_of(n: int) -> str:
     """Return how the intervals were made."""
     text = f"{LEVEL_TEXT} intervals for other samples of the same kind, the model as it is"
     if n < FEWEST:
@@ -81,10 +86,13 @@ def _of_classes(reading: Reading, scores: np.ndarray, y: np.ndarray, seed: int) 
             mean_share_interval(hits, counts),
         ),
     ]
+    if reading.model.target.task == "ordered":
+        apart = np.abs(predicted - codes).astype(float)
+        metrics.insert(1, metric_of_mean("mean absolute error in classes", apart, seed, "lower"))
     P = reading.probabilities(scores)
     if P is not None:
         loss = -np.log(np.maximum(P[np.arange(len(codes)), codes], 1e-15))
-        metrics.append(_resampled("log loss", lambda rows: float(loss[rows].mean()), len(codes), seed, "lower"))
+        metrics.append(metric_of_mean("log loss", loss, seed, "lower"))
     if len(labels) == 2:
         area = area_of(scores[:, 0], codes)
         metrics.append(_metric("area under ROC", area, area_interval(area, int(counts[1]), int(counts[0]))))
@@ -95,7 +103,7 @@ def _of_classes(reading: Reading, scores: np.ndarray, y: np.ndarray, seed: int) 
     return {
         "n": len(codes),
         "metrics": metrics,
-        "note": _note(len(codes)),
+        "note": note_of(len(codes)),
         "baseline": {"name": "accuracy of always the most common class", "value": rounded(counts.max() / counts.sum())},
         "confusion": None if confusion is None else confusion.tolist(),
         "calibration": None if P is None else _calibration(P, codes, right),
@@ -151,7 +159,7 @@ def _of_labels(reading: Reading, scores: np.ndarray, y: np.ndarray) -> dict[str,
         )
     right = int(np.all(predicted == y, axis=1).sum())
     metric = _metric("all labels right", right / len(y), share_interval(right, len(y)))
-    return {"n": len(y), "metrics": [metric], "note": _note(len(y)), "labels": rows}
+    return {"n": len(y), "metrics": [metric], "note": note_of(len(y)), "labels": rows}
 
 
 def _of_numbers(reading: Reading, scores: np.ndarray, y: np.ndarray, seed: int) -> dict[str, Any]:
@@ -166,9 +174,9 @@ def _of_numbers(reading: Reading, scores: np.ndarray, y: np.ndarray, seed: int) 
             return float(1 - np.square(error[rows]).sum() / spread) if spread > 0 else float("nan")
 
         metrics = [
-            _resampled("R²", r2, len(Y), seed, "higher"),
-            _resampled("root mean squared error", partial(_root_mean_square, error), len(Y), seed, "lower"),
-            _resampled("mean absolute error", partial(_mean_size, error), len(Y), seed, "lower"),
+            resampled("R²", r2, len(Y), seed, "higher"),
+            resampled("root mean squared error", partial(_root_mean_square, error), len(Y), seed, "lower"),
+            resampled("mean absolute error", partial(_mean_size, error), len(Y), seed, "lower"),
         ]
         outputs.append(
             {
@@ -179,7 +187,7 @@ def _of_numbers(reading: Reading, scores: np.ndarray, y: np.ndarray, seed: int) 
             }
         )
     first = outputs[0]
-    shared = {"metrics": first["metrics"], "baseline": first["baseline"], "note": _note(len(Y))}
+    shared = {"metrics": first["metrics"], "baseline": first["baseline"], "note": note_of(len(Y))}
     return {"n": len(Y), **shared, "outputs": outputs}
 
 

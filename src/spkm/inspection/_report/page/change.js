@@ -11,11 +11,19 @@ function marginOf(machine, wanted, row0) {
     return (row) => side * ([engine.predict(row)].flat()[0] - wanted);
   }
   const k = plain.classes.indexOf(wanted);
+  if (plain.task === "ordered")
+    return (row) => Math.min(...orderSides(plain, k).map(([side, cut]) => side * (engine.scores(row)[0] - cut)));
   if (!plain.two_dimensional) return (row) => (k === 1 ? 1 : -1) * engine.decision(row)[0];
   return (row) => {
     const F = engine.decision(row);
     return F[k] - Math.max(...F.filter((_, other) => other !== k));
   };
+}
+
+// The ends of the scores at which the k-th of ordered classes is the most likely: 1 for a lower, -1 for an upper end.
+function orderSides(plain, k) {
+  const ends = k > 0 ? [[1, plain.cuts[k - 1]]] : [];
+  return k < plain.cuts.length ? [...ends, [-1, plain.cuts[k]]] : ends;
 }
 
 // The row with a change: pairs of a column, or a link of columns, and its new value, which of a list is the place of
@@ -260,6 +268,8 @@ function constraintsOf(machine, row, wanted) {
     return Number.isFinite(target) ? [{ factors: [side], constant: -side * target }] : null;
   }
   const k = plain.classes.indexOf(wanted);
+  if (plain.task === "ordered")
+    return orderSides(plain, k).map(([side, cut]) => ({ factors: [side], constant: -side * cut }));
   if (!plain.two_dimensional) return [{ factors: [k === 1 ? 1 : -1], constant: 0 }];
   return plain.classes.flatMap((_, other) =>
     other === k ? [] : [{ factors: plain.classes.map((_, o) => (o === k) - (o === other)), constant: 0 }]

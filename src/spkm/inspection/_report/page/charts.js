@@ -193,14 +193,15 @@ function lineChart(
   series.forEach((one, k) => {
     if (one.low) area(one.low, one.high, `bar s${k % 6}`);
     const path = pathOf(xs, one.values, x, y);
-    chart.append(svg("path", { d: path, class: `line s${k % 6}` }));
+    const kind = `line ${one.kind || `s${k % 6}`}${k < 6 ? "" : " thin"}`;
+    chart.append(svg("path", { d: path, class: kind }));
     if (dots !== null)
       for (const i of dots)
         if (one.values[i] !== null) chart.append(svg("circle", { cx: x(xs[i]), cy: y(one.values[i]), r: 4, class: "dot" }));
     if (!named) return;
     const at = box.top + 8 + 17 * k;
     chart.append(
-      svg("line", { x1: box.right + 8, x2: box.right + 34, y1: at, y2: at, class: `line s${k % 6}` }),
+      svg("line", { x1: box.right + 8, x2: box.right + 34, y1: at, y2: at, class: kind }),
       svg("text", { x: box.right + 38, y: at + 4 }, shortenTo(one.name, width - box.right - 40))
     );
   });

@@ -74,6 +74,7 @@ function drawExplain(machine) {
     side = chartWidth(two ? 470 : 760);
   const parts = [
     answerBox(machine, row, state.title, truthOf(facts, state.title)),
+    ...(facts.order || facts.survival ? targetParts(machine, row) : []),
     outputPicker(machine, () => drawExplain(machine))
   ];
   const levels = [
@@ -148,7 +149,7 @@ function flipPart(machine, row) {
     now = machine.engine.predict(row);
   let box, label;
   if (plain.task === "regression") {
-    const usual = facts.samples.target && facts.samples.target.quartiles ? facts.samples.target.quartiles : [now * 1.1];
+    const usual = facts.samples.target && facts.samples.target.quartiles ? facts.samples.target.quartiles : [facts.survival ? 0 : now * 1.1];
     box = el("input", { type: "number", step: "any", id: "wanted", value: usual[Math.floor(usual.length / 2)] });
     label = "Smallest change that reaches the prediction";
   } else {

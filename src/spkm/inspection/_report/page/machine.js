@@ -231,7 +231,7 @@ function answer(machine, row) {
     const list = [prediction].flat();
     return {
       text: list.map((v, o) => (list.length > 1 ? `${plain.outputs[o]}: ` : "") + fmt(v, 5)).join(", "),
-      detail: "predicted value",
+      detail: machine.facts.survival ? `log hazard, 0 is usual; ${survivalText(machine, row)}` : "predicted value",
       prediction,
       P
     };
@@ -243,7 +243,8 @@ function answer(machine, row) {
   const scores = engine.decision(row);
   const k = plain.classes.indexOf(prediction);
   const parts = P ? [`probability ${percent(P[k], 1)}`] : [];
-  if (!plain.two_dimensional) parts.push(`score ${signed(scores[0])} (positive: ${plain.classes[1]})`);
+  if (plain.task === "ordered") parts.push(`score ${signed(scores[0])}`);
+  else if (!plain.two_dimensional) parts.push(`score ${signed(scores[0])} (positive: ${plain.classes[1]})`);
   else if (!P) parts.push(`score ${signed(scores[k])}`);
   return { text: machine.facts.model.classes[k], detail: parts.join("; "), prediction, P };
 }

@@ -149,7 +149,10 @@ function build(selected) {
   document.getElementById("main").replaceChildren();
   addTab("overview", "Overview", overview(facts));
   addTab("quality", "Quality", qualitySection(facts));
-  addTab("basis", "Basis vectors", basisSection(facts, machine));
+  addTab("basis", "Basis vectors", [
+    ...(facts.survival ? vectorCurves(facts) : []),
+    ...basisSection(facts, machine)
+  ]);
   if (facts.axis === null && facts.columns.length) addTab("features", "Features", featureSection(facts));
   if (facts.pairs) pairTabs(facts);
   if (machine !== null) rowTabs();

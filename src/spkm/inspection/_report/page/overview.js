@@ -212,6 +212,7 @@ function aboutPart(facts) {
           ["samples of this report", samples.n],
           ["samples in this file", samples.privacy === "aggregate" ? "none: aggregates only" : samples.n_shipped],
           ["classes", target && target.classes ? target.classes.map(([name, n]) => `${name}: ${n}`).join(", ") : null],
+          ["events", target && target.events ? `${target.events[0]} of ${target.events[1]}; other times are censored` : null],
           ["target, quartiles", target && target.quartiles ? target.quartiles.map((v) => fmt(v)).join(", ") : null],
           ["views", model.views.length ? model.views.join(", ") : null]
         ],

@@ -112,6 +112,8 @@ function qualitySection(facts) {
     return [...parts, ...targetFigures(quality), ...groupTables(facts)];
   }
   parts.push(metricTable(quality.metrics, quality.baseline, "Metrics"));
+  if (facts.survival) parts.push(...survivalCalibration(facts));
+  if (facts.order) parts.push(orderFigure(facts));
   if (quality.labels)
     parts.push(
       table(

@@ -3,7 +3,8 @@ function drawWhatIf(machine, all = false) {
   const order = changeable(machine),
     shown = all ? order : order.slice(0, 12),
     live = el("div", { role: "status", "aria-live": "polite", id: "what-if-answer" }),
-    changes = el("p", { class: "soft", id: "what-if-changes" });
+    changes = el("p", { class: "soft", id: "what-if-changes" }),
+    drawn = el("div", { id: "what-if-drawn" });
   const update = () => {
     live.replaceChildren(
       answerBox(machine, state.moved, "Now", null),
@@ -13,6 +14,7 @@ function drawWhatIf(machine, all = false) {
         `Before: ${answer(machine, state.row).text}, ${answer(machine, state.row).detail} (${state.title}).`
       )
     );
+    if (facts.order || facts.survival) drawn.replaceChildren(...targetParts(machine, state.moved, state.row));
     const moved = machine.columns
       .filter((column) => column.features.some((j) => state.moved[j] !== state.row[j]))
       .map((column) => `${column.name} ${cellText(column, state.row)} → ${cellText(column, state.moved)}`);
@@ -27,6 +29,7 @@ function drawWhatIf(machine, all = false) {
   whatIfHost.replaceChildren(
     live,
     changes,
+    drawn,
     el(
       "div",
       { class: "controls" },

@@ -1,0 +1,149 @@
+"""What a report says of ordered classes and of censored times alone."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from spkm.inspection._censored import brier_scores, judged_times, kaplan_meier, survival_calibration
+from spkm.inspection._intervals import LEVEL_TEXT
+from spkm.inspection._reading import Reading, basis_labels, fitted_part
+from spkm.inspection._report._quality import Metric, metric_of_mean, note_of, resampled
+from spkm.inspection._report._rows import rounded
+from spkm.inspection._survival import vectors_as_samples
+from spkm.losses import Times, concordance
+
+POINTS = 60  # of a curve
+MOST_VECTORS = 10  # whose curves are drawn
+DECIMALS = 4  # of probabilities
+MOST_SCORES = 100  # samples of a class on the score axis
+
+
+def is_survival(reading: Reading) -> bool:
+    """Whether a model is one of censored times."""
+    return fitted_part(reading.estimator, "baseline_hazard_") is not None
+
+
+def censored_times(reading: Reading, y: Any, n: int, argument: str) -> Times | None:
+    """Return the censored times of n samples, checked; None if the model is of another kind or there is no y."""
+    if y is None or not is_survival(reading):
+        return None
+    times: Times = reading.estimator.times_of(y)
+    if len(times.time) != n:
+        raise ValueError(f"{argument} must have an entry for each of the {n} samples; got {len(times.time)}.")
+    return times
+
+
+def times_as_texts(times: Times, rows: np.ndarray) -> list[str]:
+    """Return times as medicine writes them: with a plus if they are censored."""
+    return [f"{times.time[i]:.6g}{'' if times.event[i] else '+'}" for i in rows]
+
+
+def survival_quality(reading: Reading, scores: np.ndarray, times: Times, seed: int) -> dict[str, Any]:
+    """Return concordance, Brier score and calibration of survival curves."""
+    n = len(times.time)
+    at = judged_times(times)
+    risk = np.asarray(scores[:, 0], dtype=np.float64)
+    curves = reading.estimator.survival_of_scores(risk, at)
+    own = brier_scores(times, curves, at).mean(axis=1)
+    one = np.tile(kaplan_meier(times.time, times.event).at(at), (n, 1))
+    baseline = float(brier_scores(times, one, at).mean())
+    quartiles = judged_times(times, 3)
+    survival = reading.estimator.survival_of_scores(risk, quartiles)
+    groups = [survival_calibration(times, survival[:, k], float(t)) for k, t in enumerate(quartiles)]
+    index: Metric = partial(_concordance, times, risk)
+    return {
+        "n": n,
+        "metrics": [
+            resampled("concordance", index, n, seed, "higher"),
+            metric_of_mean("Brier score", own, seed, "lower"),
+        ],
+        "note": note_of(n),
+        "baseline": {"name": "Brier score of one curve for all samples (Kaplan-Meier)", "value": rounded(baseline)},
+        "survival_calibration": [
+            {"time": rounded(t), "bins": [rounded(row) for row in np.column_stack(one)]}
+            for t, one in zip(quartiles, groups, strict=True)
+        ],
+    }
+
+
+def survival_sentence(quality: dict[str, Any]) -> str:
+    """Return how good survival curves are, in a sentence."""
+    index, brier = quality["metrics"]
+    ends = "" if index["low"] is None else f" ({LEVEL_TEXT} interval {index['low']:.2f} to {index['high']:.2f})"
+    return (
+        f"Of two samples, the one whose event comes first has the higher hazard in {100 * index['value']:.0f}\u00a0% "
+        f"of the pairs that can be compared{ends}; chance has 50\u00a0%. The Brier score is {brier['value']:.3f}, that "
+        f"of one curve for all {quality['baseline']['value']:.3f}, on {quality['n']:,} samples."
+    )
+
+
+def _concordance(times: Times, risk: np.ndarray, rows: np.ndarray) -> float:
+    try:
+        return concordance(times.time[rows], times.event[rows], risk[rows])
+    except ValueError:  # no pair can be compared
+        return float("nan")
+
+
+def survival_facts(reading: Reading) -> dict[str, Any] | None:
+    """Return the curve of every basis vector and the usual one; None for other models."""
+    if not is_survival(reading):
+        return None
+    model, labels = reading.estimator, np.array(basis_labels(reading.model))
+    times = curve_times(reading)
+    rows = vectors_as_samples(reading)
+    scores = np.asarray(reading.model.scores(rows)[:, 0], dtype=np.float64)
+    order = np.argsort(-scores, kind="stable")[:MOST_VECTORS]
+    curves = model.survival_of_scores(scores[order], times)
+    names = labels[reading.model.vector_rows]
+    return {
+        "times": rounded(times, 6),
+        "usual": np.round(model.survival_of_scores(np.zeros(1), times)[0], DECIMALS).tolist(),
+        "vectors": [
+            {"name": str(names[r]), "score": rounded(scores[r]), "survival": np.round(curve, DECIMALS).tolist()}
+            for r, curve in zip(order, curves, strict=True)
+        ],
+    }
+
+
+def curve_times(reading: Reading) -> np.ndarray:
+    """Return times at which the curves of a page are drawn: quantiles of those of events."""
+    return np.unique(np.quantile(reading.estimator.event_times_, np.linspace(0, 1, POINTS)))
+
+
+def survival_of_page(reading: Reading) -> dict[str, Any]:
+    """Return what the plain form of a model needs for survival curves; nothing for other models."""
+    if not is_survival(reading):
+        return {}
+    found: dict[str, Any] = reading.estimator._beside_scores(curve_times(reading))
+    return found
+
+
+def order_facts(reading: Reading, scores: np.ndarray, y: np.ndarray | None, privacy: str) -> dict[str, Any] | None:
+    """Return the score axis of ordered classes: thresholds, probabilities and the scores of samples by class."""
+    model, labels = reading.model, reading.labels
+    if model.target.task != "ordered" or labels is None:
+        return None
+    f, thresholds = scores[:, 0], np.asarray(model.loss.thresholds, dtype=np.float64)
+    ends = np.concatenate([f, thresholds])
+    grid = np.linspace(ends.min() - 0.5, ends.max() + 0.5, POINTS)
+    samples = None
+    if y is not None:
+        samples = [rounded(_some(np.sort(f[y == label]), privacy), 4) for label in labels]
+    return {
+        "thresholds": rounded(thresholds),
+        "grid": rounded(grid),
+        "probabilities": rounded(model.loss.probabilities(grid[:, None])),
+        "samples": samples,
+    }
+
+
+def _some(scores: np.ndarray, privacy: str) -> np.ndarray:
+    """Return some of sorted scores, or their deciles if no sample may be shown."""
+    if len(scores) == 0:
+        return scores
+    if privacy == "aggregate":
+        return np.quantile(scores, np.arange(1, 10) / 10)
+    return scores[np.unique(np.linspace(0, len(scores) - 1, min(MOST_SCORES, len(scores))).round().astype(int))]
