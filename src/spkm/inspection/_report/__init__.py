@@ -15,6 +15,7 @@ columns         `_columns.py`,            `parts.js`: a category is one column, 
                 `_importance_facts.py`    and its effect
 selection       `_selection.py`           `overview.js`: features that were chosen, how surely
 pairs           `_pair_facts.py`          `pairs.js`: named entities of both sides
+order, survival `_target_facts.py`        `targets.js`: score axis, survival curves
 axis            `_axis.py`                `axis.js`: curves of ordered features
 basis           `_basis_facts.py`         `parts.js`
 page            `_facts.py`, `_shapes.py` `machine.js` and all that computes in the browser

@@ -179,8 +179,7 @@ def facts(
         "quality": judged.quality,
         "beside": None if judged.beside is None else judged.beside.facts(),
         "by_group": judged.by_group,
-        "order": order_facts(reading, samples.scores, samples.y, privacy),
-        "survival": survival_facts(reading),
+        **_target_facts(reading, samples, privacy),
         "selection": selection_facts(reading, columns, told["listed"], stability, samples.source, judged.seen),
         "pairs": paired,
         # On an axis nothing is told of features one by one: short forms of what the page computes with are enough.
@@ -197,6 +196,14 @@ def facts(
         "checks": judged.checks,
         "cautions": _cautions(reading, samples.known, privacy),
         "versions": _versions(),
+    }
+
+
+def _target_facts(reading: Reading, samples: Samples, privacy: str) -> dict[str, Any]:
+    """Return what is told of ordered classes and of censored times alone."""
+    return {
+        "order": order_facts(reading, samples.scores, samples.y, privacy),
+        "survival": survival_facts(reading),
     }
 
 

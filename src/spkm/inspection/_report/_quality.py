@@ -113,7 +113,8 @@ def _of_classes(reading: Reading, scores: np.ndarray, y: np.ndarray, seed: int) 
 def codes_of(reading: Reading, y: np.ndarray) -> np.ndarray:
     """Return the place of each label among the classes."""
     assert reading.labels is not None
-    return np.searchsorted(reading.labels, y)
+    order = np.argsort(reading.labels, kind="stable")  # ordered classes have an order of their own
+    return np.asarray(order[np.searchsorted(reading.labels, y, sorter=order)])
 
 
 def area_of(score: np.ndarray, codes: np.ndarray) -> float:
