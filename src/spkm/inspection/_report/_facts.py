@@ -162,8 +162,7 @@ def facts(
     samples = _samples(reading, X, y, train, BYTES if axis is None else AXIS_BYTES, max_rows)
     whole = len(reading.read) <= (MOST_OF_PAIRS if reading.is_pairs else MOST)  # so that the page can compute
     ship = privacy == "rows" and whole
-    of_pairs = reading.is_pairs and privacy == "rows"
-    paired = pair_facts(reading, samples, entities, max_rows) if of_pairs else None
+    paired = pair_facts(reading, samples, entities, max_rows) if reading.is_pairs and privacy == "rows" else None
     stability = measured(reading, stability, samples.known, random_state)
     judged = _judged(reading, samples, parts, stability, random_state)
     told = _told_of_features(reading, samples, axis, categories, units or {}, stability, ship)
