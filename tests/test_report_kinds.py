@@ -223,3 +223,10 @@ def test_a_choice_of_features_says_how_sure_it_is_and_what_could_stand_for_them(
     )
     with pytest.raises(ValueError, match="stability as a number needs the training samples"):
         facts(model, X, y, stability=2)
+
+
+def test_the_target_is_named_by_hand():
+    X, y = load_diabetes(return_X_y=True)
+    model = SPKMRegressor(n_basis=2, random_state=0, tol=1e-1).fit(X, y)
+    assert facts(model, X, y, target="progression")["answer"][0].startswith("Predicts progression, a number")
+    assert facts(model, X, y)["model"]["outputs"] == ["prediction"]

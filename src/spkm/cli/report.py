@@ -87,4 +87,4 @@ def write_report(
     from spkm.inspection import report
 
     with replacing(path) as temporary, notes():
-        report(model, temporary, X, y, train=train, title=options.title, privacy=options.privacy)
+        report(model, temporary, X, y, train=train, title=options.title, target=options.target, privacy=options.privacy)

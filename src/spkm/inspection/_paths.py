@@ -100,13 +100,17 @@ class PathDisplay(Display):
         ax : Axes, default=None
             Axes to draw on, which are divided.
         """
-        figure, cells = panels(ax, 2, 1, (6.8, 5.2), height_ratios=[1.5, 1])
-        above, below = cells[:, 0]
         path = self.path
         # The price of a feature may fall on the way of an elimination: its steps are told apart by what is left.
         x = _drawable(path.strengths)
         by_strength = bool(np.all(np.diff(x) > 0))
         x = x if by_strength else path.n_features
+        if by_strength:
+            figure, cells = panels(ax, 2, 1, (6.8, 5.2), height_ratios=[1.5, 1])
+            self._draw_sizes(cells[1, 0], x)
+        else:  # the axis says how many features there are
+            figure, cells = panels(ax, 1, 1, (6.8, 3.9))
+        above, last = cells[0, 0], cells[-1, 0]
         best = int(np.argmax(path.scores))
         error = path.score_errors[best]
         if np.isfinite(error):
@@ -115,25 +119,31 @@ class PathDisplay(Display):
             )
         above.plot(x, path.scores, "-o", color=BLUE, markersize=5, label="mean over the splits")
         above.plot(x[best], path.scores[best], "s", color=INK, markersize=8, fillstyle="none", label="best")
-        below.plot(x, path.n_features, "-o", color=BLUE, markersize=5, label="features")
-        below.plot(x, path.n_basis, "--^", color=GREEN, markersize=5, label="basis vectors")
-        for cell in (above, below):
+        for cell in cells[:, 0]:
             mark = f"chosen: {path.n_features[self.chosen]} features" if cell is above else None
             cell.axvline(x[self.chosen], color=ORANGE, linewidth=1.8, zorder=0, label=mark)
             cell.set_xscale("log")
             cell.legend(frameon=False, fontsize=9, loc="upper left", bbox_to_anchor=(1.0, 1.0))
-        above.tick_params(labelbottom=False)
+        above.tick_params(labelbottom=above is last)
         above.set_ylabel(self.score_name)
-        below.set_yscale("log")
-        _whole_ticks(below.yaxis, max(path.n_features.max(), path.n_basis.max()))
         if not by_strength:
-            _whole_ticks(below.xaxis, path.n_features.max())
-        strength = "strength: the price of a feature, or of the penalty"
-        below.set(xlabel=strength if by_strength else "features that the model reads", ylabel="number")
+            _whole_ticks(last.xaxis, path.n_features.max())
+        last.set_xlabel(
+            "strength: the price of a feature, or of the penalty" if by_strength else "features that the model reads"
+        )
         plain(above, "y")
-        plain(below, "y")
         self.figure_, self.ax_ = figure, cells[:, 0]
         return self
+
+    def _draw_sizes(self, ax: Any, x: np.ndarray) -> None:
+        """Draw how many features and basis vectors the models have."""
+        path = self.path
+        ax.plot(x, path.n_features, "-o", color=BLUE, markersize=5, label="features")
+        ax.plot(x, path.n_basis, "--^", color=GREEN, markersize=5, label="basis vectors")
+        ax.set_yscale("log")
+        _whole_ticks(ax.yaxis, max(path.n_features.max(), path.n_basis.max()))
+        ax.set_ylabel("number")
+        plain(ax, "y")
 
 
 @dataclass(eq=False, repr=False)

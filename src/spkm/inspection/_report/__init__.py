@@ -54,6 +54,7 @@ def report(
     *,
     train: tuple[Any, Any] | None = None,
     title: str | None = None,
+    target: str | None = None,
     units: dict[str, str] | None = None,
     stability: Any = None,
     categories: dict[str, Any] | None = None,
@@ -85,6 +86,8 @@ def report(
     title : str, default=None
         Title of the page, in your words: "Who thrives: a model of 300 seedlings". None names the target and how many
         samples there are.
+    target : str, default=None
+        Name of the target; None is the name of y where it is a Series.
     units : dict from a column to its unit, default=None
         Units of features.
     stability : StabilitySelection or int, default=None
@@ -137,6 +140,7 @@ def report(
         y,
         train=train,
         title=title,
+        target=target,
         units=units,
         stability=stability,
         categories=categories,

@@ -135,6 +135,7 @@ def facts(
     *,
     train: tuple[Any, Any] | None = None,
     title: str | None = None,
+    target: str | None = None,
     units: dict[str, str] | None = None,
     stability: Any = None,
     categories: dict[str, Any] | None = None,
@@ -149,7 +150,9 @@ def facts(
 
     Parameters
     ----------
-    estimator, X, y, train, title, units, stability, categories, groups, x, entities, privacy, max_rows, random_state
+    estimator, X, y, train, title, target, units, stability
+        As in :func:`spkm.inspection.report`.
+    categories, groups, x, entities, privacy, max_rows, random_state
         As in :func:`spkm.inspection.report`.
     """
     check_integer("max_rows", max_rows, 1)
@@ -158,7 +161,7 @@ def facts(
     if isinstance(groups, Mapping) and categories is None:
         groups, categories = None, dict(groups)
     parts, axis = group_values(X, groups), axis_of(reading, x)
-    target, outputs = _target_names(reading, y)
+    target, outputs = _target_names(reading, y, target)
     samples = _samples(reading, X, y, train, BYTES if axis is None else AXIS_BYTES, max_rows)
     whole = len(reading.read) <= (MOST_OF_PAIRS if reading.is_pairs else MOST)  # so that the page can compute
     ship = privacy == "rows" and whole
@@ -291,10 +294,10 @@ def _title(target: str, n: int) -> str:
     return f"{target}: a model of {n:,} samples" if target else f"A model of {n:,} samples"
 
 
-def _target_names(reading: Reading, y: Any) -> tuple[str, list[str]]:
+def _target_names(reading: Reading, y: Any, given: str | None) -> tuple[str, list[str]]:
     """Return the name of the target, empty if it has none, and names of the scores, in the user's words."""
     name, columns = getattr(y, "name", None), getattr(y, "columns", None)  # of a Series, of a frame
-    target = name if isinstance(name, str) else ""
+    target = given or (name if isinstance(name, str) else "")
     outputs = list(reading.outputs)
     if reading.labels is None and len(outputs) == 1:
         outputs = [target or "prediction"]
