@@ -184,12 +184,7 @@ def facts(
         **_target_facts(reading, samples, privacy),
         "selection": selection_facts(reading, columns, told["listed"], stability, samples.source, judged.seen),
         "pairs": paired,
-        # On an axis nothing is told of features one by one: short forms of what the page computes with are enough.
-        "features": told["features"]
-        if axis is None
-        else told["features"] | {"read": in_columns(told["features"]["read"])},
-        "columns": columns if axis is None else None,
-        "axis": curves,
+        **_shown_features(told),
         "basis": basis_facts(
             reading, told["listed"], columns, axis is not None, samples, judged.share, judged.contrary, paired, ship
         ),
@@ -277,6 +272,17 @@ def _told_of_features(
         "listed": listed,
         "links": links,
     }
+
+
+def _shown_features(told: dict[str, Any]) -> dict[str, Any]:
+    """Return the facts of features, columns and axis that go into the file.
+
+    On an axis nothing is told of features one by one: short forms of what the page computes with are enough.
+    """
+    features, columns = told["features"], told["columns"]
+    if told["axis"] is not None:
+        features, columns = features | {"read": in_columns(features["read"])}, None
+    return {"features": features, "columns": columns, "axis": told["axis"]}
 
 
 def _versions() -> dict[str, str]:
