@@ -11,7 +11,7 @@ from spkm import kernels, losses, penalties
 ROOT = Path(spkm.__file__).parent
 FILES = sorted(ROOT.rglob("*.py"))
 #: Questions whether an object has an attribute. It may only become less.
-MOST_QUESTIONS = 86
+MOST_QUESTIONS = 45
 ABSTRACT = {"Kernel", "Loss", "Penalty", "Start", "Solver"}
 
 
@@ -138,4 +138,6 @@ def attribute_questions():
 
 def test_attributes_are_seldom_asked_for():
     """Parts and estimators have attributes with defaults; what is left are objects of users and of other libraries."""
-    assert len(list(attribute_questions())) <= MOST_QUESTIONS
+    asked = dict(attribute_questions())
+    assert 0 < len(asked) <= MOST_QUESTIONS
+    assert [place for place, lines in asked.items() if not any("#" in line for line in lines)] == [], "give the reason"

@@ -18,6 +18,12 @@ def labels_of(X: object) -> Any:
     return getattr(X, "columns", None)  # whatever a user holds may be X
 
 
+def name_of(X: object) -> str:
+    """Return the name of a column of any library; empty for what has none."""
+    name = getattr(X, "name", None)  # whatever a user holds may be X
+    return name if isinstance(name, str) else ""
+
+
 def dtype_of(X: object) -> Any:
     """Return the type of the numbers of an array or a column of any library; None of what has none."""
     return getattr(X, "dtype", None)  # whatever a user holds may be X

@@ -36,9 +36,9 @@ class Place(NamedTuple):
 
 def is_foreign(array: Any) -> bool:
     """Whether an array is one of another library than NumPy and SciPy, as those in blocks of other places are."""
-    return (
-        not isinstance(array, np.ndarray) and not sparse.issparse(array) and hasattr(array, "device")
-    )  # as the standard demands
+    if isinstance(array, np.ndarray) or sparse.issparse(array):
+        return False
+    return hasattr(array, "device")  # the standard demands it, and nested lists and frames have none
 
 
 def namespace(array: Any) -> Namespace:

@@ -123,7 +123,7 @@ def select_columns(
         kept = set(encoder.groups_[selection.selected_features_])
         chosen = [name for name, places in groups.items() if encoder.groups_[places[0]] in kept]
         inner, outer = split(samples, INNER_SHARE, seed=0)
-        values = Z.to_numpy() if hasattr(Z, "to_numpy") else Z
+        values = Z if sparse.issparse(Z) else np.asarray(Z)
         while len(chosen) > n_features:
             leaving = (len(chosen) - n_features + 1) // 2
             worse = _losses_without(model, values, samples, inner, outer, {name: groups[name] for name in chosen})

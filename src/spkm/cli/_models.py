@@ -52,7 +52,8 @@ def read_model(path: str) -> Any:
         raise
     except Exception as error:  # whatever a damaged file leads to
         raise CommandError(f"{path} is no model file that can be read: {error}", exit_code=MODEL_FILE) from error
-    if not all(hasattr(estimator_of(model), name) for name in ("model_", "predict", "selected_features_")):
+    last = estimator_of(model)
+    if not ("selected_features_" in vars(last) and hasattr(last, "predict")):  # a selector predicts nothing
         raise CommandError(f"{path} holds no fitted model of one table.", exit_code=MODEL_FILE)
     return model
 
@@ -64,30 +65,34 @@ def about_model(path: str) -> dict[str, Any]:
 
 def estimator_of(model: BaseEstimator) -> Any:
     """Return the estimator at the end of a pipeline, or the model itself."""
-    return model.steps[-1][1] if hasattr(model, "steps") else model
+    from spkm.tables.pipelines import last_of
+
+    return last_of(model)
 
 
 def encoder_of(model: BaseEstimator) -> Any:
     """Return the TableEncoder of a pipeline, or None."""
-    return next((step for _, step in getattr(model, "steps", []) if hasattr(step, "column_groups")), None)
+    encoding = _encoding_of(model)
+    return None if encoding is None else encoding.encoder
+
+
+def _encoding_of(model: BaseEstimator) -> Any:
+    from spkm.tables.pipelines import encoding_of, steps_of
+
+    return encoding_of(steps_of(model)[:-1])
 
 
 def places_of(model: BaseEstimator) -> Any:
     """Return where the features of the estimator at the end are in what the encoder returns; None without one."""
-    import numpy as np
-
-    places = None
-    for _, step in getattr(model, "steps", [])[:-1]:
-        if hasattr(step, "column_groups"):
-            places = np.arange(len(step.feature_origin_))
-        elif places is not None:  # a step that keeps some features
-            places = places[step.get_support(indices=True)]
-    return places
+    encoding = _encoding_of(model)
+    return None if encoding is None else encoding.kept
 
 
 def encoded(model: BaseEstimator, frame: DataFrame) -> Any:
     """Return the samples as the estimator at the end sees them."""
-    return model[:-1].transform(frame) if hasattr(model, "steps") and len(model.steps) > 1 else frame
+    from spkm.tables.pipelines import before_last
+
+    return before_last(model, frame)
 
 
 def readable(model: BaseEstimator, frame: DataFrame, path: str) -> Any:
@@ -106,7 +111,7 @@ def text_columns(*models: Any) -> tuple[str, ...]:
 
 def is_classes(model: BaseEstimator) -> bool:
     """Whether a model predicts classes."""
-    return hasattr(estimator_of(model), "classes_")
+    return "classes_" in vars(estimator_of(model))
 
 
 def task_of(model: BaseEstimator) -> str:
@@ -140,7 +145,7 @@ def kernel_name(kernel: Any) -> str:
     """Return what a kernel is called, without the numbers that were learned."""
     if isinstance(kernel, dict):
         return ", ".join(f"{name}: {kernel_name(one)}" for name, one in kernel.items())
-    inner = getattr(kernel, "kernel", None)
+    inner = None if kernel is None else kernel.get_params(deep=False).get("kernel")
     return type(kernel).__name__ if inner is None else f"{type(kernel).__name__}({kernel_name(inner)})"
 
 
@@ -162,7 +167,7 @@ def facts(model: BaseEstimator, path: str | None = None) -> dict[str, Any]:
         "estimator": type(estimator).__name__,
         "task": task_of(model),
         "classes": list(estimator.classes_) if is_classes(model) else None,
-        "kernel": kernel_name(getattr(estimator, "kernel_", None)),
+        "kernel": kernel_name(vars(estimator).get("kernel_")),
         "n_basis": sum(label.startswith("u") for label in labels),
         "linear_part": not all(label.startswith("u") for label in labels),
         "n_outputs": fitted.n_outputs,

@@ -207,7 +207,7 @@ def plain(value: object) -> Any:
     """
     if isinstance(value, dict):
         return {str(key): plain(entry) for key, entry in value.items()}
-    if hasattr(value, "tolist"):
+    if hasattr(value, "tolist"):  # NumPy need not be imported
         value = value.tolist()
     if isinstance(value, list | tuple):
         return [plain(entry) for entry in value]

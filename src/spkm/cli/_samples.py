@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from spkm._frames import kind_of
 from spkm.cli._output import say
 from spkm.cli._reading import data_error
 
@@ -227,9 +228,8 @@ def _check_classes(y: np.ndarray, target: str) -> None:
 
 def _targets(column: Any, target: str, task: str) -> tuple[np.ndarray, str, str]:
     """Return the targets, what they are, and why."""
-    kind = getattr(column.dtype, "kind", "O")
-    values = column.unique()
-    numeric = kind in "iuf"
+    kind, values = kind_of(column), column.unique()
+    numeric = kind in ("i", "u", "f")
     whole = numeric and bool(np.all(np.asarray(values, dtype=float) % 1 == 0))
     if task == "auto":
         task = "classes" if not numeric or (whole and len(values) <= FEW_VALUES) else "numbers"

@@ -64,7 +64,7 @@ def checked(model: BaseEstimator, X: TableLike, options: argparse.Namespace) -> 
     from spkm.cli._models import estimator_of
     from spkm.persistence import monitor
 
-    if getattr(estimator_of(model), "training_summary_", None) is None:
+    if vars(estimator_of(model)).get("training_summary_") is None:
         raise CommandError(
             f"{options.model} says nothing of the samples of its fit. Save it with data=samples, or by spkm fit.",
             exit_code=MODEL_FILE,

@@ -73,7 +73,7 @@ def explained(model: BaseEstimator, frame: DataFrame, row: int, usual: Any, path
     prediction = predictions(model, sample, [], path, row).iloc[0].to_dict()
     Z, background = readable(model, X, path), readable(model, B, "the background")
     fitted = estimator.model_
-    if "prediction" not in prediction or getattr(fitted, "pairs", None) is not None:
+    if "prediction" not in prediction or fitted.pairs is not None:
         raise CommandError(
             "explain needs a model with one prediction for each sample and a score for each class; this one has "
             f"{'several targets' if 'prediction' not in prediction else 'a score for each pair of classes'}."

@@ -115,7 +115,7 @@ def predictions(
         out = {name: frame[name].to_numpy() for name in ids}
         p = estimator.predict(Z)
         out |= {"prediction": p} if p.ndim == 1 else {f"prediction {k}": p[:, k] for k in range(p.shape[1])}
-        if is_classes(model) and hasattr(estimator, "predict_proba"):
+        if is_classes(model) and hasattr(estimator, "predict_proba"):  # a loss may have none
             for label, p in zip(estimator.classes_, estimator.predict_proba(Z).T, strict=True):
                 out[f"probability of {label}"] = p
         if task_of(model) == "times":

@@ -262,7 +262,7 @@ def with_uncertainty(
     ['sample', 'feature', 'value', 'std', 'lower', 'upper']
     """
     last, seen = last_of(estimator), before_last(estimator, X)
-    if not hasattr(last, "with_uncertainty"):
+    if not hasattr(last, "with_uncertainty"):  # any estimator may come
         raise TypeError(
             "estimator must be a fitted SPKMClassifier, SPKMRegressor or one of their CV variants, or a pipeline that "
             f"ends with one; got {type(last).__name__}."

@@ -61,7 +61,7 @@ class Normal:
     @staticmethod
     def of(X: Any) -> Normal:
         """Return the normal distribution with means and covariances of samples, a table of numbers without gaps."""
-        values = dense(X.to_numpy() if hasattr(X, "to_numpy") else X)  # a frame
+        values = dense(X)
         if values.ndim != 2 or len(values) < 2 or not np.isfinite(values).all():
             raise ValueError("X must be a table of two or more samples with finite numbers.")
         return Normal(values.mean(axis=0), np.atleast_2d(np.cov(values, rowvar=False, bias=True)))
@@ -259,7 +259,7 @@ def expected_scores(estimator: Any, X: Any, background: Any) -> np.ndarray:
     array([0, 0, 0, 0, 0])
     """
     model = model_of(estimator)
-    values = dense(X.to_numpy() if hasattr(X, "to_numpy") else X)  # a frame
+    values = dense(X)
     if values.ndim != 2 or values.shape[1] != model.n_features:
         raise ValueError(f"X must have {model.n_features} features; got shape {values.shape}.")
     normal = background if isinstance(background, Normal) else Normal.of(background)

@@ -174,7 +174,7 @@ def counterfactual(
 
 
 def _values(x: TableLike) -> Any:
-    return dense(x.to_numpy() if hasattr(x, "to_numpy") else x)  # a row of a frame
+    return dense(x)
 
 
 @dataclass(frozen=True)

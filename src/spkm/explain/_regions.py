@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from spkm._arrays import dense
 from spkm.core.fitted import FittedModel
 from spkm.explain._changes import Changes, changes_of, scale_of
 from spkm.explain._relax import Axis, ListAxis, NumberAxis
@@ -85,7 +86,7 @@ class Table:
         )
         if encoded is not None:  # limits of every model's columns
             columns = np.unique(np.concatenate([one.features for one in models]))
-            values = np.asarray(encoded[:, columns].toarray() if hasattr(encoded, "toarray") else encoded[:, columns])
+            values = dense(encoded[:, columns])
             for c, v in zip(columns, values.T, strict=True):
                 self.changes.limits[int(c)] = (float(v.min()), float(v.max()))
 

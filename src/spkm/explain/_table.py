@@ -11,11 +11,12 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.pipeline import Pipeline as SklearnPipeline
 
-from spkm._arrays import TableLike
+from spkm import _arrays
+from spkm._frames import labels_of
 from spkm.core.fitted import FittedModel, ModelEnsemble
 from spkm.explain._structure import column_index
 from spkm.sources import PairTable
-from spkm.tables import TableEncoder
+from spkm.tables.pipelines import Encoding, encoding_of
 from spkm.tables.read import collected
 
 
@@ -45,17 +46,7 @@ class Pipeline:
     def encoding(self) -> Encoding | None:
         """The TableEncoder before the last step, with steps that keep some columns between them, or None."""
         steps = [] if self.before is None else [step for _, step in self.before.steps]
-        masks: list[np.ndarray] = []
-        for place in range(len(steps) - 1, -1, -1):
-            if isinstance(steps[place], TableEncoder):
-                kept = np.arange(len(steps[place].feature_origin_))
-                for mask in reversed(masks):
-                    kept = kept[mask]
-                return Encoding(steps[place], kept, self.before[:place] if place else None)
-            if not hasattr(steps[place], "get_support"):  # of scikit-learn's selectors and those of others
-                return None
-            masks.append(steps[place].get_support(indices=True))
-        return None
+        return encoding_of([step for step in steps if step is not None and step != "passthrough"])
 
     @property
     def named(self) -> Any:
@@ -72,71 +63,6 @@ class Pipeline:
     def table(self, X: Any) -> Any:
         """Return what the last step sees of a table; None and names stay as they are."""
         return X if self.before is None or X is None or isinstance(X, str) else self.before.transform(X)
-
-
-@dataclass(frozen=True)
-class Encoding:
-    """A fitted TableEncoder before a model, and which of its columns reach the model.
-
-    Attributes
-    ----------
-    encoder : TableEncoder
-        The encoder.
-    kept : ndarray of int
-        Places, among the encoder's columns, of the model's.
-    before : object or None
-        The steps before the encoder.
-    """
-
-    encoder: Any
-    kept: np.ndarray
-    before: Any = None
-
-    @property
-    def names(self) -> list[str]:
-        """The names of the model's columns."""
-        return [str(name) for name in self.encoder.get_feature_names_out()[self.kept]]
-
-    def places(self, title: str) -> list[int]:
-        """Return the model's column for each column that the encoder makes of one of the table; -1 for none."""
-        own = np.flatnonzero(self.encoder.groups_ == self.encoder.columns_.index(title))
-        where = {int(k): place for place, k in enumerate(self.kept)}
-        return [where.get(int(k), -1) for k in own]
-
-    @property
-    def origins(self) -> list[Any]:
-        """Origin of every column of the model."""
-        return [self.encoder.feature_origin_[k] for k in self.kept]
-
-    @property
-    def links(self) -> list[Any]:
-        """The columns of the table that determined each other in the fit."""
-        return self.encoder.links_
-
-    def links_in(self, X: TableLike) -> list[Any]:
-        """Return the columns that determine each other in a table."""
-        return self.encoder.linked_columns(X if self.before is None else self.before.transform(X))
-
-    def kind(self, title: str) -> str:
-        """Return "number", "boolean" or "category" for a column of the table."""
-        return self.plan(title).kind
-
-    def column_groups(self) -> dict[str, np.ndarray]:
-        """Return, for every column of the table that reaches the model, the model's columns."""
-        owners = self.encoder.groups_[self.kept]
-        return {self.encoder.columns_[j]: np.flatnonzero(owners == j) for j in np.unique(owners)}
-
-    def encoded(self, title: str, cells: list[Any]) -> np.ndarray:
-        """Return what cells of a column of the table become, (n, the model's columns of it)."""
-        plan, values = self.plan(title), np.empty(len(cells), dtype=object)
-        values[:] = cells
-        out = np.zeros((len(cells), len(plan.origins())))
-        plan.write(values, out)
-        return out[:, np.array(self.places(title)) >= 0]
-
-    def plan(self, title: str) -> Any:
-        """Return how the encoder treats a column of the table."""
-        return self.encoder.plans_[self.encoder.columns_.index(title)]
 
 
 @dataclass(frozen=True)
@@ -167,12 +93,12 @@ def model_of(estimator: BaseEstimator) -> Any:
 
 def fitted_part(estimator: BaseEstimator, name: str, default: Any = None) -> Any:
     """Return an attribute that some estimators have after a fit, and that bare models and other kinds lack."""
-    return getattr(estimator, name, default)
+    return getattr(estimator, name, default)  # bare models and estimators have different ones
 
 
 def dense(table: Any) -> np.ndarray:
     """Return a table (array, CSR or pairs) as a dense array in double precision."""
-    return np.asarray(table.toarray() if hasattr(table, "toarray") else table, dtype=np.float64)
+    return np.asarray(_arrays.dense(table), dtype=np.float64)
 
 
 def members_of(model: FittedModel | ModelEnsemble) -> tuple[Any, ...]:
@@ -259,7 +185,7 @@ def table_of(X: Any, estimator: Any, n_features: int, argument: str) -> Any:
     if isinstance(X, dict) and fitted_part(estimator, "_tables") is not None:
         return table_of(estimator._rows(X), estimator, n_features, argument)
     X = collected(X)
-    columns = getattr(X, "columns", None)  # of any frame
+    columns = labels_of(X)
     if columns is not None:
         known = fitted_part(estimator, "feature_names_in_")
         if known is not None and [str(c) for c in columns] != [str(c) for c in known]:

@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from spkm._arrays import TableLike, TargetLike
 from spkm._checks import check_integer
+from spkm._publish import feature_names
 from spkm.inspection._display import Display
 from spkm.inspection._reading import frames
 from spkm.inspection._style import BLUE, GREY, INK, ORANGE, number, panels, plain, short
@@ -113,7 +114,7 @@ class CanonicalDisplay(Display):
         k, count = check_integer("component", component, 0), len(estimator.correlations_)
         if k >= count:
             raise ValueError(f"component must be below the number of components, {count}; got {k}.")
-        names = getattr(estimator, "feature_names_in_", None), estimator.y_feature_names_
+        names = feature_names(estimator), estimator.y_feature_names_
         weights = estimator.x_weights_[k], estimator.y_weights_[k]
         texts = [
             [f"{table}{j}" for j in range(len(w))] if given is None else [str(name) for name in given]

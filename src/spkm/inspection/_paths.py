@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, is_classifier
 
 from spkm._arrays import TableLike, TargetLike
 from spkm._checks import check_integer
@@ -83,9 +83,9 @@ class PathDisplay(Display):
         """
         path = sparsity_path(estimator, X, y, **options)
         chosen = None
-        if hasattr(estimator, "selected_features_") and estimator.selection is not None:
+        if "selected_features_" in vars(estimator) and estimator.selection is not None:
             chosen = int(np.argmin(np.abs(path.n_features - len(estimator.selected_features_))))
-        name = "held-out accuracy" if hasattr(estimator, "decision_function") else "held-out R²"
+        name = "held-out accuracy" if is_classifier(estimator) else "held-out R²"
         return cls(path, chosen=chosen, score_name=name).plot(ax=ax)
 
     def frame(self) -> Any:

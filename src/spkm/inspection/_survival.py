@@ -11,6 +11,7 @@ from sklearn.base import BaseEstimator
 
 from spkm._arrays import TableLike, TargetLike
 from spkm._checks import check_integer
+from spkm._frames import library_of
 from spkm.inspection._censored import Calibration, judged_times, survival_calibration
 from spkm.inspection._display import Display
 from spkm.inspection._reading import Reading, dense, frames
@@ -258,7 +259,7 @@ def _survival_model(reading: Reading) -> Any:
 
 def _changed(X: Any, feature: Any, value: Any) -> Any:
     """Return a sample with another value of a column."""
-    if hasattr(X, "assign"):
+    if library_of(X) == "pandas":
         name = X.columns[feature] if isinstance(feature, int | np.integer) else feature
         if name not in X.columns:
             raise ValueError(f"feature must be a column of X; got {feature!r}.")

@@ -121,7 +121,7 @@ def in_order(frame: Any, columns: list[str]) -> Any:
 
 def _cells(X: Any, columns: list[str]) -> np.ndarray:
     """Return a frame, or rows of cells, as an array of objects; the columns of a frame are found by their names."""
-    if hasattr(X, "columns"):
+    if hasattr(X, "columns"):  # a frame of any library
         return np.asarray(in_order(X, columns), dtype=object)
     rows = [list(row) for row in X]
     for i, row in enumerate(rows):

@@ -85,12 +85,13 @@ def plain_of(estimator: BaseEstimator, times: Any = None) -> dict[str, Any]:
     """Return the plain form of a fitted estimator that predicts; ``times`` are those of survival probabilities."""
     check_is_fitted(estimator)
     whole, estimator = estimator, last_of(estimator)
-    if not (hasattr(estimator, "predict") and hasattr(estimator, "model_")):
+    # A selector has a model and predicts nothing.
+    if "model_" not in vars(estimator) or not hasattr(estimator, "predict"):
         raise TypeError(
             f"Exports are for our estimators that predict; got {type(estimator).__name__}. Use save instead."
         )
     names = names_of_fit(estimator)
-    if hasattr(estimator, "_pairs"):
+    if "_pairs" in vars(estimator):
         sides = zip(("left", "right"), estimator._pairs.layouts, strict=True)
         own = [(side, range(t.width) if t.names is None else t.names) for side, t in sides]
         names = [f"{side} {name}" for side, inside in own for name in inside]

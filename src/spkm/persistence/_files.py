@@ -15,6 +15,8 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from spkm import estimators
+from spkm._arrays import with_shape
+from spkm._frames import has_types
 from spkm._publish import PRIVATE, feature_names, publish
 from spkm.fitting.outcome import model_attributes
 from spkm.persistence._container import need, packed, write_bytes
@@ -87,12 +89,12 @@ def to_bytes(estimator: BaseEstimator, *, data: TableLike | None = None, metrics
     check_is_fitted(estimator)
     writer = Writer(_special)
     last = last_of(estimator)
-    if data is not None and hasattr(last, "monitor"):
+    if data is not None and hasattr(last, "monitor"):  # the last step of a pipeline may be a transformer
         last = copy(last)
         last.training_summary_ = summarize(estimator, data)
         estimator = with_last(estimator, last)
     names = feature_names(estimator)
-    found = {name: getattr(last, name) for name in ("n_iter_", "objective_") if hasattr(last, name)}
+    found = {name: vars(last)[name] for name in ("n_iter_", "objective_") if name in vars(last)}
     try:
         document = {
             "schema": FILE_SCHEMA,
@@ -108,7 +110,7 @@ def to_bytes(estimator: BaseEstimator, *, data: TableLike | None = None, metrics
     except Unsavable as error:
         raise TypeError(f"The estimator cannot be saved: {error}.") from error
     whole = packed(document, writer.arrays)
-    if hasattr(last, "model_"):
+    if "model_" in vars(last):
         size = growth(plain_model(last.model_, known_only=False))
         if size > len(whole):
             raise ValueError(
@@ -135,8 +137,8 @@ def from_document(document: Any, arrays: dict[str, np.ndarray], size: int) -> An
 def fingerprint(data: Any) -> dict[str, Any]:
     """Return shape, dtypes and a SHA-256 of samples: the same for the same numbers in the same order."""
     digest = hashlib.sha256()
-    shape = [int(n) for n in data.shape] if hasattr(data, "shape") else list(np.shape(data))
-    if hasattr(data, "columns") and hasattr(data, "dtypes"):
+    shape = [int(n) for n in with_shape(data).shape]
+    if has_types(data):
         kinds = {str(name): str(kind) for name, kind in zip(data.columns, data.dtypes, strict=True)}
         digest.update("\n".join(kinds).encode())
         for name in data.columns:
@@ -208,7 +210,7 @@ def _write_estimator(writer: Writer, estimator: BaseEstimator) -> dict[str, Any]
     model = vars(estimator).get("model_")
     node: dict[str, Any] = {"$": "estimator", "class": name, "params": params, "model": None, "dtype": None}
     if model is not None:
-        dtype = np.asarray(estimator.intercept_).dtype if hasattr(estimator, "intercept_") else np.dtype(float)
+        dtype = np.asarray(estimator.intercept_).dtype if "intercept_" in vars(estimator) else np.dtype(float)
         for key, value in model_attributes(model, dtype).items():
             if key == "kernel_" or same(attributes.get(key), value):
                 attributes.pop(key, None)
@@ -232,6 +234,7 @@ def _read_estimator(reader: Reader, node: Any) -> Any:
     attributes = {RENAMED.get(key, key): value for key, value in attributes.items()}
     for key in attributes:
         need(key in PRIVATE or (ATTRIBUTE.fullmatch(key) and key != "model_"), f"{name} has an attribute {key[:80]!r}")
+        # A name of the file may be any text.
         need(key in PRIVATE or not callable(getattr(cls, key, None)), f"{name} has an attribute {key[:80]!r}")
     known: dict[str, Any] = {}
     if node.get("model") is not None:
@@ -265,7 +268,7 @@ def _read_pairs(reader: Reader, node: Any) -> Entities:
         "it has no tables",
     )
     for table, layout in zip(tables, layouts, strict=True):
-        need(getattr(table, "ndim", 0) == 2 and table.dtype.kind == "f", "a table of entities is none")
+        need(np.ndim(table) == 2 and table.dtype.kind == "f", "a table of entities is none")
         need(table.shape[1] == layout.width, "a table of entities has other columns")
     rows = (None, None) if rows is None else rows  # files of version 0.2 have none
     need(isinstance(rows, tuple) and len(rows) == 2, "names of its entities are none")

@@ -212,7 +212,7 @@ def monitor(estimator: BaseEstimator, X: TableLike, reference: Any = None) -> Dr
     """
     check_is_fitted(estimator)
     if reference is None:
-        reference = getattr(last_of(estimator), "training_summary_", None)
+        reference = vars(last_of(estimator)).get("training_summary_")
         if reference is None:
             raise ValueError(
                 "reference must be given: the samples of the fit, or their summary. An estimator that was saved with "

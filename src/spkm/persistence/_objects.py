@@ -6,7 +6,7 @@ nothing is imported because a file says so.
 
 from __future__ import annotations
 
-from dataclasses import fields
+from dataclasses import fields, is_dataclass
 from typing import Any
 
 import numpy as np
@@ -108,7 +108,7 @@ def write_object(writer: Writer, value: Any) -> dict[str, Any] | None:
         return {"$": "part", "class": name, "params": writer.write(value.get_params(deep=False))}
     for name, record in RECORDS.items():
         if type(value) is record:
-            names = value._fields if hasattr(value, "_fields") else [field.name for field in fields(value)]
+            names = _field_names(value)
             return {"$": "record", "class": name, "fields": {k: writer.write(getattr(value, k)) for k in names}}
     if sparse.issparse(value):
         csr = sparse.csr_array(value)
@@ -119,6 +119,11 @@ def write_object(writer: Writer, value: Any) -> dict[str, Any] | None:
             **{name: writer.write(getattr(csr, name)) for name in ("data", "indices", "indptr")},
         }
     return None
+
+
+def _field_names(record: Any) -> list[str]:
+    """Return the names of the fields of a dataclass or of a named tuple, or of its class."""
+    return [field.name for field in fields(record)] if is_dataclass(record) else list(record._fields)
 
 
 def read_part(reader: Reader, node: Any) -> Any:
@@ -137,7 +142,7 @@ def read_record(reader: Reader, node: Any) -> Any:
     name, values = node.get("class"), reader.read(node.get("fields"))
     need(isinstance(name, str) and name in RECORDS and isinstance(values, dict), "a record is unknown")
     record = RECORDS[name]
-    names = record._fields if hasattr(record, "_fields") else [field.name for field in fields(record)]
+    names = _field_names(record)
     need(set(values) <= set(names), f"{name} has other fields")
     return record(**values)  # a field that a later version added has its default
 

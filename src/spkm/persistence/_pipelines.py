@@ -12,7 +12,7 @@ from spkm.persistence._container import need
 from spkm.persistence._encoding import check_encoder, with_encoder, with_kept
 from spkm.persistence._values import Reader, Unsavable, Writer
 from spkm.tables import TableEncoder
-from spkm.tables.pipelines import LoadedPipeline, steps_of
+from spkm.tables.pipelines import LoadedPipeline, selects, steps_of
 
 if TYPE_CHECKING:
     from sklearn.base import BaseEstimator
@@ -31,7 +31,7 @@ def composed(estimator: BaseEstimator, plain: dict[str, Any]) -> dict[str, Any]:
     """Return the plain form of a whole pipeline from that of its last step."""
     before = steps_of(estimator)[:-1]
     for place, step in reversed(list(enumerate(before))):
-        if hasattr(step, "get_support"):
+        if selects(step):
             plain = with_kept(plain, step.get_support(indices=True), int(step.n_features_in_))
             names = feature_names(step)
             plain["feature_names"] = None if names is None else [str(name) for name in names]
@@ -53,10 +53,7 @@ def write_pipeline(writer: Writer, pipeline: Pipeline) -> dict[str, Any]:
     if pipeline.memory is not None:
         raise Unsavable("a pipeline with memory, which is a place on a disk: set memory=None first")
     steps = [[str(name), _write_step(writer, name, step)] for name, step in pipeline.steps]
-    kept = [
-        writer.write(step.get_support(indices=True)) if hasattr(step, "get_support") else None
-        for _, step in pipeline.steps[:-1]
-    ]
+    kept = [writer.write(step.get_support(indices=True)) if selects(step) else None for _, step in pipeline.steps[:-1]]
     return {"$": "pipeline", "steps": steps, "kept": kept, "verbose": bool(pipeline.verbose)}
 
 
@@ -84,7 +81,7 @@ def read_pipeline(reader: Reader, node: Any) -> LoadedPipeline:
         need(is_step, "a step of its pipeline is none")
         found.append((pair[0], reader.read(pair[1])))
     for (_, step), known in zip(found[:-1], kept, strict=True):
-        own = step.get_support(indices=True) if hasattr(step, "get_support") else None
+        own = step.get_support(indices=True) if selects(step) else None
         again = None if known is None else reader.read(known)
         agree = again is None if own is None else isinstance(again, np.ndarray) and np.array_equal(own, again)
         need(agree, "a step of its pipeline keeps other columns")
@@ -102,8 +99,9 @@ def _check_widths(steps: list[Any]) -> None:
 
 
 def _width_out(step: Any) -> int:
+    # Any of our estimators may stand in a file.
     need(hasattr(step, "transform"), "a step before the last of its pipeline predicts")
-    if hasattr(step, "get_support"):
+    if selects(step):
         return int(step.get_support().sum())
     return len(step.get_feature_names_out())
 
@@ -151,7 +149,7 @@ def _is_link(link: Any, columns: list[str]) -> bool:
 
 def output_of(estimator: BaseEstimator) -> dict[str, str]:
     """Return what ``set_output`` made of an estimator, as part of its JSON."""
-    kind = getattr(estimator, OUTPUT_CONFIG, {}).get("transform")
+    kind = vars(estimator).get(OUTPUT_CONFIG, {}).get("transform")
     return {} if kind is None else {"output": kind}
 
 

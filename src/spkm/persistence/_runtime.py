@@ -196,7 +196,7 @@ class NumpyModel:
         encoder = encoder_of(self.plain)
         if encoder is not None:
             return encode(encoder, X, self.plain["n_features"])
-        if hasattr(X, "columns") and self.feature_names is not None:
+        if hasattr(X, "columns") and self.feature_names is not None:  # a frame of any library
             X = in_order(X, self.feature_names)
         rows = np.asarray(X, dtype=np.float64)
         if rows.ndim != 2 or rows.shape[1] != self.n_features:

@@ -91,6 +91,7 @@ def _shape_of_classes(operator: Any) -> None:
 def _gives_scores(estimator: BaseEstimator, operator: Any) -> bool:
     """Whether the second output has scores: where they are asked for, or the loss gives no probabilities."""
     options = operator.scope_inst.get_options(estimator, {"raw_scores": False})
+    # A loss may have no probabilities.
     return bool(options.get("raw_scores")) or not hasattr(estimator, "predict_proba")
 
 
@@ -235,6 +236,7 @@ def _embed(scope: Any, operator: Any, container: Any, graph: Any, outputs: dict[
             **{one.name: helper.get_attribute_value(one) for one in node.attribute},
         )
     for name, variable in outputs.items():
+        # Sequences have no type of elements.
         kind = variable.type._get_element_onnx_type() if hasattr(variable.type, "_get_element_onnx_type") else None
         _cast(scope, container, names[name], kind, variable.full_name)
 

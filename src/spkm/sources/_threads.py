@@ -63,7 +63,7 @@ def _give_up_control() -> None:
 
     threadpoolctl 3.8 and later let the thread alone do so that was the first.
     """
-    give_up = getattr(OpenBLASController, "clear_controlling_thread", None)
+    give_up = getattr(OpenBLASController, "clear_controlling_thread", None)  # before 3.8 there is none
     if give_up is not None:
         give_up()
 
@@ -88,6 +88,7 @@ def _let_bounds_rise() -> None:
     """
     if "MALLOC_TRIM_THRESHOLD_" not in os.environ or "MALLOC_MMAP_THRESHOLD_" in os.environ:
         return
+    # Other C libraries than GNU's have none.
     mallopt = getattr(ctypes.CDLL(None), "mallopt", None) if sys.platform == "linux" else None
     if mallopt is not None:
         mallopt(M_TRIM_THRESHOLD, 64 * 2**20)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from spkm._frames import has_types, library_of
 from spkm.tables.streams import FileTable, is_in_files
 
 
@@ -23,7 +24,7 @@ def level_order(X: Any, name: Any) -> list[Any] | None:
         return None
     if is_in_files(table) or isinstance(table, list):
         return _of_files(table, name)
-    columns = table.collect_schema() if hasattr(table, "collect_schema") else getattr(table, "dtypes", None)
+    columns = table.collect_schema() if library_of(table) == "polars" else table.dtypes if has_types(table) else None
     try:
         kind = None if columns is None else columns[name]
     except KeyError:
@@ -33,8 +34,8 @@ def level_order(X: Any, name: Any) -> list[Any] | None:
 
 def levels_of(kind: Any) -> list[Any] | None:
     """Return the levels of a type of columns, lowest first, if they are ordered; else None."""
-    categories = getattr(kind, "categories", None)
-    if categories is None or not (getattr(kind, "ordered", False) or type(kind).__name__ == "Enum"):
+    categories = getattr(kind, "categories", None)  # of pandas and polars, if they are categories
+    if categories is None or not (type(kind).__name__ == "Enum" or getattr(kind, "ordered", False)):  # of pandas
         return None
     return list(categories)
 

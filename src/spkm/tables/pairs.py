@@ -108,7 +108,7 @@ def read_pairs(estimator: Any, pairs: Any, y: Any, left: Any, right: Any, sample
 
 def _row_names(table: Any) -> np.ndarray | None:
     """Return the index of a frame if it is text; None for numbers, which name nothing."""
-    index = getattr(table, "index", None)
+    index = getattr(table, "index", None)  # whatever a user holds may be the table
     if index is None or callable(index):  # a list has a method of that name
         return None
     names = list(index)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from copy import copy
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from sklearn.pipeline import Pipeline
 
 from spkm import _methods
+from spkm._arrays import TableLike
 from spkm._publish import feature_names
 from spkm.tables.encoder import TableEncoder
 
@@ -68,16 +71,27 @@ def selects(step: Any) -> bool:
     return hasattr(step, "get_support")  # selectors of scikit-learn, and those of others
 
 
+def encoding_of(before: Sequence[Any]) -> Encoding | None:
+    """Return the encoder among the steps before a model, if all after it keep some columns as they are; else None."""
+    for place in range(len(before) - 1, -1, -1):
+        step = before[place]
+        if isinstance(step, TableEncoder):
+            kept = np.arange(len(step.feature_origin_))
+            for selector in before[place + 1 :]:
+                kept = kept[selector.get_support(indices=True)]
+            return Encoding(step, kept, tuple(before[:place]))
+        if not selects(step):
+            return None
+    return None
+
+
 def columns_read(estimator: Any) -> list[str] | None:
     """Return the columns of the table that the last step reads anything of; None if there is no way back to them."""
-    encoder = encoder_of(estimator)
-    steps = steps_of(estimator)
-    if encoder is None or not all(selects(step) for step in steps[1:-1]):
+    encoding = encoding_of(steps_of(estimator)[:-1])
+    if encoding is None or encoding.before:
         return None
-    places = np.arange(len(encoder.feature_origin_))
-    for step in steps[1:-1]:
-        places = places[step.get_support(indices=True)]
-    read = np.unique(encoder.groups_[places[last_of(estimator).selected_features_]])
+    encoder = encoding.encoder
+    read = np.unique(encoder.groups_[encoding.kept[last_of(estimator).selected_features_]])
     return [encoder.columns_[j] for j in read]
 
 
@@ -88,3 +102,70 @@ def with_last(estimator: Any, last: Any) -> Any:
     whole, former = copy(estimator), last_of(estimator)
     whole.steps = [(name, last if step is former else step) for name, step in estimator.steps]
     return whole
+
+
+@dataclass(frozen=True)
+class Encoding:
+    """A fitted TableEncoder before a model, and which of its columns reach the model.
+
+    Attributes
+    ----------
+    encoder : TableEncoder
+        The encoder.
+    kept : ndarray of int
+        Places, among the encoder's columns, of the model's.
+    before : tuple
+        The steps before the encoder.
+    """
+
+    encoder: Any
+    kept: np.ndarray
+    before: tuple[Any, ...] = ()
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the model's columns."""
+        return [str(name) for name in self.encoder.get_feature_names_out()[self.kept]]
+
+    def places(self, title: str) -> list[int]:
+        """Return the model's column for each column that the encoder makes of one of the table; -1 for none."""
+        own = np.flatnonzero(self.encoder.groups_ == self.encoder.columns_.index(title))
+        where = {int(k): place for place, k in enumerate(self.kept)}
+        return [where.get(int(k), -1) for k in own]
+
+    @property
+    def origins(self) -> list[Any]:
+        """Origin of every column of the model."""
+        return [self.encoder.feature_origin_[k] for k in self.kept]
+
+    @property
+    def links(self) -> list[Any]:
+        """The columns of the table that determined each other in the fit."""
+        return self.encoder.links_
+
+    def links_in(self, X: TableLike) -> list[Any]:
+        """Return the columns that determine each other in a table."""
+        for step in self.before:
+            X = step.transform(X)
+        return self.encoder.linked_columns(X)
+
+    def kind(self, title: str) -> str:
+        """Return "number", "boolean" or "category" for a column of the table."""
+        return self.plan(title).kind
+
+    def column_groups(self) -> dict[str, np.ndarray]:
+        """Return, for every column of the table that reaches the model, the model's columns."""
+        owners = self.encoder.groups_[self.kept]
+        return {self.encoder.columns_[j]: np.flatnonzero(owners == j) for j in np.unique(owners)}
+
+    def encoded(self, title: str, cells: list[Any]) -> np.ndarray:
+        """Return what cells of a column of the table become, (n, the model's columns of it)."""
+        plan, values = self.plan(title), np.empty(len(cells), dtype=object)
+        values[:] = cells
+        out = np.zeros((len(cells), len(plan.origins())))
+        plan.write(values, out)
+        return out[:, np.array(self.places(title)) >= 0]
+
+    def plan(self, title: str) -> Any:
+        """Return how the encoder treats a column of the table."""
+        return self.encoder.plans_[self.encoder.columns_.index(title)]

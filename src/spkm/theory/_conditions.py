@@ -101,7 +101,7 @@ def _with_numbers(kernel: Kernel, n_features: int) -> Kernel:
 
 def kernels_considered(estimator: BaseEstimator, model: FittedModel, kernels: Any) -> tuple[int, str]:
     """Return the number of kernels in the union and the sentence that says so."""
-    raced = getattr(estimator, "n_kernels_", 1)  # more than one of an estimator that chose by cross-validation
+    raced = vars(estimator).get("n_kernels_", 1)  # more than one of an estimator that chose by cross-validation
     asked = _asked_kernels(model)
     fitted = asked[0] if len(asked) == 1 else asked
     if kernels is None:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from spkm._frames import name_of
 from spkm.inspection._reading import Reading, gradient
 from spkm.inspection._report._rows import dense_rows, rounded
 
@@ -32,7 +33,7 @@ def axis_of(reading: Reading, x: Any) -> dict[str, Any] | None:
     if x is False:
         return None
     if x is not None:
-        values, label = np.asarray(x, dtype=np.float64), str(getattr(x, "name", None) or "")
+        values, label = np.asarray(x, dtype=np.float64), name_of(x)
         if values.shape != (len(reading.names),) or not np.isfinite(values).all():
             raise ValueError(f"x must have a finite place for each of the {len(reading.names)} features; got {x!r}.")
         if not _has_order(values):

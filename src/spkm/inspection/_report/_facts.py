@@ -14,8 +14,9 @@ import scipy
 import sklearn
 from sklearn.base import BaseEstimator
 
-from spkm._arrays import TableLike, TargetLike
+from spkm._arrays import TableLike, TargetLike, dense
 from spkm._checks import check_choice, check_integer
+from spkm._frames import labels_of, name_of
 from spkm.inspection._reading import (
     Reading,
     basis_labels,
@@ -302,8 +303,7 @@ def _title(target: str, n: int) -> str:
 
 def _target_names(reading: Reading, y: Any, given: str | None) -> tuple[str, list[str]]:
     """Return the name of the target, empty if it has none, and names of the scores, in the user's words."""
-    name, columns = getattr(y, "name", None), getattr(y, "columns", None)  # of a Series, of a frame
-    target = given or (name if isinstance(name, str) else "")
+    target, columns = given or name_of(y), labels_of(y)
     outputs = list(reading.outputs)
     if reading.labels is None and len(outputs) == 1:
         outputs = [target or "prediction"]
@@ -319,7 +319,7 @@ def _checked_targets(reading: Reading, y: Any, n: int, argument: str) -> tuple[A
 
 
 def _checked_y(reading: Reading, y: TargetLike, n: int, argument: str) -> np.ndarray:
-    y = np.asarray(y.toarray() if hasattr(y, "toarray") else y)
+    y = dense(y)
     if len(y) != n:
         raise ValueError(f"{argument} must have an entry for each of the {n} samples; got {len(y)}.")
     labels = reading.labels
@@ -335,7 +335,7 @@ def _checked_y(reading: Reading, y: TargetLike, n: int, argument: str) -> np.nda
 def _model_facts(reading: Reading, estimator: BaseEstimator, outputs: list[str]) -> dict[str, Any]:
     model = reading.model
     settings = {}
-    if hasattr(estimator, "get_params"):
+    if isinstance(estimator, BaseEstimator):
         defaults = type(estimator)().get_params(deep=False)
         own = estimator.get_params(deep=False)
         settings = {k: repr(v)[:200] for k, v in own.items() if repr(v) != repr(defaults.get(k))}

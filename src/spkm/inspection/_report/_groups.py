@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from spkm._arrays import with_shape
+from spkm._frames import labels_of, name_of
 from spkm.inspection._intervals import LEVEL_TEXT, mean_gap, mean_interval, share_gap, share_interval
 from spkm.inspection._reading import Reading
 from spkm.inspection._report._quality import BINS, area_of, calibration_error, codes_of
@@ -28,7 +30,7 @@ def group_values(X: Any, groups: Any) -> dict[str, np.ndarray]:
     """
     if groups is None:
         return {}
-    if hasattr(groups, "columns"):  # a frame
+    if labels_of(groups) is not None:
         return {str(name): _values(groups[name], len(groups)) for name in groups.columns}
     listed = groups if isinstance(groups, list | tuple) else [groups]
     found: dict[str, np.ndarray] = {}
@@ -36,15 +38,15 @@ def group_values(X: Any, groups: Any) -> dict[str, np.ndarray]:
         if isinstance(one, str | int | np.integer):
             name, values = _column(X, one)
         else:
-            name, values = str(getattr(one, "name", None) or f"group {k + 1}"), one
-        n = X.shape[0] if hasattr(X, "shape") else len(X)
+            name, values = name_of(one) or f"group {k + 1}", one
+        n = with_shape(X).shape[0]
         found[name] = _values(values, n)
     return found
 
 
 def _column(X: Any, one: Any) -> tuple[str, Any]:
     """Return name and values of a column of a table."""
-    columns = getattr(X, "columns", None)
+    columns = labels_of(X)
     if columns is not None:
         if one not in list(columns):
             raise ValueError(f"groups must name a column of X, or hold a value for each sample; got {one!r}.")
