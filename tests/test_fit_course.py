@@ -221,3 +221,14 @@ def test_default_fits_of_bundled_data_converge(name, recwarn):
     kind = SPKMRegressor if name in ("diabetes", "linnerud") else SPKMClassifier
     kind(random_state=0).fit(X, y)
     assert not [str(warning.message) for warning in recwarn if warning.category is ConvergenceWarning]
+
+
+@pytest.mark.parametrize("estimator", [SPKMRegressor, SPKMClassifier])
+@pytest.mark.parametrize("shift, scale", [(20.0, 1.0), (0.0, 10.0), (3.0, 0.1)])
+def test_warm_start_on_far_samples_is_no_worse_than_a_fit_anew(estimator, shift, scale):
+    Z = np.random.default_rng(0).standard_normal((150, 3))
+    y = np.sin(2 * Z[:, 0]) * Z[:, 2] + 0.3 * Z[:, 1]
+    y = y if estimator is SPKMRegressor else (y > 0).astype(int)
+    X = shift + scale * Z
+    warm = estimator(warm_start=True, random_state=0).fit(Z, np.roll(y, 1)).fit(X, y)
+    assert warm.score(X, y) >= estimator(random_state=0).fit(X, y).score(X, y) - 0.05
