@@ -142,7 +142,7 @@ def expected(model, X: np.ndarray) -> dict[str, object]:
         "contributions": model.contributions(X),
         "scores": F,
         "decision": decided,
-        "probabilities": probabilities(model, F) if hasattr(model.loss, "probabilities") and not is_real else None,
+        "probabilities": probabilities(model, F) if model.loss.has_probabilities and not is_real else None,
         "predict": target.decode(model.loss.predict(F) if is_real else decided),
     }
 

@@ -192,7 +192,7 @@ def test_nothing_is_found_in_noise(loss):
         if choice.is_empty:
             model = search.refit(choice, everything)
             F = model.predict(everything.train)
-            assert np.all(F == F[0]) and not search.frequencies(choice).any()
+            assert np.all(F == F[0]) and not search.fold_frequencies(choice).any()
             assert search.columns_by_themselves(choice, everything).size == 0
     # Of ten draws at a chance of 5 % each, four or more happen once in a thousand times.
     assert found < 4
@@ -215,7 +215,7 @@ def test_frequencies_are_shares_of_folds():
     search, _ = search_of(linear_rows(), Log(), [candidate(Linear(1.0), Log())])
     choice = search.run()
     shares = np.mean([np.isin(np.arange(8), model.columns) for model in choice.models], axis=0)
-    np.testing.assert_array_equal(search.frequencies(choice), shares)
+    np.testing.assert_array_equal(search.fold_frequencies(choice), shares)
 
 
 def test_the_kernel_that_fits_wins_the_race():

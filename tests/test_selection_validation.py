@@ -9,7 +9,7 @@ from spkm.selection._validation import FACTORS, scaled_losses
 from spkm.sources import ArraySource
 from tests import cases
 
-SUMS = {name: loss for name, loss in cases.LOSSES.items() if hasattr(loss, "pointwise")}
+SUMS = {name: loss for name, loss in cases.LOSSES.items() if loss.has_pointwise}
 
 
 class Given:
