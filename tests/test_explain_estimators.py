@@ -1,5 +1,6 @@
 """Explanations of fitted estimators: every kind of model that a fit can leave behind."""
 
+import pickle
 import re
 import warnings
 
@@ -13,7 +14,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 import spkm.explain as explain_module
-from spkm import PairwiseSPKMRegressor, SPKMClassifier, SPKMRegressor
+from spkm import PairwiseSPKMRegressor, SPKMClassifier, SPKMRegressor, TableEncoder
 from spkm.explain import (
     counterfactual,
     explain,
@@ -279,7 +280,7 @@ def test_a_pipeline_where_an_estimator_is_asked_for():
     X = np.random.default_rng(0).standard_normal((30, 2))
     pipeline = make_pipeline(StandardScaler(), SPKMClassifier(1, random_state=0)).fit(X, X[:, 0] > 0)
     with pytest.raises(TypeError, match=r"give pipeline\[-1\]"):
-        explain_module.summary(pipeline)
+        explain_module.sobol_indices(pipeline, X)
 
 
 def test_a_dict_of_tables_is_explained_as_its_columns_side_by_side():
@@ -313,3 +314,39 @@ def test_steps_of_others_name_the_features():
     assert explain(pipeline, X[:2], background=X).frame().columns.tolist() == ["a", "b"]
     nameless = make_pipeline(FunctionTransformer(np.asarray), SPKMClassifier(1, random_state=0)).fit(X, X["a"] > 0)
     assert explain(nameless, X[:2], background=X).frame().columns.tolist() == ["x0", "x1"]
+
+
+def test_words_of_a_pipeline_speak_of_the_columns_of_its_table():
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"size": rng.normal(size=80), "job": rng.choice(["nurse", "cook", "judge"], 80)})
+    y = table["size"] + (table["job"] == "cook") > 0
+    pipeline = make_pipeline(TableEncoder(), SPKMClassifier(2, random_state=0)).fit(table, y)
+    told = explain_module.summary(pipeline, table, y)
+    features = told.parts[-2]
+    assert {row[0] for row in features[1:]} == {"size", "job"}  # a category is one of them
+    assert "job = cook" in told and "[job = cook]" in explain_module.formula(pipeline)
+
+
+def test_summaries_and_formulas_print_and_render():
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.normal(size=(60, 2)), columns=["<b>a</b>", "b"])
+    model = SPKMClassifier(2, random_state=0).fit(X, X["b"] > 0)
+    told = model.summary(X, X["b"] > 0)
+    assert isinstance(told, str) and repr(told) == str(told) and pickle.loads(pickle.dumps(told)) == told
+    html = told._repr_html_()
+    assert html.count("<table>") == 2 and "<b>" not in html and "&lt;b&gt;a&lt;/b&gt;" in html
+    assert "<table>" in model._repr_html_() and model.formula()._repr_html_().startswith("<pre>f(x) = ")
+
+
+@pytest.mark.parametrize("scale", [True, False])
+def test_a_formula_has_the_numbers_of_the_linear_part(scale):
+    rng = np.random.default_rng(0)
+    X = rng.normal(3, 2, size=(80, 3))
+    model = SPKMClassifier(2, linear_part=True, scale=scale, random_state=0).fit(X, X[:, 0] - X[:, 1] > 0)
+    (line,) = (line for line in model.formula(12).splitlines() if line.startswith("w·x = "))
+    constant, *terms = line.removeprefix("w·x = ").split(" ")
+    slopes = dict(zip(terms[1::2], map(float, terms[::2]), strict=True))
+    row = X.mean(axis=0, keepdims=True)  # inside of the clip
+    expected = model.model_.contributions(row)[0, ~model.model_.vector_rows, 0].sum()
+    found = float(constant) + sum(slopes.get(f"x{j}", 0.0) * row[0, j] for j in range(3))
+    assert found == pytest.approx(expected, abs=1e-8)

@@ -6,7 +6,6 @@ They are functions, which estimators take as methods. Each imports the package t
 from __future__ import annotations
 
 from collections.abc import Callable
-from html import escape
 from typing import Any, TypeVar, cast
 
 from sklearn.base import BaseEstimator
@@ -37,7 +36,7 @@ def explain(self: Any, X: Any, background: Any = None, **options: Any) -> Any:
     return explain_with(self, X, background, **options)
 
 
-def summary(self: Any, X: Any = None, y: Any = None, **options: Any) -> str:
+def summary(self: Any, X: Any = None, y: Any = None, **options: Any) -> Any:
     """Return a description of the model that fits a terminal.
 
     Parameters
@@ -49,15 +48,16 @@ def summary(self: Any, X: Any = None, y: Any = None, **options: Any) -> str:
 
     Returns
     -------
-    text : str
-        A sentence, a row for each basis vector and, with samples, one for each feature.
+    sheet : Sheet
+        A string: sentences, a row for each basis vector and, with samples, one for each feature. Notebooks show its
+        tables.
     """
     from spkm.explain import summary as summary_of
 
     return summary_of(self, X, y, **options)
 
 
-def formula(self: Any, digits: int = 4) -> str:
+def formula(self: Any, digits: int = 4) -> Any:
     """Return the model as a formula, a line for each output.
 
     Parameters
@@ -67,8 +67,8 @@ def formula(self: Any, digits: int = 4) -> str:
 
     Returns
     -------
-    text : str
-        The formula, with its kernels below.
+    sheet : Sheet
+        A string: the formula, with its kernels and the numbers of its linear part below.
     """
     from spkm.explain import formula as formula_of
 
@@ -109,7 +109,7 @@ def repr_mimebundle(self: Any, **kwargs: Any) -> dict[str, str]:
 def _summary_html(estimator: Any) -> str:
     if not estimator.__sklearn_is_fitted__():
         return ""
-    return f"<details open><summary>The fitted model</summary><pre>{escape(summary(estimator))}</pre></details>"
+    return f"<details open><summary>The fitted model</summary>{summary(estimator)._repr_html_()}</details>"
 
 
 def save(self: Any, path: Any, *, data: Any = None, metrics: Any = None) -> None:

@@ -17,6 +17,7 @@ from spkm.explain._bounds import Axis, BoxBounds
 from spkm.explain._changes import Changes, axes_of, changes_of
 from spkm.explain._links import region_of
 from spkm.explain._search import Found, nearest_feasible
+from spkm.explain._sheet import Sheet
 from spkm.explain._structure import ProductPiece, Structure, scaled_rows
 from spkm.explain._table import Pipeline, dense, model_of, names_of, table_of
 
@@ -67,10 +68,24 @@ class Counterfactual:
             return f"No change was found; one of a size below {self.size_bound:.3g} does not exist."
         if not self.changes:
             return "No change is needed."
-        head = f"Predicted is {_text(self.prediction)} with this change, of {self.size:.3g} standard deviations:"
         width = max(map(len, self.changes))
         rows = [f"  {name:{width}}  {_text(old)} → {_text(new)}" for name, (old, new) in self.changes.items()]
-        return "\n".join([head, *rows, f"No change below {self.size_bound:.3g} standard deviations is enough."])
+        head, tail = self._sentences()
+        return "\n".join([head, *rows, tail])
+
+    def _sentences(self) -> tuple[str, str]:
+        return (
+            f"Predicted is {_text(self.prediction)} with this change, of {self.size:.3g} standard deviations:",
+            f"No change below {self.size_bound:.3g} standard deviations is enough.",
+        )
+
+    def _repr_html_(self) -> str:
+        """Return the change as notebooks show it: a sentence and a small table."""
+        if not self.found or not self.changes:
+            return Sheet("", [str(self)])._repr_html_()
+        head, tail = self._sentences()
+        rows = [[name, _text(old), _text(new)] for name, (old, new) in self.changes.items()]
+        return Sheet("", [head, [["", "from", "to"], *rows], tail])._repr_html_()
 
 
 def counterfactual(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from textwrap import wrap
 from typing import Any
 
 import numpy as np
@@ -14,8 +13,11 @@ from spkm.core.model import View
 from spkm.explain._bars import LEVEL, half_width, over_refits, vector_stability
 from spkm.explain._cautions import cancellation_text, contrary_vectors
 from spkm.explain._effects import partial_dependence
+from spkm.explain._sheet import Sheet
 from spkm.explain._sobol import SobolIndices, sobol_indices
+from spkm.explain._structure import players_of
 from spkm.explain._table import (
+    Pipeline,
     basis_labels,
     entry_text,
     fitted_part,
@@ -42,8 +44,8 @@ def _directions(estimator: BaseEstimator) -> list[str]:
     return [f"By construction the score {', '.join(words)}, whatever the other features are."] if words else []
 
 
-def summary(estimator: BaseEstimator, X: Any = None, y: Any = None, *, width: int = 120) -> str:
-    """Return a description of a fitted model that fits a terminal.
+def summary(estimator: BaseEstimator, X: Any = None, y: Any = None, *, width: int = 120) -> Sheet:
+    """Return a description of a fitted model that fits a terminal, and that notebooks show with its tables.
 
     Words of caution first, if contributions cancel or a weight contradicts the samples; a sentence on the model; a row
     for each basis vector with its weights, the row of the nearest training sample with its distance
@@ -53,12 +55,17 @@ def summary(estimator: BaseEstimator, X: Any = None, y: Any = None, *, width: in
 
     Parameters
     ----------
-    estimator : estimator or FittedModel
-        A fitted estimator, or its ``model_``.
+    estimator : estimator, pipeline or FittedModel
+        A fitted estimator, a pipeline that ends with one, or its ``model_``.
     X, y : table of shape (n, d) and targets, default=None
-        Samples, for what cannot be read off the model alone.
+        Samples, for what cannot be read off the model alone; of a pipeline what its first step takes.
     width : int, default=120
         Sentences are wrapped at it, rows of tables are cut off.
+
+    Returns
+    -------
+    sheet : Sheet
+        A string, with the tables in it as rows of cells.
 
     Examples
     --------
@@ -69,17 +76,22 @@ def summary(estimator: BaseEstimator, X: Any = None, y: Any = None, *, width: in
     >>> print(summary(SPKMClassifier(n_basis=3, random_state=0).fit(X, y)).splitlines()[0])
     3 basis vectors with the kernel RBF ... 4 of 4 features; scores for 0, 1, 2.
     """
-    model = model_of(estimator)
-    names = names_of(estimator, model.n_features)
+    estimator, names, pipeline = _named(estimator)
+    model, X = model_of(estimator), pipeline.table(X)
     check_integer("width", width, 20)
     said = [*_cautions(estimator, model, X, y), _sentence(model), *_directions(estimator)]
     said += [f"Fitted by the recipe {model.recipe!r}."] if model.recipe else []
     said += [*_chosen(estimator, model, names), *_how_sure(model)]
-    rows = _basis_table(estimator, model, names, X, y)
+    parts = [*said, *_basis_table(estimator, model, names, X, y)]
     if X is not None:
-        rows += ["", *_feature_table(estimator, model, names, X)]
-    cut = [row.rstrip() if len(row) <= width else row[: width - 1] + "…" for row in rows]
-    return "\n".join([*(part for sentence in said for part in wrap(sentence, width)), "", *cut])
+        parts += _feature_table(estimator, model, names, X, pipeline.encoding)
+    return Sheet.of(parts, width)
+
+
+def _named(estimator: BaseEstimator) -> tuple[BaseEstimator, tuple[str, ...], Pipeline]:
+    """Return the estimator at the end of a pipeline, or as it is, names of its features, and what comes before it."""
+    pipeline = Pipeline.of(estimator)
+    return pipeline.estimator, names_of(pipeline.named, model_of(pipeline.estimator).n_features), pipeline
 
 
 def _how_sure(model: FittedModel | ModelEnsemble) -> list[str]:
@@ -117,13 +129,13 @@ def _chosen(estimator: BaseEstimator, model: FittedModel | ModelEnsemble, names:
     ]
 
 
-def formula(estimator: BaseEstimator, digits: int = 4) -> str:
-    """Return the model as a formula, a line for each output, with its kernels below.
+def formula(estimator: BaseEstimator, digits: int = 4) -> Sheet:
+    """Return the model as a formula, a line for each output, with its kernels and its linear part below.
 
     Parameters
     ----------
-    estimator : estimator or FittedModel
-        A fitted estimator, or its ``model_``.
+    estimator : estimator, pipeline or FittedModel
+        A fitted estimator, a pipeline that ends with one, or its ``model_``.
     digits : int, default=4
         Significant digits.
 
@@ -136,11 +148,13 @@ def formula(estimator: BaseEstimator, digits: int = 4) -> str:
     >>> print(formula(SPKMRegressor(n_basis=2, random_state=0).fit(X, y), digits=1).splitlines()[0][:6])
     f(x) =
     """
+    estimator, names, _ = _named(estimator)
     model = model_of(estimator)
     members = members_of(model)
     several = sum(not term.is_linear_part for member in members for term in member.terms) > 1
     lines: list[str] = []
     kernels: list[str] = []
+    slopes: list[str] = []
     labels = iter(basis_labels(model))
     for member in members:
         parts: list[tuple[int, str]] = []
@@ -152,6 +166,8 @@ def formula(estimator: BaseEstimator, digits: int = 4) -> str:
                 label = next(labels)
                 linear = "w·x" if model.n_outputs == 1 else f"w{len(lines) + r - term.rows.start}·x"
                 text = linear if term.is_linear_part else f"{kernel}(x, {label})"
+                if term.is_linear_part:
+                    slopes.append(f"{linear} = {_slopes(member, r, names, digits)}")
                 parts.append((r, text))
         for o in range(member.n_outputs):
             name = "f" if model.n_outputs == 1 else f"f{len(lines)}"
@@ -164,7 +180,21 @@ def formula(estimator: BaseEstimator, digits: int = 4) -> str:
             lines.append(f"{name}(x) = {member.intercept[o]:.{digits}g} {' '.join(terms)}")
     scaled = any(member.scaling is not None for member in members)
     note = ["features are centred, scaled and clipped first (model_.scaling)"] if scaled else []
-    return "\n".join([*lines, *kernels, *note])
+    return Sheet("\n".join([*lines, *kernels, *slopes, *note]))
+
+
+def _slopes(member: FittedModel, row: int, names: tuple[str, ...], digits: int) -> str:
+    """Return the linear part of one output in the user's units: a constant and a slope for each feature."""
+    vector = np.nan_to_num(np.asarray(member.basis_vectors[row], dtype=float))
+    scaling, places = member.scaling, member.features
+    centre, size = np.zeros(len(vector)), np.ones(len(vector))
+    if scaling is not None:
+        centre[places], size[places] = scaling.center, scaling.scale
+    order = [c for c in np.argsort(-np.abs(vector * size), kind="stable") if vector[c] != 0]
+    shown = [f"[{name}]" if " " in name else name for name in names]
+    terms = [f"{vector[c]:+.{digits}g} {shown[c]}" for c in order[:MOST_ROWS]]
+    more = [f"+ {len(order) - MOST_ROWS} more"] if len(order) > MOST_ROWS else []
+    return " ".join([f"{-float(vector @ centre):.{digits}g}", *terms, *more])
 
 
 def to_frame(estimator: BaseEstimator) -> Any:
@@ -262,7 +292,7 @@ def _cautions(estimator: BaseEstimator, model: FittedModel, X: Any, y: Any) -> l
     return [f"Caution: {text}" for text in found if text]
 
 
-def _basis_table(estimator: BaseEstimator, model: FittedModel, names: tuple[str, ...], X: Any, y: Any) -> list[str]:
+def _basis_table(estimator: BaseEstimator, model: FittedModel, names: tuple[str, ...], X: Any, y: Any) -> list[Any]:
     telling, labels, is_vector = telling_features(model), basis_labels(model), vector_rows(model)
     header, rows = ["", "weight"], []
     nearest = _nearest(estimator, is_vector)
@@ -285,7 +315,7 @@ def _basis_table(estimator: BaseEstimator, model: FittedModel, names: tuple[str,
         rows.append([*row, ", ".join(entries)])
     left = int(is_vector.sum()) - MOST_ROWS
     more = [f"... and {left} more basis vectors"] if left > 0 else []
-    return [*_aligned([header, *rows]), *more]
+    return [[header, *rows], *more]
 
 
 def _nearest(estimator: BaseEstimator, is_vector: np.ndarray) -> list[str] | None:
@@ -321,26 +351,36 @@ def _activity(estimator: BaseEstimator, model: FittedModel, X: Any, y: Any) -> d
 
 
 def _feature_table(
-    estimator: BaseEstimator, model: FittedModel | ModelEnsemble, names: tuple[str, ...], X: Any
-) -> list[str]:
+    estimator: BaseEstimator, model: FittedModel | ModelEnsemble, names: tuple[str, ...], X: Any, encoding: Any
+) -> list[Any]:
+    """Return a table with a row for each feature, after an encoder for each column of its table, and a note."""
     X = table_of(X, estimator, model.n_features, "X")
     rows = X[:: max(1, X.shape[0] // BACKGROUND)]
-    indices = sobol_indices(estimator, rows)
+    titles, members = players_of(names, None if encoding is None else encoding.column_groups())
+    groups = {title: own for title, own in zip(titles, members, strict=True) if len(own) > 1}
+    indices = sobol_indices(estimator, rows, groups=groups)
     share = _shares(indices)
     order = [c for c in np.argsort(-share, kind="stable") if share[c] > 0][:MOST_ROWS]
-    effects = partial_dependence(estimator, rows, [int(c) for c in order], n_points=30)
-    bars = over_refits(model, lambda refit: _shares(sobol_indices(refit, rows)))
+    curves = {c: int(members[c][0]) for c in order if len(members[c]) == 1}
+    effects = dict(zip(curves, partial_dependence(estimator, rows, list(curves.values()), n_points=30), strict=True))
+    bars = over_refits(model, lambda refit: _shares(sobol_indices(refit, rows, groups=groups)))
     table = [["feature", "variance", "alone", "effect"]]
-    for c, effect in zip(order, effects, strict=True):
+    for c in order:
+        effect = effects.get(c)
         alone = float(indices.first[c] @ indices.variance / indices.variance.sum())
-        directions = " ".join(_direction(effect.values[:, o]) for o in range(min(model.n_outputs, 10)))
+        directions = (
+            "by level"
+            if effect is None
+            else " ".join(_direction(effect.values[:, o]) for o in range(min(model.n_outputs, 10)))
+        )
         bar = "" if bars is None else f" ± {half_width(len(model.refits), LEVEL) * bars[c]:.0%}"
-        table.append([names[c], f"{share[c]:.0%}{bar}", f"{alone:.0%}", directions])
+        table.append([titles[c], f"{share[c]:.0%}{bar}", f"{alone:.0%}", directions])
     note = "variance: share with a part of the feature, and by it alone, if features were independent"
     note += "" if indices.exact else " (estimated)"
     note += "" if bars is None else f"; ± {LEVEL:.0%} error bars"
-    left = len(model.features_read()) - len(order)
-    return [*_aligned(table), *([f"... and {left} more features"] if left > 0 else []), note]
+    read = set(model.features_read().tolist())
+    left = sum(any(int(j) in read for j in own) for own in members) - len(order)
+    return [table, *([f"... and {left} more features"] if left > 0 else []), note]
 
 
 def _shares(indices: SobolIndices) -> np.ndarray:
@@ -376,8 +416,3 @@ def _kernel_text(view: View, digits: int) -> str:
     if kernel.shifted:
         text = f"2 {text} - 1"
     return f"{text} on {view.name}" if view.name else text
-
-
-def _aligned(rows: list[list[str]]) -> list[str]:
-    widths = [max(len(row[k]) for row in rows) for k in range(len(rows[0]))]
-    return ["  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)) for row in rows]
