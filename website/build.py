@@ -34,7 +34,7 @@ PAGES = (
     "SECURITY.md",
     "CODE_OF_CONDUCT.md",
 )
-LINK = re.compile(r"(\]\()([^)\s]+)(\))")
+LINK = re.compile(r"\[([^\[\]]*)\]\(([^)\s]+)\)")
 
 
 def staged(path: Path) -> Path:
@@ -51,16 +51,19 @@ def rewritten(text: str, page: Path) -> str:
     """Return a page whose relative links are those of the folder that Sphinx reads, and copy what they lead to."""
 
     def replace(match: re.Match[str]) -> str:
-        name, hash_, anchor = match[2].partition("#")
+        text, link = match.groups()
+        name, hash_, anchor = link.partition("#")
         if not name or re.match(r"[a-z]+:", name):
             return match[0]
         target = (page.parent / name).resolve()
         if not target.is_relative_to(ROOT) or not target.exists():
             return match[0]  # made by the build, such as the gallery; Sphinx warns if it is not
+        if target.is_dir():
+            return text  # the site has no page of a folder
         if target.is_file() and target.suffix != ".md" and staged(target).suffix != ".rst":
             staged(target).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(target, staged(target))
-        return match[1] + os.path.relpath(staged(target), staged(page).parent) + hash_ + anchor + match[3]
+        return f"[{text}]({os.path.relpath(staged(target), staged(page).parent)}{hash_}{anchor})"
 
     return LINK.sub(replace, text)
 
