@@ -130,6 +130,28 @@ def test_samples_unlike_all_others_have_infinite_intervals():
     assert low == -np.inf and high == np.inf
 
 
+def test_intervals_are_empty_only_where_random_numbers_decide():
+    """Scores that grow steeply along a feature: the regression is negative at its other end."""
+    rng = np.random.default_rng(0)
+    Z = rng.uniform(size=(200, 1))
+    scores = np.maximum(0.0, 4.0 * Z[:, 0] - 2.0) * rng.uniform(0.5, 1.5, size=200)
+    zero = DummyRegressor(strategy="constant", constant=0.0).fit(Z, scores)
+    new = np.linspace(-0.5, 1.0, 30)[:, None]
+    plain = ConditionalConformalRegressor(zero, confidence_level=0.5, features=lambda X: X).conformalize(Z, scores)
+    tilted = ConditionalConformalRegressor(
+        zero, confidence_level=0.5, features=lambda X: X, randomize=True, random_state=0
+    ).conformalize(Z, scores)
+    assert (tilted.predict_cutoff(new) < 0).any()
+    assert np.isnan(tilted.predict_interval(new)[1]).any()
+    low, high = plain.predict_interval(new)[1][:, :, 0].T
+    assert np.all(low <= 0.0) and np.all(high >= 0.0)
+    P, before = np.c_[np.ones(200), Z], 0.5 - 1e-7
+    at = np.array([1.0, new[0, 0]])
+    solved = linprog(-scores, A_eq=P.T, b_eq=-before * at, bounds=(-0.5, 0.5), method="highs-ds")
+    assert -solved.eqlin.marginals @ at < 0  # the regression itself
+    assert high[0] < 1e-6
+
+
 def test_clear_errors():
     X, y = grouped(60, 0)
     model = SPKMRegressor(6, random_state=0).fit(X, y)

@@ -81,7 +81,8 @@ class _ConditionalConformal(_SplitConformal):
         Returns
         -------
         cutoffs : ndarray of shape (n_samples, n_levels)
-            Thresholds; infinite if there are too few samples like this one to say anything.
+            Thresholds; infinite if there are too few samples like this one to say anything. Scores are never negative,
+            so neither are thresholds, unless random numbers decide: then a negative one accepts nothing.
         """
         self._quantiles()  # raises NotFittedError before conformalize
         P = self._features(X) @ self.rotation_
@@ -90,7 +91,8 @@ class _ConditionalConformal(_SplitConformal):
         for k, regression in enumerate(self.regressions_):
             at = tilts(regression.level, len(P), self.randomize, rng)
             found[:, k] = [regression.cutoff(row, t) for row, t in zip(P, at, strict=True)]
-        return found + self._slack
+        # A regression on features may fall below all scores. Zero accepts more than that, so the guarantee stays.
+        return found + self._slack if self.randomize else np.maximum(found, 0.0) + self._slack
 
     def _features(self, X: Any) -> np.ndarray:
         """Return a one and the features of every sample, (n, p)."""
@@ -196,8 +198,8 @@ class ConditionalConformalRegressor(RegressorMixin, _ConditionalConformal):
         predictions : ndarray of shape (n_samples,)
             The predictions.
         intervals : ndarray of shape (n_samples, 2, n_levels)
-            Lower and upper ends, for each confidence level. With ``randomize=True`` an interval may be empty: its
-            ends are NaN.
+            Lower and upper ends, for each confidence level. They are infinite if there are too few samples like this
+            one. With ``randomize=True`` an interval may be empty, and its ends are then NaN; without it never.
         """
         cutoffs = self.predict_cutoff(X)
         predictions, units = self._scores().expected(self._model(), X)
