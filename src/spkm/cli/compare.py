@@ -85,8 +85,10 @@ def _quality(models: dict[str, Any], options: argparse.Namespace, target: Any) -
         if not np.array_equal(estimators["a"].classes_, estimators["b"].classes_):
             raise CommandError("the models know different classes: they have no measure in common.")
         # A loss may have no probabilities, and then there is no such method.
-    if not all(hasattr(estimator, "predict_proba") for estimator in estimators.values()):
-        raise CommandError("a model of classes without probabilities has no measure in common. Fit it with loss='log'.")
+        if not all(hasattr(estimator, "predict_proba") for estimator in estimators.values()):
+            raise CommandError(
+                "a model of classes without probabilities has no measure in common. Fit it with loss='log'."
+            )
     samples = truths_of(models["a"], frame, target, options.group)
     with notes():
         seen = {

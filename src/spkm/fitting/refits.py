@@ -121,7 +121,7 @@ def _theta(spec: Spec, data: TableData, model: FittedModel) -> np.ndarray:
     source = data.kind(X, Y, data.weight, model.scaling)
     recipe = recipe_again(spec, data, model)
     with np.errstate(all="ignore"), source.threads(spec.threads):
-        start = recipe.begin(spec, source, model.scaling, model.target)
+        start = recipe.resume(spec, source, model.scaling, model.target, model)
         objective = start.objective(source)
         assert start.onward is not None
         theta = objective.inside(start.onward(objective.model.zeros()[0]))
