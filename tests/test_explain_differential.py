@@ -1,6 +1,6 @@
 """Every exact explanation beside brute force, on random models: kernels, views, terms, outputs, groups, flat columns.
 
-The quick run has a few settings, the slow one a thousand.
+The default run has a few settings, ``make test-all`` a thousand.
 """
 
 from dataclasses import replace
@@ -14,7 +14,10 @@ from spkm.kernels import RBF, Affine, Laplacian, Linear, Matern, Polynomial, Rat
 from tests.enumeration import enumerated_interactions, enumerated_shapley
 from tests.made_models import make_model, make_rows
 
-SETTINGS = [pytest.param(range(25), id="few"), pytest.param(range(25, 1000), id="thousand", marks=pytest.mark.slow)]
+SETTINGS = [
+    pytest.param(range(25), id="few"),
+    pytest.param(range(25, 1000), id="thousand", marks=pytest.mark.exhaustive),
+]
 
 
 def random_kernel(rng, width):
