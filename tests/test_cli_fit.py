@@ -98,8 +98,8 @@ def test_npz(tmp_path, capsys):
     assert result["features"] == ["x0", "x1"]
 
 
-def test_at_most_so_many_columns_of_the_table(folder, tmp_path, hasty, capsys):
-    words = ["fit", str(folder / "flowers.csv"), "--target", "good", *QUICK, "--features", "2"]
+def test_at_most_so_many_columns_of_the_table(folder, tmp_path, capsys):
+    words = ["fit", str(folder / "flowers.csv"), "--target", "good", *QUICK[2:], "--features", "2"]
     assert main([*words, "--json", str(tmp_path / "r.json")]) == 0
     result = read_json(tmp_path / "r.json")
     assert len(result["model"]["columns_read"]) <= 2 and result["columns_selected"] == result["model"]["columns_read"]

@@ -139,3 +139,14 @@ def test_bad_groups():
     with pytest.raises(ValueError, match="checkpoint does not go with groups"):
         model.fit(X, y, groups=groups, checkpoint="nowhere")
     assert not model.__sklearn_is_fitted__()
+
+
+@pytest.mark.parametrize("loss", ["huber", "quantile", "epsilon_insensitive"])
+def test_groups_without_effect_are_told(loss):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((40, 2))
+    y, groups = X[:, 0] + 0.1 * rng.standard_normal(40), np.arange(40) % 5
+    with pytest.warns(UserWarning, match="groups have no effect"):
+        told = SPKMRegressor(2, loss=loss, random_state=0).fit(X, y, groups=groups)
+    plain = SPKMRegressor(2, loss=loss, random_state=0).fit(X, y)
+    np.testing.assert_allclose(told.predict(X), plain.predict(X), rtol=1e-6, atol=1e-6)

@@ -247,7 +247,7 @@ class SPKMRegressor(PredictsNumbers, RegressorMixin, CallbackSupportMixin, BaseE
             Groups of the samples, such as subjects. Folds keep the samples of a group together, so that choices suit
             new groups. With a squared loss, predictions are then moved towards the mean by the share that suits groups
             held out best (``group_shrinkage_``), for five more fits. With another loss and a fixed number of vectors
-            nothing is chosen by folds, and groups have no effect. Samples must be in memory.
+            nothing is chosen by folds: groups have no effect, and a warning says so. Samples must be in memory.
         target, weight, features : str or list of str, default=None
             Column names of the target, the weights and the features; by default all others are features.
         checkpoint, checkpoint_every : path and float, default=None and 120

@@ -56,8 +56,18 @@ def strategy_for(spec: Spec, data: Data) -> Strategy:
     if data.n_outputs == 0:
         return fit_constant
     strategy = _strategy_for(spec, data)
-    shrinks = data.groups is not None and not data.target.of_classes and spec.loss.is_quadratic
-    return for_new_groups(strategy) if shrinks else strategy
+    if data.groups is None or data.target.of_classes:
+        return strategy
+    if spec.loss.is_quadratic:
+        return for_new_groups(strategy)
+    if strategy is fit_once:
+        warn_user(
+            f"groups have no effect: with loss={type(spec.loss).__name__} and a fixed n_basis nothing is chosen by "
+            'folds, and predictions are moved towards the mean with a squared loss only. Set n_basis="auto" or '
+            'loss="squared", or leave groups out.',
+            UserWarning,
+        )
+    return strategy
 
 
 def _strategy_for(spec: Spec, data: Data) -> Strategy:

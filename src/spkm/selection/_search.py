@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from functools import cached_property
 
 import numpy as np
 from scipy.special import ndtri
@@ -116,7 +117,7 @@ class Search:
         chosen: Choice | None = None
         try:
             for candidate in self.racers:
-                choice = self._eliminated(candidate, choices)
+                choice = self._eliminated(candidate, self._worth_more_than_nothing(choices))
                 if choice is not None:
                     choices.append(choice)
                 self._may_stop = True
@@ -239,12 +240,9 @@ class Search:
 
         Beside it comes the same with its best strength, where kernels were compared with theirs.
         """
-        if self.selects:
-            models = [empty_model(choices[0].candidate, self.beginnings.allowed[:1], fold) for fold in self.folds]
-            empty = self._judged(replace(choices[0], n_units=0, is_empty=True), "empty model", models)
-            choices = [choice for choice in choices if self._better_than_empty(choice, empty)]
-            if not choices:
-                return empty, None
+        choices = self._worth_more_than_nothing(choices)
+        if not choices:
+            return self._empty, None
         if len(choices) == 1:
             return choices[0], None
         # Each with its own strength, but for those that are far behind.
@@ -253,14 +251,26 @@ class Search:
         place = self._place(tuned, np.arange(len(tuned)))
         return choices[place], tuned[place]
 
+    @cached_property
+    def _empty(self) -> Choice:
+        """The model without features."""
+        first = self.racers[0]
+        models = [empty_model(first, self.beginnings.allowed[:1], fold) for fold in self.folds]
+        choice = Choice(first, 1.0, 0, [], np.zeros(0), is_empty=True)
+        return self._judged(choice, "empty model", models)
+
+    def _worth_more_than_nothing(self, choices: list[Choice]) -> list[Choice]:
+        """Return the choices that are better than the empty model; no other may win, or make a kernel be given up."""
+        return [choice for choice in choices if self._better_than_empty(choice)] if self.selects else choices
+
     def _clearly(self, better: np.ndarray, worse: np.ndarray) -> bool:
         """Whether held-out samples clearly prefer one model to another, by all folds or the first that both have."""
         gain, error = mean_and_error(worse - better[: len(worse)], self.validation.weight[: len(worse)])
         return bool(gain > self.settings.clearly * error)
 
-    def _better_than_empty(self, choice: Choice, empty: Choice) -> bool:
+    def _better_than_empty(self, choice: Choice) -> bool:
         """Whether held-out samples prefer a model to the empty one beyond chance: one-sided, over all kernels tried."""
-        gain, error = mean_and_error(empty.losses - choice.losses, self.validation.weight)
+        gain, error = mean_and_error(self._empty.losses - choice.losses, self.validation.weight)
         certain = [set(self.beginnings.certain(fold)) for fold in self.folds]
         # Where the screens of all folds name the same feature, better at all will do.
         level = self.settings.empty_chance / len(self.racers)
