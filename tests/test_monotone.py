@@ -5,8 +5,9 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.pipeline import make_pipeline
 
-from spkm import SPKMClassifier, SPKMClassifierCV, SPKMRegressor, kernels, load
+from spkm import SPKMClassifier, SPKMClassifierCV, SPKMRegressor, TableEncoder, kernels, load
 from spkm.core.bounds import signs
 from spkm.core.monotone import certificate, is_falling
 from spkm.explain import summary
@@ -179,3 +180,14 @@ def test_a_kernel_of_ones_own_proves_nothing():
     assert not is_falling(
         kernels.Product(kernels.Affine(kernels.RBF()), kernels.RBF())
     )  # 2k - 1 may be negative: then the product may rise
+
+
+def test_names_of_a_table_reach_the_model_after_an_encoder():
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"income": rng.normal(size=80), "job": rng.choice(["cook", "judge"], 80)})
+    y = (table["income"] + rng.normal(size=80) > 0).to_numpy()
+    model = SPKMClassifier(2, monotone={"income": 1}, random_state=0)
+    with pytest.raises(ValueError, match=r"X came without names: give a frame, or TableEncoder\(\)\.set_output"):
+        make_pipeline(TableEncoder(), model).fit(table, y)
+    named = make_pipeline(TableEncoder().set_output(transform="pandas"), model).fit(table, y)
+    assert named[-1].monotone_ == {"income": 1}

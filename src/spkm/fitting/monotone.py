@@ -30,7 +30,9 @@ def constraints(monotone: object, table: Table) -> Constraints:
         is_index = isinstance(column, int | np.integer) and not isinstance(column, bool)
         if not is_index or not 0 <= column < n_features:
             what = f"one of the {n_features} features, by number" + (f" or name ({', '.join(known)})" if known else "")
-            raise ValueError(f"monotone must name {what[:300]}; got {feature!r}.")
+            nameless = " X came without names: give a frame, or use TableEncoder().set_output(transform='pandas')."
+            hint = nameless if isinstance(feature, str) and not known else ""
+            raise ValueError(f"monotone must name {what[:300]}; got {feature!r}.{hint}")
         if int(column) in found:
             raise ValueError(f"monotone names feature {int(column)} twice: by name and by number.")
         found[int(column)] = (feature, int(column), int(direction))
