@@ -104,7 +104,8 @@ CELL = re.compile(
     r"(?P<mark><!-- cell: (?P<name>\w+); (?P<row>[^>;]+); (?P<column>[^>;]+) -->)(?P<text>[^<]*)<!-- \. -->"
 )
 MARKS = re.compile(
-    r"(?P<mark><!-- results: (?P<name>\w+)(?:, (?P<start>[^>;]+))?(?:; first (?P<first>[^>]+))? -->)\n"
+    r"(?P<mark><!-- results: (?P<name>\w+)(?:, (?P<start>[^>;]+))?(?:; ours (?P<ours>[^>;]+))?"
+    r"(?:; first (?P<first>[^>]+))? -->)\n"
     r"(?:.*?\n)??<!-- end -->",
     re.DOTALL,
 )
@@ -114,13 +115,14 @@ def filled(text: str, folder: Path = FOLDER) -> str:
     """Return a page with the tables of results between its marks.
 
     ``<!-- results: NAME -->`` begins a table, ``<!-- results: NAME, TEXT -->`` one of the rows that begin with TEXT;
-    ``<!-- end -->`` ends it. With ``; first EXPRESSION`` after that, rows in which the expression is found are shown,
-    and the others are folded below them.
+    ``<!-- end -->`` ends it. After that, ``; ours NAME`` calls the column "measured" so, and ``; first EXPRESSION``
+    shows rows in which the expression is found, and folds the others below them.
     """
 
     def table(match: re.Match[str]) -> str:
         found = [Table.read(path) for path in parts(match["name"], folder)]
         for results in found:
+            results.columns = tuple(match["ours"] or c if c == "measured" else c for c in results.columns)
             results.rows = [row for row in results.rows if row[0].startswith(match["start"] or "")]
         absent = f"*Not measured with this version yet; `python -m benchmarks {match['name']}` does.*"
         shown = folded([results for results in found if results.rows], match["first"] or "") or [absent]

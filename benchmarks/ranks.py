@@ -5,8 +5,10 @@ Ours learns from the training part with its defaults ("auto": regression with ``
 others are a tuned SVM with calibrated probabilities (for real targets the better of a tuned kernel ridge and SVR),
 xRFM, LightGBM tuned and with its defaults, CatBoost, HistGradientBoosting, a random forest and a linear model
 (`_rivals.py`). A method's rank on a set is that of its mean over the splits, 1 the best; ties share their mean.
-"mean rank" has ranks; "minus" has differences in points of accuracy or R², ± their standard error over sets, wins and
-losses, and the worst set of ours; "log loss over" geometric means of the ratio.
+"mean rank" has means of ranks, and a row with their standard errors over sets; "ours minus theirs" has differences in
+points of accuracy or R² (above 0 ours is better), where an R² below zero counts as zero: one set on which a linear
+model is far off would decide the mean; then wins and losses, and the worst set of ours; "log loss over" geometric means
+of the ratio.
 
 Outcomes of the others do not depend on our code: they are kept in ``benchmarks/results/outcomes/ranks.csv`` under
 their packages' versions and a checksum of how they are fitted and of the split, and only what is missing is measured.
@@ -181,17 +183,17 @@ def _theirs(who: str, parts: Parts, name: str, seed: int) -> Known:
 def rows_of(where: str, found: list[OnSet]) -> Iterator[Row]:
     """Yield the rows of some sets."""
     scores = np.array([one.scores for one in found])
-    yield rank_row(f"{where}: mean rank by accuracy or R²", -scores)
+    yield from rank_rows(f"{where}: mean rank by accuracy or R²", -scores)
     if any(one.kind == "numbers" for one in found):
         auto = scores.copy()
         auto[:, 0] = [one.auto for one in found]
-        yield rank_row(f'{where}: mean rank by accuracy or R², "auto"', -auto)
+        yield from rank_rows(f'{where}, "auto": mean rank by accuracy or R²', -auto)
         yield from difference_rows(f'{where}, "auto"', found, auto)
     yield from difference_rows(where, found, scores)
     classes = [one for one in found if one.kind != "numbers"]
     if classes:
         losses = np.array([one.losses for one in classes])
-        yield rank_row(f"{where}: mean rank by log loss", losses)
+        yield from rank_rows(f"{where}: mean rank by log loss", losses)
         ratios = np.log(losses[:, :1] / losses[:, 1:])
         beside = tuple(f"{np.exp(r.mean()):.3f} ± {standard_error(r):.3f}" for r in ratios.T)
         yield Row(f"{where}: log loss over", "", more=beside)
@@ -199,16 +201,21 @@ def rows_of(where: str, found: list[OnSet]) -> Iterator[Row]:
     yield Row(f"{where}: CPU s of a fit, geometric mean", seconds, more=("",) * len(RIVALS))
 
 
-def rank_row(what: str, values: np.ndarray) -> Row:
-    """Return the row of mean ranks, the lowest value being the first; ours is to be the lowest."""
-    mean = rankdata(values, axis=1).mean(axis=0)
-    return Row(what, mean[0], at_most(float(mean[1:].min())), "{:.2f}", tuple(f"{rank:.2f}" for rank in mean[1:]))
+def rank_rows(what: str, values: np.ndarray) -> Iterator[Row]:
+    """Yield mean ranks, the lowest value being the first, and their standard errors; ours is to be the lowest."""
+    ranks = rankdata(values, axis=1)
+    mean, errors = ranks.mean(axis=0), [f"± {standard_error(of_method):.2f}" for of_method in ranks.T]
+    yield Row(what, mean[0], at_most(float(mean[1:].min())), "{:.2f}", tuple(f"{rank:.2f}" for rank in mean[1:]))
+    yield Row(what.replace("mean rank", "standard error of the rank"), errors[0], more=tuple(errors[1:]))
 
 
 def difference_rows(where: str, found: list[OnSet], scores: np.ndarray) -> Iterator[Row]:
-    """Yield differences to the others, wins and losses, and the worst set."""
+    """Yield differences to the others, wins and losses, and the worst set; scores below zero count as zero."""
+    scores = np.maximum(scores, 0.0)
     beyond = scores[:, :1] - scores[:, 1:]
-    yield Row(f"{where}: minus", "", more=tuple(f"{b.mean():+.2f} ± {standard_error(b):.2f}" for b in beyond.T))
+    yield Row(
+        f"{where}: ours minus theirs", "", more=tuple(f"{b.mean():+.2f} ± {standard_error(b):.2f}" for b in beyond.T)
+    )
     counts = tuple(f"{np.sum(b > 0)}/{np.sum(b < 0)}" for b in beyond.T)
     yield Row(f"{where}: wins/losses", "", more=counts)
     yield Row(f"{where}: worst", "", more=tuple(f"{b.min():+.1f} {found[int(b.argmin())].name}" for b in beyond.T))

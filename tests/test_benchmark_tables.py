@@ -1,5 +1,6 @@
 """Files of benchmark results: they are read as they were written, and the code that left them behind is named."""
 
+import numpy as np
 import pytest
 
 import spkm
@@ -18,6 +19,7 @@ from benchmarks._tables import (
     tables,
     with_cells,
 )
+from benchmarks.ranks import COLUMNS, rank_rows
 
 
 def test_results_are_read_as_they_were_written(tmp_path):
@@ -84,6 +86,17 @@ def test_the_readme_shows_the_figures_of_the_files():
     assert text.count("(`python -m benchmarks ") >= 5
 
 
+def test_the_readme_shows_ranks_with_their_errors(tmp_path):
+    scores = np.array([[90.0, *range(80, 88)], [90.0, *range(91, 99)]])
+    rows = [
+        [row.what, *([row.measured] if isinstance(row.measured, str) else [f"{row.measured:.2f}"]), *row.more]
+        for row in rank_rows("all, both halves: mean rank by accuracy or R²", -scores)
+    ]
+    Table("ranks", ("what", "measured", *COLUMNS), rows, {"command": "python -m benchmarks ranks"}).write(tmp_path)
+    page = with_figures("<!-- figures -->\n<!-- end -->", tmp_path)
+    assert "| 5.00 ± 4.00 |" in page and "linear model 1.50, random forest 2.50" in page
+
+
 def test_the_readme_has_no_figure_without_results(tmp_path):
     text = "Before\n<!-- figures -->\n<!-- end -->\nafter"
     assert with_figures(text, tmp_path).count("\n|") == 2
@@ -110,6 +123,12 @@ def test_a_sentence_has_the_figure_of_its_table(tmp_path):
     assert "-->1.5<!-- . --> with" in page and "-->7.0<!-- . -->." in page and with_cells(page, tmp_path) == page
     without = "<!-- cell: some; b; measured -->2<!-- . -->"
     assert with_cells(without, tmp_path) == without
+
+
+def test_the_column_of_ours_has_a_name(tmp_path):
+    Table("some", ("what", "measured", "theirs"), [["a", "1", "2"]], {}).write(tmp_path)
+    page = filled("<!-- results: some; ours Mine; first a -->\n<!-- end -->", tmp_path)
+    assert "| what | Mine | theirs |" in page and filled(page, tmp_path) == page
 
 
 def test_rows_of_detail_are_folded(tmp_path):

@@ -2,6 +2,7 @@
 
 import re
 import sys
+import tomllib
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -14,6 +15,7 @@ copyright = "the spkm developers, BSD-3-Clause"
 version = release = spkm.__version__
 
 extensions = [
+    "formulas",
     "myst_parser",
     "numpydoc",
     "sphinx.ext.autodoc",
@@ -22,6 +24,7 @@ extensions = [
     "sphinx_design",
     "sphinx_gallery.gen_gallery",
 ]
+html_math_renderer = "mathml"
 root_doc = "index"
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
 exclude_patterns = ["gallery/**/*.ipynb", "gallery/**/*.md5", "gallery/**/*.py", "examples/**"]
@@ -43,7 +46,9 @@ html_copy_source = False
 # Pages of figures have wide tables, examples have long lines: they have no right column.
 WIDE_PAGES = ["compare", *(f"numbers/{page.stem}" for page in ROOT.glob("docs/numbers/*.md"))]
 WIDE_PAGES += [f"gallery/{page.stem}" for page in ROOT.glob("examples/gallery/plot_*.py")]
+URLS = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"].get("urls", {})
 html_theme_options = {
+    "external_links": [{"name": name, "url": url} for name, url in URLS.items()],  # as the project names itself
     "navbar_align": "left",
     "header_links_before_dropdown": 6,
     "show_toc_level": 2,
