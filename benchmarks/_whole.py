@@ -64,6 +64,7 @@ BESIDE = (
     "error_bars --seeds 10",
     "prove --seeds 5",
     "conditional_coverage --seeds 50",
+    "gaps",
     "planted",
     "gradient",
     "model_files",

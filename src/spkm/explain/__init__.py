@@ -6,6 +6,7 @@ from spkm.explain._counterfactual import Counterfactual, counterfactual
 from spkm.explain._effects import Effect, h_statistics, partial_dependence
 from spkm.explain._entities import EntityNeighbours, nearest_entities
 from spkm.explain._explanation import Explanation, explain
+from spkm.explain._gaps import GapPredictor, GapWorth, with_gaps
 from spkm.explain._gradient import gradient
 from spkm.explain._importance import Importances, importances
 from spkm.explain._neighbours import Neighbours, familiarity, nearest
@@ -19,6 +20,8 @@ __all__ = [
     "Effect",
     "EntityNeighbours",
     "Explanation",
+    "GapPredictor",
+    "GapWorth",
     "Importances",
     "Neighbours",
     "Normal",
@@ -41,5 +44,6 @@ __all__ = [
     "summary",
     "to_frame",
     "vector_stability",
+    "with_gaps",
     "with_uncertainty",
 ]

@@ -66,6 +66,18 @@ class Normal:
             raise ValueError("X must be a table of two or more samples with finite numbers.")
         return Normal(values.mean(axis=0), np.atleast_2d(np.cov(values, rowvar=False, bias=True)))
 
+    def given(self, X: np.ndarray, known: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return means (n, unknown) and covariance (unknown, unknown) of the other features, given some.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n, d)
+            Samples; only their known features are read.
+        known : ndarray of bool of shape (d,)
+            The features that are known.
+        """
+        return _given(self.mean, self.covariance, X, known)
+
     def on_scale(self, model: FittedModel) -> tuple[np.ndarray, np.ndarray]:
         """Return mean and covariance of the model's columns, on its scale without the clip."""
         held = np.asarray(model.features)
@@ -74,6 +86,17 @@ class Normal:
             return mean, covariance
         scale = np.asarray(model.scaling.scale)
         return (mean - model.scaling.center) / scale, covariance / np.outer(scale, scale)
+
+
+def _given(mean: np.ndarray, covariance: np.ndarray, X: np.ndarray, known: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return means and covariance of unknown features, given the known ones of samples."""
+    free = ~known
+    if not free.any():
+        return np.zeros((len(X), 0)), np.zeros((0, 0))
+    own, across = covariance[np.ix_(known, known)], covariance[np.ix_(free, known)]
+    slopes = across @ np.linalg.pinv(own, hermitian=True) if known.any() else np.zeros((int(free.sum()), 0))
+    left = covariance[np.ix_(free, free)] - slopes @ across.T
+    return mean[free] + (X[:, known] - mean[known]) @ slopes.T, left
 
 
 class ConditionalMeans:
@@ -101,14 +124,7 @@ class ConditionalMeans:
         known : ndarray of bool of shape (columns,)
             The columns that are known.
         """
-        free = ~known
-        if not free.any():
-            m, C = np.zeros((len(Z), 0)), np.zeros((0, 0))
-        else:
-            own, across = self.covariance[np.ix_(known, known)], self.covariance[np.ix_(free, known)]
-            slopes = across @ np.linalg.pinv(own, hermitian=True) if known.any() else np.zeros((int(free.sum()), 0))
-            m = self.mean[free] + (Z[:, known] - self.mean[known]) @ slopes.T
-            C = self.covariance[np.ix_(free, free)] - slopes @ across.T
+        m, C = _given(self.mean, self.covariance, Z, known)
         result = np.zeros((len(Z), self.structure.n_basis))
         for term, components in zip(self.structure.terms, self.components, strict=True):
             for part in components:
@@ -221,6 +237,19 @@ def unclipped(model: FittedModel, X: Any) -> np.ndarray:
     """Return the model's columns of samples on its scale, without the clip."""
     values = dense(X)[:, np.asarray(model.features)]
     return values if model.scaling is None else (values - model.scaling.center) / model.scaling.scale
+
+
+def has_closed_form(estimator: Any) -> bool:
+    """Whether expected predictions of an estimator are expected scores, of kernels that have a closed form."""
+    model = getattr(estimator, "model_", None)  # a pipeline has none
+    if not isinstance(model, FittedModel) or model.target.of_classes or model.loss.link != "identity":
+        return False
+    try:
+        for term in structure_of(model, names_of(estimator, model.n_features)).terms:
+            list(_components(term, len(model.features)))
+    except ValueError:  # a kernel without one
+        return False
+    return True
 
 
 def expected_scores(estimator: Any, X: Any, background: Any) -> np.ndarray:
