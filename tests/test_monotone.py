@@ -187,7 +187,7 @@ def test_names_of_a_table_reach_the_model_after_an_encoder():
     table = pd.DataFrame({"income": rng.normal(size=80), "job": rng.choice(["cook", "judge"], 80)})
     y = (table["income"] + rng.normal(size=80) > 0).to_numpy()
     model = SPKMClassifier(2, monotone={"income": 1}, random_state=0)
-    with pytest.raises(ValueError, match=r"X came without names: give a frame, or TableEncoder\(\)\.set_output"):
+    with pytest.raises(ValueError, match=r"X came without names: give a frame, or use TableEncoder\(\)\.set_output"):
         make_pipeline(TableEncoder(), model).fit(table, y)
     named = make_pipeline(TableEncoder().set_output(transform="pandas"), model).fit(table, y)
     assert named[-1].monotone_ == {"income": 1}
