@@ -316,7 +316,7 @@ class _Checkpoints:
         others: list[tuple[Any, Any]] = [(self.X[:-1], self.y[:-1])]
         if not sparse.issparse(self.X):
             X = self.X.copy()
-            X[0, 0] = X[0, 0] * 1.5 + 1.0
+            X[0, 0] = 2 * abs(X[0, 0]) + 1.0  # never what it was
             others.append((X, self.y))
         y = self.y.copy()
         y[[0, 1]] = y[[1, 0]]

@@ -267,7 +267,9 @@ class _Canonical:
     def __init__(self, model: Any, X: Any, Y: Any, folder: Path) -> None:
         self.model, self.X, self.Y, self.folder = model, X, Y, folder
         self.left, self.right = np.asarray(model.transform(X), float), np.asarray(model.transform_y(Y), float)
-        self.near = 1e-9 if model.transform(X).dtype == np.float64 else 1e-3
+        eps = float(np.finfo(model.transform(X).dtype).eps)
+        # Kernel values have errors of some eps, and the map to scores multiplies them.
+        self.near = 64 * eps * max(1.0, *(np.abs(side.mixing).max() for side in (model.x_side_, model.y_side_)))
 
     def laws(self) -> tuple[Callable[[], str], ...]:
         return (
