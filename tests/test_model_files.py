@@ -268,3 +268,23 @@ def test_the_light_runtime_finds_columns_of_a_frame_by_name(tmp_path, library):
     np.testing.assert_allclose(light.predict(other), expected, rtol=1e-12)
     with pytest.raises(ValueError, match="'a' are missing"):
         light.predict(other[["b"]])
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")  # numbers overflow, on purpose
+def test_a_model_that_could_not_be_loaded_again_is_not_saved(tmp_path):
+    """Columns of very different sizes, not scaled: learned bandwidths leave the range of floating point."""
+    refused = 0
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        X, y = rng.standard_normal((40, 4)) * np.array([1.0, 1e9, 100.0, 1.0]), rng.poisson(2.0, 40)
+        model = SPKMRegressor(1, scale=False, linear_part=True, learn_bandwidth=True, loss="poisson", random_state=0)
+        model.set_params(fit_intercept=False).partial_fit(X[:10], y[:10]).partial_fit(X[10:], y[10:])
+        path = tmp_path / f"{seed}.spkm"
+        try:
+            model.save(path)
+        except ValueError as error:
+            refused += 1
+            assert "cannot be saved" in str(error) and "scale=True" in str(error) and not path.exists()
+        else:
+            np.testing.assert_array_equal(load(path).predict(X), model.predict(X))
+    assert refused >= 1

@@ -101,7 +101,8 @@ def differences_within(fitted: Any, want: Answers, found: Answers, error: np.nda
     target = np.asarray(want["predict"])
     got = np.asarray(found["predict"]).reshape(target.shape)
     if not fitted.target.of_classes:
-        bound = 10 * np.reshape(worst, (-1,) + (1,) * (target.ndim - 1)) * np.maximum(1.0, np.abs(target))
+        relative = 10 * worst + 10 * np.finfo(float).eps * (error.max() > 0)  # exponentials of counts are rounded, too
+        bound = np.reshape(relative, (-1,) + (1,) * (target.ndim - 1)) * np.maximum(1.0, np.abs(target))
         return apart(got, target, bound, "predictions")
     same = got.astype(target.dtype) == target
     same = same if same.ndim == 1 else same.all(axis=1)

@@ -113,7 +113,10 @@ class _Batches:
         """A file holds the model, not the course: what it predicts is the same, and a further batch goes on."""
 
         def filed(model: Any) -> Any:
-            save(model, self.folder / "model.spkm")
+            try:
+                save(model, self.folder / "model.spkm")
+            except ValueError as error:  # bandwidths out of range, and it is told
+                raise NotPossible(str(error)) from error
             again = load(self.folder / "model.spkm")
             if not np.array_equal(_scores(again, self.X), _scores(model, self.X)):
                 raise AssertionError("a file of a model in the making has other scores")

@@ -19,8 +19,8 @@ from spkm._arrays import with_shape
 from spkm._frames import has_types
 from spkm._publish import PRIVATE, feature_names, publish
 from spkm.fitting.outcome import model_attributes
-from spkm.persistence._container import need, packed, write_bytes
-from spkm.persistence._load import FILE_SCHEMA, WHOLE
+from spkm.persistence._container import ModelFileError, need, packed, write_bytes
+from spkm.persistence._load import FILE_SCHEMA, WHOLE, from_bytes
 from spkm.persistence._monitor import summarize
 from spkm.persistence._objects import READERS, growth, read_model, same, write_model, write_object
 from spkm.persistence._pipelines import (
@@ -117,7 +117,19 @@ def to_bytes(estimator: BaseEstimator, *, data: TableLike | None = None, metrics
                 f"The model reads few of {last.model_.n_features} features, more than a model file may claim. "
                 "Save estimator.restricted() instead."
             )
+        _check_reads(whole)
     return whole
+
+
+def _check_reads(whole: bytes) -> None:
+    """Raise ValueError if a model file could not be loaded again."""
+    try:
+        from_bytes(whole)
+    except ModelFileError as error:
+        raise ValueError(
+            f"The model cannot be saved, because its file could not be loaded: {error} Bandwidths that are zero or "
+            "infinite come from columns of very different sizes: fit with scale=True."
+        ) from error
 
 
 def from_document(document: Any, arrays: dict[str, np.ndarray], size: int) -> Any:
