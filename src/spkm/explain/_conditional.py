@@ -32,6 +32,7 @@ from spkm.explain._structure import (
 from spkm.explain._table import dense, members_of, model_of, names_of, table_of
 
 MOST_PLAYERS = 12  # of 2^s subsets
+SINGULAR = 1e-8  # share of a feature's variance that others leave open, below which they determine it
 BLOCK = 2**22  # entries of the arrays of one block of samples
 
 
@@ -94,9 +95,20 @@ def _given(mean: np.ndarray, covariance: np.ndarray, X: np.ndarray, known: np.nd
     if not free.any():
         return np.zeros((len(X), 0)), np.zeros((0, 0))
     own, across = covariance[np.ix_(known, known)], covariance[np.ix_(free, known)]
-    slopes = across @ np.linalg.pinv(own, hermitian=True) if known.any() else np.zeros((int(free.sum()), 0))
+    slopes = _slopes(own, across)
     left = covariance[np.ix_(free, free)] - slopes @ across.T
     return mean[free] + (X[:, known] - mean[known]) @ slopes.T, left
+
+
+def _slopes(own: np.ndarray, across: np.ndarray) -> np.ndarray:
+    """Return across own^-1, with a pseudoinverse where known features determine each other."""
+    try:
+        left = np.square(np.diagonal(np.linalg.cholesky(own)))  # the variance of each, given those before it
+        if (left > SINGULAR * np.diagonal(own)).all():
+            return np.linalg.solve(own, across.T).T
+    except np.linalg.LinAlgError:
+        pass
+    return across @ np.linalg.pinv(own, hermitian=True)
 
 
 class ConditionalMeans:
@@ -133,31 +145,36 @@ class ConditionalMeans:
 
 
 @dataclass(frozen=True)
-class _Component:
-    """amount exp(-(x'Ax - 2b'x + c)) p(l'x), for each basis vector; A diagonal."""
+class _Components:
+    """Sum over q of amounts_q exp(-(x'A_q x - 2b_q'x + c_q)) p(l'x), for each basis vector; A_q diagonal."""
 
-    amount: float
-    A: np.ndarray  # (columns,)
-    b: np.ndarray  # (R, columns)
-    c: np.ndarray  # (R,)
+    amounts: np.ndarray  # (Q,)
+    A: np.ndarray  # (Q, columns)
+    b: np.ndarray  # (Q, R, columns)
+    c: np.ndarray  # (Q, R)
     coefficients: np.ndarray  # of p
     loadings: np.ndarray  # (R, columns)
 
     def expected(self, x: np.ndarray, m: np.ndarray, C: np.ndarray, known: np.ndarray) -> np.ndarray:
         """Return the expectation, (n, R), for known columns x, and the others normal with means m and covariance C."""
         free = ~known
-        A, b, own = self.A[free], self.b[:, free], self.b[:, known]
-        K = np.eye(len(A)) + 2 * C * A
-        P = np.linalg.solve(K, C) if len(A) else C
-        g = (m * A)[:, None, :] - b  # (n, R, free)
-        exponent = 2 * ((g @ P) * g).sum(axis=2) - (m * m) @ A[:, None] + 2 * m @ b.T
-        exponent += -(x * x) @ self.A[known][:, None] + 2 * x @ own.T - self.c
-        value = self.amount * np.exp(exponent - 0.5 * np.linalg.slogdet(K)[1])
+        A, b, own = self.A[:, free], self.b[:, :, free], self.b[:, :, known]
+        K = np.eye(len(C)) + 2 * C * A[:, None, :]  # (Q, free, free)
+        C = np.broadcast_to(C, K.shape)
+        P = np.linalg.solve(K, C) if A.any() else C  # K is the identity for polynomials alone
+        g = (m * A[:, None])[:, :, None, :] - b[:, None]  # (Q, n, R, free)
+        gP = g @ P[:, None]
+        exponent = 2 * (gP * g).sum(axis=3) + 2 * (m @ b.transpose(0, 2, 1) + x @ own.transpose(0, 2, 1))
+        exponent -= ((m * m) @ A.T + (x * x) @ self.A[:, known].T).T[:, :, None] + self.c[:, None]
+        if A.any():
+            exponent -= 0.5 * np.linalg.slogdet(K)[1][:, None, None]
+        values = self.amounts[:, None, None] * np.exp(exponent)
         if len(self.coefficients) == 1:
-            return value * self.coefficients[0]
+            return values.sum(axis=0) * self.coefficients[0]
         l = self.loadings[:, free]  # noqa: E741
-        middle = x @ self.loadings[:, known].T + m @ l.T - 2 * np.einsum("nrf,rf->nr", g @ P, l)
-        return value * _polynomial_mean(self.coefficients, middle, np.einsum("rf,fe,re->r", l, P, l))
+        middle = x @ self.loadings[:, known].T + m @ l.T - 2 * (gP * l).sum(axis=3)
+        variance = ((l @ P) * l).sum(axis=2)[:, None]
+        return (values * _polynomial_mean(self.coefficients, middle, variance)).sum(axis=0)
 
 
 def _polynomial_mean(coefficients: np.ndarray, mean: np.ndarray, variance: np.ndarray) -> np.ndarray:
@@ -170,26 +187,34 @@ def _polynomial_mean(coefficients: np.ndarray, mean: np.ndarray, variance: np.nd
     return total
 
 
-def _components(term: TermParts, width: int) -> Iterator[_Component]:
-    """Yield a term as a sum of components: one part of every factor, multiplied."""
-    parts = [[(piece, q) for piece in f.pieces for q in _numbers(piece)] for f in term.factors]
+def _components(term: TermParts, width: int) -> Iterator[_Components]:
+    """Yield a term as a sum of components: one piece of every factor, multiplied; mixtures are done together."""
     R = len(term.weights)
-    for choice in product(*parts):
-        amount, A, b, c = 1.0, np.zeros(width), np.zeros((R, width)), np.zeros(R)
+    for pieces in product(*[factor.pieces for factor in term.factors]):
         coefficients, loadings = np.ones(1), np.zeros((R, width))
-        for piece, q in choice:
+        for piece in pieces:
             if isinstance(piece, DotPiece):
                 if len(coefficients) > 1:
                     raise ValueError("background='normal' needs at most one polynomial kernel in a product of views.")
                 coefficients = np.trim_zeros(piece.coefficients, "b")
                 np.add.at(loadings.T, piece.columns, piece.loadings.T)
-                continue
-            amount *= float(piece.amounts[q])
-            for columns, basis, squared, _, _ in piece.parts:
-                np.add.at(A, columns, squared[q])
-                np.add.at(b.T, columns, (squared[q] * basis).T)
-                c += (basis * basis) @ squared[q]
-        yield _Component(amount, A, b, c, coefficients if len(coefficients) else np.zeros(1), loadings)
+        parts = [_exponential(pieces, choice, width, R) for choice in product(*[_numbers(piece) for piece in pieces])]
+        amounts, A, b, c = (np.array(values) for values in zip(*parts, strict=True))
+        yield _Components(amounts, A, b, c, coefficients if len(coefficients) else np.zeros(1), loadings)
+
+
+def _exponential(pieces: Any, choice: Any, width: int, R: int) -> tuple[float, np.ndarray, np.ndarray, np.ndarray]:
+    """Return amount, A, b and c of one component of every piece, multiplied."""
+    amount, A, b, c = 1.0, np.zeros(width), np.zeros((R, width)), np.zeros(R)
+    for piece, q in zip(pieces, choice, strict=True):
+        if isinstance(piece, DotPiece):
+            continue
+        amount *= float(piece.amounts[q])
+        for columns, basis, squared, _, _ in piece.parts:
+            np.add.at(A, columns, squared[q])
+            np.add.at(b.T, columns, (squared[q] * basis).T)
+            c += (basis * basis) @ squared[q]
+    return amount, A, b, c
 
 
 def _numbers(piece: Any) -> range:
@@ -216,13 +241,15 @@ def conditional_shapley(means: ConditionalMeans, Z: np.ndarray, seen: np.ndarray
         )
     result = np.zeros((len(Z), structure.n_basis, s))
     usual = np.zeros(structure.n_basis)
-    step = max(1, BLOCK // max(1, structure.n_basis * Z.shape[1]))
-    owner = structure.z_players
+    most = max((len(part.amounts) for parts in means.components for part in parts), default=1)
+    step = max(1, BLOCK // max(1, structure.n_basis * Z.shape[1] * most))
+    read = np.isin(structure.z_players, structure.read)
+    place = np.where(read, np.searchsorted(structure.read, structure.z_players), 0)
     for i in range(0, len(Z), step):
         rows = slice(i, i + step)
         for number in range(2**s):
             inside = (number >> np.arange(s)) & 1 == 1
-            value = means.similarities(Z[rows], seen[rows], np.isin(owner, structure.read[inside]))
+            value = means.similarities(Z[rows], seen[rows], read & inside[place] if s else read)
             size = int(inside.sum())
             if size:
                 result[rows][:, :, inside] += value[:, :, None] / (s * comb(s - 1, size - 1))
