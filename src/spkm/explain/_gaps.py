@@ -157,7 +157,7 @@ class GapPredictor:
             Standard deviations and shares of the variance, for each missing value.
         """
         values, names = self._values(X)
-        read = self._probabilities if self._of_classes else self._expected_numbers
+        read = self.predict_proba if self._of_classes else self._expected_numbers
         function = self.estimator.predict_proba if self._of_classes else self.estimator.predict
         total = self._moments(X, function)[1].reshape(len(values), -1)
         found = np.zeros((len(values), values.shape[1], total.shape[1]))
@@ -176,9 +176,6 @@ class GapPredictor:
     @property
     def _of_classes(self) -> bool:
         return bool(last_of(self.estimator).model_.target.of_classes)
-
-    def _probabilities(self, X: Any) -> np.ndarray:
-        return self.predict_proba(X)
 
     def _expected_numbers(self, X: Any) -> np.ndarray:
         """Return expected targets of samples: in closed form if there is one."""
