@@ -472,8 +472,8 @@ def test_a_loss_of_numbers_is_none_of_classes(make, loss):
 @pytest.mark.parametrize("make", [SPKMClassifier, SPKMRegressor])
 def test_more_vectors_than_samples_are_told_of(make):
     X, y = two_classes(30)
-    with pytest.warns(UserWarning, match="n_basis=100 is more than the 30 different samples"):
-        make(100, max_iter=1, n_jobs=1, random_state=0).fit(X, y)
+    with pytest.warns(UserWarning, match="n_basis=31 is more than the 30 different samples"):
+        make(31, max_iter=1, n_jobs=1, random_state=0).fit(X, y)
 
 
 def test_groups_of_features_need_a_label_for_each():
