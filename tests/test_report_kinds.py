@@ -15,7 +15,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from spkm import PairwiseSPKMRegressor, SPKMClassifier, SPKMRegressor, TableEncoder, load, stability_selection
-from spkm.explain import gradient, nearest_entities, sobol_indices
+from spkm.explain import gradient, nearest_entities, partial_dependence, sobol_indices, vector_stability
 from spkm.inspection import report
 
 
@@ -230,3 +230,22 @@ def test_the_target_is_named_by_hand():
     model = SPKMRegressor(n_basis=2, random_state=0, tol=1e-1).fit(X, y)
     assert facts(model, X, y, target="progression")["answer"][0].startswith("Predicts progression, a number")
     assert facts(model, X, y)["model"]["outputs"] == ["prediction"]
+
+
+def test_effects_and_vectors_have_error_bars_if_the_model_has_refits():
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.normal(size=(120, 2)), columns=["a", "b"])
+    y = X["a"] + rng.normal(size=120) > 0
+    model = SPKMClassifier(2, random_state=0).fit(X, y)
+    assert all(column["effect"]["bars"] is None for column in facts(model, X, y)["columns"])
+    sure = model.with_uncertainty(X, y, n_refits=4, random_state=0)
+    said = facts(sure, X, y)
+    place = {column["name"]: column["effect"] for column in said["columns"]}
+    low, high = X["a"].min(), X["a"].max()
+    (effect,) = partial_dependence(sure, X, ["a"], grid={"a": np.linspace(low, high, len(place["a"]["values"][0]))})
+    half = (effect.interval()[1] - effect.values).T
+    np.testing.assert_allclose(place["a"]["bars"], half, rtol=5e-3)
+    stays = dict(zip(vector_stability(sure).names, vector_stability(sure).similarity, strict=True))
+    assert [card["kept"] for card in said["basis"]["cards"]] == pytest.approx(
+        [stays[card["name"]] for card in said["basis"]["cards"]], rel=5e-3
+    )

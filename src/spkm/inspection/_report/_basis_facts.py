@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from spkm.core.fitted import FittedModel, ModelEnsemble
+from spkm.explain import vector_stability
 from spkm.inspection._reading import Reading, basis_labels, members_of, telling_features
 from spkm.inspection._report._pair_facts import nearest_to_vectors
 from spkm.inspection._report._rows import rounded
@@ -60,6 +61,7 @@ def basis_facts(
     nearest = np.bincount(np.argmax(np.where(is_vector, similarities, -np.inf), axis=1), minlength=model.n_basis)
     owner = {int(listed[k]): c for c, column in enumerate(columns) for k in column["features"]}
     swings = np.abs(np.asarray(model.weights)) * similarities.std(axis=0)[:, None]
+    kept = _kept(model)
     cards = []
     for r in order:
         vector = np.asarray(model.basis_vectors[r], dtype=float)
@@ -74,6 +76,7 @@ def basis_facts(
                 "part": terms[r],
                 "caution": cautions.get(int(r), ""),
                 "swing": rounded(swings[r].max(), 3),
+                "kept": None if kept is None else rounded(kept[r], 3),
                 "features": []
                 if has_axis
                 else [_entry(columns[c], listed[columns[c]["features"]], vector, deviations[r]) for c in chosen],
@@ -91,6 +94,15 @@ def basis_facts(
         "linear_share": rounded(float(share[~is_vector].sum()), 4),
         "spread": rounded((similarities @ np.asarray(model.weights)).std(axis=0).max(), 3),
     }
+
+
+def _kept(model: Any) -> np.ndarray | None:
+    """Return the mean similarity of each basis vector to its places in refits; None if the model has no refits."""
+    if not model.refits:
+        return None
+    found = np.ones(model.n_basis)
+    found[model.vector_rows] = vector_stability(model).similarity
+    return found
 
 
 def _entry(column: dict[str, Any], own: np.ndarray, vector: np.ndarray, deviations: np.ndarray) -> list[Any]:

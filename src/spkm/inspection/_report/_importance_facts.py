@@ -78,7 +78,10 @@ def _curves(reading: Reading, own: list[int], features: list[dict[str, Any]], fe
     found = []
     for effect in partial_dependence(reading.model, few, list(grid), grid=grid):
         values = effect.values.T[:OUTPUTS]
-        found.append({"levels": None, "values": rounded(values, 4), "shapes": [direction(part) for part in values]})
+        shapes, bars = [direction(part) for part in values], None
+        if effect.std is not None:
+            bars = rounded((effect.interval()[1] - effect.values).T[:OUTPUTS], 3)
+        found.append({"levels": None, "values": rounded(values, 4), "bars": bars, "shapes": shapes})
     return found
 
 
@@ -102,7 +105,7 @@ def _effect(
         order = np.argsort(-values[0], kind="stable")
         levels, values = [levels[k] for k in order], values[:, order]
     shapes = [f"highest at {levels[int(np.argmax(part))][0]}" if np.ptp(part) > 0 else "flat" for part in values]
-    return {"levels": [label for label, _ in levels], "values": rounded(values, 4), "shapes": shapes}
+    return {"levels": [label for label, _ in levels], "values": rounded(values, 4), "bars": None, "shapes": shapes}
 
 
 def _shares(

@@ -280,23 +280,33 @@ function shareChart(columns, independent, width = chartWidth()) {
   return chart;
 }
 
+// Values of an effect, or the ends of its error bars.
+function effectEnds({ values, bars }) {
+  const shown = values.slice(0, 6);
+  return bars ? shown.flatMap((own, o) => own.flatMap((v, k) => [v - bars[o][k], v + bars[o][k]])) : shown.flat();
+}
+
 // Ends of a scale that all effects share.
 function effectRange(facts) {
-  const all = facts.columns.filter((c) => c.effect !== null).flatMap((c) => c.effect.values.slice(0, 6).flat());
+  const all = facts.columns.filter((c) => c.effect !== null).flatMap((c) => effectEnds(c.effect));
   return all.length ? [Math.min(...all), Math.max(...all)] : [0, 1];
 }
 
 // The effect of a column: a curve of a number, dots at the levels of a category.
 function effectChart(facts, column, range, width, height = 230) {
   const { outputs, score_names: names } = facts.model,
-    { levels, values } = column.effect,
-    own = range || [Math.min(...values.slice(0, 6).flat()), Math.max(...values.slice(0, 6).flat())],
+    { levels, values, bars } = column.effect,
+    own = range || [Math.min(...effectEnds(column.effect)), Math.max(...effectEnds(column.effect))],
     label = outputs.length > 1 ? "mean score" : `mean ${names[0]}`;
   if (levels !== null) return levelChart(levels, values.slice(0, 6), outputs, own, label, width);
   const f = facts.features.read[column.features[0]];
   return lineChart(
     effectGrid(facts, column),
-    values.slice(0, 6).map((part, o) => ({ name: outputs[o], values: part })),
+    values.slice(0, 6).map((part, o) => ({
+      name: outputs[o],
+      values: part,
+      ...(bars ? { low: part.map((v, k) => v - bars[o][k]), high: part.map((v, k) => v + bars[o][k]) } : {})
+    })),
     { xLabel: column.name + (column.unit || f.unit ? `, ${column.unit || f.unit}` : ""), yLabel: label, width, height, range: own }
   );
 }

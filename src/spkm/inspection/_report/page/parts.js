@@ -47,7 +47,8 @@ function basisCard(facts, card, outputs, machine) {
       "p",
       { class: "soft" },
       `It moves the score by ±${fmt(card.swing, 3)} over the samples, whose scores vary by ±${fmt(facts.basis.spread, 3)}; the vector most like ${percent(card.count)} of the samples. `,
-      `Similarities: median ${fmt(card.spread[2], 3)}, middle 90 % from ${fmt(card.spread[0], 3)} to ${fmt(card.spread[4], 3)}.`
+      `Similarities: median ${fmt(card.spread[2], 3)}, middle 90 % from ${fmt(card.spread[0], 3)} to ${fmt(card.spread[4], 3)}.`,
+      card.kept === null ? "" : ` Over refits of other samples of the same kind it stays at a similarity of ${fmt(card.kept, 2)} to itself (1 is still).`
     ),
     card.entities ? vectorEntities(facts, card) : null,
     card.curve ? vectorCurve(facts, card, chartWidth(400)) : null,
@@ -169,8 +170,14 @@ function effectPart(facts, order, outputs) {
     ),
     shared = effectRange(facts),
     host = el("div", { class: "cards", id: "effects" });
-  const head = (c) => [c.name, ...outputs.slice(0, c.effect.values.length)],
-    rows = (c) => (c.effect.levels || effectGrid(facts, c)).map((x, k) => [x, ...c.effect.values.map((values) => values[k])]);
+  const own = (c) => outputs.slice(0, c.effect.values.length),
+    head = (c) => [c.name, ...own(c), ...(c.effect.bars ? own(c).map((name) => `${name} ±`) : [])],
+    rows = (c) =>
+      (c.effect.levels || effectGrid(facts, c)).map((x, k) => [
+        x,
+        ...c.effect.values.map((values) => values[k]),
+        ...(c.effect.bars || []).map((bars) => bars[k])
+      ]);
   const chart = (c, range) =>
     figure({
       title: c.name,
@@ -193,6 +200,9 @@ function effectPart(facts, order, outputs) {
       "p",
       {},
       "The mean score over the samples when one column is held fixed.",
+      curves.some((c) => c.effect.bars)
+        ? " Bands are 90 % error bars: how much the curve would vary over other samples of the same kind, without the bias that all of these models share."
+        : "",
       outputs.length > 6
         ? ` Of the scores the first six are drawn; the tables have ${Math.min(outputs.length, 12)}.`
         : "",
