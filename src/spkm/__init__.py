@@ -70,7 +70,7 @@ __all__ = [
     "write_predictions",
 ]
 #: The one place of the version: the build reads it from here.
-__version__ = "0.2.0"
+__version__ = "0.3.0"
 
 # Names are imported when they are first used, so that `import spkm` and the command's help need neither NumPy nor
 # scikit-learn. The names of __all__ come from estimators, unless this says otherwise.
