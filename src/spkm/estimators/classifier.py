@@ -58,7 +58,8 @@ class SPKMClassifier(PredictsClasses, ClassifierMixin, CallbackSupportMixin, Bas
         Maximum number of basis vectors, shared by all classes; None is 10, or 4 for each class if that is more. Those
         that end at the same place are merged. "auto" adds vectors while the held-out loss falls, then prunes by l1.
     kernel : str, Kernel or dict, default="rbf"
-        The kernel; with ``views`` it may be a dict, one for each of them by name. So may ``n_basis``,
+        The kernel: "rbf", "matern", "rational_quadratic", "laplacian", "linear", "polynomial", "normalized_polynomial"
+        or "tanimoto", or a Kernel. With ``views`` it may be a dict, one for each of them by name. So may ``n_basis``,
         ``basis_penalty`` and ``learn_bandwidth``.
     views : dict, default=None
         Named groups of features, each with a kernel and ``n_basis`` vectors of its own; the model is the sum over them.
@@ -68,14 +69,15 @@ class SPKMClassifier(PredictsClasses, ClassifierMixin, CallbackSupportMixin, Bas
         The general form: a sum of :class:`spkm.Term`, each a product of one or more :class:`spkm.View`. Replaces
         ``views``, ``kernel`` and ``n_basis``.
     loss : str or Loss, default="auto"
-        "auto" is "log", which gives probabilities. With more than two classes "log" is the softmax, any other loss acts
-        on signs.
+        The loss: "log", "squared", "squared_hinge", "smooth_hinge", "exponential", "cosine" or a Loss. "auto" is "log",
+        which gives probabilities. With more than two classes "log" is the softmax, any other loss acts on signs.
     multi_class : {"joint", "ovr", "ovo"}, default="joint"
         Model of more than two classes. "joint" is one model whose basis vectors all classes share. "ovr" is a
         binary model for each class, against the rest, and "ovo" one for each pair of classes; each has ``n_basis``
         vectors and at most ``max_features`` features of its own.
     basis_penalty : str, Penalty, list or None, default=None
-        Penalty on the basis vectors, on the scale of the model.
+        Penalty on the basis vectors: "l1", "l1_ball", "l2", "elastic_net", "features" (whole features), a Penalty or a
+        list of them. Acts on scaled features.
     weight_penalty : str, Penalty, list or None, default="auto"
         Penalty on the weights. "auto" is the RKHS norm plus a ridge of 0.3 of its strength, which is chosen by
         three-fold cross-validation; for views, dot-product kernels and searches it is the RKHS norm, of fixed strength.
@@ -109,7 +111,8 @@ class SPKMClassifier(PredictsClasses, ClassifierMixin, CallbackSupportMixin, Bas
         Features are standardised and clipped at five deviations inside (sparse ones are not centred); "common" gives
         all features one scale, which suits pixels.
     solver : str or Solver, default="auto"
-        "auto" picks by loss, penalties and size.
+        "lbfgs", "varpro" (squared loss), "proximal" (penalties that are not smooth), "adam" (mini-batches),
+        "alternating" (the paper's) or a Solver; "auto" picks by loss, penalties and size.
     start : str, Start or array of shape (n_basis, n_features), default="auto"
         First basis vectors; an array is in the units of X. "auto" is k-means by class.
     n_restarts : int, default=1

@@ -53,7 +53,8 @@ class SPKMOrdinalClassifier(ReadsModel, ClassifierMixin, BaseEstimator):
         The labels, lowest first. None takes the order of a pandas category that is ordered, or that of numbers; three
         or more labels of text are then in alphabetical order, with a warning that shows it.
     kernel : str or Kernel, default="rbf"
-        The kernel.
+        The kernel: "rbf", "matern", "rational_quadratic", "laplacian", "linear", "polynomial", "normalized_polynomial"
+        or "tanimoto", or a Kernel.
     views, terms, weight_penalty, selection, max_features, max_groups, feature_groups, max_basis
         As in :class:`SPKMClassifier`.
     learn_bandwidth, linear_part, basis_bounds, monotone, scale, solver, start, max_iter, tol

@@ -103,13 +103,15 @@ class SPKMRegressor(PredictsNumbers, RegressorMixin, CallbackSupportMixin, BaseE
         20 or 60, at most half the samples and at most ``max_basis``, whichever has the lower loss on a held-out fifth
         of the samples; with a selection, pairs, views or a linear kernel it is as in :class:`SPKMClassifier`.
     kernel : str or Kernel, default="matern"
-        The kernel; the default, of smoothness 5/2, had lower errors than "rbf" in measurements.
+        The kernel: "rbf", "matern", "rational_quadratic", "laplacian", "linear", "polynomial", "normalized_polynomial"
+        or "tanimoto", or a Kernel. The default, of smoothness 5/2, had lower errors than "rbf" in measurements.
     views, terms
         As in :class:`SPKMClassifier`.
     loss : str or Loss, default="auto"
-        "auto" is "squared".
+        The loss: "squared", "huber", "epsilon_insensitive", "quantile", "poisson" or a Loss; "auto" is "squared".
     basis_penalty : str, Penalty, list or None, default=None
-        Penalty on the basis vectors, on the scale of the model.
+        Penalty on the basis vectors: "l1", "l1_ball", "l2", "elastic_net", "features" (whole features), a Penalty or a
+        list of them. Acts on scaled features.
     weight_penalty : str, Penalty, list or None, default="auto"
         Penalty on the weights; "auto" is "evidence" for squared loss, which learns its strength and the relevance of
         each feature, and the RKHS norm of f for the others. "huber", "quantile" and "epsilon_insensitive" begin with

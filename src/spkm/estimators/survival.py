@@ -50,7 +50,8 @@ class SPKMSurvival(ReadsModel, BaseEstimator):
     n_basis : int, default=10
         Number of basis vectors, as in :class:`SPKMRegressor`.
     kernel : str or Kernel, default="rbf"
-        The kernel.
+        The kernel: "rbf", "matern", "rational_quadratic", "laplacian", "linear", "polynomial", "normalized_polynomial"
+        or "tanimoto", or a Kernel.
     ties : {"efron", "breslow"}, default="efron"
         How events at the same time count.
     views, terms, weight_penalty, selection, max_features, max_groups, feature_groups, max_basis

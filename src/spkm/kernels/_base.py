@@ -83,6 +83,15 @@ class Kernel(Part):
             Squared norms of the samples under a metric of ones, where the caller has them already.
         learn_metric : bool, default=False
             Whether the pullback must return dL/dmetric; None comes in its place otherwise.
+
+        Returns
+        -------
+        values : ndarray of shape (n, R)
+            The values k(x_i, u_r).
+        pullback : callable
+            Takes the derivatives of a loss by the values, G = dL/dvalues of shape (n, R), and returns two things: the
+            derivatives by U, of the shape of U, whose row r is the sum over i of G_ir dk(x_i, u_r)/du_r; and those by
+            the metric, of its shape, or None if ``learn_metric`` is False.
         """
         raise NotImplementedError(f"{type(self).__name__} must define vjp(X, U, metric, xx, learn_metric).")
 
