@@ -139,7 +139,8 @@ def look_in(benchmark: str, folder: Path) -> Look:
         for table in tables:
             for row in table.rows:
                 if row[0].startswith(start):
-                    k = next((k for k, name in enumerate(table.columns) if name.startswith(column)), None)
+                    places = [k for k, name in enumerate(table.columns) if name.startswith(column)]
+                    k = min(places, key=lambda k: len(table.columns[k]), default=None)
                     return "" if k is None else re.sub(r"( \([^)]*\))?( \*)?$", "", row[k])
         raise KeyError(f"{benchmark}.csv has no row that begins with {start!r}.")
 

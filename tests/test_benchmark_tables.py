@@ -193,3 +193,9 @@ def test_a_figure_has_a_line_for_every_row_that_matches(tmp_path):
     lines = Lines("vectors", r"(.+): (.+), (1) vector$", "number").lines(tmp_path)
     assert lines == {"R²": {"ours": [(1, 50.0), (20, 60.0)], "theirs": [(1, 40.5)]}}
     assert draw_all(tmp_path, tmp_path) == ["vectors.png"] and (tmp_path / "vectors.png").stat().st_size > 1000
+
+
+def test_a_column_is_found_by_its_whole_name_first(tmp_path):
+    (tmp_path / "made.csv").write_text("what,reach,measured,boosted tuned,boosted\nrank,,1,2,3\n", encoding="utf-8")
+    look = look_in("made", tmp_path)
+    assert (look("rank", "boosted"), look("rank", "boosted tuned"), look("rank", "none")) == ("3", "2", "")
