@@ -196,7 +196,7 @@ def test_linear_strength_is_that_of_the_linear_coefficients_alone(m):
 def walk_of(losses, has_linear_part=True):
     """Return the end of a walk whose held-out losses are a function of both strengths' places, and the fits it took."""
     walk = object.__new__(folds_module.Walk)
-    walk.losses, walk.thetas, fits = {}, {}, []
+    walk.losses, walk.thetas, walk.folds, fits = {}, {}, [None] * folds_module.FOLDS, []
     walk.problems = [problem_with_linear_part(1)] if has_linear_part else [Problem((), Log())]
 
     def fitted(place, before, fold):

@@ -10,7 +10,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from spkm import SPKMClassifier, SPKMClassifierCV, SPKMRegressor, SPKMRegressorCV
-from spkm.fitting.splits import dealt_folds
+from spkm.fitting.splits import dealt_folds, dealt_groups
 from spkm.losses import Log, Squared
 
 
@@ -150,3 +150,21 @@ def test_groups_without_effect_are_told(loss):
         told = SPKMRegressor(2, loss=loss, random_state=0).fit(X, y, groups=groups)
     plain = SPKMRegressor(2, loss=loss, random_state=0).fit(X, y)
     np.testing.assert_allclose(told.predict(X), plain.predict(X), rtol=1e-6, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    "groups", [np.arange(60) // 30, np.arange(60) % 3, 2 * (np.arange(60) % 3) + np.arange(60) // 30]
+)
+@pytest.mark.parametrize("selection", [None, "strict"])
+def test_two_groups_and_groups_of_a_class_each_are_held_out(groups, selection):
+    X, y = np.random.default_rng(0).standard_normal((60, 3)), np.arange(60) % 3
+    X[:, 0] += 2 * y
+    model = SPKMClassifier(3, selection=selection, random_state=0).fit(X, y, groups=groups)
+    assert model.score(X, y) > 0.5
+
+
+def test_no_fold_has_all_groups():
+    kinds = np.arange(12) % 3
+    for groups in (kinds, np.arange(12) // 6, np.arange(12)):
+        fold = dealt_groups(groups, kinds, np.random.default_rng(0), 3)
+        assert set(fold) == set(range(min(3, len(set(groups)))))

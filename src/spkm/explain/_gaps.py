@@ -297,7 +297,7 @@ def with_gaps(estimator: Any, background: Any, *, n_draws: int = 256) -> GapPred
     width = estimator.n_features_in_
     if len(normal.mean) != width:
         raise ValueError(f"background must have the {width} features of the estimator; got {len(normal.mean)}.")
-    if isinstance(model, FittedModel) and model.target.of_classes and not hasattr(last, "predict_proba"):
+    if isinstance(model, FittedModel) and model.target.of_classes and not model.loss.has_probabilities:
         raise ValueError("Classes of samples with gaps need probabilities: fit with loss='log'.")
     count = check_integer("n_draws", n_draws, 2)
     return GapPredictor(estimator, normal, count)

@@ -53,6 +53,7 @@ def dealt_groups(groups: np.ndarray, kinds: np.ndarray, rng: np.random.Generator
     fold = np.empty(len(counts), dtype=int)
     order = rng.permutation(len(counts))
     for i in order[np.argsort(-counts[order].sum(axis=1), kind="stable")]:
-        fold[i] = int(np.argmin(np.square(held + counts[i]).sum(axis=1) - np.square(held).sum(axis=1)))
+        # The squares rise least there; ties, as of groups of a class each, by size: no fold may have all groups.
+        fold[i] = int(np.lexsort((held.sum(axis=1), held @ counts[i]))[0])
         held[fold[i]] += counts[i]
     return fold[group]

@@ -196,7 +196,7 @@ class Walk:
         limit = 1 + SLACK if rival is None or place.linear == rival.linear else LINEAR_SHARE
         thetas: list[np.ndarray] = []
         losses: list[float] = []
-        for fold in range(FOLDS):
+        for fold in range(len(self.folds)):  # as many as there are groups, if those are fewer than FOLDS
             theta, loss = self.fitted(place, before, fold)
             thetas.append(theta)
             losses.append(loss + (losses[-1] if losses else 0.0))

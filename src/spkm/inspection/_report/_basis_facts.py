@@ -50,7 +50,6 @@ def basis_facts(
     deviations = reading.deviations(np.array(model.basis_vectors), sampled)
     is_vector = model.vector_rows
     alive = is_vector & np.any(np.asarray(model.weights) != 0, axis=1)
-    cautions = dict(contrary)
     order = [r for r in np.argsort(-np.abs(share), kind="stable") if alive[r]][:MOST]
     terms, labels = _places(model), basis_labels(model)
     near = np.zeros((0, model.n_basis))
@@ -74,7 +73,7 @@ def basis_facts(
                 "share": rounded(share[r], 4),
                 "count": rounded(nearest[r] / len(sampled), 4),
                 "part": terms[r],
-                "caution": cautions.get(int(r), ""),
+                "caution": dict(contrary).get(int(r), ""),
                 "swing": rounded(swings[r].max(), 3),
                 "kept": None if kept is None else rounded(kept[r], 3),
                 "features": []
