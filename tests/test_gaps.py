@@ -140,6 +140,8 @@ def test_frames_labels_and_errors(classifier):
         with_gaps(classifier, X).predict([[np.inf, 0, 0]])
     with pytest.raises(ValueError, match="n_draws"):
         with_gaps(classifier, X, n_draws=1)
+    with pytest.raises(ValueError, match=r"power of two.*got 100"):
+        with_gaps(classifier, X, n_draws=100)
     hinge = SPKMClassifier(2, loss="smooth_hinge", random_state=0).fit(X, CLASSES)
     with pytest.raises(ValueError, match="need probabilities"):
         with_gaps(hinge, X)

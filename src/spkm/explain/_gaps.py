@@ -258,8 +258,8 @@ def with_gaps(estimator: Any, background: Any, *, n_draws: int = 256) -> GapPred
         Distribution of the features, or training samples without gaps whose means and covariances it has.
     n_draws : int, default=256
         Number of draws of the unknown features, a power of two. Expected scores of regressors have a closed form with
-        kernels of squared distances or inner products; probabilities are means over draws, with an error of about
-        0.001, always the same.
+        kernels of squared distances or inner products; probabilities are means over draws, always the same, with a mean
+        error below 0.0005 and single ones up to 0.009 (iris, wine, breast cancer; 30 % of the values missing).
 
     Returns
     -------
@@ -300,4 +300,6 @@ def with_gaps(estimator: Any, background: Any, *, n_draws: int = 256) -> GapPred
     if isinstance(model, FittedModel) and model.target.of_classes and not model.loss.has_probabilities:
         raise ValueError("Classes of samples with gaps need probabilities: fit with loss='log'.")
     count = check_integer("n_draws", n_draws, 2)
+    if count & (count - 1):
+        raise ValueError(f"n_draws must be a power of two, such as 256, as the points of the sequence; got {count}.")
     return GapPredictor(estimator, normal, count)

@@ -71,8 +71,8 @@ function beforeReading(facts) {
 
 function importanceNote(facts) {
   return facts.features.independent
-    ? "part of each column in the scores' variance, features taken as independent of one another. What features do together counts for each of them: bars overlap, and need not add up to 100 %"
-    : "mean change of the score when the column takes its usual value, as a share of the largest";
+    ? "Part of each column in the scores' variance, features taken as independent of one another. What features do together counts for each of them: bars overlap, and need not add up to 100 %"
+    : "Mean change of the score when the column takes its usual value, as a share of the largest";
 }
 
 // A category of many levels on a slide: the four highest and the four lowest.
