@@ -15,16 +15,15 @@ from sklearn.base import ClassifierMixin, RegressorMixin
 from spkm._arrays import RandomState, TableLike
 from spkm._checks import check_choice, generator
 from spkm.conformal._path import Regression, tilts
-from spkm.conformal._scores import Probabilities, Residuals, levels_of
-from spkm.conformal._split import _SplitConformal
-from spkm.estimators import SPKMClassifier, SPKMRegressor
+from spkm.conformal._scores import levels_of
+from spkm.conformal._split import Intervals, Sets, SplitConformal
 from spkm.tables.pipelines import before_last, last_of
 
 RANK = 1e-6  # of the largest singular value, below which a direction of the features is none
 TIES = 1e-9  # of the spread of the scores, by which ties are broken
 
 
-class _ConditionalConformal(_SplitConformal):
+class _ConditionalConformal(SplitConformal):
     """Thresholds of scores that depend on the sample, by quantile regression on features."""
 
     features: Any
@@ -84,7 +83,7 @@ class _ConditionalConformal(_SplitConformal):
             Thresholds; infinite if there are too few samples like this one to say anything. Scores are never negative,
             so neither are thresholds, unless random numbers decide: then a negative one accepts nothing.
         """
-        self._quantiles()  # raises NotFittedError before conformalize
+        self._check_scored()
         P = self._features(X) @ self.rotation_
         rng = generator(self.random_state)
         found = np.empty((len(P), len(self.regressions_)))
@@ -93,6 +92,9 @@ class _ConditionalConformal(_SplitConformal):
             found[:, k] = [regression.cutoff(row, t) for row, t in zip(P, at, strict=True)]
         # A regression on features may fall below all scores. Zero accepts more than that, so the guarantee stays.
         return found + self._slack if self.randomize else np.maximum(found, 0.0) + self._slack
+
+    def _cutoffs(self, X: TableLike) -> np.ndarray:
+        return self.predict_cutoff(X)
 
     def _features(self, X: Any) -> np.ndarray:
         """Return a one and the features of every sample, (n, p)."""
@@ -111,7 +113,7 @@ class _ConditionalConformal(_SplitConformal):
         return np.hstack([np.ones((len(found), 1)), found])
 
 
-class ConditionalConformalRegressor(RegressorMixin, _ConditionalConformal):
+class ConditionalConformalRegressor(RegressorMixin, _ConditionalConformal, Intervals):
     """Prediction intervals that hold the target as often as asked for near every basis vector.
 
     For every weighting w(x) = a_0 + sum_r a_r k(x, u_r) with w >= 0, the target of a new sample that is drawn in
@@ -185,35 +187,8 @@ class ConditionalConformalRegressor(RegressorMixin, _ConditionalConformal):
         self.random_state = random_state
         self.prefit = prefit
 
-    def predict_interval(self, X: TableLike) -> tuple[np.ndarray, np.ndarray]:
-        """Return predictions and their intervals.
 
-        Parameters
-        ----------
-        X : what the estimator takes
-            Samples.
-
-        Returns
-        -------
-        predictions : ndarray of shape (n_samples,)
-            The predictions.
-        intervals : ndarray of shape (n_samples, 2, n_levels)
-            Lower and upper ends, for each confidence level. They are infinite if there are too few samples like this
-            one. With ``randomize=True`` an interval may be empty, and its ends are then NaN; without it never.
-        """
-        cutoffs = self.predict_cutoff(X)
-        predictions, units = self._scores().expected(self._model(), X)
-        half = units[:, None] * np.where(cutoffs >= 0, cutoffs, np.nan)
-        return predictions, np.stack([predictions[:, None] - half, predictions[:, None] + half], axis=1)
-
-    def _scores(self) -> Residuals:
-        return Residuals(self.conformity_score)
-
-    def _default(self) -> Any:
-        return SPKMRegressor()
-
-
-class ConditionalConformalClassifier(ClassifierMixin, _ConditionalConformal):
+class ConditionalConformalClassifier(ClassifierMixin, _ConditionalConformal, Sets):
     """Sets of classes that hold the class as often as asked for near every basis vector.
 
     The guarantee is that of :class:`ConditionalConformalRegressor`.
@@ -268,35 +243,3 @@ class ConditionalConformalClassifier(ClassifierMixin, _ConditionalConformal):
         self.randomize = randomize
         self.random_state = random_state
         self.prefit = prefit
-
-    @property
-    def classes_(self) -> np.ndarray:
-        """The classes, in the order of the sets' second axis."""
-        return self._model().classes_
-
-    def predict_set(self, X: TableLike) -> tuple[np.ndarray, np.ndarray]:
-        """Return predicted classes and sets of classes.
-
-        Parameters
-        ----------
-        X : what the estimator takes
-            Samples.
-
-        Returns
-        -------
-        labels : ndarray of shape (n_samples,)
-            The predicted classes.
-        sets : ndarray of bool of shape (n_samples, n_classes, n_levels)
-            Mask of the classes in the set, for each confidence level.
-        """
-        cutoffs = self.predict_cutoff(X)
-        model, by = self._model(), self._scores()
-        scores = by.of_all(model, X)
-        sets = by.with_members(scores[:, :, None] <= cutoffs[:, None, :], np.argmin(scores, axis=1))
-        return model.predict(X), sets
-
-    def _scores(self) -> Probabilities:
-        return Probabilities(self.conformity_score, self.classes_)
-
-    def _default(self) -> Any:
-        return SPKMClassifier()

@@ -34,7 +34,7 @@ from sklearn.utils import _safe_indexing, indexable
 
 from spkm._arrays import TableLike, TargetLike
 from spkm._checks import check_choice
-from spkm.conformal._scores import Probabilities, Residuals, Scores, levels_of, ranks_of
+from spkm.conformal._scores import Probabilities, Residuals, Scores, around, levels_of, ranks_of
 from spkm.estimators import SPKMClassifier, SPKMRegressor
 
 METHODS = ("base", "plus", "minmax")
@@ -246,7 +246,7 @@ class CrossConformalRegressor(RegressorMixin, _CrossConformal):
         predictions, units = by.expected(self.estimator_, X)
         if self.method == "base":
             half = units[:, None] * np.sort(self.conformity_scores_)[ranks - 1]
-            return predictions, np.stack([predictions[:, None] - half, predictions[:, None] + half], axis=1)
+            return predictions, around(predictions, half)
         by_fold = [by.expected(model, X) for model in self.estimators_]
         centre, unit = (np.stack(part) for part in zip(*by_fold, strict=True))  # (folds, n_samples)
         ends = np.empty((len(predictions), 2, len(ranks)))

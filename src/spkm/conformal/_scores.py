@@ -81,6 +81,11 @@ class Scores(ABC):
         """Return the score of every sample under a model, (n,)."""
 
 
+def around(predictions: np.ndarray, half: np.ndarray) -> np.ndarray:
+    """Return lower and upper ends, (n_samples, 2, n_levels), from half widths, (n_samples, n_levels)."""
+    return np.stack([predictions[:, None] - half, predictions[:, None] + half], axis=1)
+
+
 class Residuals(Scores):
     """Distances of numbers from their predictions, in units of one or of the model's standard deviation."""
 

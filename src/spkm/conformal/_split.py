@@ -13,11 +13,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from spkm._arrays import TableLike
 from spkm._checks import check_choice
-from spkm.conformal._scores import Probabilities, Residuals, Scores, ranks_of
+from spkm.conformal._scores import Probabilities, Residuals, Scores, around, ranks_of
 from spkm.estimators import SPKMClassifier, SPKMRegressor
 
 
-class _SplitConformal(BaseEstimator):
+class SplitConformal(BaseEstimator):
     """A model and the scores of samples that it has not learned from."""
 
     estimator: Any
@@ -106,18 +106,88 @@ class _SplitConformal(BaseEstimator):
         check_is_fitted(self.estimator)
         return self.estimator
 
-    def _quantiles(self) -> np.ndarray:
-        """Return the calibrated score of each confidence level."""
+    def _cutoffs(self, X: TableLike) -> np.ndarray:
+        """Return the largest score that is accepted, (n_samples or 1, n_levels)."""
+        self._check_scored()
+        scores = np.sort(self.conformity_scores_)
+        return scores[None, ranks_of(self.confidence_level, len(scores)) - 1]
+
+    def _check_scored(self) -> None:
         if "conformity_scores_" not in vars(self):
             raise NotFittedError(f"Call conformalize(X, y) of this {type(self).__name__} first.")
-        scores = np.sort(self.conformity_scores_)
-        return scores[ranks_of(self.confidence_level, len(scores)) - 1]
 
     def __sklearn_is_fitted__(self) -> bool:
         return "conformity_scores_" in vars(self) or "estimator_" in vars(self)
 
 
-class SplitConformalRegressor(RegressorMixin, _SplitConformal):
+class Intervals(SplitConformal):
+    """Intervals of residuals up to a cutoff."""
+
+    def predict_interval(self, X: TableLike) -> tuple[np.ndarray, np.ndarray]:
+        """Return predictions and their intervals.
+
+        Parameters
+        ----------
+        X : what the estimator takes
+            Samples.
+
+        Returns
+        -------
+        predictions : ndarray of shape (n_samples,)
+            The predictions.
+        intervals : ndarray of shape (n_samples, 2, n_levels)
+            Lower and upper ends, for each confidence level. They are infinite if there are too few samples like this
+            one, and NaN if the interval is empty; both happen with conditional intervals alone, and the second with
+            ``randomize=True`` alone.
+        """
+        cutoffs = self._cutoffs(X)
+        predictions, units = self._scores().expected(self._model(), X)
+        return predictions, around(predictions, units[:, None] * np.where(cutoffs >= 0, cutoffs, np.nan))
+
+    def _scores(self) -> Residuals:
+        return Residuals(self.conformity_score)
+
+    def _default(self) -> Any:
+        return SPKMRegressor()
+
+
+class Sets(SplitConformal):
+    """Sets of classes with scores up to a cutoff."""
+
+    @property
+    def classes_(self) -> np.ndarray:
+        """The classes, in the order of the sets' second axis."""
+        return self._model().classes_
+
+    def predict_set(self, X: TableLike) -> tuple[np.ndarray, np.ndarray]:
+        """Return predicted classes and sets of classes.
+
+        Parameters
+        ----------
+        X : what the estimator takes
+            Samples.
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples,)
+            The predicted classes.
+        sets : ndarray of bool of shape (n_samples, n_classes, n_levels)
+            Mask of the classes in the set, for each confidence level.
+        """
+        cutoffs = self._cutoffs(X)
+        model, by = self._model(), self._scores()
+        scores = by.of_all(model, X)
+        sets = by.with_members(scores[:, :, None] <= cutoffs[:, None, :], np.argmin(scores, axis=1))
+        return model.predict(X), sets
+
+    def _scores(self) -> Probabilities:
+        return Probabilities(self.conformity_score, self.classes_)
+
+    def _default(self) -> Any:
+        return SPKMClassifier()
+
+
+class SplitConformalRegressor(RegressorMixin, Intervals):
     """Prediction intervals from samples that a regressor has not learned from.
 
     A new target lies in its interval with probability at least ``confidence_level`` (and at most 1 / (n + 1) more, if
@@ -175,34 +245,8 @@ class SplitConformalRegressor(RegressorMixin, _SplitConformal):
         self.conformity_score = conformity_score
         self.prefit = prefit
 
-    def predict_interval(self, X: TableLike) -> tuple[np.ndarray, np.ndarray]:
-        """Return predictions and their intervals.
 
-        Parameters
-        ----------
-        X : what the estimator takes
-            Samples.
-
-        Returns
-        -------
-        predictions : ndarray of shape (n_samples,)
-            The predictions.
-        intervals : ndarray of shape (n_samples, 2, n_levels)
-            Lower and upper ends, for each confidence level.
-        """
-        quantiles = self._quantiles()
-        predictions, units = self._scores().expected(self._model(), X)
-        half = units[:, None] * quantiles
-        return predictions, np.stack([predictions[:, None] - half, predictions[:, None] + half], axis=1)
-
-    def _scores(self) -> Residuals:
-        return Residuals(self.conformity_score)
-
-    def _default(self) -> Any:
-        return SPKMRegressor()
-
-
-class SplitConformalClassifier(ClassifierMixin, _SplitConformal):
+class SplitConformalClassifier(ClassifierMixin, Sets):
     """Sets of classes from samples that a classifier has not learned from.
 
     The class of a new sample is in its set with probability at least ``confidence_level``, on average over new samples
@@ -260,35 +304,3 @@ class SplitConformalClassifier(ClassifierMixin, _SplitConformal):
         self.confidence_level = confidence_level
         self.conformity_score = conformity_score
         self.prefit = prefit
-
-    @property
-    def classes_(self) -> np.ndarray:
-        """The classes, in the order of the sets' second axis."""
-        return self._model().classes_
-
-    def predict_set(self, X: TableLike) -> tuple[np.ndarray, np.ndarray]:
-        """Return predicted classes and sets of classes.
-
-        Parameters
-        ----------
-        X : what the estimator takes
-            Samples.
-
-        Returns
-        -------
-        labels : ndarray of shape (n_samples,)
-            The predicted classes.
-        sets : ndarray of bool of shape (n_samples, n_classes, n_levels)
-            Mask of the classes in the set, for each confidence level.
-        """
-        quantiles = self._quantiles()
-        model, by = self._model(), self._scores()
-        scores = by.of_all(model, X)
-        sets = by.with_members(scores[:, :, None] <= quantiles, np.argmin(scores, axis=1))
-        return model.predict(X), sets
-
-    def _scores(self) -> Probabilities:
-        return Probabilities(self.conformity_score, self.classes_)
-
-    def _default(self) -> Any:
-        return SPKMClassifier()
