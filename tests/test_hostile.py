@@ -2,11 +2,13 @@
 
 import numpy as np
 import pytest
+from sklearn.pipeline import make_pipeline
 
 from benchmarks._hostile.cases import draw_case
 from benchmarks._hostile.comparing import differences, rounding_of, sizes_of
-from benchmarks._hostile.ways import answers_of
+from benchmarks._hostile.ways import WAYS, NotPossible, answers_of
 from benchmarks.hostile import SUBJECTS, Tally, try_case
+from spkm import SPKMRegressor, TableEncoder
 
 
 @pytest.fixture(autouse=True)
@@ -63,3 +65,29 @@ def test_the_bound_of_single_precision_is_near_what_rounding_does():
             ratios.append(np.max(error / bound))
             assert np.median(bound / sizes_of(model.model_, single)) < 1e-2
     assert np.median(ratios) > 1 / 500
+
+
+def level_precisions():
+    """Return a pipeline fitted on categories of single precision, and the same levels as three kinds of numbers."""
+    pandas = pytest.importorskip("pandas")
+    values = np.array([0.1, 0.3, 2.0, 1e-5, 123456792.0] * 8)
+    single, rng = values.astype(np.float32), np.random.default_rng(0)
+    other = rng.standard_normal(len(values)).astype(np.float32).astype(float)
+    frames = [pandas.DataFrame({"a": one, "b": other}) for one in (single, single.astype(float), values)]
+    encoder = TableEncoder(categorical=["a"], min_frequency=1)
+    model = make_pipeline(encoder, SPKMRegressor(n_basis=3, weight_penalty="rkhs", random_state=0))
+    return model.fit(frames[0], np.tile([0.0, 1.0, 3.0, 7.0, 9.0], 8) + other), frames
+
+
+@pytest.mark.parametrize("way", sorted(set(WAYS) - {"chunks"}))
+def test_levels_of_single_precision_are_the_same_in_every_language(way, tmp_path):
+    model, frames = level_precisions()
+    want = answers_of(model, frames[0])
+    for number, frame in enumerate(frames):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        try:
+            found = WAYS[way][0](model, frame, folder)
+        except NotPossible as error:
+            pytest.skip(str(error))
+        assert differences(model, frame, want, found, exact=False) == ""

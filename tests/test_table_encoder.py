@@ -396,6 +396,35 @@ def test_levels_are_the_same_in_both_precisions(first, second):
     assert list(fitted) == ["a = 0.001", "a = 0.1", "a = 0.3", "a = 2"]
 
 
+@pytest.mark.parametrize("fitted", ["single", "widened", "literal"])
+def test_a_level_has_one_column_however_wide_its_numbers_are(fitted):
+    single = np.array([0.1, 0.3, 2.0, 1e-3, 123456792.0] * 5, dtype=np.float32)
+    tables = {
+        "single": single,
+        "widened": single.astype(float),
+        "literal": np.array([0.1, 0.3, 2, 1e-3, 123456792] * 5),
+    }
+    encoder = TableEncoder(categorical=[0], min_frequency=1).fit(tables[fitted][:, None])
+    found = encoder.transform(single[:, None])
+    assert found.sum() == len(single)
+    for values in tables.values():
+        np.testing.assert_array_equal(encoder.transform(values[:, None]), found)
+        np.testing.assert_array_equal(encoder.transform(values.astype(object)[:, None]), found)
+    back = TableEncoder.from_plain(encoder.to_plain())
+    np.testing.assert_array_equal(back.transform(tables["widened"][:, None]), found)
+
+
+def test_levels_that_are_there_come_before_those_of_another_precision():
+    wide = float(np.float32(0.1))
+    encoder = TableEncoder(categorical=[0], min_frequency=1).fit(np.array([[0.1], [wide], [0.3]] * 2))
+    assert encoder.transform(np.array([[0.1], [wide], [0.3], [float(np.float32(0.3))]])).argmax(axis=1).tolist() == [
+        *(0, 1, 2, 2),
+    ]
+    # Whole numbers beyond single precision are neighbours, not the same.
+    codes = TableEncoder(categorical=[0], min_frequency=1).fit(np.array([[123456790.0], [123456789.0]] * 3))
+    assert not codes.transform(np.array([[123456792.0]])).any()
+
+
 def test_levels_of_files_are_those_of_frames(tmp_path):
     pandas, _ = pytest.importorskip("pandas"), pytest.importorskip("pyarrow")
     frame = pandas.DataFrame(

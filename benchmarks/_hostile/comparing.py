@@ -93,11 +93,14 @@ def differences_within(fitted: Any, want: Answers, found: Answers, error: np.nda
     worst = error.max(axis=1)  # of a logarithm of odds, or of a count
     if "probabilities" in want:
         if "probabilities" not in found:
-            return "" if "scores" not in found and "predict" in found else "there are no probabilities"
+            # A way may have scores alone, or predictions alone.
+            return "there are no probabilities" if "scores" in found and "predict" in found else ""
         bound = (10 * worst + 10 * np.finfo(float).eps * (error.max() > 0))[:, None]
         problem = apart(found["probabilities"], want["probabilities"], bound, "probabilities")
         if problem:
             return problem
+    if "predict" not in found:
+        return ""
     target = np.asarray(want["predict"])
     got = np.asarray(found["predict"]).reshape(target.shape)
     if not fitted.target.of_classes:

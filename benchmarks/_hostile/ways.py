@@ -7,6 +7,7 @@ model has no such way. A new way is a function in ``WAYS``.
 
 from __future__ import annotations
 
+import ctypes
 import json
 import pickle
 import runpy
@@ -22,6 +23,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from spkm._cells import is_missing, level_text
 from spkm.persistence import NumpyModel, compiled, export, load, save
 from spkm.persistence._export import plain_of
 from spkm.tables.pipelines import before_last, encoder_of, last_of
@@ -188,6 +190,46 @@ def by_c(model: Any, X: Any, folder: Path) -> Answers:
     return found
 
 
+CELLS = """#include "model.h"
+void encode(const spkm_cell *row, double *x) { spkm_encode(row, x); }
+void scores(const double *x, double *f) { spkm_scores(x, f); }
+"""
+
+
+class _Cell(ctypes.Structure):
+    _fields_ = (("number", ctypes.c_double), ("text", ctypes.c_char_p))
+
+
+def by_c_cells(model: Any, X: Any, folder: Path) -> Answers:
+    """A library that is compiled and loaded, with the cells of the table as C has them: scores alone."""
+    plain = plain_of(model)
+    if COMPILER is None or "encoder" not in plain:
+        raise NotPossible("no C compiler is installed, or no encoder is there")
+    export(model, folder / "model.h")
+    (folder / "cells.c").write_text(CELLS)
+    flags = ["-std=c99", "-O1", "-shared", "-fPIC", "-Wall", "-Werror", "-Wno-unused-function"]
+    command = [COMPILER, *flags, "-Wno-unused-const-variable", "cells.c", "-o", "cells.so", "-lm"]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise AssertionError(done.stderr[-500:])
+    library, plans = ctypes.CDLL(str(folder / "cells.so")), plain["encoder"]["plans"]
+    found = np.zeros((len(X), sum(len(member["intercept"]) for member in plain["members"])))
+    for i, row in enumerate(cells_of(X)):
+        cells = (_Cell * len(row))(*(_c_cell(cell, plan) for cell, plan in zip(row, plans, strict=True)))
+        x, f = (np.zeros(size) for size in (plain["n_features"], found.shape[1]))
+        library.encode(cells, ctypes.c_void_p(x.ctypes.data))
+        library.scores(ctypes.c_void_p(x.ctypes.data), ctypes.c_void_p(f.ctypes.data))
+        found[i] = f
+    return {"scores": found}
+
+
+def _c_cell(cell: Any, plan: Any) -> _Cell:
+    absent = is_missing(cell)
+    if plan is not None and "levels" in plan:
+        return _Cell(np.nan, None if absent else level_text(cell).encode("utf-8", "surrogatepass"))
+    return _Cell(np.nan if absent or plan is None else float(cell), None)
+
+
 def by_sqlite(model: Any, X: Any, folder: Path) -> Answers:
     with closing(sqlite3.connect(":memory:")) as connection:
         for name, function in (("exp", np.exp), ("sqrt", np.sqrt)):  # not every build has them
@@ -267,8 +309,6 @@ def by_onnx(model: Any, X: Any, folder: Path) -> Answers:
         if "encoder" not in plain:
             feeds[one.name] = np.array(cells_of(X), dtype=float)
         elif one.type == "tensor(string)":
-            from spkm._cells import is_missing, level_text
-
             texts = ["" if is_missing(cell) else level_text(cell) for cell in X[one.name].tolist()]
             feeds[one.name] = np.array(texts, dtype=object)[:, None]
         else:
@@ -296,6 +336,7 @@ WAYS: dict[str, tuple[Callable[[Any, Any, Path], Answers], bool]] = {
     "chunks": (by_chunks, False),
     "JavaScript": (by_javascript, False),
     "C": (by_c, False),
+    "C, from cells": (by_c_cells, False),
     "SQLite": (by_sqlite, False),
     "DuckDB": (by_duckdb, False),
     "ONNX": (by_onnx, False),

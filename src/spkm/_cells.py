@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 MISSING_TYPES = ("NAType", "NaTType")  # pandas' own marks, told by name, as pandas need not be installed
 TRUTH = {"true": 1.0, "false": 0.0, "1": 1.0, "0": 0.0}  # texts of a boolean, in small letters
+LARGEST_FRACTION = 2**23  # of single precision: all larger numbers are whole
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", re.ASCII | re.IGNORECASE)
 
 
@@ -22,10 +24,13 @@ def is_missing(value: Any) -> bool:
 def cell_list(values: np.ndarray) -> list[Any]:
     """Return the cells of a column as Python objects.
 
-    Numbers of single precision become the decimals that they print as, so that 0.1 is one level in both precisions.
+    Fractions of single precision become the decimals that they print as, so that 0.1 is one level in both precisions;
+    whole numbers of any precision are what they are.
     """
     if values.dtype == np.float32:
-        return [float(text) for text in values.astype(str)]
+        whole = (values == np.trunc(values)).tolist()
+        exact, printed = values.tolist(), values.astype(str).tolist()
+        return [e if w else float(text) for w, e, text in zip(whole, exact, printed, strict=True)]
     return values.tolist()
 
 
@@ -36,6 +41,36 @@ def level_text(value: Any) -> str:
     if isinstance(value, float | np.floating) and float(value).is_integer():
         return str(int(value))
     return str(value)
+
+
+def level_places(levels: Sequence[str]) -> dict[str, int]:
+    """Return the place of each level by its name, and by that of the same number in the other precision.
+
+    A level 0.1 of single precision is 0.10000000149011612 where a table was widened. Names of levels come first.
+
+    Examples
+    --------
+    >>> level_places(["0.1", "0.5", "a"])
+    {'0.1': 0, '0.5': 1, 'a': 2, '0.10000000149011612': 0}
+    """
+    places = {level: place for place, level in enumerate(levels)}
+    for place, level in enumerate(levels):
+        for name in single_names(level):
+            places.setdefault(name, place)
+    return places
+
+
+def single_names(level: str) -> tuple[str, ...]:
+    """Return the names of a fraction of single precision, printed and widened, if a level is one of them; else none."""
+    try:
+        value = float(level)
+    except ValueError:
+        return ()
+    if value != value or abs(value) >= LARGEST_FRACTION or level_text(value) != level:
+        return ()
+    single = np.float32(value)
+    names = level_text(float(str(single))), level_text(float(single))
+    return names if level in names else ()
 
 
 def cell_number(value: Any, column: str, boolean: bool) -> float:

@@ -14,7 +14,7 @@ import numpy as np
 from scipy.special import bdtrc
 from scipy.stats import chi2
 
-from spkm._cells import cell_list, is_missing, level_text
+from spkm._cells import cell_list, is_missing, level_places, level_text
 
 DECILES = np.arange(1, 10) / 10
 CHANCE = 0.01  # how likely an alarm may be if nothing has changed
@@ -65,7 +65,7 @@ def binned(values: np.ndarray, edges: np.ndarray) -> np.ndarray:
 
 def level_shares(cells: np.ndarray, levels: tuple[str, ...]) -> tuple[np.ndarray, Counter[str]]:
     """Return the shares of levels, of other texts and of missing cells, and how often each of the others is there."""
-    places = {level: place for place, level in enumerate(levels)}
+    places = level_places(levels)
     counts, others = np.zeros(len(levels) + 2), Counter[str]()
     for cell in cell_list(cells):
         if is_missing(cell):

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from spkm._cells import cell_list, cell_number, is_missing, level_text
+from spkm._cells import cell_list, cell_number, is_missing, level_places, level_text
 from spkm.persistence._container import need
 
 if TYPE_CHECKING:
@@ -88,6 +88,28 @@ def starts_of(encoder: dict[str, Any]) -> Iterator[tuple[int, Any, int]]:
             first += width_of(plan)
 
 
+def names_of_levels(plan: Any) -> list[list[str]]:
+    """Return all names of each level of a category: its own, and that of the same number in the other precision."""
+    names: list[list[str]] = [[] for _ in plan["levels"]]
+    for name, place in level_places(plan["levels"]).items():
+        names[place].append(name)
+    return names
+
+
+def with_twins(plain: dict[str, Any]) -> dict[str, Any]:
+    """Return a plain model whose categories have ``twins``, the level of each other name, for code that has none."""
+    encoder = encoder_of(plain)
+    if encoder is None:
+        return plain
+    plans = []
+    for plan in encoder["plans"]:
+        if plan is not None and "levels" in plan:
+            levels = zip(plan["levels"], names_of_levels(plan), strict=True)
+            plan = {**plan, "twins": {name: level for level, names in levels for name in names[1:]}}
+        plans.append(plan)
+    return {**plain, "encoder": {**encoder, "plans": plans}}
+
+
 def encode(encoder: dict[str, Any], X: TableLike, n_features: int) -> np.ndarray:
     """Return the numbers of samples of mixed cells, (n, n_features), as :class:`spkm.TableEncoder` makes them."""
     cells = X if isinstance(X, np.ndarray) else _cells(X, encoder["columns"])
@@ -135,9 +157,9 @@ def _cells(X: Any, columns: list[str]) -> np.ndarray:
 
 def _codes(plan: Any, column: list[Any]) -> Iterator[int]:
     """Yield which of the columns of a category is one, -1 for none."""
-    places = {level: place for place, level in enumerate(plan["levels"])}
-    for_other = len(places) if plan["other"] else -1
-    for_missing = len(places) + plan["other"] if plan["missing"] else -1
+    places, n_levels = level_places(plan["levels"]), len(plan["levels"])
+    for_other = n_levels if plan["other"] else -1
+    for_missing = n_levels + plan["other"] if plan["missing"] else -1
     for value in column:
         yield for_missing if is_missing(value) else places.get(level_text(value), for_other)
 

@@ -113,7 +113,9 @@ function spkmModel(plain) {
       if (plan === null) return;
       const cell = row[j], absent = cell === null || cell === undefined || Number.isNaN(cell);
       if (plan.levels !== undefined) {
-        const text = absent ? null : level(cell);
+        const name = absent ? null : level(cell);
+        // The same number in the other precision has another name.
+        const text = Object.prototype.hasOwnProperty.call(plan.twins, name) ? plan.twins[name] : name;
         for (const one of plan.levels) found.push(one === text ? 1 : 0);
         if (plan.other) found.push(absent || plan.levels.includes(text) ? 0 : 1);
       } else {

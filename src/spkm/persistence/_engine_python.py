@@ -106,6 +106,7 @@ def _encoded(encoder, row):
         absent = value is None or (isinstance(value, float) and value != value)
         if "levels" in plan:
             text = None if absent else _level(value)
+            text = plan["twins"].get(text, text)  # the same number in the other precision
             known = text in plan["levels"]
             found += [1.0 if level == text else 0.0 for level in plan["levels"]]
             found += [0.0 if absent or known else 1.0] * plan["other"]

@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from spkm._publish import feature_names as names_of_fit
 from spkm.persistence._compiled import CompiledModel
 from spkm.persistence._container import write_bytes
+from spkm.persistence._encoding import with_twins
 from spkm.persistence._pipelines import composed
 from spkm.persistence._plain import jsonable, plain_model
 from spkm.tables.pipelines import last_of
@@ -129,7 +130,7 @@ def javascript_text(plain: dict[str, Any]) -> str:
     engine = Path(__file__).with_name("_engine.js").read_text(encoding="utf-8")
     engine = engine[: engine.index("if (typeof module")].rstrip()
     # "<" could end a <script>, or begin a comment in one, wherever it stands in the page.
-    data = json.dumps(jsonable(plain), allow_nan=False).replace("<", "\\u003c")
+    data = json.dumps(jsonable(with_twins(plain)), allow_nan=False).replace("<", "\\u003c")
     return f"""{engine}
 
 const spkm = spkmModel({data});
@@ -140,7 +141,7 @@ if (typeof module !== "undefined" && module.exports) module.exports = spkm;
 def python_text(plain: dict[str, Any]) -> str:
     """Return a module of functions of one sample, which imports ``math`` alone."""
     engine = Path(__file__).with_name("_engine_python.py").read_text(encoding="utf-8")
-    lines = "".join(f"    {key!a}: {value!a},\n" for key, value in jsonable(plain).items())
+    lines = "".join(f"    {key!a}: {value!a},\n" for key, value in jsonable(with_twins(plain)).items())
     return engine.replace("MODEL: dict = {}\n", f"MODEL: dict = {{\n{lines}}}\n")
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from spkm.persistence._decisions import class_gaps
-from spkm.persistence._encoding import encoder_of, starts_of
+from spkm.persistence._encoding import encoder_of, names_of_levels, starts_of
 from spkm.persistence._export import feature_names, joint_weights
 
 ENGINE = r"""
@@ -162,8 +162,9 @@ def _encoder(plain: dict[str, Any]) -> str:
                 lines.append(f"    x[{first + plan['value']}] = {absent} ? 1 : 0;\n")
             continue
         lines.append(f"    known = 0;\n    text = row[{j}].text;\n")
-        for k, level in enumerate(plan["levels"]):
-            lines.append(f"    known += x[{first + k}] = text && !strcmp(text, {string(level)});\n")
+        for k, names in enumerate(names_of_levels(plan)):
+            same = " || ".join(f"!strcmp(text, {string(name)})" for name in names)
+            lines.append(f"    known += x[{first + k}] = text && ({same});\n")
         at = first + len(plan["levels"])
         if plan["other"]:
             lines.append(f"    x[{at}] = text && known == 0;\n")

@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from spkm._cells import level_places
 from spkm.persistence._coupling_arithmetic import class_probabilities, votes_of
 from spkm.persistence._decisions import class_gaps
 from spkm.persistence._encoding import columns_of, encoder_of, starts_of
@@ -165,6 +166,7 @@ def _codes(graph: _Graph, plan: Any, cell: str) -> list[str]:
         raise ValueError(
             f'In ONNX "" stands for a missing string, and column {plan["column"]!r} has a level "": rename it.'
         )
+    places = level_places(levels)
     width = len(levels) + plan["other"] + plan["missing"]
     for_other = len(levels) if plan["other"] else width
     for_missing = width - 1 if plan["missing"] else width
@@ -172,8 +174,8 @@ def _codes(graph: _Graph, plan: Any, cell: str) -> list[str]:
         "LabelEncoder",
         cell,
         domain=ML,
-        keys_strings=[*levels, ""],
-        values_int64s=[*range(len(levels)), for_missing],
+        keys_strings=[*places, ""],
+        values_int64s=[*places.values(), for_missing],
         default_int64=for_other,
     )
     is_one = graph.node("Equal", code, graph.constant(np.arange(width)[None]))

@@ -19,10 +19,10 @@ from typing import Any
 
 import numpy as np
 
-from spkm._cells import level_text
+from spkm._cells import level_text, single_names
 from spkm.persistence._coupling_arithmetic import class_probabilities, votes_of
 from spkm.persistence._decisions import class_gaps
-from spkm.persistence._encoding import columns_of, encoder_of, starts_of
+from spkm.persistence._encoding import columns_of, encoder_of, names_of_levels, starts_of
 from spkm.persistence._export import feature_names, joint_weights, with_constants
 
 TABLE = "samples"
@@ -104,7 +104,7 @@ def _cells(cell: str, plan: Any) -> list[str]:
             )
         filled = f"CASE WHEN {is_absent} THEN {number(plan['fill'])} ELSE {value} END"
         return [filled] * plan["value"] + [absent] * plan["missing"]
-    levels = [_is_level(cell, level, plan["levels"]) for level in plan["levels"]]
+    levels = [_is_level(cell, names, plan["levels"]) for names in names_of_levels(plan)]
     found = [f"CASE WHEN {is_level} THEN 1e0 ELSE 0e0 END" for is_level in levels]
     if plan["other"]:
         known = " OR ".join([is_absent, *levels])
@@ -112,17 +112,22 @@ def _cells(cell: str, plan: Any) -> list[str]:
     return found + [absent] * plan["missing"]
 
 
-def _is_level(cell: str, level: str, levels: list[str]) -> str:
-    """Return whether a cell is a level: fractions by their value, all else by the text that Python has for it."""
+def _is_level(cell: str, names: list[str], levels: list[str]) -> str:
+    """Return whether a cell is a level: fractions by their value, all else by the text that Python has for it.
+
+    The ``names`` are those of the level, its own first.
+    """
+    level = names[0]
     kind = f"lower(typeof({cell}))"
     is_fraction = f"({kind} IN {FLOATS} OR {kind} LIKE 'decimal%')"
-    same = f"NOT {is_fraction} AND CAST({cell} AS VARCHAR) = {literal(level)}"
-    ways = [f"({same})"]
+    texts = ", ".join(map(literal, names))
+    ways = [f"(NOT {is_fraction} AND CAST({cell} AS VARCHAR) IN ({texts}))"]
     if _is_number(level):
-        value = number(float(level))
-        ways.append(f"({is_fraction} AND {kind} <> 'float' AND CAST({cell} AS DOUBLE) = {value})")
-        # Single precision: the level may be the text of the single or of the double.
-        ways.append(f"({kind} = 'float' AND CAST({cell} AS FLOAT) = CAST({value} AS FLOAT))")
+        values = ", ".join(number(float(name)) for name in names)
+        ways.append(f"({is_fraction} AND {kind} <> 'float' AND CAST({cell} AS DOUBLE) IN ({values}))")
+        singles = [_single(name) for name in names if _prints_as(name)]
+        if singles:
+            ways.append(f"({kind} = 'float' AND CAST({cell} AS DOUBLE) IN ({', '.join(map(number, singles))}))")
     if level in ("True", "False"):
         ways.append(f"({kind} = 'boolean' AND CAST({cell} AS VARCHAR) = {literal(level.lower())})")
         if not {"0", "1"} & set(levels):  # SQLite has no truths
@@ -137,6 +142,18 @@ def _is_number(level: str) -> bool:
     except ValueError:
         return False
     return bool(np.isfinite(value)) and level_text(value) == level
+
+
+def _prints_as(name: str) -> bool:
+    """Whether a number of single precision has this name: a fraction that prints so, or a whole number."""
+    names = single_names(name)
+    return names[0] == name if names else float(name).is_integer() and _single(name) == float(name)
+
+
+def _single(name: str) -> float:
+    """Return the number of single precision next to a name's."""
+    with np.errstate(over="ignore"):
+        return float(np.float32(float(name)))
 
 
 def _is_unicode(text: str) -> bool:

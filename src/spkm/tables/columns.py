@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from spkm._cells import cell_list, cell_number, is_missing, level_text
+from spkm._cells import cell_list, cell_number, is_missing, level_places, level_text
 
 
 class FeatureOrigin(NamedTuple):
@@ -117,8 +117,8 @@ class LevelPlan:
 
     def codes(self, values: np.ndarray) -> np.ndarray:
         """Return which output column is one, for every value; -1 for none."""
-        places = {level: place for place, level in enumerate(self.levels)}
-        n_levels = len(places)
+        places = level_places(self.levels)
+        n_levels = len(self.levels)
         for_other = n_levels if self.other else -1
         for_missing = n_levels + self.other if self.missing else -1
         codes = np.empty(len(values), dtype=np.intp)
