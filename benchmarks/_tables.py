@@ -11,6 +11,7 @@ from datetime import date
 from pathlib import Path
 
 import spkm
+from benchmarks._captions import CAPTIONS, Caption
 
 ROOT = Path(__file__).parents[1]
 FOLDER = Path(__file__).parent / "results"
@@ -104,7 +105,7 @@ CELL = re.compile(
     r"(?P<mark><!-- cell: (?P<name>\w+); (?P<row>[^>;]+); (?P<column>[^>;]+) -->)(?P<text>[^<]*)<!-- \. -->"
 )
 MARKS = re.compile(
-    r"(?P<mark><!-- results: (?P<name>\w+)(?:, (?P<start>[^>;]+))?(?:; ours (?P<ours>[^>;]+))?"
+    r"(?P<mark><!-- results: (?P<name>\w+)(?:, (?P<start>[^>;]+))?"
     r"(?:; first (?P<first>[^>]+))? -->)\n"
     r"(?:.*?\n)??<!-- end -->",
     re.DOTALL,
@@ -115,20 +116,30 @@ def filled(text: str, folder: Path = FOLDER) -> str:
     """Return a page with the tables of results between its marks.
 
     ``<!-- results: NAME -->`` begins a table, ``<!-- results: NAME, TEXT -->`` one of the rows that begin with TEXT;
-    ``<!-- end -->`` ends it. After that, ``; ours NAME`` calls the column "measured" so, and ``; first EXPRESSION``
-    shows rows in which the expression is found, and folds the others below them.
+    ``<!-- end -->`` ends it. After that, ``; first EXPRESSION`` shows rows in which the expression is found, and folds
+    the others below them. The sentence and the titles of columns are those of :mod:`benchmarks._captions`.
     """
 
     def table(match: re.Match[str]) -> str:
         found = [Table.read(path) for path in parts(match["name"], folder)]
+        about = CAPTIONS.get(match["name"], Caption(""))
         for results in found:
-            results.columns = tuple(match["ours"] or c if c == "measured" else c for c in results.columns)
+            results.columns = titled(results.columns, about.titles)
             results.rows = [row for row in results.rows if row[0].startswith(match["start"] or "")]
         absent = f"*Not measured with this version yet; `python -m benchmarks {match['name']}` does.*"
-        shown = folded([results for results in found if results.rows], match["first"] or "") or [absent]
+        blocks = folded([results for results in found if results.rows], match["first"] or "")
+        shown = [*filter(None, [about.sentence]), *blocks] if blocks else [absent]
         return f"{match['mark']}\n\n" + "\n\n".join(shown) + "\n\n<!-- end -->"
 
     return MARKS.sub(table, text)
+
+
+def titled(columns: tuple[str, ...], titles: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the columns of a file with the titles that a page shows: those before "measured" stay."""
+    first = columns.index("measured") if titles else len(columns)
+    if titles and len(titles) != len(columns) - first:
+        raise ValueError(f"{len(titles)} titles for the columns {columns[first:]}; mend benchmarks/_captions.py.")
+    return (*columns[:first], *titles)
 
 
 def look_in(benchmark: str, folder: Path) -> Look:

@@ -1,14 +1,18 @@
 """Files of benchmark results: they are read as they were written, and the code that left them behind is named."""
 
+import re
+
 import numpy as np
 import pytest
 
 import spkm
+from benchmarks._captions import CAPTIONS
 from benchmarks._figures import Dots, Lines, draw_all
 from benchmarks._front import with_figures
 from benchmarks._tables import (
     CELL,
     FOLDER,
+    MARKS,
     ROOT,
     Table,
     changes_since,
@@ -17,8 +21,10 @@ from benchmarks._tables import (
     parts,
     stale,
     tables,
+    titled,
     with_cells,
 )
+from benchmarks._whole import names
 from benchmarks.ranks import COLUMNS, rank_rows
 
 
@@ -125,10 +131,26 @@ def test_a_sentence_has_the_figure_of_its_table(tmp_path):
     assert with_cells(without, tmp_path) == without
 
 
-def test_the_column_of_ours_has_a_name(tmp_path):
-    Table("some", ("what", "measured", "theirs"), [["a", "1", "2"]], {}).write(tmp_path)
-    page = filled("<!-- results: some; ours Mine; first a -->\n<!-- end -->", tmp_path)
-    assert "| what | Mine | theirs |" in page and filled(page, tmp_path) == page
+def test_a_page_shows_the_sentence_and_the_titles_of_a_table(tmp_path):
+    Table("gradient", ("what", "reach", "measured"), [["a", "", "1"]], {}).write(tmp_path)
+    page = filled("<!-- results: gradient; first a -->\n<!-- end -->", tmp_path)
+    assert f"-->\n\n{CAPTIONS['gradient'].sentence}\n\n| what | largest error |" in page
+    assert filled(page, tmp_path) == page
+    with pytest.raises(ValueError, match="2 titles for the columns"):
+        titled(("what", "measured"), ("a", "b"))
+
+
+def test_every_table_has_a_sentence_with_its_direction_and_titles_that_differ():
+    shown = {mark["name"] for page in (ROOT / "docs").rglob("*.md") for mark in MARKS.finditer(page.read_text("utf-8"))}
+    measured = {re.sub("_[AB]$", "", path.stem) for path in tables()}
+    assert shown | measured <= set(CAPTIONS) <= set(names())
+    for name, about in CAPTIONS.items():
+        assert re.search(r"\b(better|best|right|faster)\b", about.sentence) and about.sentence.endswith("."), name
+        assert about.sentence.count(". ") == 0, f"{name}: one sentence"
+        for path in parts(name):
+            shown_columns = titled(Table.read(path).columns, about.titles)
+            assert len(set(shown_columns)) == len(shown_columns), f"{name}: two columns of one title"
+            assert "error" not in shown_columns, f"{name}: say which error"
 
 
 def test_rows_of_detail_are_folded(tmp_path):
