@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import warnings
 
 import numpy as np
@@ -203,8 +202,8 @@ def test_cosine_proximity(library, n_outputs):
 
 @pytest.mark.parametrize("scaling", [None, SCALING], ids=["plain", "scaled"])
 @pytest.mark.parametrize("name", ["log", "squared"])
-def test_mini_batches_are_those_of_numpy(library, scaling, name, monkeypatch):
-    monkeypatch.setattr("spkm.sources._array.SMALL", 0)  # the scaling is applied to each block
+def test_mini_batches_are_those_of_numpy(library, scaling, name, copied_up_to, monkeypatch):
+    copied_up_to(0)  # the scaling is applied to each block
     monkeypatch.setattr("spkm.sources._array_api.FETCHED", 3 * 8 * 4)  # three batches at once
     Y = np.sign(X[:, :1])
     model = PreimageModel(MODELS[1], 4, 1)
@@ -302,8 +301,8 @@ def test_a_subclass_with_a_formula_of_its_own_stays_with_numpy():
     assert all(loss().anywhere for loss in map(LOSSES.get, LOSSES))
 
 
-def test_the_package_that_is_missing_is_named(monkeypatch):
+def test_the_package_that_is_missing_is_named(absent):
     strict = pytest.importorskip("array_api_strict")
-    monkeypatch.setitem(sys.modules, "array_api_compat", None)
+    absent("array_api_compat")
     with pytest.raises(ImportError, match=r"spkm\[array-api\]"):
         on_host(strict.asarray(X))

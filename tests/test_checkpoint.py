@@ -86,8 +86,8 @@ def fit(name, path):
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGKILL")
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize("name", list(MADE))
-def test_a_killed_fit_goes_on(name, tmp_path, monkeypatch):
-    monkeypatch.setattr("spkm.sources._chunks.KEPT_ROWS", 200 if name == "stream" else 20_000)
+def test_a_killed_fit_goes_on(name, tmp_path, kept_of_chunks):
+    kept_of_chunks(200 if name == "stream" else 20_000)
     path = str(tmp_path / "state.npz")
     if name in ("stages", "stream"):
         code = KILLED.format(name=name, path=path, writes=5)

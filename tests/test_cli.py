@@ -83,20 +83,16 @@ def test_the_version(capsys):
 
 
 @pytest.mark.parametrize("arguments", [["reproduce"], ["reproduce", "--help"], ["reproduce", "table1", "--quick"]])
-def test_without_the_papers_package_the_way_to_it_is_told(arguments, monkeypatch, capsys):
-    for name in [name for name in sys.modules if name.split(".")[0] == "spkm_paper"]:
-        monkeypatch.delitem(sys.modules, name)
-    monkeypatch.setitem(sys.modules, "spkm_paper", None)  # as if it were not installed
+def test_without_the_papers_package_the_way_to_it_is_told(arguments, absent, capsys):
+    absent("spkm_paper")
     assert main(arguments) == 2
     said = capsys.readouterr()
     assert said.out == "" and said.err.startswith("spkm reproduce: ") and said.err.count("\n") == 1
     assert "spkm-paper" in said.err and "pip install './paper[plot]'" in said.err
 
 
-def test_what_the_papers_package_lacks_is_not_taken_for_its_absence(monkeypatch):
-    for name in [name for name in sys.modules if name.split(".")[0] == "spkm_paper"]:
-        monkeypatch.delitem(sys.modules, name)
-    monkeypatch.setitem(sys.modules, "threadpoolctl", None)
+def test_what_the_papers_package_lacks_is_not_taken_for_its_absence(absent):
+    absent("threadpoolctl", anew="spkm_paper")
     with pytest.raises(ModuleNotFoundError, match="threadpoolctl"):
         main(["reproduce", "--list"])
 

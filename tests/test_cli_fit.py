@@ -2,7 +2,6 @@
 
 import gzip
 import io
-import sys
 
 import numpy as np
 import pytest
@@ -197,8 +196,8 @@ def test_bad_usage(words, code, says, capsys, monkeypatch, tmp_path):
     assert says in capsys.readouterr().err
 
 
-def test_without_pandas_the_extra_is_named(monkeypatch, capsys, folder):
-    monkeypatch.setitem(sys.modules, "pandas", None)
+def test_without_pandas_the_extra_is_named(absent, capsys, folder):
+    absent("pandas")
     assert main(["fit", str(folder / "flowers.csv"), "--target", "good"]) == 1
     assert "pip install 'spkm[cli]'" in capsys.readouterr().err
 

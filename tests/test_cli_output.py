@@ -2,7 +2,7 @@
 
 import io
 import json
-import sys
+from contextlib import redirect_stderr, redirect_stdout
 
 import numpy as np
 import pandas as pd
@@ -25,25 +25,23 @@ def test_colours_are_for_terminals_and_can_be_forbidden(monkeypatch):
     monkeypatch.delenv("NO_COLOR", raising=False)
     monkeypatch.setenv("TERM", "xterm")
     assert output.bold("text") == "text"
-    monkeypatch.setattr(sys, "stdout", Terminal())
-    assert output.bold("text") == "\x1b[1mtext\x1b[0m"
-    monkeypatch.setenv("NO_COLOR", "1")
-    assert output.bold("text") == "text"
+    with redirect_stdout(Terminal()):
+        assert output.bold("text") == "\x1b[1mtext\x1b[0m"
+        monkeypatch.setenv("NO_COLOR", "1")
+        assert output.bold("text") == "text"
 
 
 def test_progress_is_one_line_on_a_terminal_and_rare_lines_elsewhere(monkeypatch):
+    with redirect_stderr(io.StringIO()) as quiet:
+        output.Progress("work").tell("half")
+    assert quiet.getvalue() == ""
     monkeypatch.setattr(output.Progress, "SECONDS", {True: 0.0, False: 0.0})
     for stream, line in ((Terminal(), "\r\x1b[Kwork: half"), (io.StringIO(), "work: half")):
-        monkeypatch.setattr(sys, "stderr", stream)
-        output.Progress("work").tell("half")
-        assert stream.getvalue().startswith(line)
-        output.say("done")
+        with redirect_stderr(stream):
+            output.Progress("work").tell("half")
+            assert stream.getvalue().startswith(line)
+            output.say("done")
         assert stream.getvalue().endswith("done\n")
-    monkeypatch.undo()
-    quiet = io.StringIO()
-    monkeypatch.setattr(sys, "stderr", quiet)
-    output.Progress("work").tell("half")
-    assert quiet.getvalue() == ""
 
 
 def test_a_file_is_there_whole_or_as_it_was(tmp_path):

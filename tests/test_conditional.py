@@ -8,6 +8,7 @@ from spkm.explain import Normal, expected_scores, explain
 from spkm.kernels import RBF, Affine, Laplacian, Linear, Matern, Polynomial, RationalQuadratic
 from tests.enumeration import enumerated_shapley
 from tests.made_models import make_model
+from tests.quadrature import normal_nodes
 
 MEAN = np.array([0.2, -0.1, 0.4])
 MIXING = np.array([[1.0, 0.0, 0.0], [0.7, 0.6, 0.0], [-0.4, 0.5, 0.3]])
@@ -27,18 +28,8 @@ KINDS = {
 
 def by_quadrature(model, x, known, count=40):
     """Return E[f | x_known] by a product rule of Gauss and Hermite over the unknown features."""
-    free = [j for j in range(3) if j not in known]
-    known = list(known)
-    own = COVARIANCE[np.ix_(known, known)]
-    slopes = COVARIANCE[np.ix_(free, known)] @ np.linalg.inv(own) if known else np.zeros((3, 0))
-    mean = MEAN[free] + slopes @ (x[known] - MEAN[known])
-    spread = COVARIANCE[np.ix_(free, free)] - slopes @ COVARIANCE[np.ix_(known, free)]
-    nodes, weights = np.polynomial.hermite_e.hermegauss(count)
-    mesh = np.stack(np.meshgrid(*[nodes] * len(free), indexing="ij"), axis=-1).reshape(-1, len(free))
-    total = np.prod(np.stack(np.meshgrid(*[weights] * len(free), indexing="ij"), axis=-1), axis=-1).ravel()
-    rows = np.tile(x, (len(mesh), 1))
-    rows[:, free] = mean + mesh @ np.linalg.cholesky(spread).T
-    return total @ model.scores(rows) / total.sum()
+    rows, shares = normal_nodes(MEAN, COVARIANCE, x, list(known), count)
+    return shares @ model.scores(rows)
 
 
 @pytest.mark.parametrize("name", KINDS)

@@ -15,11 +15,11 @@ from sklearn.model_selection import (
 )
 
 from spkm import SPKMClassifierCV, SPKMRegressorCV
-from spkm.fitting import search as search_module
 from spkm.kernels import RBF, Linear, Matern, Polynomial, Tanimoto
 from spkm.selection import DEFAULTS
 from tests.cross_validated import LINE, RESULTS, frame, labels, quick_case, real_target, rows
 from tests.marks import QUICK_SEARCHES
+from tests.quick_search import quick_search
 from tests.small_data import assert_same_fit, fingerprints, scores
 
 pytestmark = QUICK_SEARCHES
@@ -65,15 +65,15 @@ def test_the_default_kernels_and_a_list_of_kernels(careful):
         assert model.kernel is asked and asked[0].gamma == "auto"
 
 
-def test_the_kernel_that_fits_is_chosen(careful, monkeypatch):
-    monkeypatch.setattr(search_module, "DEFAULTS", DEFAULTS)
+def test_the_kernel_that_fits_is_chosen():
     X = rows(100, 4)
     product = (X[:, 0] * X[:, 2] > 0).astype(int)
     settings = {**LINE, "kernel": ["linear", Polynomial(2)], "n_basis": 2, "max_iter": 50}
-    model = SPKMClassifierCV(**settings).fit(X, product)
+    with quick_search(settings=DEFAULTS):
+        model = SPKMClassifierCV(**settings).fit(X, product)
+        other = SPKMClassifierCV(**settings).fit(X, (X[:, 0] > X[:, 2]).astype(int))
     assert isinstance(model.best_params_["kernel"], Polynomial) and model.score(X, product) > 0.9
-    model = SPKMClassifierCV(**settings).fit(X, (X[:, 0] > X[:, 2]).astype(int))
-    assert isinstance(model.best_params_["kernel"], Linear)
+    assert isinstance(other.best_params_["kernel"], Linear)
 
 
 def test_without_selection_all_columns_are_kept(careful, case):

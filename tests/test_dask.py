@@ -18,7 +18,6 @@ import pandas as pd  # noqa: E402
 
 from spkm import SPKMClassifier, SPKMRegressor  # noqa: E402
 from spkm.solvers import LBFGS  # noqa: E402
-from spkm.sources import _chunks as chunks_module  # noqa: E402
 
 pytestmark = pytest.mark.filterwarnings("default")  # those of Dask are not ours
 
@@ -31,8 +30,8 @@ WEIGHT = np.where(np.arange(N) < 1000, 0.0, 1.0)  # the first shard has none
 
 
 @pytest.fixture(autouse=True)
-def few_kept(monkeypatch):
-    monkeypatch.setattr(chunks_module, "KEPT_ROWS", 800)
+def few_kept(kept_of_chunks):
+    kept_of_chunks(800)
 
 
 def regressor():

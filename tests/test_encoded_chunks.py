@@ -8,8 +8,6 @@ import pytest
 from sklearn.pipeline import make_pipeline
 
 from spkm import FileTable, SPKMClassifier, TableEncoder, write_predictions
-from spkm.sources import _chunks as chunks_module
-from spkm.tables import encoded_files as files_module
 from tests.test_encoded_files import FRAME, LABELS, N
 
 pytest.importorskip("pyarrow")
@@ -21,8 +19,8 @@ FITTED = TableEncoder(categorical=["region"]).fit(FRAME)
 
 
 @pytest.fixture(autouse=True)
-def small_chunks(monkeypatch):
-    monkeypatch.setattr(chunks_module, "KEPT_ROWS", 1500)  # fewer than there are: the fit reads chunks
+def small_chunks(kept_of_chunks):
+    kept_of_chunks(1500)  # fewer than there are: the fit reads chunks
 
 
 def lazy():
@@ -85,10 +83,9 @@ def test_a_lazy_frame_without_a_name_is_collected():
     np.testing.assert_array_equal(FITTED.transform(pl.from_pandas(FRAME).lazy()), FITTED.transform(FRAME))
 
 
-def test_passes_over_parts_are_merged(monkeypatch):
+def test_passes_over_parts_are_merged(encoder_keeps):
     """Bounds on what is kept hold for shards, too, and few levels are exact."""
-    monkeypatch.setattr(files_module, "KEPT_VALUES", 500)
-    monkeypatch.setattr(files_module, "KEPT_LEVELS", 40)
+    encoder_keeps(values=500, levels=40)
     encoder = TableEncoder(categorical=["region"]).fit(of_dask(), "label")
     known, found = FITTED.to_plain(), encoder.to_plain()
     assert [note for note in found["notes"] if "name" in note]

@@ -11,7 +11,6 @@ from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import make_pipeline
 
 from spkm import FileTable, SPKMClassifier, SPKMRegressor, TableEncoder, load, save
-from spkm.sources import _chunks as chunks_module
 from spkm.tables import encoded_files as files_module
 
 pa = pytest.importorskip("pyarrow")
@@ -49,8 +48,8 @@ def written(folder, frame, kind="parquet"):
 
 
 @pytest.fixture(autouse=True)
-def small_chunks(monkeypatch):
-    monkeypatch.setattr(chunks_module, "KEPT_ROWS", 1500)  # fewer than there are: the fit reads chunks
+def small_chunks(kept_of_chunks):
+    kept_of_chunks(1500)  # fewer than there are: the fit reads chunks
 
 
 @pytest.mark.parametrize("kind", ["parquet", "feather", "csv"])
@@ -99,8 +98,8 @@ def test_levels_that_the_fit_did_not_see(tmp_path):
     np.testing.assert_array_equal(files_module.FileEncoder(encoder).encoded(batch), encoder.transform(table))
 
 
-def test_levels_are_counted_within_the_bound_of_misra_and_gries(monkeypatch):
-    monkeypatch.setattr(files_module, "KEPT_LEVELS", 20)
+def test_levels_are_counted_within_the_bound_of_misra_and_gries(encoder_keeps):
+    encoder_keeps(levels=20)
     drawn = np.random.default_rng(1).zipf(1.5, 5000).astype(str)
     facts = files_module.LevelFacts("c")
     for start in range(0, 5000, 50):
@@ -113,8 +112,8 @@ def test_levels_are_counted_within_the_bound_of_misra_and_gries(monkeypatch):
     assert plan.other and "at least" in note
 
 
-def test_identifiers_are_dropped_although_no_count_of_them_is_left(monkeypatch):
-    monkeypatch.setattr(files_module, "KEPT_LEVELS", 20)
+def test_identifiers_are_dropped_although_no_count_of_them_is_left(encoder_keeps):
+    encoder_keeps(levels=20)
     facts = files_module.LevelFacts("id")
     facts.add(pa.array([str(i) for i in range(500)]), None)
     assert facts.counts == {}
@@ -122,8 +121,8 @@ def test_identifiers_are_dropped_although_no_count_of_them_is_left(monkeypatch):
     assert plan is None and "at least 500 levels" in note and "identifier" in note
 
 
-def test_the_median_is_of_values_kept_at_random(monkeypatch):
-    monkeypatch.setattr(files_module, "KEPT_VALUES", 400)
+def test_the_median_is_of_values_kept_at_random(encoder_keeps):
+    encoder_keeps(values=400)
     values = np.sort(np.random.default_rng(2).exponential(size=20_000))  # sorted: the first ones would mislead
     facts, rng = files_module.NumberFacts("v", "number"), np.random.default_rng(3)
     for part in np.split(values, 20):

@@ -71,15 +71,15 @@ def test_evidence_beside_a_linear_part_equals_the_formula(m, fit_intercept):
     np.testing.assert_array_equal(best.weights[R:], np.eye(m))
 
 
-def test_sparse_rows_and_recomputed_features_give_the_same(monkeypatch):
+def test_sparse_rows_and_recomputed_features_give_the_same(blocks_of, kept_features):
     dense, theta = beside_linear(2)
     phi = dense.start(theta)
     expected = dense.value_and_gradient(phi)
     of_csr, _ = beside_linear(2, rows=sparse.csr_matrix(X))
-    monkeypatch.setattr("spkm.sources._array.rows_per_block", lambda n_features, width: 7)
+    blocks_of(7)
     for objective in (dense, of_csr):
         for kept in (2**21, 0):
-            monkeypatch.setattr("spkm.core.profiled.KEPT", kept)
+            kept_features(kept)
             found = objective.value_and_gradient(phi)
             assert found[0] == pytest.approx(expected[0], rel=1e-10)
             np.testing.assert_allclose(found[1], expected[1], rtol=1e-7, atol=1e-11)

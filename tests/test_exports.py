@@ -218,8 +218,8 @@ def test_models_too_large_for_a_database_are_refused():
         writer_of(".sql")(plain_model(many))
 
 
-def test_onnx_says_what_to_install(monkeypatch):
-    monkeypatch.setitem(sys.modules, "onnx", None)
+def test_onnx_says_what_to_install(absent):
+    absent("onnx")
     with pytest.raises(ImportError, match=r"spkm\[onnx\]"):
         content("regression", ".onnx")
 

@@ -11,7 +11,6 @@ from spkm.core.starts import STARTS, Greedy
 from spkm.kernels import KERNELS, RBF, Affine, Matern, Polynomial, Sum
 from spkm.penalties import BASIS_PENALTIES, L1, WEIGHT_PENALTIES, RKHSNorm, SquaredL2
 from spkm.solvers import LBFGS, SOLVERS, Adam
-from spkm.sources import _base as source_module
 from tests.small_data import assert_same_fit, counts, curve, fingerprints, scores, three_classes, two_classes
 
 QUICK = {"n_basis": 4, "tol": 1e-2, "random_state": 0}
@@ -157,9 +156,9 @@ def test_global_randomness_is_left_alone(case, seed):
 
 
 @pytest.mark.parametrize("solver", ["auto", "lbfgs", "proximal"])
-def test_bits_do_not_depend_on_threads(case, monkeypatch, solver):
+def test_bits_do_not_depend_on_threads(case, blocks_of, solver):
     model, X, y = case
-    monkeypatch.setattr(source_module, "rows_per_block", lambda n_features, width: 7)
+    blocks_of(7)
     fits = [clone(model).set_params(solver=solver, n_jobs=n).fit(X, y) for n in (1, 3, None)]
     for other in fits[1:]:
         assert_same_fit(fits[0], other, X)
@@ -177,9 +176,9 @@ def test_blas_threads_are_given_back(case):
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2])
-def test_a_step_that_overflows_is_taken_back_in_silence(monkeypatch, n_jobs):
+def test_a_step_that_overflows_is_taken_back_in_silence(blocks_of, n_jobs):
     X, y = curve()
-    monkeypatch.setattr(source_module, "rows_per_block", lambda n_features, width: 30)
+    blocks_of(30)
     model = SPKMRegressor(n_basis=6, kernel=Polynomial(25), scale=False, n_jobs=n_jobs, random_state=0)
     assert np.all(np.isfinite(model.fit(X.astype(np.float32), y).predict(X.astype(np.float32))))
 

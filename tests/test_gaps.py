@@ -9,6 +9,7 @@ from sklearn.preprocessing import StandardScaler
 from spkm import SPKMClassifier, SPKMOrdinalClassifier, SPKMRegressor, SPKMSurvival
 from spkm.explain import Normal, expected_scores, with_gaps
 from spkm.kernels import Laplacian
+from tests.quadrature import normal_nodes
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(200, 3)) @ np.array([[1.0, 0.6, 0.0], [0.0, 0.8, 0.4], [0.0, 0.0, 0.9]]) + [1.0, -2.0, 3.0]
@@ -33,17 +34,8 @@ def regressor():
 def mean_over(function, row, nodes=60):
     """Return the mean of a function over what is missing of a sample, by a product rule of Gauss and Hermite."""
     mean, covariance = X.mean(axis=0), np.cov(X, rowvar=False, bias=True)
-    free = np.flatnonzero(np.isnan(row))
-    known = np.flatnonzero(~np.isnan(row))
-    slopes = np.linalg.solve(covariance[np.ix_(known, known)], covariance[np.ix_(known, free)]).T
-    middle = mean[free] + slopes @ (row[known] - mean[known])
-    left = covariance[np.ix_(free, free)] - slopes @ covariance[np.ix_(known, free)]
-    points, weights = np.polynomial.hermite_e.hermegauss(nodes)
-    mesh = np.stack(np.meshgrid(*[points] * len(free), indexing="ij"), axis=-1).reshape(-1, len(free))
-    total = np.prod(np.stack(np.meshgrid(*[weights] * len(free), indexing="ij"), axis=-1), axis=-1).ravel()
-    rows = np.tile(row, (len(mesh), 1))
-    rows[:, free] = middle + mesh @ np.linalg.cholesky(left).T
-    return np.tensordot(total / total.sum(), function(rows), axes=1), rows, total / total.sum()
+    rows, shares = normal_nodes(mean, covariance, row, np.flatnonzero(~np.isnan(row)), nodes)
+    return np.tensordot(shares, function(rows), axes=1), rows, shares
 
 
 def test_probabilities_equal_quadrature(classifier):

@@ -94,7 +94,7 @@ def test_a_search_returns_the_best_so_far():
     out, code, errors = run(
         """
         from spkm import SPKMClassifierCV
-        from spkm.selection._search import Search
+        from spkm.selection import Search
 
         first = Search._eliminated
 

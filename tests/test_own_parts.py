@@ -297,8 +297,8 @@ each_coupled = pytest.mark.parametrize("loss", [RootMeanSquare(), LogMeanSquare(
 @each_coupled
 @pytest.mark.parametrize("m", [1, 3])
 @pytest.mark.parametrize("size", [5, 1000])
-def test_gradients_of_a_coupled_loss_equal_differences(monkeypatch, loss, m, size):
-    monkeypatch.setattr("spkm.sources._array.rows_per_block", lambda n_features, width: size)
+def test_gradients_of_a_coupled_loss_equal_differences(blocks_of, loss, m, size):
+    blocks_of(size)
     assert loss.coupled and not loss.is_quadratic
     assert check_loss(loss, n_outputs=m) < 1e-6
     objective = cases.make_objective(RBF(0.3), loss, m=m, metric="scale", weight_penalty=RKHSNorm(0.1))

@@ -6,7 +6,6 @@ from scipy.optimize import minimize
 from scipy.stats import multivariate_normal
 from sklearn.linear_model import LinearRegression, Ridge
 
-from spkm.core import profiled
 from spkm.core.evidence import MOST_TRACE, EvidenceObjective
 from spkm.core.model import PreimageModel, Term, View
 from spkm.core.objective import Objective
@@ -239,13 +238,13 @@ def test_strength_of_the_trace_term():
 
 @pytest.mark.parametrize("penalty", [RKHSNorm(0.05), Evidence()], ids=str)
 @pytest.mark.parametrize("rows_in_block", [7, 1000])
-def test_kept_and_recomputed_features_agree(monkeypatch, penalty, rows_in_block):
-    monkeypatch.setattr("spkm.sources._array.rows_per_block", lambda n_features, width: rows_in_block)
+def test_kept_and_recomputed_features_agree(blocks_of, kept_features, penalty, rows_in_block):
+    blocks_of(rows_in_block)
     objective, theta = make(STRUCTURES["two terms"], 2, penalty)
     target = objective.eliminated()
     with objective.source.threads(2):
         kept = target.value_and_gradient(target.start(theta))
-        monkeypatch.setattr(profiled, "KEPT", 0)
+        kept_features(0)
         again = target.value_and_gradient(target.start(theta))
     assert kept[0] == pytest.approx(again[0], rel=1e-12)
     np.testing.assert_allclose(kept[1], again[1], rtol=1e-9, atol=1e-13)
@@ -293,15 +292,15 @@ TWO_TERMS = {
 @pytest.mark.parametrize("terms", TWO_TERMS.values(), ids=TWO_TERMS)
 @pytest.mark.parametrize("m", [1, 2])
 @pytest.mark.parametrize("penalty", [RKHSNorm(0.05), Evidence(0.2, 0.4, 0.3), Evidence()], ids=str)
-def test_value_is_that_of_value_and_gradient(monkeypatch, terms, m, penalty):
+def test_value_is_that_of_value_and_gradient(blocks_of, kept_features, terms, m, penalty):
     objective, theta = make(terms, m, penalty, True, SquaredL2(0.1))
     target = objective.eliminated()
     phi = target.start(theta)
     value, gradient = target.value_and_gradient(phi)
     assert target.value(phi) == pytest.approx(value, rel=1e-12)
     assert gradient.shape == phi.shape
-    monkeypatch.setattr(profiled, "KEPT", 0)
-    monkeypatch.setattr("spkm.sources._array.rows_per_block", lambda n_features, width: 7)
+    kept_features(0)
+    blocks_of(7)
     assert target.value(phi) == pytest.approx(target.value_and_gradient(phi)[0], rel=1e-12)
 
 

@@ -17,7 +17,7 @@ from sklearn.base import clone
 from spkm import SPKMClassifier, SPKMNystroem, SPKMRegressor
 from spkm.fitting.recipes.monotone import certificate
 from spkm.kernels import KERNELS
-from spkm.sources import _base as source_module
+from spkm.sources import _array as source_module
 from tests.saving import from_bytes, to_bytes
 from tests.small_data import assert_same_fit, scores
 

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from spkm import SPKMClassifier, SPKMRegressor
-from spkm.fitting import search as search_module
 from spkm.kernels import KERNELS, RBF, Polynomial, Sum
 from spkm.losses import LOSSES
 from tests.marks import QUICK_SEARCHES
+from tests.quick_search import FEWER, quick_search
 from tests.selecting import (
     LINE,
     STORAGE,
@@ -114,11 +114,11 @@ def test_three_classes_and_two_outputs(kernel):
     assert_only_selected_columns_matter(model, X)
 
 
-def test_two_outputs_without_noise(careful, monkeypatch):
+def test_two_outputs_without_noise():
     # More vectors than columns leave k(U, U) without full rank, and noise of nothing does not make up for it.
-    monkeypatch.setattr(search_module, "DEFAULTS", replace(search_module.DEFAULTS, first_iterations=100))
     X = rows()
-    model = SPKMRegressor(**{**LINE, "n_basis": 2}).fit(X, X[:, [1, 4]])
+    with quick_search(settings=replace(FEWER, first_iterations=100)):
+        model = SPKMRegressor(**{**LINE, "n_basis": 2}).fit(X, X[:, [1, 4]])
     assert model.selected_features_.tolist() == [1, 4] and model.score(X, X[:, [1, 4]]) > 0.99
 
 

@@ -7,7 +7,6 @@ from spkm import SPKMClassifier, SPKMRegressor
 from spkm.fitting import search as search_module
 from spkm.losses import Log
 from spkm.penalties import RKHSNorm
-from spkm.sources import _array as array_module
 from tests.marks import QUICK_SEARCHES
 from tests.selecting import (
     LINE,
@@ -157,10 +156,10 @@ def test_a_search_takes_some_of_many_rows_and_the_fit_all(monkeypatch):
 
 
 @pytest.mark.parametrize("settings", [LINE, STRICT], ids=["linear", "rbf"])
-def test_rows_that_are_too_many_to_copy(monkeypatch, settings):
+def test_rows_that_are_too_many_to_copy(copied_up_to, settings):
     X = rows()
     copied = SPKMClassifier(**settings).fit(X, labels(X))
-    monkeypatch.setattr(array_module, "SMALL", 0)
+    copied_up_to(0)
     in_place = SPKMClassifier(**settings).fit(X, labels(X))
     np.testing.assert_array_equal(in_place.selected_features_, copied.selected_features_)
     np.testing.assert_allclose(scores(in_place, X), scores(copied, X), rtol=1e-5, atol=1e-5)

@@ -14,7 +14,6 @@ from spkm.penalties import Evidence, RKHSNorm
 from spkm.selection import FeatureGroups, Problem, Submodel, _elimination, fit_submodel, losses_without
 from spkm.selection._elimination import eliminate, next_count, shrunk
 from spkm.sources import ArraySource
-from spkm.sources import _array as source_module
 from tests import cases
 from tests.small_submodels import (
     INSIDE,
@@ -55,12 +54,12 @@ def test_a_column_left_out_is_a_column_deleted(name, metric):
 
 
 @pytest.mark.parametrize("name", cases.LOSSES)
-def test_losses_of_every_kind_and_blocks_of_any_size(monkeypatch, name):
+def test_losses_of_every_kind_and_blocks_of_any_size(blocks_of, name):
     loss = cases.LOSSES[name]
     current = submodel(RBF(0.3), loss, "relevances", m=2)
     source = table(loss, m=2)
     expected = [loss_after_deletion(current, source, [j]) for j in range(4)]
-    monkeypatch.setattr(source_module, "rows_per_block", lambda n_features, width: 5)
+    blocks_of(5)
     np.testing.assert_allclose(losses_without(current, table(loss, m=2), FeatureGroups(4)), expected, rtol=1e-9)
 
 
@@ -111,7 +110,13 @@ def test_the_least_relevant_leaves_first_where_the_evidence_has_learned_relevanc
         np.testing.assert_array_equal(after.columns, before.columns[inside.label != np.argmin(mean_squares)])
 
 
-def test_groups_leave_together_and_several_at_a_time_while_there_are_many(monkeypatch):
+@pytest.fixture
+def leaving(monkeypatch):
+    """Return a function that sets how many groups are left after a step of an elimination."""
+    return lambda left: monkeypatch.setattr(_elimination, "next_count", lambda count, one_by_one: left(count))
+
+
+def test_groups_leave_together_and_several_at_a_time_while_there_are_many(leaving):
     groups = np.arange(12) // 2
     rng = np.random.default_rng(0)
     X = cases.frozen(rng.standard_normal((30, 12)))
@@ -120,7 +125,7 @@ def test_groups_leave_together_and_several_at_a_time_while_there_are_many(monkey
     start, params = problem.objective(source).model.zeros()
     params.weights[...] = 1.0
     first = fit_submodel(problem, source, np.arange(12), start, 20, rng)
-    monkeypatch.setattr(_elimination, "next_count", lambda count, one_by_one: count - 2 if count > 2 else count - 1)
+    leaving(lambda count: count - 2 if count > 2 else count - 1)
     models = eliminate(first, source, FeatureGroups(12, groups), 1, 12, rng)
     assert [len(model.columns) for model in models] == [12, 8, 4, 2]
     for model in models:
@@ -131,16 +136,16 @@ def test_groups_leave_together_and_several_at_a_time_while_there_are_many(monkey
     assert len(eliminate(models[-1], source, FeatureGroups(12, groups), 1, 12, rng)) == 1
 
 
-def test_no_fewer_are_kept_than_asked_for(monkeypatch):
-    monkeypatch.setattr(_elimination, "next_count", lambda count, one_by_one: 1)
+def test_no_fewer_are_kept_than_asked_for(leaving):
+    leaving(lambda count: 1)
     source = table(Squared())
     first = submodel(Linear(1.0), Squared(), n_basis=1, weight_penalties=[RKHSNorm(1e-2)])
     models = eliminate(first, source, FeatureGroups(N_COLUMNS), 3, N_COLUMNS, np.random.default_rng(0))
     assert [len(model.columns) for model in models] == [4, 3]
 
 
-def test_a_budget_between_two_numbers_is_one_of_them(monkeypatch):
-    monkeypatch.setattr(_elimination, "next_count", lambda count, one_by_one: count - 2)
+def test_a_budget_between_two_numbers_is_one_of_them(leaving):
+    leaving(lambda count: count - 2)
     source = table(Squared())
     first = submodel(Linear(1.0), Squared(), columns=np.arange(N_COLUMNS), n_basis=1, weight_penalties=[RKHSNorm(1e-2)])
     models = eliminate(first, source, FeatureGroups(N_COLUMNS), 1, 5, np.random.default_rng(0))

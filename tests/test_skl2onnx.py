@@ -1,7 +1,5 @@
 """Pipelines with our estimators convert by skl2onnx, and say in onnxruntime what they say in Python."""
 
-import sys
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -122,12 +120,12 @@ def test_inputs_of_an_encoder_are_found_by_name():
         skl2onnx.convert_sklearn(pipeline, initial_types=initial, target_opset=18)
 
 
-def test_what_cannot_be_converted_is_refused(monkeypatch):
+def test_what_cannot_be_converted_is_refused(absent):
     labels = estimators("labels")
     with pytest.raises(ValueError, match="labels of a sample"):
         of_doubles(labels, samples("labels"), {"zipmap": False})
     with pytest.raises(ValueError, match="an input for each of its 6 columns"):
         of_doubles(fitted("numbers"), np.zeros((2, 6)))
-    monkeypatch.setitem(sys.modules, "skl2onnx", None)
+    absent("skl2onnx")
     with pytest.raises(ImportError, match=r"spkm\[onnx\]"):
         register_skl2onnx()

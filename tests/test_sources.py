@@ -24,7 +24,6 @@ from spkm.sources import (
     one_blas_thread,
     pick_rows,
 )
-from spkm.sources import _array as array_module
 from spkm.sources import _base as base_module
 from spkm.sources import _rows as rows_module
 from tests import cases
@@ -45,11 +44,6 @@ def sums(block):
 
 def identity(block):
     return block.X.toarray() if sparse.issparse(block.X) else block.X
-
-
-@pytest.fixture
-def blocks_of(monkeypatch):
-    return lambda size: monkeypatch.setattr(array_module, "rows_per_block", lambda n_features, width: size)
 
 
 @pytest.mark.parametrize("size", [1, 2, 7, 50, N - 1, N, 1000])
@@ -206,8 +200,8 @@ def test_memory_map(tmp_path, blocks_of):
 
 @pytest.mark.parametrize("storage", [np.asarray, cases.csr], ids=["dense", "csr"])
 @pytest.mark.parametrize("small", [0, 2**22], ids=["scaled when read", "scaled at once"])
-def test_scaled_rows_everywhere(monkeypatch, storage, small):
-    monkeypatch.setattr(array_module, "SMALL", small)
+def test_scaled_rows_everywhere(copied_up_to, storage, small):
+    copied_up_to(small)
     before = X.copy()
     scaling = SCALING if storage is np.asarray else Scaling(np.zeros(4), SCALING.scale)  # sparse rows are not centred
     source = ArraySource(storage(X), Y, WEIGHT, scaling)
@@ -337,8 +331,8 @@ def test_many_rows_stay_as_they_come_but_for_zero_weights(monkeypatch):
 
 @pytest.mark.parametrize("storage", [np.asarray, cases.csr], ids=["dense", "csr"])
 @pytest.mark.parametrize("small", [0, 10**9])
-def test_picked_rows_are_those_of_a_copy(monkeypatch, storage, small):
-    monkeypatch.setattr(array_module, "SMALL", small)
+def test_picked_rows_are_those_of_a_copy(copied_up_to, storage, small):
+    copied_up_to(small)
     rng = np.random.default_rng(1)
     rows = rng.permutation(N)[:60]
     again = rng.integers(60, size=20)
@@ -356,11 +350,11 @@ def test_picked_rows_are_those_of_a_copy(monkeypatch, storage, small):
         np.testing.assert_array_equal(dense(picked[:, np.array([2, 0])]), expected[:, [2, 0]])
 
 
-def test_rows_in_place_make_the_same_source_as_a_copy(monkeypatch, blocks_of):
+def test_rows_in_place_make_the_same_source_as_a_copy(copied_up_to, blocks_of):
     blocks_of(7)
     rows = np.random.default_rng(1).permutation(N)[:60]
     copied = merged_rows(X[rows], Y[rows], WEIGHT[rows])
-    monkeypatch.setattr(array_module, "SMALL", 0)
+    copied_up_to(0)
     in_place = merged_rows(pick_rows(X, rows), Y[rows], WEIGHT[rows])
     assert not isinstance(in_place[0], np.ndarray) and isinstance(copied[0], np.ndarray)
     scalings = [fit_scaling(part[0], part[2], False) for part in (copied, in_place)]

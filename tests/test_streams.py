@@ -41,9 +41,19 @@ def cut(*arrays, at=(0, 1, 1, 700, 2500, N)):
     return [tuple(a[i:j] for a in arrays) for i, j in pairwise(at)]
 
 
-def chunk_source(monkeypatch, kept=500, pieces=2**11):
-    monkeypatch.setattr(chunks_module, "KEPT_ROWS", kept)
-    monkeypatch.setattr(chunks_module, "CHUNK_ENTRIES", pieces)
+@pytest.fixture
+def chunk_source(kept_of_chunks, monkeypatch):
+    """Return a function that makes a source of chunks and of what they hold, in memory."""
+
+    def made(kept=500, pieces=2**11):
+        kept_of_chunks(kept)
+        monkeypatch.setattr(chunks_module, "CHUNK_ENTRIES", pieces)
+        return sources_of_chunks()
+
+    return made
+
+
+def sources_of_chunks():
     reader = IterableReader(cut(X, Y_REAL, WEIGHT))
     summary = summarized(reader, 0, False)
     used = WEIGHT > 0
@@ -56,8 +66,8 @@ def _column(y):
     return y[:, None]
 
 
-def test_sums_ranges_and_order_are_those_of_an_array(monkeypatch):
-    stream, array = chunk_source(monkeypatch)
+def test_sums_ranges_and_order_are_those_of_an_array(chunk_source):
+    stream, array = chunk_source()
     model = PreimageModel([Term(3, (View(RBF(0.3)),))], D, 1)
     theta = RNG.standard_normal(model.n_params)
     for threads in (1, 2):
@@ -77,8 +87,8 @@ def _targets(block):
     return block.Y
 
 
-def test_one_thread_or_two_give_the_same_bits(monkeypatch):
-    stream, _ = chunk_source(monkeypatch)
+def test_one_thread_or_two_give_the_same_bits(chunk_source):
+    stream, _ = chunk_source()
     model = PreimageModel([Term(3, (View(RBF(0.3)),))], D, 1)
     theta = RNG.standard_normal(model.n_params)
     found = []
@@ -88,8 +98,8 @@ def test_one_thread_or_two_give_the_same_bits(monkeypatch):
     np.testing.assert_array_equal(*found)
 
 
-def test_samples_hold_one_another(monkeypatch):
-    stream, _ = chunk_source(monkeypatch)
+def test_samples_hold_one_another(chunk_source):
+    stream, _ = chunk_source()
     sizes = [10, 100, 2000, N]
     *some, last = stream.samples(sizes, np.random.default_rng(0))
     assert [part.n_rows for part in some] == sizes[:-1] and last is stream
@@ -97,8 +107,8 @@ def test_samples_hold_one_another(monkeypatch):
     assert seen[0] < seen[1] < seen[2]
 
 
-def test_every_sample_is_kept_equally_often(monkeypatch):
-    monkeypatch.setattr(chunks_module, "KEPT_ROWS", 100)
+def test_every_sample_is_kept_equally_often(kept_of_chunks):
+    kept_of_chunks(100)
     rows = np.arange(1000.0)[:, None]
     count = np.zeros(1000)
     for seed in range(200):
@@ -108,8 +118,8 @@ def test_every_sample_is_kept_equally_often(monkeypatch):
     assert abs(count[:100].mean() - 20) < 1.7 and abs(count[100:].mean() - 20) < 0.6
 
 
-def test_batches_hold_every_sample_once_in_a_pass(monkeypatch):
-    stream, array = chunk_source(monkeypatch)
+def test_batches_hold_every_sample_once_in_a_pass(chunk_source):
+    stream, array = chunk_source()
     size = 64
     steps = array.n_rows // size
     blocks = list(stream.batches(size, steps, np.random.default_rng(0), np.float64))
@@ -125,8 +135,8 @@ def plain_classifier():
     return SPKMClassifier(1, kernel="linear", weight_penalty="rkhs", solver="lbfgs", tol=1e-9, random_state=0)
 
 
-def test_a_fit_of_chunks_is_a_fit_of_the_array(monkeypatch):
-    monkeypatch.setattr(chunks_module, "KEPT_ROWS", 500)
+def test_a_fit_of_chunks_is_a_fit_of_the_array(kept_of_chunks):
+    kept_of_chunks(500)
     for weight in (WEIGHT, WEIGHT + 0.5):
         array = plain_classifier().fit(X, LABELS, weight)
         stream = plain_classifier().fit(cut(X, LABELS, weight))
@@ -150,8 +160,8 @@ def written(folder, kind):
 
 
 @pytest.mark.parametrize("kind", ["parquet", "feather", "csv", "dataset", "glob", "polars"])
-def test_all_kinds_of_tables_give_one_model(tmp_path, kind, monkeypatch):
-    monkeypatch.setattr(chunks_module, "KEPT_ROWS", 2000)
+def test_all_kinds_of_tables_give_one_model(tmp_path, kind, kept_of_chunks):
+    kept_of_chunks(2000)
     folder = written(tmp_path, kind if kind in ("feather", "csv") else "parquet")
     table = FileTable(folder, features=NAMES)
     if kind == "dataset":
@@ -167,8 +177,8 @@ def test_all_kinds_of_tables_give_one_model(tmp_path, kind, monkeypatch):
     np.testing.assert_allclose(np.concatenate(parts), model.predict(FRAME[NAMES]), rtol=1e-9)
 
 
-def test_classes_of_a_file(tmp_path, monkeypatch):
-    monkeypatch.setattr(chunks_module, "KEPT_ROWS", 2000)
+def test_classes_of_a_file(tmp_path, kept_of_chunks):
+    kept_of_chunks(2000)
     folder = written(tmp_path, "parquet")
     model = SPKMClassifier(5, random_state=0, class_weight="balanced").fit(FileTable(folder, NAMES), "label")
     assert model.score(FRAME[NAMES], LABELS) > 0.9
