@@ -3,6 +3,7 @@
 from spkm.explain._bars import Bars, VectorStability, vector_stability, with_uncertainty
 from spkm.explain._conditional import Normal, expected_scores
 from spkm.explain._counterfactual import Counterfactual, counterfactual
+from spkm.explain._edit import edited
 from spkm.explain._effects import Effect, h_statistics, partial_dependence
 from spkm.explain._entities import EntityNeighbours, nearest_entities
 from spkm.explain._explanation import Explanation, explain
@@ -29,6 +30,7 @@ __all__ = [
     "SobolIndices",
     "VectorStability",
     "counterfactual",
+    "edited",
     "expected_scores",
     "explain",
     "familiarity",
