@@ -8,12 +8,12 @@ import pytest
 from sklearn.base import BaseEstimator
 from sklearn.metrics import accuracy_score, log_loss, mean_absolute_error, r2_score, roc_auc_score
 
-from spkm import TableEncoder, inspection
+from spkm import SPKMClassifier, SPKMRegressor, TableEncoder, inspection
 from spkm.cli import CommandError, main
-from spkm.cli._fitting import advice, select_columns
+from spkm.cli._fitting import Settings, advice, fit_pipeline, select_columns
 from spkm.cli._quality import quality_of_classes, quality_of_numbers
 from spkm.cli._reading import read_frame
-from spkm.cli._samples import counters, samples_of, split
+from spkm.cli._samples import Samples, counters, samples_of, split
 from spkm.core.objective import Objective
 from tests.cli_files import flowers, needs_model_files, read_json, spkm
 from tests.interrupting import interrupt_at
@@ -252,6 +252,26 @@ def test_groups_and_classes_are_split_as_they_should_be(capsys):
         train, test = split(rare, 0.2, seed)
         assert np.sum(rare.y[train] == "rare") == np.sum(rare.y[test] == "rare") == 1
         assert sorted([*train, *test]) == list(range(200))
+
+
+@pytest.mark.parametrize("task", ["classes", "numbers"])
+def test_groups_reach_the_folds_of_the_fit(task):
+    rng = np.random.default_rng(0)
+    bed = np.repeat(np.arange(12), 10)
+    frame = pd.DataFrame(rng.normal(size=(120, 3)), columns=["a", "b", "c"]).assign(bed=bed)
+    score = frame["a"] + np.sin(2 * frame["b"]) + rng.normal(size=12)[bed]
+    frame["y"] = np.where(score > 0, "yes", "no") if task == "classes" else score
+    grouped = samples_of(frame, "y", [], group="bed")
+    settings = Settings(0, parameters={"n_basis": 3})
+    pipeline, _ = fit_pipeline(grouped, settings)
+    estimator = SPKMClassifier if task == "classes" else SPKMRegressor
+    direct = estimator(3, random_state=0).fit(pipeline[0].transform(grouped.X), grouped.y, groups=grouped.groups)
+    np.testing.assert_array_equal(pipeline[-1].basis_vectors_, direct.basis_vectors_)
+    one_bed = Samples(grouped.X, grouped.y, task, "", np.zeros(120))
+    alone, _ = fit_pipeline(one_bed, settings)
+    plain, _ = fit_pipeline(Samples(grouped.X, grouped.y, task, "", None), settings)
+    np.testing.assert_array_equal(alone[-1].basis_vectors_, plain[-1].basis_vectors_)
+    assert not np.array_equal(pipeline.predict(grouped.X), plain.predict(grouped.X))
 
 
 def test_quality_is_that_of_scikit_learn():

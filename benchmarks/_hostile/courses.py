@@ -115,7 +115,7 @@ class _Batches:
         def filed(model: Any) -> Any:
             try:
                 save(model, self.folder / "model.spkm")
-            except ValueError as error:  # bandwidths out of range, and it is told
+            except ValueError as error:  # bandwidths out of range: an error that names them
                 raise NotPossible(str(error)) from error
             again = load(self.folder / "model.spkm")
             if not np.array_equal(_scores(again, self.X), _scores(model, self.X)):

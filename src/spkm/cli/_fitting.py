@@ -68,12 +68,19 @@ def fit_pipeline(samples: Samples, settings: Settings) -> tuple[Pipeline, dict[s
         model.set_params(monotone=_directions(encoder, kept, samples) or None)
     try:
         with fit_progress("fit"):
-            model.fit(Z, samples.y)
+            model.fit(Z, samples.y, **_together(samples))
     except ValueError as error:
         raise data_error(str(error)) from error
     told["interrupted"] = bool(model.model_.interrupted)
     model.set_params(verbose=0)
     return Pipeline([("encoder", encoder), ("model", model)]), told
+
+
+def _together(samples: Samples) -> dict[str, Any]:
+    """Return the groups as a keyword of ``fit``, if its own folds can keep them together: two or more."""
+    if samples.groups is None or not TASKS[samples.task].has_groups or len(set(samples.groups.tolist())) < 2:
+        return {}
+    return {"groups": samples.groups}
 
 
 def _encoded(X: TableLike, categorical: list[str]) -> tuple[TableEncoder, Any]:
@@ -119,7 +126,7 @@ def select_columns(
         selection="strict", feature_groups=encoder.groups_, max_features=sum(widths[:n_features])
     )
     with fit_progress("selection"):
-        selection.fit(Z, samples.y)
+        selection.fit(Z, samples.y, **_together(samples))
         kept = set(encoder.groups_[selection.selected_features_])
         chosen = [name for name, places in groups.items() if encoder.groups_[places[0]] in kept]
         inner, outer = split(samples, INNER_SHARE, seed=0)
@@ -148,7 +155,7 @@ def _losses_without(
 ) -> dict[str, float]:
     """Return the held-out loss of a model of some columns when each of them is permuted among held-out samples."""
     places = np.sort(np.concatenate(list(groups.values())))
-    fitted = clone(model).fit(Z[inner][:, places], samples.y[inner])
+    fitted = clone(model).fit(Z[inner][:, places], samples.y[inner], **_together(samples.at(inner)))
     held_out, rng = Z[outer][:, places], np.random.default_rng(0)
     orders = [rng.permutation(len(outer)) for _ in range(PERMUTATIONS)]
     losses = {}

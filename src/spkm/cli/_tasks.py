@@ -31,6 +31,8 @@ class Task(Protocol):
 
     #: The measure, less is better, by which a model is compared with simpler ones.
     measure: str
+    #: Whether ``fit`` of the estimator has ``groups``, which its own folds keep together.
+    has_groups: bool
 
     def model(self, samples: Samples, parameters: dict[str, Any]) -> Any:
         """Return the estimator that is fitted."""
@@ -49,6 +51,7 @@ class ClassesTask:
     """Classes."""
 
     measure = "log loss"
+    has_groups = True
 
     def model(self, samples: Samples, parameters: dict[str, Any]) -> Any:
         """Return the classifier."""
@@ -73,6 +76,7 @@ class NumbersTask:
     """Numbers."""
 
     measure = "RMSE"
+    has_groups = True
 
     def model(self, samples: Samples, parameters: dict[str, Any]) -> Any:
         """Return the regressor."""
@@ -97,6 +101,7 @@ class OrderedTask:
     """Ordered classes."""
 
     measure = "log loss"
+    has_groups = False
 
     def model(self, samples: Samples, parameters: dict[str, Any]) -> Any:
         """Return the classifier of ordered classes."""
@@ -125,6 +130,7 @@ class TimesTask:
     """Censored times."""
 
     measure = "Brier score"
+    has_groups = False
 
     def model(self, samples: Samples, parameters: dict[str, Any]) -> Any:
         """Return the proportional hazards model."""

@@ -36,7 +36,7 @@ def add_parser(subparsers: Subparsers) -> None:
         "--group",
         dest="group",
         metavar="COLUMN",
-        help="samples of one value (replicates, a patient's visits) are held out together",
+        help="samples of one value (replicates, a patient's visits) stay together when some are held out",
     )
     parser.add_argument("--features", type=int, metavar="N", help="keep at most N columns (strict selection)")
     parser.add_argument("--vectors", type=int, metavar="R", help="number of basis vectors")

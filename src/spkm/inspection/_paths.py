@@ -108,7 +108,7 @@ class PathDisplay(Display):
         if by_strength:
             figure, cells = panels(ax, 2, 1, (6.8, 5.2), height_ratios=[1.5, 1])
             self._draw_sizes(cells[1, 0], x)
-        else:  # the axis says how many features there are
+        else:  # numbers of features are on the axis
             figure, cells = panels(ax, 1, 1, (6.8, 3.9))
         above, last = cells[0, 0], cells[-1, 0]
         best = int(np.argmax(path.scores))
