@@ -45,14 +45,14 @@ def add_data_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--format",
         choices=("csv", "parquet", "arrow", "npz"),
-        help="of the file of samples; by its name, unless given (stdin: csv)",
+        help="format of the file of samples; default: by its name (stdin: csv)",
     )
 
 
 def add_target_options(parser: argparse.ArgumentParser, what: str) -> None:
     """Add the options that name the target: one column, or those of censored times."""
     parser.add_argument("--target", metavar="COLUMN", help=what)
-    parser.add_argument("--time", metavar="COLUMN", help="of censored times, with --event, in place of --target")
+    parser.add_argument("--time", metavar="COLUMN", help="column of censored times; with --event, in place of --target")
     parser.add_argument("--event", metavar="COLUMN", help="1 or true for an event, 0 or false for a censored time")
 
 

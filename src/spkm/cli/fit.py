@@ -30,7 +30,9 @@ def add_parser(subparsers: Subparsers) -> None:
     )
     parser.add_argument("--id", action="append", default=[], metavar="COLUMN", help="names samples; not a feature")
     parser.add_argument("--drop", action="append", default=[], metavar="COLUMN", help="not a feature (repeatable)")
-    parser.add_argument("--categorical", action="append", default=[], metavar="COLUMN", help="of codes, not amounts")
+    parser.add_argument(
+        "--categorical", action="append", default=[], metavar="COLUMN", help="column of codes, not amounts"
+    )
     parser.add_argument(
         "--groups",
         "--group",
