@@ -43,13 +43,14 @@ def test_a_benchmark_runs_in_a_process_of_its_own(tmp_path, monkeypatch):
     line = facts["command"].removeprefix("python -m benchmarks ")
     monkeypatch.setattr(subprocess, "run", run)
     monkeypatch.setattr(_whole, "LOGS", tmp_path)
-    monkeypatch.setattr(_whole, "today", lambda: {"commit": "abc"})
+    now = {"commit": "abc"}
+    monkeypatch.setattr(_whole, "today", lambda: dict(now))
     assert process(line, ["--jobs", "1"], tmp_path, quick=False).problem == ""
     assert asked == [
         (["-m", "benchmarks", "some", "--half", "A", "--families", "n = 5", "--jobs", "1"], "1"),
     ]
     assert "measured before" in process(line, [], tmp_path, quick=False).line and len(asked) == 1
-    monkeypatch.setattr(_whole, "today", lambda: {"commit": "abc+"})
+    now["commit"] = "abc+"
     process(line, [], tmp_path, quick=False)
     assert len(asked) == 2, "code that is no commit's is measured again"
 

@@ -10,8 +10,8 @@ import pytest
 
 import spkm.persistence
 from spkm.persistence import plain_model
-from spkm.persistence._plain import jsonable
 from tests.plain_cases import all_models, assert_agrees, mixed_rows
+from tests.saving import json_text
 
 ENGINE = Path(spkm.persistence.__file__).with_name("_engine.js")
 MODELS = all_models()
@@ -42,7 +42,7 @@ def run_node(code, text, *arguments):
 def answers():
     """Return what the engine says of all models."""
     rows = mixed_rows()
-    plain = [jsonable(plain_model(model)) for model in MODELS.values()]
+    plain = [json.loads(json_text(plain_model(model))) for model in MODELS.values()]
     text = json.dumps({"models": plain, "rows": rows.tolist()}, allow_nan=False)
     return dict(zip(MODELS, json.loads(run_node(ASK_ALL, text, str(ENGINE))), strict=True))
 
@@ -64,12 +64,12 @@ def test_engine_refuses_rows_that_are_none(row, message):
     const { plain, row } = JSON.parse(require("fs").readFileSync(0, "utf8"));
     try { spkmModel(plain).predict(row); } catch (error) { process.stdout.write(error.message); }
     """
-    text = json.dumps({"plain": jsonable(plain_model(MODELS["regression"])), "row": row})
+    text = json.dumps({"plain": json.loads(json_text(plain_model(MODELS["regression"]))), "row": row})
     assert message in run_node(code, text, str(ENGINE))
 
 
 def test_plain_form_is_json_without_infinite_numbers():
     for model in MODELS.values():
-        plain = jsonable(plain_model(model, [f"x{j}" for j in range(6)]))
+        plain = json.loads(json_text(plain_model(model, [f"x{j}" for j in range(6)])))
         assert json.loads(json.dumps(plain, allow_nan=False)) == plain
         assert np.isfinite(plain["n_features"])

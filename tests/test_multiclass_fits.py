@@ -13,6 +13,7 @@ from sklearn.model_selection import GridSearchCV
 
 from spkm import SPKMClassifier, SPKMNystroem, SPKMSelector, sparsity_path, stability_selection, theory
 from spkm.core.objective import Objective
+from tests.interrupting import interrupt_at
 from tests.quick_search import quick_search
 from tests.recording import Recorder
 from tests.several_classes import QUICK, STRICT, each_kind, same_fit, three_class_models
@@ -118,32 +119,18 @@ def test_a_fit_forgets_the_last_one(models, kind):
     assert fitted_names(changed) == fitted_names(joint)
 
 
-def interrupted_at(monkeypatch, call):
-    """Raise KeyboardInterrupt in the given iteration of all those to come."""
-    evaluate, calls = Objective.value_and_gradient, []
-
-    def evaluate_until_interrupted(*args):
-        calls.append(1)
-        if len(calls) == call:
-            raise KeyboardInterrupt
-        return evaluate(*args)
-
-    monkeypatch.setattr(Objective, "value_and_gradient", evaluate_until_interrupted)
-    return calls
-
-
 @each_kind
 def test_an_interrupt_leaves_the_last_model(models, kind, monkeypatch):
     _, X, y = models
     model = SPKMClassifier(multi_class=kind, **QUICK).fit(X, y)
     before = dict(vars(model))
     with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
-        interrupted_at(patch, 20)
+        interrupt_at(patch, Objective, "value_and_gradient", 20)
         model.fit(X[:60], y[:60] + (y[:60] == 2))
     assert vars(model) == before and model.score(X, y) > 0.97
     fresh = clone(model)
     with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
-        interrupted_at(patch, 3)
+        interrupt_at(patch, Objective, "value_and_gradient", 3)
         fresh.fit(X, y)
     with pytest.raises(NotFittedError):
         fresh.predict(X)
@@ -152,10 +139,10 @@ def test_an_interrupt_leaves_the_last_model(models, kind, monkeypatch):
 def test_an_interrupt_of_the_last_problem_keeps_its_best_so_far(models, monkeypatch):
     _, X, y = models
     with monkeypatch.context() as patch:
-        calls = interrupted_at(patch, -1)
+        calls = interrupt_at(patch, Objective, "value_and_gradient", -1)
         SPKMClassifier(multi_class="ovo", **QUICK).fit(X, y)
     with monkeypatch.context() as patch:
-        interrupted_at(patch, len(calls) - 2)
+        interrupt_at(patch, Objective, "value_and_gradient", len(calls) - 2)
         with pytest.warns(ConvergenceWarning, match="1 against 2: LBFGS was interrupted"):
             model = SPKMClassifier(multi_class="ovo", **QUICK).fit(X, y)
     assert model.score(X, y) > 0.9

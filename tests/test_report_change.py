@@ -10,13 +10,13 @@ import pandas as pd
 import pytest
 from sklearn.pipeline import make_pipeline
 
-import spkm.inspection._report as page
+import spkm
 import spkm.persistence
 from spkm import SPKMClassifier, SPKMRegressor, TableEncoder
 from spkm.explain import counterfactual
 from spkm.inspection import report
 
-PAGE = Path(page.__file__).with_name("page")
+PAGE = Path(spkm.__file__).parent / "inspection" / "_report" / "page"
 ENGINE = Path(spkm.persistence.__file__).with_name("_engine.js")
 NODE = shutil.which("node")
 pytestmark = pytest.mark.skipif(NODE is None, reason="node is not installed")

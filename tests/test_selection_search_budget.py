@@ -1,6 +1,7 @@
 """The search with a budget and with groups of columns, and where its folds agree."""
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -97,6 +98,11 @@ def test_a_budget_of_groups(kernel):
     assert search.refit(choice, everything).columns.tolist() == [1, 2, 4, 5]
 
 
+def losses_by_size(power, models):
+    """Return losses of 80 samples that fall with a power of the number of features."""
+    return np.full(80, 1.0 / len(models[0].columns) ** power)
+
+
 @pytest.mark.parametrize("kernel", [RBF(0.1), Linear(1.0)], ids=["rbf", "linear"])
 def test_of_models_that_are_as_good_the_smallest_is_taken_with_and_without_a_budget(monkeypatch, kernel):
     problem = candidate(kernel, Log())
@@ -104,10 +110,10 @@ def test_of_models_that_are_as_good_the_smallest_is_taken_with_and_without_a_bud
         search, _ = search_of(linear_rows(), Log(), [problem], max_features=most)
         choices = [choice_of(search, problem, np.arange(count), count) for count in (4, 3, 2, 1)]
         sequences = [list(of_fold) for of_fold in zip(*(choice.models for choice in choices), strict=True)]
-        monkeypatch.setattr(search.validation, "losses", lambda models: np.ones(80))
-        assert search._picked(choices[0], sequences).n_units == 1
-        monkeypatch.setattr(search.validation, "losses", lambda models: np.full(80, 1.0 / len(models[0].columns)))
-        assert search._picked(choices[0], sequences).n_units == (3 if most == 3 else 4)
+        for power, expected in ((0, 1), (1, 3 if most == 3 else 4)):  # losses that are all equal, and that fall
+            losses = partial(losses_by_size, power)
+            monkeypatch.setattr(search.validation, "losses", losses)
+            assert search._picked(choices[0], sequences).n_units == expected
 
 
 def test_noise_that_leaves_late_everywhere_does_not_win_over_a_column_that_never_came_in_in_one_fold():

@@ -24,6 +24,7 @@ from spkm.sources import (
     summarized,
 )
 from spkm.sources import _chunks as chunks_module
+from spkm.sources._parquet import TableReader
 from tests.small_data import two_classes
 
 RNG = np.random.default_rng(0)
@@ -294,8 +295,6 @@ def test_other_mistakes_are_told(tmp_path):
 
 
 def test_files_are_read_in_random_order(tmp_path):
-    from spkm.sources._parquet import TableReader
-
     reader = TableReader(written(tmp_path, "parquet"), "y", "w", NAMES)
     ordered = np.concatenate([chunk.y for chunk in reader.chunks()])
     mixed = np.concatenate([chunk.y for chunk in reader.chunks(np.random.default_rng(0))])
@@ -306,8 +305,6 @@ def test_files_are_read_in_random_order(tmp_path):
 
 def test_files_of_other_columns(tmp_path):
     ds = pytest.importorskip("pyarrow.dataset")
-    from spkm.sources._parquet import TableReader
-
     folder = written(tmp_path, "parquet")
     FRAME[:100].assign(x0=1, more=0).to_parquet(folder / "9.parquet")  # integers in x0, and a column that others lack
     reader = TableReader(ds.dataset(folder), "y", None, NAMES)
