@@ -1,16 +1,26 @@
 """Refits with random weights and the error bars that come from them."""
 
 import io
+import json
 
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.special import stdtrit
 from scipy.stats import t
 from sklearn.pipeline import make_pipeline
 
 import spkm
 from spkm import SPKMClassifier, SPKMClassifierCV, SPKMRegressor, TableEncoder
-from spkm.explain import explain, importances, partial_dependence, summary, vector_stability, with_uncertainty
+from spkm.explain import (
+    explain,
+    importances,
+    partial_dependence,
+    sobol_indices,
+    summary,
+    vector_stability,
+    with_uncertainty,
+)
 from spkm.fitting.refits import random_weights
 from tests.small_data import curve, three_classes, two_classes
 
@@ -189,3 +199,19 @@ def test_clear_errors():
         model.explain(X2[:2]).bars()
     with pytest.raises(TypeError, match="must be a fitted SPKMClassifier"):
         with_uncertainty(io.BytesIO(), X2, Y2)
+
+
+def test_importances_of_a_report_have_the_bars_of_the_refits(tmp_path):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(120, 3))
+    model = SPKMRegressor(4, random_state=0).fit(X, X[:, 0] + X[:, 1] ** 2)
+    sure = model.with_uncertainty(X, X[:, 0] + X[:, 1] ** 2, n_refits=4, random_state=0)
+    sure.report(tmp_path / "sure.json", X)
+    found = json.loads((tmp_path / "sure.json").read_text())["columns"]
+    totals = [sobol_indices(refit, X).total[:, 0] for refit in sure.model_.refits]
+    bars = stdtrit(3, 0.95) * sure.model_.refit_spread * np.std(totals, axis=0, ddof=1)
+    np.testing.assert_allclose([column["bar"] for column in found], bars, rtol=2e-3)
+    sure.report(tmp_path / "sure.md", X)
+    assert f"{found[1]['variance']:.4g} ± {found[1]['bar']:.4g}" in (tmp_path / "sure.md").read_text()
+    model.report(tmp_path / "plain.json", X)
+    assert {column["bar"] for column in json.loads((tmp_path / "plain.json").read_text())["columns"]} == {None}

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from spkm.explain._bars import LEVEL, half_width, over_refits
 from spkm.inspection._reading import Reading, direction, members_of, partial_dependence, sobol_indices
 from spkm.inspection._report._rows import rounded
 from spkm.kernels import ProductForm
@@ -50,9 +51,10 @@ def importance_facts(
         Whether columns have effects of their own; on an axis of ordered features curves over the axis tell more.
     """
     members = [np.array([features[k]["column"] for k in column["features"]]) for column in columns]
-    total, alone = _shares(reading, columns, members, middle, sampled)
+    total, alone, bars = _shares(reading, columns, members, middle, sampled)
     for k, (column, own) in enumerate(zip(columns, members, strict=True)):
         column["variance"] = rounded(total[k], 4)
+        column["bar"] = None if bars is None else rounded(bars[k], 3)
         column["alone"] = None if alone is None else rounded(alone[k], 4)
         shares = reading.fold_shares
         column["folds"] = None if shares is None else rounded(shares[own].max(), 3)
@@ -110,35 +112,56 @@ def _effect(
 
 def _shares(
     reading: Reading, columns: list[dict[str, Any]], members: list[np.ndarray], middle: np.ndarray, sampled: np.ndarray
-) -> tuple[np.ndarray, np.ndarray | None]:
+) -> tuple[np.ndarray, np.ndarray | None, np.ndarray | None]:
     """Return the share of the scores' variance that each column has a part in, and that it explains alone.
 
     If Sobol indices would take long: the mean size of the scores' change when the column takes its usual value, as a
-    share of the largest, and None.
+    share of the largest, and None. The last are half-widths of error bars of the first, of models with refits.
     """
     model = reading.model
     if len(columns) == 0:
-        return np.zeros(0), np.zeros(0)
+        return np.zeros(0), np.zeros(0), None
     rows = sampled[:: max(1, len(sampled) // 200)]
-    if _components(reading) ** 2 * len(reading.read) * len(rows) <= EFFORT:
-        joined = {f"{k}": own for k, own in enumerate(members) if len(own) > 1}
-        indices = sobol_indices(model, rows, groups=joined)
-        place = {name: k for k, name in enumerate(indices.feature_names)}
-        names = [str(k) if len(own) > 1 else f"x{own[0]}" for k, own in enumerate(members)]
-        chosen = [place[name] for name in names]
-        variance = max(float(indices.variance.sum()), 1e-300)
-        total, first = (part[chosen] @ indices.variance / variance for part in (indices.total, indices.first))
-        return total, first
-    rows = rows[:50]
-    scores, change = model.scores(rows), np.zeros(len(columns))
-    for start in range(0, len(columns), TOGETHER):
-        some = range(start, min(start + TOGETHER, len(columns)))
+    effort = _components(reading) ** 2 * len(reading.read) * len(rows)
+    if effort <= EFFORT:
+        total, alone = _sobol_shares(model, members, rows)
+        cheap = effort * len(model.refits) <= EFFORT
+        std = over_refits(model, lambda refit: _sobol_shares(refit, members, rows)[0]) if cheap else None
+        return total, alone, _half_widths(model, std)
+    places = [middle[column["features"]] for column in columns]
+    total = _moved_shares(model, members, places, rows[:50])
+    std = over_refits(model, lambda refit: _moved_shares(refit, members, places, rows[:50]))
+    return total, None, _half_widths(model, std)
+
+
+def _half_widths(model: Any, std: np.ndarray | None) -> np.ndarray | None:
+    """Return half-widths of intervals from deviations over refits; None without refits."""
+    return None if std is None else half_width(len(model.refits), LEVEL) * std
+
+
+def _sobol_shares(model: Any, members: list[np.ndarray], rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return total and first Sobol indices of columns, weighted by the variance of each score."""
+    joined = {f"{k}": own for k, own in enumerate(members) if len(own) > 1}
+    indices = sobol_indices(model, rows, groups=joined)
+    place = {name: k for k, name in enumerate(indices.feature_names)}
+    names = [str(k) if len(own) > 1 else f"x{own[0]}" for k, own in enumerate(members)]
+    chosen = [place[name] for name in names]
+    variance = max(float(indices.variance.sum()), 1e-300)
+    total, first = (part[chosen] @ indices.variance / variance for part in (indices.total, indices.first))
+    return total, first
+
+
+def _moved_shares(model: Any, members: list[np.ndarray], places: list[np.ndarray], rows: np.ndarray) -> np.ndarray:
+    """Return the mean size of the scores' change when a column takes its usual value, as a share of the largest."""
+    scores, change = model.scores(rows), np.zeros(len(members))
+    for start in range(0, len(members), TOGETHER):
+        some = range(start, min(start + TOGETHER, len(members)))
         moved = np.tile(rows, (len(some), 1, 1))
         for k, c in enumerate(some):
-            moved[k][:, members[c]] = middle[columns[c]["features"]]
+            moved[k][:, members[c]] = places[c]
         found = model.scores(moved.reshape(-1, moved.shape[2])).reshape(len(some), len(rows), -1)
         change[list(some)] = np.abs(found - scores).mean(axis=(1, 2))
-    return change / max(float(change.max()), 1e-300), None
+    return np.asarray(change / max(float(change.max()), 1e-300))
 
 
 def _rows_for(reading: Reading) -> int:

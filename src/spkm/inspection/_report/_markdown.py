@@ -116,7 +116,8 @@ def _features(facts: dict[str, Any]) -> list[str]:
         f = nothing if c["options"] is not None else facts["features"]["read"][c["features"][0]]
         name = c["name"] + (f", {c['unit']}" if c["unit"] else "")
         effect = "–" if c["effect"] is None else " ".join(c["effect"]["shapes"][:10])
-        rows.append([name, c["variance"], f["low"], f["median"], f["high"], effect])
+        importance = _number(c["variance"]) + ("" if c["bar"] is None else f" ± {_number(c['bar'])}")
+        rows.append([name, importance, f["low"], f["median"], f["high"], effect])
     lines = _table(["column", "importance", "lowest", "median", "highest", "effect"], rows)
     left = len(order) - MOST
     return [*lines, "", f"{left} more are not shown."] if left > 0 else lines

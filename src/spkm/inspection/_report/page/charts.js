@@ -258,7 +258,8 @@ function shareChart(columns, independent, width = chartWidth()) {
     place = labelRoom(labels, width, 0.55),
     step = 24 + place.extra,
     height = columns.length * step + (independent ? 26 : 8);
-  const x = scaleOf(0, Math.max(...columns.map((c) => c.variance)), place.room, width - 52),
+  const end = (c) => c.variance + (c.bar || 0),
+    x = scaleOf(0, Math.max(...columns.map(end)), place.room, width - 52),
     chart = frame(width, height);
   columns.forEach((c, k) => {
     const y = k * step + 4 + place.extra,
@@ -267,8 +268,10 @@ function shareChart(columns, independent, width = chartWidth()) {
       barLabel(place, y + 2, c.name),
       svg("rect", { x: place.room, y: y + 2, width: Math.max(x(c.variance) - place.room, 0.5), height: 15, class: "pale" }),
       svg("rect", { x: place.room, y: y + 2, width: Math.max(x(alone) - place.room, 0.5), height: 15, class: "plain" }),
-      svg("text", { x: x(c.variance) + 4, y: y + 13 }, fmt(c.variance, 2))
+      svg("text", { x: x(end(c)) + 4, y: y + 13 }, fmt(c.variance, 2))
     );
+    if (c.bar)
+      chart.append(svg("line", { x1: x(Math.max(0, c.variance - c.bar)), x2: x(end(c)), y1: y + 9.5, y2: y + 9.5, class: "error" }));
   });
   if (independent)
     chart.append(

@@ -18,6 +18,7 @@ function unpacked(facts) {
       missing: null,
       linked: false,
       variance: facts.axis.variance[j],
+      bar: null,
       alone: null,
       folds: null,
       stability: null,
@@ -70,9 +71,12 @@ function beforeReading(facts) {
 }
 
 function importanceNote(facts) {
-  return facts.features.independent
+  const what = facts.features.independent
     ? "Part of each column in the scores' variance, features taken as independent of one another. What features do together counts for each of them: bars overlap, and need not add up to 100 %"
     : "Mean change of the score when the column takes its usual value, as a share of the largest";
+  return facts.columns.some((c) => c.bar)
+    ? `${what}. Thin lines and ± (level 90 %) show how much refits of the model with random weights of the samples vary`
+    : what;
 }
 
 // A category of many levels on a slide: the four highest and the four lowest.
@@ -143,7 +147,15 @@ function picturePart(facts) {
     alt: `${facts.answer.slice(0, 3).join(" ")}`,
     chart: picture,
     head: ["", "value", "low", "high"],
-    rows: [...rows, ...top.map((c) => [`importance of ${c.name}`, c.variance, null, null])]
+    rows: [
+      ...rows,
+      ...top.map((c) => [
+        `importance of ${c.name}`,
+        c.variance,
+        c.bar ? Math.max(0, c.variance - c.bar) : null,
+        c.bar ? c.variance + c.bar : null
+      ])
+    ]
   });
   shown.append(el("div", { class: "controls" }, saveButton("Save the picture", picture, facts.title), ...printButtons()));
   return [shown];

@@ -104,6 +104,7 @@ function featureSection(facts) {
     outputs = facts.model.outputs,
     stable = order.some((c) => c.stability !== null),
     folds = order.some((c) => c.folds !== null),
+    bars = order.some((c) => c.bar !== null),
     units = order.some((c) => c.unit !== ""),
     ends = (c) => (c.options === null ? facts.features.read[c.features[0]] : { low: null, median: null, high: null }),
     proved = facts.model.monotone;
@@ -120,6 +121,7 @@ function featureSection(facts) {
     "median",
     "highest",
     facts.features.independent ? "with others" : "change",
+    ...(bars ? ["±"] : []),
     ...(facts.features.independent ? ["alone"] : []),
     ...(stable ? ["chosen on halves"] : []),
     ...(folds ? ["chosen by folds"] : []),
@@ -132,6 +134,7 @@ function featureSection(facts) {
     ends(c).median,
     ends(c).high,
     c.variance,
+    ...(bars ? [c.bar] : []),
     ...(facts.features.independent ? [c.alone] : []),
     ...(stable ? [share(c.stability, 0)] : []),
     ...(folds ? [share(c.folds, 0)] : []),
