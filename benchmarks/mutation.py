@@ -30,7 +30,7 @@ SECONDS = 300.0  # for the tests of one fault; an endless loop is found, too
 #: The modules, and the files of tests that must find their faults, the quickest first.
 MODULES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "kernels": (
-        tuple(f"kernels/{name}.py" for name in "_bandwidth _base _combine _distance _dot _forms _pullbacks".split()),
+        tuple(f"kernels/{name}.py" for name in "_base _combine _distance _dot _forms".split()),
         (
             "test_kernels",
             "test_kernel_forms",
@@ -93,8 +93,8 @@ EXPLAINED: tuple[tuple[str, str, str, str], ...] = (
     ("kernels/_forms.py", "NODES", "", "sizes of quadratures that are tried; their errors are checked"),
     ("kernels/_forms.py", "for bend, right in", "", "how a quadrature is sought; its error is checked"),
     ("kernels/_forms.py", "rtol=1e-14", "", "whether two inner products are proportional, up to rounding"),
-    ("kernels/_pullbacks.py", "SMALL_PRODUCT", "", "how a product is cut for speed"),
-    ("kernels/_pullbacks.py", "FEWEST_ROWS", "", "how a product is cut for speed"),
+    ("kernels/_base.py", "SMALL_PRODUCT", "", "how a product is cut for speed"),
+    ("kernels/_base.py", "FEWEST_ROWS", "", "how a product is cut for speed"),
     ("kernels/_base.py", "np.zeros((1, 1))", "1", "of an array of equal numbers the first is read"),
     ("losses/_classes.py", "copy=False", "False", "a copy that nobody changes"),
     ("core/model.py", "copy=False", "False", "a copy that nobody changes"),

@@ -7,7 +7,7 @@ import pytest
 
 from spkm import SPKMClassifier, kernels
 from spkm.core.model import PreimageModel, Term, View
-from spkm.kernels import RBF, Matern, RationalQuadratic, _pullbacks
+from spkm.kernels import RBF, Matern, RationalQuadratic, _base
 from spkm.losses import Log
 from spkm.sources import ArraySource
 
@@ -42,9 +42,9 @@ def test_products_in_tiles_are_those_of_all_samples(kernel, rows, monkeypatch):
     U, G = RNG.standard_normal((3, 4)), RNG.standard_normal((60, 3))
     K, pull = kernel.vjp(X, U, 1.7, None, True)
     dU, d_metric = pull(G.copy())
-    monkeypatch.setattr(_pullbacks, "FEWEST_ROWS", 1)
-    monkeypatch.setattr(_pullbacks, "SMALL_PRODUCT", rows * U.size)
-    count, size = _pullbacks.tiles(X.shape, len(U))
+    monkeypatch.setattr(_base, "FEWEST_ROWS", 1)
+    monkeypatch.setattr(_base, "SMALL_PRODUCT", rows * U.size)
+    count, size = _base.tiles(X.shape, len(U))
     assert count == -(-60 // rows) and size <= rows and 60 - count * size < count
     K_tiled, pull = kernel.vjp(X, U, 1.7, None, True)
     dU_tiled, d_metric_tiled = pull(G.copy())

@@ -20,7 +20,7 @@ from spkm.core.objective import Objective
 from spkm.core.profiled import ProfiledObjective
 from spkm.kernels import RBF
 from spkm.solvers import SOLVERS
-from spkm.solvers import _restarts as restarts_module
+from spkm.solvers import _base as restarts_module
 from tests.interrupting import interrupt_at
 from tests.recording import Recorder
 from tests.small_data import assert_same_fit, counts, curve, scores, two_classes

@@ -4,7 +4,7 @@ import pytest
 
 from spkm import SPKMClassifier, kernels, losses, penalties
 from spkm._checks import check_choice, check_integer, check_real, n_threads
-from spkm._registry import Registry
+from spkm._parts import Registry
 from spkm.kernels import KERNELS, RBF, Kernel
 from tests import cases
 from tests.small_data import two_classes

@@ -24,7 +24,7 @@ from spkm.sources import (
     one_blas_thread,
     pick_rows,
 )
-from spkm.sources import _base as base_module
+from spkm.sources import _array as array_module
 from spkm.sources import _rows as rows_module
 from tests import cases
 
@@ -248,9 +248,9 @@ def test_some_columns_are_those_of_the_rows_in_the_order_asked_for(storage, scal
 def test_blocks_have_a_budget():
     for n_features in (1, 10, 784, 10_000, 10**6):
         for width in (1, 10, 500):
-            rows = base_module.rows_per_block(n_features, width)
+            rows = array_module.rows_per_block(n_features, width)
             assert rows in (4, 64) or rows * (n_features + 3 * width) * 8 <= 32 * 2**20
-            assert 4 <= rows <= base_module.MOST_ROWS
+            assert 4 <= rows <= array_module.MOST_ROWS
 
 
 def identity_of(rows):

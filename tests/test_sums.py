@@ -11,8 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spkm.sources._base import equal_cuts
-from spkm.sources._sums import add_up, add_up_on_threads
+from spkm.sources._array import add_up, add_up_on_threads, equal_cuts
 
 
 @given(st.integers(0, 300), st.integers(1, 60))

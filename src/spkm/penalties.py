@@ -16,9 +16,8 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 
 from spkm._arrays import Array, Factors, Integers
-from spkm._parts import Number, Part
+from spkm._parts import Number, Part, Registry
 from spkm._proxes import dykstra, onto_l1_ball, shrink_factors, shrink_groups, soft_threshold
-from spkm._registry import Registry
 
 #: A number that waits for the data.
 Auto = Literal["auto"]

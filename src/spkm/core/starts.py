@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.cluster import KMeans as SklearnKMeans
 
-from spkm._parts import COUNT, Part
-from spkm._registry import Registry
+from spkm._parts import COUNT, Part, Registry
 from spkm.core.model import LINEAR_PART, PreimageModel, Term
 from spkm.core.objective import Objective
 from spkm.core.protocols import AnyObjective

@@ -35,11 +35,10 @@ from spkm.estimators.parameters import (
 )
 from spkm.estimators.regressor import PredictsNumbers, SPKMRegressor
 from spkm.estimators.uncertainty import with_uncertainty
-from spkm.fitting.classes import encode_classes
 from spkm.fitting.data import TableData
 from spkm.fitting.outcome import Outcome, attributes_of
 from spkm.fitting.progress import CallbackSupportMixin, Progress, with_callbacks
-from spkm.fitting.reading import class_data, number_data, real_targets
+from spkm.fitting.reading import class_data, encode_classes, number_data, real_targets
 from spkm.fitting.recipes import Fit, Start, recipe_for
 from spkm.fitting.search import Searching, candidate_for, decided, report_choice, search_over
 from spkm.fitting.spec import Spec

@@ -26,10 +26,10 @@ from spkm.core.objective import Objective
 from spkm.core.scaling import check_domain, scaling_for
 from spkm.core.starts import first_theta, resolve_start
 from spkm.core.targets import Classes, Real, Target
-from spkm.fitting.classes import class_factors
 from spkm.fitting.continuing import check_continues, continued_theta
 from spkm.fitting.data import real_target
 from spkm.fitting.outcome import Outcome, attributes_of
+from spkm.fitting.reading import class_factors
 from spkm.fitting.recipes import recipe_for_batches
 from spkm.fitting.spec import Spec
 from spkm.fitting.strategies import fitted_model, restore_scale

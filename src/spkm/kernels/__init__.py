@@ -1,12 +1,11 @@
 """Kernels and their names. A new one is a class with two formulas: see ``docs/extend.md``."""
 
-from spkm._registry import Registry
-from spkm.kernels._base import DistanceKernel, DotKernel, InvariantKernel, Kernel
+from spkm._parts import Registry
+from spkm.kernels._base import DistanceKernel, DotKernel, InvariantKernel, Kernel, Pullback, gathered, squared_norms
 from spkm.kernels._combine import Affine, Product, Rescaled, Sum
 from spkm.kernels._distance import RBF, Laplacian, Matern, RationalQuadratic
 from spkm.kernels._dot import Linear, NormalizedPolynomial, Polynomial, Tanimoto
 from spkm.kernels._forms import DotForm, ProductForm
-from spkm.kernels._pullbacks import Pullback, gathered, squared_norms
 
 KERNELS = Registry("kernel", Kernel)
 KERNELS.update(

@@ -9,20 +9,245 @@ rank one, which is then never formed.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from copy import copy
-from typing import Any
+from dataclasses import dataclass
+from numbers import Real
+from typing import Any, Generic, Protocol, TypeVar, cast
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import sparse
 
-from spkm._arrays import Array, Factors, Matrix, dense
-from spkm._namespaces import is_foreign, namespace
+from spkm._arrays import Array, Factors, Integers, Matrix, dense, squared
+from spkm._namespaces import is_foreign, namespace, on_host, place_like
 from spkm._parts import Part
-from spkm.kernels._array_api import Evaluated, vjp_anywhere
-from spkm.kernels._bandwidth import PerColumn, gamma_from_rows, number
 from spkm.kernels._forms import Forms, no_forms, no_largest_diagonal
-from spkm.kernels._pullbacks import Cotangents, Pullback, columns_first, contract, squared_norms, to_parameters
 
+
+def gamma_from_rows(X: Matrix, weight: Array, rule: str) -> float:
+    """Return 1 / (2 t^2), t the weighted mean or median distance between different samples of ``X``."""
+    rows = dense(X).astype(np.float64, copy=False)
+    rows = rows - np.average(rows, axis=0, weights=weight)  # what all samples share would cost digits below
+    norms = np.einsum("ij,ij->i", rows, rows)
+    above = np.triu_indices(len(rows), k=1)
+    sizes = (norms[:, None] + norms[None, :])[above]
+    squared = sizes - 2 * (rows @ rows.T)[above]
+    distance = np.sqrt(np.maximum(squared, 0.0))
+    pair_weight = (weight[:, None] * weight[None, :])[above]
+    pair_weight[squared <= 1e-12 * sizes] = 0.0  # copies of a sample, up to rounding, tell nothing of the scale
+    total = pair_weight.sum()
+    if not total > 0:
+        return 1.0
+    if rule == "median":
+        order = np.argsort(distance, kind="stable")
+        share = np.cumsum(pair_weight[order])
+        typical = float(distance[order][np.searchsorted(share, 0.5 * share[-1])])
+    else:
+        typical = float(distance @ pair_weight / total)
+    return 1.0 / (2.0 * typical**2)
+
+
+class WithGamma(Protocol):
+    """A kernel with a number ``gamma``, which may be a rule until it meets samples."""
+
+    gamma: Any
+
+
+def number(kernel: WithGamma) -> float:
+    """Return the kernel's gamma, or raise ValueError if it is no positive number."""
+    gamma = kernel.gamma
+    if type(gamma) is float and 0 < gamma < np.inf:  # as nearly always, and asked for in every pass
+        return gamma
+    if isinstance(gamma, str):
+        raise ValueError(
+            f"gamma={gamma!r} of {type(kernel).__name__} is chosen from data when a model is fitted; "
+            "give a number to evaluate the kernel by itself."
+        )
+    if not isinstance(gamma, Real) or not 0 < float(gamma) < np.inf:
+        raise ValueError(f"gamma must be a positive number; got {gamma!r}.")
+    return float(gamma)
+
+
+class PerColumn:
+    """gamma="auto": one over the number of features, so that a product of standardised samples is of order one."""
+
+    gamma: Any
+
+    def resolved(self, X: Matrix, weight: Array) -> Any:
+        if not isinstance(self.gamma, str):
+            return self
+        if self.gamma != "auto":
+            raise ValueError(f"gamma must be a positive number or 'auto'; got {self.gamma!r}.")
+        return self.with_gamma(1.0 / max(X.shape[1], 1))  # type: ignore[attr-defined]
+
+
+T = TypeVar("T")
+#: dL/dU (R, d) and dL/dmetric, which is None unless it was to be learned.
+Cotangents = tuple[Array, Any]
+# Products of so many multiplications OpenBLAS leaves to kernels that do not copy their operands first, where it has
+# them (AVX512); both products together then take 0.63 to 0.9 of the time for 5 to 300 features and 5 to 60 vectors.
+SMALL_PRODUCT = 10**6
+# Rows of a long tile are a multiple of it, as vector instructions want them: 52.5 ms of a pass in place of 57.2.
+WHOLE = 16
+FEWEST_ROWS = 128  # of a tile: for fewer the call itself takes longer than what is gained
+
+
+@dataclass(frozen=True, slots=True)
+class Pullback(Generic[T]):
+    """The map from a cotangent G of values, (n, R), to cotangents of the parameters behind them.
+
+    Parameters
+    ----------
+    apply : callable
+        The map. It may overwrite G.
+    of_outer : callable, default=None
+        The same for G = s c' from s (n, 1) and c (R, 1), without forming G. It may overwrite the values, so it must be
+        the last call. None if there is no such map.
+    """
+
+    apply: Callable[[Array], T]
+    of_outer: Callable[[Array, Array], T] | None = None
+
+    def __call__(self, G: Array) -> T:
+        return self.apply(G)
+
+
+def squared_norms(X: Matrix, metric: Factors = 1.0, squares: Array | None = None) -> Array:
+    """Return sum_j w_j x_ij^2 for every row i, as (n,); ``squares`` are those of X, where the caller has them."""
+    if squares is None:
+        squares = squared(X)
+    if np.ndim(metric):
+        return np.asarray(squares @ metric)
+    # A product with ones runs at the speed of BLAS; numpy's row sums do not when rows are short.
+    return np.asarray(squares @ np.full(X.shape[1], metric, dtype=X.dtype))
+
+
+def columns_first(X: Matrix, V: Array) -> Array:
+    """Return X V' with whole columns side by side in memory.
+
+    Rows of values are short, columns long: sums and products with a number per row or per basis vector, as all kernels
+    need them, run two to eight times faster along the columns.
+    """
+    if sparse.issparse(X):
+        return np.asfortranarray(X @ V.T)
+    rows: Array = cast(Array, X)
+    V = np.asfortranarray(V)  # in memory as X' is: what kernels for small products are quickest with
+    count, size = tiles(rows.shape, len(V))
+    if count == 1:
+        return (V @ rows.T).T
+    values = np.empty((len(V), len(rows)), dtype=rows.dtype)
+    tiled = count * size
+    np.matmul(V, _tiled(rows, count, size).transpose(0, 2, 1), out=_tiled(values.T, count, size).transpose(0, 2, 1))
+    if tiled < len(rows):
+        np.matmul(V, rows[tiled:].T, out=values[:, tiled:])
+    return values.T
+
+
+def summed_rows(D: Array, X: Matrix) -> Array:
+    """Return D'X, (R, d), for D (n, R): sums of the samples, one for each basis vector."""
+    if sparse.issparse(X):
+        return np.asarray((X.T @ D).T)
+    rows: Array = cast(Array, X)
+    count, size = tiles(rows.shape, D.shape[1])
+    if count == 1:
+        return np.asarray(D.T @ rows)
+    tiled = count * size
+    total = np.matmul(_tiled(D, count, size).transpose(0, 2, 1), _tiled(rows, count, size)).sum(axis=0)
+    if tiled < len(rows):
+        total += D[tiled:].T @ rows[tiled:]
+    return np.asarray(total)
+
+
+def tiles(shape: tuple[int, ...], width: int) -> tuple[int, int]:
+    """Return how many tiles of how many rows of X (n, d) have small products with (d, width): fewer than n rows in all.
+
+    The rest are few. One tile stands for none: all is small, or rows are so wide that tiles would be too short.
+    """
+    n, d = shape
+    size = SMALL_PRODUCT // max(d * width, 1)
+    if size < FEWEST_ROWS or size >= n:
+        return 1, n
+    count = -(-n // size)
+    size = n // count
+    return count, size - size % WHOLE if size >= 8 * WHOLE else size
+
+
+def _tiled(A: Array, count: int, size: int) -> Array:
+    """Return the first rows of A as (count, size, columns), in the same memory.
+
+    A product of all tiles is one call: each call takes the interpreter's lock, for which other threads wait.
+    """
+    return A[: count * size].reshape(count, size, A.shape[1])
+
+
+def contract(G: Array, slope: ArrayLike | None, axis: int) -> Array | None:
+    """Return the sum over ``axis`` of G * slope, for a slope that broadcasts to G or is None (zero)."""
+    if slope is None:
+        return None
+    slope = np.broadcast_to(np.asarray(slope, dtype=G.dtype), G.shape)
+    return np.asarray(np.einsum("ir,ir->r" if axis == 0 else "ir,ir->i", G, slope))
+
+
+def to_parameters(
+    X: Matrix,
+    U: Array,
+    metric: Factors,
+    gamma: float,
+    D: Array,
+    S: Array | None,
+    T: Array | None,
+    xx: Array | None,
+    learn_metric: bool,
+    dot_factor: float = 1.0,
+    factor: Factors = 1.0,
+    squares: Array | None = None,
+) -> Cotangents:
+    """Turn cotangents of x.u (``dot_factor`` * D), |x|^2 (S) and |u|^2 (T) into those of U and the metric.
+
+    ``factor``, a number or (R, 1), multiplies D and T; ``squares`` are those of X, where the caller has them.
+    """
+    P = summed_rows(D, X)
+    P *= dot_factor * gamma * factor
+    if T is not None and isinstance(factor, np.ndarray):
+        T = T * factor[:, 0]
+    dU = P * metric
+    if T is not None:
+        dU += (2.0 * gamma) * T[:, None] * (U * metric)
+    if not learn_metric:
+        return dU, None
+    d_metric = np.einsum("rj,rj->j", U, P)
+    if T is not None:
+        d_metric += gamma * (T @ (U * U))
+    if np.ndim(metric) == 0:
+        d_scale = d_metric.sum()
+        # xx holds gamma * metric * |x|^2 already: no second product with X is needed for one common scale.
+        return dU, d_scale if S is None or xx is None else d_scale + S @ xx[:, 0] / metric
+    if S is not None:
+        if squares is None:
+            squares = squared(X)
+        d_metric += gamma * np.asarray(squares.T @ S).ravel()
+    return dU, d_metric
+
+
+def gathered(K: Array, pull: Pullback[Any], index: Integers) -> tuple[Array, Pullback[Any]]:
+    """Return the kernel values of rows that are repeated by ``index``, and their pullback.
+
+    The kernel is evaluated once for each distinct row, however many samples share it; so is its
+    pullback, on the sum of the cotangents.
+    """
+    count = len(K)
+
+    def pullback(G: Array) -> tuple[Array, Any]:
+        sums = np.array([np.bincount(index, g, count) for g in G.T], dtype=G.dtype)
+        found: tuple[Array, Any] = pull(sums.T)
+        return found
+
+    return np.take(K.T, index, axis=1).T, Pullback(pullback)
+
+
+#: The value and its derivatives in x.u, |x|^2 and |u|^2 (None is zero), from these invariants.
+Evaluated = tuple[Any, Callable[[], tuple[Any, Any, Any]]]
 #: Whoever writes one of these anew has a formula of one's own, which files and exports do not know by name.
 FORMULAS = ("vjp", "value", "profile", "_invariants", "_value", "_union")
 
@@ -332,3 +557,33 @@ class DistanceKernel(InvariantKernel):
         if self.gamma not in ("mean", "median"):
             raise ValueError(f"gamma must be a positive number, 'mean' or 'median'; got {self.gamma!r}.")
         return self.with_gamma(gamma_from_rows(X, weight, self.gamma))
+
+
+def vjp_anywhere(
+    kernel: InvariantKernel, X: Matrix, U: Array, metric: Factors, learn_metric: bool
+) -> tuple[Array, Pullback[Cotangents]]:
+    """Return the values of a kernel of invariants and their pullback, which leaves its argument as it is."""
+    xp = namespace(X)
+    place = place_like(X)
+    gamma = number(kernel)
+    w = np.broadcast_to(np.asarray(metric * gamma, dtype=U.dtype), U.shape[1:])
+    V = U * w
+    dot = X @ place.array(np.ascontiguousarray(V.T))
+    xx: Any = ((X * X) @ place.array(w.copy()))[:, None] if kernel.uses_norms else None
+    uu = place.array(np.einsum("rj,rj->r", U, V))[None, :]
+    K, slopes = kernel._evaluated_anywhere(dot, xx, uu)
+
+    def pullback(G: Array) -> Cotangents:
+        d_dot, d_xx, d_uu = slopes()
+        P = on_host((G * d_dot).T @ X)
+        T = np.zeros(len(U), U.dtype) if d_uu is None else on_host(xp.sum(G * d_uu, axis=0))
+        dU = gamma * metric * (P + 2 * T[:, None] * U)
+        if not learn_metric:
+            return dU, None
+        d_metric = np.einsum("rj,rj->j", U, P) + T @ (U * U)
+        if d_xx is not None:
+            d_metric = d_metric + on_host(xp.sum(G * d_xx, axis=1) @ (X * X))
+        d_metric = gamma * d_metric
+        return dU, d_metric if np.ndim(metric) else d_metric.sum()
+
+    return K, Pullback(pullback)

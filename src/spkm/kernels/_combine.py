@@ -8,9 +8,8 @@ import numpy as np
 from scipy import sparse
 
 from spkm._arrays import Array, Factors, Matrix
-from spkm.kernels._base import FORMULAS, Kernel
+from spkm.kernels._base import FORMULAS, Cotangents, Kernel, Pullback
 from spkm.kernels._forms import Forms, no_forms, no_largest_diagonal, product_of, sum_of
-from spkm.kernels._pullbacks import Cotangents, Pullback
 
 
 class _Pair(Kernel):

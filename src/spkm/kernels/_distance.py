@@ -7,13 +7,17 @@ from typing import Any
 import numpy as np
 
 from spkm._arrays import Array, Factors, Matrix, dense
-from spkm._namespaces import is_foreign, namespace
+from spkm._namespaces import is_foreign, namespace, on_host, place_like
 from spkm._parts import POSITIVE
-from spkm.kernels._array_api import absolute_vjp_anywhere
-from spkm.kernels._bandwidth import gamma_from_rows, number
-from spkm.kernels._base import DistanceKernel, Kernel
+from spkm.kernels._base import (
+    Cotangents,
+    DistanceKernel,
+    Kernel,
+    Pullback,
+    gamma_from_rows,
+    number,
+)
 from spkm.kernels._forms import Forms, gamma_mixture, inverse_gamma_mixture, one_product
-from spkm.kernels._pullbacks import Cotangents, Pullback
 
 # A class that writes one of the formulas anew gets the general way to evaluate it.
 IN_PLACE = {
@@ -220,3 +224,26 @@ class Laplacian(Kernel):
         if np.ndim(factor):
             return super().with_bandwidth(factor)
         return self.with_gamma(float(number(self) * factor))
+
+
+def absolute_vjp_anywhere(
+    gamma: float, X: Matrix, U: Array, metric: Factors, learn_metric: bool
+) -> tuple[Array, Pullback[Cotangents]]:
+    """Return exp(-gamma sum_j w_j |x_j - u_j|) and its pullback, which leaves its argument as it is."""
+    xp = namespace(X)
+    place = place_like(X)
+    w = np.broadcast_to(np.asarray(metric * gamma, dtype=U.dtype), U.shape[1:]).copy()
+    there, vectors = place.array(w), [place.array(u.copy()) for u in U]
+    K = xp.exp(-xp.stack([xp.abs(X - u) @ there for u in vectors], axis=1))
+
+    def pullback(G: Array) -> Cotangents:
+        E = G * K
+        apart = [X - u for u in vectors]
+        signs = [on_host(E[:, r] @ xp.sign(difference)) for r, difference in enumerate(apart)]
+        dU = w * np.asarray(signs).reshape(U.shape)
+        if not learn_metric:
+            return dU, None
+        d_metric = -gamma * sum(on_host(E[:, r] @ xp.abs(difference)) for r, difference in enumerate(apart))
+        return dU, d_metric if np.ndim(metric) else d_metric.sum()
+
+    return K, Pullback(pullback)

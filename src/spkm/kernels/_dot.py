@@ -9,8 +9,7 @@ import numpy as np
 from spkm._arrays import Array
 from spkm._namespaces import namespace
 from spkm._parts import COUNT, POSITIVE, Number
-from spkm.kernels._bandwidth import PerColumn, number
-from spkm.kernels._base import DotKernel, InvariantKernel, Kernel
+from spkm.kernels._base import DotKernel, InvariantKernel, Kernel, PerColumn, number
 from spkm.kernels._forms import DotForm, Forms, no_largest_diagonal
 
 

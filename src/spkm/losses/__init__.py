@@ -1,6 +1,6 @@
 """Losses and their names. A new one is a class with two formulas: see ``docs/extend.md``."""
 
-from spkm._registry import Registry
+from spkm._parts import Registry
 from spkm.losses._base import Loss, SumLoss
 from spkm.losses._classes import Cosine, Exponential, Log, SmoothHinge, SquaredHinge, sign_groups
 from spkm.losses._hazard import Baseline, Hazard, Times, baseline_hazard, concordance

@@ -3,10 +3,9 @@
 from spkm.solvers._adam import Adam, AdamState
 from spkm.solvers._alternating import Alternating
 from spkm.solvers._auto import SOLVERS, choose_solver, resolve_solver, with_settings
-from spkm.solvers._base import Result, Solver, projected_norm
+from spkm.solvers._base import Result, Solver, best_of_restarts, projected_norm
 from spkm.solvers._lbfgs import LBFGS, VarPro
 from spkm.solvers._proximal import Proximal, proximal_descent
-from spkm.solvers._restarts import best_of_restarts
 
 __all__ = [
     "LBFGS",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from spkm._registry import Registry
+from spkm._parts import Registry
 from spkm.core.protocols import AnyObjective
 from spkm.solvers._adam import Adam
 from spkm.solvers._alternating import Alternating

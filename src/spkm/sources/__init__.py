@@ -1,8 +1,7 @@
 """Samples in blocks, scaled on the way, on all cores."""
 
-from spkm.sources._array import MANY_ROWS, ArraySource, pick_rows
+from spkm.sources._array import MANY_ROWS, ArraySource, Block, Source, pick_rows
 from spkm.sources._array_api import PlacedSource, source_of
-from spkm.sources._base import Block, Source
 from spkm.sources._chunks import Chunk, ChunkSource, IterableReader, Preparation, Reader, kept_source, summarized
 from spkm.sources._pairs import PairSource, PairTable, scaled_table
 from spkm.sources._rows import distinct_pairs, distinct_rows, gathered_rows, merged_rows

@@ -12,8 +12,7 @@ from numpy.typing import DTypeLike
 
 from spkm._arrays import Matrix
 from spkm._namespaces import Place, on_host, works_anywhere
-from spkm.sources._array import FETCHED, ArraySource
-from spkm.sources._base import Source
+from spkm.sources._array import FETCHED, ArraySource, Source
 from spkm.sources._pairs import PairSource, PairTable
 from spkm.sources._scaling import Scaling
 

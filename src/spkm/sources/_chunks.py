@@ -20,12 +20,10 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from spkm._frames import labels_of
-from spkm.sources._array import SMALL, ArraySource
+from spkm.sources._array import SMALL, ArraySource, Block, Source, add_up, rows_per_block
 from spkm.sources._arrow import record_batch
-from spkm.sources._base import Block, Source, rows_per_block
 from spkm.sources._scaling import Scaling
 from spkm.sources._summary import Summary, merged, summary_of
-from spkm.sources._sums import add_up
 
 KEPT_ROWS = 20_000  # samples that are kept: as many as learn bases, strengths and relevances
 CHUNK_ENTRIES = 2**18  # entries of X in a chunk: 2 MB, as some of them exist at a time

@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from spkm._arrays import Matrix, dense
-from spkm.sources._array import ArraySource
-from spkm.sources._base import Block, equal_cuts, rows_per_block
+from spkm.sources._array import ArraySource, Block, equal_cuts, rows_per_block
 from spkm.sources._scaling import Scaling, fit_scaling
 
 PER_VALUE = 25  # features of an entity that cost a kernel as much as the rest costs for one pair; measured
