@@ -118,7 +118,7 @@ def test_vectors_of_one_place_become_one_and_the_function_stays():
     problem, objective, result = of_three_vectors(U, (0.5, -0.4, 1.5))
     before = result.theta
     smaller, found = merged(problem, objective, result, polish=False)
-    assert smaller.model.without_linear_part().n_basis == 2
+    assert smaller.model.kernels.n_basis == 2
     np.testing.assert_allclose(smaller.model.unpack(found.theta).weights[:2, 0], [2.0, -0.4])
     now, then = (scores(o, theta) for o, theta in ((smaller, found.theta), (objective, before)))
     np.testing.assert_allclose(now, then, rtol=1e-12, atol=1e-12)

@@ -387,7 +387,7 @@ class FittedModel:
 
     def without_linear_part(self) -> FittedModel:
         """Return the model without its linear part."""
-        kernels = self.model.without_linear_part()
+        kernels = self.model.kernels
         if kernels is self.model:
             return self
         theta, params = kernels.zeros()

@@ -145,13 +145,11 @@ class PreimageModel:
         self.n_params = self._intercept_at + self.n_outputs
         #: Where the parts of theta begin and end: basis and metric of each view, weights, intercept.
         self.part_cuts = [*cuts, self._intercept_at, self.n_params]
-
-    def without_linear_part(self) -> PreimageModel:
-        """Return the model of the kernels alone; a linear part is the last term."""
+        #: The model of the kernels alone, without a linear part, which is the last term.
+        self.kernels = self
         kernels = [term for term in self.terms if not term.is_linear_part]
-        if len(kernels) == len(self.terms):
-            return self
-        return PreimageModel(kernels, self.n_features, self.n_outputs, self.fit_intercept)
+        if len(kernels) < len(self.terms):
+            self.kernels = PreimageModel(kernels, self.n_features, self.n_outputs, self.fit_intercept)
 
     @property
     def basis_part(self) -> slice:
@@ -184,18 +182,21 @@ class PreimageModel:
         The pullback may overwrite the cotangent. Its ``of_outer`` is not None if the model has one view, whose kernel
         has such a map.
         """
-        return self._features(block, self.unpack(theta.astype(block.dtype, copy=False)))
+        return self._features(block, theta)[1:]
 
-    def _features(self, block: Block, params: Params) -> tuple[np.ndarray, Pullback[np.ndarray]]:
+    def _features(self, block: Block, theta: np.ndarray) -> tuple[Params, np.ndarray, Pullback[np.ndarray]]:
+        """Return the parts of theta in the precision of a block, and what :meth:`features` returns."""
+        tables, dtype, place = [block.columns(view.columns) for _, view in self.views], block.dtype, block.place
+        params = self.unpack(theta.astype(dtype, copy=False))
+        learned = [view.learns_metric for _, view in self.views]
+        metrics = [view.factors(p) for (_, view), p in zip(self.views, params.log_metric, strict=True)]
         values, pulls = [], []
         for k, (_, view) in enumerate(self.views):
-            X, index = block.columns(view.columns)
-            learn = view.learns_metric
-            metric = view.factors(params.log_metric[k])
+            (X, index), metric = tables[k], metrics[k]
             key = None if view.columns is None else view.columns.tobytes()  # models of other features may share blocks
-            if np.ndim(metric) == 0 and key not in block.cache and block.place is None:
+            if np.ndim(metric) == 0 and key not in block.cache and place is None:
                 block.cache[key] = squared_norms(X)
-            K, pull = view.kernel.vjp(X, params.basis[k], metric, block.cache.get(key), learn)
+            K, pull = view.kernel.vjp(X, params.basis[k], metric, block.cache.get(key), learned[k])
             if index is not None:
                 K, pull = gathered(K, pull, index)
             values.append(K)
@@ -204,7 +205,7 @@ class PreimageModel:
         Phi = products[0] if len(products) == 1 else namespace(products[0]).concat(products, axis=1)
 
         def pullback(G: np.ndarray) -> np.ndarray:
-            gradient = np.empty(self._weights_at, dtype=block.dtype)
+            gradient = np.empty(self._weights_at, dtype=dtype)
             parts = self.unpack_basis(gradient)
             for k, cotangent in enumerate(self._cotangents(G, values)):
                 pull, metric = pulls[k]
@@ -215,14 +216,14 @@ class PreimageModel:
 
         of_kernel = pulls[0][0].of_outer if len(pulls) == 1 else None
         if of_kernel is None:
-            return Phi, Pullback(pullback)
+            return params, Phi, Pullback(pullback)
 
         def of_outer(s: np.ndarray, c: np.ndarray) -> np.ndarray:
             dU, d_metric = of_kernel(s, c)
-            d_log = np.zeros(0) if not self.views[0][1].learns_metric else np.atleast_1d(d_metric * pulls[0][1])
+            d_log = np.atleast_1d(d_metric * metrics[0]) if learned[0] else np.zeros(0)
             return np.concatenate([dU.ravel(), d_log])
 
-        return Phi, Pullback(pullback, of_outer)
+        return params, Phi, Pullback(pullback, of_outer)
 
     def gram(self, theta: np.ndarray) -> list[tuple[np.ndarray, Callable[[np.ndarray], np.ndarray]]]:
         """Return k(U, U) of each term's RKHS and the map from a symmetric cotangent to theta's basis part."""
@@ -266,8 +267,7 @@ class PreimageModel:
 
         The map takes a second argument, ``last``: whether it will not be called again, and may overwrite what it knows.
         """
-        params = self.unpack(theta.astype(block.dtype, copy=False))
-        Phi, pull = self._features(block, params)
+        params, Phi, pull = self._features(block, theta)
         if block.place is not None:
             return self._vjp_elsewhere(block, params, Phi, pull)
         F = Phi @ params.weights

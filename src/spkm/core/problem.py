@@ -110,8 +110,9 @@ class Problem:
 
         ``linear`` is the strength of the penalty on a linear part, if there is one; None leaves it as it is.
         """
+        on_linear = [] if linear is None else [SquaredL2(linear)]
         other = replace(self, weight_penalties=[RKHSNorm(strength), SquaredL2(RIDGE_SHARE * strength)])
-        return other if linear is None else other.with_linear_strength(linear)
+        return other._with_linear_penalties(on_linear) if on_linear else other
 
     @property
     def has_linear_part(self) -> bool:
@@ -120,11 +121,13 @@ class Problem:
 
     def with_linear_strength(self, strength: float) -> Problem:
         """Return the same problem with a penalty of the given strength on the coefficients of a linear part."""
+        return self._with_linear_penalties([SquaredL2(strength)])
 
+    def _with_linear_penalties(self, penalties: list[Penalty]) -> Problem:
         def changed(term: Term) -> Term:
             if not term.is_linear_part:
                 return term
-            views = (replace(view, basis_penalty=[SquaredL2(strength)]) for view in term.views)
+            views = (replace(view, basis_penalty=penalties) for view in term.views)
             return replace(term, views=tuple(views))
 
         return replace(self, terms=tuple(map(changed, self.terms)))

@@ -15,7 +15,7 @@ from spkm.core.objective import Objective
 from spkm.core.protocols import AnyObjective
 from spkm.losses import Squared, sign_groups
 from spkm.penalties import RKHSNorm
-from spkm.sources import ArraySource, Block, Scaling, Source
+from spkm.sources import ArraySource, Scaling, Source
 
 MOST_ROWS = 10_000  # in a sample that start points are taken from: k-means on more takes longer than a small fit
 
@@ -152,7 +152,7 @@ def resolve_start(start: ArrayLike | Start, model: PreimageModel, scaling: Scali
         basis = np.array(start, dtype=np.float64)
     except (TypeError, ValueError):
         basis = np.zeros(())
-    model = model.without_linear_part()
+    model = model.kernels
     wanted = (model.n_basis, model.n_features)
     if basis.shape == wanted:
         row = 0
@@ -181,16 +181,17 @@ def first_theta(
     n_sample = int(np.clip(50 * model.n_basis, 2000, MOST_ROWS))
     sample = draw_sample(source, n_sample, rng)
     theta, params = model.zeros()
+    read = [term.columns(model.n_features) for term in model.terms]
+    alone = [term.on(columns) for term, columns in zip(model.terms, read, strict=True)]
     labels: list[Any] = []
     k = row = 0
-    for term in model.terms:
-        columns = term.columns(model.n_features)
+    for term, columns, renumbered in zip(model.terms, read, alone, strict=True):
         label: Any = None
         if term.is_linear_part:
             points, label = np.zeros((term.n_basis, len(columns))), np.eye(term.n_basis)
         elif isinstance(start, Start):
             seen = sample._replace(X=sample.X if len(columns) == model.n_features else sample.X[:, columns])
-            points, label = start.points(seen, term.on(columns), rng)
+            points, label = start.points(seen, renumbered, rng)
         else:
             points = start[row : row + term.n_basis, columns]
         for view in term.views:
@@ -226,14 +227,14 @@ def _with_ridge_weights(
 def _with_linear_part(model: PreimageModel, source: ArraySource, theta: np.ndarray, strength: float) -> np.ndarray:
     """Return first weights of kernels and coefficients of a linear part together, by ridge regression."""
     theta = theta.copy()
+    block, X = source.load((0, source.n_rows)), source.dense().astype(np.float64)
     params = model.unpack(theta)
     of_linear, row = np.zeros(model.n_basis, dtype=bool), 0
     for term in model.terms:
         of_linear[row : row + term.n_basis] = term.is_linear_part
         row += term.n_basis
     params.weights[of_linear] = np.eye(int(of_linear.sum()), model.n_outputs)
-    Phi = np.concatenate(list(source.map(_block_features, model, theta, width=model.n_basis)))[:, ~of_linear]
-    X, w = source.dense().astype(np.float64), source.w[:, 0].astype(np.float64)
+    Phi, w = model.features(block, theta)[0][:, ~of_linear], source.w[:, 0].astype(np.float64)
     A = np.hstack([Phi, X]) if X.shape[1] <= MOST_COEFFICIENTS else Phi
     mean, mean_y = w @ A, w @ source.Y
     A = A - mean
@@ -247,10 +248,6 @@ def _with_linear_part(model: PreimageModel, source: ArraySource, theta: np.ndarr
         params.basis[place][...] = C[Phi.shape[1] :].T
     params.intercept[...] = mean_y - mean @ C if model.fit_intercept else 0.0
     return theta
-
-
-def _block_features(block: Block, model: PreimageModel, theta: np.ndarray) -> np.ndarray:
-    return model.features(block, theta)[0]
 
 
 def _alternating_signs(n_basis: int, n_outputs: int) -> np.ndarray:

@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import DTypeLike
 from scipy import sparse
 
-from spkm._arrays import Matrix, dense
+from spkm._arrays import Matrix
 from spkm.sources._scaling import Scaling, fit_scaling
 from spkm.sources._threads import one_blas_thread, shorten_buffers
 
@@ -235,10 +235,8 @@ class ArraySource(Source):
     #: Kind of the blocks.
     block: type[Block] = Block
 
-    @staticmethod
-    def fit_scaling(X: Any, weight: np.ndarray, common: bool) -> Scaling:
-        """Return the scaling of weighted samples: one scale for each feature, or a common one."""
-        return fit_scaling(X, weight, common)
+    #: From weighted samples to their scaling: one scale for each feature, or a common one.
+    fit_scaling: Callable[[Any, np.ndarray, bool], Scaling] = staticmethod(fit_scaling)
 
     def __init__(
         self, X: Any, Y: np.ndarray | None = None, weight: np.ndarray | None = None, scaling: Scaling | None = None
@@ -356,12 +354,12 @@ class ArraySource(Source):
         """Return all samples as a dense array: for start points and heuristics, on few samples."""
         rows = self.X[:]
         X = rows if self.scaling is None else self.scaling(rows)
-        return dense(X)
+        return np.asarray(X) if isinstance(X, np.ndarray) else X.toarray()
 
 
 def _block_ranges(block: Block) -> tuple[np.ndarray, np.ndarray]:
     bounds = (block.X.min(axis=0), block.X.max(axis=0))
-    low, high = (np.asarray(dense(b), dtype=np.float64).ravel() for b in bounds)
+    low, high = (np.asarray(b.toarray() if sparse.issparse(b) else b, dtype=np.float64).ravel() for b in bounds)
     return low, high
 
 
