@@ -62,8 +62,10 @@ lint: .venv/stamp
 test: lint
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -q -n 2
 
-# Those marked "exhaustive" as well: scikit-learn's checks on all settings.
+# Tests marked "exhaustive" as well: scikit-learn's checks on all settings. Packages that serve as oracles are installed
+# for it; scikit-survival holds scikit-learn below a version of its own choice, so `make test` does without them.
 test-all: lint
+	$(PIP) scikit-survival shap
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -q -n 2 --all
 
 # Warnings are errors, the examples of the gallery run, and internal links are followed.
