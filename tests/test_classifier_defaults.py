@@ -5,7 +5,7 @@ import pytest
 from sklearn.datasets import make_moons
 
 import spkm
-from spkm import SPKMClassifier
+from spkm import SPKMClassifier, SPKMOrdinalClassifier, SPKMSurvival
 from spkm.core.columns import carried
 from spkm.core.model import LINEAR_PART, PreimageModel, Term, View
 from spkm.core.objective import Objective
@@ -197,6 +197,7 @@ def walk_of(losses, has_linear_part=True):
     """Return the end of a walk whose held-out losses are a function of both strengths' places, and the fits it took."""
     walk = object.__new__(folds_module.Walk)
     walk.losses, walk.thetas, walk.folds, fits = {}, {}, [None] * folds_module.FOLDS, []
+    walk.course = folds_module.USUAL
     walk.problems = [problem_with_linear_part(1)] if has_linear_part else [Problem((), Log())]
 
     def fitted(place, before, fold):
@@ -269,3 +270,27 @@ def test_later_fits_and_files_keep_the_strength_of_the_linear_part(tmp_path):
     assert penalty.strength == pytest.approx(known[0] / 400)  # twice the samples
     again = SPKMClassifier(4, random_state=0).fit(X, y).set_params(warm_start=True).fit(X, y)
     assert (again.model_.linear_strength, again.model_.strength) == known
+
+
+def censored_times(n=120):
+    """Return samples, and censored times of a hazard that rises with the first feature."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((n, 4))
+    time, end = rng.exponential(np.exp(-X[:, 0])), rng.uniform(0.3, 3.0, n)
+    return X, np.rec.fromarrays([time <= end, np.minimum(time, end)], names="event,time")
+
+
+def test_strengths_of_censored_times_are_ten_times_those_of_classes():
+    X, y = censored_times()
+    model = SPKMSurvival(4, random_state=0).fit(X, y)
+    assert model.model_.recipe == "folds"
+    assert model.model_.strength in {10 * s for s in folds_module.STRENGTHS}
+    assert model.model_.linear_strength in {10 * s * X.shape[1] for s in folds_module.LINEAR_STRENGTHS}
+    noise = np.rec.fromarrays([y.event, np.random.default_rng(1).permutation(y.time)], names="event,time")
+    assert SPKMSurvival(4, random_state=0).fit(X, noise).predict(X).std() < 0.5  # 0.7 with those of classes
+
+
+def test_ordered_classes_keep_the_usual_strengths():
+    X, y = censored_times()
+    model = SPKMOrdinalClassifier(4, random_state=0).fit(X, np.digitize(y.time, [0.2, 0.6])).model_
+    assert model.recipe == "folds" and model.strength in folds_module.STRENGTHS

@@ -53,6 +53,8 @@ class Loss(Part):
     link: str | None = "identity"
     #: What a prediction is, in words, for real targets.
     prediction = "a number"
+    #: Whether scores are log hazards of censored times.
+    censored = False
     #: Values that cut the score into ordered classes; only a loss of such classes has them.
     thresholds: Any = ()
     #: Whether the loss may be used for classes, that is on targets of -1 and +1.

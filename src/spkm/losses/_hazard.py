@@ -24,6 +24,7 @@ class Hazard(SumLoss):
     standardize_target = False
     for_classes = False
     is_likelihood = True
+    censored = True
     link = "identity"
     prediction = "the log hazard of censored times"
     _linear_from = 30.0

@@ -12,7 +12,7 @@ from spkm.fitting.recipe import Fit, Recipe, Start
 from spkm.fitting.recipes.continued import Continued
 from spkm.fitting.recipes.evidence import ByEvidence
 from spkm.fitting.recipes.fixed import Fixed
-from spkm.fitting.recipes.folds import Folds
+from spkm.fitting.recipes.folds import CENSORED, USUAL, Folds
 from spkm.fitting.recipes.monotone import Monotone
 from spkm.fitting.recipes.on_samples import OnSamples
 from spkm.fitting.recipes.pairs import Pairs
@@ -58,7 +58,8 @@ def recipe_for(spec: Spec, data: Data, previous: FittedModel | None = None) -> R
     elif not data.independent:
         recipe = Pairs()
     elif single and _wants_folds(spec, data.target) and Folds.suits(spec, data.n_rows, width):
-        recipe = InSpan(Folds()) if in_span else Folds()
+        folds = Folds(CENSORED if spec.loss.censored else USUAL)
+        recipe = InSpan(folds) if in_span else folds
     elif single and _wants_warm_up(spec, data.target):
         recipe = SquaredWarmUp(ByEvidence(Evidence(), single=True))
     else:

@@ -13,7 +13,7 @@ model suits them best. A path that began at its strong end would let relevances 
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -54,15 +54,46 @@ MOST_ROWS = 20_000  # samples up to which L-BFGS sees all of them
 STAGE_ROWS, STAGE_ITERATIONS = 10_000, 150
 
 
+@dataclass(frozen=True)
+class Course:
+    """Strengths that a walk of the folds goes over, strong ones first, and how long its first fits are.
+
+    Parameters
+    ----------
+    strengths : tuple of float
+        Strengths of the kernels, over the total weight.
+    linear_strengths : tuple of float
+        Strengths of the linear part, over the total weight and the number of features.
+    first_iterations : int
+        Iterations of a first fit that its rival goes on from.
+    """
+
+    strengths: tuple[float, ...] = STRENGTHS
+    linear_strengths: tuple[float, ...] = LINEAR_STRENGTHS
+    first_iterations: int = FIRST_ITERATIONS
+
+
+USUAL = Course()
+# Log hazards vary less than log odds: a variance of 0.4 a priori in place of 4 (docs/numbers/constants.md).
+CENSORED = Course(tuple(10.0 * s for s in STRENGTHS), tuple(10.0 * s for s in LINEAR_STRENGTHS))
+
+
+@dataclass(frozen=True)
 class Folds(Recipe):
     """Classes by a single stationary kernel: the default classifier.
 
     **Defaults.** One bandwidth for each feature, or one for all, whichever the folds prefer; they start at half of the
     mean distance of samples. A linear part. The RKHS norm and a ridge of 0.3 of its strength, which three folds choose;
     so is the strength of the penalty on the linear part, from 0.25 times the number of features over the total weight
-    to a thousandth of it.
+    to a thousandth of it. For censored times all strengths are ten times as strong.
+
+    Parameters
+    ----------
+    course : Course
+        Strengths and iterations of the folds.
     """
 
+    course: Course = USUAL
     name = "folds"
 
     @staticmethod
@@ -80,7 +111,7 @@ class Folds(Recipe):
         # With a few samples for each feature, one bandwidth for all of them overfits less.
         rivals = [problem.with_metric("relevances", "scale"), problem] if spec.learn_bandwidth == "auto" else [problem]
         rule = resolve_start(spec.start, problem.model(source), scaling)
-        chosen = choose_strength(spec, rivals, source, rule, rng)
+        chosen = choose_strength(spec, rivals, source, rule, rng, self.course)
         start = Start(
             chosen.problem,
             strength=chosen.kernels,
@@ -124,7 +155,7 @@ class Strength(NamedTuple):
 
 
 class Place(NamedTuple):
-    """A point of the walk: which problem, and which of STRENGTHS and of LINEAR_STRENGTHS."""
+    """A point of the walk: which problem, and which of the strengths of kernels and of a linear part."""
 
     problem: int
     kernels: int
@@ -146,12 +177,20 @@ class Walk:
         Where the first fits begin.
     rng : Generator
         Source of random numbers.
+    course : Course
+        Strengths and iterations.
     """
 
     def __init__(
-        self, spec: Spec, problems: list[Problem], source: Source, start: FirstVectors, rng: np.random.Generator
+        self,
+        spec: Spec,
+        problems: list[Problem],
+        source: Source,
+        start: FirstVectors,
+        rng: np.random.Generator,
+        course: Course,
     ) -> None:
-        self.problems, self.start, self.rng = problems, start, rng
+        self.problems, self.start, self.rng, self.course = problems, start, rng, course
         self.n, self.n_features = source.total_weight, source.n_features
         some = source.sample(FOLD_ROWS, rng)
         splits = dealt_folds(some.Y, spec.loss, rng, FOLDS, some.groups)
@@ -163,7 +202,7 @@ class Walk:
 
     def strengths(self, place: Place) -> tuple[float, float]:
         """Return the strengths of kernels and linear part at a place, times the total weight."""
-        return STRENGTHS[place.kernels], LINEAR_STRENGTHS[place.linear] * self.n_features
+        return self.course.strengths[place.kernels], self.course.linear_strengths[place.linear] * self.n_features
 
     def problem(self, place: Place) -> Problem:
         """Return the problem of a place."""
@@ -176,7 +215,7 @@ class Walk:
         objective = self.problem(place).objective(train)
         if before is None:
             theta = objective.inside(first_theta(objective, self.start, "ridge", self.rng))
-            iterations = ALONE_ITERATIONS if len(self.problems) == 1 else FIRST_ITERATIONS
+            iterations = ALONE_ITERATIONS if len(self.problems) == 1 else self.course.first_iterations
         else:
             theta = carried(self.problem(before).model(train), self.thetas[before][fold], objective.model)
             iterations = NEXT_ITERATIONS
@@ -225,11 +264,11 @@ class Walk:
         for which in range(1, len(self.problems)):
             other = first._replace(problem=which)
             first = other if self.wins(other, first, first) else first
-        place = self.along(first, "kernels", len(STRENGTHS))
+        place = self.along(first, "kernels", len(self.course.strengths))
         if not self.problems[0].has_linear_part:
             return place
-        weaker = self.along(place, "linear", len(LINEAR_STRENGTHS), (1,))
-        return place if weaker == place else self.along(weaker, "kernels", len(STRENGTHS))
+        weaker = self.along(place, "linear", len(self.course.linear_strengths), (1,))
+        return place if weaker == place else self.along(weaker, "kernels", len(self.course.strengths))
 
     @property
     def best(self) -> Place:
@@ -238,13 +277,18 @@ class Walk:
 
 
 def choose_strength(
-    spec: Spec, problems: list[Problem], source: Source, start: FirstVectors, rng: np.random.Generator
+    spec: Spec,
+    problems: list[Problem],
+    source: Source,
+    start: FirstVectors,
+    rng: np.random.Generator,
+    course: Course,
 ) -> Strength:
     """Return the problem and the strengths whose held-out loss is lowest.
 
     Ctrl-C leaves with the best so far, if some fold has been fitted.
     """
-    walk = Walk(spec, problems, source, start, rng)
+    walk = Walk(spec, problems, source, start, rng, course)
     try:
         place, stopped = walk.whole(), False
     except KeyboardInterrupt:
