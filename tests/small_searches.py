@@ -79,9 +79,11 @@ def search_of(
     on_step=None,
     kind=np.asarray,
     guides=(),
+    search=Search,
+    validation=Validation,
     **settings,
 ):
-    """Return a search over folds of every other row, and a fold of all rows."""
+    """Return a search over folds of every other row, and a fold of all rows; both classes may be others."""
     X, Y = rows
     d = X.shape[1]
     folds = []
@@ -89,11 +91,11 @@ def search_of(
         test = np.arange(len(X)) % n_folds == k
         source = ArraySource(kind(X[~test]), Y[~test])
         folds.append(Fold(source, ArraySource(kind(X[test]), Y[test]), np.random.default_rng(k)))
-    judge = Validation(folds, loss, scorer)
+    judge = validation(folds, loss, scorer)
     most = d if max_features == "all" else max_features
     units = FeatureGroups(d, groups)
-    search = Search(judge, candidates, units, most, True, on_step, max_groups, replace(FEWER, **settings), guides)
-    return search, Fold(ArraySource(kind(X), Y), None, np.random.default_rng(9))
+    made = search(judge, candidates, units, most, True, on_step, max_groups, replace(FEWER, **settings), guides)
+    return made, Fold(ArraySource(kind(X), Y), None, np.random.default_rng(9))
 
 
 def choice_of(search, candidate, columns, n_units):

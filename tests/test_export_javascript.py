@@ -9,9 +9,8 @@ import numpy as np
 import pytest
 
 import spkm.persistence
-from spkm.persistence import plain_model
 from tests.plain_cases import all_models, assert_agrees, mixed_rows
-from tests.saving import json_text
+from tests.saving import plain_of, with_model
 
 ENGINE = Path(spkm.persistence.__file__).with_name("_engine.js")
 MODELS = all_models()
@@ -42,7 +41,7 @@ def run_node(code, text, *arguments):
 def answers():
     """Return what the engine says of all models."""
     rows = mixed_rows()
-    plain = [json.loads(json_text(plain_model(model))) for model in MODELS.values()]
+    plain = [plain_of(with_model(model)) for model in MODELS.values()]
     text = json.dumps({"models": plain, "rows": rows.tolist()}, allow_nan=False)
     return dict(zip(MODELS, json.loads(run_node(ASK_ALL, text, str(ENGINE))), strict=True))
 
@@ -64,12 +63,12 @@ def test_engine_refuses_rows_that_are_none(row, message):
     const { plain, row } = JSON.parse(require("fs").readFileSync(0, "utf8"));
     try { spkmModel(plain).predict(row); } catch (error) { process.stdout.write(error.message); }
     """
-    text = json.dumps({"plain": json.loads(json_text(plain_model(MODELS["regression"]))), "row": row})
+    text = json.dumps({"plain": plain_of(with_model(MODELS["regression"])), "row": row})
     assert message in run_node(code, text, str(ENGINE))
 
 
 def test_plain_form_is_json_without_infinite_numbers():
     for model in MODELS.values():
-        plain = json.loads(json_text(plain_model(model, [f"x{j}" for j in range(6)])))
+        plain = plain_of(with_model(model, [f"x{j}" for j in range(6)]))
         assert json.loads(json.dumps(plain, allow_nan=False)) == plain
         assert np.isfinite(plain["n_features"])

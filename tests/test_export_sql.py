@@ -8,9 +8,9 @@ import pytest
 from sklearn.pipeline import make_pipeline
 
 from spkm import SPKMClassifier, TableEncoder
-from spkm.persistence import export, plain_model
+from spkm.persistence import export
 from tests.plain_cases import N_FEATURES, tasks
-from tests.saving import plain_of, writer_of
+from tests.saving import exported, with_model
 
 DATABASES = ["sqlite", "duckdb"]
 NAMES = [f"x{j}" for j in range(N_FEATURES)]
@@ -40,7 +40,7 @@ def answers(database: str, frame: pd.DataFrame, query: str, kind: str = "DOUBLE"
 @pytest.mark.parametrize("database", DATABASES)
 @pytest.mark.parametrize("name", sorted(tasks()))
 def test_what_is_no_number_has_no_answer(name, database):
-    query = writer_of(".sql")(plain_model(tasks()[name], NAMES))
+    query = exported(with_model(tasks()[name], NAMES), ".sql")
     frame = pd.DataFrame(np.random.default_rng(0).standard_normal((6, N_FEATURES)), columns=NAMES)
     for row, value in enumerate([np.nan, np.inf, -np.inf], start=1):
         frame.iloc[row, 0 if row < 3 else 2] = value  # all members read the first, some the third
@@ -55,7 +55,7 @@ def test_what_is_no_number_has_no_answer(name, database):
 
 
 def test_text_is_no_zero_in_sqlite():
-    query = writer_of(".sql")(plain_model(tasks()["two classes"], NAMES))
+    query = exported(with_model(tasks()["two classes"], NAMES), ".sql")
     frame = pd.DataFrame(np.ones((5, N_FEATURES)), columns=NAMES).astype(object)
     frame.iloc[1:, 0] = ["", "one", "1 mile", " 1.0e0"]
     found = answers("sqlite", frame, query)["spkm_prediction"]
@@ -109,10 +109,10 @@ def test_single_precision_in_duckdb():
     X = pd.DataFrame({"level": np.array([0.1, 0.7, 3.0])[codes], "x": np.round(rng.standard_normal(200))})
     encoder = TableEncoder(categorical=["level"])
     pipeline = make_pipeline(encoder, SPKMClassifier(**QUICK)).fit(X, codes == 1)
-    found = answers("duckdb", X, writer_of(".sql")(plain_of(pipeline)), kind="FLOAT")
+    found = answers("duckdb", X, exported(pipeline, ".sql"), kind="FLOAT")
     np.testing.assert_allclose(found["spkm_probability_1"], pipeline.predict_proba(X)[:, 1], rtol=1e-9, atol=1e-12)
 
 
 def test_names_that_a_text_file_changes_are_refused():
     with pytest.raises(ValueError, match="cannot be called"):
-        writer_of(".sql")(plain_model(tasks()["regression"], ["a\rb", *NAMES[1:]]))
+        exported(with_model(tasks()["regression"], ["a\rb", *NAMES[1:]]), ".sql")

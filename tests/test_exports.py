@@ -12,10 +12,10 @@ import pandas as pd
 import pytest
 
 from spkm import SPKMNystroem, losses
-from spkm.persistence import export, plain_model
+from spkm.persistence import export
 from tests.fitted_cases import fitted, samples
 from tests.plain_cases import all_models, assert_agrees, ensemble, expected, mixed_rows, near
-from tests.saving import writer_of
+from tests.saving import exported, with_model
 from tests.small_data import two_classes
 
 MODELS = all_models()
@@ -24,7 +24,7 @@ GCC = shutil.which("gcc") or shutil.which("cc")
 
 
 def content(name, suffix, names=None, **options):
-    return writer_of(suffix)(plain_model(MODELS[name], names), **options)
+    return exported(with_model(MODELS[name], names), suffix, **options)
 
 
 # Python
@@ -215,7 +215,7 @@ def test_onnx_agrees(name):
 def test_models_too_large_for_a_database_are_refused():
     many = ensemble(list(range(14)), losses.Log(), True)
     with pytest.raises(ValueError, match="too large for SQL"):
-        writer_of(".sql")(plain_model(many))
+        exported(with_model(many), ".sql")
 
 
 def test_onnx_says_what_to_install(absent):

@@ -17,9 +17,8 @@ from sklearn.preprocessing import StandardScaler
 import spkm
 from spkm import SPKMClassifier, SPKMRegressor, TableEncoder
 from spkm.persistence import CompiledModel, ModelFileError, compiled, describe, export, monitor, save
-from spkm.persistence._export_onnx import graph_of_encoder
 from tests.pipeline_cases import MAKERS, encoder, fitted, landmarks, mixed, selector_alone, targets, unseen
-from tests.saving import from_bytes, packed, plain_of, to_bytes, unpacked, writer_of
+from tests.saving import exported, from_bytes, packed, plain_of, to_bytes, unpacked
 from tests.test_exports import GCC
 from tests.test_exports import compiled as compiled_c
 from tests.test_model_files import assert_same
@@ -190,7 +189,7 @@ def test_sql_encodes(name, database):
         connection.create_function("exp", 1, lambda x: float(np.exp(x)), deterministic=True)
         connection.create_function("sqrt", 1, lambda x: float(np.sqrt(x)), deterministic=True)
         frame.to_sql("samples", connection, index=False)
-    cursor = connection.execute(writer_of(".sql")(plain_of(pipeline)))
+    cursor = connection.execute(exported(pipeline, ".sql"))
     names, rows = [column[0] for column in cursor.description], cursor.fetchall()
     connection.close()
     columns = {key: [row[k] for row in rows] for k, key in enumerate(names)}
@@ -231,7 +230,7 @@ int main(void)
     return spkm_column_names_at(0)[0] != 'a';
 }}
 """
-    program = compiled_c(tmp_path, writer_of(".c")(plain), main)
+    program = compiled_c(tmp_path, exported(pipeline, ".c"), main)
     result = subprocess.run([program], capture_output=True, text=True, check=True, timeout=60)
     want = told(pipeline, frame)["scores"][:, 0]
     np.testing.assert_allclose([float(line) for line in result.stdout.split()], want, **NEAR)
@@ -242,7 +241,7 @@ def test_onnx_encodes(name):
     pytest.importorskip("onnx", reason="onnx is not installed")
     runtime = pytest.importorskip("onnxruntime", reason="onnxruntime is not installed")
     pipeline, frame = fitted(name), pd.concat([mixed(), unseen()])
-    session = runtime.InferenceSession(writer_of(".onnx")(plain_of(pipeline)), providers=["CPUExecutionProvider"])
+    session = runtime.InferenceSession(exported(pipeline, ".onnx"), providers=["CPUExecutionProvider"])
     feeds = {}
     for one in session.get_inputs():
         column = frame[one.name]
@@ -293,13 +292,13 @@ def test_onnx_inputs_are_found_by_name():
     X = pd.DataFrame(rng.standard_normal((80, len(names))), columns=names)
     pipeline = make_pipeline(TableEncoder(), SPKMClassifier(n_basis=2, tol=1e-2, random_state=0))
     pipeline.fit(X, np.where(X["x1"] + X["score"] > 0, "yes", "no"))
-    session = runtime.InferenceSession(writer_of(".onnx")(plain_of(pipeline)), providers=["CPUExecutionProvider"])
+    session = runtime.InferenceSession(exported(pipeline, ".onnx"), providers=["CPUExecutionProvider"])
     assert {one.name for one in session.get_inputs()} == set(names)
     (found,) = session.run(["spkm_label"], {name: X[[name]].to_numpy() for name in names})
     assert found.tolist() == pipeline.predict(X).tolist()
     assert json.loads(session.get_modelmeta().custom_metadata_map["feature_names"]) == names
     with pytest.raises(ValueError, match="A column cannot be called ''"):
-        graph_of_encoder({"columns": [""], "plans": [{"column": "", "fill": 0.0, "value": True, "missing": False}]})
+        exported(pipeline.fit(X.rename(columns={"X": ""}), X["x1"] > 0), ".onnx")
 
 
 @pytest.mark.parametrize(

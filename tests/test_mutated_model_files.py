@@ -9,7 +9,7 @@ import pytest
 from spkm.persistence import CompiledModel, ModelFileError, NumpyModel
 from tests.fitted_cases import answers, fitted, samples
 from tests.mutated_files import damaged, forged
-from tests.saving import from_bytes, json_text, packed, plain_of, to_bytes, unpacked
+from tests.saving import from_bytes, packed, plain_of, to_bytes, unpacked
 
 NAMES = ["two words, frame", "one against one", "views", "pairs, sparse", "landmarks", "labels, rest", "search"]
 MOST = 1000  # bytes allocated for each byte of a file
@@ -227,9 +227,9 @@ def test_numbers_that_are_none_are_refused(name):
 
 def test_the_plain_form_of_json_predicts():
     for name in ("two classes", "one against one", "three classes", "labels, rest"):
-        plain = json.loads(json_text(plain_of(fitted(name))))
+        plain = plain_of(fitted(name))
         X = samples(name)[:9]
-        light, direct = NumpyModel(plain), NumpyModel(plain_of(fitted(name)))
+        light, direct = NumpyModel(plain), from_bytes(to_bytes(fitted(name)), "numpy")
         np.testing.assert_array_equal(light.scores(X), direct.scores(X))
         function = CompiledModel(plain, "decision_function")
         want = direct.decision_function(X)

@@ -9,8 +9,7 @@ from spkm.checking import check_kernel, check_loss
 from spkm.kernels import RBF, Affine, DotKernel, Linear, Rescaled
 from spkm.losses import Log, Loss, Squared
 from spkm.penalties import RKHSNorm, SquaredL2
-from spkm.selection import DEFAULTS, FeatureGroups, has_path, row_losses
-from spkm.selection._sparse_path import sparse_support
+from spkm.selection import DEFAULTS, FeatureGroups, has_path, row_losses, sparse_support
 from spkm.solvers import Adam, Alternating, VarPro, choose_solver
 from spkm.sources import ArraySource
 from tests import cases

@@ -16,7 +16,7 @@ from spkm.core.objective import Objective
 from spkm.fitting.splits import dealt_folds
 from spkm.kernels import RBF, Rescaled
 from spkm.losses import Poisson, Squared
-from spkm.selection import _search
+from spkm.selection import Search
 from spkm.solvers import LBFGS
 from tests.interrupting import interrupt_at
 from tests.marks import QUICK_SEARCHES
@@ -194,7 +194,7 @@ def test_an_interrupt_ends_the_fit(monkeypatch):
 
 def test_an_interrupt_after_the_race_keeps_its_choice(careful, monkeypatch):
     X = rows()
-    interrupt_at(monkeypatch, _search.Search, "_simplest", 1)
+    interrupt_at(monkeypatch, Search, "_simplest", 1)
     with pytest.warns(UserWarning, match="The search was interrupted; the best model so far is kept") as caught:
         model = SPKMClassifier(**LINE).fit(X, labels(X))
     assert caught[0].filename == __file__  # the user's own line

@@ -1,18 +1,20 @@
 """Elimination: a column left out is a column deleted, the least useful leave first, gradients call others back."""
 
-from itertools import pairwise
+from dataclasses import replace
+from itertools import pairwise, product
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from spkm import SPKMClassifier, SPKMRegressor
 from spkm.core.columns import on_columns
 from spkm.kernels import RBF, Linear, Polynomial
 from spkm.losses import Log, Squared
 from spkm.penalties import Evidence, RKHSNorm
-from spkm.selection import FeatureGroups, Problem, Submodel, _elimination, fit_submodel, losses_without
-from spkm.selection._elimination import eliminate, next_count, shrunk
+from spkm.selection import DEFAULTS, FeatureGroups, Problem, Submodel, eliminate, fit_submodel, losses_without
+from spkm.selection._elimination import within_budget
 from spkm.sources import ArraySource
 from tests import cases
 from tests.small_submodels import (
@@ -110,58 +112,50 @@ def test_the_least_relevant_leaves_first_where_the_evidence_has_learned_relevanc
         np.testing.assert_array_equal(after.columns, before.columns[inside.label != np.argmin(mean_squares)])
 
 
-@pytest.fixture
-def leaving(monkeypatch):
-    """Return a function that sets how many groups are left after a step of an elimination."""
-    return lambda left: monkeypatch.setattr(_elimination, "next_count", lambda count, one_by_one: left(count))
-
-
-def test_groups_leave_together_and_several_at_a_time_while_there_are_many(leaving):
-    groups = np.arange(12) // 2
+def eliminated(n_columns, least=1, most=None, one_by_one=1, groups=None):
+    """Return the models of a line's elimination; columns 0, 1, 4 and 5 matter."""
     rng = np.random.default_rng(0)
-    X = cases.frozen(rng.standard_normal((30, 12)))
-    source = ArraySource(X, np.where(X[:, :1] + X[:, 4:5] > 0, 1.0, -1.0))
+    X = cases.frozen(rng.standard_normal((40, n_columns)))
+    source = ArraySource(X, np.where(X[:, [0, 1, 4, 5]].sum(axis=1, keepdims=True) > 0, 1.0, -1.0))
     problem = Problem(cases.one_view(Linear(1.0), 1, "fixed"), Log(), [], [RKHSNorm(1e-2)])
     start, params = problem.objective(source).model.zeros()
     params.weights[...] = 1.0
-    first = fit_submodel(problem, source, np.arange(12), start, 20, rng)
-    leaving(lambda count: count - 2 if count > 2 else count - 1)
-    models = eliminate(first, source, FeatureGroups(12, groups), 1, 12, rng)
-    assert [len(model.columns) for model in models] == [12, 8, 4, 2]
+    first = fit_submodel(problem, source, np.arange(n_columns), start, 20, rng)
+    settings = replace(DEFAULTS, one_by_one=one_by_one)
+    units = FeatureGroups(n_columns, groups)
+    return eliminate(first, source, units, least, n_columns if most is None else most, rng, settings)
+
+
+def numbers(models):
+    return [len(model.columns) for model in models]
+
+
+def test_groups_leave_together_and_several_at_a_time_while_there_are_many():
+    models = eliminated(20, groups=np.arange(20) // 2)
+    assert numbers(models) == [20, 16, 14, 12, 10, 8, 6, 4, 2]
     for model in models:
-        np.testing.assert_array_equal(
-            np.isin(np.arange(12), model.columns)[::2], np.isin(np.arange(1, 12, 2), model.columns)
-        )
+        inside = np.isin(np.arange(20), model.columns)
+        np.testing.assert_array_equal(inside[::2], inside[1::2])
     assert set(models[-2].columns) == {0, 1, 4, 5}
-    assert len(eliminate(models[-1], source, FeatureGroups(12, groups), 1, 12, rng)) == 1
 
 
-def test_no_fewer_are_kept_than_asked_for(leaving):
-    leaving(lambda count: 1)
-    source = table(Squared())
-    first = submodel(Linear(1.0), Squared(), n_basis=1, weight_penalties=[RKHSNorm(1e-2)])
-    models = eliminate(first, source, FeatureGroups(N_COLUMNS), 3, N_COLUMNS, np.random.default_rng(0))
-    assert [len(model.columns) for model in models] == [4, 3]
+def test_no_fewer_are_kept_than_asked_for():
+    assert numbers(eliminated(12, least=11)) == [12, 11]
+    assert numbers(eliminated(12, least=12)) == [12]
 
 
-def test_a_budget_between_two_numbers_is_one_of_them(leaving):
-    leaving(lambda count: count - 2)
-    source = table(Squared())
-    first = submodel(Linear(1.0), Squared(), columns=np.arange(N_COLUMNS), n_basis=1, weight_penalties=[RKHSNorm(1e-2)])
-    models = eliminate(first, source, FeatureGroups(N_COLUMNS), 1, 5, np.random.default_rng(0))
-    assert [len(model.columns) for model in models] == [6, 5, 3, 1]
+def test_a_budget_between_two_numbers_is_one_of_them():
+    assert numbers(eliminated(12, least=7)) == [12, 10, 8, 7]
+    assert numbers(eliminated(12, least=7, most=11)) == [12, 11, 10, 8, 7]
 
 
-@given(st.integers(2, 5000), st.sampled_from([3, 20]))
-@settings(max_examples=100, deadline=None)
-def test_numbers_of_groups_are_those_that_all_eliminations_share(count, one_by_one):
+@pytest.mark.parametrize(("n_columns", "one_by_one"), [(12, 1), (45, 3), (45, 20), (24, 20), (15, 20)])
+def test_numbers_of_groups_are_those_that_all_eliminations_share(n_columns, one_by_one):
     shared = [one_by_one]
-    while shared[-1] < 10_000:
+    while shared[-1] < n_columns:
         shared.append(max(int(1.25 * shared[-1]), shared[-1] + 1))
-    below = next_count(count, one_by_one)
-    assert below == (count - 1 if count <= one_by_one else max(size for size in shared if size < count))
-    # No more leave at once than a fifth, or what is too many for the next number.
-    assert below >= 0.99 * count / 1.25 - 1 or count <= one_by_one
+    expected = [size for size in (*range(1, one_by_one), *shared) if size < n_columns]
+    assert numbers(eliminated(n_columns, one_by_one=one_by_one)) == [n_columns, *expected[::-1]]
 
 
 def test_a_fit_does_not_end_above_its_start():
@@ -179,8 +173,10 @@ def test_the_noise_of_the_evidence_goes_with_the_model():
     current = submodel(RBF(0.3), Squared(), "relevances", evidence=Evidence())
     fitted = fit_submodel(current.problem, source, INSIDE, current.theta, 10, np.random.default_rng(0))
     assert fitted.problem.evidence.noise == fitted.noise != current.problem.evidence.noise
-    smaller = shrunk(fitted, source, np.array([0, 2]), np.random.default_rng(0))
-    assert smaller.columns.tolist() == [0, 3] and smaller.noise is not None
+    smaller = eliminate(fitted, source, FeatureGroups(N_COLUMNS), 2, N_COLUMNS, np.random.default_rng(0))
+    assert len({model.noise for model in smaller}) == len(smaller) == 3 and None not in {
+        model.noise for model in smaller
+    }
     assert current.problem.evidence.noise == Evidence().noise
 
 
@@ -240,3 +236,47 @@ def test_new_columns_leave_a_kernel_of_a_dot_product_as_it_is(kernel, metric):
         log_metric, old = model.unpack(theta).log_metric[0], current.model.unpack(current.theta).log_metric[0]
         np.testing.assert_allclose(log_metric[[1, 4]], old.mean())
         np.testing.assert_array_equal(log_metric[INSIDE], old)
+
+
+# Groups of columns with a budget: it is spent where it brings most, not on the largest groups.
+
+
+@given(
+    st.lists(st.tuples(st.floats(-1, 1), st.integers(1, 5)), min_size=1, max_size=7),
+    st.integers(1, 12),
+)
+def test_a_budget_is_spent_as_well_as_by_trying_everything(units, most):
+    gain, size = np.array([g for g, _ in units]), np.array([s for _, s in units])
+    chosen = within_budget(gain, size, most)
+    assert size[chosen].sum() <= most
+    choices = (np.array(c, dtype=bool) for c in product([False, True], repeat=len(units)))
+    best = max(gain[c].sum() for c in choices if size[c].sum() <= most)
+    assert gain[chosen].sum() == pytest.approx(best, abs=1e-12)
+
+
+def one_hot_beside_numbers(n=300, seed=0):
+    """Return five columns of numbers beside three encoded categories of five columns each, their groups, and f.
+
+    Each of two categories tells more than any number, and less than four of them, which its columns would pay for.
+    """
+    rng = np.random.default_rng(seed)
+    numbers = rng.standard_normal((n, 5))
+    categories = rng.integers(5, size=(3, n))
+    effect = 1.3 * np.array([-1.2, -0.6, 0.0, 0.6, 1.2])
+    X = np.hstack([numbers, *(np.eye(5)[c] for c in categories)])
+    groups = np.r_[np.arange(5), np.repeat([5, 6, 7], 5)]
+    return X, groups, 0.9 * numbers.sum(axis=1) + effect[categories[0]] + effect[categories[1]], rng
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:The best .* lies at the edge:UserWarning")
+@pytest.mark.parametrize("seed", [0, 1])
+def test_a_budget_goes_to_numbers_rather_than_to_one_large_group(seed):
+    X, groups, f, rng = one_hot_beside_numbers(seed=seed)
+    settings = {"kernel": "linear", "selection": "strict", "max_features": 6, "feature_groups": groups}
+    quick = {"n_basis": 2, "n_jobs": 1, "random_state": 0}
+    y = rng.uniform(size=len(f)) < 1 / (1 + np.exp(-1.5 * f))
+    clf = SPKMClassifier(**settings, **quick).fit(X, y)
+    np.testing.assert_array_equal(clf.selected_features_, np.arange(5))
+    model = SPKMRegressor(**settings, **quick).fit(X, f + rng.standard_normal(len(f)))
+    np.testing.assert_array_equal(model.selected_features_, np.arange(5))

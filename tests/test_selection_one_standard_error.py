@@ -5,8 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from spkm.selection import DEFAULTS, mean_and_error
-from spkm.selection._one_standard_error import simplest_as_good
+from spkm.selection import DEFAULTS, mean_and_error, simplest_as_good
 from tests import cases
 
 few = settings(max_examples=60, deadline=None)

@@ -6,10 +6,12 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from spkm.selection import DEFAULTS, FeatureGroups
-from spkm.selection._screening import _pairs, _triples, bounded, feature_scores, group_scores, varies
-from spkm.sources import ArraySource, fit_scaling
+from spkm.kernels import Linear
+from spkm.losses import Squared
+from spkm.selection import feature_scores
+from spkm.sources import ArraySource
 from tests import cases
+from tests.small_searches import candidate, search_of
 
 KINDS = {"dense": np.asarray, "csr": cases.csr}
 each_kind = pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
@@ -20,12 +22,10 @@ def test_columns_that_vary(kind):
     X = cases.rows(20, 6).copy()
     X[:, 0], X[:, 2] = 3.3, 0.0
     X[:, 3] = 0.0
-    X[7, 3] = 1e-3
+    X[[6, 7], 3] = 1e-3  # one in the training samples of each fold
     X[:, 4] = 1e3 + np.linspace(-1, 1, 20)
-    np.testing.assert_array_equal(varies(ArraySource(kind(X), X[:, :1].copy())), [0, 1, 0, 1, 1, 1])
-    X = X[:, :4]
-    scaling = fit_scaling(kind(X), np.ones(20), False)
-    np.testing.assert_array_equal(varies(ArraySource(kind(X), X[:, :1].copy(), None, scaling)), [0, 1, 0, 1])
+    search, _ = search_of((X, X[:, [1]]), Squared(), [candidate(Linear(1.0), Squared())], kind=kind)
+    np.testing.assert_array_equal(search.beginnings.allowed, [1, 3, 4, 5])
 
 
 def normal(n=200, d=6, seed=0):
@@ -56,19 +56,49 @@ def test_the_screen_is_certain_of_what_is_there_and_of_nothing_else(kind, effect
     assert np.flatnonzero(scores > 5).tolist() == features  # noise is beyond 5 once in 150 tables and kinds
 
 
-def test_scores_are_those_of_a_loop_over_functions():
-    X = bounded(normal(80, 5), np.ones(80))
-    t = bounded(np.random.default_rng(1).standard_normal((80, 1)), np.ones(80))
-    for columns in ((0, 3), (1, 2, 4)):
-        found = (_pairs if len(columns) == 2 else _triples)(X, t, np.ones(80))
-        best = np.zeros(5)
-        for some in combinations(range(5), len(columns)):
-            product = np.prod(X[:, some], axis=1)
-            z = abs(t[:, 0] @ product) / np.sqrt(np.sum(np.square(t[:, 0] * product)))
-            best[list(some)] = np.maximum(best[list(some)], z)
-        n_functions = len(list(combinations(range(5), len(columns))))
-        expected = -np.log(2 * norm.sf(best)) - np.log(n_functions)
-        np.testing.assert_allclose(found, expected, rtol=1e-3, atol=1e-3)
+def cut(A):
+    """Return columns in deviations from their means, cut at two of them, around their means again."""
+    A = (A - A.mean(axis=0)) / A.std(axis=0)
+    A = np.clip(A, -2, 2)
+    return A - A.mean(axis=0)
+
+
+def z_of(t, function):
+    """Return |z| of a sum of targets times a function of the features."""
+    return abs(t @ function) / np.sqrt(np.sum(np.square(t * function)))
+
+
+def by_loops(X, y):
+    """Return the scores of features one function at a time: half waves, then products of what main effects leave."""
+    X, t = cut(X), cut(y[:, None])[:, 0]
+    n, d = X.shape
+    best = np.zeros(d)
+    for j in range(d):
+        theta = 0.5 * np.pi * (1 - np.clip(X[:, j] / 2, -1, 1))
+        waves = [np.cos(k * theta) for k in range(1, 9)]
+        best[j] = max(z_of(t, f - f.mean()) for f in [X[:, j], *waves])
+    scores = -np.log(2 * norm.sf(best)) - np.log(9 * d)
+    alone = scores.copy()
+    for degree in (2, 3):
+        main = np.argsort(-scores, kind="stable")[: n // 20]
+        A = np.column_stack([np.ones(n), X[:, main], X[:, main] ** 2])
+        left = t - A @ np.linalg.lstsq(A, t, rcond=None)[0]
+        best = np.zeros(d)
+        several = list(combinations(range(d), degree))
+        for some in several:
+            best[list(some)] = np.maximum(best[list(some)], z_of(left, np.prod(X[:, some], axis=1)))
+        scores = np.maximum(scores, -np.log(2 * norm.sf(best)) - np.log(len(several)))
+    return scores, alone
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_scores_are_those_of_a_loop_over_functions(seed):
+    X = normal(80, 5, seed)
+    y = X[:, 0] * X[:, 3] + 0.5 * X[:, 1] * X[:, 2] * X[:, 4] + np.random.default_rng(seed).standard_normal(80)
+    expected, alone = by_loops(X, y)
+    assert np.any(expected > alone)  # products decide on some of them
+    np.testing.assert_allclose(scores_of(X, y), expected, rtol=1e-3, atol=1e-3)  # sums of products are single
+    np.testing.assert_allclose(scores_of(X, y, work=1.0), alone, rtol=1e-6)
 
 
 def test_noise_is_rarely_named():
@@ -97,14 +127,16 @@ def test_the_work_limits_the_features_whose_products_are_looked_at():
     assert np.argmax(scores_of(X, y, work=1.0)) == 0
 
 
-def test_groups_have_the_score_of_their_best_column_and_others_none():
+def test_groups_are_as_certain_as_their_best_column_and_others_are_not():
     X = normal(200, 6)
-    Y = cases.frozen(X[:, [2]] + 0.1 * X[:, [4]])
-    source, units = ArraySource(X, Y), FeatureGroups(6, [0, 1, 1, 2, 2, 3])
-    scores = group_scores(source, Y, units, np.array([0, 1, 2, 3, 4]))
-    assert scores[3] == -np.inf and np.argmax(scores) == 1
-    alone = feature_scores(source.columns(np.arange(5)), Y, DEFAULTS.work)
-    np.testing.assert_allclose(scores[:3], [alone[0], alone[1:3].max(), alone[3:5].max()])
+    Y = cases.frozen(X[:, [2]] + 0.3 * X[:, [4]])
+    groups = [0, 1, 1, 2, 2, 3]
+    search, everything = search_of((X, Y), Squared(), [candidate(Linear(1.0), Squared())], groups=groups, chance=0.05)
+    alone = feature_scores(everything.train, Y, search.settings.work)
+    of_groups = np.array([alone[0], alone[1:3].max(), alone[3:5].max(), alone[5]])
+    order = np.argsort(-of_groups)
+    expected = order[of_groups[order] > -np.log(0.05 / 3)]
+    assert search.beginnings.certain(everything).tolist() == expected.tolist() == [1, 2]
 
 
 def test_a_constant_column_goes_with_nothing():

@@ -9,8 +9,7 @@ import pytest
 from spkm.core.objective import Objective
 from spkm.kernels import RBF, Linear, Polynomial
 from spkm.losses import Log, Squared
-from spkm.selection import DEFAULTS, Fold, Search
-from spkm.selection._validation import scaled_losses
+from spkm.selection import DEFAULTS, Fold, Search, Validation
 from spkm.sources import ArraySource
 from tests import cases
 from tests.interrupting import interrupt_at
@@ -122,16 +121,20 @@ def test_other_held_out_targets_leave_the_models_of_their_fold_as_they_are(kerne
         np.testing.assert_array_equal(model.theta, other.theta)
 
 
-def test_the_models_that_a_search_judges_are_those_of_training_samples_alone(monkeypatch):
+def test_the_models_that_a_search_judges_are_those_of_training_samples_alone():
     # In the search itself, not in a step of it: every model of the first fold, whatever its held-out targets are.
     X, Y = linear_rows(90, 12)
     problem = candidate(RBF("mean"), Log(), 3, tries_strengths=True)
 
     def judged(targets):
-        search, _ = search_of((X, targets), Log(), [problem], n_folds=3)
         seen = []
-        losses = search.validation.losses
-        monkeypatch.setattr(search.validation, "losses", lambda models: seen.append(models[0]) or losses(models))
+
+        class Watched(Validation):
+            def losses(self, models):
+                seen.append(models[0])
+                return super().losses(models)
+
+        search, _ = search_of((X, targets), Log(), [problem], n_folds=3, validation=Watched)
         search._eliminated(problem, [])
         return seen
 
@@ -141,26 +144,26 @@ def test_the_models_that_a_search_judges_are_those_of_training_samples_alone(mon
     assert before == after
 
 
-def test_no_model_of_a_whole_search_depends_on_the_held_out_targets_of_its_fold(monkeypatch):
+def test_no_model_of_a_whole_search_depends_on_the_held_out_targets_of_its_fold():
     # Held-out samples decide which kernels are given up and whether vectors are added; the models must not notice.
     X, _ = linear_rows(120, 6)
     Y = X[:, [0]] * X[:, [1]] + X[:, [2]] * X[:, [3]]
     kernels = [(Polynomial(2, 1.0, 1.0), 2, (4,)), (Polynomial(1, 1.0, 1.0), 2, ()), (RBF("mean"), 1, ())]
     candidates = [candidate(kernel, Squared(), n_basis, sizes=sizes) for kernel, n_basis, sizes in kernels]
     candidates = [replace(c, name=f"{c.name} {i}") for i, c in enumerate(candidates)]
-    plain = Search.sequence_of
 
     def models_of_second_fold(targets, clearly):
         seen = {}
 
-        def kept(self, candidate, fold, least=1, n_basis=None, factor=1.0):
-            sequence = plain(self, candidate, fold, least, n_basis, factor)
-            if fold is self.folds[1]:
-                seen[candidate.name, n_basis] = b"".join(model.theta.tobytes() for model in sequence)
-            return sequence
+        class Watched(Search):
+            def sequence_of(self, candidate, fold, least=1, n_basis=None, factor=1.0):
+                sequence = super().sequence_of(candidate, fold, least, n_basis, factor)
+                if fold is self.folds[1]:
+                    seen[candidate.name, n_basis] = b"".join(model.theta.tobytes() for model in sequence)
+                return sequence
 
-        monkeypatch.setattr(Search, "sequence_of", kept)
-        search, _ = search_of((X, targets), Squared(), candidates, n_folds=3, first_iterations=40, clearly=clearly)
+        settings = {"n_folds": 3, "first_iterations": 40, "clearly": clearly}
+        search, _ = search_of((X, targets), Squared(), candidates, search=Watched, **settings)
         search.run()
         return seen
 
@@ -275,7 +278,7 @@ def test_a_kernel_has_one_name_in_all_stages():
 def test_held_out_losses_of_a_record_are_those_of_the_models():
     search, _ = search_of(linear_rows(), Log(), [candidate(Linear(1.0), Log())])
     choice = search.run()
-    rows = [scaled_losses(m, fold.test, Log()) for m, fold in zip(choice.models, search.folds, strict=True)]
+    rows = [Validation([fold], Log()).losses([m]) for m, fold in zip(choice.models, search.folds, strict=True)]
     np.testing.assert_array_equal(choice.losses, np.concatenate(rows))
     assert any(
         record["mean_test_loss"] == pytest.approx(np.mean(np.concatenate(rows))) for record in search.validation.records

@@ -1,14 +1,13 @@
 """The search with a budget and with groups of columns, and where its folds agree."""
 
 from dataclasses import replace
-from functools import partial
 
 import numpy as np
 import pytest
 
 from spkm.kernels import RBF, Linear, Polynomial
 from spkm.losses import Log
-from spkm.selection import FeatureGroups
+from spkm.selection import FeatureGroups, Validation
 from tests import cases
 from tests.small_searches import (
     candidate,
@@ -98,21 +97,24 @@ def test_a_budget_of_groups(kernel):
     assert search.refit(choice, everything).columns.tolist() == [1, 2, 4, 5]
 
 
-def losses_by_size(power, models):
-    """Return losses of 80 samples that fall with a power of the number of features."""
-    return np.full(80, 1.0 / len(models[0].columns) ** power)
+class LossesBySize(Validation):
+    """Losses of 80 samples that fall with a power of the number of features."""
+
+    power = 0
+
+    def losses(self, models):
+        return np.full(80, 1.0 / len(models[0].columns) ** self.power)
 
 
 @pytest.mark.parametrize("kernel", [RBF(0.1), Linear(1.0)], ids=["rbf", "linear"])
-def test_of_models_that_are_as_good_the_smallest_is_taken_with_and_without_a_budget(monkeypatch, kernel):
+def test_of_models_that_are_as_good_the_smallest_is_taken_with_and_without_a_budget(kernel):
     problem = candidate(kernel, Log())
     for most in (3, "all"):
-        search, _ = search_of(linear_rows(), Log(), [problem], max_features=most)
+        search, _ = search_of(linear_rows(), Log(), [problem], max_features=most, validation=LossesBySize)
         choices = [choice_of(search, problem, np.arange(count), count) for count in (4, 3, 2, 1)]
         sequences = [list(of_fold) for of_fold in zip(*(choice.models for choice in choices), strict=True)]
         for power, expected in ((0, 1), (1, 3 if most == 3 else 4)):  # losses that are all equal, and that fall
-            losses = partial(losses_by_size, power)
-            monkeypatch.setattr(search.validation, "losses", losses)
+            search.validation.power = power
             assert search._picked(choices[0], sequences).n_units == expected
 
 

@@ -14,8 +14,7 @@ from spkm.core.objective import Objective
 from spkm.kernels import KERNELS, RBF, DotKernel, Linear, Polynomial, Sum
 from spkm.losses import Huber, Log, Squared, SquaredHinge
 from spkm.penalties import GroupL2
-from spkm.selection import DEFAULTS, FeatureGroups, has_path
-from spkm.selection._sparse_path import sparse_support
+from spkm.selection import DEFAULTS, FeatureGroups, has_path, sparse_support
 from spkm.sources import ArraySource
 from tests import cases
 

@@ -1,17 +1,16 @@
 """Rounded models and the bound by their length: a code that is one, the model that is deployed, and coin tosses."""
 
-from math import log
+from math import comb, log, log2
 
 import numpy as np
 import pytest
 from scipy.stats import beta, binom
 from sklearn.datasets import load_breast_cancer, load_iris
+from sklearn.dummy import DummyClassifier
 
 from spkm import SPKMClassifier, SPKMRegressor, load, theory
 from spkm.penalties import L1
 from spkm.theory._code import bits_of_choice, bits_of_integer, rounded, rounded_number
-from spkm.theory._occam import largest_error
-from spkm.theory._quantized import quantized_model
 
 
 def rings(n=400, seed=0):
@@ -29,8 +28,6 @@ def test_integers_have_a_prefix_free_code():
 
 @pytest.mark.parametrize("n", [1, 7, 40])
 def test_choices_have_a_prefix_free_code(n):
-    from math import comb
-
     assert sum(comb(n, k) * 2.0 ** -bits_of_choice(n, k) for k in range(n + 1)) <= 1
 
 
@@ -103,8 +100,8 @@ def test_a_rounded_estimator_predicts_by_its_rounded_numbers(kind, tmp_path):
 
 def test_every_learned_number_is_counted():
     X, y = rings()
-    model = SPKMClassifier(3, random_state=0).fit(X, y).model_
-    lengths = quantized_model(model, 7).lengths
+    estimator = SPKMClassifier(3, random_state=0).fit(X, y)
+    model, lengths = estimator.model_, theory.occam_bound(estimator, X, y, bits=7).lengths
     params = model.model.unpack(model.theta)
     counted = {
         "basis": sum(
@@ -129,9 +126,10 @@ def test_sparsity_makes_the_model_shorter():
     full = SPKMClassifier(2, kernel="rbf", **common).fit(X, y)
     few = SPKMClassifier(2, kernel="rbf", selection="strict", max_features=3, **common).fit(X, y)
     zeros = SPKMClassifier(2, kernel="polynomial", basis_penalty=L1(0.05), **common).fit(X, y)
-    whole, selected, sparse = (quantized_model(model.model_, 6).lengths for model in (full, few, zeros))
+    whole, selected, sparse = (theory.occam_bound(model, X, y, bits=6).lengths for model in (full, few, zeros))
     count = len(few.selected_features_)
-    assert selected["features"] == 1 + bits_of_choice(30, count) and whole["features"] == 1
+    number = 2 * int(log2(2 * count + 1)) + 1  # Elias' gamma code of 1, 2, 3, ... for 0, -1, 1, -2, 2, ...
+    assert selected["features"] == pytest.approx(1 + number + log2(comb(30, count))) and whole["features"] == 1
     assert sum(selected.values()) < sum(whole.values()) / 2
     assert np.mean(zeros.model_.terms[0].views[0].basis == 0) > 0.5 and sparse["basis"] < whole["basis"]
 
@@ -139,7 +137,9 @@ def test_sparsity_makes_the_model_shorter():
 @pytest.mark.parametrize(("wrong", "n"), [(0, 50), (3, 50), (49, 50), (50, 50), (120, 5000)])
 def test_the_largest_error_is_that_of_clopper_and_pearson(wrong, n):
     expected = 1.0 if wrong == n else beta.ppf(0.95, wrong + 1, n - wrong)
-    assert largest_error(wrong, n, log(0.05)) == pytest.approx(expected, rel=1e-8)
+    constant = DummyClassifier().fit([[0], [0]], [1, 1])
+    labels = np.where(np.arange(n) < wrong, 0, 1)
+    assert theory.held_out_bound(constant, np.zeros((n, 1)), labels) == pytest.approx(expected, rel=1e-8)
 
 
 def test_the_bound_is_the_binomial_one_at_the_models_share_and_below_that_of_the_divergence():

@@ -3,14 +3,16 @@
 from spkm.core.problem import Problem
 from spkm.selection._additive_importances import additive_importances
 from spkm.selection._choice import Candidate, Choice, only_kernel
-from spkm.selection._elimination import Submodel, fit_submodel, losses_without
+from spkm.selection._elimination import Submodel, eliminate, fit_submodel, losses_without
+from spkm.selection._entering import entering_scores, floating_elimination
 from spkm.selection._feature_groups import FeatureGroups
 from spkm.selection._interchangeable import interchangeable
 from spkm.selection._knockoffs import knockoff_threshold, knockoffs, misfit_of_copies, normal_scores
-from spkm.selection._one_standard_error import mean_and_error
+from spkm.selection._one_standard_error import mean_and_error, simplest_as_good
+from spkm.selection._screening import feature_scores
 from spkm.selection._search import Search
 from spkm.selection._settings import DEFAULTS, SearchSettings
-from spkm.selection._sparse_path import has_path
+from spkm.selection._sparse_path import has_path, sparse_support
 from spkm.selection._validation import Fold, Validation, row_losses
 
 __all__ = [
@@ -25,7 +27,11 @@ __all__ = [
     "Submodel",
     "Validation",
     "additive_importances",
+    "eliminate",
+    "entering_scores",
+    "feature_scores",
     "fit_submodel",
+    "floating_elimination",
     "has_path",
     "interchangeable",
     "knockoff_threshold",
@@ -36,4 +42,6 @@ __all__ = [
     "normal_scores",
     "only_kernel",
     "row_losses",
+    "simplest_as_good",
+    "sparse_support",
 ]
