@@ -8,7 +8,6 @@ from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import sparse
 
 #: Dense real numbers. Float64 for a type checker; in a fit of single precision they are float32, and in one on another
 #: device they are arrays of another library.
@@ -102,8 +101,3 @@ def dense(X: Any) -> Array:
 def with_shape(X: Any) -> Any:
     """Return a table as it is, or nested lists as an array of numbers."""
     return X if hasattr(X, "shape") else np.asarray(X)  # a table may be of any library
-
-
-def squared(X: Any) -> Any:
-    """Return the squares of samples, dense or CSR as they are."""
-    return X.multiply(X) if sparse.issparse(X) else X * X

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from spkm._namespaces import namespace, on_host
+from spkm._namespaces import on_host
 from spkm.kernels import Pullback, gathered, squared_norms
 from spkm.sources import Block
 
@@ -202,7 +202,7 @@ class PreimageModel:
             values.append(K)
             pulls.append((pull if isinstance(pull, Pullback) else Pullback(pull), metric))
         products = list(self._by_term(values))
-        Phi = products[0] if len(products) == 1 else namespace(products[0]).concat(products, axis=1)
+        Phi = products[0] if len(products) == 1 else (np if place is None else place.xp).concat(products, axis=1)
 
         def pullback(G: np.ndarray) -> np.ndarray:
             gradient = np.empty(self._weights_at, dtype=dtype)

@@ -21,7 +21,6 @@ import numpy as np
 from scipy import sparse
 from scipy.linalg import LinAlgError
 
-from spkm._arrays import dense
 from spkm._namespaces import anywhere, namespace, on_host, precise
 from spkm.core.bounds import Box
 from spkm.core.cholesky import factor, solve
@@ -257,10 +256,10 @@ def block_moments(block: Block, model: PreimageModel, theta: np.ndarray, linear:
 
 def block_squares(block: Block) -> tuple[np.ndarray]:
     """Return X'WX of a block."""
-    X = precise(block.X)
-    weighted = X.multiply(block.w) if sparse.issparse(X) else X * block.w
-    product = X.T @ weighted
-    return (dense(product),)
+    X = block.X.astype(np.float64, copy=False)
+    if sparse.issparse(X):
+        return ((X.T @ X.multiply(block.w)).toarray(),)
+    return (X.T @ (X * block.w),)
 
 
 class _Kept(NamedTuple):

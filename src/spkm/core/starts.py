@@ -15,7 +15,7 @@ from spkm.core.objective import Objective
 from spkm.core.protocols import AnyObjective
 from spkm.losses import Squared, sign_groups
 from spkm.penalties import RKHSNorm
-from spkm.sources import ArraySource, Scaling, Source
+from spkm.sources import Scaling, Source
 
 MOST_ROWS = 10_000  # in a sample that start points are taken from: k-means on more takes longer than a small fit
 
@@ -216,18 +216,19 @@ def _with_ridge_weights(
     objective: AnyObjective, theta: np.ndarray, n_rows: int, rng: np.random.Generator
 ) -> np.ndarray:
     model = objective.model
+    if model.kernels is not model:
+        return _with_linear_part(objective, theta, n_rows, rng)
     source = objective.source.sample(n_rows, rng).encoded(objective.loss.working_target)
-    strength = Squared.rkhs_strength[0] / source.total_weight
-    if any(term.is_linear_part for term in model.terms):
-        return _with_linear_part(model, source, theta, strength)
-    ridge = Objective(model, Squared(), source, None, RKHSNorm(strength))
+    ridge = Objective(model, Squared(), source, None, RKHSNorm(Squared.rkhs_strength[0] / source.total_weight))
     return ridge.eliminated().complete(theta[model.basis_part])
 
 
-def _with_linear_part(model: PreimageModel, source: ArraySource, theta: np.ndarray, strength: float) -> np.ndarray:
+def _with_linear_part(objective: AnyObjective, theta: np.ndarray, n_rows: int, rng: np.random.Generator) -> np.ndarray:
     """Return first weights of kernels and coefficients of a linear part together, by ridge regression."""
-    theta = theta.copy()
+    model, theta = objective.model, theta.copy()
+    source = objective.source.sample(n_rows, rng)
     block, X = source.load((0, source.n_rows)), source.dense().astype(np.float64)
+    Y, strength = objective.loss.working_target(source.Y), Squared.rkhs_strength[0] / source.total_weight
     params = model.unpack(theta)
     of_linear, row = np.zeros(model.n_basis, dtype=bool), 0
     for term in model.terms:
@@ -236,12 +237,12 @@ def _with_linear_part(model: PreimageModel, source: ArraySource, theta: np.ndarr
     params.weights[of_linear] = np.eye(int(of_linear.sum()), model.n_outputs)
     Phi, w = model.features(block, theta)[0][:, ~of_linear], source.w[:, 0].astype(np.float64)
     A = np.hstack([Phi, X]) if X.shape[1] <= MOST_COEFFICIENTS else Phi
-    mean, mean_y = w @ A, w @ source.Y
+    mean, mean_y = w @ A, w @ Y
     A = A - mean
     gram = (A * w[:, None]).T @ A
     size = np.where(np.arange(A.shape[1]) < Phi.shape[1], 0.5 * strength, strength * X.shape[1])
     gram[range(len(gram)), range(len(gram))] += size + 1e-10 * np.trace(gram) / len(gram)
-    C = np.linalg.solve(gram, (A * w[:, None]).T @ (source.Y - mean_y))
+    C = np.linalg.solve(gram, (A * w[:, None]).T @ (Y - mean_y))
     params.weights[~of_linear] = C[: Phi.shape[1]]
     if A.shape[1] > Phi.shape[1]:
         place = next(k for k, (_, view) in enumerate(model.views) if view.name == LINEAR_PART)

@@ -89,7 +89,7 @@ def fitted(
     codes = None if groups is None else group_codes(groups, table.X.shape[0])
     spec, data = (class_data if of_classes else number_data)(params, X, table, codes)
     in_parts = spec.multi_class != "joint" and data.target.two_dimensional
-    previous = _previous(estimator, table, in_parts)
+    previous = _previous(estimator, table, in_parts) if estimator.warm_start else None
     progress.begin(X=table.X, y=table.y)
     fit = fit_parts if in_parts else strategy_for(spec, data)
     outcome = fit(spec, data, previous, progress)
@@ -126,8 +126,8 @@ def _seen(weight: float, target: Target) -> dict[str, Any]:
 
 
 def _previous(estimator: BaseEstimator, table: Table, in_parts: bool) -> Any:
-    """Return the model of the last fit if a warm start is asked for, checked; else None."""
-    if not estimator.warm_start or not estimator.__sklearn_is_fitted__():
+    """Return the model of the last fit, which a warm start goes on from, checked; None if there is none."""
+    if not estimator.__sklearn_is_fitted__():
         return None
     check_same_columns(estimator, table)
     if in_parts == estimator.model_.is_joint:

@@ -78,22 +78,23 @@ def problem_of(
         Kernels with numbers for all parameters, one for each view; None takes bandwidths from a sample.
     """
     n, m = source.total_weight, source.n_outputs
+    bounded, strength = spec.basis_bounds == "data", usual_strength(spec, m) / n
+    metrics = [metric_of(spec, view, defaults.metric) for view in spec.views]
     if kernels is None:
         here = spec.terms if columns is None else [term.on(columns) for term in spec.terms]
         kernels = _resolved_kernels(spec, [view for term in here for view in term.views], source, defaults.sharper)
-    bounded, strength = spec.basis_bounds == "data", usual_strength(spec, m) / n
     directions = tuple((column, direction) for _, column, direction in spec.monotone)
     ready = iter(
         [
             replace(
                 view,
                 kernel=kernel,
-                metric=metric_of(spec, view, defaults.metric),
+                metric=metric,
                 # Vectors with a place among the data stay there; those of dot products are directions.
                 bounded=(bounded and kernel.stationary) or ((bounded or defaults.bounds_counts) and kernel.nonnegative),
                 monotone=directions,
             )
-            for view, kernel in zip(spec.views, kernels, strict=True)
+            for view, kernel, metric in zip(spec.views, kernels, metrics, strict=True)
         ]
     )
     terms = tuple(replace(term, views=tuple(next(ready) for _ in term.views)) for term in spec.terms)

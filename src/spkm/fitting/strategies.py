@@ -90,7 +90,6 @@ def fit_once(spec: Spec, data: Data, previous: FittedModel | None, progress: Pro
         start = recipe.begin(spec, source, scaling, data.target)
         objective = start.objective(source)
         solver = solver_for(spec, start, objective)
-        progress.stage(type(solver).__name__)
         result = descend(spec, start, objective, solver, scaling, progress)
         fit = recipe.refine(spec, Fit(objective, result, solver, start), progress)
         fit = recipe.conclude(spec, fit)
@@ -132,6 +131,7 @@ def descend(
         return Result(start.stopped, objective.value(start.stopped), 1, False, interrupted=True, by_signal=True)
     rule = resolve_start(spec.start, objective.model, scaling)
     rngs = spec.rng().spawn(spec.n_restarts)
+    progress.stage(type(solver).__name__)
     listener = progress.listener(last=start.interrupted)
     best = best_of_restarts(objective, solver, rule, rngs, listener, start.onward)
     best.by_signal = best.by_signal or start.interrupted

@@ -1,7 +1,16 @@
 """Kernels and their names. A new one is a class with two formulas: see ``docs/extend.md``."""
 
 from spkm._parts import Registry
-from spkm.kernels._base import DistanceKernel, DotKernel, InvariantKernel, Kernel, Pullback, gathered, squared_norms
+from spkm.kernels._base import (
+    DistanceKernel,
+    DotKernel,
+    InvariantKernel,
+    Kernel,
+    Pullback,
+    gathered,
+    squared,
+    squared_norms,
+)
 from spkm.kernels._combine import Affine, Product, Rescaled, Sum
 from spkm.kernels._distance import RBF, Laplacian, Matern, RationalQuadratic
 from spkm.kernels._dot import Linear, NormalizedPolynomial, Polynomial, Tanimoto
@@ -41,5 +50,6 @@ __all__ = [
     "Sum",
     "Tanimoto",
     "gathered",
+    "squared",
     "squared_norms",
 ]

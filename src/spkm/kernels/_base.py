@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
 
-from spkm._arrays import Array, Factors, Integers, Matrix, dense, squared
+from spkm._arrays import Array, Factors, Integers, Matrix, dense
 from spkm._namespaces import is_foreign, namespace, on_host, place_like
 from spkm._parts import Part
 from spkm.kernels._forms import Forms, no_forms, no_largest_diagonal
@@ -111,6 +111,11 @@ class Pullback(Generic[T]):
 
     def __call__(self, G: Array) -> T:
         return self.apply(G)
+
+
+def squared(X: Any) -> Any:
+    """Return the squares of samples, dense or CSR as they are."""
+    return X.multiply(X) if sparse.issparse(X) else X * X
 
 
 def squared_norms(X: Matrix, metric: Factors = 1.0, squares: Array | None = None) -> Array:

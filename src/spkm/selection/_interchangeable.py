@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from spkm._arrays import dense, squared
+from spkm._arrays import dense
+from spkm.kernels import squared
 from spkm.sources import ArraySource, Block
 
 

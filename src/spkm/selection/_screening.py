@@ -12,7 +12,7 @@ from itertools import pairwise
 import numpy as np
 from scipy.special import log_ndtr
 
-from spkm._arrays import squared
+from spkm.kernels import squared
 from spkm.selection._feature_groups import FeatureGroups
 from spkm.selection._settings import DEFAULTS, SearchSettings
 from spkm.sources import ArraySource, Block

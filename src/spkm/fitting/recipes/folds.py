@@ -25,7 +25,7 @@ from spkm.core.protocols import AnyObjective
 from spkm.core.starts import FirstVectors, first_theta, resolve_start
 from spkm.core.targets import Target
 from spkm.fitting.merging import with_merged_vectors
-from spkm.fitting.problems import LINEAR_STRENGTH, Defaults
+from spkm.fitting.problems import LINEAR_STRENGTH, Defaults, problem_of
 from spkm.fitting.progress import Progress
 from spkm.fitting.recipe import Fit, Recipe, Start
 from spkm.fitting.spec import Spec
@@ -107,7 +107,7 @@ class Folds(Recipe):
 
     def begin(self, spec: Spec, source: Source, scaling: Scaling | None, target: Target) -> Start:
         rng = np.random.default_rng(spec.seed)
-        problem = self.problem(spec, source)
+        problem = problem_of(spec, source, self.defaults(spec, source))
         # With a few samples for each feature, one bandwidth for all of them overfits less.
         rivals = [problem.with_metric("relevances", "scale"), problem] if spec.learn_bandwidth == "auto" else [problem]
         rule = resolve_start(spec.start, problem.model(source), scaling)
