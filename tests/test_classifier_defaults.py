@@ -15,7 +15,7 @@ from spkm.fitting.merging import merged
 from spkm.fitting.recipes import folds as folds_module
 from spkm.kernels import RBF, Linear
 from spkm.losses import Log
-from spkm.penalties import SquaredL2
+from spkm.penalties import RKHSNorm, SquaredL2
 from spkm.solvers import Result
 from spkm.sources import ArraySource
 from tests import cases
@@ -118,7 +118,7 @@ def test_vectors_of_one_place_become_one_and_the_function_stays():
     problem, objective, result = of_three_vectors(U, (0.5, -0.4, 1.5))
     before = result.theta
     smaller, found = merged(problem, objective, result, polish=False)
-    assert smaller.model.kernels.n_basis == 2
+    assert smaller.model.kernel_part.n_basis == 2
     np.testing.assert_allclose(smaller.model.unpack(found.theta).weights[:2, 0], [2.0, -0.4])
     now, then = (scores(o, theta) for o, theta in ((smaller, found.theta), (objective, before)))
     np.testing.assert_allclose(now, then, rtol=1e-12, atol=1e-12)
@@ -164,23 +164,18 @@ def test_the_fit_goes_on_from_the_fold_that_suits_all_samples_best():
     assert objective.value(theta) == min(values) and not interrupted
 
 
-def test_many_samples_go_by_folds_a_stage_and_a_pass(monkeypatch):
-    for name, value in {"MOST_ROWS": 500, "STAGE_ROWS": 300}.items():
-        monkeypatch.setattr(folds_module, name, value)
+def test_many_samples_go_by_folds_a_stage_and_a_pass():
     rng = np.random.default_rng(0)
-    X = rng.standard_normal((2000, 2))
+    X = rng.standard_normal((20_500, 2))
     y = (X**2).sum(axis=1) > 1.4
-    stages = []
-    descended = folds_module._descended
-
-    def watched(objective, theta, max_iter):
-        stages.append((objective.source.n_rows, max_iter))
-        return descended(objective, theta, max_iter)
-
-    monkeypatch.setattr(folds_module, "_descended", watched)
     model = SPKMClassifier(4, random_state=0).fit(X, y)
-    assert stages[-1] == (300, folds_module.STAGE_ITERATIONS)
     assert model.n_iter_ == 1 and model.score(X, y) > 0.95  # one pass over all samples
+    source = ArraySource(X, np.where(y, 1.0, -1.0)[:, None])
+    problem = Problem(cases.one_view(RBF(0.5), 2, "scale"), Log(), [], [RKHSNorm(1e-4)])
+    objective = problem.objective(source)
+    thetas = [cases.random_theta(objective.model) * factor for factor in (0.3, 1.0)]
+    theta, interrupted = folds_module.best_of_folds(problem, thetas, source, rng)
+    assert objective.value(theta) < 0.9 * min(map(objective.value, thetas)) and not interrupted
 
 
 @pytest.mark.parametrize("m", [1, 3])

@@ -99,7 +99,7 @@ class EvidenceObjective(ProfiledObjective):
             raise ValueError(
                 "weight_penalty='evidence' learns bandwidths of stationary kernels only. Use learn_bandwidth=False."
             )
-        super().__init__(model, source, Regularization(model.kernels, basis_penalties, []).smooth)
+        super().__init__(model, source, Regularization(model.kernel_part or model, basis_penalties, []).smooth)
         self.loss = loss
         self.box = box
         self.basis_penalties = basis_penalties

@@ -387,8 +387,8 @@ class FittedModel:
 
     def without_linear_part(self) -> FittedModel:
         """Return the model without its linear part."""
-        kernels = self.model.kernels
-        if kernels is self.model:
+        kernels = self.model.kernel_part
+        if kernels is None:
             return self
         theta, params = kernels.zeros()
         theta[kernels.basis_part] = self.theta[kernels.basis_part]

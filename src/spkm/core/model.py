@@ -145,11 +145,12 @@ class PreimageModel:
         self.n_params = self._intercept_at + self.n_outputs
         #: Where the parts of theta begin and end: basis and metric of each view, weights, intercept.
         self.part_cuts = [*cuts, self._intercept_at, self.n_params]
-        #: The model of the kernels alone, without a linear part, which is the last term.
-        self.kernels = self
+        #: The model of the kernels alone, if there is a linear part, the last term. Without one it is None, and not
+        #: the model itself: tools that walk over attributes, as skops does, would never end.
+        self.kernel_part: PreimageModel | None = None
         kernels = [term for term in self.terms if not term.is_linear_part]
         if len(kernels) < len(self.terms):
-            self.kernels = PreimageModel(kernels, self.n_features, self.n_outputs, self.fit_intercept)
+            self.kernel_part = PreimageModel(kernels, self.n_features, self.n_outputs, self.fit_intercept)
 
     @property
     def basis_part(self) -> slice:

@@ -57,7 +57,7 @@ class Regularization:
     ) -> None:
         self.model = model
         #: The RKHS norm is that of the kernels' part; a linear part has a penalty of its own.
-        self.kernels = model.kernels
+        self.kernels = model.kernel_part or model
         self.weight_penalties = weight_penalties
         self.metric_prior = metric_prior
         self.relevance_prior = relevance_prior

@@ -56,7 +56,7 @@ class ProfiledObjective:
         self.source = source
         self.basis_penalty = basis_penalty
         #: The model without a linear part, whose coefficients are eliminated like the weights: its basis is learned.
-        self.kernels = model.kernels
+        self.kernels = model.kernel_part or model
         #: Where each term's vectors are among all of them.
         sizes = accumulate((t.n_basis for t in self.kernels.terms), initial=0)
         self.term_rows = [slice(a, b) for a, b in pairwise(sizes)]

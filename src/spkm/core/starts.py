@@ -152,7 +152,7 @@ def resolve_start(start: ArrayLike | Start, model: PreimageModel, scaling: Scali
         basis = np.array(start, dtype=np.float64)
     except (TypeError, ValueError):
         basis = np.zeros(())
-    model = model.kernels
+    model = model.kernel_part or model
     wanted = (model.n_basis, model.n_features)
     if basis.shape == wanted:
         row = 0
@@ -216,7 +216,7 @@ def _with_ridge_weights(
     objective: AnyObjective, theta: np.ndarray, n_rows: int, rng: np.random.Generator
 ) -> np.ndarray:
     model = objective.model
-    if model.kernels is not model:
+    if model.kernel_part is not None:
         return _with_linear_part(objective, theta, n_rows, rng)
     source = objective.source.sample(n_rows, rng).encoded(objective.loss.working_target)
     ridge = Objective(model, Squared(), source, None, RKHSNorm(Squared.rkhs_strength[0] / source.total_weight))

@@ -283,7 +283,7 @@ def _checked_posterior(posterior: Any, model: PreimageModel, target: Any) -> Pos
     if posterior is None:
         return None
     need(isinstance(posterior, Posterior), "its variances are others")
-    R, d = model.kernels.n_basis, model.n_features
+    R, d = (model.kernel_part or model).n_basis, model.n_features
     sizes = (R, R + d)
     outputs, size, count = int(target.learned.sum()), np.size(posterior.mean), len(np.atleast_1d(posterior.centres))
     shapes = {
@@ -304,7 +304,7 @@ def _checked_posterior(posterior: Any, model: PreimageModel, target: Any) -> Pos
 
 def _checked_samples(samples: Any, model: PreimageModel, n_features: int) -> np.ndarray | None:
     if samples is not None:
-        shape = (model.kernels.n_basis, n_features)
+        shape = ((model.kernel_part or model).n_basis, n_features)
         need(_is_float(samples, 2) and samples.shape == shape, "its basis samples are others")
     return samples
 
