@@ -225,7 +225,7 @@ def today() -> dict[str, str]:
     return {"date": date.today().isoformat(), "commit": commit + ("+" if changed else "") if commit else "unknown"}
 
 
-def changes_since(results: Table) -> list[str]:
+def changes_since(results: Table, git: Callable[..., str | None] | None = None) -> list[str]:
     """Return the commits since the results were written that touch what they measure, newest first.
 
     Where the commit is not in the history any more, as after a rebase, those since the end of that day count.
@@ -236,17 +236,18 @@ def changes_since(results: Table) -> list[str]:
     own = f"benchmarks/choices/{name}.py"
     paths = (*paths, own if (ROOT / own).exists() else f"benchmarks/{name}.py")
     commit = results.facts.get("commit", "").rstrip("+")
-    known = _git("merge-base", "--is-ancestor", commit, "HEAD") is not None
+    git = git or _git
+    known = git("merge-base", "--is-ancestor", commit, "HEAD") is not None
     since = f"{commit}..HEAD" if known else f"--since={results.facts['date']} 23:59"
-    return (_git("log", "--format=%h %s", since, "--", *paths) or "").splitlines()
+    return (git("log", "--format=%h %s", since, "--", *paths) or "").splitlines()
 
 
-def stale(folder: Path = FOLDER) -> list[str]:
+def stale(folder: Path = FOLDER, changes: Callable[[Table], list[str]] = changes_since) -> list[str]:
     """Return a line for every file of results: up to date, or how many commits behind."""
     lines = []
     for path in tables(folder):
         results = Table.read(path)
-        behind = changes_since(results)
+        behind = changes(results)
         last = f"{len(behind)} commits since then touch it, the last: {behind[0]}" if behind else "up to date"
         lines.append(f"{results.name} ({results.facts['date']}, {results.facts['commit']}): {last}")
     return lines

@@ -16,6 +16,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
+from typing import Any
 
 from benchmarks._results import FOLDER as LOGS
 from benchmarks._tables import ROOT, Table, today
@@ -139,14 +140,23 @@ def run_whole(measure: Callable[[str], Done], jobs: int, say: Callable[[str], No
     return failed
 
 
-def process(line: str, shared: Sequence[str], folder: Path, quick: bool) -> Done:
+def process(
+    line: str,
+    shared: Sequence[str],
+    folder: Path,
+    quick: bool,
+    *,
+    logs: Path = LOGS / "logs",
+    run: Callable[..., Any] = subprocess.run,
+    now: Callable[[], dict[str, str]] = today,
+) -> Done:
     """Run one benchmark in a process, with the options that all share; its output is in ``benchmark_results/logs``."""
     name, *given = shlex.split(line)
     if quick and "--seeds" in given:
         del given[(at := given.index("--seeds")) : at + 2]
     stem = f"{name}_{given[given.index('--half') + 1]}" if "--half" in given else name
-    table, logs = folder / f"{stem}.csv", LOGS / "logs"
-    if not quick and is_measured(table, f"python -m benchmarks {line}"):
+    table = folder / f"{stem}.csv"
+    if not quick and is_measured(table, f"python -m benchmarks {line}", now()["commit"]):
         return Done(f"{line} (measured before)", 0.0)
     logs.mkdir(parents=True, exist_ok=True)
     given_to_all = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
@@ -154,7 +164,7 @@ def process(line: str, shared: Sequence[str], folder: Path, quick: bool) -> Done
         given_to_all["SPKM_FIGURES"] = str(ROOT / "docs" / "images")
     before, start = _written(table), perf_counter()
     with (logs / f"{stem}.md").open("w") as out, (logs / f"{stem}.txt").open("w") as err:
-        code = subprocess.run(
+        code = run(
             [sys.executable, "-m", "benchmarks", name, *given, *shared],
             env={**os.environ, **given_to_all},
             stdout=out,
@@ -165,11 +175,11 @@ def process(line: str, shared: Sequence[str], folder: Path, quick: bool) -> Done
     return Done(line, seconds, problem_of(code, logs / stem, quick or _written(table) != before))
 
 
-def is_measured(table: Path, command: str) -> bool:
+def is_measured(table: Path, command: str, commit: str) -> bool:
     """Return whether a table is that of this command and of the code of this commit."""
     if not table.exists():
         return False
-    facts, commit = Table.read(table).facts, today()["commit"]
+    facts = Table.read(table).facts
     known = commit != "unknown" and not commit.endswith("+")
     return known and facts.get("commit") == commit and facts.get("command") == command
 

@@ -42,16 +42,15 @@ def test_a_table_marks_what_is_missed():
     assert results.markdown().splitlines()[-1] == "| a \\| b | ≥\u00a01 | **0.5** |"
 
 
-def test_changes_are_those_of_the_code_that_is_measured(monkeypatch):
+def test_changes_are_those_of_the_code_that_is_measured():
     asked = []
 
     def git(*arguments):
         asked.append(arguments)
         return {"merge-base": None, "log": "abc explain: a change"}[arguments[0]]
 
-    monkeypatch.setattr("benchmarks._tables._git", git)
     results = Table("explain", (), facts={"date": "2026-01-31", "commit": "gone"})
-    assert changes_since(results) == ["abc explain: a change"]
+    assert changes_since(results, git) == ["abc explain: a change"]
     assert asked[-1][2:] == ("--since=2026-01-31 23:59", "--", "src/spkm/explain", "benchmarks/explain.py")
 
 
@@ -65,10 +64,10 @@ def test_every_file_of_results_tells_where_it_comes_from():
 
 
 @pytest.mark.parametrize("changed", [True, False])
-def test_results_say_whether_they_are_stale(tmp_path, monkeypatch, changed):
-    monkeypatch.setattr("benchmarks._tables.changes_since", lambda results: ["abc a change"] * changed)
+def test_results_say_whether_they_are_stale(tmp_path, changed):
     Table("some", ("what",), [["a"]], {"date": "2026-01-31", "commit": "abc"}).write(tmp_path)
-    assert stale(tmp_path)[0].endswith("the last: abc a change" if changed else "up to date")
+    told = stale(tmp_path, lambda results: ["abc a change"] * changed)
+    assert told[0].endswith("the last: abc a change" if changed else "up to date")
 
 
 @pytest.mark.parametrize("page", sorted((ROOT / "docs").rglob("*.md")), ids=lambda page: page.name)

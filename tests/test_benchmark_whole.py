@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import _whole
 from benchmarks.__main__ import main
 from benchmarks._front import whole
 from benchmarks._results import Outcome, append, read
@@ -31,7 +30,7 @@ def test_one_that_fails_stops_no_other():
     assert "- svc: skipped: no data" in report and "mutation is left out" in report
 
 
-def test_a_benchmark_runs_in_a_process_of_its_own(tmp_path, monkeypatch):
+def test_a_benchmark_runs_in_a_process_of_its_own(tmp_path):
     asked = []
 
     def run(command, env, stdout, **_):
@@ -41,17 +40,15 @@ def test_a_benchmark_runs_in_a_process_of_its_own(tmp_path, monkeypatch):
 
     facts = {"commit": "abc", "command": "python -m benchmarks some --half A --families 'n = 5'"}
     line = facts["command"].removeprefix("python -m benchmarks ")
-    monkeypatch.setattr(subprocess, "run", run)
-    monkeypatch.setattr(_whole, "LOGS", tmp_path)
     now = {"commit": "abc"}
-    monkeypatch.setattr(_whole, "today", lambda: dict(now))
-    assert process(line, ["--jobs", "1"], tmp_path, quick=False).problem == ""
+    replaced = {"logs": tmp_path / "logs", "run": run, "now": lambda: dict(now)}
+    assert process(line, ["--jobs", "1"], tmp_path, quick=False, **replaced).problem == ""
     assert asked == [
         (["-m", "benchmarks", "some", "--half", "A", "--families", "n = 5", "--jobs", "1"], "1"),
     ]
-    assert "measured before" in process(line, [], tmp_path, quick=False).line and len(asked) == 1
+    assert "measured before" in process(line, [], tmp_path, quick=False, **replaced).line and len(asked) == 1
     now["commit"] = "abc+"
-    process(line, [], tmp_path, quick=False)
+    process(line, [], tmp_path, quick=False, **replaced)
     assert len(asked) == 2, "code that is no commit's is measured again"
 
 

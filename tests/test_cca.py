@@ -12,7 +12,6 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from spkm import SPKMCCA
 from spkm.cca import Correlation, Side, Table, ascend, on_sphere
-from spkm.cca import _search as search_module
 from spkm.kernels import RBF, Affine, Laplacian, Linear, Matern, NormalizedPolynomial, Polynomial
 from spkm.sources import ArraySource
 
@@ -174,9 +173,8 @@ def test_threads_sparse_tables_and_precision_do_not_matter():
     assert_array_equal(single.x_support_, model.x_support_)
 
 
-def test_many_samples_are_chosen_on_some_and_fitted_on_all(monkeypatch):
-    X, Y = planted(600)
-    monkeypatch.setattr(search_module, "MOST_ROWS", 300)
+def test_many_samples_are_chosen_on_some_and_fitted_on_all():
+    X, Y = planted(20_100)  # radius and features are chosen on 20,000
     model = SPKMCCA(kernel_x="polynomial", kernel_y="linear", random_state=0).fit(X, Y)
     assert np.flatnonzero(model.x_support_[0]).tolist() in ([1], [5, 6])
     assert model.correlations(X, Y)[0] == pytest.approx(model.correlations_[0], rel=1e-6)

@@ -43,22 +43,12 @@ class Killed(BaseException):
     """Stands for the end of the process."""
 
 
-def killing(keep):
-    """Return a method that ends the process after the fifth state."""
-    count = []
-
-    def kept(self, state):
-        keep(self, state)
-        count.append(1)
-        if len(count) == 5:
-            raise Killed
-
-    return kept
-
-
 def chunks():
+    """Yield more samples than are kept in memory."""
     for i in range(3):
-        yield X[300 * i : 300 * (i + 1)], Y[300 * i : 300 * (i + 1)] > 0
+        rng = np.random.default_rng(i)
+        rows = rng.standard_normal((7000, 3))
+        yield rows, np.sin(2 * rows[:, 0]) + rows[:, 1] * rows[:, 2] > 0
 
 
 LINEAR = {"n_basis": 1, "kernel": "linear", "weight_penalty": "rkhs", "tol": 1e-9, "random_state": 0}  # one optimum
@@ -76,9 +66,6 @@ EXACT = ("adam", "stream")  # to the bit: the others lose the memory of a quasi-
 def fit(name, path):
     model = MADE[name]
     if name == "stream":
-        from spkm.sources import _chunks
-
-        _chunks.KEPT_ROWS = 200
         return model.fit(chunks, checkpoint=path, checkpoint_every=0)
     return model.fit(X, Y if isinstance(model, SPKMRegressor) else Y > 0, checkpoint=path, checkpoint_every=0)
 
@@ -86,16 +73,14 @@ def fit(name, path):
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGKILL")
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize("name", list(MADE))
-def test_a_killed_fit_goes_on(name, tmp_path, kept_of_chunks):
-    kept_of_chunks(200 if name == "stream" else 20_000)
+def test_a_killed_fit_goes_on(name, tmp_path):
     path = str(tmp_path / "state.npz")
     if name in ("stages", "stream"):
         code = KILLED.format(name=name, path=path, writes=5)
         done = subprocess.run([sys.executable, "-W", "ignore", "-c", code], capture_output=True, text=True)
         assert done.returncode == -signal.SIGKILL, done.stderr
     else:  # quicker than a process of its own
-        with pytest.MonkeyPatch.context() as patch, pytest.raises(Killed):
-            patch.setattr(Checkpoint, "keep", killing(Checkpoint.keep))
+        with interrupt_at(Checkpoint.keep, 6, Killed), pytest.raises(Killed):
             fit(name, path)
     assert [p.name for p in tmp_path.iterdir()] == ["state.npz"]
     found = fit(name, path)
@@ -111,8 +96,7 @@ def left_by(tmp_path, **params):
     """Return the path of a checkpoint that a fit has left."""
     path = tmp_path / "state.npz"
     model = SPKMClassifier(3, solver="lbfgs", weight_penalty="rkhs").set_params(**params)
-    with pytest.MonkeyPatch.context() as patch, pytest.warns(match="interrupted"):
-        interrupt_at(patch, Objective, "value_and_gradient", 8)
+    with interrupt_at(Objective.value_and_gradient, 8), pytest.warns(match="interrupted"):
         model.fit(X, Y > 0, checkpoint=path, checkpoint_every=0)
     assert path.exists()
     return path

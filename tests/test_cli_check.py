@@ -8,7 +8,6 @@ import pytest
 from spkm import save
 from spkm.cli import main
 from spkm.persistence import monitor
-from spkm.persistence._distributions import chance_shift, exceeds
 from tests.cli_files import spkm
 from tests.pipeline_cases import fitted, mixed, selector_alone
 
@@ -64,13 +63,6 @@ def test_what_cannot_be_checked(files, capsys):
     assert "data=samples" in capsys.readouterr().err
     assert main(["check", str(files / "model.spkm"), str(files / "narrow.csv")]) == 3
     assert main(["check", str(files / "none.spkm"), str(files / "same.csv")]) == 4
-
-
-def test_shares_above_a_limit_need_more_than_chance():
-    assert not exceeds(0.05, 10**6, 0.05) and exceeds(0.06, 10**6, 0.05)
-    assert not exceeds(1.0, 1, 0.05) and exceeds(1.0, 4, 0.05)
-    assert exceeds(0.01, 100, 0.0) and not exceeds(0.0, 100, 0.0)
-    assert chance_shift(10_000) < 0.02 < chance_shift(100)
 
 
 def test_the_shift_is_the_distance_of_distributions():

@@ -9,10 +9,10 @@ from sklearn.metrics import log_loss
 from sklearn.pipeline import make_pipeline
 
 from spkm import SPKMClassifier, SPKMNystroem, SPKMRegressor, SPKMSelector, TableEncoder, load, save
-from spkm.cli import CommandError, main
+from spkm.cli import main
 from spkm.cli import predict as predict_verb
-from spkm.cli._samples import as_labels
 from tests.cli_files import flowers, needs_model_files, read_json, spkm
+from tests.interrupting import interrupt_at
 
 pd = pytest.importorskip("pandas")
 pytest.importorskip("pyarrow")
@@ -93,13 +93,28 @@ def test_targets_that_the_model_does_not_know(verb, files, tmp_path, capsys):
     assert "does not know the classes " in capsys.readouterr().err
 
 
-def test_targets_become_the_labels_that_they_equal_and_no_others():
-    assert as_labels(np.array([1, 10]), np.array(["1", "10"])).tolist() == ["1", "10"]
-    assert as_labels(np.array([True, False]), np.array([0, 1])).tolist() == [1, 0]
-    assert as_labels(np.array(["False", "True"]), np.array([False, True])).tolist() == [False, True]
-    for y, labels in [(np.array([100]), np.array(["1", "10"])), (np.array([0.5]), np.array([0, 1]))]:
-        with pytest.raises(CommandError, match="does not know the classes"):
-            as_labels(y, labels)
+@needs_model_files
+@pytest.mark.parametrize(
+    ("labels", "written", "unknown"),
+    [
+        (np.array(["1", "10"]), ["1", "10"], "100"),
+        (np.array([0, 1]), ["False", "True"], "0.5"),
+        (np.array([False, True]), ["False", "True"], "maybe"),
+    ],
+)
+def test_targets_become_the_labels_that_they_equal_and_no_others(labels, written, unknown, tmp_path, capsys):
+    code = np.arange(60) % 3 == 0
+    table = pd.DataFrame({"a": code + 0.1 * np.sin(np.arange(60)), "b": np.cos(np.arange(60))})
+    model = make_pipeline(TableEncoder(), SPKMClassifier(2, random_state=0)).fit(table, labels[code.astype(int)])
+    save(model, tmp_path / "m.spkm")
+    m, d, r = (str(tmp_path / name) for name in ("m.spkm", "d.csv", "r.json"))
+    texts = np.array(written, dtype=object)[code.astype(int)]
+    table.assign(y=texts).to_csv(d, index=False)
+    assert main(["compare", m, m, "--data", d, "--target", "y", "--json", r]) == 0
+    assert read_json(tmp_path / "r.json")["quality"]["a"]["accuracy"]["value"] == 1.0
+    table.assign(y=np.where(np.arange(60) == 5, unknown, texts)).to_csv(d, index=False)
+    assert main(["compare", m, m, "--data", d, "--target", "y"]) == 3
+    assert "does not know the classes" in capsys.readouterr().err
 
 
 @needs_model_files
@@ -124,16 +139,10 @@ def test_codes_of_categories_are_read_alike_by_all_verbs(tmp_path, capsys):
 
 
 @needs_model_files
-def test_ctrl_c_in_a_prediction_keeps_what_there_is(files, tmp_path, monkeypatch, capsys):
-    chunks = predict_verb.read_chunks
-
-    def stopped(*args):
-        yield next(chunks(*args))
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(predict_verb, "read_chunks", stopped)
+def test_ctrl_c_in_a_prediction_keeps_what_there_is(files, tmp_path, capsys):
     words = ["predict", str(files / "a.spkm"), str(files / "data.csv"), "--chunk", "10"]
-    assert main([*words, "-o", str(tmp_path / "p.csv")]) == 130
+    with interrupt_at(predict_verb.read_chunks, 2):  # once there is a chunk
+        assert main([*words, "-o", str(tmp_path / "p.csv")]) == 130
     assert [path.name for path in tmp_path.iterdir()] == ["p.csv.part"]
     assert len(pd.read_csv(tmp_path / "p.csv.part")) == 10
 

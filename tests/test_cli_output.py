@@ -2,14 +2,17 @@
 
 import io
 import json
-from contextlib import redirect_stderr, redirect_stdout
+import os
+import subprocess
+import sys
+from contextlib import redirect_stderr
 
 import numpy as np
 import pandas as pd
 import pytest
 from sklearn.pipeline import make_pipeline
 
-from spkm import SPKMClassifier, TableEncoder, save
+from spkm import SPKMClassifier, SPKMRegressor, TableEncoder, save
 from spkm.cli import CommandError, main
 from spkm.cli import _output as output
 
@@ -21,24 +24,42 @@ class Terminal(io.StringIO):
         return True
 
 
-def test_colours_are_for_terminals_and_can_be_forbidden(monkeypatch):
-    monkeypatch.delenv("NO_COLOR", raising=False)
-    monkeypatch.setenv("TERM", "xterm")
-    assert output.bold("text") == "text"
-    with redirect_stdout(Terminal()):
-        assert output.bold("text") == "\x1b[1mtext\x1b[0m"
-        monkeypatch.setenv("NO_COLOR", "1")
-        assert output.bold("text") == "text"
+@pytest.mark.skipif(sys.platform == "win32", reason="terminals are POSIX's")
+def test_colours_are_for_terminals_and_can_be_forbidden(tmp_path):
+    import pty
+
+    frame = pd.DataFrame({"a": np.arange(12.0)})
+    model = make_pipeline(TableEncoder(), SPKMRegressor(1, weight_penalty="rkhs", random_state=0))
+    save(model.fit(frame, frame["a"]), tmp_path / "m.spkm")
+    frame.to_csv(tmp_path / "d.csv", index=False)
+    words = [sys.executable, "-m", "spkm", "explain", str(tmp_path / "m.spkm"), str(tmp_path / "d.csv"), "--row", "1"]
+
+    def shown(**environment):
+        master, slave = pty.openpty()
+        known = {key: value for key, value in os.environ.items() if key not in ("NO_COLOR", "TERM")}
+        subprocess.run(words, stdout=slave, env={**known, "TERM": "xterm", **environment}, check=True, timeout=60)
+        os.close(slave)
+        found = os.read(master, 10_000).decode()
+        os.close(master)
+        assert "sample 1" in found
+        return found
+
+    assert "\x1b[1msample 1\x1b[0m" in shown()
+    assert "\x1b" not in shown(NO_COLOR="1") + shown(TERM="dumb")
+    piped = subprocess.run(words, capture_output=True, text=True, check=True, timeout=60).stdout
+    assert "sample 1" in piped and "\x1b" not in piped
 
 
-def test_progress_is_one_line_on_a_terminal_and_rare_lines_elsewhere(monkeypatch):
+def test_progress_is_one_line_on_a_terminal_and_rare_lines_elsewhere():
+    class Often(output.Progress):
+        SECONDS = {True: 0.0, False: 0.0}
+
     with redirect_stderr(io.StringIO()) as quiet:
         output.Progress("work").tell("half")
     assert quiet.getvalue() == ""
-    monkeypatch.setattr(output.Progress, "SECONDS", {True: 0.0, False: 0.0})
     for stream, line in ((Terminal(), "\r\x1b[Kwork: half"), (io.StringIO(), "work: half")):
         with redirect_stderr(stream):
-            output.Progress("work").tell("half")
+            Often("work").tell("half")
             assert stream.getvalue().startswith(line)
             output.say("done")
         assert stream.getvalue().endswith("done\n")

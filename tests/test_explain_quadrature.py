@@ -7,19 +7,15 @@ from hypothesis import strategies as st
 from scipy.special import gammaln
 
 from spkm.explain import _mixtures
-from spkm.explain._games import leave_one_out
 from spkm.explain._quadrature import gauss_legendre, product_shapley, rule
 from spkm.explain._structure import ProductPiece, structure_of
 from spkm.kernels import RBF, Affine, Laplacian, Matern, Sum
 from tests.made_models import make_model
 
 
-@settings(max_examples=30, deadline=None)
-@given(st.lists(st.sampled_from([0.0, 1e-200, 0.3, 1.0, 2.0]), min_size=1, max_size=6))
-def test_products_without_one_factor(factors):
-    factors = np.array(factors)[:, None]
-    truth = [np.prod(np.delete(factors, j, axis=0), axis=0) for j in range(len(factors))]
-    np.testing.assert_allclose(leave_one_out(factors), truth, rtol=1e-14)
+def without_one(factors):
+    """Return the products of all factors but one, for each of them."""
+    return np.array([np.prod(np.delete(factors, j, axis=0), axis=0) for j in range(len(factors))])
 
 
 @pytest.mark.parametrize("degree", [1, 2, 9, 30, 31, 100, 300, 1000, 4000])
@@ -35,7 +31,7 @@ def test_few_nodes_integrate_products_of_linear_functions(degree):
 @given(
     s=st.integers(1, 40),
     log_steepness=st.floats(-8, 4),
-    zeros=st.sampled_from([0.0, 0.1]),
+    zeros=st.sampled_from([0.0, 0.1, 0.5]),
     seed=st.integers(0, 1000),
 )
 def test_products_get_as_many_nodes_as_they_need(s, log_steepness, zeros, seed):
@@ -46,7 +42,7 @@ def test_products_get_as_many_nodes_as_they_need(s, log_steepness, zeros, seed):
     piece = ProductPiece(np.arange(s), amounts, ())
     t, w = gauss_legendre(s, False)
     factors = q[:, None] + t[:, None, None, None] * (p - q)[:, None]
-    truth = ((p - q) * np.einsum("t,stnrq->snrq", w, leave_one_out(factors))) @ amounts
+    truth = ((p - q) * np.einsum("t,stnrq->snrq", w, without_one(factors))) @ amounts
     np.testing.assert_allclose(product_shapley(piece, p, q), truth, atol=1e-13)
 
 

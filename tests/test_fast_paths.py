@@ -7,7 +7,7 @@ import pytest
 
 from spkm import SPKMClassifier, kernels
 from spkm.core.model import PreimageModel, Term, View
-from spkm.kernels import RBF, Matern, RationalQuadratic, _base
+from spkm.kernels import RBF, Matern, RationalQuadratic
 from spkm.losses import Log
 from spkm.sources import ArraySource
 
@@ -37,20 +37,18 @@ def test_pullback_of_an_outer_product(kernel, metric):
 
 
 @pytest.mark.parametrize("kernel", KERNELS, ids=repr)
-@pytest.mark.parametrize("rows", [1, 7, 59, 60])
-def test_products_in_tiles_are_those_of_all_samples(kernel, rows, monkeypatch):
-    U, G = RNG.standard_normal((3, 4)), RNG.standard_normal((60, 3))
-    K, pull = kernel.vjp(X, U, 1.7, None, True)
+@pytest.mark.parametrize("rows", [900, 2001, 2013])
+def test_products_in_tiles_are_those_of_parts_of_the_samples(kernel, rows):
+    # A million multiplications are done at once: here those of 1,000 samples.
+    X, U, G = (RNG.standard_normal(shape) for shape in ((rows, 40), (25, 40), (rows, 25)))
+    K, pull = kernel.vjp(X, U, 0.17, None, True)
     dU, d_metric = pull(G.copy())
-    monkeypatch.setattr(_base, "FEWEST_ROWS", 1)
-    monkeypatch.setattr(_base, "SMALL_PRODUCT", rows * U.size)
-    count, size = _base.tiles(X.shape, len(U))
-    assert count == -(-60 // rows) and size <= rows and 60 - count * size < count
-    K_tiled, pull = kernel.vjp(X, U, 1.7, None, True)
-    dU_tiled, d_metric_tiled = pull(G.copy())
-    np.testing.assert_allclose(K_tiled, K, rtol=1e-12)
-    np.testing.assert_allclose(dU_tiled, dU, rtol=1e-11, atol=1e-12)
-    np.testing.assert_allclose(d_metric_tiled, d_metric, rtol=1e-11)
+    parts = [kernel.vjp(X[i : i + 300], U, 0.17, None, True) for i in range(0, rows, 300)]
+    np.testing.assert_allclose(K, np.concatenate([part for part, _ in parts]), rtol=1e-12)
+    pulled = [pull(G[300 * i : 300 * (i + 1)].copy()) for i, (_, pull) in enumerate(parts)]
+    size = np.abs(X).sum() / len(X)
+    np.testing.assert_allclose(dU, sum(part for part, _ in pulled), rtol=1e-10, atol=1e-12 * size)
+    np.testing.assert_allclose(d_metric, sum(part for _, part in pulled), rtol=1e-10)
 
 
 @pytest.mark.parametrize("kernel", KERNELS, ids=repr)

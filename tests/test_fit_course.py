@@ -18,9 +18,9 @@ from sklearn.preprocessing import FunctionTransformer
 from spkm import SPKMClassifier, SPKMRegressor
 from spkm.core.objective import Objective
 from spkm.core.profiled import ProfiledObjective
+from spkm.core.starts import first_theta
 from spkm.kernels import RBF
 from spkm.solvers import SOLVERS
-from spkm.solvers import _base as restarts_module
 from tests.interrupting import interrupt_at
 from tests.recording import Recorder
 from tests.small_data import assert_same_fit, counts, curve, scores, two_classes
@@ -125,7 +125,7 @@ def test_verbose_logs_the_stages_at_most_a_line_a_second(case, caplog):
 
 
 @pytest.mark.parametrize("solver", sorted(SOLVERS))
-def test_an_interrupt_keeps_the_best_so_far(case, monkeypatch, solver):
+def test_an_interrupt_keeps_the_best_so_far(case, solver):
     model, X, y = case
     model.set_params(solver=solver, tol=0.0, max_iter=100)
     if isinstance(model, SPKMClassifier) and solver == "varpro":
@@ -133,22 +133,21 @@ def test_an_interrupt_keeps_the_best_so_far(case, monkeypatch, solver):
     eliminates = solver == "varpro" or (solver == "proximal" and isinstance(model, SPKMRegressor))
     owner = ProfiledObjective if eliminates else Objective
     method = "block_loss" if solver == "adam" else "value_and_gradient"
-    calls = interrupt_at(monkeypatch, owner, method, 40)
-    with pytest.warns(ConvergenceWarning, match="was interrupted; the best model so far is kept"):
+    interrupt = interrupt_at(getattr(owner, method), 40)
+    with interrupt as calls, pytest.warns(ConvergenceWarning, match="was interrupted; the best model so far is kept"):
         model.fit(X, y)
     assert len(calls) >= 40
     assert np.all(np.isfinite(model.predict(X))) and model.score(X, y) > 0.3
 
 
-def test_an_interrupted_restart_keeps_the_one_before(case, monkeypatch):
+def test_an_interrupted_restart_keeps_the_one_before(case):
     model, X, y = case
-    once = clone(model).fit(X, y)
-    calls = interrupt_at(monkeypatch, restarts_module, "first_theta", 2)
-    with pytest.warns(ConvergenceWarning, match="was interrupted"):
+    with interrupt_at(first_theta, -1) as calls:
+        once = clone(model).fit(X, y)
+    with interrupt_at(first_theta, len(calls) + 1), pytest.warns(ConvergenceWarning, match="was interrupted"):
         model.set_params(n_restarts=3).fit(X, y)
     np.testing.assert_array_equal(scores(model, X), scores(once, X))
-    calls[:] = [1]
-    with pytest.raises(KeyboardInterrupt):  # nothing to keep
+    with interrupt_at(first_theta, 1), pytest.raises(KeyboardInterrupt):  # nothing to keep
         clone(model).fit(X, y)
 
 

@@ -8,7 +8,6 @@ from scipy import sparse
 
 from spkm import SPKMClassifier, SPKMSelector
 from spkm.selection import (
-    _additive_importances,
     additive_importances,
     knockoff_threshold,
     knockoffs,
@@ -249,15 +248,14 @@ def test_doubtful_assumptions_are_told(case, message):
     assert sum(message in str(warning.message) for warning in told) == 1
 
 
-@pytest.mark.parametrize("most_of_a_block", [1, 50, 10_000])
-def test_pairs_are_those_of_the_largest_correlations_whatever_the_blocks(monkeypatch, most_of_a_block):
-    monkeypatch.setattr(_additive_importances, "BLOCK", most_of_a_block)
-    X = np.random.default_rng(0).standard_normal((30, 12))
-    y = X.sum(axis=1) ** 2  # all 66 pairs have a part in it
-    size = {(i, j): abs(np.mean(X[:, i] * X[:, j] * y)) for i in range(12) for j in range(i + 1, 12)}
-    beyond = [pair for pair in sorted(size, key=size.get, reverse=True) if size[pair] > np.sqrt(2 * np.log(66) / 30)]
-    assert len(beyond) > 12
-    assert list(zip(*_additive_importances._pairs_beyond_chance(X, y), strict=True)) == beyond[:12]
+def test_a_product_of_two_features_is_found_wherever_they_are():
+    # Pairs of 1,500 features are more than are looked at together.
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((80, 1500))
+    for pair in ([3, 1490], [700, 701], [1498, 1499]):
+        y = np.sign(X[:, pair]).prod(axis=1)
+        found = additive_importances(X, y[:, None], np.ones(80), np.random.default_rng(0))
+        assert sorted(np.argsort(-found)[:2]) == pair
 
 
 def functions_of_others(n=300, seed=0):

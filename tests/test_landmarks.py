@@ -283,20 +283,19 @@ def test_pickles_and_searches():
     assert nested.fit_transform(X, y).shape == (80, 3)
 
 
-def test_an_interrupted_fit_leaves_the_best_landmarks_so_far(monkeypatch):
+def test_an_interrupted_fit_leaves_the_best_landmarks_so_far():
     X, y = two_classes()
-    interrupt_at(monkeypatch, Objective, "value_and_gradient", 5)
-    with pytest.warns(ConvergenceWarning, match="was interrupted; the best model so far is kept"):
+    interrupt = interrupt_at(Objective.value_and_gradient, 5)
+    with interrupt, pytest.warns(ConvergenceWarning, match="was interrupted; the best model so far is kept"):
         transformer = SPKMNystroem(4, random_state=0).fit(X, y)
     assert np.isfinite(transformer.transform(X)).all()
 
 
-def test_a_fit_that_fails_leaves_the_last_one(monkeypatch):
+def test_a_fit_that_fails_leaves_the_last_one():
     X, y = two_classes()
     transformer = SPKMNystroem(4, random_state=0).fit(X, y)
     before = transformer.transform(X)
-    interrupt_at(monkeypatch, Objective, "value_and_gradient", 1)
-    with pytest.raises(KeyboardInterrupt):
+    with interrupt_at(Objective.value_and_gradient, 1), pytest.raises(KeyboardInterrupt):
         transformer.fit(X + 1, y)
     np.testing.assert_array_equal(transformer.transform(X), before)
 

@@ -5,7 +5,7 @@ import pytest
 
 from spkm import SPKMClassifier, SPKMRegressor, load, save
 from spkm.persistence import monitor, summarize
-from spkm.persistence._distributions import binned, numbers_summary, shift_of
+from spkm.persistence._distributions import binned, chance_shift, exceeds, numbers_summary, shift_of
 from tests.cases import csr
 from tests.fitted_cases import fitted, frame, samples
 from tests.pipeline_cases import fitted as pipelines
@@ -137,3 +137,10 @@ def test_numbers_with_few_values_and_gaps_have_bins_of_their_own():
         shares = binned(values[:, None], kept["edges"])[0]
         want = [np.mean(values == k) for k in range(3)] + [np.mean(np.isnan(values))]
         np.testing.assert_allclose(sorted(shares[shares > 0]), sorted(want), rtol=1e-12)
+
+
+def test_shares_above_a_limit_need_more_than_chance():
+    assert not exceeds(0.05, 10**6, 0.05) and exceeds(0.06, 10**6, 0.05)
+    assert not exceeds(1.0, 1, 0.05) and exceeds(1.0, 4, 0.05)
+    assert exceeds(0.01, 100, 0.0) and not exceeds(0.0, 100, 0.0)
+    assert chance_shift(10_000) < 0.02 < chance_shift(100)

@@ -6,11 +6,13 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import sparse
+from scipy.special import logit
 from sklearn.base import clone
 
 from spkm import SPKMClassifier
-from spkm import _coupling as coupling_module
-from spkm._coupling import coupled_probabilities, weighted_votes
+from spkm.core.decisions import decision, probabilities
+from spkm.losses import Log
+from tests.plain_cases import ensemble
 from tests.several_classes import CLASS_LOSSES, QUICK, each_kind, four_classes, same_fit, three_class_models
 from tests.small_data import assert_same_fit, three_classes, two_classes
 
@@ -82,21 +84,29 @@ def test_attributes(models, kind):
     assert model.score(X, y) > 0.97
 
 
+def coupled(P):
+    """Return probabilities of classes, and votes for them, from the probabilities of their pairs."""
+    n_classes = round((1 + np.sqrt(1 + 8 * P.shape[1])) / 2)
+    model = ensemble(list(range(n_classes)), Log(), pairs=True)
+    return probabilities(model, logit(P)), decision(model, logit(P))
+
+
 @pytest.mark.parametrize("n_classes", [3, 4, 10])
 def test_coupling_recovers_probabilities_that_the_pairs_agree_on(n_classes):
     rng = np.random.default_rng(0)
     p = rng.dirichlet(np.ones(n_classes), size=50)
     pairs = list(itertools.combinations(range(n_classes), 2))
     P = np.column_stack([p[:, b] / (p[:, a] + p[:, b]) for a, b in pairs])
-    np.testing.assert_allclose(coupled_probabilities(P, n_classes), p, atol=1e-6)
-    np.testing.assert_allclose(weighted_votes(P, n_classes), (n_classes - 1) * p, atol=1e-5)
-    assert coupled_probabilities(P.astype(np.float32), n_classes).dtype == np.float32
+    found, votes = coupled(P)
+    np.testing.assert_allclose(found, p, atol=1e-6)
+    np.testing.assert_allclose(votes, (n_classes - 1) * p, atol=1e-5)
+    assert coupled(P.astype(np.float32))[0].dtype == np.float32
 
 
-def test_coupling_minimises_what_it_says(monkeypatch):
+def test_coupling_minimises_what_it_says():
     rng = np.random.default_rng(1)
     P = rng.uniform(size=(7, 6))
-    p = coupled_probabilities(P, 4)
+    p = coupled(P)[0]
     R = np.zeros((7, 4, 4))
     for k, (a, b) in enumerate(itertools.combinations(range(4), 2)):
         R[:, b, a], R[:, a, b] = P[:, k], 1 - P[:, k]
@@ -107,16 +117,17 @@ def test_coupling_minimises_what_it_says(monkeypatch):
     for _ in range(20):
         other = np.abs(p + 0.05 * rng.standard_normal(p.shape))
         assert np.all(cost(p) <= cost(other / other.sum(axis=1, keepdims=True)) + 1e-12)
-    monkeypatch.setattr(coupling_module, "ENTRIES", 60)  # two rows at once
-    np.testing.assert_allclose(coupled_probabilities(P, 4), p, atol=1e-12)
+    many = np.tile(P, (25_000, 1))  # more than are coupled at once
+    np.testing.assert_allclose(coupled(many)[0], np.tile(p, (25_000, 1)), atol=1e-12)
 
 
 def test_coupling_of_pairs_without_doubt_and_of_none():
     sure = np.array([[0.0, 0.0, 0.0], [1.0, 1.0, 1.0], [1.0, 0.0, 1.0]])  # the last goes round in a circle
-    p = coupled_probabilities(sure, 3)
+    with np.errstate(divide="ignore"):
+        p = coupled(sure)[0]
     np.testing.assert_allclose(p, [[1, 0, 0], [0, 0, 1], [1 / 3, 1 / 3, 1 / 3]], atol=1e-5)
     assert np.all(p > 0)
-    np.testing.assert_allclose(coupled_probabilities(np.full((1, 3), 0.5), 3), 1 / 3)
+    np.testing.assert_allclose(coupled(np.full((1, 3), 0.5))[0], 1 / 3)
 
 
 @each_kind

@@ -120,29 +120,25 @@ def test_a_fit_forgets_the_last_one(models, kind):
 
 
 @each_kind
-def test_an_interrupt_leaves_the_last_model(models, kind, monkeypatch):
+def test_an_interrupt_leaves_the_last_model(models, kind):
     _, X, y = models
     model = SPKMClassifier(multi_class=kind, **QUICK).fit(X, y)
     before = dict(vars(model))
-    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
-        interrupt_at(patch, Objective, "value_and_gradient", 20)
+    with interrupt_at(Objective.value_and_gradient, 20), pytest.raises(KeyboardInterrupt):
         model.fit(X[:60], y[:60] + (y[:60] == 2))
     assert vars(model) == before and model.score(X, y) > 0.97
     fresh = clone(model)
-    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
-        interrupt_at(patch, Objective, "value_and_gradient", 3)
+    with interrupt_at(Objective.value_and_gradient, 3), pytest.raises(KeyboardInterrupt):
         fresh.fit(X, y)
     with pytest.raises(NotFittedError):
         fresh.predict(X)
 
 
-def test_an_interrupt_of_the_last_problem_keeps_its_best_so_far(models, monkeypatch):
+def test_an_interrupt_of_the_last_problem_keeps_its_best_so_far(models):
     _, X, y = models
-    with monkeypatch.context() as patch:
-        calls = interrupt_at(patch, Objective, "value_and_gradient", -1)
+    with interrupt_at(Objective.value_and_gradient, -1) as calls:
         SPKMClassifier(multi_class="ovo", **QUICK).fit(X, y)
-    with monkeypatch.context() as patch:
-        interrupt_at(patch, Objective, "value_and_gradient", len(calls) - 2)
+    with interrupt_at(Objective.value_and_gradient, len(calls) - 2):
         with pytest.warns(ConvergenceWarning, match="1 against 2: LBFGS was interrupted"):
             model = SPKMClassifier(multi_class="ovo", **QUICK).fit(X, y)
     assert model.score(X, y) > 0.9

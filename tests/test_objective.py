@@ -9,13 +9,12 @@ from hypothesis import strategies as st
 
 from spkm import kernels, losses, penalties
 from spkm.core.model import PreimageModel, Term, View
-from spkm.core.objective import Objective, Regularization, as_list, block_gradient
+from spkm.core.objective import Objective, Regularization, as_list
 from spkm.core.profiled import JITTER
 from spkm.kernels import RBF, Linear, Polynomial
 from spkm.losses import Cosine, Log, Squared
 from spkm.penalties import L1, ElasticNet, GroupL2, L1Ball, RKHSNorm, RowL2, SquaredL2
 from spkm.sources import ArraySource
-from spkm.sources import _array as array_module
 from tests import cases
 
 each_loss = pytest.mark.parametrize("loss", cases.LOSSES.values(), ids=cases.LOSSES)
@@ -92,6 +91,17 @@ def test_row_weights_equal_repeated_rows(loss, m):
         np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-13)
 
 
+class InBlocks(ArraySource):
+    """A source of blocks of a given number of samples."""
+
+    def __init__(self, size, X, Y):
+        super().__init__(X, Y)
+        self.size = size
+
+    def pieces(self, width):
+        return [(i, min(i + self.size, self.n_rows)) for i in range(0, self.n_rows, self.size)]
+
+
 @pytest.mark.parametrize("loss", [Squared(), Log(), Cosine()], ids=str)
 @pytest.mark.parametrize("m", [1, 3])
 @given(size=st.integers(1, 60), storage=st.sampled_from([np.asarray, cases.csr]), n_threads=st.sampled_from([1, 2]))
@@ -99,29 +109,31 @@ def test_row_weights_equal_repeated_rows(loss, m):
 def test_blocks_of_any_size_give_the_same(loss, m, size, storage, n_threads):
     whole = cases.make_objective(RBF(0.3), loss, n=50, m=m, **SETTINGS["smooth"])
     theta = cases.random_theta(whole.model)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(array_module, "rows_per_block", lambda n_features, width: size)
-        cut = cases.make_objective(RBF(0.3), loss, n=50, m=m, storage=storage, **SETTINGS["smooth"])
-        with cut.source.threads(n_threads):
-            value, gradient = cut.value_and_gradient(theta)
-            assert cut.value(theta) == pytest.approx(value, rel=1e-12)
+    cut = whole.on(InBlocks(size, storage(cases.rows(50)), cases.targets(loss, 50, m)))
+    with cut.source.threads(n_threads):
+        value, gradient = cut.value_and_gradient(theta)
+        assert cut.value(theta) == pytest.approx(value, rel=1e-12)
     expected, expected_gradient = whole.value_and_gradient(theta)
     assert value == pytest.approx(expected, rel=1e-11)
     np.testing.assert_allclose(gradient, expected_gradient, rtol=1e-9, atol=1e-12)
 
 
-def test_cosine_of_one_output_takes_one_pass(monkeypatch):
-    passes = []
-    monkeypatch.setattr(
-        "spkm.core.objective.block_totals", lambda *a: passes.append("totals") or (np.ones((3, a[1].n_outputs)),)
-    )
-    monkeypatch.setattr(
-        "spkm.core.objective.block_gradient", lambda *a: passes.append("gradient") or block_gradient(*a)
-    )
-    for m in (1, 3):
-        objective = cases.make_objective(RBF(0.3), Cosine(), m=m)
-        objective.value_and_gradient(cases.random_theta(objective.model))
-    assert passes == ["gradient", "totals", "gradient"]
+class Counting(ArraySource):
+    """A source that counts the passes over its samples."""
+
+    passes = 0
+
+    def reduce(self, function, *args, width):
+        self.passes += 1
+        return super().reduce(function, *args, width=width)
+
+
+@pytest.mark.parametrize(("m", "passes"), [(1, 1), (3, 2)])
+def test_cosine_of_one_output_takes_one_pass(m, passes):
+    source = Counting(cases.rows(12), cases.targets(Cosine(), 12, m))
+    objective = cases.make_objective(RBF(0.3), Cosine(), m=m).on(source)
+    objective.value_and_gradient(cases.random_theta(objective.model))
+    assert source.passes == passes
 
 
 def test_cosine_of_several_outputs_is_the_mean_of_each_alone():

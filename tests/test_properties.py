@@ -17,7 +17,6 @@ from sklearn.base import clone
 from spkm import SPKMClassifier, SPKMNystroem, SPKMRegressor
 from spkm.fitting.recipes.monotone import certificate
 from spkm.kernels import KERNELS
-from spkm.sources import _array as source_module
 from tests.saving import from_bytes, to_bytes
 from tests.small_data import assert_same_fit, scores
 
@@ -143,14 +142,14 @@ def test_rows_of_weight_zero_may_hold_anything(estimator, seed):
     assert_same_fit(a, b, X)
 
 
-@few
-@given(estimators, seeds, st.integers(1, 60), st.sampled_from(["auto", "lbfgs", "proximal"]))
-def test_blocks_of_any_size(estimator, seed, size, solver):
-    X, y, _ = draw(estimator, seed)
+@pytest.mark.parametrize("estimator", [FixedStrength, FixedRegressor])
+@pytest.mark.parametrize("solver", ["auto", "lbfgs", "proximal"])
+def test_blocks_of_any_size(estimator, solver, blocks_of):
+    X, y, _ = draw(estimator, 7)
     settings = {**SHORT, "start": X[:3], "solver": solver}
     whole = scores(estimator(**settings).fit(X, y), X)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(source_module, "rows_per_block", lambda n_features, width: size)
+    for size in (1, 7, 59):
+        blocks_of(size)
         assert_close(scores(estimator(**settings).fit(X, y), X), whole)
 
 

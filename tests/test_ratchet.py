@@ -1,5 +1,7 @@
 """The ratchet: what counts as fallen, what is stored, and that every part of the library has a figure."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 
@@ -93,24 +95,23 @@ def _needs_data(seed):
     raise Skipped("needs a file")
 
 
-def test_the_command_prints_which_fell(tmp_path, capsys, monkeypatch):
+def test_the_command_prints_which_fell(tmp_path, capsys):
     path = tmp_path / "best.csv"
     values = {"a.same": 90.0, "a.worse": 80.0, "a.new": 5.0}
     figures = {name: Figure(name, name, PERCENT, lambda seed, v=v: v) for name, v in values.items()}
     figures["a.absent"] = Figure("a.absent", "absent", PERCENT, _needs_data)
     figures["a.broken"] = Figure("a.broken", "broken", PERCENT, lambda seed: 1 / 0)
     write_best({name: best(90.0, 0.5) for name in ("a.same", "a.worse", "a.absent")}, path)
-    monkeypatch.setattr(command, "FIGURES", figures)
-    monkeypatch.setattr(command, "BEST", path)
-    assert command.main([]) == 1
+    run = partial(command.main, figures=figures, path=path)
+    assert run([]) == 1
     told = capsys.readouterr().out
     assert "not measured, needs a file" in told and "FAILED, ZeroDivisionError" in told
     assert told.endswith("4 figures measured. Worse than the best known: a.worse, a.broken\n")
-    assert command.main(["a.same"]) == 0
-    assert command.main(["--accept", "a smaller model", "a.worse"]) == 0
-    assert read_best(path)["a.worse"].best == 80.0 and command.main(["a.worse"]) == 0
+    assert run(["a.same"]) == 0
+    assert run(["--accept", "a smaller model", "a.worse"]) == 0
+    assert read_best(path)["a.worse"].best == 80.0 and run(["a.worse"]) == 0
     with pytest.raises(SystemExit, match="no figure begins with 'b'"):
-        command.main(["b"])
+        run(["b"])
 
 
 def test_every_part_has_a_figure_and_every_figure_a_best_value():

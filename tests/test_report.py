@@ -17,11 +17,16 @@ from sklearn.metrics import accuracy_score, confusion_matrix, log_loss, r2_score
 from spkm import PairwiseSPKMRegressor, SPKMClassifier, SPKMRegressor
 from spkm.estimators import StabilitySelection
 from spkm.inspection import report
-from spkm.inspection._report import facts
-from spkm.inspection._report._rows import packed, rounded, stratified
+from spkm.inspection._report._rows import packed, stratified
 from spkm.kernels import RBF
+from tests.reports import facts
 
 EVIL = ["</script><script>alert(1)</script>", "<img src=x onerror=alert(1)>", "a|b`c`*d*\n# e", "=1+1\u2028"]
+
+
+def rounded(value):
+    """Return numbers with the five digits of a report."""
+    return [rounded(part) for part in value] if np.ndim(value) else float(f"{value:.5g}")
 
 
 @pytest.fixture(scope="module")

@@ -8,8 +8,8 @@ from sklearn.preprocessing import StandardScaler
 
 from spkm import SPKMClassifier, TableEncoder
 from spkm.explain import counterfactual, explain
-from spkm.inspection._report import facts
 from tests.enumeration import enumerated_shapley
+from tests.reports import facts
 
 
 @pytest.fixture(scope="module")

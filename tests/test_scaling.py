@@ -12,7 +12,6 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from spkm import SPKMClassifier, SPKMRegressor
 from spkm.kernels import RBF
 from spkm.sources import Scaling, fit_scaling
-from spkm.sources import _scaling as scaling_module
 from tests import cases
 
 N = 157
@@ -26,11 +25,12 @@ def identity_of(rows):
     return rows.toarray() if sparse.issparse(rows) else rows
 
 
-@pytest.mark.parametrize("chunk", [1, 64, 2**17])
-def test_scaling_equals_that_of_scikit_learn(monkeypatch, chunk):
-    monkeypatch.setattr(scaling_module, "CHUNK", chunk)
-    scaling = fit_scaling(X, WEIGHT, common=False)
-    reference = StandardScaler().fit(X, sample_weight=WEIGHT)
+@pytest.mark.parametrize("times", [1, 250], ids=["157 samples", "39,250 samples"])  # a megabyte is looked at together
+def test_scaling_equals_that_of_scikit_learn(times):
+    X = np.tile(globals()["X"], (times, 1)) + np.linspace(0, 1, times * N)[:, None]
+    weight = np.tile(WEIGHT, times)
+    scaling = fit_scaling(X, weight, common=False)
+    reference = StandardScaler().fit(X, sample_weight=weight)
     np.testing.assert_allclose(scaling.center, reference.mean_)
     np.testing.assert_allclose(scaling.scale, reference.scale_)
     np.testing.assert_allclose(scaling(X), reference.transform(X).clip(-5, 5), atol=1e-12)

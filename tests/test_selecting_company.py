@@ -85,10 +85,9 @@ def test_a_kernel_with_a_factor_for_every_column_cannot_lose_columns():
     "settings",
     [{"solver": "lbgfs"}, {"solver": LBFGS(max_iter=0)}, {"weight_penalty": "l3"}, {"class_weight": {0: -1}}],
 )
-def test_what_cannot_be_is_told_before_the_search(monkeypatch, settings):
+def test_what_cannot_be_is_told_before_the_search(settings):
     X = rows()
-    calls = interrupt_at(monkeypatch, Objective, "value_and_gradient", 1)
-    with pytest.raises(ValueError, match=next(iter(settings))):
+    with interrupt_at(Objective.value_and_gradient, 1) as calls, pytest.raises(ValueError, match=next(iter(settings))):
         SPKMClassifier(**LINE, **settings).fit(X, labels(X))
     assert not calls
 
@@ -184,19 +183,18 @@ def test_a_callback_sees_every_step_and_may_stop(careful, callbacks):
     assert_only_selected_columns_matter(model, X)
 
 
-def test_an_interrupt_ends_the_fit(monkeypatch):
+def test_an_interrupt_ends_the_fit():
     X = rows()
-    calls = interrupt_at(monkeypatch, Objective, "value_and_gradient", 20)
-    with pytest.raises(KeyboardInterrupt):
+    with interrupt_at(Objective.value_and_gradient, 20) as calls, pytest.raises(KeyboardInterrupt):
         SPKMClassifier(**LINE).fit(X, labels(X))
     assert len(calls) == 20
 
 
-def test_an_interrupt_after_the_race_keeps_its_choice(careful, monkeypatch):
+def test_an_interrupt_after_the_race_keeps_its_choice(careful):
     X = rows()
-    interrupt_at(monkeypatch, Search, "_simplest", 1)
     with pytest.warns(UserWarning, match="The search was interrupted; the best model so far is kept") as caught:
-        model = SPKMClassifier(**LINE).fit(X, labels(X))
+        with interrupt_at(Search._simplest, 1):
+            model = SPKMClassifier(**LINE).fit(X, labels(X))
     assert caught[0].filename == __file__  # the user's own line
     assert_only_selected_columns_matter(model, X)
 

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from spkm import SPKMClassifier, SPKMRegressor
-from spkm.fitting import search as search_module
 from spkm.losses import Log
 from spkm.penalties import RKHSNorm
 from tests.marks import QUICK_SEARCHES
@@ -140,9 +139,8 @@ def test_global_randomness_and_arguments_are_left_alone():
     assert model.get_params() == settings
 
 
-def test_a_search_takes_some_of_many_rows_and_the_fit_all(monkeypatch):
-    monkeypatch.setattr(search_module, "MOST_ROWS", 40)
-    X = rows(150)
+def test_a_search_takes_some_of_many_rows_and_the_fit_all():
+    X = rows(5200)  # a search takes 5,000
     y = labels(X)
     model = SPKMClassifier(**{**LINE, "weight_penalty": RKHSNorm(1e-3), "max_iter": 100}).fit(X, y)
     assert_only_selected_columns_matter(model, X)
@@ -165,20 +163,19 @@ def test_rows_that_are_too_many_to_copy(copied_up_to, settings):
     np.testing.assert_allclose(scores(in_place, X), scores(copied, X), rtol=1e-5, atol=1e-5)
 
 
-def test_the_strength_of_many_rows_is_that_of_all_rows(monkeypatch):
+def test_the_strength_of_many_rows_is_that_of_all_rows():
     # The automatic strength is a number over the rows; a search on some of them must not leave theirs behind.
-    X = rows(150)
-    y = labels(X)
     settings = {**LINE, "max_iter": 200, "kernel": "linear", "max_features": 1}
     strengths = []
-    for most in (1000, 40):
-        monkeypatch.setattr(search_module, "MOST_ROWS", most)
+    for n in (150, 8000):
+        X = rows(n)
+        y = labels(X)
         model = SPKMClassifier(**settings).fit(X, y)
         s = model.selected_features_
         U = scaled(model.basis_vectors_[:, s], X[:, s], clip=np.inf)
         norm = model.dual_coef_ @ model.kernel_(U, U) @ model.dual_coef_
         loss = Log().pointwise(2.0 * y[:, None] - 1, model.decision_function(X)[:, None]).mean()
         found = 2 * (model.objective_ - loss) / norm
-        strengths.append(found * 150 / Log.rkhs_strength[0])
+        strengths.append(found * n / Log.rkhs_strength[0])
     # What is left is the factor that held-out rows chose, a power of ten.
     np.testing.assert_allclose(np.log10(strengths), np.round(np.log10(strengths)), atol=0.02)

@@ -334,11 +334,10 @@ def test_a_sequence_goes_down_to_one_unit():
 
 
 @pytest.mark.parametrize("call", [1, 10, 40])
-def test_an_interrupt_ends_the_search(monkeypatch, call):
+def test_an_interrupt_ends_the_search(call):
     # Solvers keep what they have when they are interrupted; a search that went on would need one Ctrl-C for each fit.
     search, _ = search_of(linear_rows(), Log(), [candidate(RBF("mean"), Log(), 2)])
-    interrupt_at(monkeypatch, Objective, "value_and_gradient", call)
-    with pytest.raises(KeyboardInterrupt):
+    with interrupt_at(Objective.value_and_gradient, call), pytest.raises(KeyboardInterrupt):
         search.run()
 
 
@@ -382,11 +381,11 @@ def test_a_step_may_ask_to_stop_and_the_best_so_far_is_kept():
     assert search_of(linear_rows(60), Log(), kernels, on_step=lambda text: False)[0].run().stopped is None
 
 
-def test_an_interrupt_after_a_choice_keeps_it(monkeypatch):
+def test_an_interrupt_after_a_choice_keeps_it():
     kernels = [candidate(Linear(1.0), Log()), candidate(RBF("mean"), Log(), 2)]
     search, everything = search_of(linear_rows(60), Log(), kernels)
-    interrupt_at(monkeypatch, Search, "_eliminated", 2)
-    choice = search.run()
+    with interrupt_at(Search._eliminated, 2):
+        choice = search.run()
     assert isinstance(choice.stopped, KeyboardInterrupt) and choice.candidate.name == "linear"
     assert np.all(np.isfinite(search.refit(choice, everything).predict(everything.train)))
 

@@ -13,21 +13,26 @@ from spkm.kernels import RBF, Linear, Polynomial
 from spkm.losses import Huber, Log
 from spkm.penalties import L1, Evidence, RKHSNorm, RowL2
 from spkm.solvers import LBFGS, Adam, Proximal, Solver, VarPro, choose_solver
-from spkm.solvers._lbfgs import stages
 from spkm.sources import ArraySource
 from tests import cases
 from tests.solver_problems import REAL, N, make, run
 
 
 def test_stages_grow_tenfold_to_all_rows():
-    source = ArraySource(cases.rows(2500), np.arange(2500.0)[:, None])
-    parts = list(stages(source, 10, np.random.default_rng(0)))
-    assert [p.n_rows for p in parts] == [10, 100, 1000, 2500]
-    assert parts[-1] is source
-    for small, large in itertools.pairwise(parts):
-        assert set(small.Y[:, 0]) < set(large.Y[:, 0])
-    for first_rows in (None, 2500, 9999):
-        assert list(stages(source, first_rows, np.random.default_rng(0))) == [source]
+    class Watched(ArraySource):
+        def samples(self, sizes, rng):
+            for part in super().samples(sizes, rng):
+                parts.append(part)
+                yield part
+
+    source = Watched(cases.rows(2500), cases.targets(losses.Squared(), 2500, 1))
+    objective = cases.make_objective(RBF(0.3), losses.Squared(), weight_penalty=RKHSNorm(0.01)).on(source)
+    for first_rows, expected in ((10, [10, 100, 1000, 2500]), (None, [2500]), (2500, [2500]), (9999, [2500])):
+        parts = []
+        run(LBFGS(1, first_rows=first_rows), objective, cases.random_theta(objective.model))
+        assert [part.n_rows for part in parts] == expected and parts[-1] is source
+        for small, large in itertools.pairwise(parts):
+            assert set(small.Y[:, 0]) < set(large.Y[:, 0])
 
 
 def test_stages_end_as_low_as_all_rows_at_once():
@@ -127,7 +132,7 @@ def test_the_evidence_learns_bandwidths_of_stationary_kernels_only():
     make(kernel=Linear(1.0), metric="fixed", evidence=Evidence())
 
 
-def test_the_choice_of_a_solver(monkeypatch):
+def test_the_choice_of_a_solver():
     settings = {
         VarPro: [make(weight_penalty=RKHSNorm(0.1)), make(), make(evidence=Evidence())],
         LBFGS: [make(Log(), weight_penalty=RKHSNorm(0.1)), make(Huber())],
@@ -137,9 +142,9 @@ def test_the_choice_of_a_solver(monkeypatch):
         for objective, _ in objectives:
             assert type(choose_solver(objective)) is solver
             assert choose_solver(objective).refuses(objective) is None
-    monkeypatch.setattr("spkm.solvers._auto.ADAM_FROM", N)
-    assert type(choose_solver(make(Log())[0])) is Adam
-    assert type(choose_solver(make(evidence=Evidence())[0])) is VarPro
+    many = ArraySource(cases.rows(50_000), cases.targets(Log(), 50_000, 1))
+    assert type(choose_solver(make(Log())[0].on(many))) is Adam
+    assert type(choose_solver(make(evidence=Evidence())[0].on(many))) is VarPro
 
 
 def test_a_solver_that_cannot_is_told_what_it_needs():

@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 from sklearn.linear_model import Lasso, LogisticRegression, Ridge
 
+from spkm.core.model import PreimageModel, Term, View
 from spkm.core.objective import Objective
 from spkm.kernels import RBF, Linear
 from spkm.losses import Cosine, Huber, Log, Squared, SquaredHinge
 from spkm.penalties import L1, ElasticNet, GroupL2, L1Ball, RKHSNorm, RowL2, SquaredL2
-from spkm.solvers import LBFGS, Adam, Alternating, Proximal, VarPro, proximal_descent
-from spkm.solvers._base import Monitor, Stop
-from spkm.solvers._lbfgs import descend
+from spkm.solvers import LBFGS, Adam, Alternating, Monitor, Proximal, Stop, VarPro, proximal_descent
+from spkm.sources import ArraySource
 from tests import cases
 from tests.solver_problems import FULL_BATCH, REAL, SIGNS, D, FixedBasis, N, X, make, run
 
@@ -300,13 +300,6 @@ def test_the_monitor_goes_on_over_a_plateau_and_stops_where_gains_fade():
     assert iterations(np.full(400, 1e-6)) == 200
 
 
-def test_descent_on_a_plain_function():
-    scale = np.array([1.0, 10.0, 100.0])
-    result = descend(lambda x: (float(scale @ (x - 1) ** 2), 2 * scale * (x - 1)), np.zeros(3), 200, 1e-12, None)
-    np.testing.assert_allclose(result.theta, 1.0, atol=1e-6)
-    assert result.converged
-
-
 @pytest.mark.parametrize("loss", [Squared(), Log(), Cosine()], ids=str)
 @pytest.mark.parametrize("rough", [False, True])
 def test_adam_lowers_the_objective_and_the_same_seed_gives_the_same_bits(loss, rough):
@@ -333,13 +326,16 @@ def test_adam_comes_near_the_optimum_of_a_convex_problem():
     assert run(Adam(max_iter=100), objective, theta).value < best + 1e-3
 
 
-def test_adam_halves_of_a_batch_are_the_batch(monkeypatch):
-    objective, theta = make(Log())
-    block = next(objective.source.batches(30, 1, np.random.default_rng(0), np.float32))
-    whole = Adam._loss(objective, block, theta.astype(np.float32))
-    monkeypatch.setattr("spkm.solvers._adam.SPLIT_FROM", 0)
-    with objective.source.threads(2):
-        halves = Adam._loss(objective, block, theta.astype(np.float32))
+def test_adam_halves_of_a_large_batch_are_the_batch():
+    rng = np.random.default_rng(0)
+    rows = rng.standard_normal((2000, 100))
+    source = ArraySource(rows, np.sign(rows[:, :1]))
+    objective = Objective(PreimageModel([Term(110, (View(RBF(0.01), None, "scale"),))], 100, 1), Log(), source)
+    block = next(source.batches(2000, 1, rng, np.float32))  # 2.2e7 multiplications
+    theta = (0.1 * rng.standard_normal(objective.model.n_params)).astype(np.float32)
+    whole = objective.block_loss(block, theta)
+    with source.threads(2):
+        halves = Adam._loss(objective, block, theta)
     assert halves[0] == pytest.approx(whole[0], rel=1e-6)
     np.testing.assert_allclose(halves[1], whole[1], rtol=1e-4, atol=1e-6)
 

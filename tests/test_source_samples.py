@@ -6,8 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from spkm.sources import ArraySource, Block, PairSource, PairTable, Scaling
-from spkm.sources import _array as array_module
+from spkm.sources import MANY_ROWS, ArraySource, Block, PairSource, PairTable, Scaling
 from tests import cases
 
 N, D = 157, cases.N_FEATURES
@@ -82,20 +81,20 @@ def test_samples_of_rising_sizes_hold_one_another(make):
 
 @each_source
 @each_scaling
-@pytest.mark.parametrize("fetched", [1, 2**18], ids=["one by one", "together"])
+@pytest.mark.parametrize(("size", "n_steps"), [(13, 30), (150, 440)])  # samples of 430 of these are read at once
 @pytest.mark.parametrize("n_threads", [1, 2])
-def test_batches_are_whole_samples_and_a_pass_has_each_once(monkeypatch, make, scaling, fetched, n_threads):
-    monkeypatch.setattr(array_module, "FETCHED", fetched)
+def test_batches_are_whole_samples_and_a_pass_has_each_once(make, scaling, size, n_steps, n_threads):
     source = make(scaling)
     with source.threads(n_threads):
-        blocks = list(source.batches(13, 30, np.random.default_rng(0), np.float32))
-    assert len(blocks) == 30
+        blocks = list(source.batches(size, n_steps, np.random.default_rng(0), np.float32))
+    assert len(blocks) == n_steps
+    blocks = blocks[-30:]
     seen = []
     for block in blocks:
         assert isinstance(block, Block) and block.X.dtype == block.Y.dtype == block.w.dtype == np.float32
-        assert block.X.shape == (13, D) and np.sum(block.w) == pytest.approx(1.0, rel=1e-5)
+        assert block.X.shape == (size, D) and np.sum(block.w) == pytest.approx(1.0, rel=1e-5)
         seen.append(assert_samples_of(source, block.X, block.Y, block.w))
-    per_pass = N // 13
+    per_pass = N // size
     for start in range(0, 30 - per_pass + 1, per_pass):
         rows = np.concatenate(seen[start : start + per_pass])
         assert len(set(rows)) == len(rows)
@@ -111,11 +110,11 @@ def test_batches_depend_on_the_seed_alone(seed, size):
         np.testing.assert_array_equal(a.Y, b.Y)
 
 
-def test_batches_of_many_samples_are_runs_of_neighbours(monkeypatch):
-    monkeypatch.setattr(array_module, "MANY_ROWS", N)
-    source = ArraySource(X, NUMBER, WEIGHT)
+def test_batches_of_many_samples_are_runs_of_neighbours():
+    number = np.arange(float(MANY_ROWS))[:, None]
+    source = ArraySource(number, number)
     rows = np.concatenate([block.Y[:, 0] for block in source.batches(16, 9, np.random.default_rng(0), np.float64)])
-    runs = rows.reshape(-1, array_module.RUN)
+    runs = rows.reshape(-1, 8)
     np.testing.assert_array_equal(np.diff(runs, axis=1), 1)
     assert len(set(runs[:, 0])) == len(runs)
     # A batch that is no multiple of a run is made of single samples.

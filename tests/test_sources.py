@@ -24,8 +24,6 @@ from spkm.sources import (
     one_blas_thread,
     pick_rows,
 )
-from spkm.sources import _array as array_module
-from spkm.sources import _rows as rows_module
 from tests import cases
 
 N = 157
@@ -248,9 +246,11 @@ def test_some_columns_are_those_of_the_rows_in_the_order_asked_for(storage, scal
 def test_blocks_have_a_budget():
     for n_features in (1, 10, 784, 10_000, 10**6):
         for width in (1, 10, 500):
-            rows = array_module.rows_per_block(n_features, width)
+            table = np.broadcast_to(np.zeros((1, 1)), (120_000, n_features))
+            pieces = ArraySource(table, np.zeros((120_000, 0))).pieces(width)
+            rows = max(stop - start for start, stop in pieces)
             assert rows in (4, 64) or rows * (n_features + 3 * width) * 8 <= 32 * 2**20
-            assert 4 <= rows <= array_module.MOST_ROWS
+            assert 4 <= rows <= 50_000
 
 
 def identity_of(rows):
@@ -321,12 +321,11 @@ def test_where_the_distinct_rows_are():
     assert weight.tolist() == [0.75, 2.0, 4.0]
 
 
-def test_many_rows_stay_as_they_come_but_for_zero_weights(monkeypatch):
-    monkeypatch.setattr(rows_module, "MERGED_UP_TO", 10)
-    weight = np.array(WEIGHT)
+def test_many_rows_stay_as_they_come_but_for_zero_weights():
+    many, targets, weight = np.tile(X, (32, 1)), np.tile(Y, (32, 1)), np.tile(WEIGHT, 32)
     weight[3] = 0.0
-    merged = merged_rows(X, Y, weight)
-    assert_same_bits(merged, (np.delete(X, 3, axis=0), np.delete(Y, 3, axis=0), np.delete(weight, 3)))
+    merged = merged_rows(many, targets, weight)  # 5,023 samples of 157 values
+    assert_same_bits(merged, (np.delete(many, 3, axis=0), np.delete(targets, 3, axis=0), np.delete(weight, 3)))
 
 
 @pytest.mark.parametrize("storage", [np.asarray, cases.csr], ids=["dense", "csr"])

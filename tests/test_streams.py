@@ -20,11 +20,10 @@ from spkm.sources import (
     ChunkSource,
     IterableReader,
     Preparation,
+    TableReader,
     fit_scaling,
     summarized,
 )
-from spkm.sources import _chunks as chunks_module
-from spkm.sources._parquet import TableReader
 from tests.small_data import two_classes
 
 RNG = np.random.default_rng(0)
@@ -43,12 +42,11 @@ def cut(*arrays, at=(0, 1, 1, 700, 2500, N)):
 
 
 @pytest.fixture
-def chunk_source(kept_of_chunks, monkeypatch):
+def chunk_source(kept_of_chunks):
     """Return a function that makes a source of chunks and of what they hold, in memory."""
 
-    def made(kept=500, pieces=2**11):
+    def made(kept=500):
         kept_of_chunks(kept)
-        monkeypatch.setattr(chunks_module, "CHUNK_ENTRIES", pieces)
         return sources_of_chunks()
 
     return made
@@ -97,6 +95,16 @@ def test_one_thread_or_two_give_the_same_bits(chunk_source):
         with stream.threads(threads):
             found.append(stream.reduce(block_moments, model, theta, width=3)[0])
     np.testing.assert_array_equal(*found)
+
+
+def test_a_long_chunk_is_read_in_pieces(kept_of_chunks):
+    kept_of_chunks(500)
+    rows = np.arange(150_000.0)[:, None] * [1.0, 2.0]
+    reader = IterableReader([(rows, rows[:, 0])])
+    recipe = Preparation(_column, None, np.float64, 1 / len(rows), float(len(rows)))
+    blocks = list(ChunkSource(reader, summarized(reader, 0, False), recipe).map(_targets, width=3))
+    assert len(blocks) > 1
+    np.testing.assert_array_equal(np.concatenate(blocks)[:, 0], rows[:, 0])
 
 
 def test_samples_hold_one_another(chunk_source):

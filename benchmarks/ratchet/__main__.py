@@ -6,10 +6,11 @@ import argparse
 import os
 import sys
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from multiprocessing import get_context
+from pathlib import Path
 from time import perf_counter
 
 # One BLAS thread, set before NumPy is imported: figures run side by side.
@@ -35,9 +36,9 @@ class Measured:
     failed: str = ""
 
 
-def measure(name: str, n_seeds: int) -> Measured:
-    """Measure a figure with the seeds 0, 1, ..."""
-    start, figure = perf_counter(), FIGURES[name]
+def measure(name: str, n_seeds: int, figure: Figure | None = None) -> Measured:
+    """Measure a figure, that of the name if none is given, with the seeds 0, 1, ..."""
+    start, figure = perf_counter(), figure or FIGURES[name]
     runs, skipped, failed = [], "", ""
     try:
         with warnings.catch_warnings():
@@ -56,24 +57,24 @@ def measured(figures: Sequence[Figure], jobs: int, repeats: bool) -> Iterator[Me
     alone = [figure for figure in figures if figure.name.startswith("cost.")]
     seeds = {figure.name: figure.kind.repeats if repeats else figure.seeds for figure in figures}
     if jobs == 1 or len(beside) < 2:
-        yield from (measure(figure.name, seeds[figure.name]) for figure in beside)
+        yield from (measure(figure.name, seeds[figure.name], figure) for figure in beside)
     else:
         with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
             names = [figure.name for figure in beside]
             yield from pool.map(measure, names, [seeds[name] for name in names])
-    yield from (measure(figure.name, seeds[figure.name]) for figure in alone)
+    yield from (measure(figure.name, seeds[figure.name], figure) for figure in alone)
 
 
-def chosen(names: Sequence[str]) -> list[Figure]:
+def chosen(names: Sequence[str], figures: Mapping[str, Figure]) -> list[Figure]:
     """Return the figures whose name begins with one of the given texts; all if none is given."""
     for name in names:
-        if not any(known.startswith(name) for known in FIGURES):
-            raise SystemExit(f"no figure begins with {name!r}; known: {', '.join(sorted(FIGURES))}")
-    return [f for name, f in FIGURES.items() if not names or any(name.startswith(begin) for begin in names)]
+        if not any(known.startswith(name) for known in figures):
+            raise SystemExit(f"no figure begins with {name!r}; known: {', '.join(sorted(figures))}")
+    return [f for name, f in figures.items() if not names or any(name.startswith(begin) for begin in names)]
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Measure, compare, and return 1 if a figure has fallen."""
+def main(arguments: Sequence[str] | None = None, figures: Mapping[str, Figure] = FIGURES, path: Path = BEST) -> int:
+    """Measure, compare with the best values of a file, and return 1 if a figure has fallen."""
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.ratchet", description="One figure for each capability, beside the best known value."
     )
@@ -83,9 +84,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--accept", metavar="REASON", default="", help="store values that are worse, with the reason")
     options = parser.parse_args(arguments)
     record = options.record or bool(options.accept)
-    known, fallen, n = read_best(BEST), [], 0
-    for outcome in measured(chosen(options.names), options.jobs, record):
-        figure, best = FIGURES[outcome.name], known.get(outcome.name)
+    known, fallen, n = read_best(path), [], 0
+    for outcome in measured(chosen(options.names, figures), options.jobs, record):
+        figure, best = figures[outcome.name], known.get(outcome.name)
         print(line_of(figure, outcome, best), flush=True)
         if outcome.skipped:
             continue
@@ -95,7 +96,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if record and not outcome.failed:
             entry = recorded(figure, outcome.runs, best, spkm.__version__, options.accept)
             known = known if entry is None else {**known, outcome.name: entry}
-            write_best(known, BEST)
+            write_best(known, path)
     print(f"{n} figures measured. Worse than the best known: {', '.join(fallen) or 'nothing'}")
     return 1 if fallen and not options.accept else 0
 

@@ -7,8 +7,8 @@ import time
 import numpy as np
 import pytest
 
+from spkm.explain import counterfactual, explain, nearest
 from spkm.inspection import report
-from spkm.inspection._reading import Reading, counterfactual, explain, nearest
 from tests.browser.conftest import KINDS
 
 pytestmark = pytest.mark.browser
@@ -106,7 +106,11 @@ def test_shapley_values_of_the_page_are_those_of_python(kind, browser, pages):
         output = browser.run("return Number(document.getElementById('output').value)")
     whole = np.zeros((len(rows), found["model"]["n_features"]))
     whole[:, [feature["column"] for feature in found["features"]["read"]]] = rows
-    expected = explain(Reading.of(model).model, whole[:1], background=whole[found["page"]["background"]])
+    expected = explain(
+        (model[-1] if hasattr(model, "steps") else model).model_,
+        whole[:1],
+        background=whole[found["page"]["background"]],
+    )
     scale = max(1.0, np.abs(expected.values).max())
     np.testing.assert_allclose(values, expected.values[0, :, output], atol=1e-9 * scale)
 

@@ -1,9 +1,11 @@
 """Samples in blocks, scaled on the way, on all cores."""
 
+from spkm._namespaces import Place, anywhere, place_of
 from spkm.sources._array import MANY_ROWS, ArraySource, Block, Source, pick_rows
 from spkm.sources._array_api import PlacedSource, source_of
 from spkm.sources._chunks import Chunk, ChunkSource, IterableReader, Preparation, Reader, kept_source, summarized
 from spkm.sources._pairs import PairSource, PairTable, scaled_table
+from spkm.sources._parquet import TableReader
 from spkm.sources._rows import distinct_pairs, distinct_rows, gathered_rows, merged_rows
 from spkm.sources._scaling import Scaling, fit_scaling, scaling_of_moments
 from spkm.sources._span import Span, SpanSource
@@ -19,6 +21,7 @@ __all__ = [
     "IterableReader",
     "PairSource",
     "PairTable",
+    "Place",
     "PlacedSource",
     "Preparation",
     "Reader",
@@ -27,6 +30,8 @@ __all__ = [
     "Span",
     "SpanSource",
     "Summary",
+    "TableReader",
+    "anywhere",
     "distinct_pairs",
     "distinct_rows",
     "fit_scaling",
@@ -35,6 +40,7 @@ __all__ = [
     "merged_rows",
     "one_blas_thread",
     "pick_rows",
+    "place_of",
     "scaled_table",
     "scaling_of_moments",
     "source_of",

@@ -85,7 +85,7 @@ def source_of(X: Any, scaling: Scaling | None, place: Place | None) -> ArraySour
 class PlacedSource(ArraySource):
     """Samples of an array whose passes are done elsewhere.
 
-    Functions that are marked by :func:`spkm._namespaces.anywhere` see blocks of the other library, and so do steps on
+    Functions that are marked by :func:`anywhere` see blocks of the other library, and so do steps on
     mini-batches. All others have NumPy's.
 
     Parameters
