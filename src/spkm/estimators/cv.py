@@ -54,7 +54,64 @@ from spkm.tables.read import Table, read_table
 BOUNDED = {"basis_bounds": "data"}
 
 
-class SPKMClassifierCV(PredictsClasses, ClassifierMixin, CallbackSupportMixin, BaseEstimator):
+class ChoosesByFolds(CallbackSupportMixin, BaseEstimator):
+    """The fit of a choice by cross-validation, of classes or numbers."""
+
+    #: Kernels in the race of ``kernel="auto"``.
+    _automatic: tuple[Kernel, ...]
+    #: From parameters and a table to checked parameters and data.
+    _data: Callable[..., tuple[Spec, TableData]]
+    with_uncertainty = with_uncertainty
+
+    @with_callbacks
+    def fit(self, X: TableLike, y: TargetLike, sample_weight: WeightLike = None, groups: GroupsLike = None) -> Self:
+        """Choose and fit.
+
+        Parameters
+        ----------
+        X : array-like, DataFrame or CSR of shape (n_samples, n_features)
+            Samples.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+            Targets.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the samples, in the fits and in the validation.
+        groups : array-like of shape (n_samples,), default=None
+            Groups of samples, such as subjects; folds, and splitters that use groups, keep them together.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator. If anything goes wrong, it is as it was.
+        """
+        progress = Progress(self)
+        progress.begin(X=X, y=y)
+        setup = self._search(X, y, sample_weight, progress.step, groups)
+        outcome = carried_out(self, setup, progress)
+        progress.end(X=X, y=y)
+        labels = {"classes_": setup.data.target.labels} if is_classifier(self) else {}
+        return publish(self, {**published(setup, outcome), **labels})
+
+    def _search(
+        self,
+        X: TableLike,
+        y: TargetLike | None,
+        sample_weight: WeightLike,
+        on_step: Callable[[str], bool],
+        groups: GroupsLike = None,
+    ) -> Searching:
+        table = read_table(self, X, y, sample_weight, multi_output=is_multilabel(y) or not is_classifier(self))
+        spec, data = self._spec_and_data(X, table)
+        return search_setup(self, spec, self._race(), table, data, on_step, groups, sample_weight is not None)
+
+    def _spec_and_data(self, X: TableLike, table: Table) -> tuple[Spec, TableData]:
+        """Return checked parameters, of the first kernel of the race, and data of samples that were read."""
+        return self._data({**self.get_params(deep=False), **BOUNDED, "kernel": self._race()[0]}, X, table)
+
+    def _race(self) -> list[Kernel]:
+        return kernels_in_race(self, self._automatic)
+
+
+class SPKMClassifierCV(PredictsClasses, ClassifierMixin, ChoosesByFolds):
     """Classifier that chooses its kernel, features, penalty and number of vectors by cross-validation.
 
     All classes, or labels, share the vectors: it is ``multi_class="joint"`` of :class:`SPKMClassifier`. For a choice in
@@ -160,56 +217,11 @@ class SPKMClassifierCV(PredictsClasses, ClassifierMixin, CallbackSupportMixin, B
         self.random_state = random_state
         self.verbose = verbose
 
-    with_uncertainty = with_uncertainty
-
-    @with_callbacks
-    def fit(self, X: TableLike, y: TargetLike, sample_weight: WeightLike = None, groups: GroupsLike = None) -> Self:
-        """Choose and fit.
-
-        Parameters
-        ----------
-        X : array-like, DataFrame or CSR of shape (n_samples, n_features)
-            Samples.
-        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
-            Targets.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the samples, in the fits and in the validation.
-        groups : array-like of shape (n_samples,), default=None
-            Groups of samples, such as subjects; folds, and splitters that use groups, keep them together.
-
-        Returns
-        -------
-        self : object
-            The fitted estimator. If anything goes wrong, it is as it was.
-        """
-        progress = Progress(self)
-        progress.begin(X=X, y=y)
-        setup = self._search(X, y, sample_weight, progress.step, groups)
-        outcome = carried_out(self, setup, progress)
-        progress.end(X=X, y=y)
-        return publish(self, {**published(setup, outcome), "classes_": setup.data.target.labels})
-
-    def _search(
-        self,
-        X: TableLike,
-        y: TargetLike | None,
-        sample_weight: WeightLike,
-        on_step: Callable[[str], bool],
-        groups: GroupsLike = None,
-    ) -> Searching:
-        table = read_table(self, X, y, sample_weight, multi_output=is_multilabel(y))
-        spec, data = self._spec_and_data(X, table)
-        return search_setup(self, spec, self._race(), table, data, on_step, groups, sample_weight is not None)
-
-    def _spec_and_data(self, X: TableLike, table: Table) -> tuple[Spec, TableData]:
-        """Return checked parameters, of the first kernel of the race, and data of samples that were read."""
-        return class_data({**self.get_params(deep=False), **BOUNDED, "kernel": self._race()[0]}, X, table)
-
-    def _race(self) -> list[Kernel]:
-        return kernels_in_race(self, (Linear(), Polynomial(degree=3), RBF()))
+    _automatic = (Linear(), Polynomial(degree=3), RBF())
+    _data = staticmethod(class_data)
 
 
-class SPKMRegressorCV(PredictsNumbers, RegressorMixin, CallbackSupportMixin, BaseEstimator):
+class SPKMRegressorCV(PredictsNumbers, RegressorMixin, ChoosesByFolds):
     """Regressor that chooses its kernel, features, penalty and number of vectors by cross-validation.
 
     Parameters
@@ -286,53 +298,8 @@ class SPKMRegressorCV(PredictsNumbers, RegressorMixin, CallbackSupportMixin, Bas
         self.random_state = random_state
         self.verbose = verbose
 
-    with_uncertainty = with_uncertainty
-
-    @with_callbacks
-    def fit(self, X: TableLike, y: TargetLike, sample_weight: WeightLike = None, groups: GroupsLike = None) -> Self:
-        """Choose and fit.
-
-        Parameters
-        ----------
-        X : array-like, DataFrame or CSR of shape (n_samples, n_features)
-            Samples.
-        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
-            Targets.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the samples, in the fits and in the validation.
-        groups : array-like of shape (n_samples,), default=None
-            Groups of samples, such as subjects; folds, and splitters that use groups, keep them together.
-
-        Returns
-        -------
-        self : object
-            The fitted estimator. If anything goes wrong, it is as it was.
-        """
-        progress = Progress(self)
-        progress.begin(X=X, y=y)
-        setup = self._search(X, y, sample_weight, progress.step, groups)
-        outcome = carried_out(self, setup, progress)
-        progress.end(X=X, y=y)
-        return publish(self, published(setup, outcome))
-
-    def _search(
-        self,
-        X: TableLike,
-        y: TargetLike | None,
-        sample_weight: WeightLike,
-        on_step: Callable[[str], bool],
-        groups: GroupsLike = None,
-    ) -> Searching:
-        table = read_table(self, X, y, sample_weight, multi_output=True)
-        spec, data = self._spec_and_data(X, table)
-        return search_setup(self, spec, self._race(), table, data, on_step, groups, sample_weight is not None)
-
-    def _spec_and_data(self, X: TableLike, table: Table) -> tuple[Spec, TableData]:
-        """Return checked parameters, of the first kernel of the race, and data of samples that were read."""
-        return number_data({**self.get_params(deep=False), **BOUNDED, "kernel": self._race()[0]}, X, table)
-
-    def _race(self) -> list[Kernel]:
-        return kernels_in_race(self, (Linear(), Polynomial(degree=3), Matern()))
+    _automatic = (Linear(), Polynomial(degree=3), Matern())
+    _data = staticmethod(number_data)
 
 
 def kernels_in_race(estimator: BaseEstimator, automatic: tuple[Kernel, ...]) -> list[Kernel]:

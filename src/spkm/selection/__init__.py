@@ -6,14 +6,12 @@ from spkm.selection._choice import Candidate, Choice, only_kernel
 from spkm.selection._elimination import Submodel, eliminate, fit_submodel, losses_without
 from spkm.selection._entering import entering_scores, floating_elimination
 from spkm.selection._feature_groups import FeatureGroups
-from spkm.selection._interchangeable import interchangeable
 from spkm.selection._knockoffs import knockoff_threshold, knockoffs, misfit_of_copies, normal_scores
-from spkm.selection._one_standard_error import mean_and_error, simplest_as_good
-from spkm.selection._screening import feature_scores
+from spkm.selection._screening import feature_scores, interchangeable
 from spkm.selection._search import Search
 from spkm.selection._settings import DEFAULTS, SearchSettings
 from spkm.selection._sparse_path import has_path, sparse_support
-from spkm.selection._validation import Fold, Validation, row_losses
+from spkm.selection._validation import Fold, Validation, mean_and_error, row_losses, simplest_as_good
 
 __all__ = [
     "DEFAULTS",

@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from scipy.optimize import minimize
 
+from spkm.core.objective import cotangent
 from spkm.core.starts import KMeans, first_theta
 from spkm.kernels import Kernel, Linear, Polynomial
 from spkm.losses import Loss, Squared
@@ -16,6 +18,7 @@ from spkm.selection._screening import group_scores
 from spkm.selection._settings import SearchSettings
 from spkm.selection._sparse_path import PathPoint, has_path, sparse_support
 from spkm.selection._validation import Fold
+from spkm.sources import ArraySource, Block
 
 #: Kernels whose paths propose features to kernels that have none.
 PROPOSERS: tuple[Kernel, ...] = (Linear(gamma=1.0), Polynomial(degree=3, coef0=1.0, gamma=1.0))
@@ -179,3 +182,29 @@ class FirstModels:
             self._known[key] = point
         found: PathPoint = self._known[key]
         return found
+
+
+def empty_model(candidate: Candidate, columns: np.ndarray, fold: Fold) -> Submodel:
+    """Return a model of one basis vector whose weights are zero: it holds ``columns`` and reads none of them."""
+    source = fold.train.columns(columns)
+    problem = candidate.builder.problem(source, columns, 1)
+    model = problem.objective(source, columns).model
+    theta, params = model.zeros()
+    if problem.fit_intercept:
+        params.intercept[...] = best_constant(problem.loss, source)
+    F = np.broadcast_to(params.intercept, source.Y.shape)
+    return Submodel(problem, columns, model, theta, problem.loss.value(problem.loss.totals(source.Y, F, source.w)))
+
+
+def best_constant(loss: Loss, source: ArraySource) -> np.ndarray:
+    """Return the constant scores of the lowest loss, (m,)."""
+    if loss.is_quadratic or loss.scale_free:
+        return np.asarray(np.sum(source.w * source.Y, axis=0))
+    block = Block(None, source.Y.astype(np.float64), source.w.astype(np.float64), {})
+
+    def value_and_slope(b: np.ndarray) -> tuple[float, np.ndarray]:
+        F = np.broadcast_to(b, block.Y.shape)
+        totals = loss.totals(block.Y, F, block.w)
+        return loss.value(totals), cotangent(block, loss, F, totals).sum(axis=0)
+
+    return np.asarray(minimize(value_and_slope, np.zeros(source.n_outputs), jac=True, method="L-BFGS-B").x)

@@ -26,15 +26,13 @@ from spkm.core.starts import KMeans, first_theta
 from spkm.losses import Loss
 from spkm.selection._choice import Candidate, Choice, StopSearch
 from spkm.selection._elimination import Submodel, eliminate, fit_submodel, grown, moved
-from spkm.selection._empty import empty_model
 from spkm.selection._entering import floating_elimination, n_groups
 from spkm.selection._feature_groups import FeatureGroups
-from spkm.selection._first_models import FirstModels
-from spkm.selection._one_standard_error import mean_and_error
+from spkm.selection._first_models import FirstModels, empty_model
 from spkm.selection._screening import varies
 from spkm.selection._settings import DEFAULTS, SearchSettings
 from spkm.selection._sparse_path import has_path
-from spkm.selection._validation import Fold, Validation
+from spkm.selection._validation import Fold, Validation, mean_and_error
 
 
 class Search:
