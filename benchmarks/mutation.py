@@ -52,8 +52,12 @@ MODULES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
             "test_objective",
         ),
     ),
+    "targets": (
+        ("losses/_hazard.py", "losses/_ordinal.py"),
+        ("test_survival", "test_ordinal"),
+    ),
     "penalties": (
-        ("penalties.py",),
+        ("penalties.py", "_proxes.py"),
         ("test_penalties", "test_parts", "test_objective"),
     ),
     "model": (
@@ -61,6 +65,24 @@ MODULES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
         ("test_model", "test_fast_paths", "test_solver_choice", "test_fitted", "test_objective", "test_array_api"),
     ),
     "objective": (("core/objective.py",), ("test_objective", "test_solver_choice", "test_profiled")),
+    "recipes": (
+        tuple(
+            f"fitting/recipes/{name}.py"
+            for name in (
+                "__init__ continued evidence fixed folds monotone on_samples pairs search span squared_warmup steps"
+            ).split()
+        ),
+        (
+            "test_walk",
+            "test_span",
+            "test_sample_basis",
+            "test_classifier_defaults",
+            "test_regressor_defaults",
+            "test_monotone",
+            "test_pairwise",
+            "test_partial_fit",
+        ),
+    ),
 }
 #: Faults that no test can find, or none should: the file, a part of the line, what becomes what, and why.
 EXPLAINED: tuple[tuple[str, str, str, str], ...] = (
@@ -330,7 +352,7 @@ def _exit_code(source: Path, tests: tuple[str, ...]) -> int:
             os.dup2(silent, 2)
             os.chdir(ROOT)
             files = [str(ROOT / "tests" / f"{name}.py") for name in tests]
-            words = ["-x", "-q", "-p", "no:cacheprovider", "-p", "no:xdist"]
+            words = ["-x", "-q", "-m", "not slow", "-p", "no:cacheprovider", "-p", "no:xdist"]
             code = next((code for file in files if (code := int(pytest.main([*words, file])))), 0)
         except BaseException:
             code = 1

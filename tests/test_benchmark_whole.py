@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks import mutation
 from benchmarks.__main__ import main
 from benchmarks._front import whole
 from benchmarks._results import Outcome, append, read
@@ -84,3 +85,14 @@ def test_outcomes_of_several_processes_share_a_file(tmp_path):
 @pytest.mark.parametrize(("cell", "number"), [("140.0", "140"), ("140.6 ± 2.5", "141")])
 def test_a_mean_of_the_readme_is_a_whole_number(cell, number):
     assert whole(cell) == number
+
+
+def test_faults_are_put_into_files_that_there_are_and_sought_by_tests_that_there_are():
+    source = ROOT / "src" / "spkm"
+    for paths, tests in mutation.MODULES.values():
+        assert all((source / path).is_file() for path in paths), paths
+        assert all((ROOT / "tests" / f"{name}.py").is_file() for name in tests), tests
+    recipes = {f"fitting/recipes/{path.name}" for path in (source / "fitting" / "recipes").glob("*.py")}
+    assert set(mutation.MODULES["recipes"][0]) == recipes
+    assert {path for path, *_ in mutation.EXPLAINED} <= {p for paths, _ in mutation.MODULES.values() for p in paths}
+    assert all(fault.source != (source / fault.path).read_text() for fault in mutation.sample(20, 0))
