@@ -13,7 +13,7 @@ from pathlib import Path
 
 from benchmarks._data import Settings
 from benchmarks._figures import draw_all
-from benchmarks._front import with_figures
+from benchmarks._front import with_figures, with_ranks
 from benchmarks._report import print_facts, print_table
 from benchmarks._tables import FOLDER, ROOT, fill_pages, stale, with_cells
 from benchmarks._whole import LEFT_OUT, Done, module_of, names, process, run_whole
@@ -65,8 +65,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if options.pages:
         print("changed:", *fill_pages())
         print("drawn:", *draw_all())
-        front = ROOT / "README.md"
-        front.write_text(with_cells(with_figures(front.read_text(encoding="utf-8"))), encoding="utf-8")
+        for front in (ROOT / "README.md", ROOT / "docs" / "index.md"):
+            text = with_cells(with_ranks(with_figures(front.read_text(encoding="utf-8"))))
+            front.write_text(text, encoding="utf-8")
         return
     if options.stale:
         print("\n".join(stale(options.tables)))

@@ -1,4 +1,4 @@
-"""The rows of figures in README.md, taken from the tables in ``benchmarks/results``."""
+"""The ranks and figures of README.md and of the first page, taken from the tables in ``benchmarks/results``."""
 
 from __future__ import annotations
 
@@ -9,8 +9,19 @@ from pathlib import Path
 
 from benchmarks._tables import FOLDER, Look, Table, look_in, parts, version_of
 
-RANKS = "all, both halves: mean rank by accuracy or R²"
+MEAN = "mean rank by accuracy or R²"
+RANKS = f"all, both halves: {MEAN}"
+ERROR = "standard error of the rank by accuracy or R²"
+AGAINST = ("wins/losses", "ours minus theirs", "worst")  # rows of what is won and lost against each rival
 RIVALS = ("kernel", "xRFM", "LightGBM tuned", "LightGBM", "CatBoost", "HistGB", "forest", "linear")
+NAMES = {
+    "kernel": "tuned SVM, kernel ridge or SVR",
+    "LightGBM tuned": "LightGBM, tuned",
+    "HistGB": "HistGradientBoosting",
+    "forest": "random forest",
+    "linear": "linear model",
+}
+RANK_MARKS = re.compile(r"<!-- ranks -->\n.*?<!-- end -->", re.DOTALL)
 MARKS = re.compile(r"<!-- figures -->\n.*?<!-- end -->", re.DOTALL)
 
 
@@ -38,21 +49,32 @@ def whole(cell: str) -> str:
     return f"{float(cell.split()[0]):.0f}"
 
 
-def ranks(look: Look) -> str:
-    """Return the mean ranks of the other methods, the best first."""
-    names = {"kernel": "tuned SVM or kernel ridge", "forest": "random forest", "linear": "linear model"}
-    found = [(float(look(RANKS, name)), names.get(name, name)) for name in RIVALS]
-    return ", ".join(f"{name} {rank:.2f}" for rank, name in sorted(found))
+def with_ranks(text: str, folder: Path = FOLDER) -> str:
+    """Return a page with the mean rank of every method between its marks, the best first, and what is lost to each."""
+    files = parts("ranks", folder)
+    if not files:
+        return text
+    look, facts = look_in("ranks", folder), Table.read(files[0]).facts
+    older = version_of(facts)
+    columns = {"spkm, defaults": "measured", **{NAMES.get(name, name): name for name in RIVALS}}
+    rows = {
+        name: (look(RANKS, column), *(look(RANKS.replace(MEAN, of), column) for of in (ERROR, *AGAINST)))
+        for name, column in columns.items()
+    }
+    lines = [
+        "| method | mean rank ± standard error | tables that spkm wins / loses | spkm minus the method, points "
+        "| largest loss of spkm, points |",
+        "| --- | --- | --- | --- | --- |",
+    ]
+    for name, (rank, error, won, gap, worst) in sorted(rows.items(), key=lambda row: float(row[1][0])):
+        ours = name.startswith("spkm")
+        cells = [f"**{name}**" if ours else name, f"**{rank} {error}**" if ours else f"{rank} {error}", won, gap, worst]
+        lines.append("| " + " | ".join(cell.replace("± ", "±\u00a0") for cell in cells) + " |")
+    told = f"<small>`{facts['command']}`" + (f", spkm {older}" if older else "") + "</small>"
+    return RANK_MARKS.sub(lambda match: "<!-- ranks -->\n\n" + "\n".join([*lines, "", told]) + "\n\n<!-- end -->", text)
 
 
 FIGURES = (
-    Figure(
-        "**Mean rank among nine methods**, 1 the best: lower is better. Defaults, by accuracy or R² on test samples; "
-        "48 public tables, 3 random splits, at most 1,500 training samples",
-        "ranks",
-        ranks,
-        lambda look: f"{look(RANKS, 'measured')} {look(RANKS.replace('mean', 'standard error of the'), 'measured')}",
-    ),
     Figure(
         "**Two classes, ours minus a tuned SVM** in points of accuracy: above 0 ours is better. Defaults; 14 public "
         "tables, 3 random splits, at most 1,500 training samples; the half of the tables on which rules were chosen / "

@@ -8,7 +8,7 @@ import pytest
 import spkm
 from benchmarks._captions import CAPTIONS
 from benchmarks._figures import Dots, Lines, draw_all
-from benchmarks._front import with_figures
+from benchmarks._front import with_figures, with_ranks
 from benchmarks._tables import (
     CELL,
     FOLDER,
@@ -91,15 +91,26 @@ def test_the_readme_shows_the_figures_of_the_files():
     assert text.count("(`python -m benchmarks ") >= 5
 
 
-def test_the_readme_shows_ranks_with_their_errors(tmp_path):
+@pytest.mark.parametrize("page", ("README.md", "docs/index.md"))
+def test_the_first_pages_show_the_ranks_of_the_file(page):
+    text = (ROOT / page).read_text(encoding="utf-8")
+    assert with_ranks(text) == text and "mean rank ±" in text, "run python -m benchmarks --pages"
+
+
+def test_ranks_are_sorted_with_their_errors_and_losses(tmp_path):
     scores = np.array([[90.0, *range(80, 88)], [90.0, *range(91, 99)]])
     rows = [
         [row.what, *([row.measured] if isinstance(row.measured, str) else [f"{row.measured:.2f}"]), *row.more]
         for row in rank_rows("all, both halves: mean rank by accuracy or R²", -scores)
     ]
+    for what, cell in (("wins/losses", "1/1"), ("ours minus theirs", "+2.0"), ("worst", "-1.0 wine")):
+        rows.append([f"all, both halves: {what}", "", *[cell] * len(COLUMNS)])
+    assert with_ranks("<!-- ranks -->\n<!-- end -->", tmp_path) == "<!-- ranks -->\n<!-- end -->"
     Table("ranks", ("what", "measured", *COLUMNS), rows, {"command": "python -m benchmarks ranks"}).write(tmp_path)
-    page = with_figures("<!-- figures -->\n<!-- end -->", tmp_path)
-    assert "| 5.00 ± 4.00 |" in page and "linear model 1.50, random forest 2.50" in page
+    page = with_ranks("<!-- ranks -->\n<!-- end -->", tmp_path).replace("\u00a0", " ")
+    lines = [line for line in page.splitlines() if line.startswith("|")][2:]
+    assert len(lines) == 9 and lines[0] == "| linear model | 1.50 ± 0.50 | 1/1 | +2.0 | -1.0 wine |"
+    assert "| **spkm, defaults** | **5.00 ± 4.00** |" in page
 
 
 def test_the_readme_has_no_figure_without_results(tmp_path):

@@ -84,6 +84,7 @@ sphinx_gallery_conf = {
     "remove_config_comments": True,
     "show_memory": False,
     "min_reported_time": 1,
+    "write_computation_times": False,  # its page loads scripts from the network
     "plot_gallery": True,
     "abort_on_example_error": False,
     "only_warn_on_example_error": False,
