@@ -98,7 +98,7 @@ def test_mistakes_are_told(tmp_path, classifier):
     with pytest.raises(TypeError, match="LogisticRegression has none"):
         write_predictions(LogisticRegression().fit(X, LABELS), PARTS, tmp_path / "new.csv")
     scaled = make_pipeline(StandardScaler(), SPKMClassifier(2, random_state=0)).fit(X, LABELS)
-    with pytest.raises(TypeError, match="Of a pipeline X must be files"):
+    with pytest.raises(TypeError, match="For a pipeline X must be files"):
         write_predictions(scaled, X, tmp_path / "new.csv")
     assert list(tmp_path.iterdir()) == []
 

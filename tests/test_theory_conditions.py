@@ -91,7 +91,7 @@ def test_features_that_the_samples_chose_are_refused_also_where_no_other_is_left
 
 def test_a_model_that_does_not_know_what_was_asked_for_is_refused():
     model, _, _ = fitted()
-    with pytest.raises(ValueError, match="does not know which kernel was asked for: fit it anew"):
+    with pytest.raises(ValueError, match="kernel that it was fitted with is unknown: fit it anew"):
         theory.rademacher_complexity(with_model(model, asked=()), 40)
 
 

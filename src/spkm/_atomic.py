@@ -1,4 +1,4 @@
-"""Files that are written at once: a reader sees the old file or the new one, whatever happens in between."""
+"""Files that are written at once: a reader gets the old file or the new one, whatever happens in between."""
 
 from __future__ import annotations
 

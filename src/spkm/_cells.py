@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-MISSING_TYPES = ("NAType", "NaTType")  # pandas' own marks, told by name, as pandas need not be installed
+MISSING_TYPES = ("NAType", "NaTType")  # pandas' own marks, by name, as pandas need not be installed
 TRUTH = {"true": 1.0, "false": 0.0, "1": 1.0, "0": 0.0}  # texts of a boolean, in small letters
 LARGEST_FRACTION = 2**23  # of single precision: all larger numbers are whole
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", re.ASCII | re.IGNORECASE)

@@ -41,12 +41,12 @@ def check_choice(name: str, value: Any, choices: tuple[Any, ...]) -> Any:
 
 
 def n_threads(n_jobs: Any) -> int:
-    """Return the number of threads that ``n_jobs`` asks for."""
+    """Return the number of threads that ``n_jobs`` sets."""
     if n_jobs is not None and (isinstance(n_jobs, bool) or not isinstance(n_jobs, int | np.integer) or n_jobs == 0):
         raise ValueError(f"n_jobs must be None (all cores), a positive integer, or -1; got {n_jobs!r}.")
     if n_jobs is not None:
         return int(joblib.effective_n_jobs(int(n_jobs)))
-    # joblib's workers are told their share of the cores by this variable. A list is for nested levels of threads.
+    # joblib's workers get their share of the cores by this variable. A list is for nested levels of threads.
     asked = os.environ.get("OMP_NUM_THREADS", "").split(",")[0].strip()
     cores = _cores()
     return min(cores, max(1, int(asked))) if asked.isdigit() else cores

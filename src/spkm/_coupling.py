@@ -14,7 +14,7 @@ def weighted_votes(P: np.ndarray, n_classes: int) -> np.ndarray:
     """Return the votes for every class, (n, n_classes): sum_j (p_i + p_j) r_ij.
 
     The vote of a pair is shared among its two classes by their probabilities r_ij in it, and counts as much as it is
-    probable, p_i + p_j, that the sample belongs to one of them: other pairs know nothing of it. ``P`` (n, n_pairs) is r
+    probable, p_i + p_j, that the sample belongs to one of them: other pairs have no part in it. ``P`` (n, n_pairs) is r
     of the second class of every pair (0, 1), (0, 2), ..., (1, 2), ...; p are :func:`coupled_probabilities`.
     """
     first, second = class_pairs(n_classes)

@@ -1,4 +1,4 @@
-"""Tables of other libraries, told apart without importing these: by the attributes that all tables of a kind have."""
+"""Tables of other libraries, recognised without importing these: by the attributes that all tables of a kind have."""
 
 from __future__ import annotations
 

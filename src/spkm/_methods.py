@@ -179,7 +179,7 @@ def compiled(self: Any, method: str = "predict", times: Any = None) -> Any:
 
 
 def monitor(self: Any, X: Any, reference: Any = None) -> Any:
-    """Compare new samples with those of the fit, as the model sees them.
+    """Compare new samples with those of the fit, as the model gets them.
 
     Parameters
     ----------
@@ -207,7 +207,7 @@ def report(self: Any, path: Any, X: Any, y: Any = None, **options: Any) -> Any:
     path : str or path
         File to write; suffix: ".html" (a page that needs no network), ".md" (a model card) or ".json".
     X, y : table and targets, default of y None
-        Samples, best ones that the model was not fitted on. Of pairs X are the pairs, or (pairs, left, right).
+        Samples, best ones that the model was not fitted on. For pairs X are the pairs, or (pairs, left, right).
     **options
         Options of :func:`spkm.inspection.report`: ``train``, ``title``, ``units``, ``stability``, ``privacy``,
         ``max_rows`` and ``random_state``.

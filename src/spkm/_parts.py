@@ -1,6 +1,6 @@
 """Base of kernels, losses, penalties, solvers and starts: checked numbers and honest claims.
 
-A part tells what it can do by attributes and methods (*claims*), so that nobody needs to ask for its type. A claim
+A part declares its abilities by attributes and methods (*claims*), so that nobody needs to test its type. A claim
 rests on formulas: a subclass that writes such a formula anew loses the claim unless it makes the claim itself. A
 :class:`Registry` translates the name that a user writes into the part that it stands for.
 """
@@ -83,7 +83,7 @@ class Registry(dict[str, Callable[..., P]], Generic[P]):
     Parameters
     ----------
     what : str
-        The argument whose values are looked up, as users know it ("kernel", "loss", ...).
+        The argument whose values are looked up, as users write it ("kernel", "loss", ...).
     kind : type
         The class that objects passed instead of a name must have.
     """

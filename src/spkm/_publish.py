@@ -6,7 +6,7 @@ from typing import Any
 
 #: Private attributes that a fit leaves beside those that end with an underscore.
 PRIVATE = ("_tables", "_pairs", "_n_features_out", "_seen")
-#: What goes into no file: where calls of partial_fit are.
+#: Attributes that go into no file: where calls of partial_fit are.
 UNSAVED = ("_progression",)
 
 

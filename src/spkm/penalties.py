@@ -4,7 +4,7 @@ A penalty has a ``value``; a smooth one has a ``gradient`` too, another a ``prox
 over B of |B - A|^2 / 2 + step * value(B), and prox_within(A, step, low, high) the one among all B between bounds. None
 of them changes its argument. A penalty that needs the kernel matrix K of the basis has ``value_of_gram(C, K)`` instead.
 One that is a quadratic form, tr C'(a I + b K) C / 2, says so by ``quadratic``: with squared loss the weights can then
-be eliminated. :class:`Evidence` is no penalty but takes the place of one: it asks for another objective.
+be eliminated. :class:`Evidence` is no penalty but takes the place of one: it needs another objective.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def by_dykstra(penalty: Penalty, A: Array, step: float, low: Factors, high: Fact
 
 
 class Penalty(Part):
-    """Base of all penalties. ``on`` tells which parameters it may be used for."""
+    """Base of all penalties. ``on`` names the parameters that it may be used for."""
 
     numbers = {"strength": Number()}
     claims = {
@@ -41,7 +41,7 @@ class Penalty(Part):
     uses_gram = False
     #: Whether its strength is one that a search may multiply by a factor.
     is_tunable = False
-    #: Whether it asks for the evidence in place of a penalised loss.
+    #: Whether it needs the evidence in place of a penalised loss.
     is_evidence = False
     #: (a, b) if the penalty is tr C'(a I + b K) C / 2 with K the kernel matrix of the basis, else None.
     quadratic: Any = None

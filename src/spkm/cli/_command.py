@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from importlib import import_module
 from typing import Any, NamedTuple, TypeAlias
 
-#: What a verb adds its parser to.
+#: The object that a verb adds its parser to.
 Subparsers: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 
 #: Exit codes.

@@ -87,7 +87,7 @@ def _encoded(X: TableLike, categorical: list[str]) -> tuple[TableEncoder, Any]:
     try:
         encoder = TableEncoder(categorical=categorical or None).fit(X)
         if not encoder.is_sparse_:
-            encoder.set_output(transform="pandas")  # the model then knows the names of its features
+            encoder.set_output(transform="pandas")  # the model then has the names of its features
         return encoder, encoder.transform(X)
     except (TypeError, ValueError) as error:
         raise data_error(f"{error} Columns are left out by --drop.") from error
@@ -116,7 +116,7 @@ def select_columns(
 ) -> list[str]:
     """Return at most ``n_features`` columns of the table, first by a strict selection, then by held-out samples.
 
-    The budget of a strict selection is in encoded columns: it is what the n widest columns of the table have. Where
+    The budget of a strict selection is in encoded columns: it is what the n widest columns of the table have. If
     more than n are left, half of those too many leave at a time, by how much worse a model does on held-out samples
     when the column is permuted there.
     """
@@ -184,7 +184,7 @@ def advice(quality: Quality, samples: Samples, parameters: dict[str, Any]) -> li
     """Return warnings that a model is worse than a simpler one, and possible remedies; mostly there are none.
 
     A constant is compared by the value of the loss, the linear model by the interval of the difference: a model that
-    cannot be told apart from a linear one is no reason to warn.
+    is as good as a linear one up to chance is no reason to warn.
     """
     measure = TASKS[samples.task].measure
     found = []

@@ -1,4 +1,4 @@
-"""Model files: the one place of the command that knows how models are written and read."""
+"""Model files: the one place of the command where models are written and read."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def places_of(model: BaseEstimator) -> Any:
 
 
 def encoded(model: BaseEstimator, frame: DataFrame) -> Any:
-    """Return the samples as the estimator at the end sees them."""
+    """Return the samples as the estimator at the end gets them."""
     from spkm.tables.pipelines import before_last
 
     return before_last(model, frame)
@@ -150,7 +150,7 @@ def kernel_name(kernel: Any) -> str:
 
 
 def facts(model: BaseEstimator, path: str | None = None) -> dict[str, Any]:
-    """Return what can be said about a model without data."""
+    """Return the facts of a model that need no data."""
     from spkm.explain._table import basis_labels
 
     estimator, encoder = estimator_of(model), encoder_of(model)

@@ -54,7 +54,7 @@ def say(message: str) -> None:
 
 
 def bold(text: str) -> str:
-    """Return clean text that stands out on a terminal, unless NO_COLOR asks for none of that."""
+    """Return clean text that stands out on a terminal, unless NO_COLOR is set."""
     text = clean_lines(text)
     if not sys.stdout.isatty() or os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
         return text
@@ -197,7 +197,7 @@ def write_json(path: str, result: Any) -> None:
 
 
 def plain(value: object) -> Any:
-    """Return a result as JSON knows it: NumPy's numbers and arrays as Python's, what is not finite as null.
+    """Return a result in the types of JSON: NumPy's numbers and arrays as Python's, what is not finite as null.
 
     Examples
     --------

@@ -37,7 +37,7 @@ FORMATS = {
 CHUNK = 50_000  # samples held at once where a file is read in chunks
 DECIMAL_COMMA = re.compile(r"[+-]?(\d+|\d*,\d+)([eE][+-]?\d+)?")
 MOST_HEADER = 100  # lines of a header
-MISSING = ["?"]  # marks of missing cells beside those that pandas knows
+MISSING = ["?"]  # marks of missing cells beside those of pandas
 
 
 def add_data_options(parser: argparse.ArgumentParser) -> None:

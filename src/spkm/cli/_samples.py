@@ -186,12 +186,12 @@ def _times(frame: DataFrame, time: str, event: str, to_learn: bool) -> np.ndarra
 
 
 def as_labels(y: np.ndarray, labels: np.ndarray) -> np.ndarray:
-    """Return targets as the labels that a model knows: equal to them, or written like them ("1" and 1)."""
+    """Return targets as the labels of a model: equal to them, or written like them ("1" and 1)."""
     known, written = ({kind(label): label for label in labels.tolist()} for kind in (lambda label: label, str))
     found = [known.get(value, written.get(str(value))) for value in y.tolist()]
     unknown = {str(value) for value, label in zip(y.tolist(), found, strict=True) if label is None}
     if unknown:
-        raise data_error(f"the model does not know the classes {', '.join(sorted(unknown)[:10])} of the target.")
+        raise data_error(f"the model was fitted without the classes {', '.join(sorted(unknown)[:10])} of the target.")
     return np.array(found, dtype=labels.dtype)
 
 

@@ -27,7 +27,7 @@ from spkm.losses import Times
 
 
 class Task(Protocol):
-    """What depends on the kind of targets."""
+    """Parts of a fit that depend on the kind of targets."""
 
     #: The measure, less is better, by which a model is compared with simpler ones.
     measure: str
@@ -41,7 +41,7 @@ class Task(Protocol):
         """Return a fitted linear model, and one that says the same of every sample."""
 
     def quality(self, models: dict[str, Any], Z: dict[str, Any], samples: Samples, seed: int) -> Quality:
-        """Return the quality of fitted models on samples, each of which sees a matrix of its own."""
+        """Return the quality of fitted models on samples, each on a matrix of its own."""
 
     def loss(self, model: Any, Z: Any, samples: Samples) -> float:
         """Return a loss of a fitted model, by which columns are compared."""

@@ -113,7 +113,7 @@ def _show(result: dict[str, Any]) -> None:
 
 
 def _detail(one: dict[str, Any]) -> str:
-    """Return what else is to be said of a column or a score."""
+    """Return further findings on a column or a score."""
     if "mean" in one:
         return f"mean {one['mean']:.3g}, was {one['mean_before']:.3g}"
     parts = [f"missing {one['missing']:.1%}, was {one['missing_before']:.1%}"] if one["missing"] else []

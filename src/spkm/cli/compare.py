@@ -83,7 +83,7 @@ def _quality(models: dict[str, Any], options: argparse.Namespace, target: Any) -
     estimators = {name: estimator_of(model) for name, model in models.items()}
     if is_classes(models["a"]):
         if not np.array_equal(estimators["a"].classes_, estimators["b"].classes_):
-            raise CommandError("the models know different classes: they have no measure in common.")
+            raise CommandError("the models have different classes, and so no measure in common.")
         # A loss may have no probabilities, and then there is no such method.
         if not all(hasattr(estimator, "predict_proba") for estimator in estimators.values()):
             raise CommandError(

@@ -141,7 +141,7 @@ def _direction(text: str) -> tuple[str, int]:
 
 
 def _about(pipeline: Pipeline) -> dict[str, Any]:
-    """Return what is to be told of the fitted model itself."""
+    """Return the facts of the fitted model itself."""
     from spkm.cli._models import estimator_of, facts
 
     parameters = estimator_of(pipeline).get_params()

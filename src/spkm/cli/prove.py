@@ -22,7 +22,7 @@ def add_parser(subparsers: Subparsers) -> None:
         "statement",
         help="such as 'score <= 0.8 where age < 25', 'probability of yes >= 0.1', 'score rises with income', 'changing "
         "sex moves probability by <= 0.05', 'prediction is yes where job in {nurse, baker}', 'difference of scores <= "
-        "0.1'; ? in place of the number asks for it",
+        "0.1'; ? in place of the number finds it",
     )
     parser.add_argument("--data", metavar="FILE", help="samples whose ranges limit the features; else all values")
     parser.add_argument("--other", metavar="MODEL", help="a second model file, for the difference of two models")

@@ -52,7 +52,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def add_report_options(parser: argparse.ArgumentParser) -> None:
-    """Add what can be told about a page."""
+    """Add the options of a page."""
     parser.add_argument("--title", metavar="TEXT", help="title of the page")
     parser.add_argument(
         "--privacy", choices=("rows", "aggregate"), default="rows", help="aggregate: no sample is in the page"

@@ -36,7 +36,7 @@ class BadRequest(Exception):
     status : HTTPStatus
         A status of 400 to 499.
     reason : str
-        What is wrong, and what it must be.
+        The fault, and the value that is needed.
     """
 
     def __init__(self, status: HTTPStatus, reason: str) -> None:

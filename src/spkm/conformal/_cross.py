@@ -17,7 +17,7 @@ M(new) > R(i, K + 1) >= M(i) for r samples i. The n + m values M are exchangeabl
 others with probability at most 1 - r / (n + m).
 
 If K does not divide n the formulas are taken at the largest fold, and hold but for the difference of one sample between
-folds. Stratified folds depend on the classes, and the theorem asks for folds that do not.
+folds. Stratified folds depend on the classes, and the theorem needs folds that do not.
 """
 
 from __future__ import annotations

@@ -202,7 +202,7 @@ class SplitConformalRegressor(RegressorMixin, Intervals):
         How often intervals should hold the target.
     conformity_score : {"absolute", "residual_normalized"}, default="absolute"
         "absolute" makes all intervals equally wide. "residual_normalized" divides residuals by the model's standard
-        deviation, ``predict(X, return_std=True)``: intervals are wide where the model knows little.
+        deviation, ``predict(X, return_std=True)``: intervals are wide where the model is unsure.
     prefit : bool, default=True
         Whether ``estimator`` is fitted already; otherwise :meth:`fit` fits a copy of it.
 

@@ -14,7 +14,7 @@ def on_columns(
 ) -> tuple[PreimageModel, np.ndarray]:
     """Return the model of other features and its theta.
 
-    ``places`` tells where each feature stood, -1 for one that is new: it is zero in all basis vectors, and its
+    ``places`` has where each feature stood, -1 for one that is new: it is zero in all basis vectors, and its
     relevance is the geometric mean of the old ones. ``terms`` are those of the new table; None are the same ones,
     of views that read all features.
     """

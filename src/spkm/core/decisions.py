@@ -49,7 +49,7 @@ def log_probabilities(model: Fitted, F: Array) -> Array:
     logs = np.log(np.maximum(P, np.finfo(P.dtype).tiny))
     if not model.is_joint:
         return logs
-    # What rounds to certainty stays certain: -1e-8 beside a probability of exactly 1 would contradict it.
+    # A probability that rounds to 1 stays 1: -1e-8 beside a probability of exactly 1 would contradict it.
     return np.where(P == 1, logs, model.loss.log_probabilities(F))
 
 

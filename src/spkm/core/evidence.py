@@ -26,10 +26,10 @@ from spkm.losses import Loss
 from spkm.penalties import Evidence, Penalty
 from spkm.sources import Block, Source
 
-# Of the noise, relative to the variance of a target: a deviation of a thousandth counts as a perfect fit. Without a
-# bound, one target that a linear part fits exactly has all the evidence, and others are not fitted at all.
+# Noise, relative to the variance of a target: a deviation of a thousandth counts as a perfect fit. Without a bound,
+# one target that a linear part fits exactly has all the evidence, and others are not fitted at all.
 LOWEST_VARIANCE = 1e-6
-# Of the automatic weight of the trace term. Weight 0 overfits (1.6 to 2.1 times the error of kernel ridge regression),
+# Automatic weight of the trace term. Weight 0 overfits (1.6 to 2.1 times the error of kernel ridge regression),
 # 1 is the variational bound (1.2 to 1.3 times). With some hundred samples a heavy trace costs more than the kernels can
 # gain, and their part vanishes. At most 0.2 in place of 0.5: docs/numbers/constants.md has both halves of the panel.
 MOST_TRACE = 0.2
@@ -80,7 +80,7 @@ class EvidenceObjective(ProfiledObjective):
         As in :class:`spkm.core.objective.Objective`.
     """
 
-    #: What a solver may ask of it.
+    #: The services that a solver may use.
     offers = ("elimination",)
     is_smooth = True
     #: Whether the ratio of noise stays as it is: then the value is that of log(V) and of the priors alone.
@@ -106,7 +106,7 @@ class EvidenceObjective(ProfiledObjective):
         self.settings = settings
         self.n = source.total_weight
         R, d = self.kernels.n_basis, self.n_columns
-        #: Where Phi and X stand among the columns of the moments.
+        #: Places of Phi and X among the columns of the moments.
         places = np.append(np.arange(R), R + 1 + model.n_outputs + np.arange(d))
         self.regressors: Any = places if d else slice(0, R)
         self.squares: Any = np.ix_(places, places) if d else (slice(0, R), slice(0, R))

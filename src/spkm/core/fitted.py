@@ -117,7 +117,7 @@ class FittedModel:
     recipe : str
         Name of the way it was fitted, such as "folds" or "evidence"; empty if it is not known.
     refit_thetas : ndarray of shape (n_refits, n_params) or None
-        Parameters of fits of the same samples with random weights, which tell how sure the model is.
+        Parameters of fits of the same samples with random weights, which show how sure the model is.
     refit_spread : float
         Factor from deviations over refits to those over other samples: above 1 where the model follows its samples.
     """
@@ -151,7 +151,7 @@ class FittedModel:
         # Made anew from its fields: pickle would give arrays back that can be written to.
         return type(self), tuple(getattr(self, part.name) for part in fields(self))
 
-    # What it is made of
+    # Its parts
 
     #: Whether it is one model of all outputs; False for the binary models of a ``ModelEnsemble``.
     is_joint = True
@@ -222,7 +222,7 @@ class FittedModel:
     def features_read(self) -> np.ndarray:
         """Return the features of X that can change a score.
 
-        A stationary kernel reads every feature it looks at, whatever the basis holds there; a dot-product kernel reads
+        A stationary kernel reads every feature of its view, whatever the basis holds there; a dot-product kernel reads
         those where some basis vector is not zero. Vectors whose weights are all zero read nothing.
         """
         read = np.zeros(self.n_features, dtype=bool)
@@ -294,7 +294,7 @@ class FittedModel:
         intercept = (old.intercept[learned] - target.mean) / target.scale
         return np.concatenate([self.theta[self.model.basis_part], weights.ravel(), intercept])
 
-    # What it says of samples
+    # Its answers for samples
 
     def scaled(self, X: Samples) -> Any:
         """Return the model's features of X, scaled and clipped: what the kernels look at."""
@@ -522,7 +522,7 @@ class ModelEnsemble:
         return replace(self, members=tuple(member.restricted(features) for member in self.members))
 
 
-#: What a fit leaves: one model, or the binary models of several classes.
+#: The result of a fit: one model, or the binary models of several classes.
 Fitted = FittedModel | ModelEnsemble
 
 

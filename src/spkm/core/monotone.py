@@ -59,7 +59,7 @@ def _falls(tree: dict[str, Any]) -> tuple[bool, bool]:
 def certificate(model: FittedModel, column: int, direction: int) -> bool:
     """Whether the numbers of a fitted model prove that its scores rise (1) or fall (-1) with a feature, for all x.
 
-    Nothing is sampled: each vector must lie beyond the edge of the feature's range that the sign of its weights asks
+    Nothing is sampled: each vector must lie beyond the edge of the feature's range that the sign of its weights needs
     for, and each linear coefficient must have the sign of the direction.
 
     Parameters

@@ -16,7 +16,7 @@ from spkm._arrays import Matrix
 from spkm.core.fitted import FittedTerm
 from spkm.sources import ArraySource, Block, Source
 
-DIGITS = 6  # of a cosine by which samples are told apart: equal samples of single precision agree to so many
+DIGITS = 6  # of a cosine by which samples differ: equal samples of single precision agree to so many
 
 
 class Nearest(NamedTuple):

@@ -1,7 +1,7 @@
 """The sum of loss and penalties over samples: L(f(X), Y) + Theta(U) + Omega(C).
 
 Solvers see an :class:`Objective` and a flat vector ``theta``. Its smooth part has a value and a gradient; what is not
-smooth has a value and a prox. An objective says by ``offers`` what a solver may ask of it:
+smooth has a value and a prox. An objective lists in ``offers`` what a solver may use:
 
 - "gradient": ``value_and_gradient`` is that of the whole objective;
 - "prox": beside it there is ``prox``, of penalties without a gradient;

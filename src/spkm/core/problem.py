@@ -19,7 +19,7 @@ from spkm.sources import Source
 # accuracy. A ridge alone loses 0.3 ± 0.15 points: several vectors of a small weight at one place cost less than one of
 # their sum, where the norm pushes vectors of one sign apart (sets of half A of the panel and of Table 1).
 RIDGE_SHARE = 0.3
-LEAST_NOISE = 1e-6  # to go on with: with less, vectors that depend on one another could not be told apart
+LEAST_NOISE = 1e-6  # to go on with: with less, vectors that depend on one another could not be separated
 
 
 @dataclass(frozen=True)

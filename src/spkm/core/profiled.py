@@ -1,6 +1,6 @@
 """Squared loss with the weights eliminated: functions of the sums Phi'W Phi, Phi'W Y, Y'W Y and of k(U, U) alone.
 
-With squared loss the best weights and intercept for a basis are those of a ridge regression. What is left is a
+With squared loss the best weights and intercept for a basis are those of a ridge regression. The rest is a
 function of the basis (and of the metric), smoother and far quicker to minimise than the joint one. The functions built
 on this see the samples through the weighted moments
 
@@ -57,7 +57,7 @@ class ProfiledObjective:
         self.basis_penalty = basis_penalty
         #: The model without a linear part, whose coefficients are eliminated like the weights: its basis is learned.
         self.kernels = model.kernel_part or model
-        #: Where each term's vectors are among all of them.
+        #: Places of each term's vectors among all of them.
         sizes = accumulate((t.n_basis for t in self.kernels.terms), initial=0)
         self.term_rows = [slice(a, b) for a, b in pairwise(sizes)]
         self.has_linear_part = self.kernels is not model

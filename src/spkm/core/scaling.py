@@ -15,7 +15,7 @@ from spkm.sources import PairTable, Scaling, fit_scaling
 
 
 def scaling_for(terms: Sequence[Term], scale: bool | str, X: Matrix, weight: np.ndarray) -> Scaling | None:
-    """Return the scaling of samples that ``scale`` (True, False or "common") asks for; None leaves features alone."""
+    """Return the scaling of samples that ``scale`` (True, False or "common") sets; None leaves features alone."""
     return scaling_by(terms, scale, X.shape[1], lambda common: fit_scaling(X, weight, common))
 
 

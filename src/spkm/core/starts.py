@@ -156,7 +156,7 @@ def resolve_start(start: ArrayLike | Start, model: PreimageModel, scaling: Scali
     wanted = (model.n_basis, model.n_features)
     if basis.shape == wanted:
         row = 0
-        for term in model.terms:  # what no view looks at may be NaN
+        for term in model.terms:  # features of no view may be NaN
             unseen = np.setdiff1d(np.arange(model.n_features), term.columns(model.n_features))
             basis[row : row + term.n_basis, unseen] = 0.0
             row += term.n_basis

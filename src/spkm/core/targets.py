@@ -2,7 +2,7 @@
 
 A target turns the user's y into the columns that a model learns (``encode``), a model of these columns into one of all
 outputs in the units of y (``expanded``), and scores into predictions (``decode``). Outputs that are the same in all
-samples need no model: they are told by ``constant``, NaN for those that are learned.
+samples need no model: ``constant`` has them, NaN for those that are learned.
 """
 
 from __future__ import annotations
@@ -250,7 +250,7 @@ class Ordered(Target):
         return order[np.searchsorted(self.labels, y, sorter=order)].astype(np.float64)[:, None]
 
     def decode(self, scores: np.ndarray) -> np.ndarray:
-        # Of equal cuts the class after the last has the score: the others are nowhere the most likely.
+        # If cuts are equal, the class after the last has the score: the others are nowhere the most likely.
         return self.labels[np.searchsorted(self.cuts[1:-1], scores[:, 0], side="right")]
 
     def region(self, wanted: ArrayLike, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -332,7 +332,7 @@ class Labels(Target):
             raise ValueError(f"target must be {len(self.constant)} entries of 0, 1 or NaN; got {wanted.tolist()!r}.")
         asked = np.flatnonzero(~np.isnan(wanted))
         if len(asked) == 0:
-            raise ValueError("target must ask for at least one label; all entries are NaN.")
+            raise ValueError("target must name at least one label; all entries are NaN.")
         return np.where(wanted == 1, 1.0, -1.0)[asked, None] * np.eye(len(wanted))[asked], np.zeros(len(asked))
 
 

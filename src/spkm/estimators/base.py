@@ -155,7 +155,7 @@ class _Renamed:
     def __get__(self, instance: Any, owner: type) -> Any:
         if instance is None or self.now not in vars(instance):
             raise AttributeError(f"{owner.__name__} has no attribute {self.before!r}")
-        warnings.warn(f"{self.before} is now {self.now}: the name said too much.", FutureWarning, stacklevel=2)
+        warnings.warn(f"{self.before} is now {self.now}, as it is the share of the folds.", FutureWarning, stacklevel=2)
         return vars(instance)[self.now]
 
 

@@ -43,8 +43,8 @@ class PredictsClasses(ReadsModel):
         scores : ndarray of shape (n_samples,), (n_samples, n_classes) or (n_samples, n_labels)
             One score for two classes, positive for ``classes_[1]``; else one for each class. With ``multi_class="ovo"``
             these are votes, at most ``n_classes - 1``: the probability of the class in each of its pairs, times that
-            of the pair. Losses without probabilities give 1 / (1 + exp(-6 f)) in their place. Of an indicator matrix
-            one for each label, positive if it is there.
+            of the pair. Losses without probabilities give 1 / (1 + exp(-6 f)) in their place. An indicator matrix
+            has one for each label, positive if it is there.
         """
         check_is_fitted(self)
         scores = decision(self.model_, self._scores(X))

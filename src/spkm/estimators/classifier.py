@@ -55,7 +55,7 @@ class SPKMClassifier(PredictsClasses, ClassifierMixin, CallbackSupportMixin, Bas
     Parameters
     ----------
     n_basis : int, "auto" or None, default=None
-        Maximum number of basis vectors, shared by all classes; None is 10, or 4 for each class if that is more. Those
+        Maximum number of basis vectors, shared by all classes; None is 10, or 4 for each class if that is more. Vectors
         that end at the same place are merged. "auto" adds vectors while the held-out loss falls, then prunes by l1.
     kernel : str, Kernel or dict, default="rbf"
         The kernel: "rbf", "matern", "rational_quadratic", "laplacian", "linear", "polynomial", "normalized_polynomial"
@@ -188,7 +188,7 @@ class SPKMClassifier(PredictsClasses, ClassifierMixin, CallbackSupportMixin, Bas
         the end, and from iteration to iteration.
     stationarity_ : float
         Length of a proximal gradient step of rate one from the fitted parameters, on the scale of the model: zero at a
-        minimum. Of several binary problems the largest; NaN after ``partial_fit`` and for a solver that does not give
+        minimum. For several binary problems the largest; NaN after ``partial_fit`` and for a solver that does not give
         it.
     n_features_in_, feature_names_in_
         As everywhere in scikit-learn.
@@ -300,10 +300,10 @@ class SPKMClassifier(PredictsClasses, ClassifierMixin, CallbackSupportMixin, Bas
             polars, Dask arrays and frames, or chunks: anything that yields (X, y) or (X, y, weight) each time it is
             iterated over, or a function that returns such an iterator.
         y : array-like of shape (n_samples,) or (n_samples, n_labels)
-            Labels, or an indicator matrix. Of files and lazy frames the name of a column; chunks hold their own.
+            Labels, or an indicator matrix. For files and lazy frames the name of a column; chunks hold their own.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the samples. Integers are repeats: 2 is the sample given twice, 0 the sample left out. Of other
-            weights only the ratios count. Of files and lazy frames the name of a column.
+            Weights of the samples. Integers are repeats: 2 is the sample given twice, 0 the sample left out. For other
+            weights only the ratios count. For files and lazy frames the name of a column.
         groups : array-like of shape (n_samples,), default=None
             Groups of the samples, such as subjects. Folds keep the samples of a group together, so that choices suit
             new groups. Samples must be in memory.
@@ -363,7 +363,7 @@ class SPKMClassifier(PredictsClasses, ClassifierMixin, CallbackSupportMixin, Bas
     def _search(
         self, X: TableLike, y: TargetLike | None, sample_weight: WeightLike, on_step: Callable[[str], bool]
     ) -> Searching:
-        """Return the search that the parameters ask for, before it begins."""
+        """Return the search that the parameters set, before it begins."""
         table = read_table(self, X, y, sample_weight, multi_output=is_multilabel(y))
         spec, data = self._spec_and_data(X, table)
         return Searching(spec, table, data, search_for(spec, data, on_step))
@@ -393,7 +393,7 @@ class SPKMClassifier(PredictsClasses, ClassifierMixin, CallbackSupportMixin, Bas
         -------
         estimator : SPKMClassifier
             That of the pair with ``multi_class="ovo"``; with "ovr" that of the class against the rest, whose labels are
-            False and True. Of two classes the model itself, which is binary.
+            False and True. For two classes the model itself, which is binary.
 
         Examples
         --------

@@ -138,7 +138,7 @@ class SPKMClassifierCV(PredictsClasses, ClassifierMixin, ChoosesByFolds):
     cv : int, splitter or iterable, default=None
         The splits; None is five folds.
     scoring : str or callable, default=None
-        Score of the held-out samples, one number for each split; None is the loss of each sample, which tells more.
+        Score of the held-out samples, one number for each split; None is the loss of each sample.
     refit : bool, default=True
         Whether to refit the choice on all samples. False keeps the model of the training samples, for a single split.
     n_jobs, random_state, verbose

@@ -141,7 +141,7 @@ def _check_size(X: np.ndarray, fdr: float, offset: int) -> None:
     elif varied.shape[1] and np.linalg.eigvalsh(np.corrcoef(varied.T))[0] < DEPENDENT:
         warn_user(
             "Some features are exactly a combination of others, such as the columns of a one-hot code: their copies "
-            "are not what the guarantee asks for. Leave one column of each code out.",
+            "do not meet the condition of the guarantee. Leave one column of each code out.",
             UserWarning,
         )
 

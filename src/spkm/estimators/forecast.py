@@ -1,6 +1,6 @@
 """Forecast of a fit: passes over the samples, memory and minutes on this machine.
 
-A fit of at most 1,000 made-up samples is timed, and so are one step of mini-batches and one pass. What a fit does to at
+A fit of at most 1,000 made-up samples is timed, and so are one step of mini-batches and one pass. The work on at
 most 20,000 samples (folds, strengths, start points, the basis under a squared loss) grows with the root of their number
 and then no more; what it does to all samples is counted.
 """
@@ -35,7 +35,7 @@ STEPS = 40  # of mini-batches that are timed
 LIBRARIES = 200 * 2**20  # bytes of Python with NumPy, SciPy and scikit-learn, measured
 READERS = 100 * 2**20  # bytes of readers of files, their buffers and open groups of rows, measured
 WORKING = 40 * 2**20  # bytes of blocks and chunks in work, for each thread, measured
-PAGE = 2**20  # bytes of a MB, as they are told
+PAGE = 2**20  # bytes of a MB
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class Forecast:
     memory_bytes : int
         Peak of the process, samples in memory included.
     machine_bytes : int or None
-        Memory of the machine, where the system tells.
+        Memory of the machine, if the system reports it.
     """
 
     n_samples: int
@@ -108,7 +108,7 @@ def forecast(self: Any, n_samples: int, n_features: int, *, n_classes: int = 2, 
     Returns
     -------
     forecast : Forecast
-        Numbers; ``print`` tells them in words. Nothing is refused.
+        Numbers; ``print`` writes them in words. Nothing is refused.
 
     Examples
     --------
@@ -145,7 +145,7 @@ def _forecast_of(estimator: BaseEstimator, n: int, d: int, streamed: bool, n_cla
 
 
 def machine_memory() -> int | None:
-    """Return the bytes of memory of the machine, where the system tells."""
+    """Return the bytes of memory of the machine, if the system reports it."""
     try:
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     except (AttributeError, ValueError, OSError):

@@ -79,8 +79,8 @@ class SPKMNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
     normalization_ : ndarray of shape (n_components, n_components)
         The matrix k(U, U)^(-1/2), symmetric.
     kernel_ : Kernel
-        The kernel that the features approximate, with what was learned; it acts on scaled features. Of 2k - 1 it is
-        k.
+        The kernel that the features approximate, with what was learned; it acts on scaled features. For 2k - 1 it
+        is k.
     estimator_ : SPKM estimator
         The model whose basis vectors are the landmarks, if there is one.
     n_features_in_, feature_names_in_
@@ -213,7 +213,7 @@ class SPKMNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
             raise ValueError(f"landmarks must be fitted before it is frozen; got {self.landmarks!r}.")
 
     def _check_agrees(self, model: ReadsModel) -> None:
-        """Raise ValueError where a setting asks for something else than the fitted model has."""
+        """Raise ValueError where a setting differs from what the fitted model has."""
         R = len(model.basis_vectors_)
         if self.n_components not in (None, R):
             raise ValueError(
@@ -295,7 +295,7 @@ class SPKMNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
                 params.basis[0][...] = source.subset(picked).dense()
             else:
                 params.basis[0][...] = KMeans().points(draw_sample(source, MOST_ROWS, rng), term, rng)[0]
-        # Nothing will ask for target and loss.
+        # Target and loss will not be used.
         nothing = Real(np.zeros(0), np.zeros(0), np.zeros(0))
         fitted = FittedModel(nothing, scaling, np.arange(d), d, model, theta, Squared(), asked)
         return fitted, rows[picked] if drawn else None

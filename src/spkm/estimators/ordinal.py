@@ -157,10 +157,10 @@ class SPKMOrdinalClassifier(ReadsModel, ClassifierMixin, BaseEstimator):
         Parameters
         ----------
         X : array-like, DataFrame or CSR of shape (n_samples, n_features), or dict of them
-            Samples. Those that do not fit in memory may be files, lazy frames, Dask collections or chunks, as in
+            Samples. If they do not fit in memory, they may be files, lazy frames, Dask collections or chunks, as in
             :class:`SPKMClassifier`; their codes, weights and scores, three numbers a sample, are kept in memory.
         y : array-like of shape (n_samples,)
-            Labels: numbers, an ordered category of pandas, text, or anything with ``order``. Of files and lazy frames
+            Labels: numbers, an ordered category of pandas, text, or anything with ``order``. For files and lazy frames
             the name of a column; chunks hold their own.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the samples, as in :class:`SPKMClassifier`.

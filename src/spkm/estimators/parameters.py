@@ -37,7 +37,7 @@ TermsLike = Sequence[Term] | None
 LossLike = str | Loss
 #: A penalty, its name, or a list of them; a dict has one for each view.
 PenaltyLike = str | Penalty | Sequence[Any] | Mapping[str, Any] | None
-#: Which bandwidths are learned.
+#: Bandwidths that are learned.
 BandwidthLike = bool | Literal["auto", "columns"] | Mapping[str, Any]
 #: Yes, no, or by the data.
 Choice = bool | Literal["auto"]

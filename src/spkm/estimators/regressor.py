@@ -241,7 +241,7 @@ class SPKMRegressor(PredictsNumbers, RegressorMixin, CallbackSupportMixin, BaseE
         X : array-like, DataFrame or CSR of shape (n_samples, n_features), or dict of them
             Samples, as in :class:`SPKMClassifier`.
         y : array-like of shape (n_samples,) or (n_samples, n_outputs)
-            Targets. One that is the same in all samples is predicted so. Of files and lazy frames the name of a
+            Targets. One that is the same in all samples is predicted so. For files and lazy frames the name of a
             column, or a list of them; chunks hold their own.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the samples, as in :class:`SPKMClassifier`.
@@ -302,7 +302,7 @@ class SPKMRegressor(PredictsNumbers, RegressorMixin, CallbackSupportMixin, BaseE
     def _search(
         self, X: TableLike, y: TargetLike | None, sample_weight: WeightLike, on_step: Callable[[str], bool]
     ) -> Searching:
-        """Return the search that the parameters ask for, before it begins."""
+        """Return the search that the parameters set, before it begins."""
         table = read_table(self, X, y, sample_weight, multi_output=True)
         spec, data = self._spec_and_data(X, table)
         return Searching(spec, table, data, search_for(spec, data, on_step) if data.n_outputs else None)

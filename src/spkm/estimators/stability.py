@@ -57,7 +57,7 @@ class StabilitySelection:
         unimodal distribution (Shah and Samworth 2013, theorem 2): about half of it. NaN where that theorem does not
         apply, q / d above 1 / sqrt(3) or a threshold too close to one half.
     exact : bool
-        Whether halves were judged by themselves, as the theorems ask. With an estimator, kernel and number of features
+        Whether halves were judged by themselves, as the theorems need. With an estimator, kernel and number of features
         come from all samples, and the bounds hold approximately.
     n_halves : int
         The number of halves.

@@ -155,12 +155,12 @@ class SPKMSurvival(ReadsModel, BaseEstimator):
         Parameters
         ----------
         X : array-like, DataFrame or CSR of shape (n_samples, n_features), or dict of them
-            Samples. Those that do not fit in memory may be files, lazy frames, Dask collections or chunks, as in
+            Samples. If they do not fit in memory, they may be files, lazy frames, Dask collections or chunks, as in
             :class:`SPKMRegressor`; their times, weights and scores, a few numbers a sample, are kept in memory.
         y : structured array of shape (n_samples,), or array or frame of two or three columns
             A field of truth values, whether the time is that of an event, and a field of times, as in scikit-survival;
             a third one named "entry" has times of entry (left truncation): a sample counts after it only. An array of
-            numbers has columns time, event (0 or 1) and, if there are three, entry. Of files and lazy frames the
+            numbers has columns time, event (0 or 1) and, if there are three, entry. For files and lazy frames the
             names of columns in this order; chunks hold their own.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the samples, as in :class:`SPKMRegressor`. With ``ties="breslow"`` a weight of two is the sample

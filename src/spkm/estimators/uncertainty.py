@@ -28,7 +28,7 @@ def with_uncertainty(
 ) -> Any:
     """Return a copy of the fitted estimator whose explanations have error bars.
 
-    The samples are fitted again with random weights, each time from where the model is. What is read off these refits
+    The samples are fitted again with random weights, each time from where the model is. A number of these refits
     varies as it would if the model had been fitted to other samples of the same kind. That is variation, not bias:
     an effect that the model smooths away is missing in all of them.
 

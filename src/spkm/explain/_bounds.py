@@ -31,13 +31,13 @@ class Axis:
     low, high : float
         The interval, on the same scale.
     least, most : float or ndarray of shape (columns,)
-        Bounds on what the model sees: its clip.
+        Bounds on the values that reach the model: its clip.
     step, anchor : float
         With a step only the points ``anchor + k step`` of the interval, k whole.
     origin, slopes : ndarray of shape (columns,) or None
         For a line through ``origin`` at ``start``, what each column changes by for a change of 1; for an interval None.
     options, values : ndarray of shape (k, columns), (k, columns of the user) or None
-        For a list what the model sees, and each entry in the user's units.
+        For a list the values that reach the model, and each entry in the user's units.
     costs : ndarray of shape (k,) or None
         The size of the change to each entry of a list.
     users, rates : ndarray or None

@@ -292,7 +292,7 @@ def _listed(model: FittedModel, player: int, columns: np.ndarray, values: np.nda
 
 
 def scale_of(model: FittedModel, place: int) -> tuple[float, float, float, float]:
-    """Return center and scale of a feature, and the bounds of what the model sees of it."""
+    """Return center and scale of a feature, and the bounds of its values in the model."""
     if model.scaling is None:
         return 0.0, 1.0, -np.inf, np.inf
     least, most = clip_bounds(model.scaling)

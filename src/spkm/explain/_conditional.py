@@ -132,7 +132,7 @@ class ConditionalMeans:
         Parameters
         ----------
         Z, seen : ndarray of shape (n, columns)
-            Samples on the scale of the model, and as it sees them: clipped.
+            Samples on the scale of the model, and clipped.
         known : ndarray of bool of shape (columns,)
             The columns that are known.
         """

@@ -226,7 +226,7 @@ def _h_of_member(model: FittedModel | ModelEnsemble, structure: Structure, Z: np
         joint = _centred(effect.at(Z))
         total = (joint**2).sum(axis=0)
         left = ((joint - alone[a] - alone[b]) ** 2).sum(axis=0)
-        # Where the joint effect is but rounding, its parts are, too.
+        # If the joint effect is but rounding, its parts are, too.
         noise = 1e-20 * len(Z) * (1 + np.abs(model.weights).sum(axis=0)) ** 2
         H[a, b] = H[b, a] = np.sqrt(np.where(total > noise, left / np.maximum(total, noise), 0.0))
     return H

@@ -108,7 +108,7 @@ def _compared(views: list[Any], rows: list[np.ndarray], table: np.ndarray, at: i
 
 
 def _scaled(member: FittedModel, pairs: ArrayLike) -> list[np.ndarray]:
-    """Return both tables of entities as the model sees them, dense and in double precision."""
+    """Return both tables of entities as the model gets them, dense and in double precision."""
     scaled = member.scaled(pairs)
     tables = (scaled.left, scaled.right)
     return [dense(table) for table in tables]

@@ -338,7 +338,7 @@ def _read_off(
     normal: Normal | None,
     model: FittedModel | ModelEnsemble,
 ) -> _Found:
-    """Return what a model, or one of its refits, has to tell of samples against a background."""
+    """Return what a model, or one of its refits, says of samples against a background."""
     members = tuple(_members(model, names, groups, B))
     scores, similarities = model.scores(X), model.similarities(X)
     values = np.zeros((X.shape[0], len(members[0].structure.names), model.n_outputs))

@@ -90,7 +90,7 @@ def largest(goal: Goal, threshold: float | None, tolerance: float, max_boxes: in
         The quantity and the region.
     threshold : float or None
         Value in question: the search ends when it is proved that the quantity stays at or below it, or a place is
-        found where it does not. None asks for the largest value, to ``tolerance``.
+        found where it does not. None finds the largest value, to ``tolerance``.
     tolerance : float
         Accuracy of the largest value.
     max_boxes : int

@@ -3,7 +3,7 @@
 A game's multilinear extension F(t_1, ..., t_s) is its mean value when player j is present with probability t_j. On the
 diagonal t_j = t its derivatives give all Shapley values: phi_j is the integral of dF/dt_j over t in [0, 1], and the
 interaction of j and k that of d2F/dt_j dt_k. The extension of a product over different players is the product of
-the extensions, so every factor needs to know its own alone.
+the extensions, so every factor needs its own alone.
 
 Shapes: T nodes, N pairs of a sample and a background sample, R basis vectors, s players, Q components.
 """

@@ -103,7 +103,7 @@ class GapPredictor:
         Returns
         -------
         y : ndarray of shape (n_samples,) or (n_samples, n_outputs)
-            Predictions. Of censored times the expected log hazard.
+            Predictions. For censored times the expected log hazard.
         """
         if not self._of_classes:
             return self._expected_numbers(X)

@@ -14,7 +14,7 @@ from spkm.explain._table import clip_bounds, dense_columns, members_of, model_of
 def gradient(estimator: BaseEstimator, X: TableLike) -> np.ndarray:
     """Return df/dx, (n, d, m): how much a score changes for one unit of a feature.
 
-    A feature beyond the clip of the model's scaling has derivative 0, as the model sees no change there.
+    A feature beyond the clip of the model's scaling has derivative 0, as the score does not change there.
 
     Parameters
     ----------

@@ -171,7 +171,7 @@ def _sobol_shares(
 
 @dataclass(frozen=True)
 class _Problem:
-    """One model, the samples as it sees them, its targets, and which samples are of its problem."""
+    """One model, the samples as it gets them, its targets, and which samples are of its problem."""
 
     model: FittedModel
     Z: np.ndarray
@@ -227,7 +227,7 @@ def _encoded(model: FittedModel | ModelEnsemble, y: TargetLike, n: int) -> np.nd
     labels = model.target.labels if model.target.of_classes else None
     if labels is not None and y.ndim == 1 and not np.isin(y, labels).all():
         unknown = np.setdiff1d(y, labels).tolist()
-        raise ValueError(f"y must hold classes that the model knows, {labels.tolist()}; got {unknown}.")
+        raise ValueError(f"y must hold classes of the model, {labels.tolist()}; got {unknown}.")
     return model.target.encode(y)
 
 

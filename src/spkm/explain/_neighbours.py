@@ -78,7 +78,7 @@ def nearest(estimator: BaseEstimator, X: Any, reference: Any, k: int = 5) -> Nei
             np.mean(part, axis=0) for part in zip(*(_pairs(*t, rows) for t in tables), strict=True)
         )
         apart = np.sqrt(apart)
-        # The similarity of far samples tells them apart long after their distance has saturated.
+        # The similarity of far samples differs long after their distance has saturated.
         order = np.lexsort((squares, -values if stationary else apart), axis=1)[:, :k]
         index[rows] = order
         similarity[rows] = np.take_along_axis(values, order, axis=1)

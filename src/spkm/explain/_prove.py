@@ -27,7 +27,7 @@ class Proof:
         "proved" holds for every sample of the region, "refuted" has a sample for which it does not hold, and
         "unknown" is open after ``n_boxes`` boxes.
     bound : float
-        The quantity goes nowhere beyond this, above or below as the statement asks.
+        The quantity goes nowhere beyond this, above or below as the statement has it.
     found : float
         The farthest value that was found.
     sample : dict from a name to a value

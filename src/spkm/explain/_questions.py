@@ -106,7 +106,7 @@ class Question:
         weigh, kind, k = self._output()
         if kind == "probability":
             if len(self._rivals(k)) > 1:
-                raise ValueError("statement on a direction of a probability needs two classes. Ask for a score.")
+                raise ValueError("statement on a direction of a probability needs two classes. Use the score.")
             weigh = self._rivals(k)[0]
         sight = self._sight(0, self.every)
         inside = sight.inside(self.place)
@@ -222,11 +222,9 @@ class Question:
             if target.of_classes:
                 raise ValueError("statement compares a predicted class with a number. Ask for a score or probability.")
             if model.loss.link != "identity":
-                raise ValueError("statement asks for a prediction, which is a curve of the score. Ask for the score.")
+                raise ValueError("statement is about a prediction, which is a curve of the score. Use the score.")
         if kind == "probability" and not (target.task == "classes" and model.loss.link == "logistic"):
-            raise ValueError(
-                "statement asks for a probability; this model has none of single classes. Ask for a score."
-            )
+            raise ValueError("statement is about a probability; this model has none of single classes. Use the score.")
         labels = [str(label) for label in target.labels] if target.task == "classes" else []
         names = labels if kind == "probability" else list(target.names)
         if asked.output is None:
@@ -251,7 +249,7 @@ class Question:
     def _two_classes(self, k: int) -> list[np.ndarray]:
         found = self._rivals(k)
         if len(found) != 1:
-            raise ValueError("statement compares probabilities, which needs two classes. Ask for a score.")
+            raise ValueError("statement compares probabilities, which needs two classes. Use the score.")
         return found
 
     def _probability(self, k: int) -> Callable[[np.ndarray], np.ndarray]:

@@ -1,4 +1,4 @@
-"""The small language of statements about a model: what is said, and where.
+"""The small language of statements about a model: claims, and regions.
 
 statement  = claim ["where" condition {"and" condition}]
 claim      = quantity comparison (number | "?")
@@ -39,7 +39,7 @@ FORMS = (
 
 @dataclass(frozen=True)
 class Condition:
-    """What is said of one feature: limits of a number, or levels of a category."""
+    """A condition on one feature: limits of a number, or levels of a category."""
 
     name: str
     low: float = float("-inf")

@@ -275,7 +275,7 @@ def view_product(views: Sequence[Any], Z: np.ndarray) -> np.ndarray:
 
 
 def scaled_rows(model: FittedModel, X: TableLike) -> np.ndarray:
-    """Return the samples as the model sees them, dense and in double precision."""
+    """Return the samples as the model gets them, dense and in double precision."""
     Z = model.scaled(with_shape(X))
     return np.asarray(dense(Z), dtype=np.float64)
 

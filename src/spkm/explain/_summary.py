@@ -49,7 +49,7 @@ def summary(estimator: BaseEstimator, X: Any = None, y: Any = None, *, width: in
 
     Words of caution first, if contributions cancel or a weight contradicts the samples; a sentence on the model; a row
     for each basis vector with its weights, the row of the nearest training sample with its distance
-    (``nearest_samples_``) and the features that tell most about the vector, in the user's units; with samples also its
+    (``nearest_samples_``) and the features that set the vector apart most, in the user's units; with samples also its
     share of the variance of the scores, how many samples it is the most like, the classes that activate it, and a row
     for each feature with its part in the variance and the direction of its effect.
 

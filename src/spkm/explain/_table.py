@@ -61,7 +61,7 @@ class Pipeline:
         return Named(model_of(self.estimator), tuple(map(str, names)))
 
     def table(self, X: Any) -> Any:
-        """Return what the last step sees of a table; None and names stay as they are."""
+        """Return a table as the last step gets it; None and names stay as they are."""
         return X if self.before is None or X is None or isinstance(X, str) else self.before.transform(X)
 
 
@@ -80,7 +80,7 @@ def model_of(estimator: BaseEstimator) -> Any:
         if isinstance(estimator, SklearnPipeline):
             raise TypeError(
                 "estimator must be the last step of a pipeline here: give pipeline[-1], and samples and names as that "
-                "step sees them, pipeline[:-1].transform(X)."
+                "step gets them, pipeline[:-1].transform(X)."
             )
         from sklearn.exceptions import NotFittedError
 
@@ -220,7 +220,7 @@ def dense_columns(X: Any, columns: np.ndarray | slice) -> np.ndarray:
 
 
 def clip_bounds(scaling: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Return the least and the largest value that a model sees of each feature, on its own scale."""
+    """Return the least and the largest value of each feature that reaches a model, on its own scale."""
     return scaling.middle - scaling.clip, scaling.middle + scaling.clip
 
 

@@ -82,7 +82,7 @@ def fit_parts(spec: Spec, data: TableData, previous: ModelEnsemble | None, progr
         outcomes.append(outcome)
         for warning in caught:
             told.setdefault(warning.category, []).append(f"{name}: {warning.message}")
-        part.end()  # a callback that asks to stop shortens the next problems, but all of them make the model
+        part.end()  # a callback that stops a fit shortens the next problems, but all of them make the model
         if outcome.by_signal and len(outcomes) < len(problems):
             raise KeyboardInterrupt
     for category, texts in told.items():

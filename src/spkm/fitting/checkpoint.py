@@ -1,7 +1,7 @@
 """A fit that survives its process: the solver's state goes to a file from time to time, and the next call reads it.
 
 The file is an archive of NumPy arrays without pickle, written beside its place and then moved there, so that it is
-whole or absent. What comes before the solver (scaling, bandwidth, strengths, start points) is done again from the same
+whole or absent. The steps before the solver (scaling, bandwidth, strengths, start points) are done again from the same
 seed; the file says which parameters and samples it belongs to.
 """
 
@@ -25,7 +25,7 @@ from spkm.sources import Source
 
 FORMAT = 1
 EVERY = 120.0  # seconds between two writings
-LOOKED_AT = 1000  # samples whose numbers tell one table from another
+LOOKED_AT = 1000  # samples whose numbers separate one table from another
 IGNORED = ("n_jobs", "verbose", "warm_start")  # parameters that change no result
 
 
@@ -49,7 +49,7 @@ class Checkpoint:
         check_place(path, "checkpoint")
         self.every = float(every)
         self.written = time.monotonic()
-        #: What best_of_restarts adds to the state of a solver.
+        #: Entries that best_of_restarts adds to the state of a solver.
         self.context: dict[str, Any] = {}
         self.state: dict[str, Any] | None = None
         params = estimator.get_params(deep=False)

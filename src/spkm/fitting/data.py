@@ -329,7 +329,7 @@ class StreamData:
 
     @property
     def attributes(self) -> dict[str, Any]:
-        """Fitted attributes that tell of the table: number and names of features."""
+        """Fitted attributes of the table: number and names of features."""
         known: dict[str, Any] = {"n_features_in_": self.n_features, "_tables": None}
         names = self.reader.names
         return known if names is None else {**known, "feature_names_in_": np.array(names, dtype=object)}

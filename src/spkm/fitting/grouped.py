@@ -1,6 +1,6 @@
 """Real targets of samples in groups: how far predictions for new groups are to be trusted.
 
-Samples of one subject resemble each other, and a model of some subjects may tell little of others. Folds that leave out
+Samples of one subject resemble each other, and a model of some subjects may be poor for others. Folds that leave out
 whole groups show how much: predictions are moved towards the mean by the share that does best on groups held out.
 """
 

@@ -1,4 +1,4 @@
-"""Constraints that scores rise, or fall, with a feature: what users ask for, checked."""
+"""Constraints that scores rise, or fall, with a feature: the directions that users give, checked."""
 
 from __future__ import annotations
 

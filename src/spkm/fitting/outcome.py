@@ -1,4 +1,4 @@
-"""Outcomes of fits, and the fitted attributes that tell of them."""
+"""Outcomes of fits, and their fitted attributes."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Parts:
 
 
 def model_attributes(model: Fitted, dtype: np.dtype) -> dict[str, Any]:
-    """Return the fitted attributes that tell no more than a model does, in the precision of the samples."""
+    """Return the fitted attributes that come from a model alone, in the precision of the samples."""
     rows = model.vector_rows
     known = {"basis_vectors_": model.basis_vectors[rows].astype(dtype), "selected_features_": model.features_read()}
     if isinstance(model, ModelEnsemble):  # the others are those of each member by itself

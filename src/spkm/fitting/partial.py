@@ -2,7 +2,7 @@
 
 The first batch fixes classes, features, the scaling of features and targets, bandwidths before any is learned, and
 start points. Every call then makes one step of Adam for each 32 of its samples (``max_iter`` passes of them). Rates
-fall with the root of the number of steps, as nobody knows how many will come, and the model is an average of the
+fall with the root of the number of steps, as their number is open, and the model is an average of the
 iterates that forgets the early ones.
 """
 

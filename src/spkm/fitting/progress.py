@@ -75,7 +75,7 @@ class Pace:
 
 
 class Progress:
-    """Reports of a fit to callbacks and to the log; callbacks may ask it to stop.
+    """Reports of a fit to callbacks and to the log; callbacks may stop it.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The search for features and numbers of vectors that parameters ask for: folds, candidates, attributes."""
+"""The search for features and numbers of vectors that parameters set: folds, candidates, attributes."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def search_over(
         fold.test = ArraySource(*merged_rows(pick_rows(X, test), Y[test], weight[test]), scaling)
         fold.test_rows = test
         folds.append(fold)
-    for candidate in candidates:  # what cannot be fitted at the end is told now
+    for candidate in candidates:  # what cannot be fitted at the end is refused now
         some = np.arange(min(10, X.shape[1]))
         narrow = folds[0].train.columns(some)
         objective = candidate.builder.problem(narrow, some, None).objective(narrow, some)
@@ -210,7 +210,7 @@ def guides_of(spec: Spec, data: TableData) -> list[Spec]:
     """Return the parameters of simpler kernels that find features for a kernel without a sparse path.
 
     A few vectors of a distance are a poor model of many relations, and an elimination by a poor model keeps the wrong
-    features. Where the evidence ranks features (real targets), it needs no guide.
+    features. If the evidence ranks features (real targets), it needs no guide.
     """
     kernel = spec.kernel
     alone = kernel is None or has_path(kernel) or kernel.nonnegative or not data.target.of_classes
@@ -234,7 +234,7 @@ def report_choice(search: Search, choice: Choice, model: Submodel, source: Array
     if choice.is_empty:
         warn_user(
             "No feature is selected: on held-out samples no model is better than a constant by more than chance. The "
-            "prediction is that constant. cv_results_ shows the losses; more samples may tell more.",
+            "prediction is that constant. cv_results_ shows the losses; more samples may show more.",
             UserWarning,
         )
     if choice.at_edge:

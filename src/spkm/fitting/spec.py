@@ -20,7 +20,7 @@ from spkm.kernels import Kernel
 from spkm.losses import LOSSES, Loss
 from spkm.penalties import WEIGHT_PENALTIES, Penalty
 
-# Of a classifier where n_basis is not given; panel: 10 lose 12 points on 11 classes.
+# Vectors of a classifier if n_basis is not given; panel: 10 lose 12 points on 11 classes.
 LEAST_VECTORS, VECTORS_PER_CLASS = 10, 4
 MULTI_CLASS = ("joint", "ovr", "ovo")
 #: For each monotone feature its name or index as the user gave it, its index, and +1 or -1.

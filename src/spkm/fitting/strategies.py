@@ -52,7 +52,7 @@ Strategy = Callable[[Spec, Any, Any, Progress], Outcome]
 
 
 def strategy_for(spec: Spec, data: Data) -> Strategy:
-    """Return the kind of work that parameters and targets ask for."""
+    """Return the kind of work that parameters and targets need."""
     if data.n_outputs == 0:
         return fit_constant
     strategy = _strategy_for(spec, data)
@@ -226,7 +226,7 @@ def fit_search(spec: Spec, data: TableData, previous: FittedModel | None, progre
 
 
 def search_for(spec: Spec, data: TableData, on_step: Callable[[str], bool]) -> Search:
-    """Return the search that the parameters ask for; nothing is fitted yet."""
+    """Return the search that the parameters set; nothing is fitted yet."""
     splits = dealt_folds(data.Y, spec.loss, spec.rng(), groups=data.groups)
     specs = [*guides_of(spec, data), spec]
     *guides, candidate = [candidate_for(one, recipe_for(one, data), data) for one in specs]
@@ -302,7 +302,7 @@ def _fit_chosen(
 
 
 def _attributes(spec: Spec, data: Data, fit: Fit) -> dict[str, Any]:
-    """Return the fitted attributes that tell of views and of the nearest samples; a scale-free loss gets its scale."""
+    """Return the fitted attributes of views and of the nearest samples; a scale-free loss gets its scale."""
     restore_scale(fit.objective, fit.result)
     theta = fit.result.theta
     return {

@@ -1,4 +1,4 @@
-"""Terms and views that parameters ask for: kernels on some features, with numbers of vectors."""
+"""Terms and views that parameters set: kernels on some features, with numbers of vectors."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class ViewUsage(NamedTuple):
     Parameters
     ----------
     columns : ndarray of int
-        The features of X that it looks at.
+        The features of X that it reads.
     rows : slice
         Its rows of ``basis_vectors_`` and ``dual_coef_``.
     n_used : int
@@ -55,9 +55,9 @@ class ViewUsage(NamedTuple):
 def asked_terms(
     params: Mapping[str, Any], X: TableLike | None, tables: Mapping[str, Any] | None = None
 ) -> tuple[Term, ...]:
-    """Return the terms that the parameters of an estimator ask for; kernels may still wait for data.
+    """Return the terms that the parameters of an estimator set; kernels may still wait for data.
 
-    ``X`` is what the user gave: features may be chosen by name, or by a function of X. Where it is a dict of tables,
+    ``X`` is what the user gave: features may be chosen by name, or by a function of X. If it is a dict of tables,
     ``tables`` has their layouts.
     """
     if params["views"] is not None and params["terms"] is not None:
@@ -182,7 +182,7 @@ def _columns(argument: str, columns: Any, X: TableLike | None) -> np.ndarray | N
 
 
 def _by_place(table: Any, key: Any) -> Any:
-    """Return names of the columns of a frame as indices, where scikit-learn before 1.8 knows only those of pandas."""
+    """Return names of the columns of a frame as indices, where scikit-learn before 1.8 takes only those of pandas."""
     names = labels_of(table)
     wanted = [key] if isinstance(key, str) else key
     if not isinstance(names, list) or not isinstance(wanted, list) or not all(isinstance(w, str) for w in wanted):

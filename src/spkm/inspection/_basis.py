@@ -109,7 +109,7 @@ class BasisDisplay(Display):
         X : table, default=None
             Samples that mean and standard deviation are taken of; None takes those of the fit.
         features : list of str or int, default=None
-            Features of the heat map; None are those that tell most, at most ``max_features``.
+            Features of the heat map; None are those that vary most, at most ``max_features``.
         max_features : int, default=20
             Most features of the heat map.
         x : array-like of shape (d,), default=None

@@ -1,4 +1,4 @@
-"""One basis vector on one page: what it looks like, what it says, and which samples it stands for."""
+"""One basis vector on one page: its values, its weights, and the samples that it stands for."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ from spkm.inspection._style import COLOURS, GREY, LINES, MARKERS, plain, short
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-SHADES = (*COLOURS, GREY, "#B58900")  # as many as there are shapes of markers that are told apart at a glance
+SHADES = (*COLOURS, GREY, "#B58900")  # as many as there are shapes of markers that differ at a glance
 
 
 class Curve(NamedTuple):

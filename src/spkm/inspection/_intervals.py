@@ -62,7 +62,7 @@ def mean_share_interval(hits: np.ndarray, totals: np.ndarray) -> Interval:
 def area_interval(area: float, n_positive: int, n_negative: int) -> Interval:
     """Return the interval of an area under the ROC curve: Newcombe's, from the variance of Hanley and McNeil.
 
-    An end is where the area is as many standard errors away as the level asks for, with the standard error at the end:
+    An end is where the area is as many standard errors away as the level needs, with the standard error at the end:
     an area of 1 has a lower end below 1.
     """
     if n_positive == 0 or n_negative == 0 or not np.isfinite(area):

@@ -101,7 +101,7 @@ class PathDisplay(Display):
             Axes to draw on, which are divided.
         """
         path = self.path
-        # The price of a feature may fall on the way of an elimination: its steps are told apart by what is left.
+        # The price of a feature may fall on the way of an elimination: its steps differ by what is left.
         x = _drawable(path.strengths)
         by_strength = bool(np.all(np.diff(x) > 0))
         x = x if by_strength else path.n_features

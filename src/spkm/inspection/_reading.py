@@ -74,7 +74,7 @@ __all__ = [
 
 @dataclass(frozen=True)
 class Reading:
-    """A fitted estimator as a reader sees it.
+    """A fitted estimator as a reader finds it.
 
     Attributes
     ----------
@@ -203,7 +203,7 @@ class Reading:
         return (values - center) / scale
 
     def centre(self, X: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
-        """Return mean and standard deviation of every feature: of the samples X, or those that scaling knows."""
+        """Return mean and standard deviation of every feature: of the samples X, or those of the scaling."""
         if X is not None:
             spread = X.std(axis=0)
             return X.mean(axis=0), np.where(spread > 0, spread, 1.0)
@@ -216,7 +216,7 @@ class Reading:
 
     @property
     def is_scaled(self) -> bool:
-        """Whether the model knows mean and standard deviation of its features."""
+        """Whether the model has mean and standard deviation of its features."""
         return all(member.scaling is not None for member in members_of(self.model))
 
     def decide(self, scores: np.ndarray) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""How displays look: colours that every eye tells apart, marks that differ in shape too, axes with units."""
+"""How displays look: colours that differ for every eye, marks that differ in shape too, axes with units."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ from spkm.losses import Times
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-MOST_CURVES = 10  # more cannot be told apart
+MOST_CURVES = 10  # more are hard to follow
 
 
 @dataclass(eq=False, repr=False)
@@ -112,7 +112,7 @@ class SurvivalDisplay(Display):
             rows = np.asarray(dense(reading.table(X)))
             known = [f"sample {i}" for i in range(len(rows))]
         if len(rows) > MOST_CURVES and X is not None:
-            raise ValueError(f"X must have at most {MOST_CURVES} samples, as more curves cannot be told apart.")
+            raise ValueError(f"X must have at most {MOST_CURVES} samples, as more curves are hard to follow.")
         known = known if names is None else [str(name) for name in names]
         if len(known) != len(rows):
             raise ValueError(f"names must have an entry for each of the {len(rows)} curves; got {len(known)}.")

@@ -35,7 +35,7 @@ def gamma_from_rows(X: Matrix, weight: Array, rule: str) -> float:
     squared = sizes - 2 * (rows @ rows.T)[above]
     distance = np.sqrt(np.maximum(squared, 0.0))
     pair_weight = (weight[:, None] * weight[None, :])[above]
-    pair_weight[squared <= 1e-12 * sizes] = 0.0  # copies of a sample, up to rounding, tell nothing of the scale
+    pair_weight[squared <= 1e-12 * sizes] = 0.0  # copies of a sample, up to rounding, have no part in the scale
     total = pair_weight.sum()
     if not total > 0:
         return 1.0
@@ -253,7 +253,7 @@ def gathered(K: Array, pull: Pullback[Any], index: Integers) -> tuple[Array, Pul
 
 #: The value and its derivatives in x.u, |x|^2 and |u|^2 (None is zero), from these invariants.
 Evaluated = tuple[Any, Callable[[], tuple[Any, Any, Any]]]
-#: Whoever writes one of these anew has a formula of one's own, which files and exports do not know by name.
+#: Whoever writes one of these anew has a formula of one's own, which has no name in files and exports.
 FORMULAS = ("vjp", "value", "profile", "_invariants", "_value", "_union")
 
 
@@ -271,7 +271,7 @@ class Kernel(Part):
     }
     #: Whether its formula is one of arrays of any library, so that it works where X is.
     anywhere = False
-    #: The name by which files and exports know the formula; None if they do not.
+    #: The name of the formula in files and exports; None if it has none.
     formula: str | None = None
     #: Whether a feature that is zero in u still changes k(x, u), as it does in a distance but not in a dot product.
     reads_zero_features = True

@@ -239,7 +239,7 @@ def _truncated(rates: Array, amounts: Array, s: Array, truth: Array) -> tuple[Ar
 
     The mixture is the impulse response of a symmetric linear system, b' exp(-s diag(rates)) b with b = sqrt(amounts).
     It is projected on the leading eigenvectors of its Gramian, which weighs s by s^(TRUNCATION_POWER - 1): more near 0,
-    where these kernels are least smooth. What comes out is again a mixture with positive amounts and rates.
+    where these kernels are least smooth. The result is again a mixture with positive amounts and rates.
     """
     b = np.sqrt(amounts)
     vectors = np.linalg.eigh(np.outer(b, b) / (rates[:, None] + rates) ** TRUNCATION_POWER)[1][:, ::-1]

@@ -48,10 +48,10 @@ class Loss(Part):
     is_likelihood = False
     #: Whether the gradient of one sample depends on the totals of all samples.
     coupled = True
-    #: What files and exports call the way from scores to predictions: "identity"; "exp", of min(f, 30); or "logistic",
-    #: for probabilities of classes. None if they have no name for it.
+    #: Name, in files and exports, of the way from scores to predictions: "identity"; "exp", of min(f, 30); or
+    #: "logistic", for probabilities of classes. None if they have no name for it.
     link: str | None = "identity"
-    #: What a prediction is, in words, for real targets.
+    #: A prediction in words, for real targets.
     prediction = "a number"
     #: Whether scores are log hazards of censored times.
     censored = False
@@ -59,7 +59,7 @@ class Loss(Part):
     thresholds: Any = ()
     #: Whether the loss may be used for classes, that is on targets of -1 and +1.
     for_classes = True
-    #: What the targets are: "real" numbers, or "signs" (+1 in the column of the class, -1 elsewhere).
+    #: Kind of the targets: "real" numbers, or "signs" (+1 in the column of the class, -1 elsewhere).
     target = "real"
     #: Whether an affine change of real targets only rescales the loss, so that they may be standardised before a fit.
     standardize_target = True

@@ -134,7 +134,7 @@ def _check_member(member: Any, n_features: int, known_only: bool) -> None:
         for view in term["views"]:
             need(isinstance(view, dict) and "kernel" in view, "a view is none")
             need(isinstance(view.get("name"), str), "a view has no name")
-            columns = _check_places(view.get("columns"), width, "a view looks at features that are not there")
+            columns = _check_places(view.get("columns"), width, "a view reads features that are not there")
             basis = _numbers(view.get("basis"), 2, "its basis vectors are others", width=columns)
             need(basis.shape == (len(weights), columns), "its basis vectors are others")
             if view["kernel"] is None and known_only:

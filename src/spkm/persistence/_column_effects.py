@@ -1,6 +1,6 @@
 """How much each column of a sample moves its scores: all columns from one look at the sample.
 
-The value of most kernels is a function of a sum over features. Where a column is at its usual value its parts of the
+The value of most kernels is a function of a sum over features. If a column is at its usual value its parts of the
 sum are others, and the rest stays: no sample with a changed column has to be predicted.
 """
 

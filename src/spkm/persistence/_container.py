@@ -132,6 +132,6 @@ def read_bytes(path: FileName) -> bytes:
 
 
 def write_bytes(path: FileName, whole: bytes) -> None:
-    """Write a file at once: whoever reads it sees the old one or the new one, whatever happens in between."""
+    """Write a file at once: whoever reads it gets the old one or the new one, whatever happens in between."""
     with replacing(path) as beside:
         beside.write_bytes(whole)

@@ -2,7 +2,7 @@
 
 Each function takes one sample, a sequence of numbers, one for each feature: ``predict``, ``probabilities``,
 ``decision``, ``scores``, ``similarities`` (to each basis vector), ``contributions`` (of each to each score) and, for
-censored times, ``survival`` (the probability of no event until each of ``MODEL["survival"]["times"]``). Where the model
+censored times, ``survival`` (the probability of no event until each of ``MODEL["survival"]["times"]``). If the model
 has an encoder, a sample is a row of the table: numbers, texts, None where a value is missing.
 """
 
@@ -129,7 +129,7 @@ def _number(value, plan):
     if plan["boolean"] and text in ("true", "false"):
         return 1.0 if text == "true" else 0.0
     try:
-        # Of texts the numbers alone that tables write: not "nan", "inf" or "1_000".
+        # Texts of the numbers alone that tables write: not "nan", "inf" or "1_000".
         number = math.nan if set(text) - set("0123456789.e+-") else float(value)
     except (TypeError, ValueError):
         number = math.nan

@@ -145,7 +145,7 @@ def python_text(plain: dict[str, Any]) -> str:
     return engine.replace("MODEL: dict = {}\n", f"MODEL: dict = {{\n{lines}}}\n")
 
 
-# What several formats need of a model
+# Parts of a model that several formats need
 
 
 def feature_names(plain: dict[str, Any]) -> list[str]:

@@ -24,7 +24,7 @@ from spkm.persistence._decisions import class_gaps
 from spkm.persistence._encoding import columns_of, encoder_of, starts_of
 from spkm.persistence._export import joint_weights, with_constants
 
-OPSET = 13  # the oldest that knows all of it: squeeze, unsqueeze and sums with axes as inputs
+OPSET = 13  # the oldest that has all of it: squeeze, unsqueeze and sums with axes as inputs
 ML, ML_OPSET = "ai.onnx.ml", 2  # where the operator for strings is
 IR_VERSION = 8
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 FILE_SCHEMA = 1
 RUNTIMES = (None, "numpy")
 WHOLE = ("estimator", "encoder", "pipeline")  # kinds of what a file can hold
-# What a forged document can make NumPy, scikit-learn and Python say; a file of ours never gets there.
+# Errors that a forged document can raise in NumPy, scikit-learn and Python; a file of ours never gets there.
 FORGED = (
     ArithmeticError,
     AttributeError,
@@ -86,7 +86,7 @@ def from_bytes(whole: bytes, runtime: str | None = None) -> Any:
 
 
 def describe(path: FileName) -> dict[str, Any]:
-    """Return what a model file tells of its model, without building it.
+    """Return the facts of the model in a file, without building it.
 
     Parameters
     ----------
@@ -104,7 +104,7 @@ def describe(path: FileName) -> dict[str, Any]:
     document, arrays = _document(read_bytes(path))
     node: Any = document.get("estimator")
     about = document.get("about")
-    need(isinstance(node, dict) and isinstance(about, dict), "it tells nothing of its model")
+    need(isinstance(node, dict) and isinstance(about, dict), "it has no facts of its model")
     known = {"schema": document["schema"], "library": document.get("library"), "estimator": node.get("class")}
     if node.get("$") == "pipeline":
         known["estimator"], known["steps"] = "Pipeline", [_class_of(step) for _, step in node["steps"]]

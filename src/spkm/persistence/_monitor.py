@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 QUANTILES = (0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99)
 UNLIKE = 0.01  # share of the samples of the fit that are as unlike the basis vectors as what counts as unlike
-MOST_SAMPLES = 10_000  # that a summary looks at; beyond, evenly spaced ones
+MOST_SAMPLES = 10_000  # that a summary uses; beyond, evenly spaced ones
 
 
 @dataclass(frozen=True)
@@ -180,7 +180,7 @@ def summarize(estimator: BaseEstimator, X: TableLike) -> dict[str, Any]:
 
 
 def monitor(estimator: BaseEstimator, X: TableLike, reference: Any = None) -> Drift:
-    """Compare new samples with those of the fit, as a model sees them.
+    """Compare new samples with those of the fit, as a model gets them.
 
     Parameters
     ----------
@@ -238,7 +238,7 @@ def monitor(estimator: BaseEstimator, X: TableLike, reference: Any = None) -> Dr
 
 
 def _seen(estimator: BaseEstimator, X: TableLike, most: int | None = None) -> tuple[Any, Any, np.ndarray]:
-    """Return the model at the end of a pipeline, the samples that it sees, at most so many, and which these are."""
+    """Return the model at the end of a pipeline, the samples that it gets, at most so many, and which these are."""
     last = last_of(estimator)
     rows = last._rows(before_last(estimator, X))
     chosen = np.arange(rows.shape[0])

@@ -70,7 +70,7 @@ def register(part: type) -> type:
     Parameters
     ----------
     part : class
-        The class, made as ``docs/extend.md`` tells.
+        The class, made as in ``docs/extend.md``.
 
     Returns
     -------
@@ -102,7 +102,7 @@ def write_object(writer: Writer, value: Any) -> dict[str, Any] | None:
         name = _name_of(type(value))
         if CLASSES.get(name) is not type(value):
             raise TypeError(
-                f"{type(value).__name__} is a class of your own, which model files do not know. Call "
+                f"{type(value).__name__} is a class of your own, which no model file can name. Call "
                 f"spkm.persistence.register({type(value).__name__}) before you save, and before you load."
             )
         return {"$": "part", "class": name, "params": writer.write(value.get_params(deep=False))}
@@ -170,7 +170,7 @@ READERS = {"part": read_part, "record": read_record, "csr": read_csr}
 
 
 def write_model(writer: Writer, model: Any, names: Any) -> dict[str, Any]:
-    """Return the JSON of a fitted model: its plain form, and what a fit knows of it besides."""
+    """Return the JSON of a fitted model: its plain form, and the facts of its fit."""
     plain = plain_model(model, names, known_only=False)
     members = model.members
     rest: dict[str, Any] = {"target": _target(model.target), "members": [_rest(member) for member in members]}
@@ -236,7 +236,7 @@ def read_model(reader: Reader, node: Any) -> Any:
             every = [(a, b) for a in range(k) for b in range(a + 1, k)] if k * k <= 4 * len(made) + 4 else None
             need(every is not None and np.array_equal(pairs, every), "its pairs of classes are others")
         model = ModelEnsemble(tuple(made), tuple(map(str, rest["names"])), target, pairs)
-    # What exports and the light runtime would say must be what this model says.
+    # Exports and the light runtime must give the answers of this model.
     need(same(plain_model(model, names, known_only=False), plain), "its plain form is that of another model")
     with np.errstate(all="ignore"):  # a kernel that cannot be evaluated, of other columns say, must show now
         for view in (view for member in made for term in member.terms for view in term.views):
@@ -327,7 +327,7 @@ def _member(plain: dict[str, Any], rest: Any, n_features: int) -> FittedModel:
         for view, seen in zip(term.views, own["views"], strict=True):
             need(isinstance(view, View) and isinstance(view.kernel, kernels.Kernel), "a view is none")
             columns = np.arange(width) if view.columns is None else view.columns
-            need(np.array_equal(columns, seen["columns"]), "a view looks at other features")
+            need(np.array_equal(columns, seen["columns"]), "a view reads other features")
             view.kernel.check("kernel of the file")
             views.append((view, seen["basis"]))
     need(isinstance(log_metrics, list) and len(log_metrics) == len(views), "it has other bandwidths")

@@ -22,7 +22,7 @@ OUTPUT_CONFIG = "_sklearn_output_config"
 
 
 def plain_encoder(encoder: TableEncoder) -> dict[str, Any]:
-    """Return what a plain model tells of an encoder."""
+    """Return the encoder of a plain model."""
     known = encoder.to_plain()
     return {"columns": known["columns"], "plans": known["plans"]}
 

@@ -159,7 +159,7 @@ def plain_kernel(kernel: Kernel) -> dict[str, Any]:
         tree = kernel.plain()
     except TypeError as error:
         raise TypeError(
-            f"{error} Exports and the numpy runtime know the kernels of spkm.kernels only. A file of it can be "
+            f"{error} Exports and the numpy runtime have the kernels of spkm.kernels only. A file of it can be "
             "saved after spkm.persistence.register(YourKernel), and loaded where the same is done."
         ) from error
     return _folded(tree, 1.0)

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 def register_skl2onnx() -> None:
-    """Make skl2onnx know our estimators: from then on it converts pipelines that they are steps of.
+    """Register our estimators with skl2onnx: from then on it converts pipelines that they are steps of.
 
     Classifiers, regressors, their searches, :class:`spkm.SPKMSurvival` (its log hazard), :class:`spkm.SPKMSelector`,
     :class:`spkm.SPKMNystroem` and :class:`spkm.TableEncoder` are registered. It may be called often.

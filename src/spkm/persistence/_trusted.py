@@ -16,7 +16,7 @@ from spkm.tables.pairs import Entities
 _OWN = (
     *(Entities, FittedModel, FittedTerm, FittedView, ModelEnsemble, PreimageModel, Scaling),
     *(TableEncoder, FeatureOrigin, LevelPlan, NumberPlan),
-    *(sparse.csr_array, sparse.csr_matrix),  # tables of entities; skops knows other sparse matrices
+    *(sparse.csr_array, sparse.csr_matrix),  # tables of entities; skops has other sparse matrices
     *ESTIMATORS.values(),
     *CLASSES.values(),
     *RECORDS.values(),

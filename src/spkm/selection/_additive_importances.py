@@ -72,7 +72,7 @@ def _terms(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     waves -= waves.mean(axis=0)
     slopes = waves[:, :, 0].copy()
     waves /= np.sqrt(k)
-    waves[:, :, 0] = norm.ppf(u)  # the sum of many effects that are linear in it has no rest that looks like noise
+    waves[:, :, 0] = norm.ppf(u)  # the sum of many effects that are linear in it has no rest that resembles noise
     return waves.reshape(len(X), -1), slopes
 
 

@@ -57,7 +57,7 @@ class Candidate:
 
     @property
     def kernel(self) -> Kernel | None:
-        """The kernel that looks at all features by itself; None if there are several, or views."""
+        """The kernel that reads all features by itself; None if there are several, or views."""
         return only_kernel(self.terms)
 
     @property
@@ -67,13 +67,13 @@ class Candidate:
 
 
 def only_kernel(terms: tuple[Term, ...]) -> Kernel | None:
-    """Return the kernel that looks at all features by itself; None if there are several, or views."""
+    """Return the kernel that reads all features by itself; None if there are several, or views."""
     views = [view for term in terms for view in term.views]
     return views[0].kernel if len(views) == 1 and views[0].columns is None else None
 
 
 class StopSearch(Exception):
-    """A callback asks to stop, and there is a choice to keep."""
+    """A callback stops the search, and there is a choice to keep."""
 
 
 @dataclass(frozen=True)

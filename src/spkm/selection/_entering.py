@@ -1,7 +1,7 @@
 """Features that enter again: a floating elimination (Pudil, Novovičová and Kittler 1994).
 
-A feature that a path lost may come back. Each time that half of the groups have left, those that the slopes of the
-training loss ask for most enter, and as many leave. Every number of groups keeps the model of the lower objective.
+A feature that a path lost may come back. Each time that half of the groups have left, those with the largest slopes of
+the training loss enter, and as many leave. Every number of groups keeps the model of the lower objective.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def with_more(
     rng: np.random.Generator,
     settings: SearchSettings,
 ) -> Submodel | None:
-    """Return the model refitted with half as many groups more, those that its slopes ask for; None if none is left."""
+    """Return the model refitted with half as many groups more, those with the largest slopes; None if none is left."""
     scores = entering_scores(model, source, units, allowed)
     order = np.argsort(-scores, kind="stable")[: max(n_groups(model, units) // 2, 2)]
     extra = order[np.isfinite(scores[order])]
@@ -67,10 +67,10 @@ def with_more(
 
 
 def entering_scores(model: Submodel, source: ArraySource, units: FeatureGroups, allowed: np.ndarray) -> np.ndarray:
-    """Return how much the training loss asks for each group outside a model of a dot-product kernel.
+    """Return how much the training loss would gain by each group outside a model of a dot-product kernel.
 
-    These are the slopes in the entries of the basis vectors, which are zero there. Where a square is missing the slopes
-    vanish as well, and those of a feature x_j^2 beside x_j tell of it. Each is over its median. Groups inside have
+    These are the slopes in the entries of the basis vectors, which are zero there. If a square is missing the slopes
+    vanish as well, and those of a feature x_j^2 beside x_j show it. Each is over its median. Groups inside have
     minus infinity.
     """
     source = source.columns(allowed)

@@ -132,8 +132,8 @@ class FirstModels:
             np.minimum.at(rank, self.units.label[p.columns], np.argsort(np.argsort(p.rank)))
         if point is None or not point.kernel.is_linear:
             rank[self.certain(fold)] = -1.0
-        # Those of the paths first, the best of the screen if there are none; n / log(n) at most (Fan and Lv 2008) for
-        # each output, as outputs may need features of their own.
+        # Features of the paths first, the best of the screen if there are none; at most n / log(n) (Fan and Lv
+        # 2008) for each output, as outputs may need features of their own.
         order = np.lexsort((-scores, rank))
         n = fold.train.total_weight
         most = max(int(n / max(np.log(n), 1.0)), self.settings.one_by_one) * fold.train.n_outputs

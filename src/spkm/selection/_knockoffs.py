@@ -1,4 +1,4 @@
-"""Knockoffs: copies of the features that know nothing of the targets, and the threshold that they give.
+"""Knockoffs: copies of the features that are made without the targets, and the threshold that they give.
 
 Candes, Fan, Janson and Lv (2018), "Panning for gold: model-X knockoffs for high dimensional controlled variable
 selection". The features are taken for a Gaussian copula: normal scores of their ranks are normal with a correlation
@@ -49,7 +49,7 @@ def reconstruction_variances(correlation: np.ndarray) -> np.ndarray:
 
     That sum is, but for a factor, the trace of the inverse correlation matrix of features and copies together (Spector
     and Janson 2022, "Powerful knockoffs via minimizing reconstructability"): copies from which a feature can hardly be
-    reconstructed let a model tell the two apart. With A = (2 C - S)^-1, a = A_jj and c = |A_j|, the best change of s_j
+    reconstructed let a model separate the two. With A = (2 C - S)^-1, a = A_jj and c = |A_j|, the best change of s_j
     is (1 - c s_j) / (a + c), which keeps both matrices positive definite.
     """
     smallest = eigh(correlation, eigvals_only=True, subset_by_index=[0, 0])[0]

@@ -159,7 +159,7 @@ def _triples(X: np.ndarray, R: np.ndarray, weight: np.ndarray) -> np.ndarray:
 def interchangeable(source: ArraySource, columns: np.ndarray, alike: float) -> dict[int, np.ndarray]:
     """Return for each of ``columns`` the other features whose |correlation| with it is at least ``alike``.
 
-    Features without any are left out. Of those that are selected as well none is an alternative.
+    Features without any are left out. A feature that is selected as well is no alternative.
     """
     if len(columns) == 0:
         return {}

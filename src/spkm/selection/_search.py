@@ -2,8 +2,8 @@
 
 1. *Screen*: which features go with the targets beyond chance, by themselves, in pairs and in threes.
 2. *Begin*: a dot-product kernel with the features of its sparse path, every kernel with those of the screen.
-3. *Eliminate*: the group whose removal raises the training loss least leaves, down to one group; what the slopes of the
-   loss ask for enters again on the way, if the kernel is a polynomial.
+3. *Eliminate*: the group whose removal raises the training loss least leaves, down to one group; groups of large slopes
+   of the loss enter again on the way, if the kernel is a polynomial.
 4. *Pick*: of each kernel the smallest model as good as its best; of those that are beyond chance better than the empty
    model the simplest kernel as good as the best, or the empty model if none is. If that kernel is a *guide*, the
    kernel that was asked for gets its features.
@@ -51,7 +51,7 @@ class Search:
     fit_intercept : bool
         Whether b is learned.
     on_step : callable, default=None
-        Told of every step by a line of text; asks to stop by returning True.
+        Told of every step by a line of text; it stops the search by returning True.
     max_groups : int, default=None
         Most groups of the model.
     settings : SearchSettings
@@ -91,7 +91,7 @@ class Search:
         self._done, self._steps = 0, len(self.racers) * len(self.folds) + 2
 
     def _allowed(self) -> np.ndarray:
-        """Return the features that some candidate looks at, that fit the budget, and that vary somewhere."""
+        """Return the features that some candidate reads, that fit the budget, and that vary somewhere."""
         units = self.units
         looked_at = [term.columns(len(units.label)) for c in self.candidates for term in c.terms]
         small_enough = units.columns(units.size <= self.max_features)
@@ -103,7 +103,7 @@ class Search:
         return units.columns(np.unique(units.label[useful])) if len(useful) else allowed
 
     def on_step(self, text: str) -> None:
-        """Tell of a step; leave the search if that asks to stop and there is a choice to keep."""
+        """Tell of a step; leave the search if that stops it and there is a choice to keep."""
         self._done = min(self._done + 1, self._steps)
         self._stop_asked = self._tell(f"{100 * self._done // self._steps} %: {text}") or self._stop_asked
         if self._stop_asked and self._may_stop:
@@ -219,7 +219,7 @@ class Search:
         offers: list[Choice] = []
         sizes = []
         for size in sorted(set().union(*counts)):
-            # Of each fold the largest model that has no more groups.
+            # The largest model of each fold that has no more groups.
             places = [next((i for i, c in enumerate(of_fold) if c <= size), -1) for of_fold in counts]
             models = [sequence[i] for sequence, i in zip(sequences, places, strict=True)]
             n_columns = max(len(model.columns) for model in models)
@@ -270,7 +270,7 @@ class Search:
         """Whether held-out samples prefer a model to the empty one beyond chance: one-sided, over all kernels tried."""
         gain, error = mean_and_error(self._empty.losses - choice.losses, self.validation.weight)
         certain = [set(self.beginnings.certain(fold)) for fold in self.folds]
-        # Where the screens of all folds name the same feature, better at all will do.
+        # If the screens of all folds name the same feature, better at all will do.
         level = self.settings.empty_chance / len(self.racers)
         return bool(gain > (0.0 if set.intersection(*certain) else -ndtri(level)) * error)
 
@@ -278,7 +278,7 @@ class Search:
         """Return the choice with a penalty that does as well as any on its features.
 
         Stronger ones are tried while the held-out loss falls, weaker ones only if no stronger one helps; each fit goes
-        on from its neighbour. The strongest that is as good is taken where the kernel has a path. Of other kernels it
+        on from its neighbour. The strongest that is as good is taken where the kernel has a path. For other kernels it
         is the one next to the default, which was measured by accuracy: stronger ones of the same loss are less often
         right.
         """
@@ -313,7 +313,7 @@ class Search:
         return mean_and_error(choice.losses, self.validation.weight)[0]
 
     def _sized(self, choice: Choice) -> Choice:
-        """Return the choice with as many basis vectors as held-out samples ask for."""
+        """Return the choice with as many basis vectors as held-out samples favour."""
         if not choice.candidate.sizes:
             return choice
         if self.selects:
@@ -328,7 +328,7 @@ class Search:
         return rivals[self._place(rivals, counts)].told_of_most()
 
     def _grown(self, choice: Choice) -> Choice:
-        """Return the choice with more vectors, and the features sought again, if held-out samples ask for them.
+        """Return the choice with more vectors, and the features sought again, if held-out samples favour them.
 
         A path has few vectors, which find features best; they may have no room for all of these. So vectors are added
         to the models of twice as many groups, which still hold what may have left for want of room.
@@ -370,7 +370,7 @@ class Search:
         model = moved(model, fold.train, columns, fold.rng, choice.factor, self.settings)
         if candidate.kernel.is_linear:
             return model
-        # Of several minima the best: the folds' own may be better, and all samples may be seen here.
+        # The best of several minima: the folds' own may be better, and all samples may be seen here.
         same = [m for m in choice.models if np.array_equal(m.columns, columns)]
         others = [moved(m, fold.train, columns, fold.rng, settings=self.settings) for m in same]
         return min([model, *others], key=lambda m: m.objective)

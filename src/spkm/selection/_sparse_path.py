@@ -37,7 +37,7 @@ class PathPoint:
     basis: np.ndarray
     weights: np.ndarray
     intercept: np.ndarray
-    #: Of each feature, what to order by when there is no room for all: the first to enter a linear path come first.
+    #: Rank of each feature, to order by when there is no room for all: the first to enter a linear path come first.
     rank: np.ndarray
 
 

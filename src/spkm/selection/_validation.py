@@ -103,7 +103,7 @@ class Validation:
         self.weights = [t.w[:, 0] * t.total_weight if scorer is None else np.array([t.total_weight]) for t in tests]
 
     def losses(self, models: list[Any]) -> np.ndarray:
-        """Return what the rule looks at: the loss of every held-out sample, or minus the score of every fold."""
+        """Return the figures of the rule: the loss of every held-out sample, or minus the score of every fold."""
         return np.concatenate([self.losses_of_fold(model, i) for i, model in enumerate(models)])
 
     def losses_of_fold(self, model: Any, i: int) -> np.ndarray:

@@ -19,7 +19,7 @@ BETA_1, BETA_2, EPSILON = 0.9, 0.99, 1e-8  # Kingma and Ba 2015, but for BETA_2 
 WARM_UP = 0.05  # share of the steps over which rates rise to their height; from there they fall to zero as a cosine
 PENALTY_EVERY = 8  # steps; penalties change slowly, and k(U, U) costs as much as a small batch
 RATE_ROWS = 1000  # samples whose deviations set the rates
-REPORTS = 50  # how often progress is told
+REPORTS = 50  # how often progress is reported
 POLISH = 50  # proximal steps on all samples at the end, where a penalty has no gradient
 SPLIT_FROM = 2e7  # multiplications in a step from which its batch is cut in two, for two threads; measured
 

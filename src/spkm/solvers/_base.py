@@ -77,13 +77,13 @@ class Solver(Part):
     """Base of all solvers.
 
     A subclass states in ``needs`` what an objective must offer, see :mod:`spkm.core.objective`, and defines
-    ``minimize(objective, theta, rng, on_iteration)``. ``on_iteration(i, value)`` is told of progress, and asks to stop
-    by returning True.
+    ``minimize(objective, theta, rng, on_iteration)``. ``on_iteration(i, value)`` is called with the progress, and
+    stops the solver by returning True.
     """
 
-    #: What the objective must offer.
+    #: Services that the objective must offer.
     needs: tuple[str, ...] = ("prox",)
-    #: Where first weights come from: a "ridge" regression on the features, or the "labels" of the start points.
+    #: Source of the first weights: a "ridge" regression on the features, or the "labels" of the start points.
     first_weights = "ridge"
 
     def refuses(self, objective: AnyObjective) -> str | None:

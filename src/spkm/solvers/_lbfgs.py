@@ -17,8 +17,8 @@ from spkm.sources import Source
 
 FINE = 3e-4  # tolerance of a stage of few samples, which costs little: the default of VarPro
 FIRST_ITERATIONS = 50  # of a first stage that an objective wants
-# Of each of its last stages, which begin near their minimum. With 60, fits take 1.2 times as long; squared errors are
-# the same (halves A and B of the panel, 200 and 600 training samples).
+# Iterations of each of its last stages, which begin near their minimum. With 60, fits take 1.2 times as long; squared
+# errors are the same (halves A and B of the panel, 200 and 600 training samples).
 LAST_ITERATIONS = 20
 # By which the value of a simpler model may exceed the lowest. Medians over halves A, B of the panel: with 0.06 and not
 # 0.03 cancellation falls from 12.8 to 8.5 and from 16.6 to 12.3, with 0.1 and not 0.06 (other splits) from 6.5 to 4.6

@@ -1,8 +1,8 @@
 """Samples, in blocks: what a fit can do with data, whatever holds them.
 
 ``reduce`` adds up what a function returns for each block, ``map`` gives the results block by block, ``sample`` returns
-some samples in memory and ``batches`` yields small blocks at random. Nothing above this layer knows whether samples lie
-in memory, in a memory map, in a sparse matrix or elsewhere, and nothing asks for a sample by its number. A new kind of
+some samples in memory and ``batches`` yields small blocks at random. No layer above depends on whether samples lie
+in memory, in a memory map, in a sparse matrix or elsewhere, and nothing takes a sample by its number. A new kind of
 source defines ``pieces`` and ``load`` (or ``reduce`` and ``map`` themselves), ``sample``, ``batches``, ``columns`` and
 ``encoded``. The functions handed to ``reduce`` and ``map`` are those of a module, so that any engine can ship them.
 
@@ -412,7 +412,7 @@ def add_up_on_threads(
 ) -> list[Any]:
     """Return the sums of the arrays of ``function(item)``, added in the order of items, to the bit as :func:`add_up`.
 
-    The calling thread is one of the ``n_threads``: if it only waited, it would wake up for every result and ask for
+    The calling thread is one of the ``n_threads``: if it only waited, it would wake up for every result and take
     the interpreter's lock, which the others need. Each thread takes the next item when it is done with one.
     """
     todo = enumerate(items)

@@ -179,7 +179,7 @@ def _is_number(dtype: Any) -> bool:
 
 
 def _applied(task: Callable[[Chunk], Any], shard: Chunk) -> Any:
-    # Values far from every basis vector underflow, and a solver's wild step may overflow: it looks for that itself.
+    # Values far from every basis vector underflow, and a solver's wild step may overflow: it checks for that itself.
     with np.errstate(all="ignore"), one_blas_thread():
         return task(shard)
 

@@ -26,7 +26,7 @@ FORMATS = {
 }
 OPEN_PARTS = 2  # parts of a table that are read in turn, in random order; each takes about 35 MB
 READ_AT_ONCE = 2**16  # bytes of each column of a file
-MISSING_TEXTS = ("None", "<NA>", "?")  # of CSV files, beside those that pyarrow knows
+MISSING_TEXTS = ("None", "<NA>", "?")  # of CSV files, beside those of pyarrow
 NUMERIC = ("int", "uint", "float", "double", "halffloat", "bool", "decimal")
 
 

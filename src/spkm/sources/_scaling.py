@@ -107,7 +107,7 @@ class Scaling:
 def fit_scaling(X: Any, weight: np.ndarray, common: bool) -> Scaling:
     """Return the scaling of weighted samples: one scale for each feature, or a common one.
 
-    Sparse samples are centred only in features that are nowhere near sparse. Where they are not, zero is at most one
+    Sparse samples are centred only in features that are nowhere near sparse. If they are not, zero is at most one
     standard deviation of the feature away from the mean, so that the clip, around the mean, leaves zeros alone.
     Statistics are taken of x / max|x|, so that features of 1e-150 or 1e150 neither vanish nor overflow.
     """

@@ -18,7 +18,7 @@ M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3  # as malloc.h of the C library of L
 
 
 class _BlasLimit:
-    """A limit of the whole process that several threads may ask for: the first sets it, the last takes it back."""
+    """A limit of the whole process that several threads may set: the first sets it, the last takes it back."""
 
     def __init__(self) -> None:
         self.lock = Lock()

@@ -99,7 +99,7 @@ class LevelPlan:
     levels : tuple of str
         The frequent levels.
     other, missing : bool
-        Whether there is a column for rare and unknown levels, and one for missing values. Where there is none, such
+        Whether there is a column for rare and unknown levels, and one for missing values. If there is none, such
         values are zeros in all columns.
     """
 
@@ -153,7 +153,7 @@ Plan = NumberPlan | LevelPlan
 
 
 def plan_of(column: str, values: np.ndarray, as_category: bool, least: int, most: int) -> tuple[Plan | None, str]:
-    """Return how a column is encoded, or None, and what is to be said about that.
+    """Return how a column is encoded, or None, and the note on it.
 
     Parameters
     ----------
@@ -182,7 +182,7 @@ def plan_of(column: str, values: np.ndarray, as_category: bool, least: int, most
 
 
 def number_plan(column: str, kind: str, absent: int, low: float, high: float, median: float) -> tuple[Plan | None, str]:
-    """Return how numbers or booleans are encoded, or None, and what is to be said; NaN if all are missing."""
+    """Return how numbers or booleans are encoded, or None, and the note; NaN if all are missing."""
     if np.isnan(median):
         return None, f"column {column!r} is missing in all samples: dropped."
     varies = bool(low != high)
@@ -209,7 +209,7 @@ def _counted(values: np.ndarray) -> tuple[dict[str, int], int]:
 def level_plan(
     column: str, counts: dict[str, int], absent: int, least: int, most: int, n_levels: int = 0
 ) -> tuple[Plan | None, str]:
-    """Return how categories are encoded, or None, and what is to be said; ``n_levels`` if not all could be counted."""
+    """Return how categories are encoded, or None, and the note; ``n_levels`` if not all could be counted."""
     ranked = sorted(counts, key=lambda level: (-counts[level], level))  # ties by name: no matter the order of samples
     frequent = [level for level in ranked if counts[level] >= least][:most]
     n_rare = max(len(ranked), n_levels) - len(frequent)
@@ -251,7 +251,7 @@ def kind_of(column: str, values: np.ndarray) -> str:
 
 
 def date_message(column: str) -> str:
-    """Return what is said of a column of dates."""
+    """Return the note on a column of dates."""
     return (
         f"Column {column!r} holds dates or times, which are no features as they are. Turn them into numbers first "
         "(days since a date, a month, a day of the week), or drop the column."

@@ -46,7 +46,7 @@ class NumberFacts:
         self._keep(numbers[there], keys[there], float(numbers[there].min()), float(numbers[there].max()))
 
     def merge(self, other: NumberFacts) -> None:
-        """Take what another pass tells of other samples."""
+        """Add the counts of another pass over other samples."""
         self.absent += other.absent
         self._keep(other.values, other.keys, other.low, other.high)
 
@@ -58,7 +58,7 @@ class NumberFacts:
             self.values, self.keys = self.values[least], self.keys[least]
 
     def plan(self, least: int, most: int) -> tuple[Plan | None, str]:
-        """Return how the column is encoded, and what is to be said about that."""
+        """Return how the column is encoded, and the note on it."""
         median = float(np.median(self.values)) if len(self.values) else np.nan
         return number_plan(self.column, self.kind, self.absent, self.low, self.high, median)
 
@@ -84,7 +84,7 @@ class LevelFacts:
         self._trim(0)
 
     def merge(self, other: LevelFacts) -> None:
-        """Take what another pass tells of other samples."""
+        """Add the counts of another pass over other samples."""
         self.absent += other.absent
         for text, count in other.counts.items():
             self.counts[text] = self.counts.get(text, 0) + count
@@ -98,7 +98,7 @@ class LevelFacts:
             self.counts = {level: count - lost for level, count in self.counts.items() if count > lost}
 
     def plan(self, least: int, most: int) -> tuple[Plan | None, str]:
-        """Return how the column is encoded, and what is to be said about that."""
+        """Return how the column is encoded, and the note on it."""
         return level_plan(self.column, self.counts, self.absent, least, most, self.n_levels)
 
 
@@ -127,7 +127,7 @@ class TableFacts:
         self.names, self.categories = names, categories
         self.n = 0
         self.facts: list[NumberFacts | LevelFacts | None] = [None] * len(names)
-        self.untold = [0] * len(names)  # missing cells of batches that do not tell what their column holds
+        self.untold = [0] * len(names)  # missing cells of batches without a type of their column
 
     def add(self, batch: Any, rng: np.random.Generator) -> None:
         """Take a record batch."""
@@ -143,7 +143,7 @@ class TableFacts:
             self._known(j, made).add(array, keys)
 
     def merge(self, other: TableFacts) -> None:
-        """Take what another pass tells of other samples."""
+        """Add the counts of another pass over other samples."""
         self.n += other.n
         self.untold = [a + b for a, b in zip(self.untold, other.untold, strict=True)]
         for j, fact in enumerate(other.facts):
@@ -170,7 +170,7 @@ class TableFacts:
         return whole_columns({fact.column: fact.values for fact in numbers})
 
     def plans(self, least: int, most: int) -> list[tuple[Plan | None, str]]:
-        """Return, for each column, how it is encoded, and what is to be said about that."""
+        """Return, for each column, how it is encoded, and the note on it."""
         found = []
         for name, fact, untold in zip(self.names, self.facts, self.untold, strict=True):
             fact = NumberFacts(name, "number") if fact is None else fact
@@ -180,7 +180,7 @@ class TableFacts:
 
 
 def learned_of(table: Any, features: Any, others: list[str], categorical: Any) -> TableFacts:
-    """Return what one pass tells of a table that is read in chunks.
+    """Return the facts that one pass finds in a table that is read in chunks.
 
     Parameters
     ----------

@@ -212,7 +212,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         Returns
         -------
         X : ndarray or CSR of shape (n_samples, n_features_out), or FileTable
-            float64; of an array of float32 it is float32. Of a table in files nothing is read here: models read, and
+            float64; for an array of float32 it is float32. For a table in files nothing is read here: models read, and
             encode, what is returned a chunk at a time.
         """
         check_is_fitted(self)

@@ -28,7 +28,7 @@ def level_order(X: Any, name: Any) -> list[Any] | None:
     try:
         kind = None if columns is None else columns[name]
     except KeyError:
-        return None  # whoever reads the column tells of it
+        return None  # whoever reads the column reports it
     return levels_of(kind)
 
 

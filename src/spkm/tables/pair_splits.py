@@ -14,8 +14,8 @@ from spkm._checks import check_choice, check_integer, generator
 class PairKFold(BaseCrossValidator):
     """Folds of pairs whose test samples hold new pairs, new left entities, new right entities or both.
 
-    A model of pairs that knows both entities from other pairs has an easier task than one that has met neither of
-    them. Which of the tasks a figure is for must be said, and this splitter makes it so.
+    A pair of two entities that occur in other pairs is easier to predict than one of two new entities. This splitter
+    makes the folds of each task, so that a figure can name its task.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Fitted pipelines taken apart: the steps before the last, and what the last sees. An estimator is its only step."""
+"""Fitted pipelines taken apart: the steps before the last, and the input of the last. An estimator is its only step."""
 
 from __future__ import annotations
 
@@ -50,14 +50,14 @@ def encoder_of(estimator: Any) -> TableEncoder | None:
 
 
 def before_last(estimator: Any, X: Any) -> Any:
-    """Return samples as the last step of a pipeline sees them."""
+    """Return samples as the last step of a pipeline gets them."""
     for step in steps_of(estimator)[:-1]:
         X = step.transform(X)
     return X
 
 
 def names_before_last(estimator: Any) -> Any:
-    """Return the names of the columns that the last step of a pipeline sees; None if it has names of its own."""
+    """Return the names of the columns that the last step of a pipeline gets; None if it has names of its own."""
     if feature_names(last_of(estimator)) is not None or len(steps_of(estimator)) == 1:
         return None
     names = None

@@ -96,7 +96,7 @@ def _predictions(model: Any, X: Any, method: str) -> tuple[Iterator[np.ndarray],
         X = FileTable(X) if is_lazy_frame(X) else X
         X, model = model[:-1].transform(X), model[-1]
         if not isinstance(X, FileTable):
-            raise TypeError("Of a pipeline X must be files or other chunks, and its first step a TableEncoder.")
+            raise TypeError("For a pipeline X must be files or other chunks, and its first step a TableEncoder.")
     if not hasattr(model, "predict_chunks"):  # any estimator of scikit-learn may come
         raise TypeError(f"model must have predict_chunks; {type(model).__name__} has none.")
     if not hasattr(model, method):  # a method that depends on a parameter is there or not

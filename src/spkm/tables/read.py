@@ -116,7 +116,7 @@ def read_like(estimator: Any, X: Any) -> Any:
 
 
 def _is_plain(estimator: Any, X: Any) -> bool:
-    """Whether X is a small array in which there is nothing to check or to change: services ask for a row at a time."""
+    """Whether X is a small array in which there is nothing to check or to change: services predict a row at a time."""
     return (
         type(X) is np.ndarray
         and X.dtype in (np.float64, np.float32)

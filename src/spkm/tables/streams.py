@@ -1,4 +1,4 @@
-"""Samples that are read in chunks, at the border: what X is, what y names, and the source that a fit sees."""
+"""Samples that are read in chunks, at the border: what X is, what y names, and the source that a fit reads."""
 
 from __future__ import annotations
 
@@ -55,12 +55,12 @@ class FileTable:
 
 
 def is_in_files(X: Any) -> bool:
-    """Whether X names a table in files; of a list one cannot tell."""
+    """Whether X names a table in files; a list may be either."""
     return isinstance(X, FileTable | str | Path) or is_dataset(X)
 
 
 def named_columns(X: Any, y: Any, sample_weight: Any, target: Any, weight: Any, features: Any) -> tuple[Any, Any, Any]:
-    """Return X, y and sample_weight where columns of X are told by name."""
+    """Return X, y and sample_weight where columns of X are named."""
     for argument, given, name, other in (
         ("y", y, "target", target),
         ("sample_weight", sample_weight, "weight", weight),

@@ -144,7 +144,7 @@ def generalization_bound(
     bounds = [bound_of_term(term, radius) for term in model.terms]
     outside = basis_vector_outside(model, bounds, radius)
     if norm == "l1" and outside is not None:
-        raise ValueError(f"norm='l1' does not hold here: {outside}. Use norm='rkhs', which does not ask for it.")
+        raise ValueError(f"norm='l1' does not hold here: {outside}. Use norm='rkhs', which does not need it.")
     margins = _margins(estimator, X, y)
     if radius is not None and any(bound.needs_radius for bound in bounds):
         check_samples_inside(estimator, X, radius)

@@ -38,7 +38,7 @@ def fixed_model(estimator: BaseEstimator) -> FittedModel:
     fitted = [view for _, view in model.model.views]
     asked = _asked_kernels(model)
     if len(asked) != len(fitted):
-        reasons.append("it does not know which kernel was asked for: fit it anew")
+        reasons.append("the kernel that it was fitted with is unknown: fit it anew")
         asked = [view.kernel for view in fitted]
     for view, kernel in zip(fitted, asked, strict=True):
         if not same_settings(_with_numbers(kernel, view.width(model.model.n_features)), view.kernel):
@@ -61,7 +61,7 @@ def _model_of_classifier(estimator: BaseEstimator) -> FittedModel:
     if not (of_pairs or isinstance(estimator, ReadsModel)):
         raise TypeError(
             f"estimator must be a fitted SPKMClassifier; got {type(estimator).__name__}. "
-            "Of a search or a pipeline, give the classifier inside, with samples as it gets them."
+            "For a search or a pipeline, give the classifier inside, with samples as it gets them."
         )
     if not is_classifier(estimator):
         raise ValueError(
@@ -149,7 +149,7 @@ def check_samples_inside(estimator: BaseEstimator, X: TableLike, radius: float) 
 def kernel_assumptions(
     model: FittedModel, bounds: list[TermBound], radius: float | None, choice: str | None = None
 ) -> list[str]:
-    """Return what is assumed of the kernel, each with whether it was checked; ``choice`` tells what it is one of."""
+    """Return what is assumed of the kernel, each with whether it was checked; ``choice`` names its list."""
     fixed = "Checked: nothing of the kernel was learned, features are neither selected nor scaled by the samples."
     sentences = [fixed] if choice is None else [fixed, choice]
     if any(bound.needs_radius for bound in bounds):

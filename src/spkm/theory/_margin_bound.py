@@ -1,4 +1,4 @@
-"""The formulas of the margin bound, for all sizes and all margins at once. Of models it knows two numbers."""
+"""The formulas of the margin bound, for all sizes and all margins at once. It uses two numbers of a model."""
 
 from __future__ import annotations
 

@@ -85,8 +85,8 @@ def occam_bound(
     y : array-like of shape (n_samples,)
         Their labels.
     bits : int, sequence of int or "best", default="best"
-        Bits of a number. Of several, stated beforehand, the one with the smallest bound is taken, and the bound pays
-        for the choice; "best" is 1 to 12.
+        Bits of a number. If there are several, stated beforehand, the one with the smallest bound is taken, and the
+        bound pays for the choice; "best" is 1 to 12.
     confidence : float, default=0.95
         Probability with which the bound is to hold.
 

@@ -86,8 +86,8 @@ def model_of(estimator: BaseEstimator) -> FittedModel:
     """Return the only model of a fitted estimator of one table."""
     if not isinstance(estimator, ReadsModel):
         raise TypeError(
-            f"estimator must be a fitted SPKMClassifier or SPKMRegressor; got {type(estimator).__name__}. Of a search "
-            "or a pipeline, give the estimator inside, with samples as it gets them."
+            f"estimator must be a fitted SPKMClassifier or SPKMRegressor; got {type(estimator).__name__}. For a "
+            "search or a pipeline, give the estimator inside, with samples as it gets them."
         )
     check_is_fitted(estimator)
     if not estimator.model_.is_joint:

@@ -83,7 +83,7 @@ def _largest_diagonal(kernel: Kernel, squared_radius: float) -> float:
     if largest is None:
         raise ValueError(
             f"No bound on k(x, x) is known for kernel={kernel!r}. Known are stationary kernels, dot-product kernels, "
-            "the library's own, and sums and products of them; a kernel of your own can tell it by its method "
+            "the library's own, and sums and products of them; a kernel of your own can define its method "
             "largest_diagonal(squared_radius)."
         )
     return largest

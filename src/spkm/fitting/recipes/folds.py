@@ -48,7 +48,7 @@ SLACK = 0.02  # of the held-out loss: a place whose first folds are worse by mor
 # Iterations of a first fit that has no rival, of one that its rival goes on from, and of a fit that goes on from
 # another; 30 and 10 in place of 40 and 20 lose 2 ± 1 % of log loss.
 ALONE_ITERATIONS, FIRST_ITERATIONS, NEXT_ITERATIONS = 40, 20, 20
-MOST_ROWS = 20_000  # samples up to which L-BFGS sees all of them
+MOST_ROWS = 20_000  # samples up to which L-BFGS uses all of them
 # Samples and iterations of a fit that a pass over more of them goes on from: 0.1 points below one of 20,000 samples and
 # 500 iterations, in a third of the time (200,000 samples, 4 of 20 features matter).
 STAGE_ROWS, STAGE_ITERATIONS = 10_000, 150
@@ -174,7 +174,7 @@ class Walk:
     source : Source
         The samples, of which at most FOLD_ROWS are dealt to folds.
     start : start rule
-        Where the first fits begin.
+        Start points of the first fits.
     rng : Generator
         Source of random numbers.
     course : Course

@@ -37,7 +37,7 @@ class OnSamples(Around):
         held.box = objective.box
         self.hold(held, theta)
         result = fit.solver.minimize(held, held.inside(theta), spec.rng(), progress.iteration)
-        result.theta = held.inside(result.theta)  # a solver of the user's may know nothing of bounds
+        result.theta = held.inside(result.theta)  # a solver of the user's may have no bounds
         result.interrupted = result.interrupted or found.interrupted
         result.by_signal = result.by_signal or found.by_signal
         return replace(fit, result=result, picked=rows)

@@ -91,7 +91,7 @@ def after_squared(problem: Problem, noise: float, ridge: float, source: Source) 
         replace(term, views=tuple(replace(view, metric="relevances") for view in term.views)) for term in problem.terms
     )
     # |r|^2 / 2 with l / (2 n) c'Kc is what the evidence amounts to.
-    # What looks like noise to squared loss may be far samples, which need no stronger penalty than usual.
+    # Noise of the squared loss may be far samples, which need no stronger penalty than usual.
     strength = min(noise, problem.loss.rkhs_strength[0]) / source.total_weight
     penalties = [RKHSNorm(strength), SquaredL2(ridge * strength)]
     return replace(problem, terms=terms, weight_penalties=penalties)

@@ -78,8 +78,8 @@ def report(
     path : str or Path
         File to write: ``.html`` is a page, ``.md`` a model card, ``.json`` the facts themselves.
     X, y : table and targets, default of y None
-        Samples, best ones that the model was not fitted on. Of an estimator of pairs X are the pairs, or (pairs, left,
-        right).
+        Samples, best ones that the model was not fitted on. For an estimator of pairs X are the pairs, or (pairs,
+        left, right).
     train : (X, y), default=None
         The training samples: then ranges are theirs, and the report compares with a linear model and with the score on
         them.
@@ -94,8 +94,8 @@ def report(
         How often features are chosen on halves of the samples, by :func:`spkm.stability_selection`. A number draws so
         many pairs of halves of ``train``; each takes about two fits.
     categories : dict from a name to columns, default=None
-        Columns of which exactly one is 1, the dummies of a category: the page asks for the level, and explains it as
-        one feature. Those of a TableEncoder are known.
+        Columns of which exactly one is 1, the dummies of a category: the page takes the level, and explains it as
+        one feature. A TableEncoder brings its own.
     groups : column, values of one, or list or frame of these, default=None
         Columns of X by name or number, or values that the model does not read: the page shows the quality in every
         group, with intervals, and the largest gap. Numbers of many values are cut into quarters. A dict is taken for
@@ -109,7 +109,7 @@ def report(
     privacy : {"rows", "aggregate"}, default="rows"
         "aggregate" puts no sample into the file: no rows, no neighbours, no least and largest values.
     max_rows : int, default=1000
-        Most samples in the file: chosen by class or by target, without chance. Of many features fewer fit.
+        Most samples in the file: chosen by class or by target, without chance. If there are many features, fewer fit.
     random_state : int, default=0
         Seed of the resamples behind intervals. Equal inputs make equal files.
 

@@ -32,7 +32,7 @@ def answer_facts(
     elif quality is not None and is_survival(reading):
         found.append(survival_sentence(quality))
     else:
-        found.append("No targets were given, so nothing is said of its quality.")
+        found.append("No targets were given, so its quality is not measured.")
     matters = _what_matters(columns, axis) if paired is None else pair_sentence(paired)
     return [*found, *([matters] if matters else []), *_proved(reading)]
 
@@ -111,8 +111,8 @@ def _what_matters(columns: list[dict[str, Any]], axis: dict[str, Any] | None) ->
     names = [column["name"] for column in order[:NAMED]]
     if len(order) == 1:
         return f"It depends on {names[0]} alone."
-    lead = "What matters" if len(order) <= NAMED else "What matters most"
-    return f"{lead}: {', '.join(names[:-1])} and {names[-1]}."
+    lead = "It depends on" if len(order) <= NAMED else "It depends most on"
+    return f"{lead} {', '.join(names[:-1])} and {names[-1]}."
 
 
 def _unit(axis: dict[str, Any]) -> str:

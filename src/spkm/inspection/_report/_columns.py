@@ -1,4 +1,4 @@
-"""The columns of a table as a page asks for them: numbers by a slider, categories by a list of their levels."""
+"""The columns of a table as a page takes them: numbers by a slider, categories by a list of their levels."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def column_facts(
     reading : Reading
         The estimator.
     groups : dict from a name to columns, or None
-        Columns of which exactly one is 1. Those of a :class:`~spkm.TableEncoder` are known.
+        Columns of which exactly one is 1. A :class:`~spkm.TableEncoder` brings its own.
     listed : ndarray of int
         Features that are in the file.
     samples : ndarray of shape (n, features that are in the file)
@@ -43,7 +43,7 @@ def column_facts(
     encoding = reading.pipeline.encoding
     known: dict[str, np.ndarray] = {} if encoding is None else encoding.column_groups()
     if known and groups is not None:
-        raise ValueError("categories must be None after a TableEncoder, which knows the columns of its categories.")
+        raise ValueError("categories must be None after a TableEncoder, which has the columns of its categories.")
     titles, members = players_of(reading.names, known or groups)
     unknown = [name for name in units if name not in reading.names and name not in titles]
     if unknown:

@@ -74,12 +74,12 @@ class Samples:
     times : Times or None
         Their censored times, in place of targets.
     known : (table, targets) or None
-        Those of the fit.
+        Samples and targets of the fit.
     chosen, rows, shown, data : ndarray, ndarray, ndarray and dict
-        Which of them a file ships, in the columns that the model reads as they are and with the digits that a page
+        Samples that a file ships, in the columns that the model reads as they are and with the digits that a page
         holds, and packed.
     some, sampled : ndarray
-        Which of them effects and shares are computed on, and these in all columns.
+        Samples that effects and shares are computed on, and these in all columns.
     scores, similarities : ndarray
         Scores of all, similarities of those sampled.
     """
@@ -198,7 +198,7 @@ def facts(
 
 
 def _target_facts(reading: Reading, samples: Samples, privacy: str) -> dict[str, Any]:
-    """Return what is told of ordered classes and of censored times alone."""
+    """Return the facts of ordered classes and of censored times alone."""
     return {
         "order": order_facts(reading, samples.scores, samples.y, privacy),
         "survival": survival_facts(reading),
@@ -278,7 +278,7 @@ def _told_of_features(
 def _shown_features(told: dict[str, Any]) -> dict[str, Any]:
     """Return the facts of features, columns and axis that go into the file.
 
-    On an axis nothing is told of features one by one: short forms of what the page computes with are enough.
+    On an axis there are no facts of single features: short forms of what the page computes with are enough.
     """
     features, columns = told["features"], told["columns"]
     if told["axis"] is not None:
@@ -451,7 +451,7 @@ def _cautions(reading: Reading, train: Any, privacy: str) -> list[str]:
         "A model says what goes with what in its samples, not what causes what: an effect curve is no promise of what "
         "happens when somebody changes a feature.",
         "Shares of variance and what-if values treat features as if they could change independently of one another. "
-        "Where features go together, combinations may be shown that cannot occur.",
+        "If features go together, combinations may be shown that cannot occur.",
     ]
     if train is None:
         found.append(

@@ -15,7 +15,7 @@ ROWS = 20  # samples that slopes are taken at
 
 
 def listed_features(reading: Reading, sampled: np.ndarray) -> np.ndarray:
-    """Return the features that a file tells of, in rising order: all that are read, or those that matter most."""
+    """Return the features of a file, in rising order: all that are read, or those that matter most."""
     read = reading.read
     if reading.is_pairs:
         return read if len(read) <= MOST_OF_PAIRS else read[:0]
@@ -27,7 +27,7 @@ def listed_features(reading: Reading, sampled: np.ndarray) -> np.ndarray:
 
 
 def feature_facts(reading: Reading, read: np.ndarray, table: Any, units: dict[str, str], ship: bool) -> dict[str, Any]:
-    """Return the features that a file tells of, in the order of the table, and how many it leaves out.
+    """Return the features of a file, in the order of the table, and how many it leaves out.
 
     Ranges are those of ``table``; in a file without rows they go from the 1st to the 99th percentile.
     """

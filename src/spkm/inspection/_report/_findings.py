@@ -44,7 +44,7 @@ CAUTIONS = {
 
 @dataclass(frozen=True)
 class Evidence:
-    """What the checks of a report look at.
+    """Facts that the checks of a report judge.
 
     Attributes
     ----------
@@ -106,7 +106,7 @@ def findings(seen: Evidence) -> list[dict[str, str]]:
 
 
 def cautions_first(checks: list[dict[str, str]]) -> list[dict[str, str]]:
-    """Return what a reader must know before all else, the gravest first: a heading, a sentence, what to do."""
+    """Return what a reader must read before all else, the gravest first: a heading, a sentence, what to do."""
     found = {check["code"]: check for check in checks if check["level"] == "look"}
     return [
         {"title": title, "detail": found[code]["detail"], "remedy": found[code]["remedy"]}
@@ -259,7 +259,7 @@ def _few_samples(reading: Reading, y: np.ndarray | None) -> dict[str, str]:
     few = [f"{label} ({count})" for label, count in counts.items() if count < FEW]
     if not few:
         return _check("SPKM10", title, "pass", f"The rarest has {min(counts.values())}.")
-    detail = f"Fewer than {FEW} samples: {', '.join(few[:6])}. What is said of them rests on little."
+    detail = f"Fewer than {FEW} samples: {', '.join(few[:6])}. Figures for them are uncertain."
     return _check("SPKM10", title, "look", detail, "Judge the model on more samples.")
 
 

@@ -34,7 +34,7 @@ ONLY_WITH = {"axis.js": ("axis",), "pairs.js": ("pairs",), "targets.js": ("order
 
 
 def to_html(facts: dict[str, Any]) -> str:
-    """Return the page of some facts: one file that needs nothing else and asks for nothing."""
+    """Return the page of some facts: one file that needs nothing else and makes no request."""
     page = files("spkm.inspection._report") / "page"
     engine = (files("spkm.persistence") / "_engine.js").read_text(encoding="utf-8")
     absent = [name for name, needed in ONLY_WITH.items() if all(facts[part] is None for part in needed)]

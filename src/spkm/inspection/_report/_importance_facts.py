@@ -1,4 +1,4 @@
-"""What every column of the table does to the scores: its part in their variance, its effect."""
+"""Importance of every column of the table for the scores: its part in their variance, its effect."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def importance_facts(
     stability : StabilitySelection or None
         Shares of halves that chose a feature.
     curves : bool
-        Whether columns have effects of their own; on an axis of ordered features curves over the axis tell more.
+        Whether columns have effects of their own; on an axis of ordered features curves over the axis show more.
     """
     members = [np.array([features[k]["column"] for k in column["features"]]) for column in columns]
     total, alone, bars = _shares(reading, columns, members, middle, sampled)

@@ -77,8 +77,10 @@ def pair_sentence(found: dict[str, Any]) -> str:
     """Return how much of what is predicted goes with either side alone, and how much with the pair."""
     left, right, both = (f"{100 * part:.0f}\u00a0%" for part in found["parts"])
     first, second = found["sides"]
-    alone = f"{left} goes with the {first} alone, {right} with the {second} alone"
-    return f"Of the variation of its scores {alone}, {both} with the pair."
+    return (
+        f"The {first} alone makes {left} of the variation of its scores, the {second} alone {right}, and the pair "
+        f"{both}."
+    )
 
 
 def _kept(used: np.ndarray, n: int, model: Any) -> np.ndarray:

@@ -10,7 +10,7 @@ from spkm.inspection._reading import dense
 
 BYTES = 330_000  # of all shipped samples together; a number takes about six
 PER_NUMBER = 5.5  # bytes, about
-LEVELS = 2e3  # steps that the range of a feature is told apart in, at least
+LEVELS = 2e3  # steps in the range of a feature, at least
 
 
 def dense_rows(table: Any, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""What a report says of ordered classes and of censored times alone."""
+"""Facts of a report on ordered classes and on censored times alone."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def survival_sentence(quality: dict[str, Any]) -> str:
     index, brier = quality["metrics"]
     ends = "" if index["low"] is None else f" ({LEVEL_TEXT} interval {index['low']:.2f} to {index['high']:.2f})"
     return (
-        f"Of two samples, the one whose event comes first has the higher hazard in {100 * index['value']:.0f}\u00a0% "
+        f"The sample whose event comes first has the higher hazard in {100 * index['value']:.0f}\u00a0% "
         f"of the pairs that can be compared{ends}; chance has 50\u00a0%. The Brier score is {brier['value']:.3f}, that "
         f"of one curve for all {quality['baseline']['value']:.3f}, on {quality['n']:,} samples."
     )
