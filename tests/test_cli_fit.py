@@ -409,8 +409,14 @@ def test_a_model_worse_than_simple_ones_comes_with_a_warning():
     sure, even = np.where(samples.y[:, None] == labels, 0.9, 0.1), np.full((120, 2), 0.5)
     for ours, linear, told in ((sure, even, []), (even, even, ["constant"]), (1 - sure, sure, ["constant", "linear"])):
         p = {"spkm": ours, "linear": linear, "constant": even}
-        found = advice(quality_of_classes(samples.y, labels, p, None, 0), samples, {})
+        found = advice(quality_of_classes(samples.y, labels, p, None, 0), samples, Settings(0))
         assert [
             word for word in ("constant", "linear") if any(f"worse than a {word}" in text for text in found)
         ] == told
         assert not found or (found[-1].startswith("To try: ") and "--groups" in found[-1])
+        few = advice(
+            quality_of_classes(samples.y, labels, p, None, 0),
+            samples,
+            Settings(0, n_features=3, parameters={"n_basis": 2}),
+        )
+        assert not few or ("leave out --features and --vectors" in few[-1] and "--features 5" not in few[-1])

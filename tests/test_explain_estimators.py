@@ -167,7 +167,7 @@ def test_labels_of_several_outputs():
     assert found.none_exists or estimator.predict(found.x[None])[0, 0] == 0
     with pytest.raises(ValueError, match="target must be 2 entries of 0, 1 or NaN"):
         counterfactual(estimator, X[0], [2, 0])
-    with pytest.raises(ValueError, match="target must ask for at least one label"):
+    with pytest.raises(ValueError, match="target must name at least one label"):
         counterfactual(estimator, X[0], [np.nan, np.nan])
 
 

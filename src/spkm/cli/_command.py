@@ -106,6 +106,9 @@ def run_command(
                 module.add_parser(commands)
             else:  # enough for the list in the help
                 commands.add_parser(name, help=verb.help)
+        if not arguments:
+            parser.print_help(sys.stderr)
+            return USAGE
         options = parser.parse_args(arguments)
         options.command_line = shlex.join([program, *arguments])
         code = module.run(options)

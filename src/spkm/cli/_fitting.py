@@ -180,7 +180,7 @@ def compared(pipeline: Pipeline, train: Samples, test: Samples, seed: int) -> Qu
     return task.quality(models, dict.fromkeys(models, Z_test), test, seed)
 
 
-def advice(quality: Quality, samples: Samples, parameters: dict[str, Any]) -> list[str]:
+def advice(quality: Quality, samples: Samples, settings: Settings) -> list[str]:
     """Return warnings that a model is worse than a simpler one, and possible remedies; mostly there are none.
 
     A constant is compared by the value of the loss, the linear model by the interval of the difference: a model that
@@ -200,9 +200,13 @@ def advice(quality: Quality, samples: Samples, parameters: dict[str, Any]) -> li
     tries = []
     if own["linear"] < min(own[OURS], own["constant"]):
         tries.append("use the linear model, which is better here")
-    if d > 20 and "scale" not in parameters:
+    given = [f"--{name}" for name, on in (("features", settings.n_features), ("monotone", settings.monotone)) if on]
+    given += ["--vectors"] if "n_basis" in settings.parameters else []
+    if given:
+        tries.append(f"leave out {' and '.join(given)}")
+    if d > 20 and "scale" not in settings.parameters:
         tries.append("--scale common, if all columns have one unit, as spectra and pixels do")
-    if d > 5:
+    if d > 5 and not settings.n_features:
         tries.append("--features 5, if few columns matter")
     if samples.groups is None:
         tries.append("--groups COLUMN, if several samples come from one subject, batch or specimen")

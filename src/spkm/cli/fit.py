@@ -98,7 +98,7 @@ def run(options: argparse.Namespace) -> int:
     for note in [*counters(samples.X), *told["encoder_notes"]]:
         say(f"note: {note}")
     quality = compared(pipeline, train, test, options.seed)
-    warned = advice(quality, train, settings.parameters)
+    warned = advice(quality, train, settings)
     left_out = [*options.id, *options.drop, *([options.group] if options.group else [])]
     result: dict[str, Any] = {
         "command": options.command_line,
