@@ -27,7 +27,9 @@ def add_parser(subparsers: Subparsers) -> None:
     parser.add_argument("--data", metavar="FILE", help="samples whose ranges limit the features; else all values")
     parser.add_argument("--other", metavar="MODEL", help="a second model file, for the difference of two models")
     parser.add_argument("--boxes", type=int, default=200_000, metavar="N", help="boxes to bound at most (200000)")
-    parser.add_argument("--tolerance", type=float, default=1e-3, metavar="T", help="accuracy of the number that ? finds")
+    parser.add_argument(
+        "--tolerance", type=float, default=1e-3, metavar="T", help="accuracy of the number that ? finds"
+    )
     parser.add_argument("--json", metavar="FILE", help="the answer as JSON; - is stdout, instead of the text")
     add_data_options(parser)
 

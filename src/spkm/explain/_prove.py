@@ -56,8 +56,8 @@ class Proof:
 
     def __str__(self) -> str:
         what = {
-            "proved": f"Proved: no sample of the region goes beyond {self.bound:.6g}; the farthest found is "
-            f"{self.found:.6g}.",
+            "proved": f"Proved: no sample of the region goes beyond {self.bound + 0:.6g}; the farthest found "
+            f"is {self.found + 0:.6g}.",
             "refuted": f"Refuted: {self.found:.6g} is reached by the sample below.",
             "unknown": f"Unknown after {self.n_boxes:,} boxes: {self.found:.6g} is reached, {self.bound:.6g} is not "
             f"ruled out; a gap of {self.gap:.3g}.",
