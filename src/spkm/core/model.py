@@ -143,7 +143,7 @@ class PreimageModel:
         self._weights_at = cuts[-1]
         self._intercept_at = self._weights_at + self.n_basis * self.n_outputs
         self.n_params = self._intercept_at + self.n_outputs
-        #: Where the parts of theta begin and end: basis and metric of each view, weights, intercept.
+        #: Places where the parts of theta begin and end: basis and metric of each view, weights, intercept.
         self.part_cuts = [*cuts, self._intercept_at, self.n_params]
         #: The model of the kernels alone, if there is a linear part, the last term. Without one it is None, and not
         #: the model itself: tools that walk over attributes, as skops does, would never end.
@@ -266,7 +266,7 @@ class PreimageModel:
     def vjp(self, block: Block, theta: np.ndarray) -> tuple[np.ndarray, Callable[..., np.ndarray]]:
         """Return the predictions of a block and the map from dL/dF to dL/dtheta.
 
-        The map takes a second argument, ``last``: whether it will not be called again, and may overwrite what it knows.
+        The map takes a second argument, ``last``: whether it will not be called again, and may overwrite its arrays.
         """
         params, Phi, pull = self._features(block, theta)
         if block.place is not None:
