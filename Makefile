@@ -4,7 +4,7 @@
 
 BIN = .venv/bin
 # Tests whose numbers depend on the order in which sums are taken.
-NUMERICAL = $(wildcard tests/test_[ckloprstv]*.py tests/test_fit*.py tests/test_m*.py) paper/tests/test_competitors.py
+NUMERICAL = $(wildcard tests/test_[ckloprstv]*.py tests/test_explain_[ce]*.py tests/test_fit*.py tests/test_m*.py) paper/tests/test_competitors.py
 
 help:
 	@echo 'make demo    from a CSV file to a model and a report, then tables and pictures (a minute or two)'

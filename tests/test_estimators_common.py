@@ -136,7 +136,7 @@ def test_every_parameter_is_checked_by_fit_and_named_in_the_message(estimator, n
 
 @pytest.mark.parametrize("estimator", [SPKMClassifier, SPKMRegressor, SPKMClassifierCV, SPKMRegressorCV])
 def test_the_table_above_is_complete(estimator):
-    # Labels of columns can be anything; how many there must be is a matter of the rows, and of test_selecting_company.
+    # Labels of columns can be anything; how many there must be is a matter of the rows (test_strict_selection_errors).
     assert set(estimator().get_params()) - set(BAD_PARAMETERS) == {"verbose", "feature_groups"}
 
 

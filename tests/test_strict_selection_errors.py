@@ -20,7 +20,7 @@ from spkm.selection import Search
 from spkm.solvers import LBFGS
 from tests.interrupting import interrupt_at
 from tests.marks import QUICK_SEARCHES
-from tests.selecting import (
+from tests.strict_selection import (
     LINE,
     STRICT,
     D,

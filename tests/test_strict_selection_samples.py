@@ -7,7 +7,8 @@ from spkm import SPKMClassifier, SPKMRegressor
 from spkm.losses import Log
 from spkm.penalties import RKHSNorm
 from tests.marks import QUICK_SEARCHES
-from tests.selecting import (
+from tests.small_data import assert_same_fit, read_only, scaled, scores
+from tests.strict_selection import (
     LINE,
     STRICT,
     D,
@@ -16,7 +17,6 @@ from tests.selecting import (
     real_target,
     rows,
 )
-from tests.small_data import assert_same_fit, read_only, scaled, scores
 
 pytestmark = QUICK_SEARCHES
 

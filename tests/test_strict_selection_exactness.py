@@ -10,7 +10,8 @@ from spkm.kernels import KERNELS, RBF, Polynomial, Sum
 from spkm.losses import LOSSES
 from tests.marks import QUICK_SEARCHES
 from tests.quick_search import FEWER, quick_search
-from tests.selecting import (
+from tests.small_data import scaled
+from tests.strict_selection import (
     LINE,
     STORAGE,
     STRICT,
@@ -22,7 +23,6 @@ from tests.selecting import (
     rows,
     spoiled,
 )
-from tests.small_data import scaled
 
 pytestmark = QUICK_SEARCHES
 

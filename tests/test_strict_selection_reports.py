@@ -18,8 +18,8 @@ from spkm.kernels import KERNELS
 from spkm.losses import Log, Squared
 from spkm.penalties import Evidence, GroupL2, SquaredL2
 from tests.marks import QUICK_SEARCHES
-from tests.selecting import LINE, STRICT, D, fitted, labels, real_target, rows, spoiled
 from tests.small_data import assert_same_fit, scaled, scores
+from tests.strict_selection import LINE, STRICT, D, fitted, labels, real_target, rows, spoiled
 
 pytestmark = QUICK_SEARCHES
 
