@@ -3,6 +3,7 @@
 import ast
 import re
 import sys
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -18,10 +19,10 @@ ROOT = Path(__file__).parents[1]
 SOURCE = Path(spkm.__file__).parent
 PAGE = (ROOT / "docs" / "walk.md").read_text(encoding="utf-8")
 #: Changes of the file before the first pass over the samples.
-SWITCHES = {"SPKMClassifier": 57, "SPKMRegressor": 48}
+SWITCHES = {"SPKMClassifier": 57, "SPKMRegressor": 47}
 #: Changes of the file before the first step of a solver. There are 35 and 39 different files, so it cannot be less; the
 #: first guess of the weights is a pass of its own through sources, model and kernels.
-SWITCHES_TO_SOLVER = {"SPKMClassifier": 78, "SPKMRegressor": 88}
+SWITCHES_TO_SOLVER = {"SPKMClassifier": 78, "SPKMRegressor": 87}
 
 
 class Started(BaseException):
@@ -98,16 +99,22 @@ def pairs_of(X, y):
     return PairwiseSPKMRegressor(2, random_state=0).fit(pairs, y, left=X[:, :1], right=X[:, 1:])
 
 
-#: Recipe by its row in the table, with a fit that takes it.
+#: Recipe by its row in the table, with a fit that takes it, some parameters added.
+WITH = {
+    "folds": lambda X, y, more: SPKMClassifier(3, random_state=0, **more).fit(X, y),
+    "span": lambda X, y, more: SPKMClassifier(3, random_state=0, **more).fit(wide(X), y),
+    "evidence": lambda X, y, more: SPKMRegressor(3, random_state=0, **more).fit(X, y),
+    "squared warm-up": lambda X, y, more: SPKMRegressor(3, loss="huber", random_state=0, **more).fit(X, y + X[:, 0]),
+    "fixed": lambda X, y, more: SPKMClassifier(2, views={"a": [0], "b": [1]}, random_state=0, **more).fit(X, y),
+    "monotone": lambda X, y, more: SPKMClassifier(3, monotone={0: 1}, random_state=0, **more).fit(X, y),
+    "search": lambda X, y, more: SPKMClassifier(3, selection="strict", random_state=0, **more).fit(X, y),
+}
+
+
+#: The same without more parameters, and the recipes of fits that have no such parameters.
 FITS = {
-    "folds": lambda X, y: SPKMClassifier(3, random_state=0).fit(X, y),
-    "span": lambda X, y: SPKMClassifier(3, random_state=0).fit(wide(X), y),
-    "evidence": lambda X, y: SPKMRegressor(3, random_state=0).fit(X, y),
-    "squared warm-up": lambda X, y: SPKMRegressor(3, loss="huber", random_state=0).fit(X, y + X[:, 0]),
-    "fixed": lambda X, y: SPKMClassifier(2, views={"a": [0], "b": [1]}, random_state=0).fit(X, y),
-    "monotone": lambda X, y: SPKMClassifier(3, monotone={0: 1}, random_state=0).fit(X, y),
+    **{name: partial(fit, more={}) for name, fit in WITH.items()},
     "pairs": pairs_of,
-    "search": lambda X, y: SPKMClassifier(3, selection="strict", random_state=0).fit(X, y),
     "batches": lambda X, y: SPKMClassifier(3, random_state=0).partial_fit(X, y, classes=[0, 1]),
     "constant": lambda X, y: SPKMRegressor(3, random_state=0).fit(X, 0.0 * y),
 }
@@ -123,13 +130,29 @@ def table():
 def test_the_table_of_recipes_tells_what_they_do(name, hasty):
     X, y = two_classes()
     model = FITS[name](X, y).model_
-    _, bandwidths, linear_part, bounds, _ = table()[name]
+    _, bandwidths, linear_part, bounds, strength = table()[name]
     assert model.recipe == name
     assert any(term.is_linear_part for term in model.terms) == linear_part.startswith("yes")
     views = [view for term in model.model.terms if not term.is_linear_part for view in term.views]
     learned = {"one": {"scale"}, "one for each feature": {"relevances"}, "folds choose": {"scale", "relevances"}}
     assert {view.metric for view in views} <= learned[bandwidths]
     assert all(view.bounded for view in views) == bounds.startswith("yes")
+    assert (model.strength is not None) == strength.startswith(("three folds choose", "that of `folds`", "tried"))
+    assert (model.noise is not None) == strength.startswith(("learned", "from a squared fit"))
+
+
+@pytest.mark.parametrize("name", WITH)
+def test_auto_is_what_the_table_says_and_nothing_else(name, hasty):
+    X, y = two_classes()
+    fits, bandwidths, linear_part, _, _ = table()[name]
+    given = [{"linear_part": linear_part.startswith("yes")}]
+    if "nothing given" not in fits:  # else a given bandwidth leads to another recipe
+        given.append({"learn_bandwidth": {"one": True, "one for each feature": "columns"}[bandwidths]})
+    usual = WITH[name](X, y, {}).model_
+    for more in given:
+        model = WITH[name](X, y, more).model_
+        assert model.recipe == name
+        np.testing.assert_array_equal(model.theta, usual.theta, err_msg=str(more))
 
 
 def test_every_recipe_is_in_the_table():

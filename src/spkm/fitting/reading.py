@@ -41,8 +41,8 @@ def number_data(
     params: Mapping[str, Any], X: TableLike, table: Table, groups: np.ndarray | None = None
 ) -> tuple[Spec, TableData]:
     """Return parameters and data of a regressor; ``table`` was made of the user's X."""
-    spec = table_spec(params, X, table, False)
     Y = real_targets(table.y)
+    spec = table_spec(params, X, table, False)
     spec.loss.check_target(Y)
     spec.loss.check_whole_target(Y[table.weight > 0])
     shape = {"two_dimensional": table.y.ndim == 2, "place": table.place}
