@@ -11,6 +11,7 @@ from spkm.core.model import LINEAR_PART, PreimageModel, Term, View
 from spkm.core.objective import Objective
 from spkm.core.problem import RIDGE_SHARE, Problem
 from spkm.core.profiled import JITTER
+from spkm.core.starts import KMeans
 from spkm.fitting.merging import merged
 from spkm.fitting.recipes import folds as folds_module
 from spkm.kernels import RBF, Linear
@@ -176,6 +177,40 @@ def test_many_samples_go_by_folds_a_stage_and_a_pass():
     thetas = [cases.random_theta(objective.model) * factor for factor in (0.3, 1.0)]
     theta, interrupted = folds_module.best_of_folds(problem, thetas, source, rng)
     assert objective.value(theta) < 0.9 * min(map(objective.value, thetas)) and not interrupted
+
+
+def started(X, y, **params):
+    """Return how many samples the start rule of a fit got, call by call."""
+    sizes = []
+
+    class Recorded(KMeans):
+        def points(self, sample, term, rng):
+            sizes.append(len(sample.X))
+            return super().points(sample, term, rng)
+
+    SPKMClassifier(3, start=Recorded(), random_state=0, **params).fit(X, y)
+    return sizes
+
+
+def test_start_rule_is_for_the_folds_alone():
+    X, y = make_moons(60, noise=0.2, random_state=0)
+    assert started(X, y) == [40] * 3  # the last descent begins with the vectors of a fold,
+    assert started(X, y, n_restarts=3) == [40] * 3 + [60] * 2  # further ones with new vectors
+
+
+def test_folds_share_fewer_samples_of_many_features():
+    X = np.random.default_rng(0).standard_normal((1600, 1000))
+    # Two thirds of 1,500, which have 1.5 million entries.
+    assert started(X, X[:, 0] > 0, learn_bandwidth=True, tol=0.1) == [1000] * 3
+
+
+@pytest.mark.parametrize(
+    "shape, n_iter", [((1500, 50), 500), ((6000, 784), 159), ((20_000, 2000), 150), ((20_001, 2000), 1)]
+)
+def test_last_descent_of_much_work_is_shorter(shape, n_iter):
+    source = ArraySource(np.broadcast_to(0.0, shape), np.ones((shape[0], 10)))
+    problem = problem_with_linear_part(10, n_basis=10)
+    assert folds_module.last_solver(problem, source).max_iter == n_iter
 
 
 @pytest.mark.parametrize("m", [1, 3])

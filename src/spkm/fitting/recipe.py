@@ -37,6 +37,8 @@ class Start:
         The problem.
     onward : callable, default=None
         Map from the first theta of a start rule to the one that the solver begins with; None is the identity.
+    theta : ndarray, default=None
+        The theta that the solver begins with, if it needs no start rule.
     solver : Solver, default=None
         The solver that suits the beginning, for ``solver="auto"``; None chooses by the problem.
     strength, linear_strength : float, default=None
@@ -55,6 +57,7 @@ class Start:
 
     problem: Problem
     onward: Callable[[np.ndarray], np.ndarray] | None = None
+    theta: np.ndarray | None = None
     solver: Solver | None = None
     strength: float | None = None
     linear_strength: float | None = None

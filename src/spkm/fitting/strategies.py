@@ -133,7 +133,7 @@ def descend(
     rngs = spec.rng().spawn(spec.n_restarts)
     progress.stage(type(solver).__name__)
     listener = progress.listener(last=start.interrupted)
-    best = best_of_restarts(objective, solver, rule, rngs, listener, start.onward)
+    best = best_of_restarts(objective, solver, rule, rngs, listener, start.onward, start.theta)
     best.by_signal = best.by_signal or start.interrupted
     return best
 

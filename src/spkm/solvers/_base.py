@@ -226,6 +226,7 @@ def best_of_restarts(
     rngs: Iterable[np.random.Generator],
     on_iteration: OnIteration | None = None,
     continued: Callable[[np.ndarray], np.ndarray] | None = None,
+    theta: np.ndarray | None = None,
 ) -> Result:
     """Return the best result over the generators, each of which makes one start.
 
@@ -239,6 +240,8 @@ def best_of_restarts(
         As for :meth:`Solver.minimize`.
     continued : callable, default=None
         From the first theta of the first start to the one to go on from, for a warm start.
+    theta : ndarray, default=None
+        The theta of the first start itself, in place of one by ``start``.
     """
     best: Result | None = None
     store = store_of(on_iteration)
@@ -254,10 +257,11 @@ def best_of_restarts(
             so_far = {} if best is None else {"best": best.theta, "best_value": best.value}
             store.context = {"restart": k, **so_far}
         try:
-            theta = first_theta(objective, start, solver.first_weights, rng)
+            known = theta if k == 0 else None
+            first = first_theta(objective, start, solver.first_weights, rng) if known is None else known
             if continued is not None and k == 0:
-                theta = continued(theta)
-            result = solver.minimize(objective, objective.inside(theta), rng, on_iteration)
+                first = continued(first)
+            result = solver.minimize(objective, objective.inside(first), rng, on_iteration)
         except KeyboardInterrupt:
             if best is None:
                 raise

@@ -206,7 +206,7 @@ def _windowed(
 
 # Entries. Fewer are copied where some samples are picked, and kept if they are scaled; more stay where they are, and
 # blocks are scaled whenever they are read.
-SMALL = 2**22
+SMALL = 2**23
 MANY_ROWS = 2**17  # from here on samples do not fit the cache,
 RUN = 8  # a batch is made of runs of so many neighbours: reading single samples would take longer than the step
 FETCHED = 2**18  # entries of X that are read at once for batches
