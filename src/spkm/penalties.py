@@ -89,6 +89,13 @@ class SquaredL2(Penalty):
     ----------
     strength : float, default=1e-3
         The factor.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> A = np.array([[3.0, -1.0], [0.0, 0.5]])
+    >>> SquaredL2(2.0).value(A)
+    10.25
     """
 
     def __init__(self, strength: float = 1e-3) -> None:
@@ -115,6 +122,16 @@ class L1(Penalty):
         The factor.
     nonnegative : bool, default=False
         Whether entries must not be negative.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> A = np.array([[3.0, -1.0], [0.0, 0.5]])
+    >>> L1(1.0).value(A)
+    4.5
+    >>> L1(1.0).prox(A, 1.0)      # entries shrink by one, small ones to zero
+    array([[ 2., -0.],
+           [ 0.,  0.]])
     """
 
     def __init__(self, strength: float = 1e-3, nonnegative: bool = False) -> None:
@@ -146,6 +163,13 @@ class ElasticNet(Penalty):
         The factor.
     l1_ratio : float, default=0.5
         The share of the first term.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> A = np.array([[3.0, -1.0], [0.0, 0.5]])
+    >>> ElasticNet(1.0, l1_ratio=0.5).value(A)
+    4.8125
     """
 
     numbers = {"strength": Number(), "l1_ratio": Number(most=1.0)}
@@ -175,6 +199,14 @@ class L1Ball(Penalty):
     ----------
     radius : float, default=1.0
         The radius P of the ball.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> A = np.array([[3.0, -1.0], [0.0, 0.5]])
+    >>> L1Ball(2.0).prox(A, 1.0)
+    array([[ 2. , -0. ],
+           [ 0. ,  0.5]])
     """
 
     numbers = {"radius": Number()}
@@ -212,6 +244,13 @@ class GroupL2(Penalty):
         Share of an additional entrywise l1 norm.
     nonnegative : bool, default=False
         Whether entries must not be negative.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> A = np.array([[3.0, -1.0], [0.0, 0.5]])
+    >>> round(GroupL2(1.0).value(A), 4)
+    4.118
     """
 
     on = ("basis",)
@@ -270,6 +309,13 @@ class RowL2(Penalty):
     ----------
     strength : float, default=1e-3
         The factor.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> A = np.array([[3.0, -1.0], [0.0, 0.5]])
+    >>> round(RowL2(1.0).value(A), 4)
+    3.6623
     """
 
     on = ("weights",)
@@ -299,6 +345,14 @@ class RKHSNorm(Penalty):
     ----------
     strength : float or "auto", default="auto"
         The factor; "auto" is the loss's default over the total weight of the samples.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from spkm import SPKMClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> SPKMClassifier(3, weight_penalty=RKHSNorm(0.01), random_state=0).fit(X, y).score(X, y) > 0.9
+    True
     """
 
     on = ("weights",)
@@ -357,6 +411,14 @@ class Evidence(Penalty):
     linear_variance : float or "auto", default="auto"
         First variance of the coefficients of a linear part over that of the kernels; "auto" is one over the number of
         features.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from spkm import SPKMRegressor
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> SPKMRegressor(5, weight_penalty=Evidence(ridge=0.0), random_state=0).fit(X, y).score(X, y) > 0.4
+    True
     """
 
     on = ("weights",)

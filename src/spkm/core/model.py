@@ -43,6 +43,11 @@ class View:
         Whether its basis vectors stay inside the range of the data. An estimator sets it by ``basis_bounds``.
     monotone : tuple of pairs of int, default=()
         Features that the scores rise (1) or fall (-1) with. An estimator sets it by its own ``monotone``.
+
+    Examples
+    --------
+    >>> View("rbf", slice(0, 5), name="first").columns
+    slice(0, 5, None)
     """
 
     kernel: Any
@@ -76,11 +81,26 @@ class View:
 
 @dataclass(frozen=True)
 class Term:
-    """``n_basis`` vectors whose kernel is the product of the kernels of the views."""
+    """Basis vectors whose kernel is the product of the kernels of some views.
+
+    Parameters
+    ----------
+    n_basis : int
+        Number of basis vectors.
+    views : View or tuple of View
+        The kernels that are multiplied, each with its features.
+    is_linear_part : bool, default=False
+        Whether it is a linear part: one vector of coefficients for each output, whose weights stay the identity.
+
+    Examples
+    --------
+    >>> term = Term(3, (View("rbf", slice(0, 5), name="first"), View("rbf", slice(5, 10), name="second")))
+    >>> term.name
+    'first × second'
+    """
 
     n_basis: Any
     views: tuple[View, ...]
-    #: Whether it is a linear part: one vector of coefficients for each output, whose weights stay the identity.
     is_linear_part: bool = False
 
     @property

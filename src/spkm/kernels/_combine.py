@@ -65,7 +65,14 @@ class _Pair(Kernel):
 
 
 class Sum(_Pair):
-    """k(x, u) = left(x, u) + right(x, u)."""
+    """k(x, u) = left(x, u) + right(x, u).
+
+    Examples
+    --------
+    >>> from spkm.kernels import RBF, Linear
+    >>> Sum(RBF(gamma=0.5), Linear(gamma=1.0))([[0.0, 1.0]], [[1.0, 1.0]]).round(4)
+    array([[1.6065]])
+    """
 
     formula = "sum"
 
@@ -88,7 +95,14 @@ class Sum(_Pair):
 
 
 class Product(_Pair):
-    """k(x, u) = left(x, u) * right(x, u)."""
+    """k(x, u) = left(x, u) * right(x, u).
+
+    Examples
+    --------
+    >>> from spkm.kernels import RBF, Linear
+    >>> Product(RBF(gamma=0.5), Linear(gamma=1.0))([[0.0, 1.0]], [[1.0, 1.0]]).round(4)
+    array([[0.6065]])
+    """
 
     formula = "product"
 
@@ -231,6 +245,12 @@ class Affine(WrappedKernel):
         The kernel that is rescaled.
     scale, shift : float, default=2.0 and -1.0
         The two numbers.
+
+    Examples
+    --------
+    >>> from spkm.kernels import RBF
+    >>> Affine(RBF(gamma=0.5))([[0.0, 1.0]], [[1.0, 1.0]]).round(4)      # 2k - 1
+    array([[0.2131]])
     """
 
     formula = "affine"

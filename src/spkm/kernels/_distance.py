@@ -75,6 +75,11 @@ class Matern(DistanceKernel):
         Smoothness.
     gamma : float, "mean" or "median", default="mean"
         As in :class:`RBF`.
+
+    Examples
+    --------
+    >>> Matern(nu=1.5, gamma=0.5)([[0.0, 1.0]], [[1.0, 1.0]]).round(4)
+    array([[0.4834]])
     """
 
     claims = {**DistanceKernel.claims, **IN_PLACE}
@@ -139,6 +144,11 @@ class RationalQuadratic(DistanceKernel):
         Mixing; large values approach :class:`RBF`, 1 is the Cauchy kernel.
     gamma : float, "mean" or "median", default="mean"
         As in :class:`RBF`.
+
+    Examples
+    --------
+    >>> RationalQuadratic(alpha=1.0, gamma=0.5)([[0.0, 1.0]], [[1.0, 1.0]]).round(4)
+    array([[0.6667]])
     """
 
     formula = "rational_quadratic"
@@ -169,6 +179,11 @@ class Laplacian(Kernel):
     ----------
     gamma : float, "mean" or "median", default="mean"
         A name sets it to t^-1 for a typical sum of absolute differences t (d times that of one feature, to a constant).
+
+    Examples
+    --------
+    >>> Laplacian(gamma=0.5)([[0.0, 1.0]], [[1.0, 1.0]]).round(4)
+    array([[0.6065]])
     """
 
     formula = "laplacian"

@@ -20,6 +20,11 @@ class Linear(DotKernel):
     ----------
     gamma : float or "auto", default="auto"
         Factor on the product; "auto" is one over the number of features.
+
+    Examples
+    --------
+    >>> Linear(gamma=1.0)([[2.0, 1.0]], [[1.0, 3.0]])
+    array([[5.]])
     """
 
     formula = "linear"
@@ -50,6 +55,11 @@ class Polynomial(DotKernel):
         The constant q >= 0; 0 makes the kernel homogeneous.
     gamma : float or "auto", default="auto"
         As in :class:`Linear`.
+
+    Examples
+    --------
+    >>> Polynomial(degree=2, coef0=1.0, gamma=1.0)([[2.0, 1.0]], [[1.0, 3.0]])
+    array([[36.]])
     """
 
     formula = "polynomial"
@@ -85,6 +95,11 @@ class NormalizedPolynomial(PerColumn, InvariantKernel):
         The constant q > 0.
     gamma : float or "auto", default="auto"
         Factor on all three products, as in :class:`Linear`.
+
+    Examples
+    --------
+    >>> NormalizedPolynomial(degree=2, gamma=1.0)([[2.0, 1.0]], [[1.0, 3.0]]).round(4)
+    array([[0.5455]])
     """
 
     formula = "normalized_polynomial"

@@ -22,6 +22,13 @@ class Log(SumLoss):
     columns : {"classes", "labels"}, default="classes"
         Meaning of the columns of Y: "classes", exactly one for each sample, or "labels", of which it may have any
         number; each label then has a logistic loss of its own. :class:`~spkm.SPKMClassifier` sets it by its targets.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> Y, F = np.array([[1.0], [-1.0]]), np.array([[2.0], [0.5]])
+    >>> Log().pointwise(Y, F).round(4).ravel()
+    array([0.1269, 0.9741])
     """
 
     anywhere = True
@@ -77,7 +84,15 @@ class Log(SumLoss):
 
 
 class SquaredHinge(SumLoss):
-    """Squared margin error, max(0, 1 - y f)^2."""
+    """Squared margin error, max(0, 1 - y f)^2.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> Y, F = np.array([[1.0], [-1.0]]), np.array([[2.0], [0.5]])
+    >>> SquaredHinge().pointwise(Y, F).ravel()
+    array([0.  , 2.25])
+    """
 
     anywhere = True
     target = "signs"
@@ -98,6 +113,13 @@ class SmoothHinge(SumLoss):
     ----------
     width : float, default=0.5
         The parabola spans margins from 1 - width to 1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> Y, F = np.array([[1.0], [-1.0]]), np.array([[2.0], [0.5]])
+    >>> SmoothHinge().pointwise(Y, F).ravel()
+    array([0.  , 1.25])
     """
 
     anywhere = True
@@ -119,7 +141,15 @@ class SmoothHinge(SumLoss):
 
 
 class Exponential(SumLoss):
-    """Boosting's loss, exp(-y f); beyond -y f = 30 it goes on as a straight line, so that it cannot overflow."""
+    """Boosting's loss, exp(-y f); beyond -y f = 30 it goes on as a straight line, so that it cannot overflow.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> Y, F = np.array([[1.0], [-1.0]]), np.array([[2.0], [0.5]])
+    >>> Exponential().pointwise(Y, F).round(4).ravel()
+    array([0.1353, 1.6487])
+    """
 
     anywhere = True
     target = "signs"

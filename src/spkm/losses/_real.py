@@ -13,7 +13,15 @@ from spkm.losses._base import SumLoss, weighted_total
 
 
 class Squared(SumLoss):
-    """Squared error, (f - y)^2."""
+    """Squared error, (f - y)^2.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> Y, F = np.array([[1.0], [3.0]]), np.array([[1.5], [1.0]])
+    >>> Squared().pointwise(Y, F).ravel()
+    array([0.25, 4.  ])
+    """
 
     anywhere = True
     is_quadratic = True
@@ -40,6 +48,13 @@ class Huber(SumLoss):
     delta : float, default=1.0
         Residual where the two meet, in deviations of y in an estimator: 1.48 times the median distance from the median,
         which outliers do not change.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> Y, F = np.array([[1.0], [3.0]]), np.array([[1.5], [1.0]])
+    >>> Huber(delta=1.0).pointwise(Y, F).ravel()
+    array([0.125, 1.5  ])
     """
 
     anywhere = True
@@ -66,6 +81,13 @@ class EpsilonInsensitive(SumLoss):
     ----------
     epsilon : float, default=0.1
         Half the width of the tube, in standard deviations of y when an estimator fits.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> Y, F = np.array([[1.0], [3.0]]), np.array([[1.5], [1.0]])
+    >>> EpsilonInsensitive(epsilon=0.5).pointwise(Y, F).ravel()
+    array([0.  , 2.25])
     """
 
     anywhere = True
@@ -93,6 +115,13 @@ class Quantile(SumLoss):
         The quantile q that f estimates.
     width : float, default=0.05
         Half the width of the parabola, in deviations of y as for :class:`Huber`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> Y, F = np.array([[1.0], [3.0]]), np.array([[1.5], [1.0]])
+    >>> Quantile(0.9).pointwise(Y, F).round(4).ravel()
+    array([0.05, 1.8 ])
     """
 
     anywhere = True
@@ -124,6 +153,13 @@ class Poisson(SumLoss):
     """Poisson deviance with a log link, exp(f) - y f; predictions are exp(f).
 
     Beyond f = 30 the exponential goes on as a straight line, so that a wild step of a solver stays finite.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> Y, F = np.array([[1.0], [3.0]]), np.array([[1.5], [1.0]])
+    >>> Poisson().pointwise(Y, F).round(4).ravel()
+    array([ 2.9817, -0.2817])
     """
 
     anywhere = True

@@ -74,6 +74,14 @@ class Adam(Solver):
     basis_rate, weight_rate, metric_rate : float, default=0.05, 0.5 and 0.01
         Heights of the rates: of U in units of the mean distance of samples over sqrt(d), of C and b, and of the log
         bandwidth.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from spkm import SPKMClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> SPKMClassifier(3, solver=Adam(max_iter=30), random_state=0).fit(X, y).score(X, y) > 0.9
+    True
     """
 
     needs = ("batches",)

@@ -27,6 +27,12 @@ class Alternating(Solver):
         does not warn that more of them might help.
     basis_steps, weight_steps : int, default=5 and 50
         Most gradient steps on U, and iterations on c where it has no closed form, in a round.
+
+    Examples
+    --------
+    >>> from spkm import algorithm1
+    >>> algorithm1(3).solver
+    Alternating(basis_steps=200, max_iter=1, tol=0.0)
     """
 
     first_weights = "labels"

@@ -42,6 +42,14 @@ class LBFGS(Solver):
     first_rows : int, default=None
         Samples of a first subsample; it grows tenfold from stage to stage until it holds all samples. None starts with
         all.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from spkm import SPKMClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> SPKMClassifier(3, solver=LBFGS(max_iter=100), random_state=0).fit(X, y).score(X, y) > 0.9
+    True
     """
 
     needs = ("gradient",)
@@ -93,6 +101,14 @@ class VarPro(Solver):
         As for :class:`LBFGS`, but never to a rougher tolerance than ``FINE`` before the last stage. It is more than a
         matter of time: the evidence of few samples leads to better vectors than that of many, as its trace term is
         larger.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from spkm import SPKMRegressor
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> SPKMRegressor(5, solver=VarPro(max_iter=100), random_state=0).fit(X, y).score(X, y) > 0.4
+    True
     """
 
     needs = ("elimination",)

@@ -36,6 +36,14 @@ class Proximal(Solver):
     References
     ----------
     Wright, Nowak, Figueiredo: Sparse reconstruction by separable approximation, IEEE Trans. Signal Processing 57, 2009.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from spkm import SPKMClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> SPKMClassifier(3, solver=Proximal(max_iter=300), random_state=0).fit(X, y).score(X, y) > 0.9
+    True
     """
 
     numbers = {"max_iter": COUNT, "tol": Number()}
