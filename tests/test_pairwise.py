@@ -263,6 +263,9 @@ BAD_SETTINGS = [
     ({"left_views": {"a": [9]}}, r"left_views\['a'\]"),
     ({"left_views": {"a": [0]}, "left_kernel": {"b": "rbf"}}, "left_kernel must have an entry for each view"),
     ({"left_kernel": "tanimoto"}, "needs non-negative features"),
+    ({"new": "drugs"}, "new must be one of"),
+    ({"new": "left", "weight_penalty": RKHSNorm(0.1)}, "leave nothing to choose"),
+    ({"new": "right", "loss": "cosine"}, "leave nothing to choose"),
 ]
 
 
@@ -316,3 +319,47 @@ def test_a_good_fit_of_pairs_has_one_start():
     for y in (left[pairs[:, 0], 0] * right[pairs[:, 1], 1], left[pairs[:, 0], 0] + right[pairs[:, 1], 1]):
         PairwiseSPKMRegressor(n_basis=4, random_state=0, solver=Stays(0)).fit(pairs, y, left=left, right=right)
         assert len(Stays.begun) == 1
+
+
+def entities_by_heart(seed):
+    """Return pairs, targets and tables of left entities that targets depend on by more than their features."""
+    rng = np.random.default_rng(seed)
+    left, right = rng.standard_normal((60, 6)), rng.standard_normal((20, 3))
+    pairs = np.array([(i, j) for i in range(60) for j in range(20)])
+    own = rng.standard_normal((60, 3))
+    y = left[pairs[:, 0], 0] * right[pairs[:, 1], 0] + np.sum(own[pairs[:, 0]] * right[pairs[:, 1]], axis=1)
+    return pairs, y, {"left": left, "right": right}
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_strength_for_new_entities_predicts_them_better(seed):
+    pairs, y, tables = entities_by_heart(seed)
+    train, test = next(PairKFold("left", 3, 0).split(pairs))
+    known, new = (
+        PairwiseSPKMRegressor(8, new=new, random_state=0).fit(pairs[train], y[train], **tables)
+        for new in ("pairs", "left")
+    )
+    assert (known.model_.recipe, new.model_.recipe) == ("pairs", "new entities")
+    assert known.model_.strength is None and new.model_.strength > 1.0
+    assert new.score(pairs[test], y[test]) > known.score(pairs[test], y[test]) + 0.05
+    assert known.score(pairs[train], y[train]) > new.score(pairs[train], y[train])
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+@pytest.mark.parametrize("new", ["left", "right", "both"])
+def test_every_side_may_be_new(estimator, new):
+    pairs, labels, numbers, left, right = data()
+    y = targets_of(estimator, labels, numbers)
+    model = estimator(**QUICK, new=new).fit(pairs, y, left=left, right=right)
+    usual = model.model_.loss.rkhs_strength[0]
+    assert model.model_.recipe == "new entities"
+    assert 1.0 <= model.model_.strength / usual <= 100.0
+    assert clone(model).new == new
+
+
+@pytest.mark.parametrize(("new", "message"), [("left", "needs as many left entities"), ("both", "left entities")])
+def test_too_few_entities_for_folds(new, message):
+    pairs, _, numbers, left, right = data()
+    few = pairs[:, 0] < 1
+    with pytest.raises(ValueError, match=f"new='{new}' leaves entities out in .* {message}.* Set new='pairs'"):
+        PairwiseSPKMRegressor(**QUICK, new=new).fit(pairs[few], numbers[few], left=left, right=right)

@@ -94,9 +94,9 @@ def wide(X):
     return np.hstack([X * factor for factor in np.linspace(0.5, 2.0, 3 * len(X))])
 
 
-def pairs_of(X, y):
+def pairs_of(X, y, new="pairs"):
     pairs = np.column_stack([np.arange(len(y)), np.arange(len(y))])
-    return PairwiseSPKMRegressor(2, random_state=0).fit(pairs, y, left=X[:, :1], right=X[:, 1:])
+    return PairwiseSPKMRegressor(2, new=new, random_state=0).fit(pairs, y, left=X[:, :1], right=X[:, 1:])
 
 
 #: Recipe by its row in the table, with a fit that takes it, some parameters added.
@@ -115,6 +115,7 @@ WITH = {
 FITS = {
     **{name: partial(fit, more={}) for name, fit in WITH.items()},
     "pairs": pairs_of,
+    "new entities": lambda X, y: pairs_of(X, y, "left"),
     "batches": lambda X, y: SPKMClassifier(3, random_state=0).partial_fit(X, y, classes=[0, 1]),
     "constant": lambda X, y: SPKMRegressor(3, random_state=0).fit(X, 0.0 * y),
 }

@@ -81,6 +81,10 @@ class PairwiseSPKMClassifier(PredictsPairs, ClassifierMixin, CallbackSupportMixi
         side with each of the other.
     loss, basis_penalty, weight_penalty, learn_bandwidth, fit_intercept, scale, solver, n_restarts
         As in :class:`SPKMClassifier`; the features of each table are scaled by themselves.
+    new : {"pairs", "left", "right", "both"}, default="pairs"
+        The part of later pairs that the fit has not met. For new pairs of known entities the penalty has a fixed
+        strength; for new left entities, new right ones or both, folds that leave such entities out choose it, up to a
+        hundred times as strong. The fit then takes a few times as long.
     max_iter, tol, class_weight, n_jobs, random_state, verbose
         As in :class:`SPKMClassifier`.
 
@@ -138,6 +142,7 @@ class PairwiseSPKMClassifier(PredictsPairs, ClassifierMixin, CallbackSupportMixi
         tol: float | None = None,
         class_weight: ClassWeightLike = None,
         n_jobs: int | None = None,
+        new: str = "pairs",
         random_state: RandomState = None,
         verbose: int = 0,
     ) -> None:
@@ -158,6 +163,7 @@ class PairwiseSPKMClassifier(PredictsPairs, ClassifierMixin, CallbackSupportMixi
         self.tol = tol
         self.class_weight = class_weight
         self.n_jobs = n_jobs
+        self.new = new
         self.random_state = random_state
         self.verbose = verbose
 
@@ -285,6 +291,10 @@ class PairwiseSPKMRegressor(PredictsPairs, RegressorMixin, CallbackSupportMixin,
         side with each of the other.
     loss, basis_penalty, weight_penalty, learn_bandwidth, fit_intercept, scale, solver, n_restarts
         As in :class:`SPKMRegressor`; the features of each table are scaled by themselves.
+    new : {"pairs", "left", "right", "both"}, default="pairs"
+        The part of later pairs that the fit has not met. For new pairs of known entities the penalty has a fixed
+        strength; for new left entities, new right ones or both, folds that leave such entities out choose it, up to a
+        hundred times as strong. The fit then takes a few times as long.
     max_iter, tol, n_jobs, random_state, verbose
         As in :class:`SPKMRegressor`.
 
@@ -328,6 +338,7 @@ class PairwiseSPKMRegressor(PredictsPairs, RegressorMixin, CallbackSupportMixin,
         max_iter: int | None = None,
         tol: float | None = None,
         n_jobs: int | None = None,
+        new: str = "pairs",
         random_state: RandomState = None,
         verbose: int = 0,
     ) -> None:
@@ -347,6 +358,7 @@ class PairwiseSPKMRegressor(PredictsPairs, RegressorMixin, CallbackSupportMixin,
         self.max_iter = max_iter
         self.tol = tol
         self.n_jobs = n_jobs
+        self.new = new
         self.random_state = random_state
         self.verbose = verbose
 

@@ -45,6 +45,7 @@ ABSENT: dict[str, Any] = {
     "basis_bounds": None,
     "basis": "free",
     "monotone": (),
+    "new": "pairs",
 }
 
 
@@ -100,6 +101,7 @@ class Spec:
     max_iter: int | None
     tol: float | None
     warm_start: bool
+    new: str
     seed: Any
 
     #: The views of all terms.
@@ -166,6 +168,12 @@ class Spec:
         common = params["basis_penalty"]
         penalties = [] if common is None or isinstance(common, Mapping) else basis_penalties(common)
         on_weights = _weight_penalties(params["weight_penalty"], loss, asked)
+        if params["new"] != "pairs" and on_weights is not None:
+            raise ValueError(
+                f"new={params['new']!r} chooses the strength of the penalty on the weights by folds; got "
+                f"weight_penalty={params['weight_penalty']!r} and loss={asked!r}, which leave nothing to choose. Set "
+                "new='pairs', or weight_penalty='auto' with a loss that takes a penalty."
+            )
         params |= {"terms": terms, "loss": loss, "basis_penalties": penalties, "weight_penalties": on_weights}
         return Spec(**{part.name: params[part.name] for part in fields(Spec) if part.init})
 
@@ -189,6 +197,7 @@ def _check_settings(params: Mapping[str, Any]) -> None:
     check_choice("basis_bounds", params["basis_bounds"], ("data", None))
     check_choice("basis", params["basis"], ("free", "samples"))
     check_choice("selection", params["selection"], (None, "strict"))
+    check_choice("new", params["new"], ("pairs", "left", "right", "both"))
     if not isinstance(params["learn_bandwidth"], Mapping):
         check_choice("learn_bandwidth", params["learn_bandwidth"], ("auto", True, False, "columns"))
     if not isinstance(params["n_basis"], Mapping) and params["n_basis"] != "auto":

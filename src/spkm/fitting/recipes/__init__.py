@@ -14,6 +14,7 @@ from spkm.fitting.recipes.evidence import ByEvidence
 from spkm.fitting.recipes.fixed import Fixed
 from spkm.fitting.recipes.folds import CENSORED, USUAL, Folds
 from spkm.fitting.recipes.monotone import Monotone
+from spkm.fitting.recipes.new_entities import NewEntities
 from spkm.fitting.recipes.on_samples import OnSamples
 from spkm.fitting.recipes.pairs import Pairs
 from spkm.fitting.recipes.search import Search
@@ -56,7 +57,7 @@ def recipe_for(spec: Spec, data: Data, previous: FittedModel | None = None) -> R
     elif evidence is not None:
         recipe = InSpan(ByEvidence(evidence, single)) if in_span else ByEvidence(evidence, single)
     elif not data.independent:
-        recipe = Pairs()
+        recipe = Pairs() if spec.new == "pairs" else NewEntities(Pairs())
     elif single and _wants_folds(spec, data.target) and Folds.suits(spec, data.n_rows, width):
         folds = Folds(CENSORED if spec.loss.censored else USUAL)
         recipe = InSpan(folds) if in_span else folds
