@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import minimize
 
 from spkm import SPKMSurvival, load
-from spkm.losses import Hazard, Times, baseline_hazard, concordance
+from spkm.losses import Hazard, Times, baseline_hazard, concordance, weibull_hazard
 
 
 def censored(n=200, d=4, seed=0, decimals=1):
@@ -273,3 +273,83 @@ def test_bad_settings():
         model.predict_survival_function(X, times=[[1.0]])
     with pytest.raises(ValueError, match="same number of samples; got 30 and 29"):
         model.score(X, y[:29])
+
+
+def weibull_times(n=400, shape=2.0, scale=3.0, seed=0):
+    """Return samples and censored times of the hazard exp(x0) (t / scale) ** shape."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, 3))
+    time = scale * (rng.exponential(size=n) * np.exp(-X[:, 0])) ** (1 / shape)
+    end = rng.uniform(1.0, 8.0, n)
+    return X, np.rec.fromarrays([time <= end, np.minimum(time, end)], names="event,time")
+
+
+@pytest.mark.parametrize("truncated", [False, True])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_weibull_baseline_has_the_highest_likelihood(truncated, weighted):
+    X, y = weibull_times()
+    rng = np.random.default_rng(1)
+    weight = rng.uniform(0.5, 2.0, len(X)) if weighted else np.ones(len(X))
+    times = Times(y.time, y.event, 0.3 * y.time * (rng.random(len(X)) < 0.5) if truncated else None)
+    found = weibull_hazard(times, X[:, 0], weight)
+
+    def log_likelihood(shape, scale):
+        log_hazard = np.log(shape / scale) + (shape - 1) * np.log(y.time / scale) + X[:, 0]
+        return weight @ (y.event * log_hazard - np.exp(X[:, 0]) * type(found)(shape, scale).of_samples(times))
+
+    best = log_likelihood(*found)
+    for factors in ((1.01, 1), (0.99, 1), (1, 1.01), (1, 0.99)):
+        assert log_likelihood(found.shape * factors[0], found.scale * factors[1]) < best
+    if not truncated:
+        assert_allclose(found, (2.0, 3.0), rtol=0.1)
+
+
+def test_weibull_curves_go_on_and_have_absolute_times(tmp_path):
+    X, y = weibull_times()
+    model = SPKMSurvival(4, baseline="weibull", random_state=0).fit(X, y)
+    assert_allclose(model.weibull_, (2.0, 3.0), rtol=0.2)
+    later = 2 * model.event_times_[-1]
+    curves = model.predict_survival_function(X, [model.event_times_[-1], later])
+    assert np.all(curves[:, 1] < curves[:, 0])
+    medians = model.predict_time(X)
+    assert_allclose([model.predict_survival_function(X[i : i + 1], [medians[i]])[0, 0] for i in range(5)], 0.5)
+    assert_allclose(medians, 3.0 * (np.log(2) * np.exp(-X[:, 0])) ** 0.5, rtol=0.6)
+    steps = SPKMSurvival(4, random_state=0).fit(X, y)
+    assert np.corrcoef(steps.predict(X), model.predict(X))[0, 1] > 0.99
+    assert_allclose(model.baseline_hazard_[:-20], steps.baseline_hazard_[:-20], atol=0.2)  # few are left at the end
+    model.save(tmp_path / "model.spkm")
+    again = load(tmp_path / "model.spkm")
+    assert_array_equal(again.predict_survival_function(X[:3], [later]), model.predict_survival_function(X[:3], [later]))
+    assert_array_equal(again.predict_time(X[:3]), medians[:3])
+    assert not hasattr(model.set_params(baseline="steps").fit(X, y), "weibull_")
+
+
+def test_time_of_a_step_is_the_first_event_that_reaches_it():
+    X, y = weibull_times(100)
+    model = SPKMSurvival(3, random_state=0).fit(X, y)
+    times, curves = model.predict_time(X, 0.6), model.predict_survival_function(X)
+    for time, curve in zip(times, curves, strict=True):
+        below = model.event_times_[curve <= 0.6]
+        assert time == (below[0] if len(below) else np.inf)
+
+
+def test_streams_have_the_weibull_baseline_of_tables():
+    X, y = weibull_times(200)
+    model, streamed = (plain(baseline="weibull").fit(*given) for given in ((X, y), (in_chunks(X, y),)))
+    assert_allclose(streamed.weibull_, model.weibull_, rtol=1e-3)
+
+
+def test_weibull_bad_input():
+    X, y = weibull_times(50)
+    with pytest.raises(ValueError, match="baseline must be one of 'steps', 'weibull'; got 'cox'"):
+        SPKMSurvival(baseline="cox").fit(X, y)
+    y.time[np.flatnonzero(y.event)[0]] = 0.0
+    with pytest.raises(ValueError, match="needs positive times of events; got 0"):
+        SPKMSurvival(3, baseline="weibull").fit(X, y)
+    y.time[:] = np.where(y.event, 5.0, y.time)
+    y.time[~y.event] = 1.0
+    assert weibull_hazard(Times(y.time, y.event), np.zeros(50), np.ones(50)).shape > 100  # all events at once
+    model = SPKMSurvival(3, random_state=0).fit(*weibull_times(50))
+    for bad in (0, 1.0, -0.5, "half"):
+        with pytest.raises(ValueError, match="survival must be"):
+            model.predict_time(X, bad)

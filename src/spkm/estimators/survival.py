@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -11,7 +12,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from spkm._arrays import RandomState, TableLike, TargetLike, WeightLike
-from spkm._checks import check_choice
+from spkm._checks import check_choice, check_real
 from spkm._publish import publish
 from spkm.estimators.base import ReadsModel
 from spkm.estimators.parameters import (
@@ -29,13 +30,26 @@ from spkm.estimators.parameters import (
     TermsLike,
     ViewsLike,
 )
-from spkm.fitting.hazards import CensoredSamples, CensoredStream, CensoredTable, fitted_in_turns
+from spkm.fitting.hazards import (
+    AnyBaseline,
+    BaselineOf,
+    CensoredSamples,
+    CensoredStream,
+    CensoredTable,
+    fitted_in_turns,
+)
 from spkm.fitting.outcome import attributes_of
 from spkm.fitting.progress import Progress
 from spkm.fitting.reading import table_spec
-from spkm.losses import Baseline, Hazard, Times, concordance
+from spkm.losses import Baseline, Hazard, Times, Weibull, baseline_hazard, concordance, weibull_hazard
 from spkm.tables.read import read_table
 from spkm.tables.streams import named_columns, opened_stream
+
+#: For each ``baseline`` the function from ``ties`` to one that estimates it.
+BASELINES: dict[str, Callable[[str], BaselineOf]] = {
+    "steps": lambda ties: partial(baseline_hazard, ties=ties),
+    "weibull": lambda ties: weibull_hazard,
+}
 
 
 class SPKMSurvival(ReadsModel, BaseEstimator):
@@ -54,6 +68,9 @@ class SPKMSurvival(ReadsModel, BaseEstimator):
         or "tanimoto", or a Kernel.
     ties : {"efron", "breslow"}, default="efron"
         How events at the same time count.
+    baseline : {"steps", "weibull"}, default="steps"
+        The hazard that all samples share: a step at each event (Breslow's or Efron's), or Weibull's power of time, two
+        numbers, which has curves without steps that go on after the last event.
     views, terms, weight_penalty, selection, max_features, max_groups, feature_groups, max_basis
         As in :class:`SPKMRegressor`.
     learn_bandwidth, linear_part, basis_bounds, monotone, scale, solver, start, max_iter, tol
@@ -67,6 +84,8 @@ class SPKMSurvival(ReadsModel, BaseEstimator):
         Times of events in the training samples.
     baseline_hazard_ : ndarray of shape (n_times,)
         Cumulative baseline hazard at these times.
+    weibull_ : ndarray of shape (2,)
+        Shape k and scale s of the cumulative baseline hazard (t / s) ** k; only with ``baseline="weibull"``.
     model_ : FittedModel
         The fitted model of the log hazard.
     n_rounds_ : int
@@ -95,6 +114,7 @@ class SPKMSurvival(ReadsModel, BaseEstimator):
         *,
         kernel: KernelLike = "rbf",
         ties: str = "efron",
+        baseline: str = "steps",
         views: ViewsLike = None,
         terms: TermsLike = None,
         weight_penalty: PenaltyLike = "auto",
@@ -119,6 +139,7 @@ class SPKMSurvival(ReadsModel, BaseEstimator):
         self.n_basis = n_basis
         self.kernel = kernel
         self.ties = ties
+        self.baseline = baseline
         self.views = views
         self.terms = terms
         self.weight_penalty = weight_penalty
@@ -175,6 +196,7 @@ class SPKMSurvival(ReadsModel, BaseEstimator):
             The fitted estimator. If anything goes wrong, it is as it was.
         """
         check_choice("ties", self.ties, ("efron", "breslow"))
+        check_choice("baseline", self.baseline, tuple(BASELINES))
         target, y = (_listed(names) for names in (target, y))
         if any(names is not None for names in (target, weight, features)):
             X, y, sample_weight = named_columns(X, y, sample_weight, target, weight, features)
@@ -190,15 +212,18 @@ class SPKMSurvival(ReadsModel, BaseEstimator):
         else:
             spec, samples = CensoredStream.of(params, reader, times_of)
             known, dtype = samples.stream.attributes, samples.stream.dtype
-        outcome, baseline, n_rounds = fitted_in_turns(spec, samples, self.ties, progress)
+        outcome, baseline, n_rounds = fitted_in_turns(spec, samples, BASELINES[self.baseline](self.ties), progress)
         progress.done()
+        happened = np.unique(samples.times.time[samples.times.event & (samples.weight > 0)])
         attributes = {
             **known,
             **attributes_of(outcome, dtype),
-            "event_times_": baseline.times,
-            "baseline_hazard_": baseline.cumulative,
+            "event_times_": happened,
+            "baseline_hazard_": baseline.at(happened),
             "n_rounds_": n_rounds,
         }
+        if self.baseline == "weibull":
+            attributes["weibull_"] = np.array(baseline)
         return publish(self, attributes)
 
     def predict(self, X: TableLike) -> np.ndarray:
@@ -254,6 +279,28 @@ class SPKMSurvival(ReadsModel, BaseEstimator):
         """
         return np.exp(-self.predict_cumulative_hazard_function(X, times))
 
+    def predict_time(self, X: TableLike, survival: float = 0.5) -> np.ndarray:
+        """Return the time at which the probability of no event falls to a given number, the median by default.
+
+        Parameters
+        ----------
+        X : array-like, DataFrame or CSR of shape (n_samples, n_features)
+            Samples.
+        survival : float, default=0.5
+            The probability of no event until the time, between 0 and 1.
+
+        Returns
+        -------
+        times : ndarray of shape (n_samples,)
+            Times; with ``baseline="steps"`` those of events, infinite for samples whose curve stays above the number
+            until the last event.
+        """
+        check_is_fitted(self)
+        if not 0.0 < check_real("survival", survival) < 1.0:
+            raise ValueError(f"survival must be between 0 and 1; got {survival!r}.")
+        scores = np.minimum(self.predict(X).astype(np.float64), 30.0)
+        return self._baseline.time_of(-np.log(survival) * np.exp(-scores))
+
     def survival_of_scores(self, scores: np.ndarray, times: np.ndarray) -> np.ndarray:
         """Return the probability of no event until given times from log hazards f(x).
 
@@ -301,7 +348,9 @@ class SPKMSurvival(ReadsModel, BaseEstimator):
         return {"survival": {"times": times, "hazard": self._baseline.at(times)}}
 
     @property
-    def _baseline(self) -> Baseline:
+    def _baseline(self) -> AnyBaseline:
+        if "weibull_" in vars(self):
+            return Weibull(*self.weibull_)
         return Baseline(self.event_times_, self.baseline_hazard_, self.baseline_hazard_)
 
     def score(self, X: TableLike, y: TargetLike | None) -> float:

@@ -17,7 +17,7 @@ from spkm.fitting.progress import Progress
 from spkm.fitting.reading import stream_summary
 from spkm.fitting.spec import Spec
 from spkm.fitting.strategies import strategy_for
-from spkm.losses import Baseline, Times, baseline_hazard
+from spkm.losses import Baseline, Times, Weibull
 from spkm.sources import Chunk, Reader
 from spkm.tables.read import Table
 
@@ -25,6 +25,9 @@ ROUNDS = 10  # of scores and baseline in turn, at the most
 ENOUGH = 1e-3  # mean change of scores, over their deviation, at which the turns end
 
 TimesOf = Callable[[Any], Times]
+AnyBaseline = Baseline | Weibull
+#: From times, scores and weights of samples to their baseline.
+BaselineOf = Callable[[Times, np.ndarray, np.ndarray], AnyBaseline]
 
 
 class CensoredSamples(Protocol):
@@ -38,7 +41,7 @@ class CensoredSamples(Protocol):
     def weight(self) -> np.ndarray:
         """Weights of all samples, (n,)."""
 
-    def data(self, spec: Spec, baseline: Baseline) -> Data:
+    def data(self, spec: Spec, baseline: AnyBaseline) -> Data:
         """Return the data of a fit with a known baseline."""
 
     def scores(self, model: Fitted) -> np.ndarray:
@@ -57,7 +60,7 @@ class CensoredTable:
         """Weights of all samples, (n,)."""
         return self.table.weight
 
-    def data(self, spec: Spec, baseline: Baseline) -> TableData:
+    def data(self, spec: Spec, baseline: AnyBaseline) -> TableData:
         """Return the data of a fit with a known baseline."""
         return TableData.of(
             spec, self.table.X, _targets(baseline, self.times), self.table.weight, place=self.table.place
@@ -89,7 +92,7 @@ class CensoredStream:
         times = Times(*(_joined(column) for column in zip(*(part[0] for part in parts), strict=True)))
         return spec, CensoredStream(stream, times, np.concatenate([part[1] for part in parts]), spec.threads, times_of)
 
-    def data(self, spec: Spec, baseline: Baseline) -> StreamData:
+    def data(self, spec: Spec, baseline: AnyBaseline) -> StreamData:
         """Return the data of a fit with a known baseline."""
         prepared = replace(self.stream.preparation, encode=partial(_encoded, baseline, self.times_of))
         return replace(self.stream, preparation=prepared)
@@ -103,7 +106,7 @@ def _joined(parts: tuple[Any, ...]) -> Any:
     return None if parts[0] is None else np.concatenate(parts)
 
 
-def _encoded(baseline: Baseline, times_of: TimesOf, y: np.ndarray) -> np.ndarray:
+def _encoded(baseline: AnyBaseline, times_of: TimesOf, y: np.ndarray) -> np.ndarray:
     return _targets(baseline, times_of(y))
 
 
@@ -117,7 +120,7 @@ def _held(times_of: TimesOf, chunk: Chunk) -> tuple[Times, np.ndarray]:
     return times.part(used), weight[used]
 
 
-def _targets(baseline: Baseline, times: Times) -> np.ndarray:
+def _targets(baseline: AnyBaseline, times: Times) -> np.ndarray:
     """Return what the loss learns, (n, 1): hazards with 40 bits, as the order of samples must not show in them."""
     mantissa, exponent = np.frexp(baseline.of_samples(times))
     own = np.ldexp(np.round(mantissa * 2.0**40) / 2.0**40, exponent)
@@ -128,11 +131,11 @@ class Turns(NamedTuple):
     """The end of the turns: the fit, its baseline, and how many there were."""
 
     outcome: Outcome
-    baseline: Baseline
+    baseline: AnyBaseline
     n_rounds: int
 
 
-def fitted_in_turns(spec: Spec, samples: CensoredSamples, ties: str, progress: Progress) -> Turns:
+def fitted_in_turns(spec: Spec, samples: CensoredSamples, baseline_of: BaselineOf, progress: Progress) -> Turns:
     """Return the fit at which scores and baseline suit each other.
 
     The second turn begins anew, as the first had a baseline without scores; later ones go on from the one before. A
@@ -144,7 +147,7 @@ def fitted_in_turns(spec: Spec, samples: CensoredSamples, ties: str, progress: P
     risk, previous, turn = np.zeros(len(weight)), None, 0
     while True:
         turn += 1
-        data = samples.data(spec, baseline_hazard(samples.times, risk, weight, ties))
+        data = samples.data(spec, baseline_of(samples.times, risk, weight))
         outcome = strategy_for(spec, data)(spec, data, previous, progress)
         new = samples.scores(outcome.model)
         mean = float(new @ weight / weight.sum())
@@ -154,7 +157,7 @@ def fitted_in_turns(spec: Spec, samples: CensoredSamples, ties: str, progress: P
         risk = new
         near = change <= ENOUGH * max(spread, 0.1) or spec.is_searched
         if outcome.model.interrupted or turn == ROUNDS or (turn > 1 and near):
-            return Turns(outcome, baseline_hazard(samples.times, risk, weight, ties), turn)
+            return Turns(outcome, baseline_of(samples.times, risk, weight), turn)
         previous = outcome.model if turn > 1 else None
 
 

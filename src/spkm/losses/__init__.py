@@ -6,6 +6,7 @@ from spkm.losses._classes import Cosine, Exponential, Log, SmoothHinge, SquaredH
 from spkm.losses._hazard import Baseline, Hazard, Times, baseline_hazard, concordance
 from spkm.losses._ordinal import Ordinal, best_thresholds, first_thresholds
 from spkm.losses._real import EpsilonInsensitive, Huber, Poisson, Quantile, Squared
+from spkm.losses._weibull import Weibull, weibull_hazard
 
 LOSSES = Registry("loss", Loss)
 LOSSES.update(
@@ -39,9 +40,11 @@ __all__ = [
     "SquaredHinge",
     "SumLoss",
     "Times",
+    "Weibull",
     "baseline_hazard",
     "best_thresholds",
     "concordance",
     "first_thresholds",
     "sign_groups",
+    "weibull_hazard",
 ]

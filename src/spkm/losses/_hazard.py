@@ -93,6 +93,11 @@ class Baseline(NamedTuple):
         hazard = np.where(at_event, hazard + (self.own - steps)[place], hazard)
         return hazard if given.entry is None else hazard - self.at(given.entry)
 
+    def time_of(self, hazard: np.ndarray) -> np.ndarray:
+        """Return the first times at which the hazard has added up to given numbers; infinite if it never does."""
+        later = np.append(self.times, np.inf)
+        return np.asarray(later[np.searchsorted(self.cumulative, hazard, side="left")])
+
 
 def baseline_hazard(given: Times, risk: np.ndarray, weight: np.ndarray, ties: str) -> Baseline:
     """Return the cumulative baseline hazard by Breslow or Efron.
