@@ -36,7 +36,7 @@ class NewEntities(Around):
     The folds are fitted at ten times the strength of the loss, then at weaker ones while the held-out loss falls, and
     at stronger ones if weaker ones do not help; each goes on from the one before.
 
-    **Defaults.** Those of pairs, but for the strength of the RKHS norm: 1 to 100 times that of the loss, as folds
+    **Defaults.** As for pairs, but for the strength of the RKHS norm: 1 to 100 times that of the loss, as folds
     choose that leave left entities, right entities or both out.
     """
 
