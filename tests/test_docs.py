@@ -36,6 +36,17 @@ def test_links_lead_somewhere(page):
         assert not anchor or anchor in anchors(target), f"{link}: no such heading"
 
 
+def test_rows_of_a_table_have_its_columns():
+    """A bar inside a cell begins another cell, and what follows is lost on the page."""
+    found = []
+    for page in PAGES:
+        text = re.sub(r"^```.*?^```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
+        for table in re.findall(r"(?:^\|.*\n)+", text, flags=re.MULTILINE):
+            counts = {len(re.findall(r"(?<!\\)\|", line)) for line in table.splitlines()}
+            found += [(page.name, table[:80])] if len(counts) > 1 else []
+    assert found == []
+
+
 def test_every_page_of_the_guide_has_a_picture():
     without = [
         page.name for page in sorted((ROOT / "docs").glob("*.md")) if "![" not in page.read_text(encoding="utf-8")

@@ -44,7 +44,7 @@ html_extra_path = [str(ROOT / "build" / "site" / "source" / "_extra")]  # the li
 html_show_sourcelink = False
 html_copy_source = False
 # Pages of figures have wide tables, examples have long lines: they have no right column.
-WIDE_PAGES = ["compare", *(f"numbers/{page.stem}" for page in ROOT.glob("docs/numbers/*.md"))]
+WIDE_PAGES = ["compare", "walk", *(f"numbers/{page.stem}" for page in ROOT.glob("docs/numbers/*.md"))]
 WIDE_PAGES += [f"gallery/{page.stem}" for page in ROOT.glob("examples/gallery/plot_*.py")]
 URLS = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"].get("urls", {})
 html_theme_options = {
