@@ -12,7 +12,7 @@ from spkm.fitting.recipe import Fit, Recipe, Start
 from spkm.fitting.recipes.continued import Continued
 from spkm.fitting.recipes.evidence import ByEvidence
 from spkm.fitting.recipes.fixed import Fixed
-from spkm.fitting.recipes.folds import CENSORED, USUAL, Folds
+from spkm.fitting.recipes.folds import CENSORED, FOLD_ROWS, FOLDS, USUAL, Folds
 from spkm.fitting.recipes.monotone import Monotone
 from spkm.fitting.recipes.new_entities import NewEntities
 from spkm.fitting.recipes.on_samples import OnSamples
@@ -30,6 +30,7 @@ __all__ = ["Fit", "Recipe", "Start", "recipe_again", "recipe_for", "recipe_for_b
 # Features over samples from which classes are fitted in the span of the samples. From 1 to 4, a bandwidth for each
 # feature is worth its time: log loss 3 to 24 % lower in seven of eight samples of digits of 216 to 256 features.
 TIMES_FOR_CLASSES = 4
+MOST_WORK = 1e8  # multiplications of a pass over the samples of folds up to which these are worth their time
 MOST_DENSE = 2**25  # entries of samples that become dense coordinates of their span: 256 MB
 
 
@@ -58,7 +59,7 @@ def recipe_for(spec: Spec, data: Data, previous: FittedModel | None = None) -> R
         recipe = InSpan(ByEvidence(evidence, single)) if in_span else ByEvidence(evidence, single)
     elif not data.independent:
         recipe = Pairs() if spec.new == "pairs" else NewEntities(Pairs())
-    elif single and _wants_folds(spec, data.target) and Folds.suits(spec, data.n_rows, width):
+    elif single and _wants_folds(spec, data.target) and _affords_folds(spec, data.n_rows, width):
         folds = Folds(CENSORED if spec.loss.censored else USUAL)
         recipe = InSpan(folds) if in_span else folds
     elif single and _wants_warm_up(spec, data.target):
@@ -117,6 +118,12 @@ def _wants_folds(spec: Spec, target: Target) -> bool:
     likely = target.of_classes or spec.loss.is_likelihood
     suits = likely and not spec.loss.coupled and not spec.loss.is_quadratic
     return suits and _has_free_strength(spec) and _by_gradient(spec, "adam") and not spec.basis_penalties
+
+
+def _affords_folds(spec: Spec, n_rows: int, n_features: int) -> bool:
+    """Whether there are enough samples for folds, and folds are worth their time."""
+    n_basis = sum(term.n_basis for term in spec.terms)
+    return min(n_rows, FOLD_ROWS) * n_features * n_basis <= MOST_WORK and n_rows >= 2 * FOLDS
 
 
 def _wants_warm_up(spec: Spec, target: Target) -> bool:

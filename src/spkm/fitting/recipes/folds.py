@@ -38,7 +38,6 @@ FOLD_ROWS = 5_000  # samples that folds share, at most,
 # and entries of them, unless samples are fewer than FEWEST_ROWS: 1,913 images of MNIST. With 2,000 of 6,000 (three
 # draws, 10 vectors) accuracy is 91.6 %, with 5,000 91.3, in 0.8 of the time of a fit.
 FOLD_ENTRIES, FEWEST_ROWS = 1_500_000, 1_000
-MOST_WORK = 1e8  # multiplications of a pass over FOLD_ROWS samples up to which folds are worth their time
 # Strengths over the total weight. Steps of ten in place of three lose 1.5 ± 0.6 % of log loss, stronger ends of 30 and
 # 100 gain nothing, weaker ones of 0.001 and 0.0003 lose 4 ± 2.5 % (panel, half A).
 STRENGTHS = (10.0, 3.0, 1.0, 0.3, 0.1, 0.03, 0.01, 0.003)
@@ -102,12 +101,6 @@ class Folds(Recipe):
 
     course: Course = USUAL
     name = "folds"
-
-    @staticmethod
-    def suits(spec: Spec, n_rows: int, n_features: int) -> bool:
-        """Whether there are enough samples for folds, and folds are worth their time."""
-        n_basis = sum(term.n_basis for term in spec.terms)
-        return min(n_rows, FOLD_ROWS) * n_features * n_basis <= MOST_WORK and n_rows >= 2 * FOLDS
 
     def defaults(self, spec: Spec, source: Source) -> Defaults:
         return Defaults(metric="relevances", linear_part=True, sharper=True)
