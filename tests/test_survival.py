@@ -271,6 +271,8 @@ def test_bad_settings():
     model = SPKMSurvival(2, weight_penalty="rkhs", random_state=0).fit(X, y)
     with pytest.raises(ValueError, match="times must be a sequence of numbers"):
         model.predict_survival_function(X, times=[[1.0]])
+    with pytest.raises(ValueError, match="times must not hold NaN"):
+        model.predict_survival_function(X, [np.nan])
     with pytest.raises(ValueError, match="same number of samples; got 30 and 29"):
         model.score(X, y[:29])
 

@@ -258,8 +258,10 @@ class SPKMSurvival(ReadsModel, BaseEstimator):
         """
         check_is_fitted(self)
         times = self.event_times_ if times is None else np.asarray(times, dtype=np.float64)
-        if times.ndim != 1 or np.isnan(times).any():
+        if times.ndim != 1:
             raise ValueError(f"times must be a sequence of numbers; got shape {times.shape}.")
+        if np.isnan(times).any():
+            raise ValueError("times must not hold NaN.")
         return self._hazard_of_scores(self.predict(X).astype(np.float64), times)
 
     def predict_survival_function(self, X: TableLike, times: ArrayLike | None = None) -> np.ndarray:
