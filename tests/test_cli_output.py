@@ -5,7 +5,7 @@ import json
 import os
 import subprocess
 import sys
-from contextlib import redirect_stderr
+from contextlib import redirect_stderr, redirect_stdout
 
 import numpy as np
 import pandas as pd
@@ -25,29 +25,27 @@ class Terminal(io.StringIO):
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="terminals are POSIX's")
-def test_colours_are_for_terminals_and_can_be_forbidden(tmp_path):
+def test_colours_are_for_terminals_and_can_be_forbidden(tmp_path, capsys):
     import pty
 
     frame = pd.DataFrame({"a": np.arange(12.0)})
     model = make_pipeline(TableEncoder(), SPKMRegressor(1, weight_penalty="rkhs", random_state=0))
     save(model.fit(frame, frame["a"]), tmp_path / "m.spkm")
     frame.to_csv(tmp_path / "d.csv", index=False)
-    words = [sys.executable, "-m", "spkm", "explain", str(tmp_path / "m.spkm"), str(tmp_path / "d.csv"), "--row", "1"]
-
-    def shown(**environment):
-        master, slave = pty.openpty()
-        known = {key: value for key, value in os.environ.items() if key not in ("NO_COLOR", "TERM")}
-        subprocess.run(words, stdout=slave, env={**known, "TERM": "xterm", **environment}, check=True, timeout=60)
-        os.close(slave)
-        found = os.read(master, 10_000).decode()
-        os.close(master)
-        assert "sample 1" in found
-        return found
-
-    assert "\x1b[1msample 1\x1b[0m" in shown()
-    assert "\x1b" not in shown(NO_COLOR="1") + shown(TERM="dumb")
-    piped = subprocess.run(words, capture_output=True, text=True, check=True, timeout=60).stdout
-    assert "sample 1" in piped and "\x1b" not in piped
+    words = ["explain", str(tmp_path / "m.spkm"), str(tmp_path / "d.csv"), "--row", "1"]
+    assert main(words) == 0
+    assert "sample 1\n" in capsys.readouterr().out
+    wanted = not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+    with redirect_stdout(Terminal()) as shown:
+        assert main(words) == 0
+    assert ("\x1b[1msample 1\x1b[0m" in shown.getvalue()) == wanted
+    master, slave = pty.openpty()
+    environment = {**os.environ, "NO_COLOR": "1", "TERM": "xterm"}
+    subprocess.run([sys.executable, "-m", "spkm", *words], stdout=slave, env=environment, check=True, timeout=60)
+    os.close(slave)
+    found = os.read(master, 10_000).decode()
+    os.close(master)
+    assert "sample 1" in found and "\x1b" not in found
 
 
 def test_progress_is_one_line_on_a_terminal_and_rare_lines_elsewhere():
