@@ -3,8 +3,9 @@
 ERA, ESL, LEV, SWD and balance-scale come with skordinal; the others are quintiles of a real target (of SARCOS 1,500
 samples). Ours is ``SPKMOrdinalClassifier`` with its defaults, beside ``SPKMClassifier`` and rounded ``SPKMRegressor``
 with theirs, mord's LogisticAT (linear, alpha by three folds) and skordinal's REDSVM (RBF kernel, C and gamma by three
-folds of the mean absolute error). Columns are standardised for all. Ranks are those of the five methods on a set, 1 the
-best; measured is ours.
+folds of the mean absolute error). Columns are standardised for all. The absolute error of ours is that of its median
+class, its accuracy that of its most likely one. Ranks are those of the five methods on a set, 1 the best; measured is
+ours.
 """
 
 from __future__ import annotations
@@ -17,7 +18,6 @@ import numpy as np
 from scipy.stats import rankdata
 from sklearn.datasets import load_diabetes
 from sklearn.model_selection import GridSearchCV, StratifiedKFold
-from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from benchmarks._data import MissingData, Settings
@@ -88,11 +88,14 @@ def compared(X: np.ndarray, y: np.ndarray, n_folds: int) -> tuple[list[float], l
     folds = list(StratifiedKFold(n_folds, shuffle=True, random_state=0).split(X, y))
     errors, hits = [], []
     for k in range(len(COLUMNS) + 1):
-        predicted = np.zeros(len(y))
+        predicted, middle = np.zeros(len(y)), np.zeros(len(y))
         for train, test in folds:
-            model = make_pipeline(StandardScaler(), methods()[k]).fit(X[train], y[train])
-            predicted[test] = np.clip(np.rint(model.predict(X[test])), 0, y.max())
-        errors.append(float(np.abs(predicted - y).mean()))
+            scaler = StandardScaler().fit(X[train])
+            model = methods()[k].fit(scaler.transform(X[train]), y[train])
+            new = scaler.transform(X[test])
+            predicted[test] = np.clip(np.rint(model.predict(new)), 0, y.max())
+            middle[test] = model.predict_median(new) if k == 0 else predicted[test]
+        errors.append(float(np.abs(middle - y).mean()))
         hits.append(float(100 * np.mean(predicted == y)))
     return errors, hits
 

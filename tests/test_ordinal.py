@@ -104,6 +104,16 @@ def test_decoding_takes_the_most_likely_class(seed):
         assert_array_equal(inside[~near], (target.decode(F) == label)[~near])
 
 
+def test_median_has_the_lowest_expected_distance():
+    X, y = ordered()
+    labels = np.array(["a", "b", "c", "d"])
+    model = SPKMOrdinalClassifier(**QUICK, order=labels.tolist(), random_state=0).fit(X, labels[y])
+    P, codes = model.predict_proba(X), np.arange(4)
+    expected = np.abs(codes[:, None] - codes) @ P.T  # of each class that might be predicted, for each sample
+    assert_array_equal(model.predict_median(X), labels[expected.argmin(axis=0)])
+    assert np.any(model.predict_median(X) != model.predict(X))
+
+
 def test_scores_and_thresholds_suit_each_other():
     X, y = ordered()
     model = SPKMOrdinalClassifier(random_state=0).fit(X, y)

@@ -226,6 +226,15 @@ class SPKMOrdinalClassifier(ReadsModel, ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         return self.model_.target.decode(self._scores(X))
 
+    def predict_median(self, X: TableLike) -> np.ndarray:
+        """Return the label between whose thresholds the score lies, for every sample of ``X``.
+
+        Lower and higher classes have a probability of at most one half each. The label has the lowest expected distance
+        in classes; :meth:`predict` has the highest expected accuracy.
+        """
+        check_is_fitted(self)
+        return self.classes_[np.searchsorted(self.thresholds_, self._scores(X)[:, 0])]
+
     def predict_proba(self, X: TableLike) -> np.ndarray:
         """Return the probability of every class, (n_samples, n_classes), in the order of ``classes_``."""
         check_is_fitted(self)
