@@ -279,8 +279,12 @@ def test_levels_of_a_category_read_as_such():
 def test_a_pipeline_where_an_estimator_is_asked_for():
     X = np.random.default_rng(0).standard_normal((30, 2))
     pipeline = make_pipeline(StandardScaler(), SPKMClassifier(1, random_state=0)).fit(X, X[:, 0] > 0)
+    whole, last = (
+        explain_module.sobol_indices(*one) for one in ((pipeline, X), (pipeline[-1], pipeline[0].transform(X)))
+    )
+    np.testing.assert_array_equal(whole.total, last.total)
     with pytest.raises(TypeError, match=r"give pipeline\[-1\]"):
-        explain_module.sobol_indices(pipeline, X)
+        explain_module.gradient(pipeline, X)
 
 
 def test_a_dict_of_tables_is_explained_as_its_columns_side_by_side():

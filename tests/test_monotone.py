@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 from spkm import SPKMClassifier, SPKMClassifierCV, SPKMRegressor, TableEncoder, kernels, load
 from spkm.core.bounds import signs
@@ -187,7 +188,10 @@ def test_names_of_a_table_reach_the_model_after_an_encoder():
     table = pd.DataFrame({"income": rng.normal(size=80), "job": rng.choice(["cook", "judge"], 80)})
     y = (table["income"] + rng.normal(size=80) > 0).to_numpy()
     model = SPKMClassifier(2, monotone={"income": 1}, random_state=0)
-    with pytest.raises(ValueError, match=r"X came without names: give a frame, or use TableEncoder\(\)\.set_output"):
-        make_pipeline(TableEncoder(), model).fit(table, y)
+    assert make_pipeline(TableEncoder(), model).fit(table, y)[-1].monotone_ == {"income": 1}
+    with pytest.raises(ValueError, match=r"X came without names: give a frame, or use set_output"):
+        make_pipeline(TableEncoder(), StandardScaler(), model).fit(table, y)
+    with pytest.raises(ValueError, match=r"or name \(income, job = cook, job = judge\); got 'job'"):
+        make_pipeline(TableEncoder(), SPKMClassifier(2, monotone={"job": 1})).fit(table, y)
     named = make_pipeline(TableEncoder().set_output(transform="pandas"), model).fit(table, y)
     assert named[-1].monotone_ == {"income": 1}

@@ -136,7 +136,7 @@ def test_columns_that_determine_each_other_are_marked_and_named():
     found = facts(pipeline, table, y)
     assert {c["name"]: c["linked"] for c in found["columns"]} == {"x0": True, "x1": True, "x2": False}
     assert (
-        found["title"] == "thrives: a model of 120 samples" and found["model"]["recipe"] == pipeline[-1].model_.recipe
+        found["title"] == "Thrives: a model of 120 samples" and found["model"]["recipe"] == pipeline[-1].model_.recipe
     )
     X = np.column_stack([level, 1 - level, rng.normal(size=120)])
     plain = facts(SPKMClassifier(n_basis=3, random_state=0).fit(X, y), X, y.to_numpy())

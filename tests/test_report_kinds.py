@@ -138,7 +138,7 @@ def test_the_model_stands_beside_simple_ones():
     assert rows["linear model"][1] == pytest.approx(linear.score(X[1::2], y[1::2]), abs=1e-5)
     assert rows["constant"][1] == pytest.approx((y[1::2] == "benign").mean(), abs=1e-5)
     assert found["answer"][0] == "Predicts whether diagnosis is malignant or benign, from 30 features."
-    assert found["title"] == "diagnosis: a model of 285 samples"
+    assert found["title"] == "Diagnosis: a model of 285 samples"
 
 
 def test_a_direction_that_is_proved_is_said_to_be():

@@ -6,8 +6,8 @@ from typing import Any
 
 #: Private attributes that a fit leaves beside those that end with an underscore.
 PRIVATE = ("_tables", "_pairs", "_n_features_out", "_seen")
-#: Attributes that go into no file: where calls of partial_fit are.
-UNSAVED = ("_progression",)
+#: Attributes that go into no file: where calls of partial_fit are, and the encoder before, a step of its own.
+UNSAVED = ("_progression", "_encoding")
 
 
 def publish(estimator: Any, attributes: dict[str, Any]) -> Any:

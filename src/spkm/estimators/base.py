@@ -29,6 +29,7 @@ from spkm.fitting.reading import class_data, number_data, stream_data
 from spkm.fitting.strategies import strategy_for
 from spkm.fitting.views import ViewUsage
 from spkm.sources import Reader
+from spkm.tables.encoded import Encoding
 from spkm.tables.read import Table, check_same_columns, read_like, read_table, tell_of_numpy
 from spkm.tables.streams import FileTable, named_columns, opened_stream, predicted_chunks
 
@@ -170,6 +171,7 @@ class ReadsModel:
     estimators_: list[Any]
     n_features_in_: int
     feature_names_in_: np.ndarray
+    _encoding: Encoding
     selected_features_: np.ndarray
     basis_vectors_: np.ndarray
     kernel_: Any
@@ -287,6 +289,8 @@ class ReadsModel:
         """Return a fitted estimator of columns that hold the selected ones."""
         small = copy(self)
         small.__dict__["_tables"] = None  # columns of several tables are now those of one
+        if "_encoding" in vars(self):
+            small._encoding = self._encoding.on(chosen)
         small.n_features_in_ = len(chosen)
         if feature_names(self) is not None:
             small.feature_names_in_ = self.feature_names_in_[chosen]

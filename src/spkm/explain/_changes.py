@@ -11,7 +11,8 @@ import numpy as np
 from spkm.core.fitted import FittedModel, ModelEnsemble
 from spkm.explain._bounds import Axis
 from spkm.explain._structure import Structure, players_of, structure_of
-from spkm.explain._table import Encoding, clip_bounds, columns_of, dense_columns, table_of
+from spkm.explain._table import clip_bounds, columns_of, dense_columns, table_of
+from spkm.tables.encoded import Encoding
 from spkm.tables.links import MOST_COLUMNS, Link, links_of, whole_columns
 
 MOST_ROWS = 1000  # combinations of columns that are named as linked

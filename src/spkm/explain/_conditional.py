@@ -91,23 +91,51 @@ class Normal:
 
 def _given(mean: np.ndarray, covariance: np.ndarray, X: np.ndarray, known: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return means and covariance of unknown features, given the known ones of samples."""
-    free = ~known
-    if not free.any():
-        return np.zeros((len(X), 0)), np.zeros((0, 0))
-    own, across = covariance[np.ix_(known, known)], covariance[np.ix_(free, known)]
-    slopes = _slopes(own, across)
-    left = covariance[np.ix_(free, free)] - slopes @ across.T
-    return mean[free] + (X[:, known] - mean[known]) @ slopes.T, left
+    law = _Conditional.of(mean, covariance, known[None])
+    return law.means(X)[0], law.covariance[0]
+
+
+@dataclass(frozen=True)
+class _Conditional:
+    """The normal distributions of unknown columns given the known ones, for S sets of as many known columns each."""
+
+    mean: np.ndarray  # of all columns
+    known: np.ndarray  # (S, known)
+    free: np.ndarray  # (S, free)
+    slopes: np.ndarray  # (S, free, known)
+    covariance: np.ndarray  # (S, free, free)
+
+    @staticmethod
+    def of(mean: np.ndarray, covariance: np.ndarray, known: np.ndarray) -> _Conditional:
+        """Return the distributions for masks of known columns, (S, columns)."""
+        inside, outside = (np.nonzero(mask)[1].reshape(len(mask), -1) for mask in (known, ~known))
+        own = covariance[inside[:, :, None], inside[:, None]]
+        across = covariance[outside[:, :, None], inside[:, None]]
+        slopes = _slopes(own, across)
+        left = covariance[outside[:, :, None], outside[:, None]] - slopes @ across.transpose(0, 2, 1)
+        return _Conditional(mean, inside, outside, slopes, left)
+
+    def means(self, X: np.ndarray) -> np.ndarray:
+        """Return the means of the unknown columns of samples, (S, n, free)."""
+        apart = self.values(X) - self.mean[self.known][:, None]
+        return self.mean[self.free][:, None] + apart @ self.slopes.transpose(0, 2, 1)
+
+    def values(self, X: np.ndarray) -> np.ndarray:
+        """Return the known columns of samples, (S, n, known)."""
+        return X[:, self.known].transpose(1, 0, 2)
 
 
 def _slopes(own: np.ndarray, across: np.ndarray) -> np.ndarray:
-    """Return across own^-1, with a pseudoinverse where known features determine each other."""
+    """Return across own^-1 of each set, with a pseudoinverse where known features determine each other."""
+    diagonal = np.diagonal(own, axis1=1, axis2=2)
     try:
-        left = np.square(np.diagonal(np.linalg.cholesky(own)))  # the variance of each, given those before it
-        if (left > SINGULAR * np.diagonal(own)).all():
-            return np.linalg.solve(own, across.T).T
+        left = np.square(np.diagonal(np.linalg.cholesky(own), axis1=1, axis2=2))  # of each, given those before it
+        if (left > SINGULAR * diagonal).all():
+            return np.linalg.solve(own, across.transpose(0, 2, 1)).transpose(0, 2, 1)
     except np.linalg.LinAlgError:
         pass
+    if len(own) > 1:
+        return np.concatenate([_slopes(own[k : k + 1], across[k : k + 1]) for k in range(len(own))])
     return across @ np.linalg.pinv(own, hermitian=True)
 
 
@@ -126,6 +154,12 @@ class ConditionalMeans:
         self.structure, self.mean, self.covariance = structure, mean, covariance
         self.components = [list(_components(term, len(mean))) for term in structure.terms]
 
+    @property
+    def width(self) -> int:
+        """Entries of the arrays of one sample and one set of columns."""
+        most = max((len(part.amounts) for parts in self.components for part in parts), default=1)
+        return max(1, self.structure.n_basis * len(self.mean) * most)
+
     def similarities(self, Z: np.ndarray, seen: np.ndarray, known: np.ndarray) -> np.ndarray:
         """Return the expected similarities, (n, R).
 
@@ -136,12 +170,21 @@ class ConditionalMeans:
         known : ndarray of bool of shape (columns,)
             The columns that are known.
         """
-        m, C = _given(self.mean, self.covariance, Z, known)
-        result = np.zeros((len(Z), self.structure.n_basis))
-        for term, components in zip(self.structure.terms, self.components, strict=True):
-            for part in components:
-                result[:, term.rows] += part.expected(seen[:, known], m, C, known)
-        return result
+        return next(self.of_sets(Z, seen, known[None]))[1][0]
+
+    def of_sets(self, Z: np.ndarray, seen: np.ndarray, known: np.ndarray) -> Iterator[tuple[slice, np.ndarray]]:
+        """Yield some of the samples and their expected similarities, (S, n, R), for S sets of as many known columns."""
+        law = _Conditional.of(self.mean, self.covariance, known)
+        terms = zip(self.structure.terms, self.components, strict=True)
+        prepared = [(term.rows, part.given(law)) for term, parts in terms for part in parts]
+        step = len(Z) if len(known) == 1 else max(1, BLOCK // (self.width * len(known)))
+        for i in range(0, len(Z), step):
+            rows = slice(i, i + step)
+            x, m = law.values(seen[rows]), law.means(Z[rows])
+            result = np.zeros((len(known), len(Z[rows]), self.structure.n_basis))
+            for places, part in prepared:
+                result[:, :, places] += part.expected(x, m)
+            yield rows, result
 
 
 @dataclass(frozen=True)
@@ -155,26 +198,52 @@ class _Components:
     coefficients: np.ndarray  # of p
     loadings: np.ndarray  # (R, columns)
 
-    def expected(self, x: np.ndarray, m: np.ndarray, C: np.ndarray, known: np.ndarray) -> np.ndarray:
-        """Return the expectation, (n, R), for known columns x, and the others normal with means m and covariance C."""
-        free = ~known
-        A, b, own = self.A[:, free], self.b[:, :, free], self.b[:, :, known]
-        K = np.eye(len(C)) + 2 * C * A[:, None, :]  # (Q, free, free)
-        C = np.broadcast_to(C, K.shape)
-        P = np.linalg.solve(K, C) if A.any() else C  # K is the identity for polynomials alone
-        g = (m * A[:, None])[:, :, None, :] - b[:, None]  # (Q, n, R, free)
-        gP = g @ P[:, None]
-        exponent = 2 * (gP * g).sum(axis=3) + 2 * (m @ b.transpose(0, 2, 1) + x @ own.transpose(0, 2, 1))
-        exponent -= ((m * m) @ A.T + (x * x) @ self.A[:, known].T).T[:, :, None] + self.c[:, None]
-        if A.any():
-            exponent -= 0.5 * np.linalg.slogdet(K)[1][:, None, None]
-        values = self.amounts[:, None, None] * np.exp(exponent)
-        if len(self.coefficients) == 1:
-            return values.sum(axis=0) * self.coefficients[0]
-        l = self.loadings[:, free]  # noqa: E741
-        middle = x @ self.loadings[:, known].T + m @ l.T - 2 * (gP * l).sum(axis=3)
-        variance = ((l @ P) * l).sum(axis=2)[:, None]
-        return (values * _polynomial_mean(self.coefficients, middle, variance)).sum(axis=0)
+    def given(self, law: _Conditional) -> _Expected:
+        """Return the expectations given S sets of columns."""
+        A = self.A[:, law.free]  # (Q, S, free)
+        K = np.eye(law.free.shape[1]) + 2 * law.covariance * A[:, :, None]
+        C = np.broadcast_to(law.covariance, K.shape)
+        curved = bool(A.any())  # else K is the identity: polynomials alone
+        P = np.linalg.solve(K, C) if curved else C
+        half = 0.5 * np.linalg.slogdet(K)[1] if curved else np.zeros(K.shape[:2])
+        return _Expected(
+            *(self, A, self.A[:, law.known], P, half),
+            b=self.b[:, :, law.free].transpose(0, 2, 1, 3),
+            b_known=self.b[:, :, law.known].transpose(0, 2, 1, 3),
+            loadings=self.loadings[:, law.free].transpose(1, 0, 2),
+            loadings_known=self.loadings[:, law.known].transpose(1, 0, 2),
+        )
+
+
+@dataclass(frozen=True)
+class _Expected:
+    """Components with some columns known, for S sets of these: all that does not depend on the samples."""
+
+    parts: _Components
+    A: np.ndarray  # (Q, S, free)
+    A_known: np.ndarray  # (Q, S, known)
+    P: np.ndarray  # (Q, S, free, free)
+    half: np.ndarray  # (Q, S)
+    b: np.ndarray  # (Q, S, R, free)
+    b_known: np.ndarray  # (Q, S, R, known)
+    loadings: np.ndarray  # (S, R, free)
+    loadings_known: np.ndarray  # (S, R, known)
+
+    def expected(self, x: np.ndarray, m: np.ndarray) -> np.ndarray:
+        """Return the expectations, (S, n, R), for known columns x (S, n, known), and means m (S, n, free) of others."""
+        g = (m * self.A[:, :, None])[:, :, :, None] - self.b[:, :, None]  # (Q, S, n, R, free)
+        gP = g @ self.P[:, :, None]
+        exponent = 2 * np.einsum("qsnrf,qsnrf->qsnr", gP, g)
+        exponent += 2 * (m @ self.b.swapaxes(2, 3) + x @ self.b_known.swapaxes(2, 3))
+        size = np.einsum("snf,qsf->qsn", m * m, self.A) + np.einsum("snk,qsk->qsn", x * x, self.A_known)
+        exponent -= size[..., None] + self.parts.c[:, None, None] + self.half[:, :, None, None]
+        amounts, coefficients = self.parts.amounts, self.parts.coefficients
+        if len(coefficients) == 1:
+            return np.tensordot(amounts, np.exp(exponent), axes=1) * coefficients[0]
+        middle = x @ self.loadings_known.swapaxes(1, 2) + m @ self.loadings.swapaxes(1, 2)
+        middle = middle - 2 * np.einsum("qsnrf,srf->qsnr", gP, self.loadings)
+        variance = ((self.loadings @ self.P) * self.loadings).sum(axis=3)[:, :, None]
+        return np.tensordot(amounts, np.exp(exponent) * _polynomial_mean(coefficients, middle, variance), axes=1)
 
 
 def _polynomial_mean(coefficients: np.ndarray, mean: np.ndarray, variance: np.ndarray) -> np.ndarray:
@@ -241,23 +310,28 @@ def conditional_shapley(means: ConditionalMeans, Z: np.ndarray, seen: np.ndarray
         )
     result = np.zeros((len(Z), structure.n_basis, s))
     usual = np.zeros(structure.n_basis)
-    most = max((len(part.amounts) for parts in means.components for part in parts), default=1)
-    step = max(1, BLOCK // max(1, structure.n_basis * Z.shape[1] * most))
     read = np.isin(structure.z_players, structure.read)
     place = np.where(read, np.searchsorted(structure.read, structure.z_players), 0)
-    for i in range(0, len(Z), step):
-        rows = slice(i, i + step)
-        for number in range(2**s):
-            inside = (number >> np.arange(s)) & 1 == 1
-            value = means.similarities(Z[rows], seen[rows], read & inside[place] if s else read)
-            size = int(inside.sum())
-            if size:
-                result[rows][:, :, inside] += value[:, :, None] / (s * comb(s - 1, size - 1))
-            if size < s:
-                result[rows][:, :, ~inside] -= value[:, :, None] / (s * comb(s - 1, size))
-            if size == 0:
-                usual = value[0]
+    inside = (np.arange(2**s)[:, None] >> np.arange(s)) & 1 == 1
+    share = _shares(inside)
+    known = read & inside[:, place] if s else np.broadcast_to(read, (1, len(read)))
+    counts, most = known.sum(axis=1), max(1, BLOCK // means.width)
+    for count in np.unique(counts):  # sets of as many known columns are done together
+        alike = np.flatnonzero(counts == count)
+        for sets in np.split(alike, range(most, len(alike), most)):
+            for rows, values in means.of_sets(Z, seen, known[sets]):
+                result[rows] += np.einsum("snr,sp->nrp", values, share[sets])
+                if sets[0] == 0:
+                    usual = values[0, 0]
     return result, usual
+
+
+def _shares(inside: np.ndarray) -> np.ndarray:
+    """Return the factors of the values of all sets of players in the Shapley value of each, (sets, s)."""
+    s, size = inside.shape[1], inside.sum(axis=1)
+    ways = np.array([comb(s - 1, k) for k in range(s)] or [1], dtype=float)
+    present, absent = ways[np.maximum(size - 1, 0)], ways[np.minimum(size, max(s - 1, 0))]
+    return np.where(inside, 1.0 / present[:, None], -1.0 / absent[:, None]) / max(s, 1)
 
 
 def unclipped(model: FittedModel, X: Any) -> np.ndarray:

@@ -172,7 +172,7 @@ def counterfactual(
     raw = None if isinstance(ranges, Mapping) else ranges
     encoded = None if raw is None else table_of(pipeline.table(raw), None, model.n_features, "ranges")
     changes = changes_of(
-        *(model, names, row, None if groups is not None else pipeline.encoding, raw, encoded),
+        *(model, names, row, None if groups is not None else pipeline.encoding, pipeline.raw(raw), encoded),
         frozen=[frozen] if isinstance(frozen, str) else list(frozen),
         ranges=ranges if raw is None else encoded,
         integers=[integers] if isinstance(integers, str) else integers,

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -20,6 +20,7 @@ from spkm.core.fitted import FittedModel, ModelEnsemble
 from spkm.explain._bars import LEVEL, deviation, half_width
 from spkm.explain._structure import DotPiece, Factor, ProductPiece, Structure, TermParts, scaled_rows, structure_of
 from spkm.explain._table import (
+    Pipeline,
     clip_bounds,
     columns_of,
     dense_columns,
@@ -30,6 +31,7 @@ from spkm.explain._table import (
     output_names,
     table_of,
 )
+from spkm.tables.encoded import Encoding
 
 BLOCK = 2**20  # entries of a block's exponents
 
@@ -43,7 +45,7 @@ class Effect:
     feature_names, output_names : tuple of str
         The one or two features; the outputs.
     grid : tuple of ndarray
-        Points of each feature, in the user's units.
+        Points of each feature, in the user's units; of a category its levels.
     values : ndarray of shape (points, m) or (points of the first, points of the second, m)
         The mean scores.
     std : ndarray of the same shape, or None
@@ -105,12 +107,13 @@ def partial_dependence(
 
     Parameters
     ----------
-    estimator : estimator or FittedModel
-        A fitted estimator, or its ``model_``.
+    estimator : estimator, pipeline or FittedModel
+        A fitted estimator, a pipeline that ends with one, or its ``model_``.
     X : table of shape (n, d)
         Samples to average over.
     features : list, default=None
-        Features by name or index, and pairs of them for two-way effects; None are all that the model reads.
+        Features by name or index, and pairs of them for two-way effects; None are all that the model reads. After a
+        TableEncoder the name of a category stands for its levels.
     grid : dict from a feature to points, default=None
         Points to evaluate at; by default ``n_points`` equally spaced points over the range of the feature in X.
     n_points : int, default=100
@@ -131,42 +134,110 @@ def partial_dependence(
     >>> one.values.shape, two.values.shape
     ((100, 1), (25, 25, 1))
     """
-    model = model_of(estimator)
-    X = table_of(X, estimator, model.n_features, "X")
-    names = names_of(estimator, model.n_features)
+    table = _Axes.of(estimator, X)
+    model, X = table.model, table.X
     check_integer("n_points", n_points, 2)
-    wanted = [(int(j),) for j in model.features_read()] if features is None else [_tuple(f, names) for f in features]
-    points = {_tuple(key, names)[0]: np.asarray(value, dtype=float) for key, value in (grid or {}).items()}
+    wanted = [(feature,) for feature in table.read()] if features is None else [table.features(f) for f in features]
+    points = {table.place(key): np.asarray(value, dtype=float) for key, value in (grid or {}).items()}
     axes = []
-    for columns in wanted:
-        count = n_points if len(columns) == 1 else min(n_points, 25)
-        axes.append(tuple(points[c] if c in points else _range(X, c, count) for c in columns))
-    values = _mean_scores(model, names, X, wanted, axes)
-    refits = [_mean_scores(refit, names, X, wanted, axes) for refit in model.refits]
+    for own in wanted:
+        count = n_points if len(own) == 1 else min(n_points, 25)
+        axes.append([table.axis(feature, points, count) for feature in own])
+    values = _mean_scores(model, table.names, X, axes)
+    refits = [_mean_scores(refit, table.names, X, axes) for refit in model.refits]
     result = []
-    for k, columns in enumerate(wanted):
+    for k, taken in enumerate(axes):
         std = deviation(model, [found[k] for found in refits]) if refits else None
-        titles = tuple(names[c] for c in columns)
-        result.append(Effect(titles, output_names(model), axes[k], values[k], std, len(refits)))
+        titles, grids = tuple(axis.title for axis in taken), tuple(axis.grid for axis in taken)
+        result.append(Effect(titles, output_names(model), grids, values[k], std, len(refits)))
     return result
 
 
+class _Axis(NamedTuple):
+    """A feature, its columns, and the points at which its effect is taken: as they are shown, and by column."""
+
+    title: str
+    columns: np.ndarray
+    grid: np.ndarray
+    points: np.ndarray
+
+
+@dataclass(frozen=True)
+class _Axes:
+    """The features of a fitted estimator as effects name them: columns, and categories by the name of their column."""
+
+    model: Any
+    X: Any
+    names: tuple[str, ...]
+    encoding: Encoding | None
+    categories: dict[str, np.ndarray]
+
+    @staticmethod
+    def of(estimator: BaseEstimator, X: TableLike) -> _Axes:
+        pipeline = Pipeline.of(estimator)
+        model, encoding = model_of(pipeline.estimator), pipeline.encoding
+        groups = {} if encoding is None else encoding.column_groups()
+        categories = {t: c for t, c in groups.items() if encoding is not None and encoding.kind(t) == "category"}
+        table = table_of(pipeline.table(X), pipeline.named, model.n_features, "X")
+        return _Axes(model, table, names_of(pipeline.named, model.n_features), encoding, categories)
+
+    def read(self) -> list[Any]:
+        """Return the features that the model reads: categories by name, other columns by number."""
+        owner = {int(c): title for title, columns in self.categories.items() for c in columns}
+        return list(dict.fromkeys(owner.get(int(j), int(j)) for j in self.model.features_read()))
+
+    def place(self, feature: str | int) -> str | int:
+        """Return the name of a category, or the number of a column."""
+        if isinstance(feature, str) and feature in self.categories:
+            return feature
+        return int(columns_of(feature, self.names, "features")[0])
+
+    def features(self, given: Any) -> tuple[Any, ...]:
+        """Return one feature or two, each as :meth:`place` has it."""
+        listed: list[Any] = [given] if isinstance(given, str | int | np.integer) else list(given)
+        found = tuple(self.place(feature) for feature in listed)
+        if len(found) not in (1, 2) or len(set(found)) < len(found):
+            raise ValueError(f"features must hold single columns and pairs of different ones; got {given!r}.")
+        return found
+
+    def columns(self, feature: str | int) -> np.ndarray:
+        """Return the columns of a feature."""
+        return self.categories[feature] if isinstance(feature, str) else np.array([feature])
+
+    def title(self, feature: str | int) -> str:
+        """Return the name of a feature."""
+        return feature if isinstance(feature, str) else self.names[feature]
+
+    def axis(self, feature: str | int, points: Mapping[Any, np.ndarray], count: int) -> _Axis:
+        """Return a feature with its points: those that are given, levels, or ``count`` over the range of samples."""
+        title, columns = self.title(feature), self.columns(feature)
+        if isinstance(feature, str):
+            assert self.encoding is not None
+            labels, rows = self.encoding.levels(feature)
+            return _Axis(title, columns, np.array(labels, dtype=object), rows)
+        grid = points[feature] if feature in points else _range(self.X, feature, count)
+        return _Axis(title, columns, grid, grid[:, None])
+
+
 def _mean_scores(
-    model: FittedModel | ModelEnsemble, names: tuple[str, ...], X: TableLike, wanted: list[Any], axes: list[Any]
+    model: FittedModel | ModelEnsemble, names: tuple[str, ...], X: TableLike, axes: list[list[_Axis]]
 ) -> list[np.ndarray]:
     """Return the mean scores over the samples at the points of each set of features."""
     members = [(member, structure_of(member, names), scaled_rows(member, X)) for member in members_of(model)]
+    wanted = [np.concatenate([axis.columns for axis in own]).tolist() for own in axes]
     effects = [set_effects(structure, Z, wanted) for _, structure, Z in members]
     found = []
-    for columns, grid, *parts in zip(wanted, axes, *effects, strict=True):
-        mesh = np.stack([a.ravel() for a in np.meshgrid(*grid, indexing="ij")], axis=1)
+    for columns, own, *parts in zip(wanted, axes, *effects, strict=True):
+        sizes = [len(axis.grid) for axis in own]
+        places = np.indices(sizes).reshape(len(sizes), -1)
+        mesh = np.hstack([axis.points[place] for axis, place in zip(own, places, strict=True)])
         scores = model.intercept + np.hstack(
             [
                 effect.at(_rows_at(member, Z, columns, mesh))
                 for effect, (member, _, Z) in zip(parts, members, strict=True)
             ]
         )
-        found.append(scores.reshape(*map(len, grid), -1))
+        found.append(scores.reshape(*sizes, -1))
     return found
 
 
@@ -180,8 +251,8 @@ def h_statistics(
 
     Parameters
     ----------
-    estimator : estimator or FittedModel
-        A fitted estimator, or its ``model_``.
+    estimator : estimator, pipeline or FittedModel
+        A fitted estimator, a pipeline that ends with one, or its ``model_``.
     X : table of shape (n, d)
         Samples, both to average over and to evaluate at.
     features : list, default=None
@@ -205,23 +276,23 @@ def h_statistics(
     >>> H.shape
     (4, 4, 3)
     """
-    model = model_of(estimator)
-    X = table_of(X, estimator, model.n_features, "X")
-    names = names_of(estimator, model.n_features)
-    columns = list(model.features_read()) if features is None else [_tuple(f, names)[0] for f in features]
+    table = _Axes.of(estimator, X)
+    chosen = table.read() if features is None else [table.place(f) for f in features]
+    sets = [table.columns(feature).tolist() for feature in chosen]
     H = [
-        _h_of_member(member, structure_of(member, names), scaled_rows(member, X), columns)
-        for member in members_of(model)
+        _h_of_member(member, structure_of(member, table.names), scaled_rows(member, table.X), sets)
+        for member in members_of(table.model)
     ]
-    return tuple(names[c] for c in columns), np.concatenate(H, axis=2)
+    return tuple(table.title(feature) for feature in chosen), np.concatenate(H, axis=2)
 
 
-def _h_of_member(model: FittedModel | ModelEnsemble, structure: Structure, Z: np.ndarray, columns: list) -> np.ndarray:
-    pairs = [(a, b) for a in range(len(columns)) for b in range(a)]
-    singles = [(int(c),) for c in columns]
-    alone = [_centred(effect.at(Z)) for effect in set_effects(structure, Z, singles)]
-    H = np.zeros((len(columns), len(columns), model.n_outputs))
-    both = set_effects(structure, Z, [(int(columns[a]), int(columns[b])) for a, b in pairs])
+def _h_of_member(
+    model: FittedModel | ModelEnsemble, structure: Structure, Z: np.ndarray, sets: list[list[int]]
+) -> np.ndarray:
+    pairs = [(a, b) for a in range(len(sets)) for b in range(a)]
+    alone = [_centred(effect.at(Z)) for effect in set_effects(structure, Z, sets)]
+    H = np.zeros((len(sets), len(sets), model.n_outputs))
+    both = set_effects(structure, Z, [sets[a] + sets[b] for a, b in pairs])
     for (a, b), effect in zip(pairs, both, strict=True):
         joint = _centred(effect.at(Z))
         total = (joint**2).sum(axis=0)
@@ -375,13 +446,6 @@ def _width(piece: Any) -> int:
     if isinstance(piece, ProductPiece):
         return len(piece.players) * piece.parts[0][1].shape[0] * len(piece.amounts)
     return len(piece.players) * (piece.loadings if isinstance(piece, DotPiece) else piece.views[0].basis).shape[0]
-
-
-def _tuple(feature: Any, names: tuple[str, ...]) -> tuple[int, ...]:
-    columns = tuple(int(c) for c in columns_of(feature, names, "features"))
-    if len(columns) not in (1, 2) or len(set(columns)) < len(columns):
-        raise ValueError(f"features must hold single columns and pairs of different ones; got {feature!r}.")
-    return columns
 
 
 def _range(X: TableLike, column: int, count: int) -> np.ndarray:

@@ -280,9 +280,7 @@ def explain(
     pipeline = Pipeline.of(estimator)
     estimator, X = pipeline.named, pipeline.table(X)
     background = background if isinstance(background, Normal) else pipeline.table(background)
-    if groups is None and pipeline.encoding is not None:
-        groups = pipeline.encoding.column_groups()
-    model = model_of(estimator)
+    model, groups = model_of(estimator), pipeline.groups(groups)
     X = table_of(X, estimator, model.n_features, "X")
     normal = _normal_of(background, X)
     if isinstance(background, str | Normal):

@@ -15,7 +15,7 @@ from spkm.core.fitted import FittedModel, ModelEnsemble
 from spkm.explain._bars import over_refits
 from spkm.explain._sobol import sobol_indices
 from spkm.explain._structure import players_of, scaled_rows
-from spkm.explain._table import Named, frames, members_of, model_of, names_of, table_of
+from spkm.explain._table import Named, Pipeline, frames, members_of, model_of, names_of, table_of
 
 
 @dataclass(frozen=True)
@@ -81,12 +81,12 @@ def importances(
 
     Parameters
     ----------
-    estimator : estimator or FittedModel
-        A fitted estimator, or its ``model_``.
+    estimator : estimator, pipeline or FittedModel
+        A fitted estimator, a pipeline that ends with one, or its ``model_``.
     X, y : table of shape (n, d), targets
         Samples, best ones that the model was not fitted on.
     groups : dict from a name to columns, default=None
-        Columns of X that count as one feature.
+        Columns of X that count as one feature. After a TableEncoder the columns of its table, unless others are given.
     n_repeats : int, default=5
         Number of permutations of each feature.
     n_resamples, confidence_level : int and float, default=200 and 0.9
@@ -109,6 +109,8 @@ def importances(
     >>> int(found.dropped.argmax()) in (2, 3)
     True
     """
+    pipeline = Pipeline.of(estimator)
+    estimator, X, groups = pipeline.named, pipeline.table(X), pipeline.groups(groups)
     model = model_of(estimator)
     X = table_of(X, estimator, model.n_features, "X")
     names, columns = players_of(names_of(estimator, model.n_features), groups)

@@ -13,7 +13,8 @@ from spkm.core.fitted import FittedModel
 from spkm.explain._changes import Changes, changes_of, scale_of
 from spkm.explain._relax import Axis, ListAxis, NumberAxis
 from spkm.explain._statements import Condition
-from spkm.explain._table import Encoding, Pipeline, model_of, names_of, table_of
+from spkm.explain._table import Pipeline, model_of, names_of, table_of
+from spkm.tables.encoded import Encoding
 
 TRUTHS = {"true": 1.0, "false": 0.0, "yes": 1.0, "no": 0.0}
 
@@ -77,7 +78,7 @@ class Table:
         raw = None if isinstance(ranges, Mapping) else ranges
         encoded = None if raw is None else table_of(pipeline.table(raw), None, model.n_features, "ranges")
         self.changes: Changes = changes_of(
-            *(model, self.names, np.zeros((1, model.n_features)), self.encoding, raw, encoded),
+            *(model, self.names, np.zeros((1, model.n_features)), self.encoding, pipeline.raw(raw), encoded),
             frozen=(),
             ranges=ranges if raw is None else encoded,
             integers=None,

@@ -23,7 +23,7 @@ from sklearn.base import BaseEstimator
 from spkm._arrays import TableLike
 from spkm._checks import check_integer
 from spkm.explain._structure import DotPiece, ProductPiece, Structure, scaled_rows, structure_of
-from spkm.explain._table import frames, members_of, model_of, names_of, output_names, table_of
+from spkm.explain._table import Pipeline, frames, members_of, model_of, names_of, output_names, table_of
 
 BLOCK = 2**22  # entries of the products of pairs of components held at once
 MOST_WORK = 4e8  # products of pairs of components, a few seconds; mixtures of several views have millions of pairs
@@ -70,12 +70,13 @@ def sobol_indices(
 
     Parameters
     ----------
-    estimator : estimator or FittedModel
-        A fitted estimator, or its ``model_``.
+    estimator : estimator, pipeline or FittedModel
+        A fitted estimator, a pipeline that ends with one, or its ``model_``.
     X : table of shape (n, d)
         Samples that give each feature its distribution.
     groups : dict from a name to columns, default=None
-        Columns that are one feature; they keep their joint distribution.
+        Columns that are one feature; they keep their joint distribution. After a TableEncoder the columns of its
+        table, unless others are given.
     n_samples, random_state : int, default=4096 and 0
         Random samples (rows of X recombined) for models that have no closed form for this: kernels without forms,
         products of two polynomials of different views, and products of mixtures with too many components, such as
@@ -91,6 +92,8 @@ def sobol_indices(
     >>> indices.exact, bool((indices.total >= indices.first - 1e-12).all())
     (True, True)
     """
+    pipeline = Pipeline.of(estimator)
+    estimator, X, groups = pipeline.named, pipeline.table(X), pipeline.groups(groups)
     model = model_of(estimator)
     X = table_of(X, estimator, model.n_features, "X")
     count = check_integer("n_samples", n_samples, 2)

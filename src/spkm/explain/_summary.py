@@ -31,6 +31,7 @@ from spkm.explain._table import (
     vector_terms,
 )
 from spkm.kernels import DotForm, Kernel
+from spkm.tables.encoded import Encoding
 
 TELLING = 3  # features named for each basis vector
 MOST_ROWS = 20  # basis vectors and features listed
@@ -79,10 +80,10 @@ def summary(estimator: BaseEstimator, X: Any = None, y: Any = None, *, width: in
     estimator, names, pipeline = _named(estimator)
     model, X = model_of(estimator), pipeline.table(X)
     check_integer("width", width, 20)
-    said = [*_cautions(estimator, model, X, y), _sentence(model), *_directions(estimator)]
+    said = [*_cautions(estimator, model, X, y), _sentence(model, pipeline.encoding), *_directions(estimator)]
     said += [f"Fitted by the recipe {model.recipe!r}."] if model.recipe else []
     said += [*_chosen(estimator, model, names), *_how_sure(model)]
-    parts = [*said, *_basis_table(estimator, model, names, X, y)]
+    parts = [*said, *_basis_table(estimator, model, names, X, y, pipeline.encoding)]
     if X is not None:
         parts += _feature_table(estimator, model, names, X, pipeline.encoding)
     return Sheet.of(parts, width)
@@ -194,7 +195,9 @@ def _slopes(member: FittedModel, row: int, names: tuple[str, ...], digits: int) 
     shown = [f"[{name}]" if " " in name else name for name in names]
     terms = [f"{vector[c]:+.{digits}g} {shown[c]}" for c in order[:MOST_ROWS]]
     more = [f"+ {len(order) - MOST_ROWS} more"] if len(order) > MOST_ROWS else []
-    return " ".join([f"{-float(vector @ centre):.{digits}g}", *terms, *more])
+    constant = -float(vector @ centre)
+    constant = constant if abs(constant) > 1e-12 * np.abs(vector * size).sum() else 0.0  # rounding of centred features
+    return " ".join([f"{constant:.{digits}g}", *terms, *more])
 
 
 def to_frame(estimator: BaseEstimator) -> Any:
@@ -202,8 +205,8 @@ def to_frame(estimator: BaseEstimator) -> Any:
 
     Parameters
     ----------
-    estimator : estimator or FittedModel
-        A fitted estimator, or its ``model_``.
+    estimator : estimator, pipeline or FittedModel
+        A fitted estimator, a pipeline that ends with one, or its ``model_``.
 
     Examples
     --------
@@ -216,8 +219,9 @@ def to_frame(estimator: BaseEstimator) -> Any:
     ['weight 0', 'weight 1', 'weight 2', 'x0', 'x1', 'x2', 'x3']
     """
     pandas = frames()
+    estimator, names, _ = _named(estimator)
     model = model_of(estimator)
-    names, read = names_of(estimator, model.n_features), model.features_read()
+    read = model.features_read()
     outputs = output_names(model)
     weights = {
         "weight" if len(outputs) == 1 else f"weight {name}": model.weights[:, o] for o, name in enumerate(outputs)
@@ -259,11 +263,15 @@ def _metric(view: View) -> np.ndarray:
     return width * (np.abs(form.amounts) @ (form.squared + form.absolute))
 
 
-def _sentence(model: FittedModel) -> str:
+def _sentence(model: FittedModel, encoding: Encoding | None = None) -> str:
+    """Return what a model is made of; after an encoder with the columns of its table."""
     members = members_of(model)
     views = [view for member in members for term in vector_terms(member) for view in term.views]
     kernels = list(dict.fromkeys(_kernel_name(view.kernel) for view in views))
-    read, outputs = len(model.features_read()), output_names(model)
+    outputs, read = output_names(model), f"{len(model.features_read())} of {model.n_features} features"
+    if encoding is not None:
+        groups, used = encoding.column_groups(), set(model.features_read().tolist())
+        read = f"{sum(bool(used & set(own.tolist())) for own in groups.values())} of {len(groups)} columns"
     is_vector = vector_rows(model)
     count = int(is_vector.sum())
     vectors = f"{count} basis vector{'s' * (count != 1)}"
@@ -280,7 +288,7 @@ def _sentence(model: FittedModel) -> str:
         scores = f"a positive score is {model.target.labels[1]}, else {model.target.labels[0]}"
     else:
         scores = f"scores for {listed}"
-    return f"{vectors}{problems} with {kernel}{linear} on {read} of {model.n_features} features; {scores}."
+    return f"{vectors}{problems} with {kernel}{linear} on {read}; {scores}."
 
 
 def _cautions(estimator: BaseEstimator, model: FittedModel, X: Any, y: Any) -> list[str]:
@@ -292,7 +300,9 @@ def _cautions(estimator: BaseEstimator, model: FittedModel, X: Any, y: Any) -> l
     return [f"Caution: {text}" for text in found if text]
 
 
-def _basis_table(estimator: BaseEstimator, model: FittedModel, names: tuple[str, ...], X: Any, y: Any) -> list[Any]:
+def _basis_table(
+    estimator: BaseEstimator, model: FittedModel, names: tuple[str, ...], X: Any, y: Any, encoding: Encoding | None
+) -> list[Any]:
     telling, labels, is_vector = telling_features(model), basis_labels(model), vector_rows(model)
     header, rows = ["", "weight"], []
     nearest = _nearest(estimator, is_vector)
@@ -302,7 +312,8 @@ def _basis_table(estimator: BaseEstimator, model: FittedModel, names: tuple[str,
     if facts is not None:
         header += ["variance", "samples"] + (["classes"] if facts["classes"] is not None else [])
     header.append("most telling features")
-    for r in [*np.flatnonzero(is_vector)[:MOST_ROWS], *np.flatnonzero(~is_vector)[:MOST_ROWS]]:
+    alive = is_vector & np.any(model.weights != 0, axis=1)
+    for r in [*np.flatnonzero(alive)[:MOST_ROWS], *np.flatnonzero(~is_vector)[:MOST_ROWS]]:
         own = model.weights[r]
         largest = int(np.argmax(np.abs(own)))
         weight = f"{own[largest]:.3g}" + (f" ({output_names(model)[largest]})" if len(own) > 1 else "")
@@ -310,12 +321,30 @@ def _basis_table(estimator: BaseEstimator, model: FittedModel, names: tuple[str,
         if facts is not None:
             row += [f"{facts['share'][r]:.0%}", str(facts["count"][r]) if is_vector[r] else ""]
             row += [facts["classes"][r] if is_vector[r] else ""] if facts["classes"] is not None else []
-        own = [(names[c], model.basis_vectors[r, c]) for c in telling[r][:TELLING]]
+        chosen = telling[r] if not is_vector[r] else _by_column(telling[r], model.basis_vectors[r], encoding)
+        own = [(names[c], model.basis_vectors[r, c]) for c in chosen[:TELLING]]
         entries = [entry_text(c, f"{v:.4g}") if is_vector[r] else f"{c} {v:+.3g} a unit" for c, v in own]
         rows.append([*row, ", ".join(entries)])
-    left = int(is_vector.sum()) - MOST_ROWS
+    left, dead = int(alive.sum()) - MOST_ROWS, int((is_vector & ~alive).sum())
     more = [f"... and {left} more basis vectors"] if left > 0 else []
+    more += [f"... and {dead} basis vector{'s' * (dead > 1)} of weight 0, which no score reads"] if dead else []
     return [[header, *rows], *more]
+
+
+def _by_column(telling: np.ndarray, vector: np.ndarray, encoding: Encoding | None) -> list[int]:
+    """Return telling features, of a category its level with the largest entry, of indicators of gaps those near 1."""
+    if encoding is None:
+        return [int(c) for c in telling]
+    groups, origins = encoding.column_groups(), encoding.origins
+    found: dict[str, int] = {}
+    for c in telling:
+        origin = origins[c]
+        if encoding.kind(origin.column) == "category":
+            columns = groups[origin.column]
+            found.setdefault(origin.column, int(columns[np.nanargmax(vector[columns])]))
+        elif origin.kind != "missing" or vector[c] >= 0.5:
+            found.setdefault(f"{origin.column} {origin.kind}", int(c))
+    return list(found.values())
 
 
 def _nearest(estimator: BaseEstimator, is_vector: np.ndarray) -> list[str] | None:
@@ -361,7 +390,8 @@ def _feature_table(
     indices = sobol_indices(estimator, rows, groups=groups)
     share = _shares(indices)
     order = [c for c in np.argsort(-share, kind="stable") if share[c] > 0][:MOST_ROWS]
-    curves = {c: int(members[c][0]) for c in order if len(members[c]) == 1}
+    place = {name: j for j, name in enumerate(names)}  # a number that may be missing has a column of its name
+    curves = {c: place[titles[c]] for c in order if titles[c] in place}
     effects = dict(zip(curves, partial_dependence(estimator, rows, list(curves.values()), n_points=30), strict=True))
     bars = over_refits(model, lambda refit: _shares(sobol_indices(refit, rows, groups=groups)))
     table = [["feature", "variance", "alone", "effect"]]

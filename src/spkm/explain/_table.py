@@ -12,11 +12,13 @@ from sklearn.base import BaseEstimator
 from sklearn.pipeline import Pipeline as SklearnPipeline
 
 from spkm import _arrays
+from spkm._arrays import TableLike
 from spkm._frames import labels_of
 from spkm.core.fitted import FittedModel, ModelEnsemble
 from spkm.explain._structure import column_index
 from spkm.sources import PairTable
-from spkm.tables.pipelines import Encoding, encoding_of
+from spkm.tables.encoded import Encoding
+from spkm.tables.pipelines import encoding_of
 from spkm.tables.read import collected
 
 
@@ -45,8 +47,9 @@ class Pipeline:
     @property
     def encoding(self) -> Encoding | None:
         """The TableEncoder before the last step, with steps that keep some columns between them, or None."""
-        steps = [] if self.before is None else [step for _, step in self.before.steps]
-        return encoding_of([step for step in steps if step is not None and step != "passthrough"])
+        if self.before is None:
+            return fitted_part(self.estimator, "_encoding")
+        return encoding_of([step for _, step in self.before.steps if step is not None and step != "passthrough"])
 
     @property
     def named(self) -> Any:
@@ -59,6 +62,14 @@ class Pipeline:
         except (AttributeError, TypeError, ValueError):  # a step of others need not name what it returns
             return self.estimator
         return Named(model_of(self.estimator), tuple(map(str, names)))
+
+    def groups(self, given: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
+        """Return columns that are one feature: those that are given, or that an encoder made of one column."""
+        return given if given is not None or self.encoding is None else self.encoding.column_groups()
+
+    def raw(self, X: TableLike | None) -> TableLike | None:
+        """Return a table as an encoder takes it; None if X is one of the last step."""
+        return None if self.before is None else X
 
     def table(self, X: Any) -> Any:
         """Return a table as the last step gets it; None and names stay as they are."""
@@ -107,7 +118,7 @@ def members_of(model: FittedModel | ModelEnsemble) -> tuple[Any, ...]:
 
 
 def names_of(estimator: BaseEstimator, n_features: int) -> tuple[str, ...]:
-    """Return the names of the features: those of the fit, or x0, x1 and so on.
+    """Return the names of the features: those of the fit, of the encoder before, or x0, x1 and so on.
 
     Names of several tables, and of the two sides of pairs, begin with the name of their table.
     """
@@ -116,7 +127,9 @@ def names_of(estimator: BaseEstimator, n_features: int) -> tuple[str, ...]:
         return _prefixed(zip(("left", "right"), entities.layouts, strict=True))
     if tables is not None:
         return _prefixed(tables.items())
-    names = fitted_part(estimator, "feature_names_in_")
+    names, encoding = fitted_part(estimator, "feature_names_in_"), fitted_part(estimator, "_encoding")
+    if names is None and encoding is not None:
+        names = encoding.names
     return tuple(str(name) for name in names) if names is not None else tuple(f"x{i}" for i in range(n_features))
 
 

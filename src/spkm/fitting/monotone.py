@@ -20,7 +20,8 @@ def constraints(monotone: object, table: Table) -> Constraints:
         raise TypeError(
             f"monotone must be a dict of features and directions, as {{'income': 1, 'age': -1}}; got {monotone!r}."
         )
-    names = table.attributes.get("feature_names_in_")
+    encoding = table.attributes.get("_encoding")
+    names = table.attributes.get("feature_names_in_") if encoding is None else encoding.names
     known = {} if names is None else {str(name): j for j, name in enumerate(names)}
     n_features, found = table.X.shape[1], {}
     for feature, direction in monotone.items():
@@ -30,7 +31,7 @@ def constraints(monotone: object, table: Table) -> Constraints:
         is_index = isinstance(column, int | np.integer) and not isinstance(column, bool)
         if not is_index or not 0 <= column < n_features:
             what = f"one of the {n_features} features, by number" + (f" or name ({', '.join(known)})" if known else "")
-            nameless = " X came without names: give a frame, or use TableEncoder().set_output(transform='pandas')."
+            nameless = " X came without names: give a frame, or use set_output(transform='pandas') of the step before."
             hint = nameless if isinstance(feature, str) and not known else ""
             raise ValueError(f"monotone must name {what[:300]}; got {feature!r}.{hint}")
         if int(column) in found:

@@ -178,7 +178,7 @@ def _batch(
         table, n_targets = read_like(estimator, X), with_shape(y).shape[0]
         if n_targets != table.shape[0]:
             raise ValueError(f"y must have an entry for each of the {table.shape[0]} samples; got {n_targets}.")
-        names = ("n_features_in_", "feature_names_in_", "_tables")
+        names = ("n_features_in_", "feature_names_in_", "_tables", "_encoding")
         attributes = {name: value for name, value in vars(estimator).items() if name in names}
     weight = np.ones(table.shape[0]) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
     if weight.shape != table.shape[:1] or not np.all(np.isfinite(weight)) or np.any(weight < 0):

@@ -17,6 +17,7 @@ from spkm.inspection._style import (
     GREY,
     INK,
     ORANGE,
+    cell,
     label_bars,
     number,
     panels,
@@ -46,7 +47,7 @@ class ContributionDisplay(Display):
     feature_names : sequence of str
         Names along d.
     data : ndarray of shape (d,)
-        The sample in the user's units.
+        The sample in the user's units, with the name of a level where a feature is a category.
     score_name : str, default="score"
         Label of the axis.
     level : {"both", "basis", "features"}, default="both"
@@ -142,7 +143,10 @@ class ContributionDisplay(Display):
             raise ValueError(f"row must be below {len(table)}, the number of samples; got {row}.")
         o = reading.output(output)
         explanation = explain(
-            reading.model, table[row : row + 1], table if background is None else reading.dense(background)
+            reading.model,
+            table[row : row + 1],
+            table if background is None else reading.dense(background),
+            groups=reading.groups,
         )
         within = explanation.basis_values()[0] * reading.model.weights[:, [o]]
         return cls(
@@ -150,8 +154,8 @@ class ContributionDisplay(Display):
             float(explanation.scores[0, o]),
             explanation.contributions[0, :, o],
             within,
-            reading.names,
-            table[row],
+            reading.columns,
+            reading.cells(table[row : row + 1])[0],
             score_name=reading.score_name(o),
             level=level,
             basis=basis,
@@ -198,7 +202,7 @@ class ContributionDisplay(Display):
     def _features(
         self, ax: Axes, values: np.ndarray, start: float, ends: tuple[str, str], bars: np.ndarray | None = None
     ) -> None:
-        names = [f"{short(name, 26)} = {number(x)}" for name, x in zip(self.feature_names, self.data, strict=True)]
+        names = [f"{short(name, 26)} = {cell(x)}" for name, x in zip(self.feature_names, self.data, strict=True)]
         self._waterfall(ax, names, values, start, ends, bars)
 
     def _waterfall(

@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator
 from spkm._arrays import TableLike
 from spkm.inspection._display import Display
 from spkm.inspection._reading import Reading, frames, partial_dependence
-from spkm.inspection._style import COLOURS, INK, LINES, number, plain, short
+from spkm.inspection._style import COLOURS, INK, LINES, MARKERS, number, plain, short
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -27,7 +27,7 @@ class EffectDisplay(Display):
     Parameters
     ----------
     grid : tuple of ndarray
-        Points of the one or two features, in the user's units.
+        Points of the one or two features, in the user's units; of a category its levels.
     values : ndarray of shape (points, m) or (points of the first, points of the second, m)
         Mean scores.
     samples : ndarray of shape (n, 1) or (n, 2)
@@ -100,12 +100,17 @@ class EffectDisplay(Display):
         reading = Reading.of(estimator)
         table = reading.dense(X)
         given = [features] if isinstance(features, str | int | np.integer) else list(features)
-        columns = [reading.column(f, "features") for f in given]
-        if len(columns) not in (1, 2):
+        if len(given) not in (1, 2):
             raise ValueError(f"features must be one feature or two; got {features!r}.")
-        wanted = columns[0] if len(columns) == 1 else tuple(columns)
-        (effect,) = partial_dependence(reading.model, table, [wanted], n_points=n_points)
-        if output is None and len(columns) == 1 and len(reading.outputs) > 1:
+        named: list[str] = [
+            str(f) if f in reading.columns else reading.names[reading.column(f, "features")] for f in given
+        ]
+        (effect,) = partial_dependence(estimator, X, [tuple(named)], n_points=n_points)
+        if len(named) == 2 and any(points.dtype.kind == "O" for points in effect.grid):
+            raise ValueError(f"features must be two numbers, or one feature that may be a category; got {features!r}.")
+        cells, listed = reading.cells(table), list(reading.columns)
+        seen = [cells[:, listed.index(f)] if f in listed else table[:, reading.names.index(f)] for f in named]
+        if output is None and len(named) == 1 and len(reading.outputs) > 1:
             chosen, name = list(range(len(reading.outputs))), "score"
         else:
             chosen = [reading.output(0 if output is None else output)]
@@ -113,8 +118,8 @@ class EffectDisplay(Display):
         return cls(
             effect.grid,
             effect.values[..., chosen],
-            table[:, columns],
-            [reading.names[c] for c in columns],
+            np.stack(seen, axis=1),
+            named,
             [reading.outputs[o] for o in chosen],
             score_name=name,
             bars=None if effect.std is None else (effect.interval()[1] - effect.values)[..., chosen],
@@ -143,11 +148,36 @@ class EffectDisplay(Display):
         several = len(self.output_names) > 1
         self.drawn_on(ax, (6.4 if several else 5.2, 3.6) if len(self.grid) == 1 else (5.8, 4.4))
         rows = self.samples[:: max(1, -(-len(self.samples) // RUG))]
-        if len(self.grid) == 1:
-            self._curve(rows)
+        if self.grid[0].dtype.kind == "O":
+            self._levels()
+        elif len(self.grid) == 1:
+            self._curve(rows.astype(float))
         else:
-            self._surface(rows)
+            self._surface(rows.astype(float))
         return self
+
+    def _levels(self) -> None:
+        """Draw a dot, with its error bar, for each level of a category and each output."""
+        ax, count = self.ax_, min(len(self.output_names), SHOWN)
+        places = np.arange(len(self.grid[0]))[::-1].astype(float)
+        for o, name in enumerate(self.output_names[:SHOWN]):
+            half = None if self.bars is None else self.bars[:, o]
+            style = {"color": COLOURS[o % len(COLOURS)], "fmt": MARKERS[o % len(MARKERS)], "capsize": 2.5}
+            shift = 0.5 * (0.5 * (count - 1) - o) / count
+            ax.errorbar(self.values[:, o], places + shift, xerr=half, label=short(name, 18), **style)
+        counts = [int((self.samples[:, 0] == level).sum()) for level in self.grid[0]]
+        names = [f"{short(level, 24)} ({n})" for level, n in zip(self.grid[0], counts, strict=True)]
+        ax.set_yticks(places, names)
+        ax.set(ylabel=f"{short(self.feature_names[0], 40)}  (samples)", xlabel=f"mean {self.score_name}")
+        self._legend()
+        if self.bars is not None:
+            ax.set_title("whiskers: 90 % error bars", loc="right", fontsize=8)
+        ax.margins(x=0.1, y=0.15)
+        plain(ax, "x")
+
+    def _legend(self) -> None:
+        if len(self.output_names) > 1:
+            self.ax_.legend(frameon=False, loc="upper left", bbox_to_anchor=(1.0, 1.0), title="score of", fontsize=9)
 
     def _curve(self, rows: np.ndarray) -> None:
         ax = self.ax_
@@ -160,8 +190,7 @@ class EffectDisplay(Display):
         # A rug in the lowest part of the axes: x in the units of the feature, y in parts of the axes.
         ax.plot(rows[:, 0], np.full(len(rows), 0.012), "|", transform=ax.get_xaxis_transform(), color=INK, alpha=0.35)
         ax.set(xlabel=f"{short(self.feature_names[0], 40)}  (ticks: samples)", ylabel=f"mean {self.score_name}")
-        if len(self.output_names) > 1:
-            ax.legend(frameon=False, loc="upper left", bbox_to_anchor=(1.0, 1.0), title="score of", fontsize=9)
+        self._legend()
         if self.bars is not None:
             ax.set_title("band: 90 % error bars", loc="right", fontsize=8)
         ax.margins(y=0.1)

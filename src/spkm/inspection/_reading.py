@@ -5,7 +5,8 @@ All that comes from the package of explanations enters here.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -32,6 +33,7 @@ from spkm.explain._summary import _direction as direction
 from spkm.explain._summary import _sentence as sentence
 from spkm.explain._summary import telling_features
 from spkm.explain._table import (
+    Named,
     Pipeline,
     basis_labels,
     dense,
@@ -108,6 +110,14 @@ class Reading:
         labels = model.target.labels if model.target.of_classes else None
         return Reading(pipeline.estimator, model, names, output_names(model), labels, pipeline)
 
+    def grouped_by_hand(self) -> Reading:
+        """Return the same without what an encoder before the last step has to say of the columns."""
+        return (
+            self
+            if self.pipeline.before is not None
+            else replace(self, pipeline=Pipeline(Named(self.model, self.names)))
+        )
+
     def table(self, X: Any) -> Any:
         """Return samples as one array or CSR matrix; pairs as a table that gives dense rows on request.
 
@@ -164,8 +174,22 @@ class Reading:
     @property
     def n_columns(self) -> int:
         """How many columns the user's table has, as far as they reach the model."""
+        return len(self.columns)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Names of the columns of the user's table, as far as they reach the model: a category is one of them."""
+        return players_of(self.names, self.groups)[0]
+
+    @property
+    def groups(self) -> Mapping[str, Any] | None:
+        """The features of each column of the user's table; None without an encoder."""
+        return self.pipeline.groups(None)
+
+    def cells(self, table: np.ndarray) -> np.ndarray:
+        """Return samples by :attr:`columns`: numbers, and names of levels."""
         encoding = self.pipeline.encoding
-        return len(self.names) if encoding is None else len(encoding.column_groups())
+        return table if encoding is None else encoding.cells(table)
 
     @property
     def monotone(self) -> dict[str, int]:

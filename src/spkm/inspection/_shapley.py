@@ -12,7 +12,7 @@ from spkm._arrays import TableLike
 from spkm._checks import check_choice, check_integer
 from spkm.inspection._display import Display
 from spkm.inspection._reading import Reading, explain, frames, half_widths
-from spkm.inspection._style import BLUE, INK, ORANGE, label_bars, number, plain, short, signed
+from spkm.inspection._style import BLUE, GREY, INK, ORANGE, cell, label_bars, number, plain, short, signed
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -27,7 +27,7 @@ class ShapleyDisplay(Display):
     Parameters
     ----------
     values, data : ndarray of shape (n, d)
-        Shapley values; the samples in the user's units.
+        Shapley values; the samples in the user's units, with names of levels where a feature is a category.
     feature_names : sequence of str
         Names along d.
     kind : {"auto", "bar", "beeswarm"}, default="auto"
@@ -101,11 +101,12 @@ class ShapleyDisplay(Display):
         reading = Reading.of(estimator)
         table = reading.dense(X)
         o = reading.output(output)
-        explanation = explain(reading.model, table, None if background is None else reading.dense(background))
+        absent = None if background is None else reading.dense(background)
+        explanation = explain(reading.model, table, absent, groups=reading.groups)
         display = cls(
             explanation.values[:, :, o],
-            table,
-            reading.names,
+            reading.cells(table),
+            reading.columns,
             kind=kind,
             score_name=reading.score_name(o),
             max_features=max_features,
@@ -144,7 +145,7 @@ class ShapleyDisplay(Display):
         left = int((size > 0).sum()) - len(order)
         names = [short(self.feature_names[j]) for j in order]
         if one:
-            names = [f"{name} = {number(self.data[0, j])}" for name, j in zip(names, order, strict=True)]
+            names = [f"{name} = {cell(self.data[0, j])}" for name, j in zip(names, order, strict=True)]
         self.ax_.set_yticks(places, names)
         self.ax_.tick_params(axis="y", length=0)
         if left > 0:
@@ -174,16 +175,21 @@ class ShapleyDisplay(Display):
         low, high = float(self.values[:, order].min()), float(self.values[:, order].max())
         for j, place in zip(order, places, strict=True):
             own = self.values[:, j]
+            style: dict[str, Any] = {"s": 13, "linewidths": 0.25, "edgecolors": "white"}
+            heights = place + _stacked(own, low, high)
+            if isinstance(self.data[0, j], str):
+                ax.scatter(own, heights, color=GREY, **style)  # levels have no order
+                continue
             rank = np.argsort(np.argsort(self.data[:, j], kind="stable"), kind="stable") / max(len(own) - 1, 1)
-            points = ax.scatter(
-                own, place + _stacked(own, low, high), c=rank, cmap="cividis", s=13, linewidths=0.25, edgecolors="white"
-            )
+            points = ax.scatter(own, heights, c=rank, cmap="cividis", vmin=0, vmax=1, **style)
         ax.axvline(0, color=INK, linewidth=0.8, zorder=0)
         ax.set_ylim(-0.6, len(order) - 0.4)
-        bar = self.figure_.colorbar(points, ax=ax, ticks=[0, 0.5, 1], fraction=0.035, pad=0.02, aspect=30)
-        bar.ax.set_yticklabels(["lowest", "median", "highest"])
-        bar.set_label("value of the feature, by rank among the samples")
-        bar.outline.set_visible(False)
+        if points is not None:
+            bar = self.figure_.colorbar(points, ax=ax, ticks=[0, 0.5, 1], fraction=0.035, pad=0.02, aspect=30)
+            bar.ax.set_yticklabels(["lowest", "median", "highest"])
+            several = any(isinstance(self.data[0, j], str) for j in order)
+            bar.set_label(f"value of the feature, by rank among the samples{'; categories are grey' * several}")
+            bar.outline.set_visible(False)
         ax.set_xlabel(f"Shapley value, part of the {self.score_name}")
         plain(ax)
         ax.grid(axis="y", color="#EEEEEE")

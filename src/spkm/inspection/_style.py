@@ -89,6 +89,11 @@ def number(value: float, digits: int = 3) -> str:
     return f"{value:.{max(0, digits - whole)}f}" if abs(value) >= 1 else f"{value:.{digits}g}"
 
 
+def cell(value: str | float) -> str:
+    """Return a value of a table as people write it: a number, or the name of a level."""
+    return short(value) if isinstance(value, str) else number(float(value))
+
+
 def signed(value: float, digits: int = 3) -> str:
     """Return a number with its sign, a true minus among them."""
     return f"{'−' if value < 0 else '+'}{number(abs(value), digits)}"

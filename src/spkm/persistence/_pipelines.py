@@ -12,7 +12,7 @@ from spkm.persistence._container import need
 from spkm.persistence._encoding import check_encoder, with_encoder, with_kept
 from spkm.persistence._values import Reader, Unsavable, Writer
 from spkm.tables import TableEncoder
-from spkm.tables.pipelines import LoadedPipeline, selects, steps_of
+from spkm.tables.pipelines import LoadedPipeline, encoding_of, selects, steps_of
 
 if TYPE_CHECKING:
     from sklearn.base import BaseEstimator
@@ -88,7 +88,16 @@ def read_pipeline(reader: Reader, node: Any) -> LoadedPipeline:
     need(len({name for name, _ in found}) == len(found), "two steps of its pipeline have one name")
     need(isinstance(node.get("verbose"), bool), "its pipeline is none")
     _check_widths([step for _, step in found if step != "passthrough"])
-    return LoadedPipeline(found, verbose=node["verbose"])
+    return with_encoding(LoadedPipeline(found, verbose=node["verbose"]))
+
+
+def with_encoding(pipeline: LoadedPipeline) -> LoadedPipeline:
+    """Return a pipeline whose last step has the names of the table, as after a fit, if an encoder is before it."""
+    steps = steps_of(pipeline)
+    if len(steps) > 1 and isinstance(steps[-2], TableEncoder) and feature_names(steps[-1]) is None:
+        for one in (steps[-1], *vars(steps[-1]).get("estimators_", ())):
+            vars(one)["_encoding"] = encoding_of(steps[:-1])
+    return pipeline
 
 
 def _check_widths(steps: list[Any]) -> None:

@@ -25,6 +25,7 @@ from spkm.tables.columns import (
     plan_from,
     plan_of,
 )
+from spkm.tables.encoded import encoded_by
 from spkm.tables.links import Link, links_of, whole_columns
 from spkm.tables.read import DATES, EXACT, collected
 from spkm.tables.streams import FileTable, is_streamed, names_columns
@@ -212,8 +213,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         Returns
         -------
         X : ndarray or CSR of shape (n_samples, n_features_out), or FileTable
-            float64; for an array of float32 it is float32. For a table in files nothing is read here: models read, and
-            encode, what is returned a chunk at a time.
+            float64; for an array of float32 it is float32. A model that is fitted on it has the names of the table.
+            For a table in files nothing is read here: models read, and encode, what is returned a chunk at a time.
         """
         check_is_fitted(self)
         if is_streamed(X):
@@ -223,7 +224,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         dtype = np.float32 if self.float32_ and dtype_of(table) == np.float32 else np.float64
         if self.is_sparse_:
             parts = [plan.csr(values) for plan, values in zip(self.plans_, columns, strict=True) if plan is not None]
-            return sparse.csr_matrix(sparse.hstack(parts, format="csr", dtype=dtype))
+            return encoded_by(self, sparse.csr_matrix(sparse.hstack(parts, format="csr", dtype=dtype)))
         out = np.zeros((table.shape[0], len(self.feature_origin_)), dtype=dtype)
         first = 0
         for plan, values in zip(self.plans_, columns, strict=True):
@@ -231,7 +232,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
                 width = len(plan.origins())
                 plan.write(values, out[:, first : first + width])
                 first += width
-        return out
+        return encoded_by(self, out)
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
         """Return the names of the columns of the result: ``age``, ``workclass = Private``, ``age is missing``.

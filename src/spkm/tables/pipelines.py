@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from copy import copy
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from sklearn.pipeline import Pipeline
 
 from spkm import _methods
-from spkm._arrays import TableLike
 from spkm._publish import feature_names
+from spkm.tables.encoded import Encoding
 from spkm.tables.encoder import TableEncoder
 
 
@@ -102,70 +101,3 @@ def with_last(estimator: Any, last: Any) -> Any:
     whole, former = copy(estimator), last_of(estimator)
     whole.steps = [(name, last if step is former else step) for name, step in estimator.steps]
     return whole
-
-
-@dataclass(frozen=True)
-class Encoding:
-    """A fitted TableEncoder before a model, and which of its columns reach the model.
-
-    Attributes
-    ----------
-    encoder : TableEncoder
-        The encoder.
-    kept : ndarray of int
-        Places, among the encoder's columns, of the model's.
-    before : tuple
-        The steps before the encoder.
-    """
-
-    encoder: Any
-    kept: np.ndarray
-    before: tuple[Any, ...] = ()
-
-    @property
-    def names(self) -> list[str]:
-        """The names of the model's columns."""
-        return [str(name) for name in self.encoder.get_feature_names_out()[self.kept]]
-
-    def places(self, title: str) -> list[int]:
-        """Return the model's column for each column that the encoder makes of one of the table; -1 for none."""
-        own = np.flatnonzero(self.encoder.groups_ == self.encoder.columns_.index(title))
-        where = {int(k): place for place, k in enumerate(self.kept)}
-        return [where.get(int(k), -1) for k in own]
-
-    @property
-    def origins(self) -> list[Any]:
-        """Origin of every column of the model."""
-        return [self.encoder.feature_origin_[k] for k in self.kept]
-
-    @property
-    def links(self) -> list[Any]:
-        """The columns of the table that determined each other in the fit."""
-        return self.encoder.links_
-
-    def links_in(self, X: TableLike) -> list[Any]:
-        """Return the columns that determine each other in a table."""
-        for step in self.before:
-            X = step.transform(X)
-        return self.encoder.linked_columns(X)
-
-    def kind(self, title: str) -> str:
-        """Return "number", "boolean" or "category" for a column of the table."""
-        return self.plan(title).kind
-
-    def column_groups(self) -> dict[str, np.ndarray]:
-        """Return, for every column of the table that reaches the model, the model's columns."""
-        owners = self.encoder.groups_[self.kept]
-        return {self.encoder.columns_[j]: np.flatnonzero(owners == j) for j in np.unique(owners)}
-
-    def encoded(self, title: str, cells: list[Any]) -> np.ndarray:
-        """Return what cells of a column of the table become, (n, the model's columns of it)."""
-        plan, values = self.plan(title), np.empty(len(cells), dtype=object)
-        values[:] = cells
-        out = np.zeros((len(cells), len(plan.origins())))
-        plan.write(values, out)
-        return out[:, np.array(self.places(title)) >= 0]
-
-    def plan(self, title: str) -> Any:
-        """Return how the encoder treats a column of the table."""
-        return self.encoder.plans_[self.encoder.columns_.index(title)]

@@ -23,6 +23,7 @@ from spkm._checks import warn_user
 from spkm._frames import has_types, is_lazy_frame, kind_of
 from spkm._namespaces import Place, on_host, place_of
 from spkm._publish import feature_names
+from spkm.tables.encoded import MARK, MARKED, EncodedArray
 
 DATES = ("date", "time", "duration", "period")  # beginnings of the names of pandas' and polars' types, in small letters
 PLAIN = 2_000  # entries of a small array
@@ -78,6 +79,8 @@ def read_table(estimator: Any, X: Any, y: Any, sample_weight: Any, **options: An
             X, y = check_X_y(rows, y, **settings, **options)
     attributes = {"n_features_in_": X.shape[1], "_tables": layouts}
     names = _get_feature_names(rows)
+    if isinstance(rows, MARKED) and MARK in vars(rows) and vars(rows)[MARK] is not None:
+        attributes["_encoding"] = vars(rows)[MARK]
     if names is not None:
         attributes["feature_names_in_"] = names
     X = canonical(X)
@@ -103,6 +106,7 @@ def check_known(y: Any) -> None:
 
 def read_like(estimator: Any, X: Any) -> Any:
     """Return samples with the columns of the fit, checked."""
+    X = X.view(np.ndarray) if isinstance(X, EncodedArray) else X
     if _is_plain(estimator, X):
         return X
     layouts = vars(estimator).get("_tables")

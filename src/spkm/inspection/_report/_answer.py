@@ -82,16 +82,21 @@ def _how_good(reading: Reading, target: str, quality: dict[str, Any], beside: Co
         text += f", a linear model of the same training samples: {_percent(linear.value)}" if linear else ""
         text += f", {few.name}: {_percent(few.value)}" if few else ""
         return f"{text}."
-    interval = f" ({LEVEL_TEXT} interval {low:.2f} to {high:.2f})" if np.isfinite(low) else ""
-    text = f"R² is {value:.2f} on {n:,} samples{interval}: "
+    interval = f" ({LEVEL_TEXT} interval {_r2(low)} to {_r2(high)})" if np.isfinite(low) else ""
+    text = f"R² is {_r2(value)} on {n:,} samples{interval}: "
     if len(reading.outputs) == 1:
         error = quality["outputs"][0]["metrics"][1]["value"]
         text += f"its typical error is {error:.3g}, where that of the mean is {quality['baseline']['value']:.3g}"
     else:
         text += f"the mean over {len(reading.outputs)} outputs"
-    text += f"; a linear model of the same training samples has R² {linear.value:.2f}" if linear else ""
-    text += f", {few.name}, {few.value:.2f}" if few else ""
+    text += f"; a linear model of the same training samples has R² {_r2(linear.value)}" if linear else ""
+    text += f", {few.name}, {_r2(few.value)}" if few else ""
     return f"{text}."
+
+
+def _r2(value: float) -> str:
+    """Return a share of variance; near 1 with a further digit, by which models differ."""
+    return f"{value:.3f}" if value >= 0.985 else f"{value:.2f}"
 
 
 def _percent(share: float) -> str:

@@ -38,6 +38,7 @@ from spkm.inspection._report._groups import by_group, group_values
 from spkm.inspection._report._importance_facts import importance_facts
 from spkm.inspection._report._pair_facts import pair_facts
 from spkm.inspection._report._quality import quality
+from spkm.inspection._report._refit_facts import refit_facts
 from spkm.inspection._report._rows import BYTES, affordable, dense_rows, packed, rounded, stratified
 from spkm.inspection._report._selection import measured, selection_facts
 from spkm.inspection._report._shapes import product_shapes
@@ -161,6 +162,7 @@ def facts(
     _check_privacy(reading, privacy)
     if isinstance(groups, Mapping) and categories is None:
         groups, categories = None, dict(groups)
+    reading = reading if categories is None else reading.grouped_by_hand()
     parts, axis = group_values(X, groups), axis_of(reading, x)
     target, outputs = _target_names(reading, y, target)
     samples = _samples(reading, X, y, train, BYTES if axis is None else AXIS_BYTES, max_rows)
@@ -171,6 +173,7 @@ def facts(
     judged = _judged(reading, samples, parts, stability, random_state)
     told = _told_of_features(reading, samples, axis, categories, units or {}, stability, ship)
     columns, curves = told["columns"], told["axis"]
+    page = _page_facts(reading, samples, told, ship) if whole else None
     return {
         "schema": SCHEMA,
         "title": title or _title(target, samples.source.shape[0]),
@@ -190,7 +193,8 @@ def facts(
             reading, told["listed"], columns, axis is not None, samples, judged.share, judged.contrary, paired, ship
         ),
         "rows": _row_facts(samples) if ship else None,
-        "page": _page_facts(reading, samples, told, ship) if whole else None,
+        "page": page,
+        "refits": _refits(reading, page),
         "checks": judged.checks,
         "cautions": _cautions(reading, samples.known, privacy),
         "versions": _versions(),
@@ -298,7 +302,7 @@ def _versions() -> dict[str, str]:
 
 def _title(target: str, n: int) -> str:
     """Return a title in the user's words: the target and the samples."""
-    return f"{target}: a model of {n:,} samples" if target else f"A model of {n:,} samples"
+    return f"{target[0].upper()}{target[1:]}: a model of {n:,} samples" if target else f"A model of {n:,} samples"
 
 
 def _target_names(reading: Reading, y: Any, given: str | None) -> tuple[str, list[str]]:
@@ -341,8 +345,8 @@ def _model_facts(reading: Reading, estimator: BaseEstimator, outputs: list[str])
         settings = {k: repr(v)[:200] for k, v in own.items() if repr(v) != repr(defaults.get(k))}
     members = members_of(model)
     return {
-        "sentence": sentence(model),
-        "formula": formula(model) if model.n_basis * model.n_outputs <= 60 else None,
+        "sentence": sentence(model, reading.pipeline.encoding),
+        "formula": formula(reading.pipeline.named) if model.n_basis * model.n_outputs <= 60 else None,
         "estimator": type(estimator).__name__,
         "recipe": model.recipe,
         "settings": settings,
@@ -444,6 +448,12 @@ def _page_facts(reading: Reading, samples: Samples, told: dict[str, Any], ship: 
             "predictions": [_plain(value) for value in reading.decide(scores)],
         },
     }
+
+
+def _refits(reading: Reading, page: dict[str, Any] | None) -> dict[str, Any] | None:
+    """Return the refits of the page's model; None if there are none."""
+    names = tuple(reading.names[c] for c in reading.read)
+    return refit_facts(reading.model.restricted(reading.read), names, page) if reading.model.refits else None
 
 
 def _cautions(reading: Reading, train: Any, privacy: str) -> list[str]:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import base64
 import json
 from html import escape
 from importlib.resources import files
 from typing import Any
+
+import numpy as np
 
 from spkm.inspection._report._lean import lean
 
@@ -15,6 +18,7 @@ SCRIPTS = (
     "charts.js",
     "shapley.js",
     "machine.js",
+    "bars.js",
     "paste.js",
     "change.js",
     "overview.js",
@@ -29,8 +33,10 @@ SCRIPTS = (
     "main.js",
 )
 
+FEWEST = 16  # numbers that are written as bytes together
+
 #: Scripts that a page has only if some of these facts are there.
-ONLY_WITH = {"axis.js": ("axis",), "pairs.js": ("pairs",), "targets.js": ("order", "survival")}
+ONLY_WITH = {"bars.js": ("refits",), "axis.js": ("axis",), "pairs.js": ("pairs",), "targets.js": ("order", "survival")}
 
 
 def to_html(facts: dict[str, Any]) -> str:
@@ -45,7 +51,7 @@ def to_html(facts: dict[str, Any]) -> str:
         "style": _narrow((page / "style.css").read_text(encoding="utf-8")),
         "engine": lean(engine),
         "scripts": "\n".join(lean((page / name).read_text(encoding="utf-8")) for name in scripts),
-        "facts": embedded(facts),
+        "facts": embedded(for_page(facts)),
     }
     template = (page / "page.html").read_text(encoding="utf-8")
     pieces = []
@@ -58,6 +64,34 @@ def to_html(facts: dict[str, Any]) -> str:
 def _narrow(style: str) -> str:
     """Return a style sheet without indentation."""
     return "\n".join(line.strip() for line in style.splitlines() if line.strip())
+
+
+def for_page(facts: dict[str, Any]) -> dict[str, Any]:
+    """Return facts as a page holds them: numbers of the model in half the letters, curves of cards not once more."""
+    if facts["page"] is None:
+        return facts
+    page = facts["page"]
+    plain = page["plain"] | {"members": _in_bytes(page["plain"]["members"])}
+    page = page | {"plain": plain, "shapes": _in_bytes(page["shapes"])}
+    cards = [card | {"curve": None} for card in facts["basis"]["cards"]]
+    return facts | {"page": page, "refits": _in_bytes(facts["refits"]), "basis": facts["basis"] | {"cards": cards}}
+
+
+def _in_bytes(value: object) -> object:
+    """Return nested data with long lists and tables of numbers as the bytes of these, in letters (base 64)."""
+    if isinstance(value, dict):
+        return {key: _in_bytes(part) for key, part in value.items()}
+    if not isinstance(value, list):
+        return value
+    rows = value if value and isinstance(value[0], list) else [value]
+    if len(rows[0]) * len(rows) < FEWEST or not all(_are_numbers(row, len(rows[0])) for row in rows):
+        return [_in_bytes(part) for part in value]
+    width = len(rows[0]) if rows is value else 0
+    return {"width": width, "bytes": base64.b64encode(np.asarray(rows, dtype="<f8").tobytes()).decode("ascii")}
+
+
+def _are_numbers(row: object, width: int) -> bool:
+    return isinstance(row, list) and len(row) == width and all(type(entry) is float for entry in row)
 
 
 def embedded(facts: dict[str, Any]) -> str:

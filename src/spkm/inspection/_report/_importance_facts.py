@@ -101,13 +101,19 @@ def _effect(
         levels = [levels[k] for k in np.sort(np.argsort(-np.array(counts), kind="stable")[:LEVELS])]
     moved = np.tile(few, (len(levels), 1, 1))
     moved[:, :, own] = np.array([at for _, at in levels])[:, None, :]
-    scores = reading.model.scores(moved.reshape(-1, few.shape[1])).reshape(len(levels), len(few), -1)
-    values = scores.mean(axis=1).T[:OUTPUTS]
+    rows = moved.reshape(-1, few.shape[1])
+
+    def means(model: Any) -> np.ndarray:
+        return np.asarray(model.scores(rows).reshape(len(levels), len(few), -1).mean(axis=1).T[:OUTPUTS])
+
+    values, bars = means(reading.model), _half_widths(reading.model, over_refits(reading.model, means))
     if len(levels) > IN_ORDER:
         order = np.argsort(-values[0], kind="stable")
         levels, values = [levels[k] for k in order], values[:, order]
+        bars = None if bars is None else bars[:, order]
     shapes = [f"highest at {levels[int(np.argmax(part))][0]}" if np.ptp(part) > 0 else "flat" for part in values]
-    return {"levels": [label for label, _ in levels], "values": rounded(values, 4), "bars": None, "shapes": shapes}
+    told = {"values": rounded(values, 4), "bars": None if bars is None else rounded(bars, 3), "shapes": shapes}
+    return {"levels": [label for label, _ in levels], **told}
 
 
 def _shares(

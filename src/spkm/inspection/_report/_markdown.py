@@ -33,7 +33,7 @@ def to_markdown(facts: dict[str, Any]) -> str:
         ],
     )
     if model["formula"]:
-        lines += ["", "```", model["formula"].replace("```", "'''"), "```"]
+        lines += ["", "```", model["formula"].replace("```", "'''").replace("<", "&lt;"), "```"]
     lines += ["", "## Quality", "", *_quality(facts, quality)]
     lines += _targets(facts)
     lines += ["", "## Basis vectors", "", *_basis(facts)]

@@ -72,7 +72,11 @@ def survival_quality(reading: Reading, scores: np.ndarray, times: Times, seed: i
 def survival_sentence(quality: dict[str, Any]) -> str:
     """Return how good survival curves are, in a sentence."""
     index, brier = quality["metrics"]
-    ends = "" if index["low"] is None else f" ({LEVEL_TEXT} interval {index['low']:.2f} to {index['high']:.2f})"
+    ends = (
+        ""
+        if index["low"] is None
+        else f" ({LEVEL_TEXT} interval {100 * index['low']:.0f} to {100 * index['high']:.0f}\u00a0%)"
+    )
     return (
         f"The sample whose event comes first has the higher hazard in {100 * index['value']:.0f}\u00a0% "
         f"of the pairs that can be compared{ends}; chance has 50\u00a0%. The Brier score is {brier['value']:.3f}, that "

@@ -29,7 +29,7 @@ function curveChart(facts, series, { width = chartWidth(), height = 240, yLabel 
 function slopeChart(facts, width, height) {
   const { outputs } = facts.model,
     series = facts.axis.slopes.map((values, o) => ({ name: outputs[o], values }));
-  return curveChart(facts, series, { width, height, yLabel: "change of score a deviation", band: false });
+  return curveChart(facts, series, { width, height, yLabel: "change of the score", band: false });
 }
 
 function axisPart(facts) {
@@ -58,28 +58,78 @@ function axisPart(facts) {
   ];
 }
 
+// A basis vector in the units of the data, by feature that is read; null where it does not look.
+function vectorOf(machine, r) {
+  const found = machine.features.map(() => null);
+  let row = r;
+  for (const member of machine.plain.members)
+    for (const term of member.terms) {
+      if (row >= 0 && row < term.weights.length)
+        for (const view of term.views)
+          view.columns.forEach((c, j) => {
+            const z = view.basis[row][j];
+            found[member.features[c]] = member.scaling === null ? z : z * member.scaling.scale[c] + member.scaling.center[c];
+          });
+      row -= term.weights.length;
+    }
+  return found;
+}
+
 // A basis vector as a curve, over the range of the samples.
-function vectorCurve(facts, card, width) {
+function vectorCurve(facts, card, width, machine) {
+  const curve = card.curve || atRead(facts, vectorOf(machine, card.r));
   return figure({
     title: "Its curve",
     note: "line: the vector; grey: the middle 80 % of the samples",
     alt: `The basis vector ${card.name} over the axis.`,
-    chart: curveChart(facts, [{ name: card.name, values: card.curve }], { width, height: 200 }),
+    chart: curveChart(facts, [{ name: card.name, values: curve }], { width, height: 200 }),
     head: [axisName(facts), card.name],
-    rows: facts.axis.values.map((x, k) => [x, card.curve[k]])
+    rows: facts.axis.values.map((x, k) => [x, curve[k]])
   });
 }
 
+const BANDS = 40; // neighbouring points are explained together where one by one would take too long
+
+// The machine whose columns are told apart in an explanation: points of the axis, or bands of neighbouring ones.
+function tellerOf(machine) {
+  const { facts, features } = machine;
+  if (!facts.axis || features.length <= BANDS) return machine;
+  if (shapleyCost(machine) * Math.min(5, machine.background.length) <= WORK) return machine;
+  if (!machine.bands) {
+    const size = Math.ceil(features.length / BANDS),
+      owner = features.map((_, j) => Math.floor(j / size)),
+      count = owner[owner.length - 1] + 1,
+      at = (j) => fmt(facts.axis.values[features[j].column]),
+      columns = Array.from({ length: count }, (_, k) => {
+        const own = owner.flatMap((o, j) => (o === k ? [j] : []));
+        return { name: `${at(own[0])} to ${at(own[own.length - 1])}`, features: own, options: null, missing: null, unit: "" };
+      });
+    machine.bands = { ...machine, columns, owner, size };
+  }
+  return machine.bands;
+}
+
+// Values of the columns of a teller at each point that is read.
+function atPoints(teller, values) {
+  return teller.owner.map((c) => values[c]);
+}
+
+function bandNote(teller) {
+  return teller.size ? ` of ${teller.columns.length} bands of ${teller.size} neighbouring points` : "";
+}
+
 // Values of features, such as Shapley values, with the sample's own curve above.
-function valueCurves(machine, row, values, width, name) {
+function valueCurves(machine, row, values, width, name, bars = null) {
   const { facts } = machine,
     own = atRead(facts, row),
-    over = atRead(facts, values);
+    over = { name, values: atRead(facts, values) };
+  if (bars && facts.axis.read === null)
+    Object.assign(over, { low: values.map((v, k) => v - bars[k]), high: values.map((v, k) => v + bars[k]) });
   const chart = svg("svg", {}),
     height = 190,
     parts = [
       curveChart(facts, [{ name: "sample", values: own }], { width, height, yLabel: "this sample" }),
-      curveChart(facts, [{ name, values: over }], { width, height, yLabel: name, band: false })
+      curveChart(facts, [over], { width, height, yLabel: name, band: false })
     ];
   parts[1].setAttribute("y", height);
   chart.append(...parts);

@@ -60,17 +60,27 @@ function barLabel(place, y, text) {
   return label;
 }
 
-// Horizontal bars from zero.
-function barChart(labels, given, { format = signed, width = chartWidth(), plain = false } = {}) {
-  const values = snapped(given);
+// The error bar of a horizontal bar that ends at a value.
+function whisker(x, at, half, y) {
+  return svg("path", {
+    d: `M${x(at - half).toFixed(1)},${y}H${x(at + half).toFixed(1)}M${x(at - half).toFixed(1)},${y - 3.5}v7M${x(at + half).toFixed(1)},${y - 3.5}v7`,
+    class: "error"
+  });
+}
+
+// Horizontal bars from zero; error bars, half as wide as "bars" says, where there are some.
+function barChart(labels, given, { format = (v) => signed(v, 3), width = chartWidth(), plain = false, bars = null } = {}) {
+  const values = snapped(given),
+    half = values.map((_, k) => (bars === null ? 0 : bars[k] || 0));
   const place = labelRoom(labels, width),
     room = place.room,
     step = 22 + place.extra,
     height = values.length * step + 8;
-  const low = Math.min(0, ...values),
-    high = Math.max(0, ...values);
-  const left = low < 0 ? 58 : 0,
-    right = high > 0 ? 58 : 4;
+  const low = Math.min(0, ...values.map((v, k) => v - half[k])),
+    high = Math.max(0, ...values.map((v, k) => v + half[k]));
+  const beside = (sign) => Math.max(0, ...values.filter((v) => sign * v > 0 || (sign > 0 && v === 0)).map((v) => textWidth(format(v)) + 8));
+  const left = beside(-1),
+    right = Math.max(4, beside(1));
   const x = scaleOf(low, high, room + left, width - right),
     chart = frame(width, height);
   chart.append(svg("line", { x1: x(0), x2: x(0), y1: 2, y2: height - 4, class: "axis" }));
@@ -87,9 +97,14 @@ function barChart(labels, given, { format = signed, width = chartWidth(), plain 
         height: 15,
         class: plain ? "plain" : value >= 0 ? "up" : "down"
       }),
+      half[k] ? whisker(x, value, half[k], y + 9.5) : "",
       svg(
         "text",
-        { x: value >= 0 ? x(value) + 4 : x(value) - 4, y: y + 13, "text-anchor": value >= 0 ? "start" : "end" },
+        {
+          x: value >= 0 ? x(value + half[k]) + 4 : x(value - half[k]) - 4,
+          y: y + 13,
+          "text-anchor": value >= 0 ? "start" : "end"
+        },
         format(value)
       )
     );
@@ -98,19 +113,25 @@ function barChart(labels, given, { format = signed, width = chartWidth(), plain 
 }
 
 // A waterfall from a start to the sum; steps are drawn in the order given.
-function waterfall(labels, values, start, { first = "mean", last = "score", width = chartWidth() } = {}) {
+function waterfall(labels, values, start, { first = "mean", last = "score", width = chartWidth(), bars = null } = {}) {
   const place = labelRoom(labels, width),
     room = place.room,
     step = 24 + place.extra,
     height = values.length * step + 52;
   const edges = [start];
   values.forEach((value) => edges.push(edges[edges.length - 1] + value));
-  const x = scaleOf(Math.min(...edges), Math.max(...edges), room + 58, width - 58),
+  const half = values.map((_, k) => (bars === null ? 0 : bars[k] || 0)),
+    reach = [...edges, ...half.flatMap((h, k) => [edges[k + 1] - h, edges[k + 1] + h])];
+  const margin = Math.max(30, ...values.map((v) => textWidth(signed(v, 3)) + 8));
+  const x = scaleOf(Math.min(...reach), Math.max(...reach), room + margin, width - margin),
     chart = frame(width, height);
   const end = edges[edges.length - 1];
-  const near = (at) => (x(at) > width - 120 ? "end" : x(at) < room + 90 ? "start" : "middle");
+  const told = (at, y, text, weight) => {
+    const half = textWidth(text, weight) / 2 + 2;
+    return svg("text", { x: Math.max(half, Math.min(width - half, x(at))), y, "text-anchor": "middle", "font-weight": weight || null }, text);
+  };
   chart.append(
-    svg("text", { x: x(start), y: 14, "text-anchor": near(start) }, `${first} ${fmt(start)}`),
+    told(start, 14, `${first} ${fmt(start)}`),
     svg("line", { x1: x(start), x2: x(start), y1: 18, y2: 28 + place.extra, class: "axis" })
   );
   values.forEach((value, k) => {
@@ -119,7 +140,9 @@ function waterfall(labels, values, start, { first = "mean", last = "score", widt
       b = x(edges[k + 1]),
       text = signed(value, 3),
       wide = 4 + 7.5 * text.length; // about what the number takes
-    const right = value >= 0 ? Math.max(a, b) + wide <= width : Math.min(a, b) - wide < room;
+    const least = Math.min(a, x(edges[k + 1] - half[k])),
+      most = Math.max(a, x(edges[k + 1] + half[k])),
+      right = value >= 0 ? most + wide <= width : least - wide < room;
     chart.append(
       barLabel(place, y + 4, labels[k]),
       svg("rect", {
@@ -130,10 +153,11 @@ function waterfall(labels, values, start, { first = "mean", last = "score", widt
         class: value >= 0 ? "up" : "down"
       }),
       svg("line", { x1: b, x2: b, y1: y + 4, y2: y + step + 4, class: "axis" }),
+      half[k] ? whisker(x, edges[k + 1], half[k], y + 12) : "",
       svg(
         "text",
         {
-          x: right ? Math.max(a, b) + 4 : Math.min(a, b) - 4,
+          x: right ? most + 4 : least - 4,
           y: y + 15,
           "text-anchor": right ? "start" : "end"
         },
@@ -142,7 +166,7 @@ function waterfall(labels, values, start, { first = "mean", last = "score", widt
     );
   });
   chart.append(
-    svg("text", { x: x(end), y: height - 6, "text-anchor": near(end), "font-weight": "650" }, `${last} ${fmt(end)}`)
+    told(end, height - 6, shortenTo(`${last} ${fmt(end)}`, width - 12), "650")
   );
   return chart;
 }
@@ -301,7 +325,7 @@ function effectChart(facts, column, range, width, height = 230) {
     { levels, values, bars } = column.effect,
     own = range || [Math.min(...effectEnds(column.effect)), Math.max(...effectEnds(column.effect))],
     label = outputs.length > 1 ? "mean score" : `mean ${names[0]}`;
-  if (levels !== null) return levelChart(levels, values.slice(0, 6), outputs, own, label, width);
+  if (levels !== null) return levelChart(levels, values.slice(0, 6), bars, outputs, own, label, width);
   const f = facts.features.read[column.features[0]];
   return lineChart(
     effectGrid(facts, column),
@@ -320,7 +344,7 @@ function effectGrid(facts, column) {
   return Array.from({ length: points }, (_, k) => f.low + ((f.high - f.low) * k) / (points - 1));
 }
 
-function levelChart(levels, values, outputs, [low, high], label, width) {
+function levelChart(levels, values, bars, outputs, [low, high], label, width) {
   const place = labelRoom(levels, width, 0.5),
     step = 20 + place.extra,
     several = values.length > 1,
@@ -340,6 +364,7 @@ function levelChart(levels, values, outputs, [low, high], label, width) {
     chart.append(barLabel(place, y - 7, level));
     values.forEach((part, o) =>
       chart.append(
+        bars ? whisker(x, part[k], bars[o][k], y) : "",
         svg("circle", { cx: x(part[k]), cy: y, r: 4.5, class: `point p${o % 6}` }),
         several ? svg("text", { x: x(part[k]) + 6, y: y + 4, class: "quiet" }, String(o + 1)) : ""
       )

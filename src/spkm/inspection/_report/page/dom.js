@@ -34,6 +34,11 @@ function fmt(x, digits = 4) {
   return text.replace("-", "−");
 }
 
+// A sentence of Python with true minus signs.
+function minus(text) {
+  return text.replace(/(^|[\s(])-(?=[\d.])/g, "$1−");
+}
+
 function signed(x, digits = 4) {
   return (x > 0 ? "+" : "") + fmt(x, digits);
 }
@@ -55,6 +60,11 @@ function chartWidth(most = 760) {
 // A share: shown in percent, copied as the number it is.
 function share(x, digits = 1) {
   return { show: percent(x, digits), value: x };
+}
+
+// A part of a whole: too small a one has no digits of its own, but is copied with all.
+function part(x) {
+  return { show: x !== null && x !== 0 && Math.abs(x) < 1e-4 ? "< 0.0001" : fmt(x), value: x };
 }
 
 function csvCell(given) {

@@ -16,14 +16,15 @@ function outputPicker(machine, redraw) {
   return el("div", { class: "controls" }, el("label", { for: "output" }, "Explain the score of"), box);
 }
 
-function largest(labels, values, most) {
+// The largest values, with their labels and error bars; what is left is one.
+function largest(labels, values, most, bars = null) {
   const order = values
     .map((_, k) => k)
     .filter((k) => values[k] !== 0)
     .sort((a, b) => Math.abs(values[b]) - Math.abs(values[a]));
   const shown = order.slice(0, most),
     rest = order.slice(most);
-  const found = { labels: shown.map((k) => labels[k]), values: shown.map((k) => values[k]) };
+  const found = { labels: shown.map((k) => labels[k]), values: shown.map((k) => values[k]), bars: bars && shown.map((k) => bars[k]) };
   if (rest.length) {
     found.labels.push(`${rest.length} others`);
     found.values.push(rest.reduce((sum, k) => sum + values[k], 0));
@@ -57,16 +58,21 @@ function vectorParts(machine, row, explained) {
 function drawExplain(machine) {
   const { facts } = machine,
     { row, output } = state,
-    explained = shapleyValues(machine, row),
+    teller = facts.axis ? tellerOf(machine) : machine,
+    explained = shapleyValues(teller, row),
     vectors = vectorParts(machine, row, explained);
+  const sure = facts.refits && shapleyBars(teller, explained, (refit) => shapleyValues(refit, row).values),
+    steady = facts.refits && barsOf(machine, (refit) => vectorParts(refit, row, explained).values),
+    shapBars = sure && sure.map((own) => own[output]),
+    whiskers = facts.refits ? `; ${BARS_NOTE}` : "";
   const names = machine.labels,
     score = facts.model.score_names[output],
-    fall = largest(names, vectors.values, 12);
+    fall = largest(names, vectors.values, 12, steady);
   if (state.vector === null || state.vector >= names.length)
     state.vector = vectors.values.reduce((best, v, r) => (Math.abs(v) > Math.abs(vectors.values[best]) ? r : best), 0);
   const labels = valueLabels(machine, row),
     shap = explained.values.map((own) => own[output]),
-    bars = largest(labels, shap, 15);
+    bars = largest(labels, shap, 15, shapBars);
   const against = machine.rows.length
     ? `${explained.exact ? explained.count : machine.background.length} samples of this file`
     : "the median of every feature";
@@ -80,35 +86,41 @@ function drawExplain(machine) {
   const levels = [
     figure({
       title: "By basis vectors",
-      note: machine.rows.length
-        ? `from the mean ${score} of ${against} to that of this sample`
-        : `from the ${score} at ${against} to that of this sample`,
+      note: `from the ${machine.rows.length ? `mean ${score} of` : `${score} at`} ${against} to that of this sample${whiskers}`,
       alt: `Waterfall over basis vectors; the largest step is ${fall.labels[0]} with ${signed(fall.values[0])}.`,
-      chart: waterfall(fall.labels, fall.values, vectors.base, { last: "this sample", width: side }),
-      head: ["basis vector", "adds", "similarity"],
-      rows: names.map((name, r) => [name, vectors.values[r], machine.engine.similarities(row)[r]])
+      chart: waterfall(fall.labels, fall.values, vectors.base, { last: "this sample", width: side, bars: fall.bars }),
+      head: ["basis vector", "adds", ...(steady ? ["±"] : []), "similarity"],
+      rows: names.map((name, r) => [
+        name,
+        vectors.values[r],
+        ...(steady ? [steady[r]] : []),
+        machine.engine.similarities(row)[r]
+      ])
     })
   ];
-  if (explained.within) levels.push(withinFigure(machine, explained, labels, side));
+  if (explained.within) levels.push(withinFigure(teller, explained, labels, side, machine));
   parts.push(el("div", { class: "pair" }, levels));
   parts.push(
     figure({
       title: "By features: Shapley values",
       note: explained.exact
-        ? `exact; they add up to the difference between this sample and ${machine.rows.length ? "the mean over " : ""}${against}`
-        : `estimated from ${explained.count} orders of the features`,
+        ? `exact${facts.axis ? bandNote(teller) : ""}; they add up to the difference between this sample and ${machine.rows.length ? "the mean over " : ""}${against}${sure ? whiskers : ""}`
+        : `estimated from ${explained.count} orders of the features${facts.axis ? bandNote(teller) : ""}`,
       alt: `Bars of Shapley values; the largest is ${bars.labels[0]} with ${signed(bars.values[0])}.`,
-      chart: facts.axis ? valueCurves(machine, row, shap, chartWidth(), "Shapley value") : barChart(bars.labels, bars.values),
-      head: ["feature", "value", "Shapley value"],
-      rows: machine.columns.map((column, c) => [column.name, cell(column, row), shap[c]])
+      chart: facts.axis
+        ? valueCurves(machine, row, atPoints(teller, shap), chartWidth(), "Shapley value", shapBars && atPoints(teller, shapBars))
+        : barChart(bars.labels, bars.values, { bars: bars.bars }),
+      head: ["feature", "value", "Shapley value", ...(sure ? ["±"] : [])],
+      rows: teller.columns.map((column, c) => [column.name, cell(column, row), shap[c], ...(sure ? [shapBars[c]] : [])])
     }),
+    facts.refits ? el("p", { class: "soft" }, barsMeaning(facts)) : null,
     facts.axis ? null : flipPart(machine, row),
     nearPart(machine, row)
   );
   explainHost.replaceChildren(...parts.filter((part) => part !== null));
 }
 
-function withinFigure(machine, explained, labels, width) {
+function withinFigure(machine, explained, labels, width, whole = machine) {
   const r = state.vector,
     weight = machine.weights[r][state.output],
     values = Array.from(explained.within[r], (v) => v * weight),
@@ -119,7 +131,7 @@ function withinFigure(machine, explained, labels, width) {
       id: "vector",
       onchange: () => {
         state.vector = Number(box.value);
-        drawExplain(machine);
+        drawExplain(whole);
         document.getElementById("vector").focus();
       }
     },
@@ -133,7 +145,7 @@ function withinFigure(machine, explained, labels, width) {
       note: `how they make up what ${machine.labels[r]} adds`,
       alt: `Waterfall over features within ${machine.labels[r]}.`,
       chart: machine.facts.axis
-        ? curveChart(machine.facts, [{ name: "adds", values: atRead(machine.facts, values) }], { width, yLabel: "adds", band: false })
+        ? curveChart(machine.facts, [{ name: "adds", values: atRead(machine.facts, atPoints(machine, values)) }], { width, yLabel: "adds", band: false })
         : waterfall(fall.labels, fall.values, 0, { first: "", last: `${machine.labels[r]} adds`, width }),
       head: ["feature", `adds within ${machine.labels[r]}`],
       rows: machine.columns.map((column, c) => [column.name, values[c]])

@@ -35,6 +35,16 @@ function withBasis(plain, basisOf, countOf) {
   };
 }
 
+// Weights of all basis vectors for all scores; a binary problem has weights for its own score alone.
+function weightsOf(plain) {
+  const several = plain.combine !== "joint";
+  return plain.members.flatMap((member, k) =>
+    member.terms.flatMap((term) =>
+      term.weights.map((own) => (several ? plain.members.map((_, o) => (o === k ? own[0] : 0)) : own))
+    )
+  );
+}
+
 function makeMachine(facts) {
   const { page, features } = facts;
   if (page === null) return null;
@@ -42,17 +52,11 @@ function makeMachine(facts) {
     engine = spkmModel(plain),
     rows = unpackRows(facts.rows);
   const { columns } = facts;
-  const several = plain.combine !== "joint";
-  const weights = plain.members.flatMap((member, k) =>
-    member.terms.flatMap((term) =>
-      term.weights.map((own) => (several ? plain.members.map((_, o) => (o === k ? own[0] : 0)) : own))
-    )
-  );
   const machine = {
     plain,
     engine,
     rows,
-    weights,
+    weights: weightsOf(plain),
     labels: facts.model.labels,
     shapes: page.shapes,
     features: features.read,

@@ -1,8 +1,24 @@
 // The first part of the page: the answer, what to mind, one picture of it all, then what belongs to the kind of model.
 
+// Nested data with tables of basis vectors as numbers: they come as bytes.
+function withNumbers(value) {
+  if (Array.isArray(value)) return value.map(withNumbers);
+  if (value === null || typeof value !== "object") return value;
+  if ("bytes" in value) {
+    const bytes = Uint8Array.from(atob(value.bytes), (letter) => letter.charCodeAt(0)),
+      all = Array.from(new Float64Array(bytes.buffer)),
+      rows = [];
+    if (value.width === 0) return all;
+    for (let i = 0; i < all.length; i += value.width) rows.push(all.slice(i, i + value.width));
+    return rows;
+  }
+  return Object.fromEntries(Object.entries(value).map(([key, part]) => [key, withNumbers(part)]));
+}
+
 // Features of an axis come by what is said of them, not one by one; columns are then features.
 function unpacked(facts) {
   const { features } = facts;
+  Object.assign(facts, { page: withNumbers(facts.page), refits: withNumbers(facts.refits) });
   if (!Array.isArray(features.read)) {
     const keys = Object.keys(features.read);
     features.read = (features.read.name || []).map((_, k) =>
@@ -61,7 +77,7 @@ function beforeReading(facts) {
           "li",
           {},
           el("strong", { class: "warn" }, `${c.title}. `),
-          c.detail[0].toUpperCase() + c.detail.slice(1),
+          minus(/^u\d/.test(c.detail) ? c.detail : c.detail[0].toUpperCase() + c.detail.slice(1)),
           " ",
           el("span", { class: "soft" }, c.remedy)
         )
@@ -72,8 +88,8 @@ function beforeReading(facts) {
 
 function importanceNote(facts) {
   const what = facts.features.independent
-    ? "Part of each column in the scores' variance, features taken as independent of one another. What features do together counts for each of them: bars overlap, and need not add up to 100 %"
-    : "Mean change of the score when the column takes its usual value, as a share of the largest";
+    ? "the part of each column in the scores' variance, features taken as independent of one another. What features do together counts for each of them: bars overlap, and need not add up to 100 %"
+    : "the mean change of the score when the column takes its usual value, as a share of the largest";
   return facts.columns.some((c) => c.bar)
     ? `${what}. Thin lines and ± (level 90 %) show how much refits of the model with random weights of the samples vary`
     : what;
@@ -81,14 +97,19 @@ function importanceNote(facts) {
 
 // A category of many levels on a slide: the four highest and the four lowest.
 function ends(column) {
-  const { levels, values } = column.effect;
+  const { levels, values, bars } = column.effect;
   if (levels === null || levels.length <= 8) return column;
   const order = levels.map((_, k) => k).sort((a, b) => values[0][b] - values[0][a]),
     kept = [...order.slice(0, 4), ...order.slice(-4)];
-  return {
-    ...column,
-    effect: { ...column.effect, levels: kept.map((k) => levels[k]), values: values.map((own) => kept.map((k) => own[k])) }
-  };
+  const of = (parts) => parts && parts.map((own) => kept.map((k) => own[k]));
+  return { ...column, effect: { ...column.effect, levels: kept.map((k) => levels[k]), values: of(values), bars: of(bars) } };
+}
+
+// Figures of the model beside simpler ones; of censored times beside chance.
+function besideChance(facts) {
+  if (facts.beside || !facts.survival || !facts.quality) return facts.beside;
+  const [{ name, value, low, high }] = facts.quality.metrics;
+  return { measure: name, rows: [["this model", value, low, high], ["chance", 0.5, null, null]] };
 }
 
 // One picture for a slide: how good beside simpler models, what matters, how the first three work.
@@ -99,8 +120,9 @@ function summaryPicture(facts) {
       .filter((c) => c.variance > 0)
       .slice(0, 8),
     half = two ? (width - 30) / 2 : width;
-  const panels = [];
-  if (facts.beside) panels.push({ title: `How good: ${facts.beside.measure}`, chart: dotChart(facts.beside, half), wide: half });
+  const panels = [],
+    beside = besideChance(facts);
+  if (beside) panels.push({ title: `How good: ${beside.measure}`, chart: dotChart(beside, half), wide: half });
   if (facts.axis) panels.push({ title: "Where it looks", chart: slopeChart(facts, two ? half : width, 200), wide: half });
   else if (top.length)
     panels.push({
@@ -140,10 +162,11 @@ function picturePart(facts) {
   const picture = summaryPicture(facts);
   if (picture === null) return [];
   const top = byImportance(facts).slice(0, facts.axis ? 0 : 10),
-    rows = facts.beside ? facts.beside.rows.map(([name, value, low, high]) => [name, value, low, high]) : [];
+    beside = besideChance(facts),
+    rows = beside ? beside.rows : [];
   const shown = figure({
     title: "The model in one picture",
-    note: facts.axis || !top.length ? null : importanceNote(facts) + ".",
+    note: facts.axis || !top.length ? null : `Bars: ${importanceNote(facts)}.`,
     alt: `${facts.answer.slice(0, 3).join(" ")}`,
     chart: picture,
     head: ["", "value", "low", "high"],
@@ -191,7 +214,7 @@ function groupPart(facts) {
   if (!facts.by_group) return [];
   return [
     el("h2", {}, "Quality by group"),
-    ...facts.by_group.map((one) => el("p", {}, el("strong", {}, `${one.name}: `), one.gap ? one.gap.text : "there are no two groups of ten samples or more to compare.")),
+    ...facts.by_group.map((one) => el("p", {}, el("strong", {}, `${one.name}: `), one.gap ? minus(one.gap.text) : "there are no two groups of ten samples or more to compare.")),
     el("p", { class: "soft" }, "All groups with their intervals are in “Quality”.")
   ];
 }

@@ -51,7 +51,7 @@ function basisCard(facts, card, outputs, machine) {
       card.kept === null ? "" : ` Over refits of other samples of the same kind it stays at a similarity of ${fmt(card.kept, 2)} to itself (1 is still).`
     ),
     card.entities ? vectorEntities(facts, card) : null,
-    card.curve ? vectorCurve(facts, card, chartWidth(400)) : null,
+    facts.axis ? vectorCurve(facts, card, chartWidth(400), machine) : null,
     card.features.length
       ? figure({
           title: "What sets it apart",
@@ -133,9 +133,9 @@ function featureSection(facts) {
     ends(c).low,
     ends(c).median,
     ends(c).high,
-    c.variance,
+    part(c.variance),
     ...(bars ? [c.bar] : []),
-    ...(facts.features.independent ? [c.alone] : []),
+    ...(facts.features.independent ? [part(c.alone)] : []),
     ...(stable ? [share(c.stability, 0)] : []),
     ...(folds ? [share(c.folds, 0)] : []),
     shape(c)
@@ -146,7 +146,7 @@ function featureSection(facts) {
     el(
       "p",
       {},
-      `Importance is the ${note}.`,
+      `Importance is ${note}.`,
       facts.features.n_unread
         ? ` ${facts.features.n_unread} columns of the table have no influence on any prediction.`
         : "",
@@ -204,7 +204,7 @@ function effectPart(facts, order, outputs) {
       {},
       "The mean score over the samples when one column is held fixed.",
       curves.some((c) => c.effect.bars)
-        ? " Bands are 90 % error bars: how much the curve would vary over other samples of the same kind, without the bias that all of these models share."
+        ? " Bands and whiskers are 90 % error bars: how much the effect would vary over other samples of the same kind, without the bias that all of these models share."
         : "",
       outputs.length > 6
         ? ` Of the scores the first six are drawn; the tables have ${Math.min(outputs.length, 12)}.`

@@ -122,6 +122,7 @@ function answerBox(machine, row, title, truth) {
         "small",
         {},
         found.detail,
+        machine.facts.refits ? surely(machine, row, found) : "",
         truth !== null && truth !== undefined ? `; true target: ${typeof truth === "number" ? fmt(truth) : truth}` : ""
       )
     ),

@@ -108,30 +108,25 @@ function weighted(machine, within, scores) {
   return values;
 }
 
+// Multiplications of the Shapley values of a row against one other.
+function shapleyCost(machine) {
+  const { plain, shapes } = machine;
+  if (shapes === null) return Infinity;
+  const width = machine.columns.length,
+    ofTerm = (term, shape) => 4 * term.weights.length * shape.amounts.length * width * Math.ceil(width / 2);
+  return plain.members.reduce(
+    (sum, member, k) => sum + member.terms.reduce((own, term, t) => own + ofTerm(term, shapes[k][t]), 0),
+    0
+  );
+}
+
 // {values[column][output], within[vector][column], base[output], exact} of a row; within is of similarities.
 function shapleyValues(machine, row) {
   const { plain, engine, shapes } = machine,
     scores = engine.scores(row);
   if (plain.members.every((member) => member.terms.every((term) => linearView(term) !== null)))
     return linearShapley(machine, row, scores);
-  const cost =
-    shapes === null
-      ? Infinity
-      : plain.members.reduce(
-          (sum, member, k) =>
-            sum +
-            member.terms.reduce(
-              (own, term, t) =>
-                own +
-                term.weights.length *
-                  shapes[k][t].amounts.length *
-                  machine.columns.length *
-                  Math.ceil(machine.columns.length / 2) *
-                  4,
-              0
-            ),
-          0
-        );
+  const cost = shapleyCost(machine);
   const count = Math.min(machine.background.length, Math.floor(WORK / cost));
   if (count < Math.min(5, machine.background.length)) return sampledShapley(machine, row, scores);
   const background = machine.background.slice(0, count);

@@ -11,7 +11,8 @@ function drawWhatIf(machine, all = false) {
       el(
         "p",
         { class: "soft" },
-        `Before: ${answer(machine, state.row).text}, ${answer(machine, state.row).detail} (${state.title}).`
+        `Before: ${answer(machine, state.row).text}, ${answer(machine, state.row).detail} (${state.title}).`,
+        machine.facts.refits ? shiftText(machine) : ""
       )
     );
     if (facts.order || facts.survival) drawn.replaceChildren(...targetParts(machine, state.moved, state.row));
@@ -146,23 +147,31 @@ function levelsOf(machine, c, update) {
 function drawCompare(machine) {
   const { facts } = machine,
     score = facts.model.score_names[state.output],
-    both = [state.row, state.other].map((row) => shapleyValues(machine, row)),
+    teller = facts.axis ? tellerOf(machine) : machine,
+    both = [state.row, state.other].map((row) => shapleyValues(teller, row)),
     o = state.output;
-  const gaps = machine.columns.map((_, c) => both[1].values[c][o] - both[0].values[c][o]),
-    order = machine.columns.map((_, c) => c).sort((a, b) => Math.abs(gaps[b]) - Math.abs(gaps[a]));
+  const gaps = teller.columns.map((_, c) => both[1].values[c][o] - both[0].values[c][o]),
+    order = teller.columns.map((_, c) => c).sort((a, b) => Math.abs(gaps[b]) - Math.abs(gaps[a]));
+  const apart = (one) => {
+    const [a, b] = [state.row, state.other].map((row) => shapleyValues(one, row).values);
+    return b.map((own, c) => own[o] - a[c][o]);
+  };
+  const sure = facts.refits && shapleyBars(teller, both[0], apart);
   const fall = largest(
-    machine.columns.map((column) => `${column.name}: ${cellText(column, state.row)} → ${cellText(column, state.other)}`),
+    teller.columns.map((column) => `${column.name}: ${cellText(column, state.row)} → ${cellText(column, state.other)}`),
     gaps,
-    12
+    12,
+    sure
   );
-  const head = ["feature", "A", "B", "Shapley value A", "Shapley value B", "difference"],
+  const head = ["feature", "A", "B", "Shapley value A", "Shapley value B", "difference", ...(sure ? ["±"] : [])],
     rows = order.map((c) => [
-      machine.columns[c].name,
-      cell(machine.columns[c], state.row),
-      cell(machine.columns[c], state.other),
+      teller.columns[c].name,
+      cell(teller.columns[c], state.row),
+      cell(teller.columns[c], state.other),
       both[0].values[c][o],
       both[1].values[c][o],
-      gaps[c]
+      gaps[c],
+      ...(sure ? [sure[c]] : [])
     ]);
   compareHost.replaceChildren(
     el(
@@ -173,15 +182,15 @@ function drawCompare(machine) {
     ),
     figure({
       title: "From A to B",
-      note: `how the differences between the features change the ${score}`,
+      note: `how the differences between the features change the ${score}${sure ? `; ${BARS_NOTE}` : ""}`,
       alt: `Waterfall of the differences of Shapley values; the largest is ${fall.labels[0]}.`,
       chart: facts.axis
         ? curveChart(
             facts,
-            both.map((one, k) => ({ name: k ? "B" : "A", values: atRead(facts, one.values.map((own) => own[o])) })),
+            both.map((one, k) => ({ name: k ? "B" : "A", values: atRead(facts, atPoints(teller, one.values.map((own) => own[o]))) })),
             { yLabel: "Shapley value", band: false }
           )
-        : waterfall(fall.labels, fall.values, both[0].scores[o], { first: "A", last: "B" }),
+        : waterfall(fall.labels, fall.values, both[0].scores[o], { first: "A", last: "B", bars: fall.bars }),
       head,
       rows
     })
