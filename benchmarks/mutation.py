@@ -66,13 +66,9 @@ MODULES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     ),
     "objective": (("core/objective.py",), ("test_objective", "test_solver_choice", "test_profiled")),
     "recipes": (
-        tuple(
-            f"fitting/recipes/{name}.py"
-            for name in (
-                "__init__ continued evidence fixed folds monotone on_samples pairs search span squared_warmup steps"
-            ).split()
-        ),
+        tuple(f"fitting/recipes/{path.name}" for path in sorted((ROOT / "src/spkm/fitting/recipes").glob("*.py"))),
         (
+            "test_recipes",
             "test_walk",
             "test_span",
             "test_sample_basis",
@@ -80,6 +76,7 @@ MODULES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
             "test_regressor_defaults",
             "test_monotone",
             "test_pairwise",
+            "test_posterior",
             "test_partial_fit",
         ),
     ),
