@@ -102,7 +102,7 @@ def test_other_verbs(folder, tmp_path, capsys):
     [
         ({}, ["--time", "days"], "--time and --event go together"),
         ({}, [], "the target must be named"),
-        ({}, ["--target", "grade", "--time", "days", "--event", "died"], "the target must be named"),
+        ({}, ["--target", "grade", "--time", "days", "--event", "died"], "the target is either .* got both"),
         ({}, ["--time", "days", "--event", "days"], "must be two columns"),
         ({}, ["--time", "sex", "--event", "died"], "must be a column of numbers"),
         ({}, ["--time", "age", "--event", "days"], "must hold 1 .or true. for an event"),

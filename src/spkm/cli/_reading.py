@@ -60,7 +60,9 @@ def target_of(options: argparse.Namespace) -> str | tuple[str, str]:
     """Return the column of the target, or those of times and events, or end with what is wrong with the options."""
     if (options.time is None) != (options.event is None):
         raise CommandError("--time and --event go together: the columns of times and of events.")
-    if (options.target is None) == (options.time is None):
+    if options.target is not None and options.time is not None:
+        raise CommandError("the target is either --target COLUMN, or --time COLUMN and --event COLUMN; got both.")
+    if options.target is None and options.time is None:
         raise CommandError("the target must be named: by --target COLUMN, or by --time COLUMN and --event COLUMN.")
     if options.target is not None:
         return str(options.target)
