@@ -69,7 +69,7 @@ def test_losses_of_all_kinds_of_classes(multi_class):
     estimator = fitted(SPKMClassifier(2, multi_class=multi_class, max_iter=30, random_state=0), X, labels)
     found = importances(estimator, X, labels, n_resamples=5, n_repeats=2)
     assert found.loss >= 0 and found.permuted[2:].min() > found.permuted[:2].max() * 0.5
-    with pytest.raises(ValueError, match=r"y must hold classes that the model knows.*got \['d'\]"):
+    with pytest.raises(ValueError, match=r"y must hold classes of the model.*got \['d'\]"):
         importances(estimator, X, np.where(labels == "a", "d", labels))
 
 

@@ -17,7 +17,7 @@ from sklearn.base import BaseEstimator
 from spkm._arrays import RandomState, TableLike, TargetLike, WeightLike
 from spkm._checks import check_real
 from spkm.core.fitted import FittedModel, ModelEnsemble
-from spkm.explain._table import basis_labels, frames, members_of, model_of, output_names
+from spkm.explain._table import basis_labels, frames, model_of, output_names
 from spkm.tables.pipelines import before_last, last_of, with_last
 
 LEVEL = 0.9  # of intervals, where none is given
@@ -185,7 +185,7 @@ def vector_stability(estimator: BaseEstimator) -> VectorStability:
     similar: list[np.ndarray] = []
     deviations: list[np.ndarray] = []
     signs: list[np.ndarray] = []
-    for k, member in enumerate(members_of(model)):
+    for k, member in enumerate(model.members):
         rows = member.vector_rows
         weights = np.array([refit.weights[rows] for refit in member.refits])  # (refits, R, m)
         similar.append(np.mean([_moved(member, refit) for refit in member.refits], axis=0))

@@ -29,7 +29,7 @@ from spkm.explain._structure import (
     scaled_rows,
     structure_of,
 )
-from spkm.explain._table import dense, members_of, model_of, names_of, table_of
+from spkm.explain._table import dense, model_of, names_of, table_of
 
 MOST_PLAYERS = 12  # of 2^s subsets
 SINGULAR = 1e-8  # share of a feature's variance that others leave open, below which they determine it
@@ -397,7 +397,7 @@ def expected_scores(estimator: Any, X: Any, background: Any) -> np.ndarray:
     whole = table_of(np.where(gaps, normal.mean, values), None, model.n_features, "X")
     names, result = names_of(estimator, model.n_features), []
     patterns, group = np.unique(gaps, axis=0, return_inverse=True)
-    for member in members_of(model):
+    for member in model.members:
         means = ConditionalMeans(structure_of(member, names), *normal.on_scale(member))
         found = np.empty((len(values), member.n_basis))
         for k, pattern in enumerate(patterns):

@@ -25,7 +25,6 @@ from spkm.explain._table import (
     columns_of,
     dense_columns,
     frames,
-    members_of,
     model_of,
     names_of,
     output_names,
@@ -223,7 +222,7 @@ def _mean_scores(
     model: FittedModel | ModelEnsemble, names: tuple[str, ...], X: TableLike, axes: list[list[_Axis]]
 ) -> list[np.ndarray]:
     """Return the mean scores over the samples at the points of each set of features."""
-    members = [(member, structure_of(member, names), scaled_rows(member, X)) for member in members_of(model)]
+    members = [(member, structure_of(member, names), scaled_rows(member, X)) for member in model.members]
     wanted = [np.concatenate([axis.columns for axis in own]).tolist() for own in axes]
     effects = [set_effects(structure, Z, wanted) for _, structure, Z in members]
     found = []
@@ -281,7 +280,7 @@ def h_statistics(
     sets = [table.columns(feature).tolist() for feature in chosen]
     H = [
         _h_of_member(member, structure_of(member, table.names), scaled_rows(member, table.X), sets)
-        for member in members_of(table.model)
+        for member in table.model.members
     ]
     return tuple(table.title(feature) for feature in chosen), np.concatenate(H, axis=2)
 

@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator
 from spkm._checks import check_integer
 from spkm.core.fitted import FittedModel, ModelEnsemble
 from spkm.explain._neighbours import Neighbours
-from spkm.explain._table import dense, entities_of, members_of, model_of, table_of, vector_terms
+from spkm.explain._table import dense, entities_of, model_of, table_of, vector_terms
 
 
 class EntityNeighbours(NamedTuple):
@@ -71,7 +71,7 @@ def _on_side(model: FittedModel | ModelEnsemble, side: int, known: Any, asked: A
     """Return the neighbours on the left (0) or on the right (1)."""
     at = known.left.shape[1]
     values, apart = [], []
-    for member in members_of(model):
+    for member in model.members:
         table = _scaled(member, known)[side]
         per_term = []
         for term in vector_terms(member):

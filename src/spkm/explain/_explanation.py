@@ -25,7 +25,6 @@ from spkm.explain._table import (
     basis_labels,
     dense_columns,
     frames,
-    members_of,
     model_of,
     names_of,
     output_names,
@@ -372,7 +371,7 @@ def _members(
     model: FittedModel | ModelEnsemble, names: tuple[str, ...], groups: Mapping[str, Any] | None, B: Any
 ) -> Iterator[_Member]:
     basis = output = 0
-    for member in members_of(model):
+    for member in model.members:
         rows, outputs = slice(basis, basis + member.n_basis), slice(output, output + member.n_outputs)
         yield _Member(member, structure_of(member, names, groups), scaled_rows(member, B), rows, outputs)
         basis, output = rows.stop, outputs.stop

@@ -8,7 +8,7 @@ from sklearn.base import BaseEstimator
 from spkm._arrays import TableLike
 from spkm.core.fitted import FittedModel
 from spkm.explain._structure import scaled_rows
-from spkm.explain._table import clip_bounds, dense_columns, members_of, model_of, table_of
+from spkm.explain._table import clip_bounds, dense_columns, model_of, table_of
 
 
 def gradient(estimator: BaseEstimator, X: TableLike) -> np.ndarray:
@@ -43,7 +43,7 @@ def gradient(estimator: BaseEstimator, X: TableLike) -> np.ndarray:
     """
     model = model_of(estimator)
     X = table_of(X, estimator, model.n_features, "X")
-    return np.concatenate([_of_member(member, X) for member in members_of(model)], axis=2)
+    return np.concatenate([_of_member(member, X) for member in model.members], axis=2)
 
 
 def _of_member(model: FittedModel, X: TableLike) -> np.ndarray:

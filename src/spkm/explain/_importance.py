@@ -15,7 +15,7 @@ from spkm.core.fitted import FittedModel, ModelEnsemble
 from spkm.explain._bars import over_refits
 from spkm.explain._sobol import sobol_indices
 from spkm.explain._structure import players_of, scaled_rows
-from spkm.explain._table import Named, Pipeline, frames, members_of, model_of, names_of, table_of
+from spkm.explain._table import Named, Pipeline, frames, model_of, names_of, table_of
 
 
 @dataclass(frozen=True)
@@ -238,7 +238,7 @@ def _problems(model: Any, X: Any, Y: np.ndarray) -> list[_Problem]:
     if model.is_joint:
         return [_Problem(model, scaled_rows(model, X), Y, everywhere)]
     found = []
-    for k, member in enumerate(members_of(model)):
+    for k, member in enumerate(model.members):
         if model.pairs is None:
             own, rows = Y[:, [k]], everywhere
         else:

@@ -13,7 +13,7 @@ from spkm._checks import check_integer
 from spkm.core.fitted import FittedModel
 from spkm.core.nearest import cosines
 from spkm.explain._structure import scaled_rows
-from spkm.explain._table import members_of, model_of, table_of, vector_terms
+from spkm.explain._table import model_of, table_of, vector_terms
 
 BLOCK = 2**20  # entries of a block of similarities
 
@@ -65,7 +65,7 @@ def nearest(estimator: BaseEstimator, X: Any, reference: Any, k: int = 5) -> Nei
     reference = table_of(reference, estimator, model.n_features, "reference")
     n, count = X.shape[0], reference.shape[0]
     k = min(check_integer("k", k, 1), count)
-    tables = [(member, scaled_rows(member, X), scaled_rows(member, reference)) for member in members_of(model)]
+    tables = [(member, scaled_rows(member, X), scaled_rows(member, reference)) for member in model.members]
     stationary = all(
         view.kernel.stationary for member, _, _ in tables for t in vector_terms(member) for view in t.views
     )
@@ -119,7 +119,7 @@ def familiarity(estimator: BaseEstimator, X: TableLike, background: TableLike) -
     X = table_of(X, estimator, model.n_features, "X")
     background = table_of(background, estimator, model.n_features, "background")
     largest, usual = (
-        np.max([_largest_cosine(member, scaled_rows(member, T)) for member in members_of(model)], axis=0)
+        np.max([_largest_cosine(member, scaled_rows(member, T)) for member in model.members], axis=0)
         for T in (X, background)
     )
     below = np.searchsorted(np.sort(usual), largest, side="right")

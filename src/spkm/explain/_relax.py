@@ -45,7 +45,6 @@ class NumberAxis:
     low: float
     high: float
     whole: bool = False
-    is_list = False
 
     def first(self) -> tuple[float, float]:
         """Return the ends of the whole axis."""
@@ -73,7 +72,6 @@ class ListAxis:
     values: np.ndarray
     labels: tuple[str, ...]
     whole = True
-    is_list = True
 
     def first(self) -> tuple[float, float]:
         """Return the first and the last place in the list."""

@@ -23,7 +23,7 @@ from sklearn.base import BaseEstimator
 from spkm._arrays import TableLike
 from spkm._checks import check_integer
 from spkm.explain._structure import DotPiece, ProductPiece, Structure, scaled_rows, structure_of
-from spkm.explain._table import Pipeline, frames, members_of, model_of, names_of, output_names, table_of
+from spkm.explain._table import Pipeline, frames, model_of, names_of, output_names, table_of
 
 BLOCK = 2**22  # entries of the products of pairs of components held at once
 MOST_WORK = 4e8  # products of pairs of components, a few seconds; mixtures of several views have millions of pairs
@@ -98,7 +98,7 @@ def sobol_indices(
     X = table_of(X, estimator, model.n_features, "X")
     count = check_integer("n_samples", n_samples, 2)
     found = []
-    for member in members_of(model):
+    for member in model.members:
         structure = structure_of(member, names_of(estimator, model.n_features), groups)
         found.append(_of_member(structure, scaled_rows(member, X), count, np.random.default_rng(random_state)))
     first, total, variance, exact = zip(*found, strict=True)

@@ -8,8 +8,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from spkm._checks import check_integer
-from spkm.core.fitted import FittedModel, ModelEnsemble
-from spkm.core.model import View
+from spkm.core.fitted import FittedModel, FittedView, ModelEnsemble
 from spkm.explain._bars import LEVEL, half_width, over_refits, vector_stability
 from spkm.explain._cautions import cancellation_text, contrary_vectors
 from spkm.explain._effects import partial_dependence
@@ -22,12 +21,10 @@ from spkm.explain._table import (
     entry_text,
     fitted_part,
     frames,
-    members_of,
     model_of,
     names_of,
     output_names,
     table_of,
-    vector_rows,
     vector_terms,
 )
 from spkm.kernels import DotForm, Kernel
@@ -151,7 +148,7 @@ def formula(estimator: BaseEstimator, digits: int = 4) -> Sheet:
     """
     estimator, names, _ = _named(estimator)
     model = model_of(estimator)
-    members = members_of(model)
+    members = model.members
     several = sum(not term.is_linear_part for member in members for term in member.terms) > 1
     lines: list[str] = []
     kernels: list[str] = []
@@ -237,12 +234,12 @@ def telling_features(model: FittedModel | ModelEnsemble) -> list[np.ndarray]:
     the entry.
     """
     found = []
-    for member in members_of(model):
+    for member in model.members:
         for term in member.terms:
             size = np.zeros((term.rows.stop - term.rows.start, model.n_features))
             for view in term.views:
-                known = view.kernel.stationary and member.scaling is not None
-                centre = member.scaling.middle[view.columns] if known else 0.0
+                scaling = member.scaling if view.kernel.stationary else None
+                centre = 0.0 if scaling is None else scaling.middle[view.columns]
                 own = (view.basis - centre) ** 2 * _metric(view)
                 size[:, member.features[view.columns]] += own / max(own.max(initial=0.0), 1e-300)
             for row in size:
@@ -251,7 +248,7 @@ def telling_features(model: FittedModel | ModelEnsemble) -> list[np.ndarray]:
     return found
 
 
-def _metric(view: View) -> np.ndarray:
+def _metric(view: FittedView) -> np.ndarray:
     """Return the weight of each column in the kernel's metric, up to a factor."""
     forms = view.kernel.rkhs().forms()
     width = np.ones(len(view.columns))
@@ -265,14 +262,14 @@ def _metric(view: View) -> np.ndarray:
 
 def _sentence(model: FittedModel, encoding: Encoding | None = None) -> str:
     """Return what a model is made of; after an encoder with the columns of its table."""
-    members = members_of(model)
+    members = model.members
     views = [view for member in members for term in vector_terms(member) for view in term.views]
     kernels = list(dict.fromkeys(_kernel_name(view.kernel) for view in views))
     outputs, read = output_names(model), f"{len(model.features_read())} of {model.n_features} features"
     if encoding is not None:
         groups, used = encoding.column_groups(), set(model.features_read().tolist())
         read = f"{sum(bool(used & set(own.tolist())) for own in groups.values())} of {len(groups)} columns"
-    is_vector = vector_rows(model)
+    is_vector = model.vector_rows
     count = int(is_vector.sum())
     vectors = f"{count} basis vector{'s' * (count != 1)}"
     linear = " and a linear part" if count < len(is_vector) else ""
@@ -303,7 +300,7 @@ def _cautions(estimator: BaseEstimator, model: FittedModel, X: Any, y: Any) -> l
 def _basis_table(
     estimator: BaseEstimator, model: FittedModel, names: tuple[str, ...], X: Any, y: Any, encoding: Encoding | None
 ) -> list[Any]:
-    telling, labels, is_vector = telling_features(model), basis_labels(model), vector_rows(model)
+    telling, labels, is_vector = telling_features(model), basis_labels(model), model.vector_rows
     header, rows = ["", "weight"], []
     nearest = _nearest(estimator, is_vector)
     if nearest is not None:
@@ -367,7 +364,7 @@ def _activity(estimator: BaseEstimator, model: FittedModel, X: Any, y: Any) -> d
     share = np.einsum("nrm,nm->r", contributions, scores) / variance if variance > 0 else np.zeros(model.n_basis)
     spread = similarities.std(axis=0)
     relative = (similarities - similarities.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
-    likeness = np.where(vector_rows(model), similarities if _stationary(model) else relative, -np.inf)
+    likeness = np.where(model.vector_rows, similarities if _stationary(model) else relative, -np.inf)
     nearest = np.argmax(likeness, axis=1)
     labels = model.target.labels if model.target.of_classes else None
     classes = None
@@ -430,14 +427,14 @@ def _direction(values: np.ndarray) -> str:
 
 
 def _stationary(model: FittedModel | ModelEnsemble) -> bool:
-    return all(view.kernel.stationary for m in members_of(model) for term in vector_terms(m) for view in term.views)
+    return all(view.kernel.stationary for m in model.members for term in vector_terms(m) for view in term.views)
 
 
 def _kernel_name(kernel: Kernel) -> str:
     return type(kernel.inner).__name__  # learned relevances or 2k - 1 are around it
 
 
-def _kernel_text(view: View, digits: int) -> str:
+def _kernel_text(view: FittedView, digits: int) -> str:
     kernel, inner = view.kernel, view.kernel.inner
     values = {k: v for k, v in inner.get_params(deep=False).items() if isinstance(v, int | float)}
     text = f"{type(inner).__name__}({', '.join(f'{k}={v:.{digits}g}' for k, v in values.items())})"

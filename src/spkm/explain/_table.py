@@ -112,11 +112,6 @@ def dense(table: Any) -> np.ndarray:
     return np.asarray(_arrays.dense(table), dtype=np.float64)
 
 
-def members_of(model: FittedModel | ModelEnsemble) -> tuple[Any, ...]:
-    """Return the models that a model is made of: itself, or those of its binary problems, side by side."""
-    return model.members
-
-
 def names_of(estimator: BaseEstimator, n_features: int) -> tuple[str, ...]:
     """Return the names of the features: those of the fit, of the encoder before, or x0, x1 and so on.
 
@@ -167,7 +162,7 @@ def basis_labels(model: FittedModel) -> list[str]:
     """Return a name for every row of basis and weights: u0, u1, ..., and linear for a linear part."""
     names, labels = output_names(model), []
     vectors = output = 0
-    for member in members_of(model):
+    for member in model.members:
         for term in member.terms:
             for k in range(term.rows.stop - term.rows.start):
                 if term.is_linear_part:
@@ -177,11 +172,6 @@ def basis_labels(model: FittedModel) -> list[str]:
                     vectors += 1
         output += member.n_outputs
     return labels
-
-
-def vector_rows(model: FittedModel) -> np.ndarray:
-    """Return which rows of basis and weights are basis vectors, and not a linear part."""
-    return np.array([label.startswith("u") for label in basis_labels(model)])
 
 
 def table_of(X: Any, estimator: Any, n_features: int, argument: str) -> Any:

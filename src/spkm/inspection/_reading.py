@@ -40,7 +40,6 @@ from spkm.explain._table import (
     entities_of,
     fitted_part,
     frames,
-    members_of,
     model_of,
     names_of,
     output_names,
@@ -63,7 +62,6 @@ __all__ = [
     "frames",
     "gradient",
     "half_widths",
-    "members_of",
     "nearest",
     "partial_dependence",
     "players_of",
@@ -232,7 +230,7 @@ class Reading:
             spread = X.std(axis=0)
             return X.mean(axis=0), np.where(spread > 0, spread, 1.0)
         center, scale = np.zeros(len(self.names)), np.ones(len(self.names))
-        for member in members_of(self.model):
+        for member in self.model.members:
             if member.scaling is not None:
                 scale[member.features] = member.scaling.scale
                 center[member.features] = member.scaling.center + member.scaling.middle * member.scaling.scale
@@ -241,7 +239,7 @@ class Reading:
     @property
     def is_scaled(self) -> bool:
         """Whether the model has mean and standard deviation of its features."""
-        return all(member.scaling is not None for member in members_of(self.model))
+        return all(member.scaling is not None for member in self.model.members)
 
     def decide(self, scores: np.ndarray) -> np.ndarray:
         """Return predictions from the model's scores, (n, m)."""

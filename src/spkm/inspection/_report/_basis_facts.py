@@ -8,7 +8,7 @@ import numpy as np
 
 from spkm.core.fitted import FittedModel, ModelEnsemble
 from spkm.explain import vector_stability
-from spkm.inspection._reading import Reading, basis_labels, members_of, telling_features
+from spkm.inspection._reading import Reading, basis_labels, telling_features
 from spkm.inspection._report._pair_facts import nearest_to_vectors
 from spkm.inspection._report._rows import rounded
 
@@ -130,7 +130,7 @@ def _by_class(reading: Reading, similarity: np.ndarray, y: np.ndarray | None) ->
 
 def _places(model: Any) -> list[str]:
     """Return where each basis vector belongs: its binary problem, or its term; empty where there is but one."""
-    members = members_of(model)
+    members = model.members
     found = []
     for k, member in enumerate(members):
         for term in member.terms:

@@ -24,7 +24,6 @@ from spkm.inspection._reading import (
     familiarity,
     fitted_part,
     formula,
-    members_of,
     sentence,
 )
 from spkm.inspection._report._answer import answer_facts
@@ -242,7 +241,7 @@ def _judged(reading: Reading, samples: Samples, parts: Any, stability: Any, seed
     share = variance_shares(reading.model, samples.similarities)
     some_y = samples.sampled_y
     contrary = [] if some_y is None else contrary_vectors(reading.model, samples.similarities, some_y)
-    cancellation = max(member.cancellation(samples.sampled) for member in members_of(reading.model))
+    cancellation = max(member.cancellation(samples.sampled) for member in reading.model.members)
     how_good = None if y is None else quality(reading, scores, y, seed)
     if samples.times is not None:
         how_good = survival_quality(reading, scores, samples.times, seed)
@@ -343,7 +342,7 @@ def _model_facts(reading: Reading, estimator: BaseEstimator, outputs: list[str])
         defaults = type(estimator)().get_params(deep=False)
         own = estimator.get_params(deep=False)
         settings = {k: repr(v)[:200] for k, v in own.items() if repr(v) != repr(defaults.get(k))}
-    members = members_of(model)
+    members = model.members
     return {
         "sentence": sentence(model, reading.pipeline.encoding),
         "formula": formula(reading.pipeline.named) if model.n_basis * model.n_outputs <= 60 else None,
@@ -426,7 +425,7 @@ def _page_facts(reading: Reading, samples: Samples, told: dict[str, Any], ship: 
         vectors = np.array(small.basis_vectors)
         probes = np.vstack([middle, np.where(np.isnan(vectors), middle, vectors)[: VERIFIED - 1]])
     scores = small.scores(probes)
-    stationary = all(v.kernel.stationary for m in members_of(small) for term in m.terms for v in term.views)
+    stationary = all(v.kernel.stationary for m in small.members for term in m.terms for v in term.views)
     points = None
     if stationary:
         whole = dense_rows(

@@ -9,7 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from spkm.inspection._intervals import FEWEST, LEVEL_TEXT, share_interval
-from spkm.inspection._reading import Reading, basis_labels, cancellation_text, familiarity, fitted_part, members_of
+from spkm.inspection._reading import Reading, basis_labels, cancellation_text, familiarity, fitted_part
 from spkm.inspection._report._compared import Comparison
 from spkm.inspection._report._quality import main_score
 from spkm.inspection._report._rows import dense_rows
@@ -137,7 +137,7 @@ def _contrary(reading: Reading, y: np.ndarray | None, contrary: list[Any]) -> di
 
 def _equal_vectors(reading: Reading) -> dict[str, str]:
     title, close, place, labels = "Basis vectors differ", [], 0, basis_labels(reading.model)
-    for member in members_of(reading.model):
+    for member in reading.model.members:
         for term in (term for term in member.terms if not term.is_linear_part):
             count = term.rows.stop - term.rows.start
             cosine = np.ones((count, count))
@@ -158,7 +158,7 @@ def _equal_vectors(reading: Reading) -> dict[str, str]:
 
 def _inactive_vectors(reading: Reading, similarities: np.ndarray) -> dict[str, str]:
     title = "Every basis vector has samples like it"
-    terms = [term for m in members_of(reading.model) for term in m.terms if not term.is_linear_part]
+    terms = [term for m in reading.model.members for term in m.terms if not term.is_linear_part]
     kernels = [view.kernel for term in terms for view in term.views]
     if not all(kernel.stationary for kernel in kernels):
         return _check("SPKM02", title, "none", "Similarity has no scale of its own for dot-product kernels.")

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from spkm.explain._bars import LEVEL, half_width, over_refits
-from spkm.inspection._reading import Reading, direction, members_of, partial_dependence, sobol_indices
+from spkm.inspection._reading import Reading, direction, partial_dependence, sobol_indices
 from spkm.inspection._report._rows import rounded
 from spkm.kernels import ProductForm
 
@@ -178,7 +178,7 @@ def _rows_for(reading: Reading) -> int:
 def _components(reading: Reading) -> int:
     """Return how many products of features the model is a sum of."""
     count = 0
-    for member in members_of(reading.model):
+    for member in reading.model.members:
         for term in member.terms:
             forms = [view.kernel.rkhs().forms() for view in term.views]
             sizes = [

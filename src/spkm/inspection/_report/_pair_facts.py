@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from spkm.inspection._reading import Reading, dense, entities_of, members_of
+from spkm.inspection._reading import Reading, dense, entities_of
 from spkm.inspection._report._rows import rounded, stratified
 
 ENTRIES = 22_000  # numbers of both tables together, about 20 bytes each
@@ -94,7 +94,7 @@ def _kept(used: np.ndarray, n: int, model: Any) -> np.ndarray:
 def _similarities(reading: Reading, table: Any, side: int, kept: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return similarities to every basis vector, (n, R), and among the entities, (n, n), on one side."""
     at, values, alike = table.left.shape[1], [], []
-    for member in members_of(reading.model):
+    for member in reading.model.members:
         scaled = member.scaled(table)
         rows = dense((scaled.left, scaled.right)[side])[kept]
         for term in member.terms:

@@ -8,7 +8,7 @@ import numpy as np
 
 from spkm.core.fitted import FittedModel, ModelEnsemble
 from spkm.explain._structure import ProductPiece
-from spkm.inspection._reading import members_of, structure_of
+from spkm.inspection._reading import structure_of
 
 
 def product_shapes(model: FittedModel | ModelEnsemble, names: tuple[str, ...]) -> list[list[dict[str, Any]]] | None:
@@ -19,7 +19,7 @@ def product_shapes(model: FittedModel | ModelEnsemble, names: tuple[str, ...]) -
     or None where a kernel is no such sum. Rates of all components are ``steps[q] * base[j]``.
     """
     members = []
-    for member in members_of(model):
+    for member in model.members:
         terms = []
         for own, term in zip(member.terms, structure_of(member, names).terms, strict=True):
             # A linear part is a sum over features, which needs no shape.
