@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.stats import rankdata, t
+from scipy.stats import t
 
 from spkm.inspection._censored import brier_scores
 from spkm.inspection._intervals import (
@@ -16,6 +16,7 @@ from spkm.inspection._intervals import (
     NONE,
     Interval,
     area_interval,
+    area_under_curve,
     mean_difference,
     resampled_interval,
     share_difference,
@@ -290,13 +291,10 @@ def _areas(p: np.ndarray, codes: np.ndarray) -> list[tuple[float, int, int]]:
     areas = []
     for k in (1,) if p.shape[1] == 2 else range(p.shape[1]):
         inside = codes == k
-        n_inside = int(inside.sum())
-        n_outside = len(codes) - n_inside
-        if n_inside and n_outside:
-            above = rankdata(p[:, k])[inside].sum() - n_inside * (n_inside + 1) / 2
+        area, n_inside = area_under_curve(p[:, k], inside), int(inside.sum())
+        if np.isfinite(area):
             # The area of a constant is known: it is no estimate.
-            sizes = (n_inside, n_outside) if np.ptp(p[:, k]) > 0 else (0, 0)
-            areas.append((float(above / (n_inside * n_outside)), *sizes))
+            areas.append((area, *((n_inside, len(codes) - n_inside) if np.ptp(p[:, k]) > 0 else (0, 0))))
     return areas
 
 

@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 import numpy as np
 from scipy.optimize import brentq
-from scipy.stats import norm, t
+from scipy.stats import norm, rankdata, t
 
 LEVEL = 0.95  # of every interval in reports and commands
 LEVEL_TEXT = "95 %"
@@ -57,6 +57,14 @@ def mean_share_interval(hits: np.ndarray, totals: np.ndarray) -> Interval:
     ends = np.array([share_interval(h, int(n)) for h, n in zip(hits, totals, strict=True)])
     below, above = (float(np.sqrt(np.square(shares - ends[:, side]).sum())) / len(shares) for side in (0, 1))
     return float(shares.mean()) - below, float(shares.mean()) + above
+
+
+def area_under_curve(score: np.ndarray, inside: np.ndarray) -> float:
+    """Return the area under the ROC curve, by ranks (Mann and Whitney); NaN if all samples are of one kind."""
+    n, m = int(inside.sum()), int((~inside).sum())
+    if n == 0 or m == 0:
+        return float("nan")
+    return float((rankdata(score)[inside].sum() - n * (n + 1) / 2) / (n * m))
 
 
 def area_interval(area: float, n_positive: int, n_negative: int) -> Interval:

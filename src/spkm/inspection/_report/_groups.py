@@ -9,9 +9,9 @@ import numpy as np
 
 from spkm._arrays import with_shape
 from spkm._frames import labels_of, name_of
-from spkm.inspection._intervals import LEVEL_TEXT, mean_gap, mean_interval, share_gap, share_interval
+from spkm.inspection._intervals import LEVEL_TEXT, area_under_curve, mean_gap, mean_interval, share_gap, share_interval
 from spkm.inspection._reading import Reading
-from spkm.inspection._report._quality import BINS, area_of, calibration_error, codes_of
+from spkm.inspection._report._quality import BINS, calibration_error, codes_of
 from spkm.inspection._report._rows import rounded
 
 MOST_LEVELS = 12  # groups of a column; those of a number are quarters of the samples
@@ -127,7 +127,7 @@ def _of_classes(
             continue
         row = [label, n, *rounded([right.mean(), *share_interval(int(right.sum()), n)])]
         if two:
-            area = area_of(scores[own, 0], truth[own])
+            area = area_under_curve(scores[own, 0], truth[own] == 1)
             row += rounded([truth[own].mean(), predicted[own].mean(), area])
         if P is not None:
             row += [rounded(calibration_error(P[own], truth[own], right)) if n >= 5 * BINS else None]

@@ -7,13 +7,13 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from scipy.stats import rankdata
 
 from spkm.inspection._intervals import (
     FEWEST,
     LEVEL_TEXT,
     Interval,
     area_interval,
+    area_under_curve,
     mean_share_interval,
     resampled_interval,
     share_interval,
@@ -94,7 +94,7 @@ def _of_classes(reading: Reading, scores: np.ndarray, y: np.ndarray, seed: int) 
         loss = -np.log(np.maximum(P[np.arange(len(codes)), codes], 1e-15))
         metrics.append(metric_of_mean("log loss", loss, seed, "lower"))
     if len(labels) == 2:
-        area = area_of(scores[:, 0], codes)
+        area = area_under_curve(scores[:, 0], codes == 1)
         metrics.append(_metric("area under ROC", area, area_interval(area, int(counts[1]), int(counts[0]))))
     confusion = None
     if len(labels) <= MOST_CLASSES:
@@ -115,15 +115,6 @@ def codes_of(reading: Reading, y: np.ndarray) -> np.ndarray:
     assert reading.labels is not None
     order = np.argsort(reading.labels, kind="stable")  # ordered classes have an order of their own
     return np.asarray(order[np.searchsorted(reading.labels, y, sorter=order)])
-
-
-def area_of(score: np.ndarray, codes: np.ndarray) -> float:
-    """Return the area under the ROC curve; NaN if a class has no sample."""
-    positive = codes == 1
-    n, m = int(positive.sum()), int((~positive).sum())
-    if n == 0 or m == 0:
-        return float("nan")
-    return float((rankdata(score)[positive].sum() - n * (n + 1) / 2) / (n * m))
 
 
 def _calibration(P: np.ndarray, codes: np.ndarray, right: np.ndarray) -> dict[str, Any]:
