@@ -14,6 +14,7 @@ from spkm.inspection._report._pair_facts import pair_sentence
 from spkm.inspection._report._target_facts import is_survival, survival_sentence
 
 NAMED = 3  # columns named in a sentence
+MOST_VIEWS = 8  # views named in a sentence
 
 
 def answer_facts(
@@ -69,7 +70,14 @@ def _what(
     total = reading.n_columns
     read = f"{len(columns):,}" if len(columns) == total else f"{len(columns):,} of {total:,}"
     word = "column" if reading.pipeline.encoding is not None else "feature"
-    return f"{what}, from {read} {word}{'s' * (total != 1)}."
+    return f"{what}, from {read} {word}{'s' * (total != 1)}{_views(reading)}."
+
+
+def _views(reading: Reading) -> str:
+    """Return the names of the views of a model, for a sentence; nothing if there are none."""
+    found = [view.name for member in reading.model.members for term in member.terms for view in term.views]
+    names = [name for name in dict.fromkeys(found) if name]
+    return f" in {len(names)} views: {', '.join(names[:-1])} and {names[-1]}" if 1 < len(names) <= MOST_VIEWS else ""
 
 
 def _how_good(reading: Reading, target: str, quality: dict[str, Any], beside: Comparison) -> str:

@@ -114,7 +114,7 @@ def difference(reading: Reading, y: np.ndarray, own: Any, other: Any, name: str,
         spread = np.square(truth - truth.mean(axis=0)).mean(axis=0)
         errors = [(np.square(truth - part) / np.where(spread > 0, spread, 1.0)).mean(axis=1) for part in (other, own)]
         measure, (apart, low, high) = "R²", mean_difference(*errors)
-        figures = [1 - float(error.mean()) for error in reversed(errors)]
+        figures = [round(1 - float(error.mean()), 12) + 0.0 for error in reversed(errors)]  # no -2e-16 of a constant
     else:
         right = [(truth == part).all(axis=1) for part in (own, other)]
         measure, (apart, low, high) = "accuracy", share_difference(*right)

@@ -38,7 +38,7 @@ def pair_facts(reading: Reading, samples: Any, names: Any, most: int) -> dict[st
     """
     table, y, known = samples.table, samples.y, samples.known
     entities = entities_of(reading.estimator)
-    titles = ("left", "right") if entities.pair_names is None else tuple(map(str, entities.pair_names))
+    titles = ("left entity", "right entity") if entities.pair_names is None else tuple(map(str, entities.pair_names))
     kept = [_kept(table.pairs[:, k], side.shape[0], reading.model) for k, side in enumerate((table.left, table.right))]
     similar, near = [], []
     for side in (0, 1):
@@ -47,7 +47,7 @@ def pair_facts(reading: Reading, samples: Any, names: Any, most: int) -> dict[st
         near.append(_neighbours(alike))
     given = names if names is not None else entities.entity_names
     labels = [
-        [str(own[i]) if own is not None else f"{title} {i}" for i in places]
+        [str(own[i]) if own is not None else f"{title.removesuffix(' entity')} {i}" for i in places]
         for own, title, places in zip(given, titles, kept, strict=True)
     ]
     place = [{int(i): k for k, i in enumerate(part)} for part in kept]

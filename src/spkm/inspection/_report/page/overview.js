@@ -52,7 +52,7 @@ function overview(facts) {
     el(
       "div",
       { id: "answer" },
-      facts.answer.slice(1).map((text) => el("p", {}, text))
+      facts.answer.slice(1).map((text) => el("p", {}, minus(text)))
     ),
     ...beforeReading(facts),
     ...picturePart(facts),

@@ -206,7 +206,7 @@ function matrixPart(facts) {
     el(
       "p",
       { class: "soft" },
-      `Scores of ${rows.length} of ${pairs.names[0].length} ${pairs.sides[0]}s with ${shown.length} of ${pairs.names[1].length} ${pairs.sides[1]}s, those that vary most; similar ones together. Pale: ${fmt(low, 3)}, dark: ${fmt(high, 3)}.`
+      `Scores of ${rows.length} of ${pairs.names[0].length} ${plural(pairs.sides[0])} with ${shown.length} of ${pairs.names[1].length} ${plural(pairs.sides[1])}, those that vary most; similar ones together. Pale: ${fmt(low, 3)}, dark: ${fmt(high, 3)}.`
     ),
     el(
       "div",
@@ -247,6 +247,10 @@ function pairTabs(facts) {
 }
 
 // The entities most like a basis vector, by name.
+function plural(word) {
+  return /[^aeiou]y$/.test(word) ? word.slice(0, -1) + "ies" : `${word}s`;
+}
+
 function vectorEntities(facts, card) {
   const { pairs } = facts;
   return el(
@@ -256,7 +260,7 @@ function vectorEntities(facts, card) {
       el(
         "p",
         {},
-        el("strong", {}, `Most like it, ${pairs.sides[side]}s: `),
+        el("strong", {}, `Most like it, ${plural(pairs.sides[side])}: `),
         card.entities[side].map(([k, s]) => `${pairs.names[side][k]} (${fmt(s, 2)})`).join(", ")
       )
     )

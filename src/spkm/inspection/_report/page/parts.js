@@ -55,7 +55,7 @@ function basisCard(facts, card, outputs, machine) {
     card.features.length
       ? figure({
           title: "What sets it apart",
-          note: "dot: the vector; grey: one standard deviation around the mean; of a category its levels, with their entries",
+          note: `dot: the vector; grey: one standard deviation around the mean${card.features.some((f) => f[2] === null) ? "; of a category its levels, with their entries" : ""}`,
           alt: `Deviations of ${card.name} from the mean in ${card.features.length} columns.`,
           chart: deviationChart(
             card.features.map((f) => f[0]),

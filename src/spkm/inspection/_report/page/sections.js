@@ -155,7 +155,7 @@ function targetFigures(quality) {
 function groupTables(facts) {
   return (facts.by_group || []).flatMap((one) => [
     el("h3", {}, `By ${one.name}`),
-    one.gap ? el("p", { class: one.gap.sure ? "warn" : null }, one.gap.text) : null,
+    one.gap ? el("p", { class: one.gap.sure ? "warn" : null }, minus(one.gap.text)) : null,
     one.n_few ? el("p", { class: "soft" }, `${one.n_few} groups of fewer than ten samples are listed, but not compared.`) : null,
     table(one.head, one.rows, { label: `Quality by ${one.name}` }),
     copyButton("Copy as CSV", () => toCsv(one.head, one.rows))
