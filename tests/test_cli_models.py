@@ -90,7 +90,7 @@ def test_targets_that_the_model_does_not_know(verb, files, tmp_path, capsys):
     if verb == "compare":
         data = ["compare", str(files / "a.spkm"), "--data", str(files / "data.csv")]
     assert main([data[0], str(files / "a.spkm"), *data[1:], "--target", "size"]) == 3
-    assert "does not know the classes " in capsys.readouterr().err
+    assert "was fitted without the classes " in capsys.readouterr().err
 
 
 @needs_model_files
@@ -114,7 +114,7 @@ def test_targets_become_the_labels_that_they_equal_and_no_others(labels, written
     assert read_json(tmp_path / "r.json")["quality"]["a"]["accuracy"]["value"] == 1.0
     table.assign(y=np.where(np.arange(60) == 5, unknown, texts)).to_csv(d, index=False)
     assert main(["compare", m, m, "--data", d, "--target", "y"]) == 3
-    assert "does not know the classes" in capsys.readouterr().err
+    assert "was fitted without the classes" in capsys.readouterr().err
 
 
 @needs_model_files
