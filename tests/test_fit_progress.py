@@ -231,3 +231,20 @@ def test_warm_start_on_far_samples_is_no_worse_than_a_fit_anew(estimator, shift,
     X = shift + scale * Z
     warm = estimator(warm_start=True, random_state=0).fit(Z, np.roll(y, 1)).fit(X, y)
     assert warm.score(X, y) >= estimator(random_state=0).fit(X, y).score(X, y) - 0.05
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "polynomial"])
+@pytest.mark.parametrize("linear_part", [True, False])
+@pytest.mark.parametrize("scale", [True, False])
+def test_a_warm_start_with_more_vectors_never_ends_higher(kernel, linear_part, scale):
+    # Unscaled columns of other sizes: kernel values of new vectors may be a million times those of the old ones.
+    for seed in range(5):
+        rng = np.random.default_rng(seed)
+        X = rng.standard_normal((60, 3)) * [1.0, 100.0, 1e-3]
+        y = np.sin(X[:, 0]) + 0.01 * X[:, 1] + 0.1 * rng.standard_normal(60)
+        options = {"kernel": kernel, "linear_part": linear_part, "scale": scale, "random_state": seed}
+        model = SPKMRegressor(2, weight_penalty="rkhs", warm_start=True, max_iter=8, **options)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            before = model.fit(X, y).objective_
+            assert model.set_params(n_basis=5).fit(X, y).objective_ <= before * (1 + 1e-9)

@@ -325,3 +325,30 @@ def test_an_evidence_on_other_samples_has_their_weight_and_diagonal():
     assert other.mean_diagonal > objective.mean_diagonal  # that of a linear kernel grows with the samples
     assert other.eliminated() is other and other.noise(other.start(theta)) == pytest.approx(Evidence().first_noise)
     assert other.totals(theta) == pytest.approx(objective.on(other.source).totals(theta))
+
+
+@pytest.mark.parametrize("kernel", [Linear(1.0), Polynomial(3, 1.0, 0.1)])
+def test_samples_far_from_zero_are_solvable(kernel):
+    # The variance of kernel values is lost in the rounding of their second moments: a matrix of them is not definite.
+    for far in (1e3, 1e6, 1e8):
+        table = far + cases.rows(N)
+        model = PreimageModel([Term(3, (View(kernel),))], table.shape[1], 1)
+        source = ArraySource(table, X[:, :1])
+        theta, params = model.zeros()
+        params.basis[0][...] = table[:3]
+        objective = Objective(model, Squared(), source)
+        best = objective.eliminated().complete(theta[model.basis_part])
+        constant = float(np.var(X[:, 0]))
+        assert np.all(np.isfinite(best)) and objective.value(best) <= constant * (1 + 1e-6)
+
+
+def test_weights_of_features_of_unlike_sizes_are_those_of_ridge_regression():
+    # One column is a million times another; a common number on the diagonal would leave the small one without weight.
+    model = PreimageModel([Term(2, (View(Linear(1.0)),))], 2, 1)
+    table = X[:, :2] * [1e-3, 1e3]
+    y = X[:, 0] + X[:, 1]
+    theta, params = model.zeros()
+    params.basis[0][...] = np.diag([1e-3, 1e3])
+    objective = Objective(model, Squared(), ArraySource(table, y[:, None]))
+    best = objective.eliminated().complete(theta[model.basis_part])
+    assert objective.value(best) < 1e-15

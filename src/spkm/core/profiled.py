@@ -29,7 +29,9 @@ from spkm.sources import Block, Source
 
 KEPT = 2**21  # entries of Phi up to which features are kept between the two passes: 16 MB
 JITTER = 1e-6  # on the diagonal of k(U, U), so that equal basis vectors leave it invertible
-SOLVABLE = 1e-12  # times the mean diagonal, added to it: rank-deficient features without a penalty stay solvable
+SOLVABLE = 1e-12  # times the diagonal, added to it: rank-deficient features without a penalty stay solvable
+ROUNDED = 8 * float(np.finfo(np.float64).eps)  # of second moments, over their size, for each row of a matrix of them
+TINY = 1e-300  # added to a diagonal: kernel values may all be zero
 SmoothPenalty = Callable[[np.ndarray], tuple[float, np.ndarray]]
 
 
@@ -224,7 +226,9 @@ class VariableProjection(ProfiledObjective):
         for rows, K in zip(self.term_rows, grams, strict=True):
             A[rows, rows] += 0.5 * self.rkhs * K
         A.flat[:: R + 1] += 0.5 * self.ridge
-        A.flat[:: R + 1] += SOLVABLE * A.trace() / R
+        # By rows, as a vector may have kernel values a million times those of another. A variance that is small beside
+        # its second moment, of values far from 0, is no more exact than the moment.
+        A.flat[:: R + 1] += SOLVABLE * A.diagonal() + ROUNDED * R * S[:R, :R].diagonal() + TINY
         C = solve(factor(A), S[:R, R + 1 :] - np.outer(mean, mean_y))
         return C, mean_y - mean @ C
 

@@ -17,8 +17,10 @@ from spkm.sources import Scaling, Source
 class Continued(Around):
     """A recipe that begins with the basis, the bandwidths, the weights and the strength of an earlier model.
 
-    A larger ``n_basis`` adds vectors of weight zero. A fit begins anew where the earlier model suits the samples less
-    than first vectors among them do: kernels of vectors far from all samples are zero, and so are their gradients.
+    A larger ``n_basis`` adds vectors of weight zero. A fit begins anew if the earlier model suits the samples less
+    than first vectors among them do: kernels of vectors far from all samples are zero, and so are their gradients. The
+    first objective of the new fit must be the lower one, so that no warm start ends above the model it began with; but
+    an evidence depends on the noise, which a new fit has yet to learn.
     """
 
     def __init__(self, inner: Recipe, previous: FittedModel) -> None:
@@ -27,7 +29,12 @@ class Continued(Around):
 
     def begin(self, spec: Spec, source: Source, scaling: Scaling | None, target: Target) -> Start:
         warm = self.inner.resume(spec, source, scaling, target, self.previous)
-        return self.inner.begin(spec, source, scaling, target) if is_behind(spec, warm, source, scaling) else warm
+        if not is_behind(spec, warm, source, scaling):
+            return warm
+        anew = self.inner.begin(spec, source, scaling, target)
+        if anew.problem.evidence is not None:
+            return anew
+        return anew if _first_value(spec, anew, source, scaling) < _first_value(spec, warm, source, scaling) else warm
 
 
 def is_behind(spec: Spec, warm: Start, source: Source, scaling: Scaling | None) -> bool:
@@ -38,9 +45,17 @@ def is_behind(spec: Spec, warm: Start, source: Source, scaling: Scaling | None) 
     whole = warm.objective(source)
     objective: Any = whole.on(whole.source.sample(MOST_ROWS, rng))
     fresh = first_theta(objective, resolve_start(spec.start, objective.model, scaling), "ridge", rng)
+    return not _value(warm, objective, warm.onward(fresh)) <= _value(warm, objective, fresh)
 
-    def value(theta: np.ndarray) -> float:
-        inside = objective.inside(theta)
-        return float(objective.value(inside if warm.problem.evidence is None else objective.start(inside)))
 
-    return not value(warm.onward(fresh)) <= value(fresh)
+def _first_value(spec: Spec, start: Start, source: Source, scaling: Scaling | None) -> float:
+    """Return the objective at the first parameters of the descent from a start."""
+    objective = start.objective(source)
+    rng = spec.rng().spawn(1)[0]  # that of the first descent
+    theta = first_theta(objective, resolve_start(spec.start, objective.model, scaling), "ridge", rng)
+    return _value(start, objective, theta if start.onward is None else start.onward(theta))
+
+
+def _value(start: Start, objective: Any, theta: np.ndarray) -> float:
+    inside = objective.inside(theta)
+    return float(objective.value(inside if start.problem.evidence is None else objective.start(inside)))
