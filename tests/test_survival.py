@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import minimize
+from sklearn.base import clone
 
 from spkm import SPKMSurvival, load
 from spkm.losses import Hazard, Times, baseline_hazard, concordance, weibull_hazard
@@ -356,3 +357,24 @@ def test_weibull_bad_input():
     for bad in (0, 1.0, -0.5, "half"):
         with pytest.raises(ValueError, match="survival must be"):
             model.predict_time(X, bad)
+
+@pytest.mark.filterwarnings("ignore:LBFGS stopped after:sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("ties", ["efron", "breslow"])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_repeats_and_order_do_not_matter_to_the_bit(ties, dtype):
+    # Whole weights are repeats with Breslow's ties. An event that is there twice is a tie with itself for Efron's.
+    rng = np.random.default_rng(5)
+    X = rng.standard_normal((60, 3)).astype(dtype)
+    time = np.ceil(4 * rng.exponential(np.exp(-X[:, 0])))
+    y = np.rec.fromarrays([rng.random(60) < 0.7, time], names="event,time")
+    weight = rng.integers(0, 4, 60)
+    often = np.repeat(np.arange(60), weight)
+    model = SPKMSurvival(3, ties=ties, weight_penalty="rkhs", max_iter=15, random_state=0)
+    scores, hazards = [], []
+    copies = [(X[rows], y[rows], None) for rows in (often, rng.permutation(often))]
+    for table, target, own in [*copies, *([(X, y, weight)] if ties == "breslow" else [])]:
+        fitted = clone(model).fit(table, target, sample_weight=own)
+        scores.append(fitted.predict(X))
+        hazards.append(fitted.baseline_hazard_)
+    for other, hazard in zip(scores[1:], hazards[1:], strict=True):
+        assert np.array_equal(other, scores[0]) and np.array_equal(hazard, hazards[0])

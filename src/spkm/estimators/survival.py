@@ -207,7 +207,7 @@ class SPKMSurvival(ReadsModel, BaseEstimator):
         if reader is None:
             times = times_of(y)
             table = read_table(self, X, times.time, sample_weight)
-            spec, samples = table_spec(params, X, table, of_classes=False), CensoredTable(table, times)
+            spec, samples = table_spec(params, X, table, of_classes=False), CensoredTable.of(table, times)
             known, dtype = table.attributes, table.X.dtype
         else:
             spec, samples = CensoredStream.of(params, reader, times_of)
@@ -370,7 +370,7 @@ class SPKMSurvival(ReadsModel, BaseEstimator):
         concordance : float
             Share of comparable pairs in the right order.
         """
-        time, event, entry = times_of(y)
+        time, event, entry, _ = times_of(y)
         risk = self.predict(X)
         if len(risk) != len(time):
             raise ValueError(f"X and y must have the same number of samples; got {len(risk)} and {len(time)}.")

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
+from spkm._namespaces import Place
 from spkm.core.fitted import Fitted
 from spkm.core.targets import Real
 from spkm.fitting.data import Data, StreamData, TableData
@@ -18,7 +19,7 @@ from spkm.fitting.reading import stream_summary
 from spkm.fitting.spec import Spec
 from spkm.fitting.strategies import strategy_for
 from spkm.losses import Baseline, Times, Weibull
-from spkm.sources import Chunk, Reader
+from spkm.sources import Chunk, Reader, distinct_rows, gathered_rows
 from spkm.tables.read import Table
 
 ROUNDS = 10  # of scores and baseline in turn, at the most
@@ -50,25 +51,45 @@ class CensoredSamples(Protocol):
 
 @dataclass(frozen=True)
 class CensoredTable:
-    """Samples in memory."""
+    """Samples in memory: distinct ones in an order of their own, as in every fit.
 
-    table: Table
+    Parameters
+    ----------
+    X : ndarray or CSR of shape (n, d)
+        Samples.
+    times : Times
+        Their times.
+    weight : ndarray of shape (n,)
+        Sums of the weights of equal samples; ``times`` has their number.
+    rows : ndarray of int of shape (n,)
+        Places in the user's table.
+    place : Place or None
+        Array library and device of the passes over the samples; if None, NumPy.
+    """
+
+    X: Any
     times: Times
+    weight: np.ndarray
+    rows: np.ndarray
+    place: Place | None
 
-    @property
-    def weight(self) -> np.ndarray:
-        """Weights of all samples, (n,)."""
-        return self.table.weight
+    @staticmethod
+    def of(table: Table, times: Times) -> CensoredTable:
+        """Return the samples of a table; a sample of weight two is the same as the sample twice."""
+        Y = np.column_stack([part for part in times[:3] if part is not None]).astype(np.float64)
+        rows, weight = distinct_rows(table.X, Y, table.weight)
+        _, count = distinct_rows(table.X, Y, (table.weight > 0).astype(np.float64))
+        X, _ = gathered_rows(table.X, Y, rows)
+        return CensoredTable(X, times.part(rows)._replace(count=count), weight, rows, table.place)
 
     def data(self, spec: Spec, baseline: AnyBaseline) -> TableData:
         """Return the data of a fit with a known baseline."""
-        return TableData.of(
-            spec, self.table.X, _targets(baseline, self.times), self.table.weight, place=self.table.place
-        )
+        data = TableData.of(spec, self.X, _targets(baseline, self.times), self.weight, place=self.place)
+        return replace(data, rows=self.rows[data.rows])
 
     def scores(self, model: Fitted) -> np.ndarray:
         """Return the scores of a model, (n,)."""
-        return np.asarray(model.scores(self.table.X)[:, 0], dtype=np.float64)
+        return np.asarray(model.scores(self.X)[:, 0], dtype=np.float64)
 
 
 @dataclass(frozen=True)
