@@ -12,7 +12,7 @@ import numpy as np
 from spkm.cca._sides import Side
 from spkm.sources import ArraySource
 
-SMALLEST = 1e-24  # a squared residual of less than this share of the values' is rounding
+ROUNDED = 1e3  # a residual of less than so many roundings of the values is rounding
 TINY = 1e-200  # squares of kernel values that vanish underflow
 SHRINKAGE = 0.01  # variance, where values are at most one, that counts as noise: a bump over half of the range has 0.1
 
@@ -42,6 +42,11 @@ class Table:
         """Number added to the squared length of a residual."""
         bound = self.side.kernel.largest_diagonal()
         return 0.0 if bound is None or not np.isfinite(bound) else SHRINKAGE * bound**2 * self.source.n_rows
+
+    @property
+    def rounding(self) -> float:
+        """Share of the length of the function's values below which a residual is rounding."""
+        return ROUNDED * float(np.finfo(self.source.dtype).eps)
 
     def columns(self, columns: np.ndarray) -> Table:
         """Return the same samples with some features only."""
@@ -98,7 +103,7 @@ class Correlation:
         (a, pull_a), (b, pull_b) = self.left.values(left), self.right.values(right)
         u, v = self.left.residual(a), self.right.residual(b)
         uu, vv, uv = float(u @ u), float(v @ v), float(u @ v)
-        if uu <= SMALLEST * (a @ a) + TINY or vv <= SMALLEST * (b @ b) + TINY:
+        if uu <= self.left.rounding**2 * (a @ a) + TINY or vv <= self.right.rounding**2 * (b @ b) + TINY:
             return Evaluation(0.0, 0.0, lambda: (np.zeros_like(left), np.zeros_like(right)))
         wide_u, wide_v = uu + self.left.shrinkage, vv + self.right.shrinkage
         norm = np.sqrt(wide_u * wide_v)

@@ -70,6 +70,8 @@ def search(
     if n > MOST_ROWS:
         whole = Correlation(left, right)
         best = with_columns(whole, best, effort.max_iter, effort.tol)
+    if best.value <= 0:  # all that varies is rounding
+        return None
     return Component(_rising(best, left, right), validation, radii[level])
 
 

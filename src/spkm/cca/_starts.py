@@ -57,9 +57,10 @@ def _functions(table: Table, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     found = []
     for j in range(X.shape[1]):
         K = table.side.kernel(X[:, j : j + 1], places[:, j : j + 1]).astype(np.float64)
+        least = table.rounding * np.linalg.norm(K, axis=0)
         K -= explained @ (explained.T @ K)
         norms = np.linalg.norm(K, axis=0)
-        found.append(K / np.where(norms > 1e-12 * np.sqrt(len(rows)), norms, np.inf))
+        found.append(K / np.where(norms > least, norms, np.inf))
     return np.hstack(found), places
 
 

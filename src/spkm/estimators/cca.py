@@ -15,13 +15,14 @@ from spkm import _methods
 from spkm._arrays import Matrix, RandomState, TableLike, TargetLike, dense, with_shape
 from spkm._checks import check_choice, check_integer, check_real, generator, n_threads, warn_user
 from spkm._publish import publish
-from spkm.cca import Effort, FittedSide, Found, Side, Table, fitted_side, search
+from spkm.cca import Component, Effort, FittedSide, Found, Side, Table, fitted_side, search
 from spkm.kernels import KERNELS, Kernel
 from spkm.sources import ArraySource, Scaling, fit_scaling
 from spkm.tables.read import TableLayout, checked_entities, read_like, read_table
 
 FEWEST = 4  # samples: any two numbers of three samples are correlated
 LARGEST_SQUARE = 128  # largest square of a radius that "auto" tries: about the number of features of one size
+BY_CHANCE = 1.64  # standard errors (of Fisher's transform) that one in twenty correlations of noise exceeds
 POOLED = 1000  # entries that a bandwidth is taken from
 
 
@@ -354,6 +355,7 @@ class SPKMCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
                 )
                 break
             components.append(component)
+            _tell_of_chance(component, r, sources[0].n_rows)
             for k, theta in enumerate((component.found.left, component.found.right)):
                 known[k] = np.column_stack([known[k], tables[k].values(theta)[0]])
         return components
@@ -368,6 +370,18 @@ class SPKMCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         tags.target_tags.multi_output = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
+
+
+def _tell_of_chance(component: Component, place: int, n_samples: int) -> None:
+    """Warn of a component whose correlation on held-out samples is that of unrelated tables."""
+    found = component.validation
+    if np.arctanh(np.clip(found, -0.9999, 0.9999)) <= BY_CHANCE / np.sqrt(n_samples - 3):
+        warn_user(
+            f"Component {place + 1} has a correlation of {found:.2f} on held-out samples, no more than {n_samples} "
+            f"samples of unrelated tables have by chance; on the samples of the fit it is "
+            f"{component.found.correlation:.2f}. Lower n_components, or give more samples.",
+            UserWarning,
+        )
 
 
 def _fitted(sides: Any, sources: Any, scalings: Any, found: list[Found]) -> tuple[FittedSide, FittedSide]:
