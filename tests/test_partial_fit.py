@@ -10,6 +10,7 @@ from scipy import sparse
 
 import spkm
 from spkm import SPKMClassifier, SPKMRegressor
+from spkm.fitting import partial
 from tests.small_data import two_classes
 
 RNG = np.random.default_rng(0)
@@ -194,3 +195,26 @@ def test_gradients_beyond_single_precision_are_left_out():
     for part in (slice(0, 100), slice(100, 200)):
         model.partial_fit(rows[part], y[part])
     assert np.isfinite(model.model_.theta).all() and np.isfinite(model.predict(rows)).all()
+
+
+@pytest.mark.filterwarnings("ignore:overflow encountered:RuntimeWarning")
+@pytest.mark.parametrize("kernel", ["rbf", "laplacian", "matern"])
+@pytest.mark.parametrize("size", [1e-12, 1e18])
+def test_bandwidths_stay_in_a_range_whatever_comes_first(kernel, size, tmp_path):
+    model = SPKMRegressor(3, kernel=kernel, scale=False, learn_bandwidth=True, random_state=0)
+    few = X[:40] - X[:40].mean(axis=0)
+    model.partial_fit(size * few, few[:, 0])
+    for _ in range(3):
+        model.partial_fit(few, few[:, 0])
+    (factor,) = model.model_.model.unpack(model.model_.theta).log_metric[0]
+    assert abs(factor) <= partial.WIDEST
+    spkm.save(model, tmp_path / "model.spkm")
+    assert np.array_equal(spkm.load(tmp_path / "model.spkm").predict(few), model.predict(few))
+
+
+def test_a_batch_beyond_single_precision_is_refused_and_leaves_the_model():
+    model = SPKMRegressor(3, scale=False, random_state=0)
+    tiny = (1e-25 * (X[:40] - X[:40].mean(axis=0))).astype(np.float32)
+    with pytest.raises(ValueError, match=r"range of single precision.*scale=True"):
+        model.partial_fit(tiny, SCORE[:40])
+    assert not hasattr(model, "model_")

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from sklearn.linear_model import Lasso, LogisticRegression, Ridge
 
+from spkm import SPKMRegressor
 from spkm.core.model import PreimageModel, Term, View
 from spkm.core.objective import Objective
 from spkm.kernels import RBF, Linear
@@ -347,3 +348,19 @@ def test_adam_makes_a_sensible_number_of_steps(n):
     assert steps >= 2000
     assert steps <= max(5000, n // batch)
     assert Adam(max_iter=3, batch_size=10).schedule(100) == (10, 30)
+
+
+def test_rates_of_adam_go_to_their_parts():
+    # Parts of theta alternate: basis and metric of each view. A linear part is a view, too.
+    rng = np.random.default_rng(0)
+    table, y = rng.standard_normal((200, 3)), rng.standard_normal(200)
+    for factor in (1.0, 1e6):
+        spec = {"n_basis": 4, "solver": "adam", "linear_part": True, "learn_bandwidth": "columns", "scale": False}
+        model = SPKMRegressor(loss="huber", max_iter=1, random_state=0, **spec).fit(factor * table, y).model_.model
+        objective = Objective(model, Squared(), ArraySource(factor * table, y[:, None]))
+        rates = model.unpack(Adam(basis_rate=0.1, weight_rate=0.2, metric_rate=0.3).rates(objective, rng))
+        np.testing.assert_allclose(rates.log_metric[0], 0.3, rtol=1e-6)
+        np.testing.assert_allclose(rates.weights, 0.2, rtol=1e-6)
+        deviation = np.sqrt((factor * table).var(axis=0).mean())
+        np.testing.assert_allclose(rates.basis[0], 0.1 * np.sqrt(2) * deviation, rtol=1e-6)
+        np.testing.assert_allclose(rates.basis[1] * max(deviation, 1.0), 0.01, rtol=1e-6)

@@ -71,6 +71,16 @@ def with_metric_of(model: PreimageModel, box: Box | None, theta: np.ndarray) -> 
     return kept
 
 
+def with_metric_range(model: PreimageModel, box: Box | None, width: float) -> Box:
+    """Return a box that keeps the logarithm of every learned factor within ``width`` of zero."""
+    low, high = box or (np.full(model.n_params, -np.inf), np.full(model.n_params, np.inf))
+    kept = low.copy(), high.copy()
+    for bound, limit in zip(kept, (-width, width), strict=True):
+        for metric in model.unpack(bound).log_metric:
+            metric[...] = limit
+    return kept
+
+
 def _bound_column(
     term: Term, view: View, basis: np.ndarray, top: np.ndarray, direction: int, low: float, high: float
 ) -> None:

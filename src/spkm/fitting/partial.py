@@ -21,6 +21,7 @@ from sklearn.utils.validation import column_or_1d
 
 from spkm._arrays import Matrix, TableLike, TargetLike, WeightLike, with_shape
 from spkm._publish import PRIVATE, UNSAVED
+from spkm.core.bounds import with_metric_range
 from spkm.core.fitted import FittedModel
 from spkm.core.objective import Objective
 from spkm.core.scaling import check_domain, scaling_for
@@ -43,6 +44,10 @@ WARM_UP = 100  # steps over which rates rise
 HALF_AFTER = 1000  # steps after which rates have fallen by the root of two
 FORGETTING = 8  # of the average of iterates: step t has a weight near t^8 (Shamir and Zhang 2013)
 PENALTY_EVERY = 8  # steps, as in a fit
+# Largest logarithm of a learned factor on a bandwidth. Batches may come for ever, and targets that do not depend on a
+# feature let its factor fall with every step. Beyond, a kernel is the same number everywhere among samples whose
+# distances the first batch has shown, or zero between any two.
+WIDEST = 20.0
 CAUTIONS = (1.0, 0.3, 0.1, 0.03, 0.01, 0.003)  # shares of the rates that are tried where a finished fit goes on
 
 
@@ -271,10 +276,12 @@ def advanced(
     recipe = recipe_for_batches(spec, target)
     with np.errstate(all="ignore"), source.threads(1):
         objective = recipe.next_problem(spec, source, previous).loss_objective(source)
+        objective.box = with_metric_range(objective.model, objective.box, WIDEST)
         now = _begun(spec, objective, target, before, (low, high)) if not isinstance(before, Progression) else before
         now = replace(now, ranges=(low, high), n_rows=now.n_rows + len(weight), weight=total, rng=deepcopy(now.rng))
         ready = now if before is None or isinstance(before, Progression) else _cautious(spec, objective, weight, now)
         now = _stepped(spec, objective, source, weight, ready)
+        _check_finite(now.average)
         theta = now.average if objective.is_smooth else now.state.theta.astype(np.float64)
         result = Result(objective.inside(theta), now.objective, len(now.path), True, trace=list(now.path))
         restore_scale(objective, result)
@@ -287,6 +294,15 @@ def advanced(
     usage["cancellation_"] = fitted.cancellation(X[:: max(1, len(weight) // 1000)])
     outcome = Outcome(fitted, result.n_iter, result.value, np.asarray(result.trace), attributes=usage)
     return outcome, replace(now, model=fitted)
+
+
+def _check_finite(theta: np.ndarray) -> None:
+    """Raise ValueError if a batch has left numbers that single precision does not hold."""
+    if not np.all(np.isfinite(theta)):
+        raise ValueError(
+            "The model left the range of single precision, in which batches are computed. Scale X (scale=True), or "
+            "give it in other units."
+        )
 
 
 def _range_of_basis(previous: FittedModel, scaling: Scaling | None) -> tuple[np.ndarray, np.ndarray]:

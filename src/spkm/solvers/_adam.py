@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from spkm._parts import OPTIONAL_COUNT, Number
+from spkm.core.model import LINEAR_PART
 from spkm.core.objective import Objective
 from spkm.solvers._base import OnIteration, Result, Solver, found_state, keep_state, note_end, part_steps
 from spkm.solvers._proximal import proximal_descent
@@ -19,6 +20,7 @@ BETA_1, BETA_2, EPSILON = 0.9, 0.99, 1e-8  # Kingma and Ba 2015, but for BETA_2 
 WARM_UP = 0.05  # share of the steps over which rates rise to their height; from there they fall to zero as a cosine
 PENALTY_EVERY = 8  # steps; penalties change slowly, and k(U, U) costs as much as a small batch
 RATE_ROWS = 1000  # samples whose deviations set the rates
+COEFFICIENT_RATE = 0.01  # height of the rates of a linear part's coefficients, for standardised features
 REPORTS = 50  # how often progress is reported
 POLISH = 50  # proximal steps on all samples at the end, where a penalty has no gradient
 SPLIT_FROM = 2e7  # multiplications in a step from which its batch is cut in two, for two threads; measured
@@ -71,7 +73,7 @@ class Adam(Solver):
         one pass.
     batch_size : int, default=None
         Samples in a step; None is 32 to 256, and 512 for many samples.
-    basis_rate, weight_rate, metric_rate : float, default=0.05, 0.5 and 0.01
+    basis_rate, weight_rate, metric_rate : float, default=0.05, 0.5 and 0.07
         Heights of the rates: of U in units of the mean distance of samples over sqrt(d), of C and b, and of the log
         bandwidth.
 
@@ -99,7 +101,7 @@ class Adam(Solver):
         batch_size: int | None = None,
         basis_rate: float = 0.05,
         weight_rate: float = 0.5,
-        metric_rate: float = 0.01,
+        metric_rate: float = 0.07,
     ) -> None:
         self.max_iter = max_iter
         self.batch_size = batch_size
@@ -181,9 +183,13 @@ class Adam(Solver):
         steps = []
         for _, view in model.views:
             columns = X if view.columns is None else X[:, view.columns]
-            # The mean distance of samples over sqrt(d) is near sqrt(2) times the typical deviation of a feature.
-            steps.append(self.basis_rate * np.sqrt(2.0 * columns.var(axis=0).mean()))
-        steps += [self.metric_rate] * len(model.views) + [self.weight_rate, self.weight_rate]
+            deviation = np.sqrt(columns.var(axis=0).mean())
+            # The mean distance of samples over sqrt(d) is near sqrt(2) times the typical deviation of a feature. A
+            # coefficient of a linear part has the units of one over a feature; samples that are all the same have none.
+            of_vectors = self.basis_rate * np.sqrt(2.0) * deviation
+            of_coefficients = COEFFICIENT_RATE / max(deviation, 1.0)
+            steps += [of_coefficients if view.name == LINEAR_PART else of_vectors, self.metric_rate]
+        steps += [self.weight_rate, self.weight_rate]
         return part_steps(objective, steps).astype(np.float32)
 
     @staticmethod
