@@ -21,6 +21,7 @@ from scipy.optimize import linprog
 
 ON = 1e-9  # a dual variable farther than this from its bounds belongs to a sample on the regression
 MOST = 10_000  # exchanges
+ROUNDED = 1e-11  # a product of less than this share of its summands is zero: features of groups have many
 
 
 @dataclass(frozen=True)
@@ -86,7 +87,7 @@ class Regression:
         residuals, turn = self.residuals.copy(), 1.0 if t >= 0 else -1.0
         at, low, high = 0.0, self.level - 1.0, self.level
         for _ in range(MOST):
-            rates = -turn * (inverse @ feature)
+            rates = -turn * _product(inverse, feature)
             with np.errstate(divide="ignore", invalid="ignore"):
                 room = np.where(rates > 0, (high - duals) / rates, np.where(rates < 0, (low - duals) / rates, np.inf))
             k = int(np.argmin(room))
@@ -96,7 +97,7 @@ class Regression:
             at += step
             duals += step * rates
             side = 1.0 if rates[k] > 0 else -1.0
-            moved = side * (self.P @ inverse[k])
+            moved = side * _product(self.P, inverse[k])
             moved[basis] = 0.0
             with np.errstate(divide="ignore", invalid="ignore"):
                 crossing = np.where(residuals * moved < 0, -residuals / moved, np.inf)
@@ -113,6 +114,12 @@ class Regression:
             inverse -= np.outer(column, inverse[k])
             basis[k], duals[k] = j, entering
         raise RuntimeError("The regression of the scores did not end: a bug of spkm.")
+
+
+def _product(A: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Return A b with zeros in place of rounding: what only seems to move would be exchanged for ever."""
+    found = A @ b
+    return np.where(np.abs(found) > ROUNDED * (np.abs(A) @ np.abs(b)), found, 0.0)
 
 
 def _independent(P: np.ndarray, order: np.ndarray) -> np.ndarray:
