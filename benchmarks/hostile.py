@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from benchmarks._data import Settings
-from benchmarks._hostile import courses, models, pairs, proofs, readings, targets
+from benchmarks._hostile import answers, company, courses, models, pages, pairs, proofs, readings, services, targets
 from benchmarks._hostile.trials import Trial
 from benchmarks._hostile.ways import NotPossible
 from benchmarks._report import Row, at_most
@@ -38,6 +38,12 @@ SUBJECTS: Mapping[str, Callable[[int, Path], Trial]] = {
     "batches": courses.batches_trial,
     "warm starts": courses.warm_trial,
     "checkpoints": courses.checkpoints_trial,
+    "answers": answers.trial,
+    "pages": pages.trial,
+    "services": services.trial,
+    "routing": company.routing_trial,
+    "arrays": company.arrays_trial,
+    "chunks": company.chunks_trial,
 }
 
 

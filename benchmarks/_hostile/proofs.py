@@ -8,8 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from scipy.optimize import linprog
 from scipy.stats import binom
+from sklearn.dummy import DummyRegressor
 from sklearn.naive_bayes import GaussianNB
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
 from sklearn.tree import DecisionTreeRegressor
 
 from benchmarks._hostile.comparing import apart
@@ -214,6 +218,9 @@ def coverage_trial(seed: int, folder: Path) -> Trial:
             "split intervals": partial(_split_intervals, level, rng),
             "cross sets": partial(_cross_sets, level, score, rng),
             "sets by hand": partial(_sets_by_hand, level, rng),
+            "sets within classes": partial(_sets_within_classes, level, rng),
+            "intervals within groups": partial(_intervals_within_groups, level, rng),
+            "cut-offs by a linear programme": partial(_cutoffs_by_hand, level, rng),
         },
     )
 
@@ -286,3 +293,85 @@ def _sets_by_hand(level: float, rng: np.random.Generator) -> str:
     want = 1 - model.predict_proba(new) <= limit
     found = np.asarray(members)[..., 0] if np.ndim(members) == 3 else np.asarray(members)
     return "" if np.array_equal(found, want) else f"{int(np.sum(found != want))} of {want.size} members differ"
+
+
+def _first_column(X: np.ndarray) -> np.ndarray:
+    """Return indicators of the second and third value of the first column."""
+    return (np.asarray(X)[:, [0]] == [1.0, 2.0]).astype(float)
+
+
+def _sets_within_classes(level: float, rng: np.random.Generator) -> str:
+    """Sets hold the class as often as promised within each class, if a column tells the classes apart.
+
+    The model does not read this column; the promise is one of the weighting alone.
+    """
+    X, y = _classes(60, rng)
+    model = make_pipeline(FunctionTransformer(_without_first), GaussianNB()).fit(np.column_stack([y, X]), y)
+    hits: dict[int, list[bool]] = {0: [], 1: [], 2: []}
+    for _ in range(40):
+        C, c = _classes(60, rng)
+        sets = conformal.ConditionalConformalClassifier(model, confidence_level=level, features=_first_column)
+        try:
+            sets.conformalize(np.column_stack([c, C]), c)
+        except ValueError as error:
+            if "need at least" in str(error):
+                raise NotPossible(str(error)) from error
+            raise
+        new, truth = _classes(1, rng)  # a draw each, so that hits are independent
+        _, members = sets.predict_set(np.column_stack([truth, new]))
+        hits[int(truth[0])].append(bool(np.asarray(members).ravel()[int(truth[0])]))
+    return _all_held(hits, level, "class")
+
+
+def _without_first(X: np.ndarray) -> np.ndarray:
+    return np.asarray(X)[:, 1:]
+
+
+def _all_held(hits: dict[int, list[bool]], level: float, what: str) -> str:
+    """Return a sentence if the hits of one of some groups are too few."""
+    for group, found in hits.items():
+        problem = _broken(np.array(found), level, f"sets or intervals of {what} {group} hold the truth")
+        if problem:
+            return problem
+    return ""
+
+
+def _intervals_within_groups(level: float, rng: np.random.Generator) -> str:
+    """Groups whose noise differs by a factor of thirty: within each, intervals hold the truth as often as promised."""
+    model = DecisionTreeRegressor(max_depth=2).fit(rng.standard_normal((40, 2)), rng.standard_normal(40))
+    hits: dict[int, list[bool]] = {0: [], 1: [], 2: []}
+
+    def drawn(n: int) -> tuple[np.ndarray, np.ndarray]:
+        group = rng.integers(3, size=n)
+        noise = np.array([0.1, 1.0, 3.0])[group] * rng.standard_normal(n)
+        return np.column_stack([group, rng.standard_normal(n)]), noise
+
+    for _ in range(40):
+        C, c = drawn(60)
+        band = conformal.ConditionalConformalRegressor(model, confidence_level=level, features=_first_column)
+        band.conformalize(C, c)
+        new, truth = drawn(1)
+        low, high = np.ravel(band.predict_interval(new)[1])
+        hits[int(new[0, 0])].append(bool(low <= truth[0] <= high))
+    return _all_held(hits, level, "group")
+
+
+def _cutoffs_by_hand(level: float, rng: np.random.Generator) -> str:
+    """The dual of the quantile regression, by linear programming: its marginals are the regression at a new sample."""
+    n, p = int(rng.integers(40, 90)), int(rng.integers(1, 3))
+    Z, new = rng.standard_normal((n, p)), 1.2 * rng.standard_normal((4, p))
+    scores = rng.exponential(size=n) * (1 + np.abs(Z[:, 0]))
+    zero = DummyRegressor(strategy="constant", constant=0.0).fit(Z, scores)
+    found = conformal.ConditionalConformalRegressor(zero, confidence_level=level, features=lambda X: X)
+    cutoffs = found.conformalize(Z, scores).predict_cutoff(new)[:, 0]
+    P, before = np.column_stack([np.ones(n), Z]), level - 1e-7  # the left side of a kink, if the level is one
+    for feature, cutoff in zip(np.column_stack([np.ones(4), new]), cutoffs, strict=True):
+        solved = linprog(-scores, A_eq=P.T, b_eq=-before * feature, bounds=(level - 1, level), method="highs-ds")
+        if (solved.status == 0) != np.isfinite(cutoff):
+            return f"cut-off {cutoff}, status {solved.status}"
+        if solved.status == 0:
+            want = max(float(-solved.eqlin.marginals @ feature), 0.0)
+            problem = apart(cutoff, want, 1e-6 * (1 + scores.max()), "cut-offs")
+            if problem:
+                return problem
+    return ""

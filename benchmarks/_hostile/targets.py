@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import pickle
+import runpy
+import tempfile
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +18,7 @@ from sklearn.base import clone
 from benchmarks._hostile.cases import KERNELS, LABELS, samples_of
 from benchmarks._hostile.comparing import apart, rounding_of, sizes_of
 from benchmarks._hostile.trials import Trial
-from benchmarks._hostile.ways import NotPossible
+from benchmarks._hostile.ways import EXPORTS, Answers, NotPossible, cells_of
 from spkm import SPKMCCA, SPKMOrdinalClassifier, SPKMSurvival, load, save
 from spkm.explain import explain
 
@@ -123,9 +126,40 @@ class _OneScore:
     def formulas(self) -> str:
         raise NotImplementedError
 
+    def exports(self) -> dict[str, Callable[[], str]]:
+        """Every export, run on the new samples."""
+        return {f"export: {name}": partial(self.exported, way) for name, way in EXPORTS.items()}
+
+    def exported(self, way: Callable[[Any, Any, Path], Answers]) -> str:
+        with tempfile.TemporaryDirectory(dir=self.folder) as own:
+            found = way(self.model, self.new, Path(own))
+        if "scores" in found:
+            problem = apart(np.ravel(found["scores"]), self.scores, self.error, "scores")
+            if problem:
+                return problem
+        return self.same_answers(found)
+
+    def same_answers(self, found: Answers) -> str:
+        raise NotImplementedError
+
 
 class _Ordinal(_OneScore):
     methods = ("predict", "predict_proba", "predict_log_proba", "latent_score")
+
+    def same_answers(self, found: Answers) -> str:
+        """Probabilities, whose slope in the score is at most 1/4, and classes that are clearly the most likely."""
+        want = np.asarray(self.model.predict_proba(self.new), dtype=float)
+        error = self.error + 8 * float(np.finfo(self.model.predict_proba(self.new).dtype).eps)
+        problem = ""
+        if "probabilities" in found:
+            problem = apart(found["probabilities"], want, error[:, None], "probabilities")
+        if problem or "predict" not in found:
+            return problem
+        two = np.sort(want, axis=1)[:, -2:]
+        clear = two[:, 1] - two[:, 0] > 4 * error
+        target = self.model.predict(self.new)
+        same = np.asarray(found["predict"]).reshape(target.shape).astype(target.dtype) == target
+        return "" if same[clear].all() else f"{int((~same[clear]).sum())} predictions differ"
 
     def formulas(self) -> str:
         """Differences of logistic functions at the thresholds; the most likely class; labels as they were given."""
@@ -152,6 +186,28 @@ class _Ordinal(_OneScore):
 
 class _Survival(_OneScore):
     methods = ("predict", "predict_survival_function", "predict_cumulative_hazard_function")
+
+    def same_answers(self, found: Answers) -> str:
+        """Log hazards are the scores."""
+        return apart(np.ravel(found["predict"]), self.scores, self.error, "predictions") if "predict" in found else ""
+
+    def exports(self) -> dict[str, Callable[[], str]]:
+        return super().exports() | {"export: survival at times": self.survival_at_times}
+
+    def survival_at_times(self) -> str:
+        """Curves of exported Python and of the NumPy runtime; a hazard has the relative error of exp(score)."""
+        times = self.model.event_times_
+        self.model.export(self.folder / "curves.py", times=times)
+        module = runpy.run_path(str(self.folder / "curves.py"))
+        found = np.array([module["survival"](row) for row in cells_of(self.new)])
+        hazard = self.model.predict_cumulative_hazard_function(self.new)
+        want = np.exp(-hazard)
+        save(self.model, self.folder / "curves.spkm")
+        light: Any = load(self.folder / "curves.spkm", runtime="numpy")
+        # The slope of exp(-h exp(f)) in f is at most 1/e; at an error above one nothing is known.
+        bound = 1e-12 + self.error[:, None]
+        curves = np.asarray(light.predict_survival_function(cells_of(self.new)))
+        return apart(found, want, bound, "survival") or apart(curves, want, bound, "survival, NumPy alone")
 
     def formulas(self) -> str:
         """Breslow's or Efron's cumulative hazard of the fitted scores, by its definition; concordance by all pairs."""
@@ -203,7 +259,7 @@ def ordinal_trial(seed: int, folder: Path) -> Trial:
     model = SPKMOrdinalClassifier(order=order, **options).fit(X, labels[code])
     case = _Ordinal(model, X, labels[code], new, np.random.default_rng(seed), folder)
     about = f"{kind}, {X.shape}, {count} classes, order {order}, {options}"
-    return Trial(about, {law.__name__.replace("_", " "): law for law in case.laws()})
+    return Trial(about, {law.__name__.replace("_", " "): law for law in case.laws()} | case.exports())
 
 
 def survival_trial(seed: int, folder: Path) -> Trial:
@@ -221,7 +277,8 @@ def survival_trial(seed: int, folder: Path) -> Trial:
     options = _options(rng) | {"ties": str(rng.choice(["efron", "breslow"]))}
     model = SPKMSurvival(**options).fit(X, y)
     case = _Survival(model, X, y, new, np.random.default_rng(seed), folder)
-    return Trial(f"{kind}, {X.shape}, {options}", {law.__name__.replace("_", " "): law for law in case.laws()})
+    laws = {law.__name__.replace("_", " "): law for law in case.laws()}
+    return Trial(f"{kind}, {X.shape}, {options}", laws | case.exports())
 
 
 def _drawn(seed: int) -> tuple[np.random.Generator, tuple[str, Any, Any, np.ndarray]]:

@@ -324,6 +324,53 @@ def by_onnx(model: Any, X: Any, folder: Path) -> Answers:
     return found
 
 
+def by_skl2onnx(model: Any, X: Any, folder: Path) -> Answers:
+    """A graph that skl2onnx makes, with all other steps of a pipeline; its texts and numbers as in a table."""
+    if find_spec("skl2onnx") is None or find_spec("onnxruntime") is None:
+        raise NotPossible("skl2onnx and onnxruntime are not installed")
+    import onnxruntime
+    from skl2onnx import convert_sklearn
+    from skl2onnx.common.data_types import DoubleTensorType
+
+    from spkm.persistence import register_skl2onnx
+
+    plain = plain_of(model)
+    if "encoder" in plain:
+        raise NotPossible("inputs of an encoder have other types in every case")
+    register_skl2onnx()
+    rows = np.array(cells_of(X), dtype=float)
+    of_classes = plain["classes"] is not None
+    options = {id(last_of(model)): {"zipmap": False}} if of_classes else None
+    try:
+        graph = convert_sklearn(
+            model, initial_types=[("X", DoubleTensorType([None, rows.shape[1]]))], options=options, target_opset=18
+        )
+    except (NotImplementedError, ValueError) as error:
+        raise NotPossible(str(error)) from error
+    settings = onnxruntime.SessionOptions()
+    settings.intra_op_num_threads = 1
+    session = onnxruntime.InferenceSession(graph.SerializeToString(), settings, providers=["CPUExecutionProvider"])
+    first, *rest = session.run(None, {"X": rows})
+    found: Answers = {"predict": first}
+    if rest and plain["probabilities"] is not None:
+        found["probabilities"] = rest[0]
+    return found
+
+
+#: Ways into other languages and formats; each takes a fitted estimator and samples.
+EXPORTS: dict[str, Callable[[Any, Any, Path], Answers]] = {
+    "numpy runtime": by_numpy_runtime,
+    "plain JSON": by_json,
+    "compiled function": by_compiled,
+    "exported Python": by_module,
+    "JavaScript": by_javascript,
+    "C": by_c,
+    "SQLite": by_sqlite,
+    "DuckDB": by_duckdb,
+    "ONNX": by_onnx,
+    "skl2onnx": by_skl2onnx,
+}
+
 #: All ways, and whether their answers must be equal to the bit.
 WAYS: dict[str, tuple[Callable[[Any, Any, Path], Answers], bool]] = {
     "pickle": (by_pickle, True),
@@ -340,4 +387,5 @@ WAYS: dict[str, tuple[Callable[[Any, Any, Path], Answers], bool]] = {
     "SQLite": (by_sqlite, False),
     "DuckDB": (by_duckdb, False),
     "ONNX": (by_onnx, False),
+    "skl2onnx": (by_skl2onnx, False),
 }
