@@ -358,6 +358,7 @@ def test_weibull_bad_input():
         with pytest.raises(ValueError, match="survival must be"):
             model.predict_time(X, bad)
 
+
 @pytest.mark.filterwarnings("ignore:LBFGS stopped after:sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize("ties", ["efron", "breslow"])
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])

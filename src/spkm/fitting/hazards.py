@@ -78,9 +78,9 @@ class CensoredTable:
         """Return the samples of a table; a sample of weight two is the same as the sample twice."""
         Y = np.column_stack([part for part in times[:3] if part is not None]).astype(np.float64)
         rows, weight = distinct_rows(table.X, Y, table.weight)
-        _, count = distinct_rows(table.X, Y, (table.weight > 0).astype(np.float64))
+        _, copies = distinct_rows(table.X, Y, (table.weight > 0).astype(np.float64))
         X, _ = gathered_rows(table.X, Y, rows)
-        return CensoredTable(X, times.part(rows)._replace(count=count), weight, rows, table.place)
+        return CensoredTable(X, times.part(rows)._replace(copies=copies), weight, rows, table.place)
 
     def data(self, spec: Spec, baseline: AnyBaseline) -> TableData:
         """Return the data of a fit with a known baseline."""

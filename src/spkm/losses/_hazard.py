@@ -53,14 +53,14 @@ class Times(NamedTuple):
         Times, and whether they are those of events.
     entry : ndarray of shape (n,) or None
         Times of entry (left truncation): a sample is at risk after its entry only. If None, all are from the start.
-    count : ndarray of shape (n,) or None
+    copies : ndarray of shape (n,) or None
         Number of equal samples that each stands for, whose weights are summed; if None, one.
     """
 
     time: np.ndarray
     event: np.ndarray
     entry: np.ndarray | None = None
-    count: np.ndarray | None = None
+    copies: np.ndarray | None = None
 
     def part(self, rows: np.ndarray) -> Times:
         """Return the times of some samples."""
@@ -120,7 +120,7 @@ def baseline_hazard(given: Times, risk: np.ndarray, weight: np.ndarray, ties: st
     exposure = weight * np.exp(np.minimum(risk, 30.0))
     event = given.event & (weight > 0)
     times, place = np.unique(given.time[event], return_inverse=True)
-    deaths = np.bincount(place, None if given.count is None else given.count[event], len(times)).astype(np.int64)
+    deaths = np.bincount(place, None if given.copies is None else given.copies[event], len(times)).astype(np.int64)
     dead_weight = np.bincount(place, weight[event], len(times))
     at_risk = _from(given.time, exposure, times)
     if given.entry is not None:
