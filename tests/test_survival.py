@@ -22,7 +22,7 @@ def censored(n=200, d=4, seed=0, decimals=1):
 
 def log_partial_likelihood(times, f, weight, ties):
     """Return the logarithm of the partial likelihood, by its definition."""
-    time, event, entry = times
+    time, event, entry, _ = times
     entered = np.full(len(time), -np.inf) if entry is None else entry
     total = 0.0
     for t in np.unique(time[event]):
