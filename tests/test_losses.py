@@ -252,3 +252,7 @@ def test_a_loss_is_robust_exactly_if_far_targets_pull_no_more_than_near_ones(nam
     loss, F = LOSSES.part(name, "loss"), np.zeros((1, 1))
     near, far = (np.abs(loss.slope(np.full((1, 1), y), F)).item() for y in (100.0, 1e6))
     assert loss.robust == (far <= near * (1 + 1e-9))
+
+
+def test_a_loss_that_tells_nothing_of_itself_is_not_cut_into_batches():
+    assert losses.Loss.coupled and not losses.SumLoss.coupled

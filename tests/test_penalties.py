@@ -268,6 +268,21 @@ def test_rkhs_norm_and_its_derivatives():
     assert cases.slope_error(lambda k: penalty.value_of_gram(C, k)[0], dK, K) < 1e-8
 
 
+def test_rows_of_any_size_within_bounds_of_any_size_meet_their_condition():
+    # With r = |b|, a row that is not zero is b = clip(a r / (r + 1), low, high); some need halves of a bracket.
+    rng = np.random.default_rng(0)
+    shape = (40_000, 4)
+    scale = 10.0 ** rng.uniform(-3, 3, (40_000, 1))
+    A = scale * rng.standard_normal(shape) * 10.0 ** rng.uniform(-1, 3, shape)
+    sign = np.where(rng.random(shape) < 0.3, 1.0, -1.0)
+    low = scale * sign * np.abs(rng.standard_normal(shape)) * 10.0 ** rng.uniform(-3, 2, shape)
+    high = low + scale * 10.0 ** rng.uniform(-3, 3, shape)
+    B = RowL2(1.0).prox_within(A, 1.0, low, high)
+    r = np.linalg.norm(B, axis=1, keepdims=True)
+    assert np.mean(r > 0) > 0.9 and np.mean(np.any((low < B) & (B < high), axis=1)) > 0.2
+    np.testing.assert_allclose(B, np.clip(A * r / (r + 1), low, high) * (r > 0), rtol=1e-6)
+
+
 def test_thresholds_of_numbers_next_to_nothing():
     np.testing.assert_array_equal(soft_threshold(np.array([-2.0, 0.5, 0.0]), 1.0), [-1.0, 0.0, 0.0])
     np.testing.assert_array_equal(shrink_factors(np.array([0.0, 1e-310, 4.0]), 1.0), [0.0, 0.0, 0.75])

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from spkm import SPKMClassifier, SPKMRegressor
-from spkm.penalties import L1Ball
+from spkm.fitting.recipes import folds, steps
+from spkm.penalties import Evidence, L1Ball
 
 
 class Chosen(BaseException):
@@ -93,6 +94,9 @@ def test_folds_are_for_a_sum_over_samples_with_a_free_strength(settings, recipe)
     [
         ({}, "evidence"),
         ({"solver": "varpro"}, "evidence"),
+        ({"weight_penalty": "evidence"}, "evidence"),
+        ({"weight_penalty": Evidence(noise=0.1), "solver": "lbfgs"}, "evidence"),
+        ({"weight_penalty": "rkhs"}, "fixed"),
         ({"solver": "lbfgs"}, "fixed"),
         ({"basis_penalty": "l2"}, "evidence"),
         ({"basis_penalty": "l1"}, "fixed"),
@@ -111,3 +115,8 @@ def test_folds_are_for_a_sum_over_samples_with_a_free_strength(settings, recipe)
 )
 def test_the_evidence_is_for_a_squared_loss_and_what_can_be_eliminated(settings, recipe):
     assert recipe_of(SPKMRegressor(3, **settings), 30, 2) == recipe
+
+
+def test_batches_of_classes_begin_with_the_defaults_of_folds():
+    whole = folds.Folds(folds.USUAL).defaults(None, None)
+    assert steps.Steps(adaptive=True, relevances=False).defaults(None, None) == whole
