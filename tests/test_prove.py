@@ -222,3 +222,14 @@ def test_command(people, tmp_path, capsys):
     assert '"gap"' in capsys.readouterr().out
     assert main(["prove", str(file), "score up"]) == 2
     assert "is not understood" in capsys.readouterr().err
+
+
+def test_a_strict_limit_of_whole_numbers_leaves_the_number_out():
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"age": rng.integers(18, 70, 150), "size": rng.normal(size=150)})
+    model = make_pipeline(TableEncoder(), SPKMRegressor(3, random_state=0)).fit(
+        table, table["age"] / 10 + table["size"]
+    )
+    strict, closed = (prove(model, f"score <= ? where age {sign} 25", ranges=table) for sign in ("<", "<="))
+    assert "age from 18 to 24;" in str(strict) and "age from 18 to 25;" in str(closed)
+    assert "age from 26 to" in str(prove(model, "score >= ? where age > 25", ranges=table))

@@ -104,27 +104,21 @@ class Bars:
         return middle - half, middle + half
 
     def frame(self, output: int | str = 0) -> Any:
-        """Return the Shapley values of one output with their bars: a row for each sample and feature."""
-        return self._long("values", "feature", list(self._explanation.feature_names), output)
+        """Return the Shapley values of one output with their bars: a row for each sample and feature that is read."""
+        read = np.unique(np.concatenate([member.structure.read for member in self._explanation._members]))
+        return self._long("values", "feature", np.array(self._explanation.feature_names, dtype=object), output, read)
 
     def contribution_frame(self, output: int | str = 0) -> Any:
         """Return the contributions to one output with their bars: a row for each sample and basis vector."""
-        names = basis_labels(model_of(self._explanation._estimator))
-        return self._long("contributions", "basis vector", names, output)
+        names = np.array(basis_labels(model_of(self._explanation._estimator)), dtype=object)
+        return self._long("contributions", "basis vector", names, output, np.arange(len(names)))
 
-    def _long(self, name: str, title: str, names: Sequence[str], output: int | str) -> Any:
+    def _long(self, name: str, title: str, names: np.ndarray, output: int | str, kept: np.ndarray) -> Any:
         o = self._explanation._output(output)
-        values, std = getattr(self._explanation, name)[:, :, o], getattr(self, name)[:, :, o]
-        lower, upper = self.interval(name)
-        n = len(values)
-        columns = {
-            "sample": np.repeat(np.arange(n), len(names)),
-            title: list(names) * n,
-            "value": values.ravel(),
-            "std": std.ravel(),
-            "lower": lower[:, :, o].ravel(),
-            "upper": upper[:, :, o].ravel(),
-        }
+        values, std = getattr(self._explanation, name), getattr(self, name)
+        parts = {"value": values, "std": std, **dict(zip(("lower", "upper"), self.interval(name), strict=True))}
+        columns = {"sample": np.repeat(np.arange(len(values)), len(kept)), title: np.tile(names[kept], len(values))}
+        columns |= {key: part[:, kept, o].ravel() for key, part in parts.items()}
         return frames().DataFrame(columns)
 
 

@@ -157,6 +157,8 @@ class Table:
         low, high = max(low, least), min(high, most)
         if whole and np.ceil(low) > np.floor(high):
             low = high = np.rint(0.5 * (low + high))
+        elif whole:
+            low, high = np.ceil(low), np.floor(high)
         return NumberAxis(title, column, float(low), float(high), whole)
 
     def _limits(self, title: str, column: int) -> tuple[float, float]:

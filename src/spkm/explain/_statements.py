@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from math import inf, nextafter
 from typing import Any
 
 TOKEN = re.compile(
@@ -221,4 +222,7 @@ class _Parser:
 
 
 def _limit(name: str, sign: str, number: float) -> Condition:
+    """Return a limit; a strict one is the next number, so that ``age < 25`` of whole numbers ends at 24."""
+    if sign in ("<", ">"):
+        number = nextafter(number, inf * SIGNS[sign])
     return Condition(name, low=number) if SIGNS[sign] > 0 else Condition(name, high=number)
