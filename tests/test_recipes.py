@@ -7,7 +7,7 @@ import pytest
 
 from spkm import SPKMClassifier, SPKMRegressor
 from spkm.fitting.recipes import folds, steps
-from spkm.penalties import Evidence, L1Ball
+from spkm.penalties import Evidence, L1Ball, SquaredL2
 
 
 class Chosen(BaseException):
@@ -120,3 +120,11 @@ def test_the_evidence_is_for_a_squared_loss_and_what_can_be_eliminated(settings,
 def test_batches_of_classes_begin_with_the_defaults_of_folds():
     whole = folds.Folds(folds.USUAL).defaults(None, None)
     assert steps.Steps(adaptive=True, relevances=False).defaults(None, None) == whole
+
+
+def test_an_evidence_that_is_given_goes_with_a_squared_loss_and_no_other_penalty():
+    X, y = np.arange(8.0)[:, None], np.arange(8.0)
+    with pytest.raises(ValueError, match="needs loss='squared'; got loss='huber'"):
+        SPKMRegressor(2, weight_penalty="evidence", loss="huber").fit(X, y)
+    with pytest.raises(ValueError, match="goes with no other penalty on the weights"):
+        SPKMRegressor(2, weight_penalty=[Evidence(), SquaredL2(0.1)]).fit(X, y)
