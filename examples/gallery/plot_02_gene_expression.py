@@ -2,7 +2,7 @@
 Gene expression: a few genes out of a thousand, and how sure we are
 ===================================================================
 
-Eighty patients, a thousand genes, of which six tell the two types of tumour apart (the data are made up, so we know).
+Eighty patients, a thousand genes, of which six separate the two types of tumour (the data are made up).
 ``selection="strict"`` gives a model that does not depend on any gene outside its list. How often a gene is chosen again
 on halves of the patients says how far to trust the list.
 """

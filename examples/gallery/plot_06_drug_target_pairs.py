@@ -26,7 +26,7 @@ y = binding[known] + 0.2 * rng.standard_normal(known.sum())
 model = PairwiseSPKMRegressor(n_basis=12, random_state=0).fit(pairs, y, left=drugs, right=targets)
 
 # %%
-# What is new in the test pairs decides how good the model is.
+# The quality depends on what is new in the test pairs.
 scores = {
     new: cross_val_score(
         model, pairs, y, cv=PairKFold(new, n_splits=3, random_state=0), params={"left": drugs, "right": targets}

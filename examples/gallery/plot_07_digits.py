@@ -2,7 +2,7 @@
 Digits: what the vectors look like
 ==================================
 
-Basis vectors live in the space of the data. Of images they are images: each shows what the model looks for, and its
+Basis vectors live in the space of the data. For images they are images: each shows a pattern of the model, and its
 weights say which digit it speaks for.
 """
 

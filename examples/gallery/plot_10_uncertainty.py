@@ -2,7 +2,7 @@
 How sure is a prediction?
 =========================
 
-A regressor with the default loss is the mean of a sparse Gaussian process, and tells its standard deviation: small
+A regressor with the default loss is the mean of a sparse Gaussian process, and has a standard deviation: small
 where samples are dense, large where there are none.
 """
 

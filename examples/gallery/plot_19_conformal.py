@@ -3,7 +3,7 @@ Intervals that hold: conformal prediction
 =========================================
 
 A conformal interval contains the truth as often as promised, whatever the model and the noise: samples have to be
-exchangeable, that is all. Here the noise grows with x, which the model's own standard deviation does not know.
+exchangeable, that is all. Here the noise grows with x, which the model's own standard deviation does not follow.
 """
 
 import matplotlib.pyplot as plt

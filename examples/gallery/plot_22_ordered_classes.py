@@ -3,7 +3,7 @@ Slow, medium, fast: classes with an order
 =========================================
 
 How far diabetes has gone on after a year, in three grades (442 patients; data of scikit-learn). To take a slow course
-for a fast one is a worse mistake than to take it for a medium one, and a classifier does not know that.
+for a fast one is a worse mistake than to take it for a medium one, and a classifier ignores that.
 ``SPKMOrdinalClassifier`` learns one score for all grades and the thresholds between them.
 """
 
