@@ -1,6 +1,7 @@
 """Proofs about whole models: a dense grid never contradicts them, and planted violations are found."""
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -233,3 +234,15 @@ def test_a_strict_limit_of_whole_numbers_leaves_the_number_out():
     strict, closed = (prove(model, f"score <= ? where age {sign} 25", ranges=table) for sign in ("<", "<="))
     assert "age from 18 to 24;" in str(strict) and "age from 18 to 25;" in str(closed)
     assert "age from 26 to" in str(prove(model, "score >= ? where age > 25", ranges=table))
+
+
+def test_a_model_that_reads_no_feature():
+    X = np.random.default_rng(0).standard_normal((40, 2))
+    model = SPKMRegressor(2, kernel="linear", linear_part=False, weight_penalty="rkhs", random_state=0)
+    model.fit(X, np.r_[np.zeros(39), 1e-12])
+    theta = model.model_.theta.copy()
+    model.model_.model.unpack(theta).weights[...] = 0.0
+    constant = replace(model.model_, theta=theta)
+    value = float(constant.scores(X[:1])[0, 0])
+    for shift, status in ((-1e-3, "refuted"), (1e-3, "proved")):
+        assert prove(constant, f"score <= {value + shift!r}", ranges={0: (-1, 1), 1: (-1, 1)}).status == status

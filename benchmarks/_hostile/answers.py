@@ -77,6 +77,8 @@ class _Answers:
         most = float(self.fitted.scores(self._drawn())[:, output].max())
         if most > found.bound + 1e-9 * self.size:
             return f"a sample has {most}, above the limit {found.bound}"
+        if len(self.fitted.features_read()) < self.X.shape[1]:
+            raise NotPossible("the sample has the features that are read alone")
         row = np.array([[found.sample[name] for name in found.sample]], dtype=float)
         here = float(self.fitted.scores(row)[0, output])
         problem = apart(here, found.found, 1e-9 * self.size, "score of the sample that was found")
@@ -172,12 +174,10 @@ class _Answers:
         best = np.linalg.lstsq(A, rest, rcond=None)[0]
         least = float(np.square(A @ best - rest).mean())
         found = float(np.square(small.model_.scores(self.X) - before).mean())
-        # A small ridge keeps the weights finite; it costs at most itself times the squares of the best weights.
-        gram = A.T @ A / len(A)
-        ridge = 1e-6 * (np.trace(gram) + 1) / len(gram)
-        bound = ridge * float(np.square(best).sum()) + 1e-9 * self.size**2
-        change = best[: len(kept)] - self.fitted.weights[kept]
-        bound = max(bound, ridge * float(np.square(change).sum()) + 1e-9 * self.size**2)
+        # A ridge of a millionth of each row keeps weights near what they were: its cost is that of the best change.
+        old = np.vstack([self.fitted.weights[kept], np.atleast_2d(self.fitted.intercept)[: int(free)]])
+        ridge = 1e-6 * np.square(A).mean(axis=0)
+        bound = float((ridge[:, None] * np.square(best - old)).sum()) + 1e-9 * self.size**2
         return "" if found <= least + bound else f"squared change {found}, the least is {least}, the bound {bound}"
 
     def no_edit(self) -> str:

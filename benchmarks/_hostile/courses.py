@@ -182,9 +182,14 @@ class _Warm:
     def _again(self, **params: Any) -> Any:
         return pickle.loads(pickle.dumps(self.model)).set_params(**params)
 
+    def _slack(self) -> float:
+        """Objectives of samples in single precision, and of their sums, are known to its rounding times a condition."""
+        eps = float(np.finfo(self.X.dtype).eps)
+        return max(1e-6, np.sqrt(eps)) * (1 + abs(self.model.objective_))
+
     def never_worse(self) -> str:
         again = self._again().fit(self.X, self.y)
-        slack = 1e-6 * (1 + abs(self.model.objective_))
+        slack = self._slack()
         return "" if again.objective_ <= self.model.objective_ + slack else (
             f"objective {again.objective_} after {self.model.objective_}"
         )  # fmt: skip
@@ -193,7 +198,7 @@ class _Warm:
         again = self._again(n_basis=self.model.n_basis + 2).fit(self.X, self.y)
         if np.any(np.asarray(again.n_basis) < self.model.n_basis):
             return "vectors were lost"
-        slack = 1e-6 * (1 + abs(self.model.objective_))
+        slack = self._slack()
         return "" if again.objective_ <= self.model.objective_ + slack else (
             f"objective {again.objective_} after {self.model.objective_}"
         )  # fmt: skip

@@ -111,9 +111,9 @@ class _Page:
         """Text of the answer, where the samples of the page are those of the table."""
         if not last_of(self.model).model_.target.of_classes or self.facts["rows"] is None:
             raise NotPossible("numbers, or no samples")
-        want = [str(value) for value in self.facts["page"]["verify"]["predictions"]]
-        wrong = [pair for pair in zip(self.seen["answers"], want, strict=True) if pair[0] != pair[1].replace(", ", ",")]
-        wrong = [(a, b) for a, b in wrong if _plain(a) != _plain(b)]
+        given = self.facts["page"]["verify"]["predictions"]
+        want = [",".join(map(str, value)) if isinstance(value, list) else str(value) for value in given]
+        wrong = [(a, b) for a, b in zip(self.seen["answers"], want, strict=True) if _plain(a) != _plain(b)]
         return f"{wrong[0]}, {len(wrong)} of {len(want)}" if wrong else ""
 
     def shapley(self) -> str:

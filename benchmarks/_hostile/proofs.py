@@ -16,7 +16,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 from sklearn.tree import DecisionTreeRegressor
 
-from benchmarks._hostile.comparing import apart
+from benchmarks._hostile.comparing import apart, sizes_of
 from benchmarks._hostile.trials import Trial
 from benchmarks._hostile.ways import NotPossible
 from spkm import SPKMClassifier, SPKMRegressor, conformal, kernels, theory
@@ -200,6 +200,10 @@ def _no_smaller(model: Any, X: Any, row: np.ndarray, target: Any, changed: int, 
     bound = found.size_bound if found.found else np.inf
     smaller = rows[size < bound * (1 - 1e-6)]
     hits = smaller[_reaches(model, smaller, now, target)] if len(smaller) else smaller
+    if len(hits) and now is None:  # a change must be clear of rounding: a tie reaches nothing
+        F = model.model_.scores(hits)
+        clear = np.abs(F[:, 0]) if F.shape[1] == 1 else np.diff(np.sort(F, axis=1)[:, -2:], axis=1)[:, 0]
+        hits = hits[clear > 1e-8 * sizes_of(model.model_, X).max()]
     return "" if len(hits) == 0 else f"{hits[0]} reaches the target, within {bound}"
 
 

