@@ -210,7 +210,6 @@ def test_named_columns_of_all_tables(kind, tmp_path):
     assert_allclose(model.predict(frame[list("abcd")]), array.predict(X), atol=1e-4)
 
 
-@pytest.mark.filterwarnings("ignore:Starting with pandas version 4.0")  # lifelines calls pandas so
 def test_left_truncation():
     X, y = censored(400, decimals=6)
     late = np.random.default_rng(1).uniform(0.0, 0.5, 400)
