@@ -1,5 +1,7 @@
 """Pipelines with our estimators convert by skl2onnx, and say in onnxruntime what they say in Python."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -129,3 +131,18 @@ def test_what_cannot_be_converted_is_refused(absent):
     absent("skl2onnx")
     with pytest.raises(ImportError, match=r"spkm\[onnx\]"):
         register_skl2onnx()
+
+
+@pytest.mark.parametrize("far", [20.0, 80.0, 600.0])
+def test_classes_that_all_are_unlikely_keep_their_shares(far, tmp_path):
+    # One against the rest: the logistic function of onnxruntime is inexact from -20 on, and zero below -37.
+    X, y = three_classes()
+    model = SPKMClassifier(multi_class="ovr", **QUICK).fit(X, y)
+    members = tuple(replace(one, theta=np.r_[one.theta[:-1], one.theta[-1] - far]) for one in model.model_.members)
+    model.model_ = replace(model.model_, members=members)
+    want = model.predict_proba(X)
+    model.export(tmp_path / "model.onnx")
+    session = onnxruntime.InferenceSession(str(tmp_path / "model.onnx"), providers=["CPUExecutionProvider"])
+    found = session.run(["probability"], {"X": np.asarray(X, dtype=float)})[0]
+    np.testing.assert_allclose(found, want, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(of_doubles(model, X, {id(model): {"zipmap": False}})[1], want, rtol=1e-9, atol=1e-12)

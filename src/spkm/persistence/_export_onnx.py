@@ -300,18 +300,24 @@ def _answers(graph: _Graph, plain: dict[str, Any], F: str) -> None:
         graph.output("probability", graph.node("Softmax", F, axis=1), proto.DOUBLE, 2)
     elif kind == "ordered":
         graph.output("probability", _ordered(graph, plain, F), proto.DOUBLE, 2)
-    elif kind in ("each", "normalized"):
-        shares = graph.node("Sigmoid", F)
-        if kind == "normalized":
-            shares = graph.node("Max", shares, graph.constant(np.finfo(float).tiny))
-            total = graph.node("ReduceSum", shares, graph.constant(np.array([1])), keepdims=1)
-            shares = graph.node("Div", shares, total)
-        graph.output("probability", shares, proto.DOUBLE, 2)
+    elif kind == "each":
+        graph.output("probability", graph.node("Sigmoid", F), proto.DOUBLE, 2)
+    elif kind == "normalized":
+        graph.output("probability", _normalized(graph, F), proto.DOUBLE, 2)
     positive = graph.node("Greater", F, graph.constant(0.0))
     if plain["task"] == "labels":
         graph.output("label", graph.node("Cast", positive, to=proto.INT64), proto.INT64, 2)
         return
     graph.output("label", *_labels(graph, plain, F, positive), 1)
+
+
+def _normalized(graph: _Graph, F: str) -> str:
+    """Return logistic functions over their sum, by logarithms: Sigmoid of onnxruntime is zero below -37."""
+    far = graph.node("Exp", graph.node("Neg", graph.node("Abs", F)))
+    logarithm = graph.node("Log", graph.node("Add", far, graph.constant(1.0)))
+    shares = graph.node("Sub", graph.node("Min", F, graph.constant(0.0)), logarithm)
+    least = graph.constant(float(np.log(np.finfo(float).tiny)))
+    return graph.node("Softmax", graph.node("Max", shares, least), axis=1)
 
 
 def _ordered(graph: _Graph, plain: dict[str, Any], F: str) -> str:
