@@ -64,7 +64,8 @@ class Times(NamedTuple):
 
     def part(self, rows: np.ndarray) -> Times:
         """Return the times of some samples."""
-        return Times(*(None if part is None else part[rows] for part in self))  # type: ignore[arg-type]
+        entry, copies = (None if optional is None else optional[rows] for optional in (self.entry, self.copies))
+        return Times(self.time[rows], self.event[rows], entry, copies)
 
 
 class Baseline(NamedTuple):
