@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from typing import Any, Literal, Self
 
@@ -50,8 +49,8 @@ class SPKMOrdinalClassifier(ReadsModel, ClassifierMixin, BaseEstimator):
     n_basis : int or "auto", default=10
         Number of basis vectors, as in :class:`SPKMClassifier`.
     order : sequence, default=None
-        The labels, lowest first. None takes the order of a pandas category that is ordered, or that of numbers; three
-        or more labels of text are then in alphabetical order, with a warning that shows it.
+        The labels, lowest first. None takes the order of a pandas category that is ordered, or that of numbers. Three
+        or more labels of text need it.
     kernel : str or Kernel, default="rbf"
         The kernel: "rbf", "matern", "rational_quadratic", "laplacian", "linear", "polynomial", "normalized_polynomial"
         or "tanimoto", or a Kernel.
@@ -267,7 +266,7 @@ def codes_of(y: TargetLike | None, order: Sequence[Any] | None) -> tuple[np.ndar
         values = column_or_1d(np.asarray(y), warn=True)
         check_known(values)
         if values.dtype.kind not in "biuf":
-            labels = _alphabetical(values)
+            labels = _texts(values)
         else:
             if not np.isfinite(values).all():
                 raise ValueError("y must hold finite numbers; it holds NaN or infinity.")
@@ -282,8 +281,8 @@ def codes_of(y: TargetLike | None, order: Sequence[Any] | None) -> tuple[np.ndar
     return labels, code
 
 
-def _alphabetical(values: np.ndarray) -> np.ndarray:
-    """Return labels of text in alphabetical order; a warning shows it, unless they are two, which need no order."""
+def _texts(values: np.ndarray) -> np.ndarray:
+    """Return two labels of text, which are the same model in either order; more than two need an order."""
     if not all(isinstance(value, str) for value in values.tolist()):
         raise ValueError(
             "Unknown label type: y must hold numbers, text or an ordered category of pandas where order is None; got "
@@ -292,11 +291,9 @@ def _alphabetical(values: np.ndarray) -> np.ndarray:
     labels = np.unique(values)
     if len(labels) > 2:
         shown = [repr(str(label)) for label in labels[:5]] + (["..."] if len(labels) > 5 else [])
-        warnings.warn(
-            f"y holds text and order is None: the labels are taken in alphabetical order, {' < '.join(shown)}. Give "
-            "order=[...], lowest label first, or an ordered category of pandas.",
-            UserWarning,
-            stacklevel=4,
+        raise ValueError(
+            f"y holds {len(labels)} labels of text, {', '.join(shown)}, whose order is not known. Give order=[...], "
+            "lowest label first, or an ordered category of pandas."
         )
     return labels
 
