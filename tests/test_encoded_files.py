@@ -82,6 +82,16 @@ def test_a_pipeline_of_files_is_the_model_of_encoded_files(tmp_path):
     np.testing.assert_array_equal(again.predict(FRAME), pipe.predict(FRAME))
 
 
+def test_the_model_of_files_has_the_names_of_the_table(tmp_path):
+    folder = written(tmp_path / "data", FRAME.assign(label=LABELS))
+    pipe = make_pipeline(TableEncoder(), SPKMClassifier(n_basis=3, random_state=0)).fit(folder, "label")
+    last = pipe[-1]
+    assert last.to_frame().columns.tolist()[1:] == pipe[0].get_feature_names_out().tolist()
+    assert "city = Rome" in str(last.summary()) and "x0" not in str(last.summary())
+    names = last.explain(pipe[:-1].transform(FRAME[:3])).feature_names
+    assert names == ("size", "city", "rare", "region", "new")
+
+
 def test_columns_may_be_chosen_and_weights_named(tmp_path):
     folder = written(tmp_path / "data", FRAME.assign(score=SCORE, w=np.arange(N) % 2))
     table = TableEncoder().fit(FileTable(folder, features=["size", "city"])).transform(folder)

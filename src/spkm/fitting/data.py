@@ -329,9 +329,11 @@ class StreamData:
 
     @property
     def attributes(self) -> dict[str, Any]:
-        """Fitted attributes of the table: number and names of features."""
+        """Fitted attributes of the table: number and names of features, or the encoder that made them."""
         known: dict[str, Any] = {"n_features_in_": self.n_features, "_tables": None}
-        names = self.reader.names
+        names, encoder = self.reader.names, self.reader.encoder
+        if encoder is not None:
+            known["_encoding"] = encoder.encoding
         return known if names is None else {**known, "feature_names_in_": np.array(names, dtype=object)}
 
     def some(self) -> Any:

@@ -100,6 +100,8 @@ class BatchEncoder(Protocol):
     #: The columns that it reads, and the names of the features that it makes of them.
     columns: list[str]
     names: list[str]
+    #: The encoder as fitted models hold it, with the names of the table.
+    encoding: Any
 
     def encoded(self, batch: RecordBatch) -> np.ndarray:
         """Return the features of a batch, (n, number of names)."""

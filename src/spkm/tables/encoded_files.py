@@ -19,6 +19,7 @@ from spkm.sources._arrow import column_names, frames_in, record_batch
 from spkm.sources._chunks import CHUNK_ENTRIES
 from spkm.sources._parquet import NUMERIC, Batches, chosen_columns, frames_of_lazy, opened
 from spkm.tables.columns import LevelPlan, Plan, date_message, level_plan, number_plan, to_numbers
+from spkm.tables.encoded import Encoding
 from spkm.tables.links import whole_columns
 from spkm.tables.read import DATES
 
@@ -283,6 +284,7 @@ class FileEncoder:
         self.columns: list[str] = list(encoder.columns_)
         self.names: list[str] = [str(name) for name in encoder.get_feature_names_out()]
         self.plans: list[Plan | None] = list(encoder.plans_)
+        self.encoding = Encoding(encoder, np.arange(len(self.names)))
 
     def encoded(self, batch: Any) -> np.ndarray:
         """Return the features of a batch, (n, number of names)."""
