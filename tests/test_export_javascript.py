@@ -7,8 +7,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from sklearn.pipeline import make_pipeline
 
 import spkm.persistence
+from benchmarks._hostile.ways import WAYS, NotPossible
+from spkm import SPKMClassifier, SPKMRegressor, TableEncoder
+from spkm.persistence import NumpyModel, export
 from tests.plain_cases import all_models, assert_agrees, mixed_rows
 from tests.saving import plain_of, with_model
 
@@ -72,3 +76,58 @@ def test_plain_form_is_json_without_infinite_numbers():
         plain = plain_of(with_model(model, [f"x{j}" for j in range(6)]))
         assert json.loads(json.dumps(plain, allow_nan=False)) == plain
         assert np.isfinite(plain["n_features"])
+
+
+ASK_ONE = """
+const { spkmModel } = require(process.argv[1]);
+const { text, rows } = JSON.parse(require("fs").readFileSync(0, "utf8"));
+const model = spkmModel(JSON.parse(text));
+const answer = (row) => { try { return model.predict(row); } catch (error) { return error.message; } };
+process.stdout.write(JSON.stringify(rows.map(answer)));
+"""
+
+
+def predicted_from_json(model, rows, tmp_path):
+    """Return what the engine predicts from the JSON that a model exports."""
+    export(model, tmp_path / "model.json")
+    text = (tmp_path / "model.json").read_text(encoding="utf-8")
+    return json.loads(run_node(ASK_ONE, json.dumps({"text": text, "rows": rows}), str(ENGINE)))
+
+
+@needs_node
+@pytest.mark.parametrize("labels", [[2**53, 2**53 + 1], [-(2**60) - 1, -(2**60), 4], [2**63, 2**63 + 1]])
+def test_large_whole_labels_stay_apart_in_every_language(labels, tmp_path):
+    X = np.random.default_rng(0).standard_normal((60, 2))
+    edges = np.quantile(X[:, 0], np.linspace(0, 1, len(labels) + 1)[1:-1])
+    y = np.array(labels)[np.digitize(X[:, 0], edges)]
+    model = SPKMClassifier(n_basis=2, weight_penalty="rkhs", random_state=0).fit(X, y)
+    want = [str(label) for label in model.predict(X)]
+    assert set(want) == set(map(str, labels))
+    assert list(map(str, predicted_from_json(model, X.tolist(), tmp_path))) == want
+    for name in ("JavaScript", "SQLite", "model file", "numpy runtime", "exported Python", "compiled function"):
+        try:
+            found = WAYS[name][0](model, X, tmp_path)["predict"]
+        except NotPossible:
+            continue
+        assert [str(label) for label in np.ravel(found).tolist()] == want, name
+
+
+@needs_node
+def test_json_of_a_pipeline_is_read_by_the_engine_and_by_python(tmp_path):
+    pandas = pytest.importorskip("pandas")
+    rng = np.random.default_rng(0)
+    code, x = rng.integers(0, 3, 60), rng.standard_normal(60)
+    first = 2**53 + 1
+    X = pandas.DataFrame({"a": np.array(["u", "v", "w"])[code], "id": first + code, "x": x})
+    model = make_pipeline(
+        TableEncoder(categorical=["a", "id"], min_frequency=1), SPKMRegressor(n_basis=2, random_state=0)
+    ).fit(X, code + x)
+    rows = [["u", str(first), 0.5], ["v", str(first + 1), -1.0], ["w", str(first + 2), 0.0]]
+    want = model.predict(pandas.DataFrame(rows, columns=list(X)).astype({"id": int}))
+    size = np.abs(model[-1].model_.contributions(model[:-1].transform(X))).sum(axis=1).max()
+    np.testing.assert_allclose(predicted_from_json(model, rows, tmp_path), want, atol=1e-12 * size)
+    light = NumpyModel(json.loads((tmp_path / "model.json").read_text(encoding="utf-8")))
+    np.testing.assert_allclose(light.predict(rows), want, atol=1e-12 * size)
+    # A number of JavaScript that is the nearest one of several levels could be any of them.
+    (refused,) = predicted_from_json(model, [["u", float(first), 0.5]], tmp_path)
+    assert "must be texts in column \"id\"" in refused

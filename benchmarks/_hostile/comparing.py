@@ -10,8 +10,7 @@ from scipy import sparse
 from benchmarks._hostile.ways import Answers
 from spkm.tables.pipelines import before_last, last_of
 
-TOLERANCE = 1e-9  # of a score, over the sum of the absolute values that it is made of
-SINGLE = float(np.finfo(np.float32).eps)
+STEP = 1e-10  # for slopes in double precision: far below the width of a kernel, far above rounding
 
 
 def apart(found: Any, want: Any, bound: Any, what: str) -> str:
@@ -35,28 +34,30 @@ def sizes_of(fitted: Any, rows: Any) -> np.ndarray:
 def rounding_of(fitted: Any, rows: Any) -> np.ndarray:
     """Return a bound on the error of each score, (n, m), by the rounding of the numbers that it is computed with.
 
-    In single precision a difference z_j - u_j is known to eps (|z_j| + |u_j|), which changes the contribution of a
+    In a precision eps a difference z_j - u_j is known to eps (|z_j| + |u_j|), which changes the contribution of a
     vector by its first derivative times that, and a squared distance that is computed as |z|^2 + |u|^2 - 2 zu has an
     error like that of a difference wrong by sqrt(eps) at its second derivative. Both are taken by differences of the
-    contributions in double precision; sums of d products, and of the few numbers after them, have d + 8 roundings.
+    contributions in double precision; sums of d products over r vectors, and the few numbers after them, have d + r + 8
+    roundings.
     """
     dense = np.asarray(rows.toarray() if sparse.issparse(rows) else rows)
-    if dense.dtype == np.float64:
-        return TOLERANCE * sizes_of(fitted, rows)
+    kind = np.finfo(dense.dtype)
+    eps = float(kind.eps)
     X = _within_clips(fitted, dense.astype(np.float64))
     d = X.shape[1]
     middle = fitted.contributions(X)
     spread = np.zeros_like(fitted.intercept + middle[:, 0])
     reach = _largest_entries(fitted, d)
+    short = max(eps, STEP)
     for j in range(d):
         step = np.zeros_like(X)
         step[:, j] = np.abs(X[:, j]) + reach[j]
-        first = np.maximum(*(np.abs(fitted.contributions(X + h * step) - middle) for h in (SINGLE, -SINGLE)))
-        wide = np.sqrt(SINGLE) * step
+        first = np.maximum(*(np.abs(fitted.contributions(X + h * step) - middle) for h in (short, -short)))
+        wide = np.sqrt(eps) * step
         second = (fitted.contributions(X + wide) + fitted.contributions(X - wide)) / 2 - middle
-        spread += (first + np.abs(second)).sum(axis=1)
-    least = np.finfo(np.float32).tiny * np.abs(fitted.weights).sum()
-    return (d + 8) * (SINGLE * sizes_of(fitted, X) + spread + least)
+        spread += (eps / short * first + np.abs(second)).sum(axis=1)
+    least = float(kind.tiny) * np.abs(fitted.weights).sum()
+    return (d + middle.shape[1] + 8) * (eps * sizes_of(fitted, X) + spread + least)
 
 
 def _within_clips(fitted: Any, X: np.ndarray) -> np.ndarray:

@@ -183,9 +183,25 @@ class _Warm:
         return pickle.loads(pickle.dumps(self.model)).set_params(**params)
 
     def _slack(self) -> float:
-        """Objectives of samples in single precision, and of their sums, are known to its rounding times a condition."""
-        eps = float(np.finfo(self.X.dtype).eps)
-        return max(1e-6, np.sqrt(eps)) * (1 + abs(self.model.objective_))
+        """Return by how much two computations of the same objective may differ.
+
+        A loss changes with a score by its slope: the residual for numbers, whose losses are over the variance of y, the
+        residual of a count, at most 1 for the score of a class. An error e of a score is measured: it is what the
+        samples in double precision make of it, and another solution of about the same weights has another one of its
+        size. Doubles leave only what solvers do not resolve.
+        """
+        f, exact = (_scores(self.model, X) for X in (self.X, self.X.astype(np.float64)))
+        error = np.abs(f.astype(float) - exact)
+        if isinstance(self.model, SPKMClassifier):
+            change = error.sum(axis=1)
+        else:
+            y = self.y.reshape(len(exact), -1).astype(float)
+            counts = self.model.loss == "poisson"
+            residual = np.abs((np.exp(np.minimum(exact, 30)) if counts else exact) - y)
+            curve = np.exp(np.minimum(exact, 30) + error) if counts else 1.0
+            change = (residual * error + curve * error**2 / 2) / (1.0 if counts else y.var(axis=0) + 1e-300)
+            change = change.sum(axis=1)
+        return 1e-6 * (1 + abs(self.model.objective_)) + 4 * float(np.mean(change))
 
     def never_worse(self) -> str:
         again = self._again().fit(self.X, self.y)

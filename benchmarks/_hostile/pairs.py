@@ -171,13 +171,14 @@ class _Case:
         return apart(left, right, 1e-3 * np.abs(right).max(), "scores")
 
     def unused_entities(self) -> str:
-        """Rows of a table that no pair points to."""
+        """Rows of a table that no pair points to: the same fit; products of larger tables are rounded otherwise."""
         if any(isinstance(table, pd.DataFrame) or sparse.issparse(table) for table in self.tables.values()):
             more = self.tables
         else:
             more = {side: np.vstack([table, 50 + 3 * table]) for side, table in self.tables.items()}
         again = clone(self.model).fit(self.pairs, self.y, **more)
-        return apart(answers_of(again, self.every)["scores"], self.want["scores"], 0.0, "scores")
+        problem = apart(again.model_.theta, self.model.model_.theta, 0.0, "parameters")
+        return problem or apart(answers_of(again, self.every)["scores"], self.want["scores"], self.error, "scores")
 
     def matrix(self) -> str:
         """The numbers of the display."""

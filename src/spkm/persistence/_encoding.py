@@ -18,7 +18,16 @@ from spkm.persistence._container import need
 if TYPE_CHECKING:
     from spkm._arrays import TableLike
 
-FIELDS = {"fill": float, "value": bool, "missing": bool, "boolean": bool, "levels": list, "other": bool, "column": str}
+FIELDS = {
+    "fill": float,
+    "value": bool,
+    "missing": bool,
+    "boolean": bool,
+    "levels": list,
+    "other": bool,
+    "column": str,
+    "twins": dict,  # for engines of other languages alone
+}
 
 
 def encoder_of(plain: dict[str, Any]) -> dict[str, Any] | None:
@@ -61,7 +70,7 @@ def check_encoder(encoder: Any, n_features: int) -> None:
         if plan is None:
             continue
         own = {"levels", "other"} if "levels" in plan else {"fill", "value", "boolean"}
-        need(set(plan) == own | {"column", "missing"}, "its encoder is none")
+        need(set(plan) - {"twins"} == own | {"column", "missing"}, "its encoder is none")
         for key, value in plan.items():
             is_number = key == "fill" and type(value) in (int, float) and np.isfinite(value)
             need(is_number or (key != "fill" and type(value) is FIELDS[key]), "its encoder is none")

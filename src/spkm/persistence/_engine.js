@@ -4,13 +4,16 @@
 //   model.predict([1.0, 2.5])                    // a number, a class, or a list of them
 //
 // A row is an array of n_features numbers; where the model has an encoder, of the cells of the table: numbers, texts,
-// truths, null where a value is missing. Methods: scaled, similarities, scores, contributions, decision,
+// truths, null where a value is missing. Classes that are whole numbers beyond 2^53 are texts; so must be such cells of
+// a category. Methods: scaled, similarities, scores, contributions, decision,
 // probabilities, predict, survival (no event until each of plain.survival.times), kernelValue. No dependencies; all arithmetic is in double precision.
 function spkmModel(plain) {
   "use strict";
   if (plain === null || typeof plain !== "object" || plain.schema !== 1) {
     throw new Error("spkm: the model has an unknown schema; it must be 1.");
   }
+  // Whole numbers beyond 2^53 are texts, so that no two labels become one.
+  if (plain.javascript_classes) plain = { ...plain, classes: plain.javascript_classes };
   const EXP_FROM = 30, SMALLEST_SHARE = 1e-7, TINY = 2.2250738585072014e-308;
 
   function logistic(f) {
@@ -113,7 +116,7 @@ function spkmModel(plain) {
       if (plan === null) return;
       const cell = row[j], absent = cell === null || cell === undefined || Number.isNaN(cell);
       if (plan.levels !== undefined) {
-        const name = absent ? null : level(cell);
+        const name = absent ? null : level(cell, plan);
         // The same number in the other precision has another name.
         const text = Object.prototype.hasOwnProperty.call(plan.twins, name) ? plan.twins[name] : name;
         for (const one of plan.levels) found.push(one === text ? 1 : 0);
@@ -127,11 +130,18 @@ function spkmModel(plain) {
     return found;
   }
 
-  // The name of a level as Python writes it: 20 for 20.0, 1e-05 for 0.00001.
-  function level(cell) {
+  // The name of a level as Python writes it: 20 for 20.0, 1e-05 for 0.00001. A number that may stand for several levels
+  // is refused.
+  function level(cell, plan) {
     if (typeof cell === "boolean") return cell ? "True" : "False";
     if (typeof cell !== "number") return String(cell);
-    if (Number.isInteger(cell)) return BigInt(cell).toString();
+    if (Number.isInteger(cell)) {
+      const name = BigInt(cell).toString();
+      if (!Number.isSafeInteger(cell) && plan.levels.some((one) => one !== name && Number(one) === cell)) {
+        throw new Error("spkm: whole numbers beyond 2^53 must be texts in column " + JSON.stringify(plan.column) + ".");
+      }
+      return name;
+    }
     if (Math.abs(cell) >= 1e-4) return String(cell);
     return cell.toExponential().replace(/e-(\d)$/, "e-0$1");
   }

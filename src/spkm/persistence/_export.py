@@ -16,7 +16,7 @@ from spkm.persistence._compiled import CompiledModel
 from spkm.persistence._container import write_bytes
 from spkm.persistence._encoding import with_twins
 from spkm.persistence._pipelines import composed
-from spkm.persistence._plain import jsonable, plain_model
+from spkm.persistence._plain import jsonable, plain_model, with_javascript_classes
 from spkm.tables.pipelines import last_of
 
 if TYPE_CHECKING:
@@ -121,8 +121,12 @@ def compiled(estimator: BaseEstimator, method: str = "predict", times: Any = Non
 
 
 def json_text(plain: dict[str, Any]) -> str:
-    """Return the plain form as JSON."""
-    return json.dumps(jsonable(plain), allow_nan=False) + "\n"
+    """Return the plain form as JSON, for every engine."""
+    return json.dumps(_for_engines(plain), allow_nan=False) + "\n"
+
+
+def _for_engines(plain: dict[str, Any]) -> Any:
+    return jsonable(with_javascript_classes(with_twins(plain)))
 
 
 def javascript_text(plain: dict[str, Any]) -> str:
@@ -130,7 +134,7 @@ def javascript_text(plain: dict[str, Any]) -> str:
     engine = Path(__file__).with_name("_engine.js").read_text(encoding="utf-8")
     engine = engine[: engine.index("if (typeof module")].rstrip()
     # "<" could end a <script>, or begin a comment in one, wherever it stands in the page.
-    data = json.dumps(jsonable(with_twins(plain)), allow_nan=False).replace("<", "\\u003c")
+    data = json.dumps(_for_engines(plain), allow_nan=False).replace("<", "\\u003c")
     return f"""{engine}
 
 const spkm = spkmModel({data});

@@ -417,8 +417,10 @@ def literal(label: Any) -> str:
     """Return a class label as a literal."""
     if isinstance(label, bool):
         return "TRUE" if label else "FALSE"
-    if isinstance(label, int):
+    if isinstance(label, int) and abs(label) < 2**63:
         return str(label)
+    if isinstance(label, int):  # databases have numbers with a point beyond, which would merge labels
+        return f"'{label}'"
     if isinstance(label, float):
         return number(label)
     if "\0" in label or not _is_unicode(label):

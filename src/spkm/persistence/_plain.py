@@ -35,6 +35,7 @@ NODES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "sum": (("left", "right"), ()),
     "product": (("left", "right"), ()),
 }
+LARGEST_WHOLE = 2**53 - 1  # of whole numbers that JavaScript keeps apart from their neighbours
 STEEPNESS = 6.0  # of the logistic function where a loss has no probabilities, as estimators have it
 
 
@@ -192,6 +193,24 @@ def _label(value: object) -> Any:
     if isinstance(value, str | bool | int | float):
         return value
     raise TypeError(f"Class labels must be strings or numbers in files and exports; got {value!r}.")
+
+
+def for_javascript(label: Any) -> Any:
+    """Return a label as JavaScript keeps it: a text in place of a whole number that it would merge with others.
+
+    Examples
+    --------
+    >>> for_javascript(3), for_javascript(2**53 + 1)
+    (3, '9007199254740993')
+    """
+    return str(label) if isinstance(label, int) and abs(label) > LARGEST_WHOLE else label
+
+
+def with_javascript_classes(plain: dict[str, Any]) -> dict[str, Any]:
+    """Return a plain model with ``javascript_classes`` beside its classes, if JavaScript would merge these."""
+    classes = plain["classes"] or []
+    kept = [for_javascript(label) for label in classes]
+    return plain if kept == classes else {**plain, "javascript_classes": kept}
 
 
 def jsonable(value: object) -> Any:

@@ -221,8 +221,8 @@ def _dtype(name: Any, kinds: str) -> np.dtype:
 
 
 def _wider(dtype: np.dtype) -> Any:
-    """Return a dtype of the file that holds all numbers of another one."""
-    if dtype.kind in "iu" and dtype.itemsize < 8:
+    """Return a dtype of the file that holds all numbers of another one, and from which they can be cast back."""
+    if dtype.kind in "iu":  # casts of 64 bits wrap around, there and back
         return np.int64
     if dtype.kind == "f" and dtype.itemsize < 8:
         return np.float64

@@ -51,7 +51,7 @@ from spkm.inspection._report._target_facts import (
     times_as_texts,
 )
 from spkm.losses import Times
-from spkm.persistence._plain import jsonable, plain_model
+from spkm.persistence._plain import for_javascript, jsonable, plain_model, with_javascript_classes
 
 SCHEMA = 2
 BACKGROUND = 40  # samples that a page compares a row with
@@ -410,7 +410,7 @@ def _page_facts(reading: Reading, samples: Samples, told: dict[str, Any], ship: 
     small = model.restricted(read)
     names = tuple(reading.names[c] for c in read)
     try:
-        plain = jsonable(plain_model(small, names) | survival_of_page(reading))
+        plain = jsonable(with_javascript_classes(plain_model(small, names)) | survival_of_page(reading))
     except TypeError:  # a kernel or a loss of the user's own, which no page can compute
         return None
     shapes = product_shapes(small, names)
@@ -483,4 +483,4 @@ def _plain(value: object) -> Any:
     if isinstance(value, np.ndarray):
         return [_plain(part) for part in value]
     value = value.item() if isinstance(value, np.generic) else value
-    return value if isinstance(value, str | bool | int | float) else str(value)
+    return for_javascript(value) if isinstance(value, str | bool | int | float) else str(value)

@@ -15,6 +15,7 @@ import numpy as np
 
 from spkm.inspection._reading import Reading, dense, entities_of
 from spkm.inspection._report._rows import rounded, stratified
+from spkm.persistence._plain import for_javascript
 
 ENTRIES = 22_000  # numbers of both tables together, about 20 bytes each
 NEAREST = 5  # entities like one
@@ -161,4 +162,4 @@ def nearest_to_vectors(found: dict[str, Any]) -> list[list[list[list[Any]]]]:
 
 def _plain(value: object) -> Any:
     value = value.item() if isinstance(value, np.generic) else value
-    return value if isinstance(value, str | bool | int | float) else str(value)
+    return for_javascript(value) if isinstance(value, str | bool | int | float) else str(value)

@@ -48,8 +48,8 @@ function weightsOf(plain) {
 function makeMachine(facts) {
   const { page, features } = facts;
   if (page === null) return null;
-  const plain = page.plain,
-    engine = spkmModel(plain),
+  const engine = spkmModel(page.plain),
+    { plain } = engine,
     rows = unpackRows(facts.rows);
   const { columns } = facts;
   const machine = {
@@ -112,8 +112,9 @@ function linkOf(machine, { columns, values, slopes }) {
   };
 }
 
-// The largest difference between the page's numbers and Python's, over all rows that both have. Differences of scores
-// are relative to what is added up to a score, where that is above 1: rounding cannot be smaller.
+// The largest difference between the page's numbers and Python's, over all rows that both have. Differences are relative
+// to what is added up to a score, where that is above 1: rounding cannot be smaller. A probability follows its scores
+// with a slope below 1, so that it has no more than their error.
 function verify(machine) {
   const { verify: expected } = machine.facts.page;
   const rows = typeof expected.rows === "number" ? machine.rows.slice(0, expected.rows) : expected.rows;
@@ -125,14 +126,13 @@ function verify(machine) {
       1,
       ...expected.scores[i].map((_, o) => added.reduce((sum, own) => sum + Math.abs(own[o]), 0))
     );
-    machine.engine.scores(row).forEach((f, o) => {
-      worst = Math.max(worst, Math.abs(f - expected.scores[i][o]) / size);
-    });
-    const P = machine.engine.probabilities(row);
-    if (P !== null && expected.probabilities !== null)
-      P.forEach((p, k) => {
-        worst = Math.max(worst, Math.abs(p - expected.probabilities[i][k]));
+    const compare = (found, wanted) =>
+      found.forEach((v, k) => {
+        worst = Math.max(worst, Math.abs(v - wanted[k]) / size);
       });
+    compare(machine.engine.scores(row), expected.scores[i]);
+    const P = machine.engine.probabilities(row);
+    if (P !== null && expected.probabilities !== null) compare(P, expected.probabilities[i]);
     const same = machine.engine.predict(row),
       other = expected.predictions[i];
     if (machine.plain.task !== "regression" && String(same) !== String(other)) wrong += 1;

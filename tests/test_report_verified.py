@@ -1,0 +1,92 @@
+"""A page's own comparison with Python, run by node: labels stay apart, and rounding is no difference."""
+
+import json
+import shutil
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import spkm
+import spkm.persistence
+from spkm import SPKMClassifier, SPKMOrdinalClassifier
+from spkm.inspection import report
+
+PAGE = Path(spkm.__file__).parent / "inspection" / "_report" / "page"
+ENGINE = Path(spkm.persistence.__file__).with_name("_engine.js")
+NODE = shutil.which("node")
+pytestmark = pytest.mark.skipif(NODE is None, reason="node is not installed")
+
+ASK = """
+const machine = makeMachine(JSON.parse(require("fs").readFileSync(0, "utf8")));
+const answers = machine.rows.map((row) => machine.engine.predict(row));
+process.stdout.write(JSON.stringify({ ...verify(machine), answers, classes: machine.plain.classes }));
+"""
+
+
+def verified(estimator, X, y, tmp_path, change=None):
+    """Return what the scripts of the page find of its facts, which ``change`` may change."""
+    report(estimator, tmp_path / "facts.json", X, y)
+    facts = json.loads((tmp_path / "facts.json").read_text())
+    if change is not None:
+        change(facts)
+    scripts = "\n".join(path.read_text() for path in (ENGINE, PAGE / "machine.js"))
+    (tmp_path / "ask.js").write_text(f"{scripts}\n{ASK}")
+    command = [NODE, str(tmp_path / "ask.js")]
+    done = subprocess.run(command, input=json.dumps(facts), capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout), facts
+
+
+@pytest.mark.parametrize("kind", [SPKMClassifier, SPKMOrdinalClassifier])
+@pytest.mark.parametrize("labels", [[2**53, 2**53 + 1], [3, 2**62 + 1, 2**62 + 2]])
+def test_large_whole_labels_stay_apart(kind, labels, tmp_path):
+    X = np.random.default_rng(0).standard_normal((60, 2))
+    edges = np.quantile(X[:, 0], np.linspace(0, 1, len(labels) + 1)[1:-1])
+    y = np.array(labels)[np.digitize(X[:, 0], edges)]
+    model = kind(n_basis=2, weight_penalty="rkhs", random_state=0).fit(X, y)
+    found, facts = verified(model, X, y, tmp_path)
+    assert found["good"] and len(set(map(str, found["classes"]))) == len(labels)
+    assert [int(label) for label in found["classes"]] == labels
+    assert [str(value) for value in facts["rows"]["y"]] == y[facts["rows"]["index"]].astype(str).tolist()
+    assert set(map(str, found["answers"])) == set(map(str, labels))
+
+
+def wide_polynomial():
+    """Return a model whose scores are sums of terms that are far larger than they, so that they round visibly."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((40, 3)) * [1.0, 1e4, 1e-2] + 1.0
+    y = (X[:, 0] + 0.3 * rng.standard_normal(40) > 1).astype(int)
+    options = {"scale": False, "weight_penalty": "rkhs", "tol": 0.1, "random_state": 0}
+    model = SPKMClassifier(n_basis=3, kernel="polynomial", **options).fit(X, y)
+    return model, X, y
+
+
+def test_rounding_of_large_sums_is_no_difference(tmp_path):
+    model, X, y = wide_polynomial()
+    sizes = np.abs(model.model_.contributions(X)).sum(axis=1).max(axis=1)
+    assert sizes.max() > 100
+
+    def rounded(facts):
+        """Move every number of the page by what the rounding of its sum is."""
+        expected = facts["page"]["verify"]
+        for i, size in enumerate(sizes[facts["rows"]["index"]][: len(expected["scores"])]):
+            error = 1e-13 * max(size, 1.0)
+            expected["scores"][i] = [score + error for score in expected["scores"][i]]
+            expected["probabilities"][i] = [p + error / 4 for p in expected["probabilities"][i]]
+
+    found, _ = verified(model, X, y, tmp_path, rounded)
+    assert found["worst"] > 1e-14 and found["good"]
+
+
+def test_a_probability_that_differs_is_told(tmp_path):
+    X = np.random.default_rng(0).standard_normal((60, 2))
+    y = (X[:, 0] > 0).astype(int)
+    model = SPKMClassifier(n_basis=2, weight_penalty="rkhs", random_state=0).fit(X, y)
+
+    def moved(facts):
+        facts["page"]["verify"]["probabilities"][3][0] += 1e-8
+
+    assert verified(model, X, y, tmp_path)[0]["good"]
+    assert not verified(model, X, y, tmp_path, moved)[0]["good"]
