@@ -130,4 +130,4 @@ def test_json_of_a_pipeline_is_read_by_the_engine_and_by_python(tmp_path):
     np.testing.assert_allclose(light.predict(rows), want, atol=1e-12 * size)
     # A number of JavaScript that is the nearest one of several levels could be any of them.
     (refused,) = predicted_from_json(model, [["u", float(first), 0.5]], tmp_path)
-    assert "must be texts in column \"id\"" in refused
+    assert 'must be texts in column "id"' in refused
