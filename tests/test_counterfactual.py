@@ -203,6 +203,19 @@ def test_a_table_without_missing_values_can_be_changed(people):
     assert counterfactual(pipeline, table[:1], target, ranges=table, frozen=list(table)).none_exists
 
 
+def test_without_a_target_the_other_of_two_classes_is_reached(people):
+    table, y = people
+    pipeline = make_pipeline(TableEncoder(), SPKMClassifier(3, random_state=0)).fit(table, y)
+    row, owner = table[:1], bool(table["owner"][0])
+    change = counterfactual(pipeline, row, ranges=table)
+    assert {change.prediction, pipeline.predict(row)[0]} == {"bad", "good"}
+    change = counterfactual(pipeline, row, ranges=table, frozen=["income", "job"])
+    assert change.changes == {"owner": (owner, not owner)} and f"{owner} → {not owner}" in str(change)
+    three = SPKMClassifier(1, random_state=0).fit(np.eye(3).repeat(4, axis=0), np.arange(3).repeat(4))
+    with pytest.raises(ValueError, match="target must be given unless there are two classes"):
+        counterfactual(three, np.zeros(3))
+
+
 def test_names_come_from_all_steps_before_the_model(people):
     table, _ = people
     selector = SPKMSelector(SPKMRegressor(kernel="linear", n_basis=1, selection="strict", random_state=0))

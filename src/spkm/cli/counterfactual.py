@@ -23,7 +23,7 @@ def add_parser(subparsers: Subparsers) -> None:
     parser.add_argument("data", help="the file of the sample, whose columns also give the ranges; - is stdin")
     add_sample_options(parser)
     parser.add_argument(
-        "--to", required=True, metavar="VALUE", help="the class to reach, a number, or an interval LOW:HIGH"
+        "--to", metavar="VALUE", help="the class to reach, a number, or an interval LOW:HIGH (the other of two classes)"
     )
     parser.add_argument("--frozen", action="append", default=[], metavar="COLUMN", help="must stay (repeatable)")
     parser.add_argument("--changes", type=int, choices=(1, 2), default=2, help="most columns that may change (2)")
@@ -67,10 +67,12 @@ def run(options: argparse.Namespace) -> int:
     return 0 if change.found or change.none_exists else FAILED
 
 
-def _target(model: BaseEstimator, text: str) -> Any:
-    """Return the class, the number or the interval that ``--to`` means."""
+def _target(model: BaseEstimator, text: str | None) -> Any:
+    """Return the class, the number or the interval that ``--to`` means, or None if it is not given."""
     from spkm.cli._models import estimator_of, is_classes
 
+    if text is None:
+        return None
     if is_classes(model):
         labels = {str(label): label for label in estimator_of(model).classes_.tolist()}
         if text not in labels:

@@ -38,6 +38,8 @@ class Changes:
         Columns that say that a value is missing.
     limits : dict from a column to (low, high)
         Ranges of the columns.
+    truths : set of int
+        Columns of truth values, a part of ``whole``.
     """
 
     parts: dict[str, np.ndarray]
@@ -47,6 +49,7 @@ class Changes:
     frozen: set[int]
     gaps: list[int] = field(default_factory=list)
     limits: dict[int, tuple[float, float]] = field(default_factory=dict)
+    truths: set[int] = field(default_factory=set)
 
     def players(self, links: Sequence[Link]) -> dict[str, np.ndarray]:
         """Return the groups of columns that are one player: categories, and links of several parts."""
@@ -95,7 +98,7 @@ def changes_of(
         As in :func:`spkm.explain.counterfactual`.
     """
     parts, links, whole, gaps = _known(encoding, names, groups, raw, encoded, model)
-    truths = [] if encoding is None else [j for j, o in enumerate(encoding.origins) if o.kind == "boolean"]
+    truths = set() if encoding is None else {j for j, o in enumerate(encoding.origins) if o.kind == "boolean"}
     if integers is not None:
         whole = set(columns_of(list(integers), names, "integers").tolist())
     limits = _limits(ranges, names, model)
@@ -111,7 +114,7 @@ def changes_of(
     if encoding is not None:
         several = {title for title in several if encoding.kind(title) == "category"}
     limits = dict.fromkeys(truths, (0.0, 1.0)) | limits
-    return Changes(parts, several, links, whole | set(truths), still, gaps, limits)
+    return Changes(parts, several, links, whole | truths, still, gaps, limits, truths)
 
 
 def axes_of(

@@ -33,7 +33,8 @@ class Counterfactual:
     found : bool
         Whether there is one.
     changes : dict from a name to (before, after)
-        The features that change, in the user's units; for a category the names of the columns that are 1.
+        The features that change, in the user's units; for a category the names of the columns that are 1, for a
+        column of truth values True or False.
     x : ndarray of shape (d,)
         The sample with the changes; after the steps of a pipeline.
     scores : ndarray of shape (m,)
@@ -91,7 +92,7 @@ class Counterfactual:
 def counterfactual(
     estimator: BaseEstimator,
     x: TableLike,
-    target: Any,
+    target: Any = None,
     *,
     frozen: Sequence[Any] = (),
     ranges: Any = None,
@@ -113,9 +114,10 @@ def counterfactual(
         and nothing becomes missing or ceases to be.
     x : array of shape (d,) or (1, d), or a table of one row
         The sample; for a pipeline a row of the table that its first step takes.
-    target : class, number or pair of numbers
-        The class to be predicted; in regression a value to reach, from whichever side the prediction is now, or an
-        interval (low, high), either of which may be infinite. Numbers are in the units of y, whatever the loss.
+    target : class, number or pair of numbers, default=None
+        The class to be predicted; None is the other one of two classes. In regression a value to reach, from whichever
+        side the prediction is now, or an interval (low, high), either of which may be infinite. Numbers are in the
+        units of y, whatever the loss.
     frozen : sequence, default=()
         Columns (by name or index) and groups (by name) that must stay; after an encoder columns of the table, too.
     ranges : dict from a column to (low, high), or a table, default=None
@@ -180,7 +182,8 @@ def counterfactual(
         linked=linked,
     )
     structure, links = changes.structured(model, names)
-    A, a = region_of(model, target, model.scores(row)[0])
+    scores = model.scores(row)
+    A, a = region_of(model, _other_class(model, scores) if target is None else target, scores[0])
     size = np.abs(model.weights @ A.T).sum(axis=0).max() + np.abs(a).max() + np.abs(A @ model.intercept).max()
     slack = 1e-9 * size if margin is None else check_real("margin", margin)
     problem = _Problem(model, structure, row, A, a, slack, check_real("tolerance", tolerance, strict=True), max_cells)
@@ -190,6 +193,14 @@ def counterfactual(
 
 def _values(x: TableLike) -> Any:
     return dense(x)
+
+
+def _other_class(model: FittedModel, scores: np.ndarray) -> Any:
+    """Return the class of two that is not predicted."""
+    labels = model.target.labels
+    if len(labels) != 2 or model.target.two_dimensional:
+        raise ValueError("target must be given unless there are two classes: a class, a number or (low, high).")
+    return labels[labels != model.target.decode(scores)].item()
 
 
 @dataclass(frozen=True)
@@ -288,7 +299,7 @@ def _result(
 
 
 def _told(changes: Changes, names: tuple[str, ...], old: np.ndarray, new: np.ndarray) -> dict[str, tuple[Any, Any]]:
-    """Return what differs between two samples, by part: numbers, or the names of the dummies that are 1."""
+    """Return what differs between two samples, by part: numbers, truth values, or the names of the dummies that are 1."""
     told: dict[str, tuple[Any, Any]] = {}
     for title, columns in changes.parts.items():
         if np.array_equal(old[columns], new[columns]):
@@ -296,6 +307,8 @@ def _told(changes: Changes, names: tuple[str, ...], old: np.ndarray, new: np.nda
         if title in changes.categories:
             before, after = ([names[c] for c in columns[part[columns] == 1]] for part in (old, new))
             told[title] = (before, after)
+        elif columns[0] in changes.truths:
+            told[title] = (bool(old[columns[0]]), bool(new[columns[0]]))
         else:
             told[title] = (float(old[columns[0]]), float(new[columns[0]]))
     return told
