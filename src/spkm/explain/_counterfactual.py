@@ -299,7 +299,7 @@ def _result(
 
 
 def _told(changes: Changes, names: tuple[str, ...], old: np.ndarray, new: np.ndarray) -> dict[str, tuple[Any, Any]]:
-    """Return what differs between two samples, by part: numbers, truth values, or the names of the dummies that are 1."""
+    """Return what differs between two samples, by part: numbers, truth values, or the names of dummies that are 1."""
     told: dict[str, tuple[Any, Any]] = {}
     for title, columns in changes.parts.items():
         if np.array_equal(old[columns], new[columns]):
