@@ -9,7 +9,11 @@ import numpy as np
 
 from spkm.cca._objective import component_scores
 from spkm.cca._sides import Side
+from spkm.core.fitted import FittedModel
+from spkm.core.model import PreimageModel, Term, View
+from spkm.core.targets import Real
 from spkm.kernels import Kernel
+from spkm.losses import Squared
 from spkm.sources import ArraySource, Scaling
 
 
@@ -67,6 +71,34 @@ class FittedSide:
         elif self.scaling is not None:
             vectors = vectors / self.scaling.scale  # a direction: its product with x is the product on the scale
         return np.where(self.support, vectors, np.nan)
+
+    def model(self) -> FittedModel:
+        """Return the scores as a model of as many outputs: a term for each component, with its vector and its metric.
+
+        Later outputs read the vectors of earlier components too, as their scores subtract what these explain.
+        """
+        read = np.flatnonzero(self.support.any(axis=0))
+        own = [np.flatnonzero(row[read]) for row in self.support]
+        metric = "relevances" if self.side.kernel.reads_zero_features else "scale"
+        names = [f"component {k + 1}" for k in range(len(own))]
+        terms = [
+            Term(1, (View(self.side.kernel, columns, metric, name=name),))
+            for columns, name in zip(own, names, strict=True)
+        ]
+        model = PreimageModel(terms, len(read), len(own))
+        theta, params = model.zeros()
+        for k, parameters in enumerate(self.parameters):
+            u, factors = self.side.parts(parameters)
+            params.basis[k][...] = u[:, read[own[k]]]
+            params.log_metric[k][...] = np.log(factors[read[own[k]]] if metric == "relevances" else factors)
+        params.weights[...] = self.mixing
+        params.intercept[...] = -self.mean @ self.mixing
+        count = len(own)
+        target = Real(np.full(count, np.nan), np.zeros(count), np.ones(count), two_dimensional=True)
+        scaling = None if self.scaling is None else self.scaling.columns(read)
+        return FittedModel(
+            target, scaling, read, self.side.n_features, model, theta, Squared(), tuple(terms), selected=True
+        )
 
     def scores(self, X: Any, n_threads: int) -> np.ndarray:
         """Return the canonical scores of samples, (n, n_components); features without influence are not read."""

@@ -12,10 +12,12 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils.validation import check_array, check_is_fitted
 
 from spkm import _methods
-from spkm._arrays import Matrix, RandomState, TableLike, TargetLike, dense, with_shape
+from spkm._arrays import FileName, Matrix, RandomState, TableLike, TargetLike, dense, with_shape
 from spkm._checks import check_choice, check_integer, check_real, generator, n_threads, warn_user
-from spkm._publish import publish
+from spkm._publish import feature_names, publish
 from spkm.cca import Component, Effort, FittedSide, Found, Side, Table, fitted_side, search
+from spkm.estimators.regressor import SPKMRegressor
+from spkm.fitting.outcome import model_attributes
 from spkm.kernels import KERNELS, Kernel
 from spkm.sources import ArraySource, Scaling, fit_scaling
 from spkm.tables.read import TableLayout, checked_entities, read_like, read_table
@@ -224,6 +226,63 @@ class SPKMCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
                 f"{layout.names.tolist()}."
             )
         return self.y_side_.scores(rows, n_threads(self.n_jobs)).astype(rows.dtype, copy=False)
+
+    def side(self, side: str) -> SPKMRegressor:
+        """Return the scores of one table as a fitted regressor: it explains, saves, exports and prints like any other.
+
+        Parameters
+        ----------
+        side : {"x", "y"}
+            The table.
+
+        Returns
+        -------
+        regressor : SPKMRegressor
+            Its predictions are those of :meth:`transform` or of :meth:`transform_y`, (n_samples, n_components). Its
+            model has a term for each component.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from spkm import SPKMCCA
+        >>> rng = np.random.default_rng(0)
+        >>> X, Y = rng.standard_normal((200, 4)), rng.standard_normal((200, 3))
+        >>> Y[:, 0] += X[:, 1]
+        >>> model = SPKMCCA(kernel_x="linear", kernel_y="linear", random_state=0).fit(X, Y)
+        >>> np.allclose(model.side("x").predict(X), model.transform(X))
+        True
+        >>> model.side("y").explain(Y[:1]).values.shape
+        (1, 3, 1)
+        """
+        check_is_fitted(self)
+        check_choice("side", side, ("x", "y"))
+        of_x = side == "x"
+        model = (self.x_side_ if of_x else self.y_side_).model()
+        names = feature_names(self) if of_x else self.y_feature_names_
+        regressor = SPKMRegressor(
+            1,
+            kernel=self.kernel_x if of_x else self.kernel_y,
+            scale=self.scale,
+            n_jobs=self.n_jobs,
+            random_state=self.random_state,
+        )
+        known = {"n_features_in_": model.n_features} | ({} if names is None else {"feature_names_in_": names})
+        return publish(regressor, {**known, "model_": model, **model_attributes(model, np.dtype(np.float64))})
+
+    def export(self, path: FileName, side: str, *, details: bool = False) -> None:
+        """Write the scores of one table as code that computes them without this library.
+
+        Parameters
+        ----------
+        path : str or path
+            File to write; its suffix sets the form: ".json" (plain form), ".js" (JavaScript, for browsers and Node),
+            ".py" (Python without any package), ".c" or ".h" (a header of C99), ".sql" (a query) or ".onnx".
+        side : {"x", "y"}
+            The table.
+        details : bool, default=False
+            For ".sql": whether the query returns the kernel values of the components, too.
+        """
+        self.side(side).export(path, details=details)
 
     def correlations(self, X: TableLike, y: TargetLike | None) -> np.ndarray:
         """Return the correlation of the two scores for each component.

@@ -89,7 +89,8 @@ def plain_of(estimator: BaseEstimator, times: Any = None) -> dict[str, Any]:
     # A selector has a model and predicts nothing.
     if "model_" not in vars(estimator) or not hasattr(estimator, "predict"):
         raise TypeError(
-            f"Exports are for our estimators that predict; got {type(estimator).__name__}. Use save instead."
+            f"Exports are for our estimators that predict; got {type(estimator).__name__}. Use save instead; of an "
+            "SPKMCCA export side('x') and side('y')."
         )
     names = names_of_fit(estimator)
     if "_pairs" in vars(estimator):
