@@ -1,6 +1,7 @@
 """Counterfactuals: none nearer exists by brute force, and a proof holds at every sample that was drawn."""
 
 from dataclasses import replace
+from itertools import product
 
 import numpy as np
 import pytest
@@ -8,6 +9,7 @@ from sklearn.feature_selection import SelectKBest, f_classif
 from sklearn.pipeline import make_pipeline
 
 from spkm import SPKMClassifier, SPKMRegressor, SPKMSelector, TableEncoder
+from spkm.core.targets import Classes, Labels, Ordered
 from spkm.explain import counterfactual
 from spkm.explain._bounds import Axis, BoxBounds
 from spkm.explain._structure import scaled_rows, structure_of
@@ -150,6 +152,56 @@ def test_a_sample_that_is_there_already_needs_no_change():
     X = make_rows(model, 3)
     found = counterfactual(model, X[0], (-100.0, 100.0))
     assert found.found and found.size == 0.0 and found.changes == {} and not found.none_exists
+
+
+@pytest.mark.parametrize(
+    ("target", "wanted"),
+    [
+        (Classes.of(np.array(["no", "yes"])), ["no", "yes"]),
+        (Classes.of(np.array(["a", "b", "c"])), ["a", "b", "c"]),
+        (Labels(np.full(2, np.nan), np.zeros(2), np.ones(2), True), [[0, 0], [0, 1], [1, np.nan], [np.nan, 0]]),
+        (
+            Ordered(
+                np.full(1, np.nan), np.zeros(1), np.ones(1), False, np.arange(3), np.array([-np.inf, 0, 1, np.inf])
+            ),
+            range(3),
+        ),
+    ],
+    ids=["two", "three", "labels", "ordered"],
+)
+def test_half_spaces_of_a_target_are_its_predictions_ties_as_well(target, wanted):
+    near = [-1.0, -5e-324, 0.0, 5e-324, np.nextafter(1.0, 0.0), 1.0, np.nextafter(1.0, 2.0)]
+    scores = np.array(list(product(near, repeat=len(target.constant))))
+    predicted = target.decode(scores)
+    for one in wanted:
+        A, a = target.region(one, scores[0])
+        given = np.equal(predicted, one) if np.ndim(one) == 0 else (predicted == one) | np.isnan(one)
+        inside = (scores @ A.T + a >= 0).all(axis=1)
+        np.testing.assert_array_equal(inside, given if given.ndim == 1 else given.all(axis=1))
+
+
+def test_a_tie_reaches_only_the_class_that_is_predicted():
+    X = make_rows(make_model(TERMS["rbf"], 5), 60)
+    model = SPKMClassifier(n_basis=2, weight_penalty="rkhs", random_state=0)
+    model.fit(X, X[:, 0] > 0)
+    model.model_ = replace(model.model_, theta=np.zeros_like(model.model_.theta))
+    assert not model.predict(X).any()
+    there, other = (counterfactual(model, X[0], wanted, ranges=X) for wanted in (False, True))
+    assert there.found and there.changes == {} and not there.prediction
+    assert other.none_exists and other.reach < 0
+
+
+def test_a_prediction_that_is_the_target_is_there_and_narrow_intervals_are_reached():
+    model = make_model(TERMS["rbf"], 5)
+    X = make_rows(model, 40)
+    now = float(model.scores(X[:1])[0, 0])
+    assert counterfactual(model, X[0], now, ranges=X).changes == {}
+    wanted = float(np.median(model.scores(X)))
+    with pytest.raises(ValueError, match="low < high"):
+        counterfactual(model, X[0], (wanted, wanted), ranges=X)
+    width = 1e-10 * np.abs(model.weights).sum()  # rounding is far below it, the margin of wider intervals above
+    found = counterfactual(model, X[0], (wanted, wanted + width), ranges=X)
+    assert found.found and wanted <= model.scores(found.x[None])[0, 0] <= wanted + width
 
 
 def test_features_may_go_to_the_clip_but_need_ranges_without_one():

@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike
 from spkm.core.model import PreimageModel
 from spkm.losses import Loss
 
+LEAST = float(np.nextafter(0.0, 1.0))  # f - LEAST >= 0 where f > 0
 SPREAD = 1e-13  # deviation of a target over its largest size below which it is constant, but for rounding
 
 
@@ -88,7 +89,8 @@ class Target:
     def region(self, wanted: ArrayLike, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return A (k, m) and a (k,) such that A f + a >= 0 are the scores f that mean ``wanted``.
 
-        ``scores`` (m,) are those of the sample as it is.
+        ``scores`` (m,) are those of the sample as it is. A half-space without its border, where ``decode`` gives a tie
+        to another class, begins at the next floating-point number.
         """
         raise NotImplementedError
 
@@ -166,8 +168,8 @@ class Real(Target):
         for output, (value, score) in enumerate(zip(goals, scores, strict=True)):
             interval = value if np.ndim(value) else (value, np.inf) if score < value else (-np.inf, value)
             low, high = (float(v) for v in interval)
-            if low > high:
-                raise ValueError(f"target must be a value, or an interval (low, high); got {value!r}.")
+            if np.ndim(value) and not low < high:
+                raise ValueError(f"target must be a value, or an interval (low, high) with low < high; got {value!r}.")
             for sign, bound in ((1.0, -low), (-1.0, high)):
                 if np.isfinite(bound):
                     sides.append(sign * (np.arange(len(scores)) == output))
@@ -212,9 +214,10 @@ class Classes(Target):
         if len(code) != 1:
             raise ValueError(f"target must be one of the classes {self.labels.tolist()}; got {wanted!r}.")
         if not self.two_dimensional:
-            return np.array([[1.0 if code[0] == 1 else -1.0]]), np.zeros(1)
+            return np.array([[1.0 if code[0] == 1 else -1.0]]), np.array([-LEAST if code[0] == 1 else 0.0])
         others = np.delete(np.eye(len(self.labels)), code[0], axis=0)
-        return np.eye(len(self.labels))[code[0]] - others, np.zeros(len(others))
+        first = np.arange(len(others)) < code[0]  # classes that win a tie
+        return np.eye(len(self.labels))[code[0]] - others, np.where(first, -LEAST, 0.0)
 
 
 @dataclass(frozen=True)
@@ -258,7 +261,7 @@ class Ordered(Target):
         (code,) = np.nonzero(self.labels == wanted)
         if len(code) != 1:
             raise ValueError(f"target must be one of the classes {self.labels.tolist()}; got {wanted!r}.")
-        low, high = self.cuts[code[0]], self.cuts[code[0] + 1]
+        low, high = self.cuts[code[0]], np.nextafter(self.cuts[code[0] + 1], -np.inf)
         if not low < high:
             raise ValueError(f"target {wanted!r} is nowhere the most likely class of this model.")
         bounds = [(sign, -sign * bound) for sign, bound in ((1.0, low), (-1.0, high)) if np.isfinite(bound)]
@@ -333,7 +336,8 @@ class Labels(Target):
         asked = np.flatnonzero(~np.isnan(wanted))
         if len(asked) == 0:
             raise ValueError("target must name at least one label; all entries are NaN.")
-        return np.where(wanted == 1, 1.0, -1.0)[asked, None] * np.eye(len(wanted))[asked], np.zeros(len(asked))
+        sides, starts = np.where(wanted == 1, 1.0, -1.0), np.where(wanted == 1, -LEAST, 0.0)
+        return sides[asked, None] * np.eye(len(wanted))[asked], starts[asked]
 
 
 def same_meaning(a: Target, b: Target) -> bool:

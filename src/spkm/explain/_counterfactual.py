@@ -184,11 +184,19 @@ def counterfactual(
     structure, links = changes.structured(model, names)
     scores = model.scores(row)
     A, a = region_of(model, _other_class(model, scores) if target is None else target, scores[0])
-    size = np.abs(model.weights @ A.T).sum(axis=0).max() + np.abs(a).max() + np.abs(A @ model.intercept).max()
-    slack = 1e-9 * size if margin is None else check_real("margin", margin)
-    problem = _Problem(model, structure, row, A, a, slack, check_real("tolerance", tolerance, strict=True), max_cells)
+    slack = _beyond_rounding(model, A, a) if margin is None else check_real("margin", margin)
+    enough = 0.0 if margin is None else slack
+    tolerance = check_real("tolerance", tolerance, strict=True)
+    problem = _Problem(model, structure, row, A, a, enough, slack, tolerance, max_cells)
     best, changed = problem.solve(axes_of(changes, model, structure, links, row), max_changes)
     return _result(model, changes, names, row, best, changed)
+
+
+def _beyond_rounding(model: FittedModel, A: np.ndarray, a: np.ndarray) -> float:
+    """Return a margin that is safe from rounding, and that an interval has room for at both of its ends."""
+    size = np.abs(model.weights @ A.T).sum(axis=0).max() + np.abs(a).max() + np.abs(A @ model.intercept).max()
+    widths = np.add.outer(a, a)[A @ A.T < 0]  # of opposite half-spaces
+    return float(min(1e-9 * size, np.min(widths, initial=np.inf) / 4))
 
 
 def _values(x: TableLike) -> Any:
@@ -210,7 +218,8 @@ class _Problem:
     row: np.ndarray
     A: np.ndarray
     a: np.ndarray
-    margin: float
+    enough: float  # least value of each constraint for the sample to stay as it is
+    margin: float  # and for a change
     tolerance: float
     max_cells: int
 
@@ -220,7 +229,7 @@ class _Problem:
         now = float((self.model.scores(self.row) @ self.A.T + self.a).min())
         best = Found(reach=now - self.margin)
         where: list[Axis] = []
-        if now >= self.margin:
+        if now >= self.enough:
             best.cost, best.point, best.cost_bound = 0.0, np.empty(0), 0.0
             return best, []
         gain = {}

@@ -32,8 +32,8 @@ def region_of(model: FittedModel | ModelEnsemble, target: Any, scores: np.ndarra
     for value in wanted:
         if np.ndim(value):
             low, high = (float(v) for v in value)
-            if not low <= high:
-                raise ValueError(f"target must be a value, or an interval (low, high); got {value!r}.")
+            if not low < high:
+                raise ValueError(f"target must be a value, or an interval (low, high) with low < high; got {value!r}.")
             found.append((_score(model, low, -np.inf), _score(model, high, np.inf)))
         else:
             found.append(value if np.isnan(value) else _score(model, float(value), np.nan))
