@@ -174,6 +174,14 @@ HIDDEN = b"GET /health HTTP/1.1\r\nHost: a\r\n\r\n"
         b"POST /predict HTTP/1.1\r\nHost: a\r\nContent-Length: %d\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
         b"POST /predict HTTP/1.1\r\nHost: a\r\nContent-Length: %d\r\nContent-Length: 0\r\n\r\n",
         b"PUT /predict HTTP/1.1\r\nHost: a\r\nContent-Length: %d\r\n\r\n",
+        # What a proxy may read otherwise: a blank in a name, lines that are no field, a bare carriage return, no name.
+        b"GET /model HTTP/1.1\r\nHost: a\r\nContent-Length : %d\r\n\r\n",
+        b"GET /model HTTP/1.1\r\nHost: a\r\nno field\r\nContent-Length: %d\r\n\r\n",
+        b"GET /model HTTP/1.1\r\n Content-Length: %d\r\nHost: a\r\n\r\n",
+        b"GET /model HTTP/1.1\r\nHost: a\rContent-Length: %d\r\n\r\n",
+        b"GET /model HTTP/1.1\r\nHost: a\r\n: b\r\nContent-Length: %d\r\n\r\n",
+        b"POST /predict HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\nTransfer-Encoding : chunked\r\n\r\n",
+        b"POST /predict HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\nX: a\r\n Transfer-Encoding: chunked\r\n\r\n",
     ],
 )
 def test_a_body_is_never_the_next_request(head, servers):

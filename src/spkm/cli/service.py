@@ -6,7 +6,9 @@ connections at a time. Encryption, passwords and many processes are the work of 
 
 from __future__ import annotations
 
+import io
 import json
+import re
 import socket
 import sys
 import threading
@@ -23,6 +25,8 @@ from spkm.persistence import NumpyModel
 
 MOST_BYTES, MOST_ROWS, MOST_REASONS, MOST_NAMED = 2**20, 1000, 5, 20
 MOST_DIGITS = 20  # of a length
+MOST_FIELDS, MOST_LINE = 100, 65536  # of a head, as http.server bounds them
+FIELD = re.compile(rb"[!#-'*+.^_`|~0-9A-Za-z-]+:[^\r\0]*\r?\n")
 FRAMING = ("Content-Length", "Transfer-Encoding")  # headers of a request with a body
 BUSY = b"HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\nRetry-After: 1\r\nConnection: close\r\n\r\n"
 PIECE = 65536  # bytes of a body that are read at once
@@ -142,6 +146,27 @@ class Handler(BaseHTTPRequestHandler):
         """Bound the time that a connection may be silent."""
         self.request.settimeout(self.server.seconds)
         super().setup()
+
+    def parse_request(self) -> bool:
+        """Read the head of a request; refuse one that a proxy may understand in another way.
+
+        The parser of the standard library takes a bare carriage return for the end of a line, and a line that is no
+        field for the end of the head: fields after it, such as a length, are lost.
+        """
+        stream = self.rfile
+        lines: list[bytes] = []
+        while len(lines) <= MOST_FIELDS and (line := stream.readline(MOST_LINE + 1)).strip(b"\r\n"):
+            lines.append(line)
+        self.rfile = io.BytesIO(b"".join(lines) + b"\r\n")
+        try:
+            understood = super().parse_request()
+        finally:
+            self.rfile = stream
+        if understood and not all(map(FIELD.fullmatch, lines)):
+            self.close_connection = True
+            self.reply(HTTPStatus.BAD_REQUEST, {"error": "Each line of the head must be a name, a colon and a value."})
+            return False
+        return understood
 
     def do_GET(self) -> None:
         """Answer with the state of the service, or with facts about the model."""
