@@ -35,6 +35,25 @@ def how() -> Any:
     return figure
 
 
+def teach() -> Any:
+    """The lesson's three models: a bump at every sample, two bumps, and two bumps that have moved."""
+    page = run_page("teach", until="stuck")
+    x, bumps, grid = page["x"], page["bumps"], np.linspace(-1, 1, 200)[:, None]
+    models = {
+        "60 bumps, one at every sample": (x, np.linalg.solve(bumps(x, x) + 0.1 * np.eye(60), page["y"])),
+        "2 bumps, where they start": (page["start"], page["weights"](page["start"])),
+        "2 bumps, after the descent": (page["u"], page["weights"](page["u"])),
+    }
+    figure, axes = plt.subplots(1, 3, figsize=(11, 3.2), sharey=True, layout="constrained")
+    for ax, (title, (u, c)) in zip(axes, models.items(), strict=True):
+        ax.plot(grid, bumps(grid, u) * c, color=ORANGE, linewidth=0.8, alpha=0.6)
+        ax.plot(u, np.zeros(len(u)), "D", color="black", markersize=4)
+        ax.scatter(x, page["y"], s=8, color="0.6")
+        ax.plot(grid, bumps(grid, u) @ c, color=BLUE)
+        ax.set(title=title, xlabel="x", ylim=(-1.6, 1.6))
+    return figure
+
+
 def choose() -> Any:
     """Kernels against the distance to a basis vector."""
     t = np.linspace(-4, 4, 400)[:, None]
