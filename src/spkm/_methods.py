@@ -109,7 +109,69 @@ def repr_mimebundle(self: Any, **kwargs: Any) -> dict[str, str]:
 def _summary_html(estimator: Any) -> str:
     if not estimator.__sklearn_is_fitted__():
         return ""
-    return f"<details open><summary>The fitted model</summary>{summary(estimator)._repr_html_()}</details>"
+    return f"<details open><summary>The fitted model</summary>{estimator.summary()._repr_html_()}</details>"
+
+
+def canonical_summary(self: Any, X: Any = None, y: Any = None, **options: Any) -> Any:
+    """Return a description of the components that fits a terminal.
+
+    Parameters
+    ----------
+    X, y : tables, default=None
+        Samples, best those that the fit has not used: correlations with intervals and p-values, and shapes of effects.
+    **options
+        ``width``, at which sentences are wrapped, and ``n_permutations`` and ``random_state`` of the p-values.
+
+    Returns
+    -------
+    sheet : Sheet
+        A string: cautions, sentences, a row for each component, and one for each of its features. Notebooks show its
+        tables.
+    """
+    from spkm.explain import canonical_summary as summary_of
+
+    return summary_of(self, X, y, **options)
+
+
+def canonical_formula(self: Any, digits: int = 4) -> Any:
+    """Return the scores of both tables as formulas, a line for each component.
+
+    Parameters
+    ----------
+    digits : int, default=4
+        Significant digits of the numbers.
+
+    Returns
+    -------
+    sheet : Sheet
+        A string: the formulas, with their kernels below.
+    """
+    from spkm.explain import canonical_formula as formula_of
+
+    return formula_of(self, digits)
+
+
+def canonical_report(self: Any, path: Any, X: Any, y: Any, **options: Any) -> Any:
+    """Write the components, how sure they are and what they look like into one file.
+
+    Parameters
+    ----------
+    path : str or path
+        File to write; suffix: ".html" (a page that needs no network), ".md" (a card) or ".json".
+    X, y : tables
+        Samples, best those that the fit has not used: correlations and p-values are honest only then.
+    **options
+        Options of :func:`spkm.inspection.canonical_report`: ``title``, ``tables``, ``x_axis``, ``y_axis``,
+        ``n_permutations``, ``privacy`` and ``random_state``.
+
+    Returns
+    -------
+    path : Path
+        The file.
+    """
+    from spkm.inspection import canonical_report as report_on
+
+    return report_on(self, path, X, y, **options)
 
 
 def save(self: Any, path: Any, *, data: Any = None, metrics: Any = None) -> None:

@@ -81,6 +81,8 @@ class SPKMCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         The l1 radii of the two tables.
     x_side_, y_side_ : FittedSide
         The fitted functions.
+    n_samples_fit_ : int
+        Number of samples of the fit.
     n_iter_ : int
         Steps of the last ascents of all components.
     n_features_in_, feature_names_in_
@@ -109,6 +111,11 @@ class SPKMCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """
 
     save = _methods.save
+    summary = _methods.canonical_summary
+    formula = _methods.canonical_formula
+    report = _methods.canonical_report
+    _repr_html_inner = _methods.repr_html
+    _repr_mimebundle_ = _methods.repr_mimebundle
 
     def __init__(
         self,
@@ -179,6 +186,7 @@ class SPKMCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             "y_feature_names_": layout.names,
             "correlations_": np.array([component.found.correlation for component in components]),
             "validation_correlations_": np.array([component.validation for component in components]),
+            "n_samples_fit_": Y.shape[0],
             "radii_": np.array([component.radii for component in components]),
             "n_iter_": sum(component.found.n_iter for component in components),
             "_n_features_out": len(components),
@@ -431,10 +439,15 @@ class SPKMCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         return tags
 
 
+def within_chance(correlation: float, n_samples: int) -> bool:
+    """Whether samples of unrelated tables often have such a correlation."""
+    return bool(np.arctanh(np.clip(correlation, -0.9999, 0.9999)) <= BY_CHANCE / np.sqrt(n_samples - 3))
+
+
 def _tell_of_chance(component: Component, place: int, n_samples: int) -> None:
     """Warn of a component whose correlation on held-out samples is that of unrelated tables."""
     found = component.validation
-    if np.arctanh(np.clip(found, -0.9999, 0.9999)) <= BY_CHANCE / np.sqrt(n_samples - 3):
+    if within_chance(found, n_samples):
         warn_user(
             f"Component {place + 1} has a correlation of {found:.2f} on held-out samples, no more than {n_samples} "
             f"samples of unrelated tables have by chance; on the samples of the fit it is "

@@ -1,6 +1,7 @@
 """Exact explanations of fitted models: arrays and frames, no drawing."""
 
 from spkm.explain._bars import Bars, VectorStability, vector_stability, with_uncertainty
+from spkm.explain._canonical import Relation, canonical_formula, canonical_summary, relations
 from spkm.explain._conditional import Normal, expected_scores
 from spkm.explain._counterfactual import Counterfactual, counterfactual
 from spkm.explain._edit import edited
@@ -27,8 +28,11 @@ __all__ = [
     "Neighbours",
     "Normal",
     "Proof",
+    "Relation",
     "SobolIndices",
     "VectorStability",
+    "canonical_formula",
+    "canonical_summary",
     "counterfactual",
     "edited",
     "expected_scores",
@@ -42,6 +46,7 @@ __all__ = [
     "nearest_entities",
     "partial_dependence",
     "prove",
+    "relations",
     "sobol_indices",
     "summary",
     "to_frame",

@@ -264,7 +264,7 @@ def _sentence(model: FittedModel, encoding: Encoding | None = None) -> str:
     """Return what a model is made of; after an encoder with the columns of its table."""
     members = model.members
     views = [view for member in members for term in vector_terms(member) for view in term.views]
-    kernels = list(dict.fromkeys(_kernel_name(view.kernel) for view in views))
+    kernels = list(dict.fromkeys(kernel_name(view.kernel) for view in views))
     outputs, read = output_names(model), f"{len(model.features_read())} of {model.n_features} features"
     if encoding is not None:
         groups, used = encoding.column_groups(), set(model.features_read().tolist())
@@ -398,7 +398,7 @@ def _feature_table(
         directions = (
             "by level"
             if effect is None
-            else " ".join(_direction(effect.values[:, o]) for o in range(min(model.n_outputs, 10)))
+            else " ".join(direction(effect.values[:, o]) for o in range(min(model.n_outputs, 10)))
         )
         bar = "" if bars is None else f" ± {half_width(len(model.refits), LEVEL) * bars[c]:.0%}"
         table.append([titles[c], f"{share[c]:.0%}{bar}", f"{alone:.0%}", directions])
@@ -415,7 +415,7 @@ def _shares(indices: SobolIndices) -> np.ndarray:
     return indices.total @ indices.variance / max(indices.variance.sum(), 1e-300)
 
 
-def _direction(values: np.ndarray) -> str:
+def direction(values: np.ndarray) -> str:
     """Return the shape of an effect: rises, falls, peak, valley, mixed or none."""
     spread = values.max() - values.min()
     if spread <= 1e-9 * (1 + np.abs(values).max()):
@@ -430,7 +430,7 @@ def _stationary(model: FittedModel | ModelEnsemble) -> bool:
     return all(view.kernel.stationary for m in model.members for term in vector_terms(m) for view in term.views)
 
 
-def _kernel_name(kernel: Kernel) -> str:
+def kernel_name(kernel: Kernel) -> str:
     return type(kernel.inner).__name__  # learned relevances or 2k - 1 are around it
 
 

@@ -97,7 +97,7 @@ def model_of(estimator: BaseEstimator) -> Any:
 
         raise NotFittedError(
             f"estimator must be a fitted estimator of this library or its model_; got {type(estimator).__name__}. "
-            "Call fit first."
+            "Call fit first; an SPKMCCA has methods of its own, and side('x') and side('y')."
         )
     return model
 

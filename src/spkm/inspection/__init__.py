@@ -14,7 +14,7 @@ from spkm.inspection._map import DecisionMapDisplay
 from spkm.inspection._order import OrderDisplay
 from spkm.inspection._pairs import PairMatrixDisplay
 from spkm.inspection._paths import FeaturePathDisplay, PathDisplay
-from spkm.inspection._report import report
+from spkm.inspection._report import canonical_report, report
 from spkm.inspection._shapley import ShapleyDisplay
 from spkm.inspection._survival import SurvivalCalibrationDisplay, SurvivalDisplay
 
@@ -39,6 +39,7 @@ __all__ = [
     "SurvivalDisplay",
     "ViewShareDisplay",
     "brier_scores",
+    "canonical_report",
     "judged_times",
     "kaplan_meier",
     "report",

@@ -29,9 +29,8 @@ from spkm.explain import (
 )
 from spkm.explain._cautions import cancellation_text, contrary_vectors
 from spkm.explain._structure import players_of, structure_of
-from spkm.explain._summary import _direction as direction
 from spkm.explain._summary import _sentence as sentence
-from spkm.explain._summary import telling_features
+from spkm.explain._summary import direction, telling_features
 from spkm.explain._table import (
     Named,
     Pipeline,

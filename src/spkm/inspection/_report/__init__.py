@@ -26,6 +26,8 @@ name, value, low, high and better), ``note``, ``baseline`` and ``figures``; a br
 beside a constant; its sentences in `_answer.py`. ``figures`` need no script: each is a dict of ``title``, ``note``,
 ``alt``, ``head`` and ``rows`` of its table, and either ``lines`` (``x``, ``x_label``, ``y_label`` and ``series`` of
 name, values, low, high) or ``bars`` (``labels`` and ``values``).
+
+**Two tables** have a page of their own: facts in `_relations.py`, drawn by `relations.js` with the same charts.
 """
 
 from __future__ import annotations
@@ -40,8 +42,9 @@ from spkm._atomic import check_place, replacing
 from spkm.inspection._report._facts import facts
 from spkm.inspection._report._html import embedded, to_html
 from spkm.inspection._report._markdown import to_markdown
+from spkm.inspection._report._relations import canonical_report
 
-__all__ = ["facts", "report", "to_html", "to_markdown"]
+__all__ = ["canonical_report", "facts", "report", "to_html", "to_markdown"]
 
 KINDS = {".html": to_html, ".htm": to_html, ".md": to_markdown, ".json": embedded}
 

@@ -196,7 +196,7 @@ def facts(
         "refits": _refits(reading, page),
         "checks": judged.checks,
         "cautions": _cautions(reading, samples.known, privacy),
-        "versions": _versions(),
+        "versions": versions(),
     }
 
 
@@ -289,7 +289,8 @@ def _shown_features(told: dict[str, Any]) -> dict[str, Any]:
     return {"features": features, "columns": columns, "axis": told["axis"]}
 
 
-def _versions() -> dict[str, str]:
+def versions() -> dict[str, str]:
+    """Return the versions of what made a report."""
     return {
         "spkm": sys.modules["spkm"].__version__,
         "python": platform.python_version(),
@@ -335,20 +336,22 @@ def _checked_y(reading: Reading, y: TargetLike, n: int, argument: str) -> np.nda
     return y
 
 
+def settings_of(estimator: BaseEstimator) -> dict[str, str]:
+    """Return the parameters of an estimator that are not the defaults."""
+    defaults = type(estimator)().get_params(deep=False)
+    own = estimator.get_params(deep=False)
+    return {k: repr(v)[:200] for k, v in own.items() if repr(v) != repr(defaults.get(k))}
+
+
 def _model_facts(reading: Reading, estimator: BaseEstimator, outputs: list[str]) -> dict[str, Any]:
     model = reading.model
-    settings = {}
-    if isinstance(estimator, BaseEstimator):
-        defaults = type(estimator)().get_params(deep=False)
-        own = estimator.get_params(deep=False)
-        settings = {k: repr(v)[:200] for k, v in own.items() if repr(v) != repr(defaults.get(k))}
     members = model.members
     return {
         "sentence": sentence(model, reading.pipeline.encoding),
         "formula": formula(reading.pipeline.named) if model.n_basis * model.n_outputs <= 60 else None,
         "estimator": type(estimator).__name__,
         "recipe": model.recipe,
-        "settings": settings,
+        "settings": settings_of(estimator) if isinstance(estimator, BaseEstimator) else {},
         "task": "regression" if reading.labels is None else model.target.task,
         "outputs": outputs,
         "score_names": [_score_name(reading, o, outputs[o]) for o in range(model.n_outputs)],

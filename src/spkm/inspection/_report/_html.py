@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+from collections.abc import Sequence
 from html import escape
 from importlib.resources import files
 from typing import Any
@@ -41,17 +42,22 @@ ONLY_WITH = {"bars.js": ("refits",), "axis.js": ("axis",), "pairs.js": ("pairs",
 
 def to_html(facts: dict[str, Any]) -> str:
     """Return the page of some facts: one file that needs nothing else and makes no request."""
-    page = files("spkm.inspection._report") / "page"
     engine = (files("spkm.persistence") / "_engine.js").read_text(encoding="utf-8")
     absent = [name for name, needed in ONLY_WITH.items() if all(facts[part] is None for part in needed)]
     scripts = [name for name in SCRIPTS if name not in absent]
+    return page_of(facts["title"], facts["answer"][0], scripts, embedded(for_page(facts)), lean(engine))
+
+
+def page_of(title: str, sentence: str, scripts: Sequence[str], facts: str, engine: str = "") -> str:
+    """Return a page: its title and first sentence, some of the scripts, facts as JSON, and what computes in it."""
+    page = files("spkm.inspection._report") / "page"
     parts = {
-        "title": escape(facts["title"]),
-        "sentence": escape(facts["answer"][0]),
+        "title": escape(title),
+        "sentence": escape(sentence),
         "style": _narrow((page / "style.css").read_text(encoding="utf-8")),
-        "engine": lean(engine),
+        "engine": engine,
         "scripts": "\n".join(lean((page / name).read_text(encoding="utf-8")) for name in scripts),
-        "facts": embedded(for_page(facts)),
+        "facts": facts,
     }
     template = (page / "page.html").read_text(encoding="utf-8")
     pieces = []

@@ -12,14 +12,14 @@ LEVELS = {"pass": "passed", "look": "worth a look", "none": "not run"}
 def to_markdown(facts: dict[str, Any]) -> str:
     """Return the model card of some facts."""
     model, samples, quality = facts["model"], facts["samples"], facts["quality"]
-    lines = [f"# {_text(facts['title'])}", ""]
+    lines = [f"# {text_of(facts['title'])}", ""]
     for sentence in facts["answer"]:
-        lines += [_text(sentence), ""]
-    looks = [f"- {_text(c['title'])}. {_text(c['detail'])}" for c in facts["first"]]
+        lines += [text_of(sentence), ""]
+    looks = [f"- {text_of(c['title'])}. {text_of(c['detail'])}" for c in facts["first"]]
     lines += ["**Before you read on:**", "", *looks, ""] if looks else []
     settings = ", ".join(f"{name}={value}" for name, value in model["settings"].items()) or "defaults"
-    lines += [_text(model["sentence"]), ""]
-    lines += _table(
+    lines += [text_of(model["sentence"]), ""]
+    lines += table_of(
         ["what", ""],
         [
             ["estimator", model["estimator"]],
@@ -40,8 +40,8 @@ def to_markdown(facts: dict[str, Any]) -> str:
     lines += ["", "## Features", "", *_features(facts)] if facts["columns"] is not None else []
     lines += ["", "## Checks", ""]
     checks = [[c["code"], c["title"], LEVELS[c["level"]], c["detail"], c["remedy"]] for c in facts["checks"]]
-    lines += _table(["code", "check", "result", "what was found", "what to do"], checks)
-    lines += ["", "## Cautions", "", *(f"- {_text(text)}" for text in facts["cautions"])]
+    lines += table_of(["code", "check", "result", "what was found", "what to do"], checks)
+    lines += ["", "## Cautions", "", *(f"- {text_of(text)}" for text in facts["cautions"])]
     lines += ["", "## Versions", "", ", ".join(f"{name} {version}" for name, version in facts["versions"].items()), ""]
     return "\n".join(lines)
 
@@ -53,21 +53,21 @@ def _quality(facts: dict[str, Any], quality: dict[str, Any] | None) -> list[str]
     outputs = quality.get("outputs") or [{"name": "", **quality}]
     for output in outputs:
         if len(outputs) > 1:
-            lines += [f"Output {_text(output['name'])}:", ""]
+            lines += [f"Output {text_of(output['name'])}:", ""]
         rows = [[m["name"], m["value"], m["low"], m["high"]] for m in output["metrics"]]
         if output.get("baseline"):
             rows.append([output["baseline"]["name"], output["baseline"]["value"], None, None])
-        lines += [*_table(["metric", "value", "low", "high"], rows), ""]
+        lines += [*table_of(["metric", "value", "low", "high"], rows), ""]
     if quality.get("confusion"):
         names = facts["model"]["classes"]
         rows = [[name, *row] for name, row in zip(names, quality["confusion"], strict=True)]
-        lines += ["Rows are the truth, columns predictions:", "", *_table(["", *names], rows)]
+        lines += ["Rows are the truth, columns predictions:", "", *table_of(["", *names], rows)]
     for one in facts["by_group"] or []:
-        lines += ["", f"By {_text(one['name'])}:", "", *_table(one["head"], one["rows"]), ""]
-        lines += [_text(one["gap"]["text"])] if one["gap"] else []
+        lines += ["", f"By {text_of(one['name'])}:", "", *table_of(one["head"], one["rows"]), ""]
+        lines += [text_of(one["gap"]["text"])] if one["gap"] else []
     if quality.get("labels"):
         rows = [[one[k] for k in ("name", "share", "accuracy", "precision", "recall")] for one in quality["labels"]]
-        lines += _table(["label", "share", "accuracy", "precision", "recall"], rows)
+        lines += table_of(["label", "share", "accuracy", "precision", "recall"], rows)
     return lines
 
 
@@ -78,14 +78,14 @@ def _targets(facts: dict[str, Any]) -> list[str]:
         names = facts["model"]["classes"]
         pairs = zip(names, names[1:], order["thresholds"], strict=False)
         rows = [[f"{low} to {high}", value] for low, high, value in pairs]
-        return ["", "## Thresholds of the score", "", *_table(["between", "score"], rows)]
+        return ["", "## Thresholds of the score", "", *table_of(["between", "score"], rows)]
     if survival is None:
         return []
     places = [round(share * (len(survival["times"]) - 1)) for share in (0.25, 0.5, 0.75)]
     curves = [*survival["vectors"], {"name": "usual", "score": 0.0, "survival": survival["usual"]}]
     rows = [[one["name"], one["score"], *(one["survival"][i] for i in places)] for one in curves]
     head = ["", "log hazard", *(f"no event until {_number(survival['times'][i])}" for i in places)]
-    return ["", "## Survival of basis vectors", "", *_table(head, rows)]
+    return ["", "## Survival of basis vectors", "", *table_of(head, rows)]
 
 
 def _basis(facts: dict[str, Any]) -> list[str]:
@@ -99,12 +99,12 @@ def _basis(facts: dict[str, Any]) -> list[str]:
             for name, value, _ in card["features"][:3]
         )
         rows.append([card["name"], weight, _number(card["swing"]), f"{card['count']:.0%}", telling])
-    lines = _table(["", "weight", "moves scores by ±", "most like", "what sets it apart"], rows)
+    lines = table_of(["", "weight", "moves scores by ±", "most like", "what sets it apart"], rows)
     left = facts["basis"]["left_out"] + max(0, len(facts["basis"]["cards"]) - MOST)
     lines += ["", f"{left} more are not shown."] if left else []
     dead = facts["basis"]["n_dead"]
     lines += ["", f"{dead} more have a weight of zero and are not shown."] if dead else []
-    cautions = [f"- {_text(card['caution'])}" for card in facts["basis"]["cards"][:MOST] if card["caution"]]
+    cautions = [f"- {text_of(card['caution'])}" for card in facts["basis"]["cards"][:MOST] if card["caution"]]
     return [*lines, *(["", *cautions] if cautions else [])]
 
 
@@ -118,12 +118,12 @@ def _features(facts: dict[str, Any]) -> list[str]:
         effect = "–" if c["effect"] is None else " ".join(c["effect"]["shapes"][:10])
         importance = _number(c["variance"]) + ("" if c["bar"] is None else f" ± {_number(c['bar'])}")
         rows.append([name, importance, f["low"], f["median"], f["high"], effect])
-    lines = _table(["column", "importance", "lowest", "median", "highest", "effect"], rows)
+    lines = table_of(["column", "importance", "lowest", "median", "highest", "effect"], rows)
     left = len(order) - MOST
     return [*lines, "", f"{left} more are not shown."] if left > 0 else lines
 
 
-def _table(head: list[Any], rows: list[list[Any]]) -> list[str]:
+def table_of(head: list[Any], rows: list[list[Any]]) -> list[str]:
     return [
         "| " + " | ".join(_cell(name) for name in head) + " |",
         "|" + " --- |" * len(head),
@@ -134,14 +134,14 @@ def _table(head: list[Any], rows: list[list[Any]]) -> list[str]:
 def _cell(value: object) -> str:
     if value is None:
         return "–"
-    return _number(value) if isinstance(value, float) else _text(value)
+    return _number(value) if isinstance(value, float) else text_of(value)
 
 
 def _number(value: float | None) -> str:
     return "–" if value is None else f"{value:.4g}"
 
 
-def _text(value: object) -> str:
+def text_of(value: object) -> str:
     """Return text that Markdown shows as it is: no markup of it, no HTML, no line breaks."""
     text = re.sub(r"\s+", " ", str(value))
     text = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
