@@ -1,6 +1,7 @@
 """Queries of models: what is missing or no number, categories of every type, and the columns of the answer."""
 
 import sqlite3
+from itertools import product
 
 import numpy as np
 import pandas as pd
@@ -60,6 +61,30 @@ def test_text_is_no_zero_in_sqlite():
     frame.iloc[1:, 0] = ["", "one", "1 mile", " 1.0e0"]
     found = answers("sqlite", frame, query)["spkm_prediction"]
     assert found[1:4].isna().all() and found[0] == found[4]
+
+
+def number_of(text: str) -> float:
+    """Return the number that Python reads, NaN where it reads none, and for "nan", "inf" and "1_0"."""
+    try:
+        return float(text) if set(text.lower()) <= set("0123456789.+-e ") else np.nan
+    except ValueError:
+        return np.nan
+
+
+@pytest.mark.parametrize("database", DATABASES)
+def test_texts_are_numbers_where_python_says_so(database):
+    query = exported(with_model(tasks()["two classes"], NAMES), ".sql")
+    texts = ["".join(letters) for n in range(6) for letters in product("1.+-e", repeat=n)]
+    texts += ["2020-01-01", "1_0", "1 2", " 1 ", "1E2", "0x1F", "nan", "inf", "1d", "1e9999", "one"]
+    read = [number_of(text) for text in texts]
+    given, want = (
+        answers(database, pd.DataFrame(np.ones((len(texts), N_FEATURES)), columns=NAMES).assign(x0=cells), query)
+        for cells in (texts, np.clip(read, -1e300, 1e300))
+    )
+    known = np.isfinite(read)
+    assert 20 < known.sum() < 100
+    np.testing.assert_array_equal(given["spkm_score_0"].notna(), known)
+    np.testing.assert_array_equal(given["spkm_score_0"][known], want["spkm_score_0"][known])
 
 
 @pytest.mark.parametrize("database", DATABASES)

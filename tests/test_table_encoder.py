@@ -111,6 +111,13 @@ def test_what_was_not_there_in_the_fit():
     np.testing.assert_array_equal(encoder.transform(new), [[0, 0, 0, 0, 1, 9.5], [0, 0, 0, 0, 1, 3]])
 
 
+@pytest.mark.parametrize("gap", [None, float("nan"), np.float64("nan"), np.float32("nan"), np.float16("nan")])
+def test_a_gap_is_one_whatever_its_type(gap):
+    X = np.array([["a", 1.0], ["b", 2.0]] * 4 + [[gap, 3.0]] * 3, dtype=object)
+    encoder = TableEncoder().fit(X)
+    assert list(encoder.get_feature_names_out()) == ["x0 = a", "x0 = b", "x0 is missing", "x1"]
+
+
 def test_codes_can_be_categories_whatever_type_they_come_in():
     frame = pd.DataFrame({"region": [1, 2, 3, 1, 2, 3], "x": np.arange(6.0)})
     encoder = TableEncoder(categorical=["region"]).fit(frame)

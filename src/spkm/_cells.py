@@ -18,7 +18,9 @@ def is_missing(value: Any) -> bool:
     """Whether a cell is empty: None, NaN or pandas' NA."""
     if isinstance(value, str):
         return False  # first, as it is the most frequent
-    return value is None or type(value).__name__ in MISSING_TYPES or (isinstance(value, float) and value != value)
+    if value is None or type(value).__name__ in MISSING_TYPES:
+        return True
+    return isinstance(value, float | np.floating) and value != value
 
 
 def cell_list(values: np.ndarray) -> list[Any]:

@@ -34,6 +34,9 @@ LARGEST_NUMBER = repr(float(np.finfo(np.float64).max))
 FLOATS = "('real', 'double', 'float')"  # types of fractions, in small letters
 ROW = '"spkm_row"'
 OWN = re.compile(r'"spkm_[a-z0-9_]+"')  # names of columns of the query, in its expressions
+#: Parts of texts of digits, points, signs and e, after a bar, that are no number: a sign elsewhere than at the start
+#: of a number or of its exponent, a second point or e, no digits before or after the e.
+NO_NUMBER = ("*[0-9.+-][+-]*", "*[+e-]", "*[|+-]e*", "*[|+-].e*", "*[.e]*.*", "*e*e*")
 LARGEST = 700.0  # of an exponent: exp(700) is still a number
 
 
@@ -79,11 +82,12 @@ def _features(query: _Query, plain: dict[str, Any], names: list[str]) -> list[st
 
 
 def _number_of(cell: str) -> str:
-    """Return a cell as a finite number, else NULL; SQLite by itself would take any text for a number."""
-    text = f"CAST({cell} AS VARCHAR)"
-    is_text = f"typeof({cell}) IN ('text', 'blob')"  # in small letters: SQLite alone
-    is_none = f"{is_text} AND ({text} GLOB '*[^0-9eE.+ -]*' OR NOT {text} GLOB '*[0-9]*')"
-    return f"CASE WHEN {is_none} THEN NULL ELSE {finite(f'CAST({cell} AS DOUBLE)')} END"
+    """Return a cell as a finite number, else NULL; databases by themselves take 2020-01-01 or 1_0 for a number."""
+    text = f"('|' || lower(trim(CAST({cell} AS VARCHAR))))"
+    is_none = " OR ".join([f"trim({text}, '|0123456789.+-e') <> ''", *(f"{text} GLOB '{part}'" for part in NO_NUMBER)])
+    is_text = f"lower(typeof({cell})) IN ('text', 'blob', 'varchar')"
+    none = f"{is_text} AND ({is_none} OR NOT {text} GLOB '*[0-9]*')"
+    return f"CASE WHEN {none} THEN NULL ELSE {finite(f'CAST({cell} AS DOUBLE)')} END"
 
 
 def _is_absent(cell: str) -> str:
