@@ -29,7 +29,7 @@ from spkm.inspection import BasisDisplay, DecisionMapDisplay, PathDisplay
 from spkm.penalties import L1, RKHSNorm
 
 OUTPUT = Path("demo_output")
-SEEDLINGS = Path(os.path.relpath(Path(__file__).parent / "data" / "seedlings.csv"))
+ESPRESSO = Path(os.path.relpath(Path(__file__).parent / "data" / "espresso.csv"))
 SPLITS = 3  # random splits, two thirds to fit and one third to test; the table shows means
 
 plt.rcParams.update({"font.size": 10, "axes.titlesize": 10, "figure.dpi": 150})
@@ -287,12 +287,12 @@ def from_a_file():
     from spkm import load as spkm_load
     from spkm.cli import main as spkm
 
-    model, report = OUTPUT / "seedlings.spkm", OUTPUT / "report.html"
-    # Few columns and few vectors: every vector can be read, and the model is no worse than that of all columns.
-    few = ["--features", "4", "--vectors", "5"]
-    title = ["--title", "Who thrives: a model of 500 seedlings"]
+    model, report = OUTPUT / "espresso.spkm", OUTPUT / "report.html"
+    # Few columns and few vectors: every vector can be read, and the model is about as good as one of all columns.
+    few = ["--features", "4", "--vectors", "3"]
+    title = ["--title", "Which espresso is liked: a model of 1,000 cups"]
     for words in (
-        ["fit", str(SEEDLINGS), "--target", "thrives", *few, "-o", str(model), "--report", str(report), *title],
+        ["fit", str(ESPRESSO), "--target", "liked", *few, "-o", str(model), "--report", str(report), *title],
         ["inspect", str(model)],
     ):
         print("$ spkm", shlex.join(words), flush=True)
@@ -300,7 +300,8 @@ def from_a_file():
             raise SystemExit(1)
         print()
     cancelling = spkm_load(model)[-1].cancellation_
-    print(f"Contributions of its vectors cancel by a factor of {cancelling:.1f}; the page warns from 10 on.\n")
+    print(f"Contributions of its vectors cancel by a factor of {cancelling:.1f}; 1 is not at all, and up to 10 each")
+    print("vector can be read by itself.\n")
 
 
 def main():

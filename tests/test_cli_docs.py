@@ -5,8 +5,11 @@ import runpy
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
+from sklearn.pipeline import make_pipeline
 
+from spkm import SPKMClassifier, TableEncoder
 from spkm.cli import VERBS
 from tests.cli_files import needs_model_files
 
@@ -39,12 +42,22 @@ def test_the_page_tells_of_every_verb():
     assert all(f"`{name}" in PAGE or f"spkm {name}" in PAGE for name in VERBS)
 
 
-def test_the_bundled_table_is_of_the_kind_its_script_makes():
-    made = runpy.run_path(str(ROOT / "examples" / "data" / "make_seedlings.py"))
-    with open(ROOT / "examples" / "data" / "seedlings.csv", newline="") as file:
+@pytest.mark.parametrize(("name", "count", "category"), [("seedlings", 500, "species"), ("espresso", 1000, "roast")])
+def test_a_bundled_table_is_of_the_kind_its_script_makes(name, count, category):
+    made = runpy.run_path(str(ROOT / "examples" / "data" / f"make_{name}.py"))
+    with open(ROOT / "examples" / "data" / f"{name}.csv", newline="") as file:
         head, *rows = list(csv.reader(file))
-    assert head == list(made["COLUMNS"]) and len(rows) == len(made["seedlings"]()) == 500
-    for table in (rows, made["seedlings"]()):  # NumPy may draw other numbers one day
-        species, thrives = ({row[head.index(name)] for row in table} for name in ("species", "thrives"))
-        assert species == set(made["OPTIMUM"]) and thrives == {"yes", "no"}
+    assert head == list(made["COLUMNS"]) and len(rows) == len(made["made"]()) == count
+    for table in (rows, made["made"]()):  # NumPy may draw other numbers one day
+        levels, target = ({row[place] for row in table} for place in (head.index(category), -1))
+        assert levels - {""} == set(made["OPTIMUM"]) and target == {"yes", "no"}
         assert any("" in row for row in table)
+
+
+def test_the_model_of_the_demo_can_be_read():
+    table = pd.read_csv(ROOT / "examples" / "data" / "espresso.csv")
+    X, y = table[["roast", "water_c", "seconds", "dose_g"]], table["liked"]
+    model = make_pipeline(TableEncoder(), SPKMClassifier(n_basis=3, random_state=0)).fit(X[:800], y[:800])
+    assert model[-1].cancellation_ < 3
+    assert (np.ravel(model[-1].dual_coef_) > 0).all()  # each is a cup that is liked
+    assert model.score(X[800:], y[800:]) > 0.85

@@ -18,7 +18,7 @@ WATER = {"sand": 60.0, "loam": 45.0, "clay": 30.0}  # ml a day
 COLUMNS = "seedling species soil water_ml temperature_c light_hours fertilised supplier shelf_cm season thrives".split()
 
 
-def seedlings(n: int = 500, seed: int = 7) -> list[list[str]]:
+def made(n: int = 500, seed: int = 7) -> list[list[str]]:
     """Return the rows of the table as texts; empty ones are missing."""
     rng = np.random.default_rng(seed)
     rows = []
@@ -59,4 +59,4 @@ def seedlings(n: int = 500, seed: int = 7) -> list[list[str]]:
 if __name__ == "__main__":
     with open(Path(__file__).with_name("seedlings.csv"), "w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
-        writer.writerows([COLUMNS, *seedlings()])
+        writer.writerows([COLUMNS, *made()])
