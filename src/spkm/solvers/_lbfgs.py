@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
-from scipy.optimize import Bounds, minimize
+from scipy.optimize import fmin_l_bfgs_b
 
 from spkm._parts import COUNT, OPTIONAL_COUNT, Number
 from spkm.core.bounds import Box
@@ -245,26 +245,25 @@ def descend(
         )
     monitor = Monitor(x, first, tol, on_iteration, stage)
     monitor.gradient = gradient
-    guarded = Guarded(function, x.copy(), first, gradient)
-
-    def after(intermediate_result: Any) -> None:
-        point = intermediate_result.x
-        monitor.accept(point, float(intermediate_result.fun), guarded.gradient_at(point))
-
-    options = {
-        "maxiter": max_iter,
-        "maxfun": 20 * max_iter + 20,
-        "maxcor": MEMORY,
-        "ftol": 0.0,
-        "gtol": 1e-10,
-        "maxls": 30,
-    }
+    guarded = Guarded(function, x, first, gradient)
+    # Not by `minimize`, which would first rewrite the bounds twice: that takes as long as an evaluation.
+    bounds = None if box is None else list(zip(*(bound.tolist() for bound in box), strict=True))
     try:
-        bounds = None if box is None else Bounds(*box)
-        outcome = minimize(guarded, x, jac=True, method="L-BFGS-B", bounds=bounds, callback=after, options=options)
+        *_, outcome = fmin_l_bfgs_b(
+            guarded.value,
+            x,
+            guarded.gradient,
+            bounds=bounds,
+            m=MEMORY,
+            factr=0.0,
+            pgtol=1e-10,
+            maxfun=20 * max_iter + 20,
+            maxiter=max_iter,
+            maxls=30,
+            callback=lambda point: monitor.accept(point, *guarded(point)),
+        )
         # SciPy ends by itself at a point where no step lowers the objective any more: that is convergence too.
-        # One whose bounds leave no choice at all says nothing of iterations.
-        monitor.converged = monitor.converged or outcome.get("nit", 0) < max_iter
+        monitor.converged = monitor.converged or outcome["nit"] < max_iter
     except Stop:
         pass
     except KeyboardInterrupt:
@@ -276,7 +275,7 @@ def descend(
 
 
 class Guarded:
-    """A function and its gradient, with a wall in place of values that are not finite; it keeps its last gradient.
+    """A function and its gradient at the last point, with a wall in place of values that are not finite.
 
     Parameters
     ----------
@@ -288,22 +287,24 @@ class Guarded:
 
     def __init__(self, function: Function, start: np.ndarray, first: float, gradient: np.ndarray) -> None:
         self.function = function
-        self.start = start
-        self.first = first
-        self.first_gradient = gradient
-        self.point, self.gradient = start, gradient
+        # The line search backs off from a wall; an infinite value would put NaN into its cubic.
+        self.wall = 1e6 * (1.0 + abs(first)), np.zeros_like(gradient)
+        self.point = start.copy()
+        self.found = self._finite(first, gradient)
 
     def __call__(self, point: np.ndarray) -> tuple[float, np.ndarray]:
-        if np.array_equal(point, self.start):
-            value, gradient = self.first, self.first_gradient
-        else:
-            value, gradient = self.function(point)
-        if not (np.isfinite(value) and np.all(np.isfinite(gradient))):
-            # The line search backs off from a wall; an infinite value would put NaN into its cubic.
-            return 1e6 * (1.0 + abs(self.first)), np.zeros_like(point)
-        self.point, self.gradient = point.copy(), gradient
-        return value, gradient
+        if not np.array_equal(point, self.point):
+            self.found = self._finite(*self.function(point))
+            self.point = point.copy()
+        return self.found
 
-    def gradient_at(self, point: np.ndarray) -> np.ndarray | None:
-        """Return the gradient at a point if it was the last one asked for, else None."""
-        return self.gradient if np.array_equal(point, self.point) else None
+    def _finite(self, value: float, gradient: np.ndarray) -> tuple[float, np.ndarray]:
+        return (float(value), gradient) if np.isfinite(value) and np.isfinite(gradient).all() else self.wall
+
+    def value(self, point: np.ndarray) -> float:
+        """Return the value at a point."""
+        return self(point)[0]
+
+    def gradient(self, point: np.ndarray) -> np.ndarray:
+        """Return the gradient at a point."""
+        return self(point)[1]
