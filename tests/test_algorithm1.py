@@ -80,13 +80,28 @@ def test_signs_are_the_labels_of_random_points():
     assert points.shape == (3, 2) and labels.tolist() == [[1], [-1], [-1]]
 
 
-def test_radius_and_strength_make_zeros():
+@pytest.mark.parametrize("limit", [{"l1_radius": 2.0}, {"l1_strength": 0.05}], ids=str)
+def test_an_entry_is_zero_where_the_slope_is_below_its_price(limit):
+    """One vector converges, and then the optimality conditions of the l1 norm hold entry by entry."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(150, 12))
+    y = np.where(X[:, 0] + 0.5 * X[:, 1] > 0, 1, -1)
+    model = algorithm1(1, scale=False, random_state=0, n_restarts=1, basis_steps=2000, **limit).fit(X, y)
+    (u,), sign = model.basis_vectors_, np.sign(model.dual_coef_[0])
+    s2 = pdist(X).mean() ** 2
+    k = np.exp(-((X - u) ** 2).sum(axis=1) / (2 * s2))
+    f = sign * (2 * k - 1)
+    pull = sign * k * (f * (f @ y) / (f @ f) - y) / (np.linalg.norm(f) * np.linalg.norm(y))
+    slope = 2 * pull @ (X - u) / s2
+    price = limit.get("l1_strength", np.abs(slope).max())  # in a ball the steepest entries set it
+    assert (u[np.abs(slope) < 0.99 * price] == 0).all() and np.count_nonzero(u == 0) >= 10
+    np.testing.assert_allclose(slope[u != 0], -price * np.sign(u[u != 0]), rtol=1e-5)
+
+
+def test_vectors_stay_in_the_ball():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(150, 12))
     y = np.where(X[:, 0] * X[:, 1] > 0, 1, -1)
-    for kwargs in ({"l1_radius": 0.5}, {"l1_strength": 0.02}):
-        model = algorithm1(2, scale=False, random_state=0, n_restarts=1, **kwargs).fit(X, y)
-        assert np.mean(model.basis_vectors_ == 0) > 0.1
     U = algorithm1(2, l1_radius=0.5, scale=False, random_state=0, n_restarts=1).fit(X, y).basis_vectors_
     assert (np.abs(U).sum(axis=1) <= 0.5 * (1 + 1e-9)).all()
 
