@@ -41,20 +41,44 @@ def write_model(pipeline: Pipeline, path: str, about: dict[str, Any], data: Tabl
         save(pipeline, temporary, data=data, metrics=about)
 
 
-def read_model(path: str) -> Any:
-    """Return the fitted estimator or pipeline of a file; a file that is none ends the command with exit code 4."""
+def read_saved(path: str) -> Any:
+    """Return what a model file holds; a file that is none ends the command with exit code 4."""
     module = persistence()
     if not Path(path).is_file():
         raise CommandError(f"there is no model file {path!r}.", exit_code=MODEL_FILE)
     try:
-        model = module.load(path)
+        return module.load(path)
     except (MemoryError, KeyboardInterrupt):
         raise
     except Exception as error:  # whatever a damaged file leads to
         raise CommandError(f"{path} is no model file that can be read: {error}", exit_code=MODEL_FILE) from error
+
+
+def read_model(path: str) -> Any:
+    """Return the fitted estimator or pipeline of a file, a model of one table, or end with what the file holds."""
+    model = read_saved(path)
     last = estimator_of(model)
+    if is_of_two_tables(last):
+        raise CommandError(
+            f"{path} holds an SPKMCCA, a model of two tables, for `spkm inspect`, `spkm report --with` and `spkm "
+            "export --side`. In Python, spkm.load(file).side('x').save(other) makes a model of one table.",
+            exit_code=MODEL_FILE,
+        )
     if not ("selected_features_" in vars(last) and hasattr(last, "predict")):  # a selector predicts nothing
         raise CommandError(f"{path} holds no fitted model of one table.", exit_code=MODEL_FILE)
+    return model
+
+
+def is_of_two_tables(model: BaseEstimator) -> bool:
+    """Whether a model is of two tables at once."""
+    return "x_side_" in vars(model)
+
+
+def read_two_tables(path: str, option: str) -> Any:
+    """Return the fitted SPKMCCA of a file, which an option is for."""
+    model = read_saved(path)
+    if not is_of_two_tables(model):
+        raise CommandError(f"{option} is for a model of two tables (SPKMCCA); {path} holds a {type(model).__name__}.")
     return model
 
 

@@ -24,6 +24,7 @@ def add_parser(subparsers: Subparsers) -> None:
     parser.add_argument("--to", choices=tuple(SUFFIXES), help="the language; by the name of the file, unless given")
     parser.add_argument("--details", action="store_true", help="sql: similarities to the basis vectors, too")
     parser.add_argument("--times", metavar="T,T", help="of a model of censored times: survival until each")
+    parser.add_argument("--side", choices=("x", "y"), help="of a model of two tables: the scores of one")
     parser.add_argument("--json", metavar="FILE", help="what was done, as JSON; - is stdout")
 
 
@@ -36,11 +37,14 @@ def run(options: argparse.Namespace) -> int:
         raise CommandError("-o - is for text alone, and --json - cannot go with it. Give -o a file.")
     if options.details and language != "sql":
         raise CommandError(f"--details goes with sql; the language is {language}.")
-    from spkm.cli._models import read_model
+    from spkm.cli._models import read_model, read_two_tables
     from spkm.cli.predict import asked_times
     from spkm.persistence import export
 
-    model = read_model(options.model)
+    if options.side is None:
+        model = read_model(options.model)
+    else:
+        model = read_two_tables(options.model, "--side").side(options.side)
     times = asked_times(model, options.times)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / f"model{SUFFIXES[language]}"

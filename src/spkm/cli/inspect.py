@@ -21,9 +21,12 @@ def add_parser(subparsers: Subparsers) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Show the model and return the exit code."""
-    from spkm.cli._models import about_model, encoder_of, estimator_of, facts, read_model
+    from spkm.cli._models import about_model, encoder_of, estimator_of, facts, is_of_two_tables, read_model, read_saved
 
     check_can_write("--json", options.json)
+    saved = read_saved(options.model)
+    if is_of_two_tables(saved):
+        return _two_tables(saved, options)
     model = read_model(options.model)
     found = {**facts(model, options.model), "about": about_model(options.model)}
     encoder = encoder_of(model)
@@ -41,6 +44,29 @@ def run(options: argparse.Namespace) -> int:
         rows = [[one["column"], one["kind"], one["detail"]] for one in found["inputs"]]
         print(table([["column", "kind", ""], *rows], right=False))
     show(f"\n{_summary(estimator_of(model))}")
+    return 0
+
+
+def _two_tables(model: Any, options: argparse.Namespace) -> int:
+    """Show a model of two tables and return the exit code."""
+    from spkm.cli._models import about_model
+    from spkm.explain import relations
+
+    if options.json is not None:
+        components = [
+            {
+                "training_correlation": one.training,
+                "held_out_correlation": one.validation,
+                **{t: {e.name: e.weight for e in own} for t, own in zip("xy", one.entries, strict=True)},
+            }
+            for one in relations(model)
+        ]
+        about = about_model(options.model)
+        found = {"file": options.model, "estimator": type(model).__name__, "components": components, "about": about}
+        write_json(options.json, found)
+    if options.json != STDIO:
+        show(f"{options.model}: {type(model).__name__}, what two tables have in common\n")
+        show(str(model.summary()))
     return 0
 
 

@@ -23,6 +23,9 @@ def add_parser(subparsers: Subparsers) -> None:
     parser.add_argument("model", help="the model file")
     parser.add_argument("data", help="samples that the model has not seen; - is stdin")
     add_target_options(parser, "the column with the true values")
+    parser.add_argument(
+        "--with", dest="second", metavar="FILE", help="of a model of two tables: the second, in the same order of rows"
+    )
     parser.add_argument("-o", "--output", required=True, metavar="FILE", help="the page: .html, .md or .json")
     parser.add_argument("--json", metavar="FILE", help="what was written, as JSON; - is stdout")
     add_report_options(parser)
@@ -37,6 +40,8 @@ def run(options: argparse.Namespace) -> int:
 
     check_report("--output", options.output)
     check_can_write("--json", options.json)
+    if options.second is not None:
+        return _two_tables(options)
     target = target_of(options)
     model = read_model(options.model)
     frame = read_frame(options.data, options.format, text_columns(model))
@@ -44,11 +49,37 @@ def run(options: argparse.Namespace) -> int:
     X = features_of(model, samples.X, options.data)
     readable(model, X, options.data)  # before the work rather than in the midst of it
     write_report(model, options, options.output, X, samples.y)
+    _tell(options, len(samples.y))
+    return 0
+
+
+def _two_tables(options: argparse.Namespace) -> int:
+    """Write the page of a model of two tables and return the exit code."""
+    from spkm.cli._models import read_two_tables
+    from spkm.cli._reading import data_error, read_frame
+    from spkm.cli.predict import features_of
+
+    if any(option is not None for option in (options.target, options.time, options.event)):
+        raise CommandError("--with FILE is a table, in the place of --target, --time and --event.")
+    model = read_two_tables(options.model, "--with")
+    X, Y = (
+        features_of(model.side(side), read_frame(path, options.format), path)
+        for side, path in (("x", options.data), ("y", options.second))
+    )
+    try:
+        with replacing(options.output) as temporary, notes():
+            model.report(temporary, X, Y, title=options.title, privacy=options.privacy)
+    except (TypeError, ValueError) as error:
+        raise data_error(f"{options.data} and {options.second}: {error}") from error
+    _tell(options, len(X))
+    return 0
+
+
+def _tell(options: argparse.Namespace, n_samples: int) -> None:
     if options.json is not None:
-        write_json(options.json, {"model": options.model, "samples": len(samples.y), "report": options.output})
+        write_json(options.json, {"model": options.model, "samples": n_samples, "report": options.output})
     if options.json != STDIO:
         show(f"Written: {options.output}")
-    return 0
 
 
 def add_report_options(parser: argparse.ArgumentParser) -> None:
