@@ -17,7 +17,7 @@ from spkm.fitting.recipes import folds as folds_module
 from spkm.kernels import RBF, Linear
 from spkm.losses import Log
 from spkm.penalties import RKHSNorm, SquaredL2
-from spkm.solvers import Result
+from spkm.solvers import LBFGS, Result
 from spkm.sources import ArraySource
 from tests import cases
 
@@ -118,13 +118,13 @@ def test_vectors_of_one_place_become_one_and_the_function_stays():
     U[1] = 1.0
     problem, objective, result = of_three_vectors(U, (0.5, -0.4, 1.5))
     before = result.theta
-    smaller, found = merged(problem, objective, result, polish=False)
+    smaller, found = merged(problem, objective, result, None)
     assert smaller.model.kernel_part.n_basis == 2
     np.testing.assert_allclose(smaller.model.unpack(found.theta).weights[:2, 0], [2.0, -0.4])
     now, then = (scores(o, theta) for o, theta in ((smaller, found.theta), (objective, before)))
     np.testing.assert_allclose(now, then, rtol=1e-12, atol=1e-12)
     assert found.value == smaller.value(found.theta) == found.trace[-1]
-    polished = merged(problem, *of_three_vectors(U, (0.5, -0.4, 1.5))[1:], polish=True)[1]
+    polished = merged(problem, *of_three_vectors(U, (0.5, -0.4, 1.5))[1:], LBFGS(max_iter=20))[1]
     assert polished.value < found.value and polished.n_iter == 7
 
 
@@ -133,7 +133,7 @@ def test_vectors_that_are_near_but_say_different_things_stay():
     U[1] = 1.0
     U[2, 0] = 0.05  # beside the first: together they are a slope
     problem, objective, result = of_three_vectors(U, (-40.0, 0.4, 40.0))
-    assert merged(problem, objective, result, polish=True) == (objective, result)
+    assert merged(problem, objective, result, LBFGS(max_iter=20)) == (objective, result)
 
 
 def test_two_moons_have_no_two_vectors_of_one_place():

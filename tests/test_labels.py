@@ -13,7 +13,8 @@ from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.utils.estimator_checks import check_classifier_multioutput
 
 from spkm import SPKMClassifier, SPKMClassifierCV, sparsity_path
-from spkm.losses import LOSSES, Log, sign_groups
+from spkm.core.starts import sign_groups
+from spkm.losses import LOSSES, Log
 from tests.quick_search import quick_search
 from tests.small_data import assert_same_fit, read_only, two_classes
 

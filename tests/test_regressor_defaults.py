@@ -131,7 +131,7 @@ def test_vectors_of_one_place_become_one_and_weights_are_solved_for_again():
     theta, params = objective.model.zeros()
     params.basis[0][...] = [[0.0, 1.0], [1.0, -1.0], [0.0, 1.0]]
     before = objective.complete(objective.start(theta))
-    smaller, result = merged(problem, objective, Result(before, 0.0, 7, True, trace=[0.0]), polish=False)
+    smaller, result = merged(problem, objective, Result(before, 0.0, 7, True, trace=[0.0]), None)
     now, then = (
         model.unpack(found).weights[:, 0] for model, found in ((smaller.model, result.theta), (objective.model, before))
     )

@@ -7,10 +7,11 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from sklearn.base import clone
 
-from spkm.core.bounds import box_of
+from spkm.core.bounds import Box, box_of
 from spkm.core.evidence import EvidenceObjective
 from spkm.core.model import PreimageModel, Term
 from spkm.core.objective import Objective
+from spkm.core.protocols import AnyObjective
 from spkm.losses import Loss
 from spkm.penalties import Evidence, Penalty, RKHSNorm, SquaredL2
 from spkm.sources import Source
@@ -71,6 +72,18 @@ class Problem:
         objective = self.objective(source)
         assert isinstance(objective, EvidenceObjective)
         return objective
+
+    def parameters(self, objective: AnyObjective, theta: np.ndarray) -> np.ndarray:
+        """Return the parameters of the objective at theta: all of it, or its basis and a noise under an evidence."""
+        return theta if self.evidence is None else objective.eliminated().start(theta)
+
+    def completed(self, objective: AnyObjective, parameters: np.ndarray) -> np.ndarray:
+        """Return the theta at parameters of the objective; under an evidence its weights are the best ones."""
+        return parameters if self.evidence is None else objective.eliminated().complete(parameters)
+
+    def box(self, objective: AnyObjective) -> Box | None:
+        """Return the bounds of the parameters of the objective."""
+        return objective.box if self.evidence is None else objective.eliminated().bounds(objective.box)
 
     def model(self, source: Source, columns: np.ndarray | None = None) -> PreimageModel:
         """Return the model of the features and outputs of ``source``, which holds some or all of the features."""

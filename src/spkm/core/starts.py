@@ -13,7 +13,7 @@ from spkm._parts import COUNT, Part, Registry
 from spkm.core.model import LINEAR_PART, PreimageModel, Term
 from spkm.core.objective import Objective
 from spkm.core.protocols import AnyObjective
-from spkm.losses import Squared, sign_groups
+from spkm.losses import Squared
 from spkm.penalties import RKHSNorm
 from spkm.sources import Scaling, Source
 
@@ -253,6 +253,15 @@ def _with_linear_part(objective: AnyObjective, theta: np.ndarray, n_rows: int, r
 
 def _alternating_signs(n_basis: int, n_outputs: int) -> np.ndarray:
     return np.where((np.arange(n_basis)[:, None] + np.arange(n_outputs)) % 2 == 0, 1.0, -1.0)
+
+
+def sign_groups(Y: np.ndarray) -> np.ndarray:
+    """Return an integer for every row of signs, equal for equal rows: its class, or its set of labels, (n,)."""
+    if Y.shape[1] == 1:
+        return (Y[:, 0] > 0).astype(np.intp)
+    if np.all((Y > 0).sum(axis=1) == 1):
+        return np.asarray(np.argmax(Y, axis=1))
+    return np.unique(Y > 0, axis=0, return_inverse=True)[1].ravel()
 
 
 def _by_class(sample: Sample, n_basis: int) -> list[tuple[np.ndarray, int]]:

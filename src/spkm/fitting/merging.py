@@ -13,7 +13,7 @@ import numpy as np
 from spkm.core.problem import Problem
 from spkm.core.protocols import AnyObjective
 from spkm.fitting.recipe import Fit
-from spkm.solvers import LBFGS, Result, VarPro, projected_norm
+from spkm.solvers import Result, Solver, projected_norm, with_settings
 
 ALIKE = 0.9  # value of the kernel at two vectors, 1 at one place, from which on they may be one
 RISE = 1e-3  # share by which the loss may rise in all: what L-BFGS takes for converged
@@ -21,15 +21,21 @@ POLISH = 20  # iterations at the end, where vectors have been merged
 MOST_ROWS = 20_000  # samples up to which all parameters follow a merge
 
 
-def with_merged_vectors(fit: Fit) -> Fit:
-    """Return a fit of one kernel in which vectors that are alike have become one."""
+def with_merged_vectors(fit: Fit, solver: Solver) -> Fit:
+    """Return a fit of one kernel in which vectors that are alike have become one.
+
+    ``solver`` lets all parameters follow, unless there are many samples.
+    """
     found = fit.result
     learned = fit.start.problem.continued(found.noise, found.ridge, found.linear_variance)
-    objective, result = merged(learned, fit.objective, found, fit.objective.source.n_rows <= MOST_ROWS)
+    polish = with_settings(solver, {"max_iter": POLISH}) if fit.objective.source.n_rows <= MOST_ROWS else None
+    objective, result = merged(learned, fit.objective, found, polish)
     return replace(fit, objective=objective, result=result)
 
 
-def merged(problem: Problem, objective: AnyObjective, result: Result, polish: bool) -> tuple[AnyObjective, Result]:
+def merged(
+    problem: Problem, objective: AnyObjective, result: Result, polish: Solver | None
+) -> tuple[AnyObjective, Result]:
     """Return objective and result of the vectors that are left; the first term holds the vectors of one kernel.
 
     The two that are most alike become one first: weights are added, its place is their mean by the size of the weights.
@@ -48,24 +54,20 @@ def merged(problem: Problem, objective: AnyObjective, result: Result, polish: bo
             refused.add(pair)
     if smaller is objective:
         return objective, result
-    by_evidence = problem.evidence is not None
-    parameters, result.theta = theta, theta
-    if by_evidence:
-        parameters = smaller.eliminated().start(theta)
-        result.theta = smaller.eliminated().complete(parameters)
+    parameters = problem.parameters(smaller, theta)
+    result.theta = problem.completed(smaller, parameters)
     result.value = smaller.value(parameters)
     result.trace = [result.value]  # values of more vectors are not comparable: the ridge is another
-    if polish:
-        solver = VarPro(max_iter=POLISH) if by_evidence else LBFGS(max_iter=POLISH)
-        polished = solver.minimize(smaller, theta, np.random.default_rng(0))
+    if polish is not None:
+        polished = polish.minimize(smaller, theta, np.random.default_rng(0))
         result.theta, result.value, result.trace = polished.theta, polished.value, polished.trace
         result.stationarity = polished.stationarity
         result.noise, result.linear_variance = polished.noise, polished.linear_variance
         result.interrupted = result.interrupted or polished.interrupted
         result.by_signal = result.by_signal or polished.by_signal
     else:
-        box = smaller.eliminated().bounds(smaller.box) if by_evidence else smaller.box
-        result.stationarity = projected_norm(parameters, smaller.value_and_gradient(parameters)[1], box)
+        gradient = smaller.value_and_gradient(parameters)[1]
+        result.stationarity = projected_norm(parameters, gradient, problem.box(smaller))
     return smaller, result
 
 

@@ -54,6 +54,10 @@ class Defaults:
     bounds_counts: bool = False
     evidence: Evidence | None = None
 
+    def joins_linear_part(self, spec: Spec) -> bool:
+        """Whether a linear part is added."""
+        return bool(self.linear_part if spec.linear_part == "auto" else spec.linear_part)
+
 
 def problem_of(
     spec: Spec,
@@ -78,6 +82,7 @@ def problem_of(
         Kernels with numbers for all parameters, one for each view; None takes bandwidths from a sample.
     """
     n, m = source.total_weight, source.n_outputs
+    joins_linear_part = defaults.joins_linear_part(spec)
     bounded, strength = spec.basis_bounds == "data", usual_strength(spec, m) / n
     metrics = [metric_of(spec, view, defaults.metric) for view in spec.views]
     if kernels is None:
@@ -98,7 +103,7 @@ def problem_of(
         ]
     )
     terms = tuple(replace(term, views=tuple(next(ready) for _ in term.views)) for term in spec.terms)
-    if defaults.linear_part if spec.linear_part == "auto" else spec.linear_part:
+    if joins_linear_part:
         # The evidence learns the strength of a linear part.
         penalties = [] if defaults.evidence else [SquaredL2(LINEAR_STRENGTH * source.n_features / n)]
         linear = View(LINEAR_KERNEL, None, "fixed", penalties, LINEAR_PART, monotone=directions)

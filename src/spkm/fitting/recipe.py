@@ -153,6 +153,10 @@ class Recipe:
     def hold(self, objective: AnyObjective, theta: np.ndarray) -> None:
         """Bound the parameters that a fit which goes on from ``theta`` must leave as they are."""
 
+    def placed(self, objective: AnyObjective, theta: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
+        """Return theta with its vectors where they may be, and the samples of the source that they then are, if any."""
+        return theta, None
+
     def refine(self, spec: Spec, fit: Fit, progress: Progress) -> Fit:
         """Return the fit after work on what the solver found."""
         return fit
@@ -189,6 +193,9 @@ class Around(Recipe):
 
     def hold(self, objective: AnyObjective, theta: np.ndarray) -> None:
         self.inner.hold(objective, theta)
+
+    def placed(self, objective: AnyObjective, theta: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
+        return self.inner.placed(objective, theta)
 
     def refine(self, spec: Spec, fit: Fit, progress: Progress) -> Fit:
         return self.inner.refine(spec, fit, progress)

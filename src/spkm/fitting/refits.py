@@ -18,7 +18,8 @@ from spkm.fitting.binary import binary_problems
 from spkm.fitting.data import TableData
 from spkm.fitting.recipes import Fit, recipe_again
 from spkm.fitting.spec import Spec
-from spkm.fitting.strategies import restore_scale, solver_for
+from spkm.fitting.strategies import restore_scale
+from spkm.solvers import resolve_solver
 
 MOST_LEVERAGE = 0.8  # above it a model has nearly as many parameters as samples, and no correction means much
 
@@ -126,7 +127,7 @@ def _theta(spec: Spec, data: TableData, model: FittedModel) -> np.ndarray:
         assert start.onward is not None
         theta = objective.inside(start.onward(objective.model.zeros()[0]))
         recipe.hold(objective, theta)
-        solver = solver_for(spec, start, objective)
+        solver = resolve_solver(spec.solver, spec.max_iter, spec.tol, objective, start.solver)
         result = solver.minimize(objective, theta, spec.rng())
         if result.by_signal:
             raise KeyboardInterrupt

@@ -9,13 +9,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from spkm._checks import warn_user
-from spkm.core.model import Term, View
+from spkm.core.model import Term
 from spkm.core.problem import Problem
 from spkm.core.scaling import scaling_for
 from spkm.fitting.data import TableData
 from spkm.fitting.recipe import Recipe
 from spkm.fitting.spec import Spec
-from spkm.kernels import Kernel, Linear, Polynomial
 from spkm.selection import (
     DEFAULTS,
     Candidate,
@@ -42,8 +41,6 @@ SEARCH_PRIOR = (
 )
 # of a small effect are lost before the vectors are where they should be; measured
 MAX_BASIS = 50  # where max_basis is None
-#: Kernels that find features for one without a sparse path: those beside it in the race of SPKMClassifierCV.
-GUIDES: tuple[Kernel, ...] = (Linear(), Polynomial(degree=3))
 
 
 class Searching(NamedTuple):
@@ -204,19 +201,6 @@ def candidate_for(spec: Spec, recipe: Recipe, data: TableData) -> Candidate:
     name = "views" if kernel is None else type(kernel).__name__.lower()
     builder = CandidateBuilder(spec, recipe, terms, SEARCH_PRIOR if free else None)
     return Candidate(name, terms, builder, free and not loss.scale_free, sizes)
-
-
-def guides_of(spec: Spec, data: TableData) -> list[Spec]:
-    """Return the parameters of simpler kernels that find features for a kernel without a sparse path.
-
-    A few vectors of a distance are a poor model of many relations, and an elimination by a poor model keeps the wrong
-    features. If the evidence ranks features (real targets), it needs no guide.
-    """
-    kernel = spec.kernel
-    alone = kernel is None or has_path(kernel) or kernel.nonnegative or not data.target.of_classes
-    if spec.selection is None or alone:
-        return []
-    return [replace(spec, terms=(Term("auto", (View(guide),)),)) for guide in GUIDES]
 
 
 def importances(model: Submodel, source: ArraySource) -> np.ndarray:

@@ -108,6 +108,8 @@ class Spec:
     views: list[View] = field(init=False, repr=False)
     #: The kernel, if there is one view without a name on all features; else None.
     kernel: Kernel | None = field(init=False, repr=False)
+    #: Whether the strength of the penalty on the weights is "auto".
+    has_free_strength: bool = field(init=False, repr=False)
     #: Whether some number of basis vectors is "auto".
     has_free_size: bool = field(init=False, repr=False)
     #: Whether features or numbers of vectors are sought among many models.
@@ -118,6 +120,7 @@ class Spec:
         only = len(views) == 1 and views[0].columns is None and not views[0].name
         free = any(isinstance(term.n_basis, str) for term in self.terms)
         known = {"views": views, "kernel": views[0].kernel if only else None, "has_free_size": free}
+        known["has_free_strength"] = isinstance(self.weight_penalty, str) and self.weight_penalty == "auto"
         for name, value in {**known, "is_searched": free or self.selection is not None}.items():
             object.__setattr__(self, name, value)
 

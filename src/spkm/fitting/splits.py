@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from spkm.losses import Loss, sign_groups
+from spkm.core.starts import sign_groups
+from spkm.losses import Loss
 
 FOLDS = 5  # as everywhere in scikit-learn
 

@@ -22,15 +22,14 @@ from spkm.fitting.continuing import check_continues
 from spkm.fitting.data import Data, TableData
 from spkm.fitting.grouped import for_new_groups
 from spkm.fitting.monotone import check_targets
-from spkm.fitting.nearest import moved_to_samples, nearest_attributes
+from spkm.fitting.nearest import nearest_attributes
 from spkm.fitting.outcome import Outcome
 from spkm.fitting.problems import usual_strength
 from spkm.fitting.progress import Progress, settle
-from spkm.fitting.recipes import Fit, Recipe, Start, recipe_for
+from spkm.fitting.recipes import Fit, Recipe, Start, guides_of, recipe_for
 from spkm.fitting.search import (
     candidate_for,
     decided,
-    guides_of,
     half_frequencies,
     report_choice,
     search_over,
@@ -40,7 +39,7 @@ from spkm.fitting.spec import Spec
 from spkm.fitting.splits import dealt_folds
 from spkm.fitting.views import view_usage_of
 from spkm.selection import Choice, Search, Submodel, mean_and_error, row_losses
-from spkm.solvers import Result, Solver, best_of_restarts, resolve_solver, with_settings
+from spkm.solvers import Result, Solver, best_of_restarts, resolve_solver
 from spkm.sources import ArraySource, Scaling
 
 TOLD_FROM = 20  # basis vectors, the larger default: a warning if there are more, and more than samples
@@ -89,7 +88,7 @@ def fit_once(spec: Spec, data: Data, previous: FittedModel | None, progress: Pro
         progress.stage(f"start by recipe {recipe.name}")
         start = recipe.begin(spec, source, scaling, data.target)
         objective = start.objective(source)
-        solver = solver_for(spec, start, objective)
+        solver = resolve_solver(spec.solver, spec.max_iter, spec.tol, objective, start.solver)
         result = descend(spec, start, objective, solver, scaling, progress)
         fit = recipe.refine(spec, Fit(objective, result, solver, start), progress)
         fit = recipe.conclude(spec, fit)
@@ -114,13 +113,6 @@ def _check_once(spec: Spec, data: Data, previous: FittedModel | None) -> None:
         )
     if spec.monotone:
         check_targets(data)
-
-
-def solver_for(spec: Spec, start: Start, objective: AnyObjective) -> Solver:
-    """Return the solver that the start brings, or the one that the parameters name or the objective suits."""
-    if start.solver is not None and isinstance(spec.solver, str) and spec.solver == "auto":
-        return with_settings(start.solver, {"max_iter": spec.max_iter, "tol": spec.tol})
-    return resolve_solver(spec.solver, spec.max_iter, spec.tol, objective)
 
 
 def descend(
@@ -148,9 +140,7 @@ def fit_constant(spec: Spec, data: TableData, previous: FittedModel | None, prog
         problem = recipe.problem(spec, source)
         objective = problem.objective(source)
         rule = resolve_start(spec.start, objective.model, scaling)
-        theta, picked = first_theta(objective, rule, "labels", spec.rng()), None
-        if spec.basis == "samples":
-            theta, picked = moved_to_samples(objective, theta)
+        theta, picked = recipe.placed(objective, first_theta(objective, rule, "labels", spec.rng()))
         attributes = nearest_attributes(objective, theta, data.rows, picked)
     attributes |= view_usage_of(objective, np.zeros_like(theta), spec.terms)
     if spec.selection is not None:

@@ -2,7 +2,7 @@
 
 from spkm._parts import Registry
 from spkm.losses._base import Loss, SumLoss
-from spkm.losses._classes import Cosine, Exponential, Log, SmoothHinge, SquaredHinge, sign_groups
+from spkm.losses._classes import Cosine, Exponential, Log, SmoothHinge, SquaredHinge
 from spkm.losses._hazard import Baseline, Hazard, Times, baseline_hazard, concordance
 from spkm.losses._ordinal import Ordinal, best_thresholds, first_thresholds
 from spkm.losses._real import EpsilonInsensitive, Huber, Poisson, Quantile, Squared
@@ -45,6 +45,5 @@ __all__ = [
     "best_thresholds",
     "concordance",
     "first_thresholds",
-    "sign_groups",
     "weibull_hazard",
 ]

@@ -8,7 +8,7 @@ import numpy as np
 from scipy.special import expit, log_expit
 from sklearn.base import clone
 
-from spkm._arrays import Array, Integers
+from spkm._arrays import Array
 from spkm._namespaces import namespace, on_host, precise
 from spkm._parts import POSITIVE
 from spkm.losses._base import Loss, SumLoss, weighted_total
@@ -200,15 +200,6 @@ class Cosine(Loss):
         yf, ff, yy = totals
         norm = len(yf) * np.sqrt(np.maximum(ff * yy, self._smallest))
         return -1 / norm, yf / (norm * np.maximum(ff, self._smallest))
-
-
-def sign_groups(Y: Array) -> Integers:
-    """Return an integer for every row of signs, equal for equal rows: its class, or its set of labels, (n,)."""
-    if Y.shape[1] == 1:
-        return (Y[:, 0] > 0).astype(np.intp)
-    if np.all((Y > 0).sum(axis=1) == 1):
-        return np.asarray(np.argmax(Y, axis=1))
-    return np.unique(Y > 0, axis=0, return_inverse=True)[1].ravel()
 
 
 def _logistic(Y: Array, F: Array) -> tuple[Array, Array]:

@@ -42,11 +42,20 @@ def choose_solver(objective: AnyObjective) -> Solver:
     return LBFGS() if objective.is_smooth else Proximal()
 
 
-def resolve_solver(solver: str | Solver, max_iter: int | None, tol: float | None, objective: AnyObjective) -> Solver:
-    """Return a solver, by name with ``max_iter`` and ``tol`` where they are given; an error if it cannot do the job."""
+def resolve_solver(
+    solver: str | Solver,
+    max_iter: int | None,
+    tol: float | None,
+    objective: AnyObjective,
+    usual: Solver | None = None,
+) -> Solver:
+    """Return a solver, by name with ``max_iter`` and ``tol`` where they are given; an error if it cannot do the job.
+
+    "auto" is the ``usual`` solver, or the choice for the objective.
+    """
     by_name = isinstance(solver, str)
     automatic = by_name and solver == "auto"
-    chosen = choose_solver(objective) if automatic else SOLVERS.part(solver, "solver")
+    chosen = (usual or choose_solver(objective)) if automatic else SOLVERS.part(solver, "solver")
     if by_name:
         with_settings(chosen, {"max_iter": max_iter, "tol": tol})
     reason = None if automatic else chosen.refuses(objective)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from spkm.core.fitted import FittedModel
+from spkm.core.model import Term, View
 from spkm.core.targets import Target
 from spkm.fitting.data import Data
 from spkm.fitting.problems import metric_of
@@ -22,15 +24,19 @@ from spkm.fitting.recipes.span import InSpan
 from spkm.fitting.recipes.squared_warmup import SquaredWarmUp
 from spkm.fitting.recipes.steps import Steps
 from spkm.fitting.spec import Spec
+from spkm.kernels import Kernel, Linear, Polynomial
 from spkm.penalties import Evidence
+from spkm.selection import has_path
 from spkm.solvers import SOLVERS
 
-__all__ = ["Fit", "Recipe", "Start", "recipe_again", "recipe_for", "recipe_for_batches"]
+__all__ = ["Fit", "Recipe", "Start", "guides_of", "recipe_again", "recipe_for", "recipe_for_batches"]
 
 # Features over samples from which classes are fitted in the span of the samples. From 1 to 4, a bandwidth for each
 # feature is worth its time: log loss 3 to 24 % lower in seven of eight samples of digits of 216 to 256 features.
 TIMES_FOR_CLASSES = 4
 MOST_WORK = 1e8  # multiplications of a pass over the samples of folds up to which these are worth their time
+#: Kernels that find features for one without a sparse path: those beside it in the race of SPKMClassifierCV.
+GUIDES: tuple[Kernel, ...] = (Linear(), Polynomial(degree=3))
 MOST_DENSE = 2**25  # entries of samples that become dense coordinates of their span: 256 MB
 
 
@@ -46,12 +52,12 @@ def recipe_for(spec: Spec, data: Data, previous: FittedModel | None = None) -> R
     previous : FittedModel, default=None
         The model of an earlier fit to go on from.
     """
+    single = _has_single_kernel(spec, data)
+    in_span = single and _wants_span(spec, data, previous)
     evidence = _evidence(spec, data)
     if spec.is_searched:
         recipe: Recipe = Search(evidence)
         return OnSamples(recipe) if spec.basis == "samples" else recipe
-    single = _has_single_kernel(spec, data)
-    in_span = single and _wants_span(spec, data, previous)
     width = data.n_rows if in_span else data.n_features
     if spec.monotone:
         recipe = Monotone()
@@ -60,7 +66,7 @@ def recipe_for(spec: Spec, data: Data, previous: FittedModel | None = None) -> R
     elif not data.independent:
         recipe = Pairs() if spec.new == "pairs" else NewEntities(Pairs())
     elif single and _wants_folds(spec, data.target) and _affords_folds(spec, data.n_rows, width):
-        folds = Folds(CENSORED if spec.loss.censored else USUAL)
+        folds = Folds(CENSORED if spec.loss.censored else USUAL, not in_span and spec.learn_bandwidth == "auto")
         recipe = InSpan(folds) if in_span else folds
     elif single and _wants_warm_up(spec, data.target):
         recipe = SquaredWarmUp(ByEvidence(Evidence(), single=True))
@@ -77,6 +83,19 @@ def recipe_again(spec: Spec, data: Data, model: FittedModel) -> Recipe:
         return recipe_for(spec, data, model)
     recipe: Recipe = Search(_evidence(spec, data))
     return Continued(OnSamples(recipe) if spec.basis == "samples" else recipe, model)
+
+
+def guides_of(spec: Spec, data: Data) -> list[Spec]:
+    """Return the parameters of simpler kernels that find features for a kernel without a sparse path.
+
+    A few vectors of a distance are a poor model of many relations, and an elimination by a poor model keeps the wrong
+    features. If the evidence ranks features (real targets), it needs no guide.
+    """
+    kernel = spec.kernel
+    alone = kernel is None or has_path(kernel) or kernel.nonnegative or not data.target.of_classes
+    if spec.selection is None or alone:
+        return []
+    return [replace(spec, terms=(Term("auto", (View(guide),)),)) for guide in GUIDES]
 
 
 def recipe_for_batches(spec: Spec, target: Target) -> Steps:
@@ -105,10 +124,6 @@ def _wants_span(spec: Spec, data: Data, previous: FittedModel | None) -> bool:
     return times * data.n_rows < data.n_features and data.n_rows * data.n_features <= MOST_DENSE
 
 
-def _has_free_strength(spec: Spec) -> bool:
-    return isinstance(spec.weight_penalty, str) and spec.weight_penalty == "auto"
-
-
 def _by_gradient(spec: Spec, *names: str) -> bool:
     return isinstance(spec.solver, str) and spec.solver in ("auto", "lbfgs", *names)
 
@@ -117,7 +132,7 @@ def _wants_folds(spec: Spec, target: Target) -> bool:
     """Whether folds may choose the strength: classes or a likelihood, a sum over samples, and nothing given."""
     likely = target.of_classes or spec.loss.is_likelihood
     suits = likely and not spec.loss.coupled and not spec.loss.is_quadratic
-    return suits and _has_free_strength(spec) and _by_gradient(spec, "adam") and not spec.basis_penalties
+    return suits and spec.has_free_strength and _by_gradient(spec, "adam") and not spec.basis_penalties
 
 
 def _affords_folds(spec: Spec, n_rows: int, n_features: int) -> bool:
@@ -131,7 +146,7 @@ def _wants_warm_up(spec: Spec, target: Target) -> bool:
     loss = spec.loss
     of_residuals = loss.target == "real" and loss.standardize_target and not loss.is_quadratic
     automatic = all(isinstance(asked, str) and asked == "auto" for asked in (spec.start, spec.learn_bandwidth))
-    untouched = _has_free_strength(spec) and automatic and _by_gradient(spec) and not spec.basis_penalties
+    untouched = spec.has_free_strength and automatic and _by_gradient(spec) and not spec.basis_penalties
     return not target.of_classes and of_residuals and untouched and spec.linear_part in ("auto", False)
 
 

@@ -57,5 +57,4 @@ def _first_value(spec: Spec, start: Start, source: Source, scaling: Scaling | No
 
 
 def _value(start: Start, objective: Any, theta: np.ndarray) -> float:
-    inside = objective.inside(theta)
-    return float(objective.value(inside if start.problem.evidence is None else objective.start(inside)))
+    return float(objective.value(start.problem.parameters(objective, objective.inside(theta))))

@@ -18,7 +18,7 @@ from spkm.fitting.progress import Progress
 from spkm.fitting.recipe import Fit, Recipe
 from spkm.fitting.spec import Spec
 from spkm.penalties import Evidence
-from spkm.solvers import Result
+from spkm.solvers import Result, VarPro
 from spkm.sources import Source
 
 MOST_BESIDE_EVIDENCE = 500  # features: an iteration solves for n_basis + n_features coefficients
@@ -53,7 +53,7 @@ class ByEvidence(Recipe):
         return Defaults(metric="relevances", linear_part=linear, evidence=self.evidence)
 
     def refine(self, spec: Spec, fit: Fit, progress: Progress) -> Fit:
-        return with_merged_vectors(fit) if self.single else fit
+        return with_merged_vectors(fit, VarPro()) if self.single else fit
 
     def conclude(self, spec: Spec, fit: Fit) -> Fit:
         if not self.single:

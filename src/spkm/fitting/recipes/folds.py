@@ -97,9 +97,12 @@ class Folds(Recipe):
     ----------
     course : Course
         Strengths and iterations of the folds.
+    two_metrics : bool
+        Whether the folds choose between one bandwidth for all features and one for each.
     """
 
     course: Course = USUAL
+    two_metrics: bool = False
     name = "folds"
 
     def defaults(self, spec: Spec, source: Source) -> Defaults:
@@ -109,7 +112,7 @@ class Folds(Recipe):
         rng = np.random.default_rng(spec.seed)
         problem = problem_of(spec, source, self.defaults(spec, source))
         # With a few samples for each feature, one bandwidth for all of them overfits less.
-        rivals = [problem.with_metric("relevances", "scale"), problem] if spec.learn_bandwidth == "auto" else [problem]
+        rivals = [problem.with_metric("relevances", "scale"), problem] if self.two_metrics else [problem]
         rule = resolve_start(spec.start, problem.model(source), scaling)
         chosen = choose_strength(spec, rivals, source, rule, rng, self.course)
         start = Start(
@@ -123,7 +126,7 @@ class Folds(Recipe):
         return replace(start, theta=theta, solver=last_solver(chosen.problem, source), interrupted=interrupted)
 
     def refine(self, spec: Spec, fit: Fit, progress: Progress) -> Fit:
-        return with_merged_vectors(fit)
+        return with_merged_vectors(fit, LBFGS())
 
     def resume(
         self, spec: Spec, source: Source, scaling: Scaling | None, target: Target, previous: FittedModel

@@ -29,9 +29,12 @@ class OnSamples(Around):
     def hold(self, objective: AnyObjective, theta: np.ndarray) -> None:
         objective.box = _holding_basis(objective.model, objective.box, theta)
 
+    def placed(self, objective: AnyObjective, theta: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
+        return moved_to_samples(objective, theta)
+
     def refine(self, spec: Spec, fit: Fit, progress: Progress) -> Fit:
         objective, found = fit.objective, fit.result
-        theta, rows = moved_to_samples(objective, found.theta)
+        theta, rows = self.placed(objective, found.theta)
         problem = fit.start.problem.continued(found.noise, found.ridge, found.linear_variance)
         held = problem.objective(objective.source, fit.columns)
         held.box = objective.box

@@ -68,17 +68,12 @@ class InSpan(Around):
         if spec.basis_bounds == "data":
             problem = problem.with_bounds()
         objective: AnyObjective = problem.objective(inside.table)
-        theta = objective.inside(theta)
-        parameters = theta
-        if problem.evidence is not None:  # weights follow the vectors
-            profiled = objective.eliminated()
-            parameters = profiled.start(theta)
-            theta = profiled.complete(parameters)
+        parameters = problem.parameters(objective, objective.inside(theta))
+        theta = problem.completed(objective, parameters)
         result = replace(found, theta=theta, value=objective.value(parameters))
         return replace(fit, objective=objective, result=result)
 
     def _inside(self, spec: Spec, source: Source) -> Spec:
         """Return the parameters of the fit in coordinates."""
-        automatic = spec.linear_part == "auto"
-        linear = self.inner.defaults(spec, source).linear_part if automatic else spec.linear_part
+        linear = self.inner.defaults(spec, source).joins_linear_part(spec)
         return replace(spec, learn_bandwidth=True, basis_bounds=None, linear_part=linear)
