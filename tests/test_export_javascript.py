@@ -1,6 +1,7 @@
 """The JavaScript engine says what Python says, for every kernel and task."""
 
 import json
+import runpy
 import shutil
 import subprocess
 from pathlib import Path
@@ -11,7 +12,7 @@ from sklearn.pipeline import make_pipeline
 
 import spkm.persistence
 from benchmarks._hostile.ways import WAYS, NotPossible
-from spkm import SPKMClassifier, SPKMRegressor, TableEncoder
+from spkm import SPKMClassifier, SPKMRegressor, TableEncoder, load
 from spkm.persistence import NumpyModel, export
 from tests.plain_cases import all_models, assert_agrees, mixed_rows
 from tests.saving import plain_of, with_model
@@ -95,11 +96,19 @@ def predicted_from_json(model, rows, tmp_path):
 
 
 @needs_node
-@pytest.mark.parametrize("labels", [[2**53, 2**53 + 1], [-(2**60) - 1, -(2**60), 4], [2**63, 2**63 + 1]])
-def test_large_whole_labels_stay_apart_in_every_language(labels, tmp_path):
+@pytest.mark.parametrize(
+    "labels",
+    [
+        np.array([2**53, 2**53 + 1]),
+        np.array([-(2**60) - 1, -(2**60), 4]),
+        np.array([2**63, 2**63 + 1], dtype=np.uint64),
+    ],
+    ids=["53 bits", "60 bits", "64 bits"],
+)
+def test_labels_stay_apart_in_every_language(labels, tmp_path):
     X = np.random.default_rng(0).standard_normal((60, 2))
     edges = np.quantile(X[:, 0], np.linspace(0, 1, len(labels) + 1)[1:-1])
-    y = np.array(labels)[np.digitize(X[:, 0], edges)]
+    y = labels[np.digitize(X[:, 0], edges)]
     model = SPKMClassifier(n_basis=2, weight_penalty="rkhs", random_state=0).fit(X, y)
     want = [str(label) for label in model.predict(X)]
     assert set(want) == set(map(str, labels))
@@ -110,6 +119,33 @@ def test_large_whole_labels_stay_apart_in_every_language(labels, tmp_path):
         except NotPossible:
             continue
         assert [str(label) for label in np.ravel(found).tolist()] == want, name
+    if labels[-1] < 2**63:
+        assert [str(label) for label in WAYS["ONNX"][0](model, X, tmp_path)["predict"].tolist()] == want
+    else:
+        with pytest.raises(ValueError, match="ONNX has no type for the classes"):
+            model.export(tmp_path / "model.onnx")
+
+
+@pytest.mark.parametrize(
+    "labels", [np.array([5, 2**63 + 1, 2**63 + 2], dtype=np.uint64), np.array(["a", "a\0"], dtype=object)]
+)
+def test_labels_that_numpy_merges_in_lists_stay_apart(labels, tmp_path):
+    X = np.random.default_rng(0).standard_normal((60, 2))
+    y = labels[np.digitize(X[:, 0], np.quantile(X[:, 0], [0.3, 0.7][: len(labels) - 1]))]
+    model = SPKMClassifier(n_basis=3, weight_penalty="rkhs", random_state=0).fit(X, y)
+    want = model.predict(X).tolist()
+    assert set(want) == set(labels.tolist())
+    model.save(tmp_path / "model.spkm")
+    assert load(tmp_path / "model.spkm", runtime="numpy").predict(X).tolist() == want
+    assert predicted_by_python(model, X, tmp_path) == want
+    with pytest.raises(ValueError, match="ONNX has no type for the classes"):
+        model.export(tmp_path / "model.onnx")
+
+
+def predicted_by_python(model, X, tmp_path):
+    """Return what the exported module predicts."""
+    export(model, tmp_path / "model.py")
+    return [runpy.run_path(str(tmp_path / "model.py"))["predict"](row) for row in X.tolist()]
 
 
 @needs_node

@@ -23,6 +23,7 @@ from spkm.persistence._coupling_arithmetic import class_probabilities, votes_of
 from spkm.persistence._decisions import class_gaps
 from spkm.persistence._encoding import columns_of, encoder_of, starts_of
 from spkm.persistence._export import joint_weights, with_constants
+from spkm.persistence._plain import class_array
 
 OPSET = 13  # the oldest that has all of it: squeeze, unsqueeze and sums with axes as inputs
 ML, ML_OPSET = "ai.onnx.ml", 2  # where the operator for strings is
@@ -330,7 +331,7 @@ def _ordered(graph: _Graph, plain: dict[str, Any], F: str) -> str:
 
 def _labels(graph: _Graph, plain: dict[str, Any], F: str, positive: str) -> tuple[str, int]:
     """Return the label of every sample, and its type."""
-    proto, labels = graph.onnx.TensorProto, np.array(plain["classes"])
+    proto, labels = graph.onnx.TensorProto, class_array(plain["classes"])
     known = {"U": proto.STRING, "i": proto.INT64, "f": proto.DOUBLE, "b": proto.BOOL}
     if labels.dtype.kind not in known:
         raise ValueError(f"ONNX has no type for the classes {plain['classes']}.")

@@ -195,6 +195,22 @@ def _label(value: object) -> Any:
     raise TypeError(f"Class labels must be strings or numbers in files and exports; got {value!r}.")
 
 
+def class_array(labels: list[Any]) -> np.ndarray:
+    """Return class labels as an array that keeps them apart.
+
+    By itself NumPy makes floats of integers on both sides of 2^63, and loses null characters at the end of texts.
+
+    Examples
+    --------
+    >>> class_array([5, 2**63 + 1])
+    array([                  5, 9223372036854775809], dtype=uint64)
+    """
+    array = np.array(labels)
+    if array.tolist() == labels:
+        return array
+    return np.array(labels, dtype=np.uint64 if isinstance(labels[0], int) else object)
+
+
 def for_javascript(label: Any) -> Any:
     """Return a label as JavaScript keeps it: a text in place of a whole number that it would merge with others.
 

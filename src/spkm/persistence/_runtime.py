@@ -18,6 +18,7 @@ from spkm.persistence._encoding import (
     starts_of,
     width_of,
 )
+from spkm.persistence._plain import class_array
 
 if TYPE_CHECKING:
     from spkm._arrays import TableLike
@@ -71,7 +72,7 @@ class NumpyModel:
         self._weights = [member_weights(member) for member in self._members]
         self._groups = column_groups(plain)
         self._column_effects: Any = None
-        self.classes_ = None if plain["classes"] is None else np.array(plain["classes"])
+        self.classes_ = None if plain["classes"] is None else class_array(plain["classes"])
         baseline = plain.get("survival")
         self.event_times_ = None if baseline is None else np.asarray(baseline["times"], dtype=np.float64)
 
