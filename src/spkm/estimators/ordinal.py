@@ -48,9 +48,9 @@ class SPKMOrdinalClassifier(ReadsModel, ClassifierMixin, BaseEstimator):
     ----------
     n_basis : int or "auto", default=10
         Number of basis vectors, as in :class:`SPKMClassifier`.
-    order : sequence, default=None
+    order : sequence or "sorted", default=None
         The labels, lowest first. None takes the order of a pandas category that is ordered, or that of numbers. Three
-        or more labels of text need it.
+        or more labels of text need it; "sorted" is for those whose alphabetical order is meant ("2024-01", "2024-02").
     kernel : str or Kernel, default="rbf"
         The kernel: "rbf", "matern", "rational_quadratic", "laplacian", "linear", "polynomial", "normalized_polynomial"
         or "tanimoto", or a Kernel.
@@ -94,7 +94,7 @@ class SPKMOrdinalClassifier(ReadsModel, ClassifierMixin, BaseEstimator):
         self,
         n_basis: SizeLike = 10,
         *,
-        order: Sequence[Any] | None = None,
+        order: Sequence[Any] | Literal["sorted"] | None = None,
         kernel: KernelLike = "rbf",
         views: ViewsLike = None,
         terms: TermsLike = None,
@@ -253,20 +253,23 @@ class SPKMOrdinalClassifier(ReadsModel, ClassifierMixin, BaseEstimator):
 def codes_of(y: TargetLike | None, order: Sequence[Any] | None) -> tuple[np.ndarray, np.ndarray]:
     """Return the labels in their order, lowest first, and the code of every sample (-1 for one without a label)."""
     levels = levels_of(dtype_of(y))
-    if order is not None:
+    by_label = isinstance(order, str) and order == "sorted"
+    if order is not None and not by_label:
         if isinstance(order, str) or not isinstance(order, Sequence | np.ndarray) or len(order) < 2:
-            raise ValueError(f"order must be a sequence of at least two labels, lowest first; got {order!r}.")
+            raise ValueError(
+                f"order must be a sequence of at least two labels, lowest first, or 'sorted'; got {order!r}."
+            )
         labels = np.asarray(order)
         if len(np.unique(labels)) != len(labels):
             raise ValueError(f"order must hold every label once; got {list(order)!r}.")
         values = column_or_1d(np.asarray(y), warn=True)
-    elif levels is not None:
+    elif levels is not None and not by_label:
         labels, values = np.asarray(levels), np.asarray(y)
     else:
         values = column_or_1d(np.asarray(y), warn=True)
         check_known(values)
         if values.dtype.kind not in "biuf":
-            labels = _texts(values)
+            labels = _texts(values, by_label)
         else:
             if not np.isfinite(values).all():
                 raise ValueError("y must hold finite numbers; it holds NaN or infinity.")
@@ -281,19 +284,19 @@ def codes_of(y: TargetLike | None, order: Sequence[Any] | None) -> tuple[np.ndar
     return labels, code
 
 
-def _texts(values: np.ndarray) -> np.ndarray:
-    """Return two labels of text, which are the same model in either order; more than two need an order."""
+def _texts(values: np.ndarray, by_label: bool) -> np.ndarray:
+    """Return labels of text in alphabetical order, if it is asked for or they are two, which need none."""
     if not all(isinstance(value, str) for value in values.tolist()):
         raise ValueError(
             "Unknown label type: y must hold numbers, text or an ordered category of pandas where order is None; got "
             f"{values[[not isinstance(value, str) for value in values.tolist()]][0]!r}. Give order=[...], lowest first."
         )
     labels = np.unique(values)
-    if len(labels) > 2:
+    if len(labels) > 2 and not by_label:
         shown = [repr(str(label)) for label in labels[:5]] + (["..."] if len(labels) > 5 else [])
         raise ValueError(
             f"y holds {len(labels)} labels of text, {', '.join(shown)}, whose order is not known. Give order=[...], "
-            "lowest label first, or an ordered category of pandas."
+            "lowest label first, or an ordered category of pandas; order='sorted' takes their alphabetical order."
         )
     return labels
 
