@@ -10,7 +10,6 @@ from collections.abc import Callable, Sequence
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import ClassifierMixin, RegressorMixin
 
 from spkm._arrays import RandomState, TableLike
 from spkm._checks import check_choice, generator
@@ -113,7 +112,7 @@ class _ConditionalConformal(SplitConformal):
         return np.hstack([np.ones((len(found), 1)), found])
 
 
-class ConditionalConformalRegressor(RegressorMixin, _ConditionalConformal, Intervals):
+class ConditionalConformalRegressor(_ConditionalConformal, Intervals):
     """Prediction intervals that hold the target as often as asked for near every basis vector.
 
     For every weighting w(x) = a_0 + sum_r a_r k(x, u_r) with w >= 0, the target of a new sample that is drawn in
@@ -188,7 +187,7 @@ class ConditionalConformalRegressor(RegressorMixin, _ConditionalConformal, Inter
         self.prefit = prefit
 
 
-class ConditionalConformalClassifier(ClassifierMixin, _ConditionalConformal, Sets):
+class ConditionalConformalClassifier(_ConditionalConformal, Sets):
     """Sets of classes that hold the class as often as asked for near every basis vector.
 
     The guarantee is that of :class:`ConditionalConformalRegressor`.

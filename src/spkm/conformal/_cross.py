@@ -27,7 +27,7 @@ from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone
+from sklearn.base import BaseEstimator, clone
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import check_cv
 from sklearn.utils import _safe_indexing, indexable
@@ -35,7 +35,7 @@ from sklearn.utils import _safe_indexing, indexable
 from spkm._arrays import TableLike, TargetLike
 from spkm._checks import check_choice
 from spkm.conformal._scores import Probabilities, Residuals, Scores, around, levels_of, ranks_of
-from spkm.estimators import SPKMClassifier, SPKMRegressor
+from spkm.conformal._split import Conformal, OfClasses, OfNumbers
 
 METHODS = ("base", "plus", "minmax")
 
@@ -78,25 +78,16 @@ def proved_by_cv_plus(levels: np.ndarray, n: int, n_folds: int, largest: int) ->
     return np.maximum(2 * levels - 1 - lost, 0.0)
 
 
-class _CrossConformal(BaseEstimator):
+class _CrossConformal(Conformal):
     """A model of all samples, one for each fold, and the scores of samples that theirs has not learned from."""
 
-    estimator: Any
-    confidence_level: float | Sequence[float]
-    conformity_score: Any
     cv: Any
-    estimator_: Any
     estimators_: list[Any]
-    conformity_scores_: np.ndarray
     _fold_of: np.ndarray
 
     @abstractmethod
     def _scores(self, y: Any) -> Scores:
         """Return how samples are scored, for targets y."""
-
-    @abstractmethod
-    def _default(self) -> Any:
-        """Return the estimator where none is given."""
 
     def fit_conformalize(
         self, X: TableLike, y: TargetLike, groups: Any = None, fit_params: dict[str, Any] | None = None
@@ -130,21 +121,9 @@ class _CrossConformal(BaseEstimator):
         self.estimator_, self.estimators_, self._fold_of, self.conformity_scores_ = whole, models, fold_of, scores
         return self
 
-    def predict(self, X: TableLike) -> np.ndarray:
-        """Return the predictions of the model of all samples.
-
-        Parameters
-        ----------
-        X : what the estimator takes
-            Samples.
-
-        Returns
-        -------
-        y : ndarray of shape (n_samples,)
-            The predictions.
-        """
+    def _model(self) -> Any:
         self._check_scored()
-        return self.estimator_.predict(X)
+        return self.estimator_
 
     @property
     def guaranteed_coverage_(self) -> np.ndarray:
@@ -164,7 +143,7 @@ class _CrossConformal(BaseEstimator):
         return "conformity_scores_" in vars(self)
 
 
-class CrossConformalRegressor(RegressorMixin, _CrossConformal):
+class CrossConformalRegressor(OfNumbers, _CrossConformal):
     """Prediction intervals by cross-validation, from all samples: CV+ and its relatives.
 
     Parameters
@@ -267,9 +246,6 @@ class CrossConformalRegressor(RegressorMixin, _CrossConformal):
         check_choice("method", self.method, METHODS)
         return Residuals(self.conformity_score)
 
-    def _default(self) -> Any:
-        return SPKMRegressor()
-
     def _proved(self, levels: np.ndarray, sizes: np.ndarray) -> np.ndarray:
         if self.method == "plus":
             return super()._proved(levels, sizes)
@@ -277,7 +253,7 @@ class CrossConformalRegressor(RegressorMixin, _CrossConformal):
         return ranks_of(levels, n) / (n + int(sizes.max())) if self.method == "minmax" else np.zeros(len(levels))
 
 
-class CrossConformalClassifier(ClassifierMixin, _CrossConformal):
+class CrossConformalClassifier(OfClasses, _CrossConformal):
     """Sets of classes by cross-validation, from all samples.
 
     A class is in the set of a new sample unless its score is above those of a share ``confidence_level`` of the
@@ -336,12 +312,6 @@ class CrossConformalClassifier(ClassifierMixin, _CrossConformal):
         self.conformity_score = conformity_score
         self.cv = cv
 
-    @property
-    def classes_(self) -> np.ndarray:
-        """The classes, in the order of the sets' second axis."""
-        self._check_scored()
-        return self.estimator_.classes_
-
     def predict_set(self, X: TableLike) -> tuple[np.ndarray, np.ndarray]:
         """Return predicted classes and sets of classes.
 
@@ -369,6 +339,3 @@ class CrossConformalClassifier(ClassifierMixin, _CrossConformal):
 
     def _scores(self, y: Any) -> Probabilities:
         return Probabilities(self.conformity_score, np.unique(y))
-
-    def _default(self) -> Any:
-        return SPKMClassifier()

@@ -17,23 +17,66 @@ from spkm.conformal._scores import Probabilities, Residuals, Scores, around, ran
 from spkm.estimators import SPKMClassifier, SPKMRegressor
 
 
-class SplitConformal(BaseEstimator):
-    """A model and the scores of samples that it has not learned from."""
+class Conformal(BaseEstimator):
+    """Base of all that is conformal: a model that predicts, and scores of samples that were not learned from."""
 
     estimator: Any
     confidence_level: float | Sequence[float]
     conformity_score: Any
-    prefit: Any
     estimator_: Any
     conformity_scores_: np.ndarray
 
     @abstractmethod
-    def _scores(self) -> Scores:
-        """Return how samples are scored."""
-
-    @abstractmethod
     def _default(self) -> Any:
         """Return the estimator where none is given."""
+
+    @abstractmethod
+    def _model(self) -> Any:
+        """Return the fitted model that predicts."""
+
+    def predict(self, X: TableLike) -> np.ndarray:
+        """Return the predictions of the model itself.
+
+        Parameters
+        ----------
+        X : what the estimator takes
+            Samples.
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,)
+            The predictions.
+        """
+        return self._model().predict(X)
+
+
+class OfNumbers(RegressorMixin, Conformal):
+    """Base of intervals."""
+
+    def _default(self) -> Any:
+        return SPKMRegressor()
+
+
+class OfClasses(ClassifierMixin, Conformal):
+    """Base of sets of classes."""
+
+    @property
+    def classes_(self) -> np.ndarray:
+        """The classes, in the order of the sets' second axis."""
+        return self._model().classes_
+
+    def _default(self) -> Any:
+        return SPKMClassifier()
+
+
+class SplitConformal(Conformal):
+    """A model and the scores of samples that it has not learned from."""
+
+    prefit: Any
+
+    @abstractmethod
+    def _scores(self) -> Scores:
+        """Return how samples are scored."""
 
     def fit(self, X_train: Any, y_train: Any, fit_params: dict[str, Any] | None = None) -> Self:
         """Fit a copy of the estimator, with ``prefit=False``.
@@ -80,21 +123,6 @@ class SplitConformal(BaseEstimator):
         self.conformity_scores_ = scores.of(model, X_conformalize, y)
         return self
 
-    def predict(self, X: TableLike) -> np.ndarray:
-        """Return the predictions of the model itself.
-
-        Parameters
-        ----------
-        X : what the estimator takes
-            Samples.
-
-        Returns
-        -------
-        y : ndarray of shape (n_samples,)
-            The predictions.
-        """
-        return self._model().predict(X)
-
     def _model(self) -> Any:
         if not check_choice("prefit", self.prefit, (True, False)):
             check_is_fitted(self, "estimator_")
@@ -120,7 +148,7 @@ class SplitConformal(BaseEstimator):
         return "conformity_scores_" in vars(self) or "estimator_" in vars(self)
 
 
-class Intervals(SplitConformal):
+class Intervals(OfNumbers, SplitConformal):
     """Intervals of residuals up to a cutoff."""
 
     def predict_interval(self, X: TableLike) -> tuple[np.ndarray, np.ndarray]:
@@ -147,17 +175,9 @@ class Intervals(SplitConformal):
     def _scores(self) -> Residuals:
         return Residuals(self.conformity_score)
 
-    def _default(self) -> Any:
-        return SPKMRegressor()
 
-
-class Sets(SplitConformal):
+class Sets(OfClasses, SplitConformal):
     """Sets of classes with scores up to a cutoff."""
-
-    @property
-    def classes_(self) -> np.ndarray:
-        """The classes, in the order of the sets' second axis."""
-        return self._model().classes_
 
     def predict_set(self, X: TableLike) -> tuple[np.ndarray, np.ndarray]:
         """Return predicted classes and sets of classes.
@@ -183,11 +203,8 @@ class Sets(SplitConformal):
     def _scores(self) -> Probabilities:
         return Probabilities(self.conformity_score, self.classes_)
 
-    def _default(self) -> Any:
-        return SPKMClassifier()
 
-
-class SplitConformalRegressor(RegressorMixin, Intervals):
+class SplitConformalRegressor(Intervals):
     """Prediction intervals from samples that a regressor has not learned from.
 
     A new target lies in its interval with probability at least ``confidence_level`` (and at most 1 / (n + 1) more, if
@@ -246,7 +263,7 @@ class SplitConformalRegressor(RegressorMixin, Intervals):
         self.prefit = prefit
 
 
-class SplitConformalClassifier(ClassifierMixin, Sets):
+class SplitConformalClassifier(Sets):
     """Sets of classes from samples that a classifier has not learned from.
 
     The class of a new sample is in its set with probability at least ``confidence_level``, on average over new samples

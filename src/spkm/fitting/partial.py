@@ -95,11 +95,11 @@ def partial_classes(
     sample_weight: WeightLike,
 ) -> dict[str, Any]:
     """Return the attributes of a classifier after one more batch."""
-    before = _before(estimator)
-    table, weight, attributes = _batch(estimator, X, y, sample_weight, before)
+    previous, now = _before(estimator)
+    table, weight, attributes = _batch(estimator, X, y, sample_weight, previous)
     check_classification_targets(y)
     labels: np.ndarray = column_or_1d(y)
-    known = None if before is None else estimator.classes_
+    known = None if previous is None else estimator.classes_
     if classes is not None:
         given = np.unique(np.asarray(classes))
         if known is not None and not np.array_equal(known, given):
@@ -117,14 +117,14 @@ def partial_classes(
     factors = class_factors(params["class_weight"], known, None)
     weight = weight if factors is None else weight * factors[np.searchsorted(known, labels)]
     spec = Spec.of(params, table, True, n_classes=len(known), tables=attributes["_tables"])
-    found = _next(spec, table, target.encode(labels), weight, target, before, estimator)
+    found = _next(spec, table, target.encode(labels), weight, target, previous, now, estimator)
     return {**attributes, **found, "classes_": known}
 
 
 def partial_numbers(estimator: BaseEstimator, X: TableLike, y: TargetLike, sample_weight: WeightLike) -> dict[str, Any]:
     """Return the attributes of a regressor after one more batch."""
-    before = _before(estimator)
-    table, weight, attributes = _batch(estimator, X, y, sample_weight, before)
+    previous, now = _before(estimator)
+    table, weight, attributes = _batch(estimator, X, y, sample_weight, previous)
     params = estimator.get_params(deep=False)
     spec = Spec.of(params, table, False, tables=attributes["_tables"])
     y = np.asarray(y, dtype=np.float64)
@@ -132,14 +132,14 @@ def partial_numbers(estimator: BaseEstimator, X: TableLike, y: TargetLike, sampl
         raise ValueError("y must hold finite numbers; it holds NaN or infinity.")
     Y = y.reshape(len(y), -1)
     spec.loss.check_target(Y)
-    if before is not None:
-        target: Any = before.model.target if isinstance(before, Progression) else before.target
+    if previous is not None:
+        target: Any = previous.target
         if y.ndim != 1 + target.two_dimensional or Y.shape[1] != len(target.constant):
             raise ValueError(f"y must have the {len(target.constant)} outputs of the first call; got shape {y.shape}.")
     else:
         spec.loss.check_whole_target(Y)
         target = _first_target(spec, y, Y, weight)
-    return {**attributes, **_next(spec, table, target.encode(Y), weight, target, before, estimator)}
+    return {**attributes, **_next(spec, table, target.encode(Y), weight, target, previous, now, estimator)}
 
 
 def _first_target(spec: Spec, y: np.ndarray, Y: np.ndarray, weight: np.ndarray) -> Real:
@@ -154,16 +154,17 @@ def _first_target(spec: Spec, y: np.ndarray, Y: np.ndarray, weight: np.ndarray) 
     return Real(np.full(Y.shape[1], np.nan), mean, scale, found.two_dimensional)
 
 
-def _before(estimator: BaseEstimator) -> Any:
-    """Return where the last call ended, a finished fit to go on from, or None."""
-    before = vars(estimator).get("_progression")
-    if before is None:
-        before = vars(estimator).get("model_")
-        if before is not None and (not before.is_joint or before.selected):
-            raise ValueError("partial_fit goes on from a joint model of all features only. Use fit, or a clone.")
-        if before is not None and not before.target.learned.all():
-            raise ValueError("partial_fit goes on from targets that were all learned; some were constant.")
-    return before
+def _before(estimator: BaseEstimator) -> tuple[Any, Progression | None]:
+    """Return the model to go on from, if there is one, and the state of the last call, if the model is of batches."""
+    now: Progression | None = vars(estimator).get("_progression")
+    if now is not None:
+        return now.model, now
+    model = vars(estimator).get("model_")
+    if model is not None and (not model.is_joint or model.selected):
+        raise ValueError("partial_fit goes on from a joint model of all features only. Use fit, or a clone.")
+    if model is not None and not model.target.learned.all():
+        raise ValueError("partial_fit goes on from targets that were all learned; some were constant.")
+    return model, None
 
 
 def _batch(
@@ -171,12 +172,12 @@ def _batch(
     X: TableLike,
     y: TargetLike | None,
     sample_weight: WeightLike,
-    before: Progression | FittedModel | None,
+    previous: FittedModel | None,
 ) -> tuple[Any, np.ndarray, dict[str, Any]]:
     """Return samples, checked against those before, their weights as they are, and what to remember of X."""
     if y is None:
         raise ValueError("partial_fit needs y: it takes samples in memory, one batch a call.")
-    if before is None:
+    if previous is None:
         read = read_table(estimator, X, y, None, multi_output=True)
         table, attributes = read.X, read.attributes
     else:
@@ -200,22 +201,22 @@ def _next(
     Y: np.ndarray,
     weight: np.ndarray,
     target: Target,
-    before: Progression | FittedModel | None,
+    previous: FittedModel | None,
+    now: Progression | None,
     estimator: BaseEstimator,
 ) -> dict[str, Any]:
     check_domain(spec.terms, X)
     used = np.flatnonzero(weight)
     if len(used) == 0:
-        if before is None:
+        if previous is None:
             raise ValueError("sample_weight must be positive for some samples of the first call; all are zero.")
         return {name: v for name, v in vars(estimator).items() if name.endswith("_") or name in (*PRIVATE, *UNSAVED)}
     if len(used) < len(weight):
         X, Y, weight = X[used], Y[used], weight[used]
-    previous = before.model if isinstance(before, Progression) else before
     if previous is not None:
         check_continues(previous, spec.terms, X.shape[1], target)
-    seen = before.weight if isinstance(before, Progression) else vars(estimator).get("_seen", 0.0)  # none before a fit
-    outcome, progression = advanced(spec, X, Y, weight, target, before, seen)
+    seen = now.weight if now is not None else vars(estimator).get("_seen", 0.0)  # none before a fit
+    outcome, progression = advanced(spec, X, Y, weight, target, previous, now, seen)
     return {**attributes_of(outcome, X.dtype), "_progression": progression, "_seen": progression.weight}
 
 
@@ -245,7 +246,8 @@ def advanced(
     Y: np.ndarray,
     weight: np.ndarray,
     target: Target,
-    before: Progression | FittedModel | None,
+    previous: FittedModel | None,
+    now: Progression | None,
     seen: float,
 ) -> tuple[Outcome, Progression]:
     """Return the model after one more batch, and where the fit is then.
@@ -258,29 +260,32 @@ def advanced(
         The batch: samples of positive weight, encoded targets, weights.
     target : Target
         Meaning of the targets.
-    before : Progression, FittedModel or None
-        State at the end of the last call, or a finished fit to go on from.
+    previous : FittedModel or None
+        The model to go on from.
+    now : Progression or None
+        State at the end of the last call; if None, ``previous`` is a finished fit.
     seen : float
         The weight of all samples before.
     """
-    previous = before.model if isinstance(before, Progression) else before
     scaling = scaling_for(spec.terms, spec.scale, X, weight) if previous is None else previous.scaling
     total = seen + float(weight.sum())
     source = ArraySource(X, Y, weight, scaling)
     source.total_weight = total  # strengths of penalties go by all samples so far
     low, high = source.ranges()
     if previous is not None:
-        known = before.ranges if isinstance(before, Progression) else _range_of_basis(previous, scaling)
+        known = now.ranges if now is not None else _range_of_basis(previous, scaling)
         low, high = np.fmin(low, known[0]), np.fmax(high, known[1])
         source.set_ranges(low, high)
     recipe = recipe_for_batches(spec, target)
     with np.errstate(all="ignore"), source.threads(1):
         objective = recipe.next_problem(spec, source, previous).loss_objective(source)
         objective.box = with_metric_range(objective.model, objective.box, WIDEST)
-        now = _begun(spec, objective, target, before, (low, high)) if not isinstance(before, Progression) else before
+        begins = now is None
+        now = now or _begun(spec, objective, target, previous, (low, high))
         now = replace(now, ranges=(low, high), n_rows=now.n_rows + len(weight), weight=total, rng=deepcopy(now.rng))
-        ready = now if before is None or isinstance(before, Progression) else _cautious(spec, objective, weight, now)
-        now = _stepped(spec, objective, source, weight, ready)
+        if begins and previous is not None:
+            now = _cautious(spec, objective, weight, now)
+        now = _stepped(spec, objective, source, weight, now)
         _check_finite(now.average)
         theta = now.average if objective.is_smooth else now.state.theta.astype(np.float64)
         result = Result(objective.inside(theta), now.objective, len(now.path), True, trace=list(now.path))
