@@ -194,7 +194,7 @@ class EvidenceObjective(ProfiledObjective):
 
     def linear_variance(self, phi: np.ndarray) -> float | None:
         """Return the variance of the linear part's coefficients over that of the kernels; None without one."""
-        return float(np.exp(np.clip(phi[-1], *LOG_TAU))) if self.has_linear_part else None
+        return float(np.exp(min(max(float(phi[-1]), LOG_TAU[0]), LOG_TAU[1]))) if self.has_linear_part else None
 
     def _parts(self, S: np.ndarray, grams: list[np.ndarray], phi: np.ndarray) -> _Solved:
         R, m, d = self.kernels.n_basis, self.kernels.n_outputs, self.n_columns
@@ -216,7 +216,7 @@ class EvidenceObjective(ProfiledObjective):
         prior = np.zeros((R + d, R + d))
         for rows, part in zip(self.term_rows, grams, strict=True):
             prior[rows, rows] = part
-        prior[range(R, R + d), range(R, R + d)] = 1.0 / (self.linear_variance(phi) or 1.0)
+        prior.flat[R * (R + d + 1) :: R + d + 1] = 1.0 / (self.linear_variance(phi) or 1.0)
         return prior
 
     def _completed(self, theta: np.ndarray, S: np.ndarray, grams: list[np.ndarray], phi: np.ndarray) -> np.ndarray:
@@ -244,7 +244,7 @@ class EvidenceObjective(ProfiledObjective):
     def _spread(self, S: np.ndarray, solved: _Solved) -> np.ndarray:
         """Return the variance of each output."""
         R, m = self.kernels.n_basis, self.kernels.n_outputs
-        return np.asarray(np.diag(S[R + 1 : R + 1 + m, R + 1 : R + 1 + m]) - solved.mean_y**2)
+        return np.asarray(S[R + 1 : R + 1 + m, R + 1 : R + 1 + m].diagonal() - solved.mean_y**2)
 
     def _residual(self, S: np.ndarray, solved: _Solved) -> np.ndarray:
         """Return V of each output."""
@@ -259,7 +259,7 @@ class EvidenceObjective(ProfiledObjective):
         solved = self._parts(S, grams, phi)
         prior, mean, mean_y, A_factor, K_factor, _, C = solved
         noise, V = self.noise(phi), self._residual(S, solved)
-        value = 0.5 * float(np.log(V).mean())
+        value = 0.5 * float(np.log(V).sum() / m)
         perfect = V <= LOWEST_VARIANCE * self._spread(S, solved)  # the value of such an output is a constant
         half = C * np.where(perfect, 0.0, 1 / (2 * m * V))  # sum over outputs of dF/dV_k c_k, as columns
         dA = 0.5 * half @ C.T
@@ -280,7 +280,7 @@ class EvidenceObjective(ProfiledObjective):
             dS[:R, :R] = -tempered * K_inverse
             d_extra[0] = float(np.vdot(dA, prior)) / n * noise - (R + d) / (2 * n) - tempered * unexplained
             if d:
-                d_extra[1] = d / (2 * n) - noise / n * float(np.trace((dA * prior)[R:, R:]))
+                d_extra[1] = d / (2 * n) - noise / n * float((dA[R:, R:] * prior[R:, R:]).trace())
         dK += noise / n * dA[:R, :R]
         dS[self.squares] += dA
         # Other blocks of S stand once in dS (upper right): the pullback takes dS + dS', which halves none.
@@ -292,7 +292,8 @@ class EvidenceObjective(ProfiledObjective):
     def penalty(self, theta: np.ndarray) -> tuple[float, np.ndarray]:
         value, gradient = super().penalty(theta)
         strength = self.settings.prior / self.n
-        for p, dp in zip(self.kernels.unpack(theta).log_metric, self.kernels.unpack(gradient).log_metric, strict=True):
+        parts = map(self.kernels.unpack_basis, (theta, gradient))
+        for (_, p), (_, dp) in zip(*parts, strict=True):
             if len(p) > 1:
                 centred = p - p.mean()
                 value += 0.5 * strength * float(centred @ centred)

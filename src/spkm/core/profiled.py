@@ -133,7 +133,7 @@ class ProfiledObjective:
         """Return the moments of all columns from those of [Phi, 1, Y] with all: the rest does not change."""
         if not self.has_linear_part:
             return S
-        return np.vstack([S, np.hstack([S[:, len(S) :].T, self._of_columns])])
+        return np.concatenate([S, np.concatenate([S[:, len(S) :].T, self._of_columns], axis=1)])
 
     def value_and_gradient(self, phi: np.ndarray) -> tuple[float, np.ndarray]:
         """Return the profiled objective and its gradient; not finite where a factorisation fails."""
