@@ -312,7 +312,7 @@ def test_onnx_gives_no_text_or_fraction_to_nan():
     pytest.importorskip("onnx", reason="onnx is not installed")
     runtime = pytest.importorskip("onnxruntime", reason="onnxruntime is not installed")
     rows = np.where(np.arange(6)[None] == 0, [[0.5], [np.nan]], 0.5)
-    for name, none in (("three classes", ""), ("one against the rest", ""), ("regression", np.nan)):
+    for name, none in (("three classes", ""), ("one against the rest", ""), ("ordered", ""), ("regression", np.nan)):
         session = runtime.InferenceSession(content(name, ".onnx"), providers=["CPUExecutionProvider"])
         output = "prediction" if name == "regression" else "label"
         found = session.run([output], {"X": rows})[0].ravel().tolist()

@@ -5,6 +5,9 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import minimize
 from sklearn.base import clone
+from sklearn.metrics import roc_auc_score
+from sklearn.utils.estimator_checks import parametrize_with_checks
+from sklearn.utils.multiclass import type_of_target
 
 from spkm import SPKMSurvival, load
 from spkm.losses import Hazard, Times, baseline_hazard, concordance, weibull_hazard
@@ -79,6 +82,32 @@ def test_the_fit_ends_at_the_minimum_of_the_penalised_partial_likelihood(ties):
     assert np.abs(X.T @ slope / 150).max() < 5e-3  # without a penalty the gradient in linear coefficients is zero
 
 
+class OfNumbers(SPKMSurvival):
+    """The estimator with targets as the checks of scikit-learn have them: each number becomes the time of an event."""
+
+    def fit(self, X, y=None, sample_weight=None):
+        return super().fit(X, as_events(y), sample_weight)
+
+    def score(self, X, y=None):
+        return super().score(X, as_events(y))
+
+
+def as_events(y):
+    if y is None:
+        return None
+    y = np.asarray(y)
+    type_of_target(y, raise_unknown=True)
+    time = np.exp(np.ravel(np.real(y)).astype(float) / 100)  # positive, in the same order
+    return np.rec.fromarrays([np.ones(len(time), dtype=bool), time], names="event,time")
+
+
+# With Efron's ties a sample that is there twice is a tie with itself, so that a weight of two is another model.
+@parametrize_with_checks([OfNumbers(n_basis=4, ties="breslow", weight_penalty="rkhs", max_iter=20)])
+@pytest.mark.filterwarnings("ignore:.* stopped after 20 iterations")
+def test_scikit_learn(estimator, check):
+    check(estimator)
+
+
 def test_scores_are_those_of_scikit_survival():
     linear = pytest.importorskip("sksurv.linear_model", reason="scikit-survival is not installed")
     metrics = pytest.importorskip("sksurv.metrics")
@@ -97,6 +126,23 @@ def test_scores_are_those_of_scikit_survival():
     times = np.quantile(test.time[test.event], [0.25, 0.5, 0.75])
     brier = metrics.brier_score(y, test, machine.predict_survival_function(censored(250, seed=1)[0], times), times)[1]
     assert np.all(brier < 0.25)  # that of a coin
+
+
+def test_areas_under_time_dependent_curves():
+    metrics = pytest.importorskip("sksurv.metrics", reason="scikit-survival is not installed")
+    X, y = censored(250)
+    new, test = (table[censored(250, seed=1)[1].time < 2.0] for table in censored(250, seed=1))
+    assert y.time[~y.event].max() > 2.0  # weights of censoring are known for all new samples
+    model = SPKMSurvival(random_state=0).fit(X, y)
+    times = np.quantile(test.time[test.event], [0.25, 0.5, 0.75])
+    by_score, mean = metrics.cumulative_dynamic_auc(y, test, model.predict(new), times)
+    by_curve, _ = metrics.cumulative_dynamic_auc(y, test, model.predict_cumulative_hazard_function(new, times), times)
+    assert_allclose(by_curve, by_score, atol=1e-12)  # hazards are proportional: one order of samples at all times
+    # Without censoring it is the area under the curve of those with an event by then against the others.
+    uncensored = np.rec.fromarrays([np.ones(len(test), dtype=bool), test.time], names="event,time")
+    area = metrics.cumulative_dynamic_auc(uncensored, uncensored, model.predict(new), times[:1])[0][0]
+    assert area == pytest.approx(roc_auc_score(test.time <= times[0], model.predict(new)), abs=1e-12)
+    assert mean > 0.7
 
 
 def test_concordance_by_its_definition():

@@ -118,6 +118,24 @@ def test_sql(models, tmp_path):
     assert grades["spkm_prediction"].tolist() == ordinal.predict(frame).tolist()
 
 
+def test_a_gap_has_no_answer_in_sql(tmp_path):
+    frame, times, grades = tables(120)
+    X = frame[["a", "b"]]
+    settings = {"n_basis": 2, "weight_penalty": "rkhs", "random_state": 0}
+    SPKMSurvival(**settings).fit(X, times).export(tmp_path / "s.sql", times=TIMES)
+    SPKMOrdinalClassifier(order=LEVELS, **settings).fit(X, grades).export(tmp_path / "o.sql")
+    gaps = X[:5].astype(object)
+    gaps.iloc[1, 0], gaps.iloc[2, 1], gaps.iloc[3, 0] = np.nan, None, np.inf
+    with closing(sqlite3.connect(":memory:")) as connection:
+        connection.create_function("exp", 1, lambda x: None if x is None else float(np.exp(x)))
+        gaps.to_sql("samples", connection, index=False)
+        for name in ("s", "o"):
+            found = pandas.read_sql((tmp_path / f"{name}.sql").read_text(), connection)
+            own = found[[column for column in found if column.startswith("spkm_") and column != "spkm_row"]]
+            assert len(own.columns) > 3
+            assert own.loc[[1, 2, 3]].isna().all(axis=None) and own.loc[[0, 4]].notna().all(axis=None)
+
+
 def test_onnx(models, tmp_path):
     pytest.importorskip("onnx", reason="onnx is not installed")
     runtime = pytest.importorskip("onnxruntime", reason="onnxruntime is not installed")
