@@ -77,7 +77,7 @@ def bounds(seed, *, around_zero):
 @each_prox
 @given(A=matrices, step=st.floats(0.01, 3.0), seed=st.integers(0, 1000), around_zero=st.booleans())
 @settings(max_examples=20, deadline=None)
-def test_prox_within_bounds_beats_a_thousand_points_there(penalty, A, step, seed, around_zero):
+def test_prox_within_bounds_beats_random_points_there(penalty, A, step, seed, around_zero):
     A.setflags(write=False)
     low, high = bounds(seed, around_zero=around_zero)
     if getattr(penalty, "nonnegative", False):
@@ -88,8 +88,8 @@ def test_prox_within_bounds_beats_a_thousand_points_there(penalty, A, step, seed
     best = cost(penalty, A, B, step)
     assert np.isfinite(best)
     rng = np.random.default_rng(seed)
-    costs = np.empty(1000)
-    for k in range(1000):
+    costs = np.empty(100)
+    for k in range(100):
         point = np.clip(B + 10.0 ** -(k % 5) * rng.standard_normal(B.shape), low, high)
         if getattr(penalty, "nonnegative", False):
             point = np.maximum(point, 0.0)
