@@ -10,7 +10,8 @@ from spkm import SPKMClassifier, SPKMRegressor, TableEncoder
 from spkm.explain import explain, with_uncertainty
 from spkm.inspection import report
 from tests.browser.conftest import DATA
-from tests.browser.test_pages import copied, facts_of, select, shipped
+from tests.browser.test_pages import copied, facts_of, select
+from tests.reports import shipped
 
 pytestmark = pytest.mark.browser
 

@@ -10,6 +10,7 @@ import pytest
 from spkm.explain import counterfactual, explain, nearest
 from spkm.inspection import report
 from tests.browser.conftest import KINDS
+from tests.reports import shipped
 
 pytestmark = pytest.mark.browser
 TABS = ("overview", "quality", "basis", "features", "explain", "what-if", "compare", "checks")
@@ -38,11 +39,6 @@ def select(browser, tab):
 
 def facts_of(browser):
     return json.loads(browser.text("#facts"))
-
-
-def shipped(found):
-    columns = found["rows"]["columns"]
-    return np.column_stack([(np.array(codes) + first) / 10.0**digits for first, digits, codes in columns])
 
 
 @pytest.mark.parametrize("kind", KINDS)

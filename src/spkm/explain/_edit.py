@@ -171,7 +171,7 @@ def _edited_member(
     """Return a model without some rows of its weights, and with given weights of others."""
     if not len(gone) and not set_to:
         return member
-    if any(view.monotone for _, view in member.model.views):
+    if is_monotone(member):
         raise ValueError(
             "The model is monotone by the signs of its weights, which an edit may change. Fit without monotone first."
         )
@@ -194,6 +194,11 @@ def _edited_member(
     )
 
 
+def is_monotone(member: FittedModel) -> bool:
+    """Return whether a model is monotone by construction, by the signs of its weights."""
+    return any(view.monotone for _, view in member.model.views)
+
+
 def _changed(
     member: FittedModel, gone: np.ndarray, set_to: dict[int, np.ndarray], rows: Any, weight: np.ndarray | None
 ) -> np.ndarray:
@@ -209,7 +214,7 @@ def _changed(
     if rows is None or not member.model.fit_intercept:
         fixed[-1] = True
     change = np.vstack([wanted - member.weights[vectors], np.zeros((1, member.n_outputs))])
-    change = solved_change(_products(member, vectors, rows, weight), fixed, change)
+    change = solved_change(products(member, vectors, rows, weight), fixed, change)
     theta = member.theta.copy()
     params = member.model.unpack(theta)
     params.weights[vectors] += change[:-1]
@@ -218,7 +223,7 @@ def _changed(
     return theta
 
 
-def _products(member: FittedModel, vectors: np.ndarray, rows: Any, weight: np.ndarray | None) -> np.ndarray:
+def products(member: FittedModel, vectors: np.ndarray, rows: Any, weight: np.ndarray | None) -> np.ndarray:
     """Return M of the samples; without samples the kernels of the vectors with each other, and 1 for the intercept."""
     if rows is None:
         M = np.zeros((len(vectors) + 1,) * 2)

@@ -6,7 +6,7 @@
 // A row is an array of n_features numbers; where the model has an encoder, of the cells of the table: numbers, texts,
 // truths, null where a value is missing. Classes that are whole numbers beyond 2^53 are texts; so must be such cells of
 // a category. Methods: scaled, similarities, scores, contributions, decision,
-// probabilities, predict, survival (no event until each of plain.survival.times), kernelValue. No dependencies; all arithmetic is in double precision.
+// probabilities, predict, survival (no event until each of plain.survival.times), kernelValue, solved (a linear system). No dependencies; all arithmetic is in double precision.
 function spkmModel(plain) {
   "use strict";
   if (plain === null || typeof plain !== "object" || plain.schema !== 1) {
@@ -337,7 +337,7 @@ function spkmModel(plain) {
   }
 
   return {
-    plain, scaled, similarities, scores, contributions, decision, probabilities, predict, survival, kernelValue: value,
+    plain, scaled, similarities, scores, contributions, decision, probabilities, predict, survival, kernelValue: value, solved,
   };
 }
 

@@ -18,6 +18,7 @@ pairs           `_pair_facts.py`          `pairs.js`: named entities of both sid
 order, survival `_target_facts.py`        `targets.js`: score axis, survival curves
 axis            `_axis.py`                `axis.js`: curves of ordered features
 basis           `_basis_facts.py`         `parts.js`
+page.edit       `_edit_facts.py`          `edit.js`: weights solved again after an edit by hand
 page            `_facts.py`, `_shapes.py` `machine.js` and all that computes in the browser
 =============== ========================= ==========================================================
 

@@ -31,6 +31,7 @@ from spkm.inspection._report._axis import axis_facts, axis_of, in_columns
 from spkm.inspection._report._basis_facts import basis_facts, variance_shares
 from spkm.inspection._report._columns import column_facts, link_facts, usual_row
 from spkm.inspection._report._compared import Comparison, compared
+from spkm.inspection._report._edit_facts import edit_facts
 from spkm.inspection._report._feature_facts import MOST, MOST_OF_PAIRS, feature_facts, listed_features
 from spkm.inspection._report._findings import Evidence, cautions_first, findings
 from spkm.inspection._report._groups import by_group, group_values
@@ -440,6 +441,7 @@ def _page_facts(reading: Reading, samples: Samples, told: dict[str, Any], ship: 
         "plain": plain,
         "shapes": shapes,
         "links": told["links"],
+        "edit": edit_facts(reading, samples.source),
         "background": background.tolist() if ship else None,
         "middle": middle.tolist(),
         "familiar": points,

@@ -157,6 +157,7 @@ function build(selected) {
   if (facts.pairs) pairTabs(facts);
   if (machine !== null) rowTabs();
   addTab("checks", "Checks", checkSection(facts));
+  drawEdited(machine);
   selectTab(selected, false);
 }
 

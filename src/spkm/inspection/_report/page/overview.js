@@ -1,12 +1,16 @@
 // The first part of the page: the answer, what to mind, one picture of it all, then what belongs to the kind of model.
 
-// Nested data with tables of basis vectors as numbers: they come as bytes.
+function bytesOf(letters) {
+  return Uint8Array.from(atob(letters), (letter) => letter.charCodeAt(0)).buffer;
+}
+
+// Nested data with tables of basis vectors, and codes of samples, as numbers: they come as bytes.
 function withNumbers(value) {
   if (Array.isArray(value)) return value.map(withNumbers);
   if (value === null || typeof value !== "object") return value;
+  if ("codes" in value) return Array.from(new Uint16Array(bytesOf(value.codes)));
   if ("bytes" in value) {
-    const bytes = Uint8Array.from(atob(value.bytes), (letter) => letter.charCodeAt(0)),
-      all = Array.from(new Float64Array(bytes.buffer)),
+    const all = Array.from(new Float64Array(bytesOf(value.bytes))),
       rows = [];
     if (value.width === 0) return all;
     for (let i = 0; i < all.length; i += value.width) rows.push(all.slice(i, i + value.width));
@@ -18,7 +22,7 @@ function withNumbers(value) {
 // Features of an axis come by what is said of them, not one by one; columns are then features.
 function unpacked(facts) {
   const { features } = facts;
-  Object.assign(facts, { page: withNumbers(facts.page), refits: withNumbers(facts.refits) });
+  Object.assign(facts, { page: withNumbers(facts.page), refits: withNumbers(facts.refits), rows: withNumbers(facts.rows) });
   if (!Array.isArray(features.read)) {
     const keys = Object.keys(features.read);
     features.read = (features.read.name || []).map((_, k) =>

@@ -11,6 +11,7 @@ function basisSection(facts, machine) {
     ),
     left ? el("p", { class: "soft" }, `${left} more with smaller shares are not shown.`) : null,
     dead ? el("p", { class: "soft" }, `${dead} more have a weight of zero and are not shown.`) : null,
+    ...editPart(machine),
     el(
       "div",
       { class: "cards" },
@@ -43,6 +44,7 @@ function basisCard(facts, card, outputs, machine) {
     el("h3", {}, card.name, card.part ? ` (${card.part})` : ""),
     card.caution ? el("p", { class: "warn" }, `▲ ${card.caution}`) : null,
     weights,
+    editControls(machine, card),
     el(
       "p",
       { class: "soft" },
