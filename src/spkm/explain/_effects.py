@@ -23,6 +23,7 @@ from spkm.explain._table import (
     Pipeline,
     clip_bounds,
     columns_of,
+    columns_of_grid,
     dense_columns,
     frames,
     model_of,
@@ -84,8 +85,7 @@ class Effect:
         A model with refits has the standard deviation and both ends of the 90 % error bar of each output beside it.
         """
         pandas = frames()
-        mesh = np.meshgrid(*self.grid, indexing="ij")
-        columns = {name: points.ravel() for name, points in zip(self.feature_names, mesh, strict=True)}
+        columns = columns_of_grid(self.feature_names, self.grid)
         parts = {"": self.values}
         if self.std is not None:
             parts |= dict(zip((" std", " lower", " upper"), (self.std, *self.interval()), strict=True))

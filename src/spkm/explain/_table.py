@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -241,3 +241,9 @@ def frames() -> Any:
     except ImportError as missing:
         raise ImportError("Frames need pandas: pip install 'spkm[frames]'.") from missing
     return pandas
+
+
+def columns_of_grid(names: Sequence[str], grid: Sequence[np.ndarray]) -> dict[str, np.ndarray]:
+    """Return the coordinates of all points of a grid by name, the last one varying first."""
+    mesh = np.meshgrid(*grid, indexing="ij")
+    return {name: points.ravel() for name, points in zip(names, mesh, strict=True)}

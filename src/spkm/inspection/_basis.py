@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -153,7 +153,7 @@ class BasisDisplay(Display):
         index = [f"u{r}" for r in range(len(self.vectors))]
         return frames().DataFrame(self.vectors, index=index, columns=self.feature_names)
 
-    def plot(self, ax: Any = None, *, x_label: str = "x") -> BasisDisplay:
+    def plot(self, ax: Any = None, *, x_label: str = "x") -> Self:
         """Draw the vectors.
 
         Parameters

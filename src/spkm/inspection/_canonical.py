@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -144,15 +144,15 @@ class CanonicalDisplay(Display):
         ]
         return frames().DataFrame(entries, columns=["table", "feature", "weight"])
 
-    def plot(self, *, max_features: int = 15, ax: Any = None) -> CanonicalDisplay:
+    def plot(self, ax: Any = None, *, max_features: int = 15) -> Self:
         """Draw the weights of both tables and the scores.
 
         Parameters
         ----------
-        max_features : int, default=15
-            Most features in the bars of a table.
         ax : Axes, default=None
             Axes to draw on.
+        max_features : int, default=15
+            Most features in the bars of a table.
         """
         most = check_integer("max_features", max_features, 1)
         self.figure_, grid = panels(ax, 1, 3, (11, 3.4), width_ratios=[1, 1, 1.2])

@@ -149,14 +149,7 @@ class BasisCardDisplay(Display):
         columns = {"feature": self.feature_names, "value": self.values, "deviation": self.deviations}
         return frames().DataFrame(columns)
 
-    def plot(self, ax: Any = None) -> BasisCardDisplay:
-        """Draw the card.
-
-        Parameters
-        ----------
-        ax : Axes, default=None
-            Axes to draw on, which are divided.
-        """
+    def _draw(self, ax: Any) -> None:
         count = max(len(self.feature_names), 6)
         several = len(self.weights) > 1
         ratios = [2.4, 1.0, 1.8] if several else [2.4, 1.9]
@@ -170,7 +163,6 @@ class BasisCardDisplay(Display):
         warning = "".join(f"\n{line}" for line in wrap(self.caution, 70))
         cells[0, 0].set_title(f"basis vector u{self.basis}{weight}{warning}", loc="left", fontsize=9 if warning else 11)
         self.figure_, self.ax_ = figure, cells[0]
-        return self
 
     def _features(self, ax: Axes) -> None:
         places = np.arange(len(self.feature_names))[::-1]

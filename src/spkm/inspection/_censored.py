@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from spkm.inspection._intervals import share_interval
-from spkm.losses import Times
+from spkm.losses import Times, concordance
 
 
 class SurvivalCurve(NamedTuple):
@@ -32,6 +32,14 @@ class SurvivalCurve(NamedTuple):
     def error_at(self, times: np.ndarray) -> np.ndarray:
         """Return the standard error of the share at given times."""
         return np.concatenate([[0.0], self.error])[np.searchsorted(self.times, times, side="right")]
+
+
+def concordance_among(times: Times, risk: np.ndarray, rows: np.ndarray) -> float:
+    """Return the concordance of some of the samples; NaN if no two of them can be compared."""
+    try:
+        return concordance(times.time[rows], times.event[rows], risk[rows])
+    except ValueError:
+        return float("nan")
 
 
 def kaplan_meier(time: np.ndarray, event: np.ndarray, *, first: np.ndarray | None = None) -> SurvivalCurve:

@@ -171,24 +171,17 @@ class ContributionDisplay(Display):
         frame.attrs.update(base_value=self.base_value, score=self.score)
         return frame
 
-    def plot(self, ax: Any = None) -> ContributionDisplay:
-        """Draw the waterfalls.
-
-        Parameters
-        ----------
-        ax : Axes, default=None
-            Axes to draw on.
-        """
+    def _draw(self, ax: Any) -> None:
         vectors = self.basis_names
         if self.level == "features":
             self.drawn_on(ax, (7.0, 1.3 + 0.32 * min(self.max_features, len(self.feature_names))))
             self._features(self.ax_, self.within.sum(axis=0), self.base_value, ("mean", "score"), self.feature_bars)
             self.ax_.set_title("by feature", loc="left", fontsize=10)
-            return self
+            return
         if self.level == "basis":
             self.drawn_on(ax, (6.0, 1.3 + 0.32 * min(len(vectors), self.max_features + 1)))
             self._waterfall(self.ax_, vectors, self.contributions, self.base_value, ("mean", "score"), self.bars)
-            return self
+            return
         r = int(np.argmax(np.abs(self.contributions))) if self.basis is None else self.basis
         rows = max(min(len(vectors), self.max_features + 1), min(len(self.feature_names), self.max_features + 1))
         self.figure_, cells = panels(ax, 1, 2, (11.5, 1.5 + 0.3 * (rows + 1)), width_ratios=[1, 1.35])
@@ -197,7 +190,6 @@ class ContributionDisplay(Display):
         cells[0, 0].set_title("basis vectors add up to the score", loc="left", fontsize=10)
         self._features(cells[0, 1], self.within[r], 0.0, ("0", f"{vectors[r]} adds"))
         cells[0, 1].set_title(f"features add up to what {vectors[r]} adds", loc="left", fontsize=10)
-        return self
 
     def _features(
         self, ax: Axes, values: np.ndarray, start: float, ends: tuple[str, str], bars: np.ndarray | None = None

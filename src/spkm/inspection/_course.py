@@ -99,14 +99,7 @@ class StabilityDisplay(Display):
         """Return the probabilities as a pandas frame, the most probable feature first."""
         return self.result.frame()
 
-    def plot(self, ax: Any = None) -> StabilityDisplay:
-        """Draw the probabilities.
-
-        Parameters
-        ----------
-        ax : Axes, default=None
-            Axes to draw on.
-        """
+    def _draw(self, ax: Any) -> None:
         result = self.result
         order = np.argsort(-result.probabilities, kind="stable")
         seen = order[result.probabilities[order] > 0][: self.max_features]
@@ -137,12 +130,11 @@ class StabilityDisplay(Display):
         )
         ax.legend(frameon=False, fontsize=9, loc="upper left", bbox_to_anchor=(1.0, 1.0))
         plain(ax, "x")
-        return self
 
 
 @dataclass(eq=False, repr=False)
 class ConvergenceDisplay(Display):
-    """The objective during the fit.
+    """The objective during the fit; the legend has its value at the end, and the length of the step that is left there.
 
     Parameters
     ----------
@@ -202,14 +194,7 @@ class ConvergenceDisplay(Display):
         ]
         return pandas.concat(parts, ignore_index=True)
 
-    def plot(self, ax: Any = None) -> ConvergenceDisplay:
-        """Draw the objective; the legend has its value at the end and the length of the step that is left there.
-
-        Parameters
-        ----------
-        ax : Axes, default=None
-            Axes to draw on.
-        """
+    def _draw(self, ax: Any) -> None:
         ax = self.drawn_on(ax, (6.4 if len(self.paths) == 1 else 7.6, 3.6))
         ends = [np.nan] * len(self.paths) if self.stationarity is None else self.stationarity
         for k, (name, path, left) in enumerate(zip(self.names, self.paths, ends, strict=True)):
@@ -225,7 +210,6 @@ class ConvergenceDisplay(Display):
         place = {"loc": "upper left", "bbox_to_anchor": (1.0, 1.0)} if several else {"loc": "upper right"}
         ax.legend(frameon=False, fontsize=9, title="at the end (dot)", **place)
         plain(ax, "y")
-        return self
 
 
 @dataclass(eq=False, repr=False)
@@ -290,14 +274,7 @@ class ViewShareDisplay(Display):
         columns = {"view": self.names, "share": self.shares, "n_used": self.used, "n_basis": self.available}
         return frames().DataFrame(columns)
 
-    def plot(self, ax: Any = None) -> ViewShareDisplay:
-        """Draw the shares.
-
-        Parameters
-        ----------
-        ax : Axes, default=None
-            Axes to draw on.
-        """
+    def _draw(self, ax: Any) -> None:
         ax = self.drawn_on(ax, (6.4, 1.4 + 0.42 * len(self.names)))
         places = np.arange(len(self.names))[::-1]
         ax.barh(places, self.shares, height=0.62, color=np.where(self.shares >= 0, BLUE, ORANGE))
@@ -315,4 +292,3 @@ class ViewShareDisplay(Display):
         ax.set_xlabel("share of the variance of the predictions")
         ax.grid(axis="x", color=PALE)
         plain(ax)
-        return self

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -161,7 +161,7 @@ class CurveDisplay(Display):
         k = self.names.index(name)
         return {"color": SHADES[k % len(SHADES)], "marker": MARKERS[k % len(MARKERS)], "markersize": 5}
 
-    def plot(self, ax: Any = None, *, legend: bool = True) -> CurveDisplay:
+    def plot(self, ax: Any = None, *, legend: bool = True) -> Self:
         """Draw the curves.
 
         Parameters
@@ -173,7 +173,7 @@ class CurveDisplay(Display):
         """
         ax = self.drawn_on(ax, (6.4, 4.2))
         for name, curve in self.curves.items():
-            self._draw(ax, name, curve)
+            self._draw_curve(ax, name, curve)
         for name, level in self.levels.items():
             k = self.names.index(name)
             line = LINES[(k + 1) % len(LINES)]
@@ -187,7 +187,7 @@ class CurveDisplay(Display):
             ax.legend(frameon=False, fontsize=9, loc="upper left", bbox_to_anchor=(1.01, 1.0))
         return self
 
-    def _draw(self, ax: Any, name: str, curve: Curve) -> None:
+    def _draw_curve(self, ax: Any, name: str, curve: Curve) -> None:
         style, x, y = self.style_of(name), np.asarray(curve.x, dtype=float), np.asarray(curve.y, dtype=float)
         line = "-" if curve.joined else ""
         if curve.spread is None or self.band:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import Any, Self
 
 from spkm.inspection._style import axes_of
 
@@ -25,6 +25,26 @@ class Display:
             value = getattr(self, part.name)
             if part.name.endswith(("names", "titles", "labels")) and value is not None:
                 setattr(self, part.name, list(value))
+
+    def plot(self, ax: Any = None) -> Self:
+        """Draw the numbers.
+
+        Parameters
+        ----------
+        ax : Axes, default=None
+            Axes to draw on, which several panels divide among themselves; if None, those of a new figure.
+
+        Returns
+        -------
+        self : object
+            The display, with ``ax_`` and ``figure_``.
+        """
+        self._draw(ax)
+        return self
+
+    def _draw(self, ax: Any) -> None:
+        """Draw on the given axes, or on a new figure."""
+        raise NotImplementedError(f"{type(self).__name__} must define _draw(ax).")
 
     def drawn_on(self, ax: Any, size: tuple[float, float]) -> Any:
         """Return the axes to draw on: those given, or those of a new figure of a size in inches."""

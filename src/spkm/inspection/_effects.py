@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator
 
 from spkm._arrays import TableLike
 from spkm.inspection._display import Display
-from spkm.inspection._reading import Reading, frames, partial_dependence
+from spkm.inspection._reading import Reading, columns_of_grid, frames, partial_dependence
 from spkm.inspection._style import COLOURS, INK, LINES, MARKERS, number, plain, short
 
 if TYPE_CHECKING:
@@ -127,8 +127,7 @@ class EffectDisplay(Display):
 
     def frame(self) -> Any:
         """Return the effect as a pandas frame: a row per point, columns for features, outputs and error bars."""
-        mesh = np.meshgrid(*self.grid, indexing="ij")
-        columns = {name: points.ravel() for name, points in zip(self.feature_names, mesh, strict=True)}
+        columns = columns_of_grid(self.feature_names, self.grid)
         flat = self.values.reshape(-1, len(self.output_names))
         columns |= {str(name): flat[:, o] for o, name in enumerate(self.output_names)}
         if self.bars is not None:
@@ -137,14 +136,7 @@ class EffectDisplay(Display):
                 columns |= {f"{name} lower": flat[:, o] - bars[:, o], f"{name} upper": flat[:, o] + bars[:, o]}
         return frames().DataFrame(columns)
 
-    def plot(self, ax: Any = None) -> EffectDisplay:
-        """Draw the effect.
-
-        Parameters
-        ----------
-        ax : Axes, default=None
-            Axes to draw on.
-        """
+    def _draw(self, ax: Any) -> None:
         several = len(self.output_names) > 1
         self.drawn_on(ax, (6.4 if several else 5.2, 3.6) if len(self.grid) == 1 else (5.8, 4.4))
         rows = self.samples[:: max(1, -(-len(self.samples) // RUG))]
@@ -154,7 +146,6 @@ class EffectDisplay(Display):
             self._curve(rows.astype(float))
         else:
             self._surface(rows.astype(float))
-        return self
 
     def _levels(self) -> None:
         """Draw a dot, with its error bar, for each level of a category and each output."""

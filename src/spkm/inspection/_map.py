@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator
 from spkm._arrays import TableLike, TargetLike
 from spkm._checks import check_integer
 from spkm.inspection._display import Display
-from spkm.inspection._reading import Reading, frames
+from spkm.inspection._reading import Reading, columns_of_grid, frames
 from spkm.inspection._style import BLUE, COLOURS, INK, MARKERS, ORANGE, diverging, plain, short
 
 if TYPE_CHECKING:
@@ -152,14 +152,13 @@ class DecisionMapDisplay(Display):
 
     def frame(self) -> Any:
         """Return the map as a pandas frame: a row per point of the grid."""
-        mesh = np.meshgrid(*self.grid, indexing="ij")
-        columns = {name: points.ravel() for name, points in zip(self.feature_names, mesh, strict=True)}
+        columns = columns_of_grid(self.feature_names, self.grid)
         decided = self.decisions.ravel()
         names = np.array(self.labels)[decided] if self.labels else decided
         scores = {f"score {o}": part.ravel() for o, part in enumerate(np.moveaxis(self.scores, 2, 0))}
         return frames().DataFrame(columns | scores | {"prediction": names})
 
-    def plot(self, ax: Any = None, *, legend: bool = True) -> DecisionMapDisplay:
+    def plot(self, ax: Any = None, *, legend: bool = True) -> Self:
         """Draw the map.
 
         Parameters

@@ -108,14 +108,7 @@ class OrderDisplay(Display):
         known = {"class": names[self.codes], "score": self.scores, "predicted": names[self.predicted]}
         return frames().DataFrame(known)
 
-    def plot(self, *, ax: Any = None) -> OrderDisplay:
-        """Draw probabilities along the score, and the samples of each class below.
-
-        Parameters
-        ----------
-        ax : Axes, default=None
-            Axes to draw on.
-        """
+    def _draw(self, ax: Any) -> None:
         count = len(self.class_names)
         self.figure_, cells = panels(ax, 2, 1, (6.4, 2.6 + 0.45 * count), height_ratios=[1.2, 0.35 * count])
         above, below = self.axes_ = cells[:, 0]
@@ -138,4 +131,3 @@ class OrderDisplay(Display):
         below.set(xlabel="score (dashed: thresholds)", ylim=(-0.6, count - 0.4))
         below.tick_params(axis="y", length=0)
         below.grid(axis="y", color=GREY, alpha=0.15)
-        return self

@@ -129,14 +129,7 @@ class PairMatrixDisplay(Display):
         """Return the scores as a pandas frame: a row per left entity, a column per right one."""
         return frames().DataFrame(self.scores, index=self.left_names, columns=self.right_names)
 
-    def plot(self, ax: Any = None) -> PairMatrixDisplay:
-        """Draw the matrix.
-
-        Parameters
-        ----------
-        ax : Axes, default=None
-            Axes to draw on.
-        """
+    def _draw(self, ax: Any) -> None:
         n, m = self.scores.shape
         ax = self.drawn_on(ax, (2.6 + min(0.17 * m, 8), 1.8 + min(0.15 * n, 7)))
         reach = float(np.abs(self.scores).max())
@@ -158,7 +151,6 @@ class PairMatrixDisplay(Display):
         bar = self.figure_.colorbar(picture, ax=ax, fraction=0.05, pad=0.02)
         bar.set_label(self.score_name)
         bar.outline.set_visible(False)
-        return self
 
 
 def _order(scores: np.ndarray) -> np.ndarray:

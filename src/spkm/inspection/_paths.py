@@ -92,14 +92,7 @@ class PathDisplay(Display):
         """Return the path as a pandas frame: a row per model."""
         return self.path.frame()
 
-    def plot(self, ax: Any = None) -> PathDisplay:
-        """Draw the path.
-
-        Parameters
-        ----------
-        ax : Axes, default=None
-            Axes to draw on, which are divided.
-        """
+    def _draw(self, ax: Any) -> None:
         path = self.path
         # The price of a feature may fall on the way of an elimination: its steps differ by what is left.
         x = _drawable(path.strengths)
@@ -133,7 +126,6 @@ class PathDisplay(Display):
         )
         plain(above, "y")
         self.figure_, self.ax_ = figure, cells[:, 0]
-        return self
 
     def _draw_sizes(self, ax: Any, x: np.ndarray) -> None:
         """Draw how many features and basis vectors the models have."""
@@ -221,14 +213,7 @@ class FeaturePathDisplay(Display):
         index = [self.feature_names[j] for j in order]
         return frames().DataFrame(held[order], index=index, columns=sizes)
 
-    def plot(self, ax: Any = None) -> FeaturePathDisplay:
-        """Draw the features.
-
-        Parameters
-        ----------
-        ax : Axes, default=None
-            Axes to draw on.
-        """
+    def _draw(self, ax: Any) -> None:
         held = self._held()
         order = self._order(held)[: self.max_features]
         order = order[held[order].any(axis=1)]
@@ -250,7 +235,6 @@ class FeaturePathDisplay(Display):
         if left > 0:
             ax.set_title(f"{left} features that left earlier are not shown", loc="left", fontsize=8, color=GREY)
         plain(ax)
-        return self
 
     def _held(self) -> np.ndarray:
         held = np.zeros((len(self.feature_names), len(self.path.supports)), dtype=bool)

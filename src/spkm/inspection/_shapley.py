@@ -122,14 +122,7 @@ class ShapleyDisplay(Display):
                 columns |= {f"{name} lower": value - half, f"{name} upper": value + half}
         return frames().DataFrame(columns)
 
-    def plot(self, ax: Any = None) -> ShapleyDisplay:
-        """Draw the values.
-
-        Parameters
-        ----------
-        ax : Axes, default=None
-            Axes to draw on.
-        """
+    def _draw(self, ax: Any) -> None:
         one = len(self.values) == 1
         kind = ("bar" if one else "beeswarm") if self.kind == "auto" else self.kind
         size = np.abs(self.values).mean(axis=0)
@@ -150,7 +143,6 @@ class ShapleyDisplay(Display):
         self.ax_.tick_params(axis="y", length=0)
         if left > 0:
             self.ax_.set_title(f"the {len(order)} largest; {left} more features are not shown", loc="right", fontsize=8)
-        return self
 
     def _bars(self, order: np.ndarray, places: np.ndarray, one: bool) -> None:
         ax = self.ax_

@@ -131,14 +131,7 @@ class SurvivalDisplay(Display):
             }
         )
 
-    def plot(self, *, ax: Any = None) -> SurvivalDisplay:
-        """Draw the curves as steps.
-
-        Parameters
-        ----------
-        ax : Axes, default=None
-            Axes to draw on.
-        """
+    def _draw(self, ax: Any) -> None:
         where = self.drawn_on(ax, (6.4, 4))
         start = np.concatenate([[0.0], self.times])
         usual = np.concatenate([[1.0], self.usual])
@@ -150,7 +143,6 @@ class SurvivalDisplay(Display):
         where.set_xlim(left=0)
         where.legend(frameon=False, fontsize=8)
         plain(where, grid="y")
-        return self
 
 
 @dataclass(eq=False, repr=False)
@@ -220,14 +212,7 @@ class SurvivalCalibrationDisplay(Display):
         parts = [pd.DataFrame(one._asdict()).assign(time=t) for t, one in zip(self.times, self.groups, strict=True)]
         return pd.concat(parts, ignore_index=True)[["time", "predicted", "observed", "low", "high", "n_samples"]]
 
-    def plot(self, *, ax: Any = None) -> SurvivalCalibrationDisplay:
-        """Draw a panel for each time.
-
-        Parameters
-        ----------
-        ax : Axes, default=None
-            Axes to draw on.
-        """
+    def _draw(self, ax: Any) -> None:
         self.figure_, grid = panels(ax, 1, len(self.times), (3.1 * len(self.times), 3.2))
         self.axes_ = grid[0]
         for where, time, one in zip(self.axes_, self.times, self.groups, strict=True):
@@ -238,7 +223,6 @@ class SurvivalCalibrationDisplay(Display):
             where.set_title(f"until time {number(float(time))}", loc="left", fontsize=10)
             plain(where, grid="both")
         self.axes_[0].set_ylabel("observed survival, 95 %")
-        return self
 
 
 def vectors_as_samples(reading: Reading) -> np.ndarray:
