@@ -214,3 +214,10 @@ def plain(value: object) -> Any:
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     return value if value is None or isinstance(value, str | int | bool) else str(value)
+
+
+def show_quality(quality: Any, first: str, second: str) -> None:
+    """Print the figures of models, and by how much two of them differ."""
+    print(table([*quality.rows(), quality.difference_row(first, second)]))
+    if quality.too_few:
+        show(f"Figures without an interval: {quality.too_few} are too few for one.")

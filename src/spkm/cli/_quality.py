@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 from scipy.stats import t
 
-from spkm.inspection._censored import brier_scores
+from spkm.inspection._censored import brier_scores, concordance_among
 from spkm.inspection._intervals import (
     FEWEST,
     LEVEL,
@@ -22,7 +23,7 @@ from spkm.inspection._intervals import (
     share_difference,
     share_interval,
 )
-from spkm.losses import Times, concordance
+from spkm.losses import Times
 
 LOSSES = ("log loss", "MAE", "RMSE", "Brier score")  # less is better
 
@@ -230,19 +231,13 @@ def quality_of_times(
     seed: int,
 ) -> Quality:
     """Return concordance, and the Brier score of curves (n, n_times), the mean over the times ``at``."""
-    found = {}
-    for model, risk in risks.items():
-
-        def index(rows: np.ndarray, risk: np.ndarray = risk) -> float:
-            try:
-                return concordance(times.time[rows], times.event[rows], risk[rows])
-            except ValueError:  # no pair can be compared
-                return float("nan")
-
-        found[model] = {
-            "concordance": Measure(index),
+    found = {
+        model: {
+            "concordance": Measure(partial(concordance_among, times, risk)),
             "Brier score": _mean_of(brier_scores(times, curves[model], at).mean(axis=1)),
         }
+        for model, risk in risks.items()
+    }
     return Quality(found, len(times.time), _members(groups), seed)
 
 

@@ -63,6 +63,7 @@ def checked(model: BaseEstimator, X: TableLike, options: argparse.Namespace) -> 
     """Return what was found in new samples, and the alarms in words."""
     from spkm.cli._models import estimator_of
     from spkm.persistence import monitor
+    from spkm.persistence._monitor import records
 
     if vars(estimator_of(model)).get("training_summary_") is None:
         raise CommandError(
@@ -82,11 +83,6 @@ def checked(model: BaseEstimator, X: TableLike, options: argparse.Namespace) -> 
     tables = {name: records(getattr(drift, name)) for name in ("features", "columns", "scores")}
     alarms = drift.alarms(**{name: getattr(options, name) for name in LIMITS})
     return {"samples": drift.n_samples, **found, **tables, "alarms": list(alarms)}
-
-
-def records(columns: dict[str, tuple[Any, ...]]) -> list[dict[str, Any]]:
-    """Return columns of a table as a list of its rows."""
-    return [dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)]
 
 
 def _show(result: dict[str, Any]) -> None:

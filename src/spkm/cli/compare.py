@@ -6,7 +6,7 @@ import argparse
 from typing import Any
 
 from spkm.cli._command import CommandError, Subparsers, plain_text
-from spkm.cli._output import STDIO, check_can_write, notes, show, table, write_json
+from spkm.cli._output import STDIO, check_can_write, notes, show, show_quality, table, write_json
 from spkm.cli._reading import add_data_options, add_target_options, target_of
 
 
@@ -47,9 +47,7 @@ def run(options: argparse.Namespace) -> int:
     print(table([["", "a", "b"], *_size_rows(found)]))
     if quality is not None:
         show(f"\nQuality on {quality.n_samples:,} samples, with 95 % intervals:")
-        print(table([*quality.rows(), quality.difference_row("a", "b")]))
-        if quality.too_few:
-            show(f"Figures without an interval: {quality.too_few} are too few for one.")
+        show_quality(quality, "a", "b")
     return 0
 
 

@@ -7,7 +7,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from spkm.cli._command import STOPPED, CommandError, Subparsers
-from spkm.cli._output import STDIO, check_can_write, counted, say, show, table, write_json
+from spkm.cli._output import STDIO, check_can_write, counted, say, show, show_quality, write_json
 from spkm.cli._reading import add_data_options, add_target_options, target_of
 from spkm.cli.report import add_report_options, check_report
 
@@ -203,9 +203,7 @@ def _tell(options: argparse.Namespace, result: dict[str, Any], quality: Any) -> 
     from spkm.cli._models import vectors_of
 
     show(f"Quality on {quality.n_samples:,} held-out samples, with 95 % intervals:")
-    print(table([*quality.rows(), quality.difference_row("spkm", "linear")]))
-    if quality.too_few:
-        show(f"Figures without an interval: {quality.too_few} are too few for one.")
+    show_quality(quality, "spkm", "linear")
     model = result["model"]
     show(
         f"The model has {vectors_of(model)} and reads {counted(model['columns_read'], 'column')} of the table "

@@ -38,7 +38,7 @@ def box_of(model: PreimageModel, ranges: Ranges) -> Box | None:
     needs = [view.bounded or bool(view.monotone) for _, view in model.views]
     if not any(needs) and not any(term.is_linear_part for term in model.terms):
         return None
-    lower, upper = np.full(model.n_params, -np.inf), np.full(model.n_params, np.inf)
+    lower, upper = own_box(model)
     edges = ranges() if any(needs) else (np.zeros(0), np.zeros(0))
     bases = zip(model.unpack_basis(lower), model.unpack_basis(upper), strict=True)
     low, high = model.unpack(lower).weights, model.unpack(upper).weights
@@ -61,10 +61,15 @@ def box_of(model: PreimageModel, ranges: Ranges) -> Box | None:
     return lower, upper
 
 
+def own_box(model: PreimageModel, box: Box | None = None) -> Box:
+    """Return a copy of a box, or one without bounds."""
+    low, high = box or (np.full(model.n_params, -np.inf), np.full(model.n_params, np.inf))
+    return low.copy(), high.copy()
+
+
 def with_metric_of(model: PreimageModel, box: Box | None, theta: np.ndarray) -> Box:
     """Return a box that leaves the metric of every view as it is in ``theta``."""
-    low, high = box or (np.full(model.n_params, -np.inf), np.full(model.n_params, np.inf))
-    kept = low.copy(), high.copy()
+    kept = own_box(model, box)
     for bound in kept:
         for metric, known in zip(model.unpack(bound).log_metric, model.unpack(theta).log_metric, strict=True):
             metric[...] = known
@@ -73,8 +78,7 @@ def with_metric_of(model: PreimageModel, box: Box | None, theta: np.ndarray) -> 
 
 def with_metric_range(model: PreimageModel, box: Box | None, width: float) -> Box:
     """Return a box that keeps the logarithm of every learned factor within ``width`` of zero."""
-    low, high = box or (np.full(model.n_params, -np.inf), np.full(model.n_params, np.inf))
-    kept = low.copy(), high.copy()
+    kept = own_box(model, box)
     for bound, limit in zip(kept, (-width, width), strict=True):
         for metric in model.unpack(bound).log_metric:
             metric[...] = limit

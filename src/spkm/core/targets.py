@@ -210,14 +210,12 @@ class Classes(Target):
 
     def region(self, wanted: ArrayLike, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the half-spaces of a class: its score is above those of all others, or has its sign."""
-        (code,) = np.nonzero(self.labels == wanted)
-        if len(code) != 1:
-            raise ValueError(f"target must be one of the classes {self.labels.tolist()}; got {wanted!r}.")
+        code = _place_of(self.labels, wanted)
         if not self.two_dimensional:
-            return np.array([[1.0 if code[0] == 1 else -1.0]]), np.array([-LEAST if code[0] == 1 else 0.0])
-        others = np.delete(np.eye(len(self.labels)), code[0], axis=0)
-        first = np.arange(len(others)) < code[0]  # classes that win a tie
-        return np.eye(len(self.labels))[code[0]] - others, np.where(first, -LEAST, 0.0)
+            return np.array([[1.0 if code == 1 else -1.0]]), np.array([-LEAST if code == 1 else 0.0])
+        others = np.delete(np.eye(len(self.labels)), code, axis=0)
+        first = np.arange(len(others)) < code  # classes that win a tie
+        return np.eye(len(self.labels))[code] - others, np.where(first, -LEAST, 0.0)
 
 
 @dataclass(frozen=True)
@@ -258,10 +256,8 @@ class Ordered(Target):
 
     def region(self, wanted: ArrayLike, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the half-spaces of a class: its score lies between two cuts."""
-        (code,) = np.nonzero(self.labels == wanted)
-        if len(code) != 1:
-            raise ValueError(f"target must be one of the classes {self.labels.tolist()}; got {wanted!r}.")
-        low, high = self.cuts[code[0]], np.nextafter(self.cuts[code[0] + 1], -np.inf)
+        code = _place_of(self.labels, wanted)
+        low, high = self.cuts[code], np.nextafter(self.cuts[code + 1], -np.inf)
         if not low < high:
             raise ValueError(f"target {wanted!r} is nowhere the most likely class of this model.")
         bounds = [(sign, -sign * bound) for sign, bound in ((1.0, low), (-1.0, high)) if np.isfinite(bound)]
@@ -352,3 +348,11 @@ def _weighted_median(Y: np.ndarray, share: np.ndarray) -> np.ndarray:
     first = np.argmax(below >= 0.5 * (1 - 1e-12), axis=0)
     found: np.ndarray = np.take_along_axis(Y, np.take_along_axis(order, first[None], axis=0), axis=0)[0]
     return found
+
+
+def _place_of(labels: np.ndarray, wanted: object) -> int:
+    """Return the place of a class among the labels; ValueError if it is none of them."""
+    (places,) = np.nonzero(labels == wanted)
+    if len(places) != 1:
+        raise ValueError(f"target must be one of the classes {labels.tolist()}; got {wanted!r}.")
+    return int(places[0])

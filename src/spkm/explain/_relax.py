@@ -260,9 +260,7 @@ class RadialPart:
         least = np.tile(self.rest, (len(low), 1))
         most = least.copy()
         for k, table in self.tables.items():
-            levels = np.arange(len(table))
-            inside = ((levels >= low[:, [k]]) & (levels <= high[:, [k]]))[:, :, None]
-            parts[k] = np.where(inside, table, np.inf).min(axis=1), np.where(inside, table, -np.inf).max(axis=1)
+            parts[k] = _ends_of_levels(table, low[:, [k]], high[:, [k]])
         for k, loads in self.numbers.items():
             if not loads:
                 continue
@@ -382,9 +380,7 @@ class DotPart:
         least = np.tile(self.rest, (len(low), 1))
         most, ends = least.copy(), {}
         for k, table in self.tables.items():
-            levels = np.arange(len(table))
-            inside = ((levels >= low[:, [k]]) & (levels <= high[:, [k]]))[:, :, None]
-            ends[k] = np.where(inside, table, np.inf).min(axis=1), np.where(inside, table, -np.inf).max(axis=1)
+            ends[k] = _ends_of_levels(table, low[:, [k]], high[:, [k]])
         for k, load in self.numbers.items():
             a, b, _ = self.sight.interval(k, low[:, k], high[:, k])
             both = a[:, None] * load, b[:, None] * load
@@ -469,3 +465,10 @@ def _of_piece(sight: Sight, piece: Any, weights: np.ndarray, slope_in: int | Non
         else:
             found.append(SlopePart(sight, piece, sign * weights, mixture, slope_in))
     return found
+
+
+def _ends_of_levels(table: np.ndarray, low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the least and the largest row of a table by levels, among the levels from ``low`` to ``high``, (g, 1)."""
+    levels = np.arange(len(table))
+    inside = ((levels >= low) & (levels <= high))[:, :, None]
+    return np.where(inside, table, np.inf).min(axis=1), np.where(inside, table, -np.inf).max(axis=1)

@@ -83,8 +83,7 @@ def _check_outputs(plain: dict[str, Any]) -> None:
         need(len(plain["outputs"]) == n_scores, "it has another number of outputs")
         need(plain["probabilities"] in (None, "each"), "its probabilities are others")
         return
-    need(isinstance(classes, list) and len(classes) >= 2, "it has no classes")
-    need(all(isinstance(label, str | bool | int | float) for label in classes), "a class is none")
+    _check_labels(classes)
     n = len(classes)
     wanted = n * (n - 1) // 2 if combine == "pairs" else n if plain["two_dimensional"] else 1
     need(n_scores == wanted and (plain["two_dimensional"] or n == 2), "it has other classes")
@@ -92,11 +91,15 @@ def _check_outputs(plain: dict[str, Any]) -> None:
     need(plain["probabilities"] in (None, fitting[combine]), "its probabilities are others")
 
 
+def _check_labels(classes: Any) -> None:
+    need(isinstance(classes, list) and len(classes) >= 2, "it has no classes")
+    need(all(isinstance(label, str | bool | int | float) for label in classes), "a class is none")
+
+
 def _check_ordered(plain: dict[str, Any], n_scores: int) -> None:
     """Raise ModelFileError unless ordered classes have a score, and rising thresholds between them."""
     classes = plain["classes"]
-    need(isinstance(classes, list) and len(classes) >= 2, "it has no classes")
-    need(all(isinstance(label, str | bool | int | float) for label in classes), "a class is none")
+    _check_labels(classes)
     need(n_scores == 1 and plain["combine"] == "joint" and not plain["two_dimensional"], "it has other classes")
     need(plain["probabilities"] == "ordered", "its probabilities are others")
     for name, strict in (("thresholds", True), ("cuts", False)):

@@ -106,13 +106,13 @@ class Drift:
             found.append(f"{self.unlike:.1%} of the samples are unlike all that was seen (limit {unlike:.1%})")
         if self.shift is not None and self.shift > shift + chance_shift(n):
             found.append(f"the distribution of the similarity moved by {self.shift:.2f} (limit {shift:.2f})")
-        for one in _records(self.features):
+        for one in records(self.features):
             share = one["below"] + one["above"]
             if exceeds(share, n, outside):
                 found.append(f"{one['name']}: {share:.1%} out of the range of the fit (limit {outside:.1%})")
-        for one in _records(self.columns):
+        for one in records(self.columns):
             found += _column_alarms(one, n, psi, outside, len(self.columns["name"]))
-        for one in _records(self.scores):
+        for one in records(self.scores):
             if _moved(one, psi, len(self.scores["name"])):
                 means = f"mean {one['mean']:.3g}, in the fit {one['mean_before']:.3g}"
                 found.append(f"{one['name']}: the distribution moved, PSI {one['psi']:.2f} (limit {psi:g}); {means}")
@@ -123,7 +123,8 @@ class Drift:
         return "\n".join([f"{self.n_samples:,} samples", *(found or ["nothing beyond the limits"])])
 
 
-def _records(columns: dict[str, tuple[Any, ...]]) -> list[dict[str, Any]]:
+def records(columns: dict[str, tuple[Any, ...]]) -> list[dict[str, Any]]:
+    """Return columns of a table as a list of its rows."""
     return [dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)]
 
 

@@ -136,8 +136,7 @@ class TableReader(Reader):
         dataset = opened(table)
         schema = dataset.schema
         self.target, self.weight, self.encoder = target, weight, encoder
-        targets = [] if target is None else [target] if isinstance(target, str) else list(target)
-        others = [*targets, *([] if weight is None else [weight])]
+        others = columns_beside(target, weight)
         columns = chosen_columns(schema.names, others, features if encoder is None else encoder.columns)
         self.names = columns if encoder is None else None  # what an encoder returns of a frame has no names, either
         self.width = len(columns if encoder is None else encoder.names)
@@ -193,6 +192,12 @@ def _check_numeric(schema: Any, names: list[str]) -> None:
             )
 
 
+def columns_beside(target: str | list[str] | None, weight: str | None) -> list[str]:
+    """Return the columns of targets and weights, which are no features."""
+    targets = [] if target is None else [target] if isinstance(target, str) else list(target)
+    return targets if weight is None else [*targets, weight]
+
+
 class LazyFrameReader(Reader):
     """Chunks of a lazy frame of polars, which is run anew for each pass; parameters are those of TableReader."""
 
@@ -205,8 +210,7 @@ class LazyFrameReader(Reader):
         encoder: BatchEncoder | None = None,
     ) -> None:
         self.target, self.weight, self.encoder = target, weight, encoder
-        targets = [] if target is None else [target] if isinstance(target, str) else list(target)
-        others = [*targets, *([] if weight is None else [weight])]
+        others = columns_beside(target, weight)
         schema = frame.collect_schema()
         self.columns = chosen_columns(schema.names(), others, features if encoder is None else encoder.columns)
         self.names = self.columns if encoder is None else None

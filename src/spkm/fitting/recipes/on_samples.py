@@ -11,6 +11,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from spkm.core.bounds import Box, own_box
 from spkm.core.model import PreimageModel
 from spkm.core.protocols import AnyObjective
 from spkm.fitting.nearest import moved_to_samples
@@ -46,15 +47,12 @@ class OnSamples(Around):
         return replace(fit, result=result, picked=rows)
 
 
-def _holding_basis(
-    model: PreimageModel, box: tuple[np.ndarray, np.ndarray] | None, theta: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
+def _holding_basis(model: PreimageModel, box: Box | None, theta: np.ndarray) -> Box:
     """Return bounds that hold all basis vectors where theta has them."""
-    low, high = box or (np.full(model.n_params, -np.inf), np.full(model.n_params, np.inf))
-    low, high = low.copy(), high.copy()
+    kept = own_box(model, box)
     linear = [term.is_linear_part for term in model.terms for _ in term.views]
-    for part in (low, high):
+    for part in kept:
         for bound, basis, free in zip(model.unpack(part).basis, model.unpack(theta).basis, linear, strict=True):
             if not free:
                 bound[...] = basis
-    return low, high
+    return kept

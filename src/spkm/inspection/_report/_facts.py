@@ -39,7 +39,7 @@ from spkm.inspection._report._importance_facts import importance_facts
 from spkm.inspection._report._pair_facts import pair_facts
 from spkm.inspection._report._quality import quality
 from spkm.inspection._report._refit_facts import refit_facts
-from spkm.inspection._report._rows import BYTES, affordable, dense_rows, packed, rounded, stratified
+from spkm.inspection._report._rows import BYTES, affordable, dense_rows, packed, plain_values, rounded, stratified
 from spkm.inspection._report._selection import measured, selection_facts
 from spkm.inspection._report._shapes import product_shapes
 from spkm.inspection._report._target_facts import (
@@ -52,7 +52,7 @@ from spkm.inspection._report._target_facts import (
     times_as_texts,
 )
 from spkm.losses import Times
-from spkm.persistence._plain import for_javascript, jsonable, plain_model, with_javascript_classes
+from spkm.persistence._plain import jsonable, plain_model, with_javascript_classes
 
 SCHEMA = 2
 BACKGROUND = 40  # samples that a page compares a row with
@@ -401,7 +401,7 @@ def _sample_facts(reading: Reading, samples: Samples, n_shipped: int, privacy: s
 
 def _row_facts(samples: Samples) -> dict[str, Any]:
     y, times = samples.y, samples.times
-    known = None if y is None or np.ndim(y) > 1 else [_plain(value) for value in y[samples.chosen]]
+    known = None if y is None or np.ndim(y) > 1 else [plain_values(value) for value in y[samples.chosen]]
     known = known if times is None else times_as_texts(times, samples.chosen)
     return {**samples.data, "index": samples.chosen.tolist(), "y": known}
 
@@ -449,7 +449,7 @@ def _page_facts(reading: Reading, samples: Samples, told: dict[str, Any], ship: 
             "rows": len(probes) if ship else probes.tolist(),
             "scores": scores.tolist(),
             "probabilities": None if P is None else P.tolist(),
-            "predictions": [_plain(value) for value in reading.decide(scores)],
+            "predictions": [plain_values(value) for value in reading.decide(scores)],
         },
     }
 
@@ -482,10 +482,3 @@ def _cautions(reading: Reading, train: Any, privacy: str) -> list[str]:
     if privacy == "aggregate":
         found.append("No sample is in this file; ranges go from the 1st to the 99th percentile.")
     return found
-
-
-def _plain(value: object) -> Any:
-    if isinstance(value, np.ndarray):
-        return [_plain(part) for part in value]
-    value = value.item() if isinstance(value, np.generic) else value
-    return for_javascript(value) if isinstance(value, str | bool | int | float) else str(value)

@@ -14,8 +14,7 @@ from typing import Any
 import numpy as np
 
 from spkm.inspection._reading import Reading, dense, entities_of
-from spkm.inspection._report._rows import rounded, stratified
-from spkm.persistence._plain import for_javascript
+from spkm.inspection._report._rows import plain_values, rounded, stratified
 
 ENTRIES = 22_000  # numbers of both tables together, about 20 bytes each
 NEAREST = 5  # entities like one
@@ -66,7 +65,7 @@ def pair_facts(reading: Reading, samples: Any, names: Any, most: int) -> dict[st
         "intercept": np.asarray(reading.model.intercept).tolist(),
         "near": near,
         "pairs": pairs,
-        "y": None if y is None or np.ndim(y) > 1 else [_plain(value) for value in np.asarray(y)[some]],
+        "y": None if y is None or np.ndim(y) > 1 else [plain_values(value) for value in np.asarray(y)[some]],
         "n_fit": None if known is None else _counts(known[0], kept),
         "parts": rounded(_parts(scores[:, :, 0]), 4),
         "matrix": _matrix(scores[:, :, 0]),
@@ -158,8 +157,3 @@ def nearest_to_vectors(found: dict[str, Any]) -> list[list[list[list[Any]]]]:
             [[[int(k), rounded(part[k, r], 3)] for k in order] for part, order in zip(sides, own, strict=True)]
         )
     return result
-
-
-def _plain(value: object) -> Any:
-    value = value.item() if isinstance(value, np.generic) else value
-    return for_javascript(value) if isinstance(value, str | bool | int | float) else str(value)

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from spkm.inspection._reading import dense
+from spkm.persistence._plain import for_javascript
 
 BYTES = 330_000  # of all shipped samples together; a number takes about six
 PER_NUMBER = 5.5  # bytes, about
@@ -94,3 +95,11 @@ def rounded(values: Any, digits: int = 5) -> Any:
         return [rounded(value, digits) for value in values]
     value = float(values)
     return float(f"{value:.{digits}g}") if np.isfinite(value) else None
+
+
+def plain_values(value: object) -> Any:
+    """Return a label or a target, or an array of them, as something that JSON and JavaScript hold."""
+    if isinstance(value, np.ndarray):
+        return [plain_values(part) for part in value]
+    value = value.item() if isinstance(value, np.generic) else value
+    return for_javascript(value) if isinstance(value, str | bool | int | float) else str(value)

@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from spkm.inspection._censored import brier_scores, judged_times, kaplan_meier, survival_calibration
+from spkm.inspection._censored import brier_scores, concordance_among, judged_times, kaplan_meier, survival_calibration
 from spkm.inspection._intervals import LEVEL_TEXT
 from spkm.inspection._reading import Reading, basis_labels, fitted_part
 from spkm.inspection._report._quality import Metric, metric_of_mean, note_of, resampled
 from spkm.inspection._report._rows import rounded
 from spkm.inspection._survival import vectors_as_samples
-from spkm.losses import Times, concordance
+from spkm.losses import Times
 
 POINTS = 60  # of a curve
 MOST_VECTORS = 10  # whose curves are drawn
@@ -53,7 +53,7 @@ def survival_quality(reading: Reading, scores: np.ndarray, times: Times, seed: i
     quartiles = judged_times(times, 3)
     survival = reading.estimator.survival_of_scores(risk, quartiles)
     groups = [survival_calibration(times, survival[:, k], float(t)) for k, t in enumerate(quartiles)]
-    index: Metric = partial(_concordance, times, risk)
+    index: Metric = partial(concordance_among, times, risk)
     return {
         "n": n,
         "metrics": [
@@ -82,13 +82,6 @@ def survival_sentence(quality: dict[str, Any]) -> str:
         f"of the pairs that can be compared{ends}; chance has 50\u00a0%. The Brier score is {brier['value']:.3f}, that "
         f"of one curve for all {quality['baseline']['value']:.3f}, on {quality['n']:,} samples."
     )
-
-
-def _concordance(times: Times, risk: np.ndarray, rows: np.ndarray) -> float:
-    try:
-        return concordance(times.time[rows], times.event[rows], risk[rows])
-    except ValueError:  # no pair can be compared
-        return float("nan")
 
 
 def survival_facts(reading: Reading) -> dict[str, Any] | None:
