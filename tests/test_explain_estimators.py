@@ -331,6 +331,19 @@ def test_words_of_a_pipeline_speak_of_the_columns_of_its_table():
     assert "job = cook" in told and "[job = cook]" in explain_module.formula(pipeline)
 
 
+def test_a_notebook_shows_values_that_add_up_to_the_score():
+    """Ten features, the others in one row; a name is no HTML."""
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.normal(size=(60, 12)), columns=[f"<b>{j}" for j in range(12)])
+    model = SPKMClassifier(2, random_state=0).fit(X, X["<b>0"] > 0)
+    html = explain(model, X[:8], X[8:])._repr_html_()
+    assert "<b>" not in html and html.count("sample ") == 5
+    rows = re.findall(r"<tr><td[^>]*>([^<]*)</td><td[^>]*>([^<]*)</td>", html)
+    assert [name for name, _ in rows[10:]] == ["other features", "usual score", "score"]
+    *parts, score = (float(value) for _, value in rows)
+    assert score == pytest.approx(sum(parts), abs=0.01 * sum(map(abs, parts)))
+
+
 def test_summaries_and_formulas_print_and_render():
     rng = np.random.default_rng(0)
     X = pd.DataFrame(rng.normal(size=(60, 2)), columns=["<b>a</b>", "b"])

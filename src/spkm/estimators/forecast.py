@@ -79,6 +79,7 @@ class Forecast:
     def __str__(self) -> str:
         how = "read in chunks" if self.streamed else "in memory"
         took = f"{self.seconds:.0f} seconds" if self.seconds < 120 else f"{self.minutes:.0f} minutes"
+        took = "a second" if self.seconds < 1.5 else took
         words = (
             f"A fit of {self.n_samples:,} samples of {self.n_features:,} features, {how}: about {self.passes:.0f} "
             f"passes over them, {self.memory_bytes / PAGE:,.0f} MB of memory and {took}."

@@ -19,6 +19,7 @@ from spkm.explain._gradient import gradient
 from spkm.explain._neighbours import Neighbours, familiarity, nearest
 from spkm.explain._parts import similarity_parts
 from spkm.explain._shapley import basis_shapley, interactions
+from spkm.explain._sheet import Sheet
 from spkm.explain._structure import Structure, scaled_rows, structure_of
 from spkm.explain._table import (
     Pipeline,
@@ -32,6 +33,7 @@ from spkm.explain._table import (
 )
 
 MOST_BACKGROUND = 200  # samples that stand for all where no background is given
+SHOWN = 5, 10  # samples and features in the table of a notebook
 ROWS = 2**22  # entries of the values by basis vector and feature that are held at once
 
 
@@ -103,6 +105,19 @@ class Explanation:
         return (
             f"Explanation of {n} samples by {self.contributions.shape[1]} basis vectors and {d} features, {m} outputs"
         )
+
+    def _repr_html_(self) -> str:
+        """Return the largest Shapley values of the first samples as a table."""
+        samples, features = SHOWN
+        values = self.values[:samples, :, 0]
+        order = np.argsort(-np.abs(values).sum(axis=0), kind="stable")
+        rows = {self.feature_names[j]: values[:, j] for j in order[:features]}
+        if len(order) > features:
+            rows["other features"] = values[:, order[features:]].sum(axis=1)
+        rows |= {"usual score": np.tile(self.base_values[0], len(values)), "score": self.scores[:samples, 0]}
+        table = [["", *(f"sample {i}" for i in range(len(values)))]]
+        table += [[name, *(f"{value:+.3g}" for value in row)] for name, row in rows.items()]
+        return Sheet("", [f"{self!r}: Shapley values of {self.output_names[0]}.", table])._repr_html_()
 
     def basis_values(self) -> np.ndarray:
         """Return Shapley values within every basis vector, (n, R, d): those of the similarity k(x, u_r).
