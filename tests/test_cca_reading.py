@@ -9,8 +9,7 @@ from numpy.testing import assert_allclose
 from scipy.stats import pearsonr
 
 from spkm import SPKMCCA
-from spkm.explain import relations, summary
-from spkm.explain._canonical import Relation
+from spkm.explain import Relation, relations, summary
 from tests.test_cca import QUICK, planted
 from tests.test_report import EVIL, embedded
 

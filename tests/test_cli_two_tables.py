@@ -2,6 +2,7 @@
 
 import json
 import runpy
+from contextlib import chdir
 
 import pytest
 from numpy.testing import assert_allclose
@@ -71,10 +72,10 @@ def test_export(folder, tmp_path):
         ),
     ],
 )
-def test_bad_words(folder, words, message, capsys, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+def test_bad_words(folder, words, message, capsys, tmp_path):
     for file in folder.iterdir():
         (tmp_path / file.name).symlink_to(file)
-    assert main(words) not in (0, None)
+    with chdir(tmp_path):
+        assert main(words) not in (0, None)
     assert message in " ".join(capsys.readouterr().err.split())
     assert not (tmp_path / "r.html").exists() and not (tmp_path / "m.py").exists()

@@ -40,7 +40,7 @@ def canonical_report(
     privacy: str = "rows",
     random_state: Any = 0,
 ) -> Path:
-    """Write what two tables have in common, how sure it is and what it looks like, into one file.
+    """Write a page on the relation of two tables: its features, its shape and its certainty.
 
     The page opens from a disk without a network: for each component a sentence, the weights of the features of both
     tables as bars, or as curves over an axis, the scores of samples against one another, and effects of the features
@@ -98,7 +98,7 @@ def canonical_report(
     found = relations(estimator, X, y, n_permutations=n_permutations, random_state=random_state)
     facts = {
         "schema": 1,
-        "title": title or f"What {tables[0]} and {tables[1]} have in common",
+        "title": title or f"The relation of {tables[0]} and {tables[1]}",
         "answer": [sentence_on_tables(estimator, tables)],
         "cautions": [text for one in found for text in one.cautions()],
         "tables": list(tables),
