@@ -61,7 +61,7 @@ def test_summary_with_samples(model):
     pandas = pytest.importorskip("pandas")
     X, Y = (pandas.DataFrame(table).add_prefix(name) for table, name in zip(planted(), ("gene ", "acid "), strict=True))
     named = SPKMCCA(kernel_x="linear", kernel_y="linear", random_state=0).fit(X[:200], Y[:200])
-    text = named.summary(X[200:], Y[200:], n_permutations=9)
+    text = named.summary(X[200:], Y[200:], n_permutations=19)
     assert re.search(r"1 +X +gene 1 +[+-]1\.000 +\S+ +(rises|falls)", text)
     assert "relates gene 1 of X to acid 7 of Y" in text and "on 100 samples (95 % interval" in text
 
@@ -69,7 +69,7 @@ def test_summary_with_samples(model):
 def test_a_second_table_of_one_column():
     X, Y = planted()
     model = SPKMCCA(kernel_x="linear", kernel_y="linear", random_state=0, **QUICK).fit(X[:200], Y[:200, 7])
-    assert "y0" in model.summary(X[200:], Y[200:, 7], n_permutations=9)
+    assert "y0" in model.summary(X[200:], Y[200:, 7], n_permutations=19)
 
 
 def test_cautions(model):
@@ -112,7 +112,7 @@ def test_report(model, tmp_path):
 
 
 def test_report_of_curves_and_without_samples(model, tmp_path):
-    path = model.report(tmp_path / "r.json", *NEW, x_axis=np.arange(12.0), privacy="aggregate", n_permutations=9)
+    path = model.report(tmp_path / "r.json", *NEW, x_axis=np.arange(12.0), privacy="aggregate", n_permutations=19)
     found = json.loads(path.read_text())
     assert found["axes"] == [{"label": "feature", "values": list(range(12))}, None]
     assert all(one["points"] is one["rows"] is None for one in found["relations"])
@@ -124,17 +124,18 @@ def test_names_of_strangers_stay_text(tmp_path):
     X, Y = planted()
     frame = pandas.DataFrame(X[:, [1, 2, 3, 4]], columns=EVIL)
     model = SPKMCCA(kernel_x="linear", kernel_y="linear", random_state=0, **QUICK).fit(frame, Y)
-    path = model.report(tmp_path / "r.html", frame, Y, title=EVIL[0], tables=(EVIL[1], EVIL[2]), n_permutations=9)
+    path = model.report(tmp_path / "r.html", frame, Y, title=EVIL[0], tables=(EVIL[1], EVIL[2]), n_permutations=19)
     found = embedded(path)
     assert found["facts"]["title"] == EVIL[0] and found["facts"]["tables"] == EVIL[1:3]
     assert "img" not in found["tags"] and found["tags"].count("script") == 3
-    card = model.report(tmp_path / "r.md", frame, Y, n_permutations=9).read_text()
+    card = model.report(tmp_path / "r.md", frame, Y, n_permutations=19).read_text()
     assert "<script>" not in card
 
 
 def test_bad_requests(model, tmp_path):
     for options, message in [
         ({"privacy": "none"}, "privacy must be one of"),
+        ({"n_permutations": 9}, "n_permutations must be an integer of at least 19; got 9"),
         ({"tables": "XY"}, "tables must be a pair of names"),
         ({"x_axis": [1.0]}, "x must have a finite place for each of the 12 features"),
     ]:

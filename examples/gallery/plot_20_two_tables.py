@@ -30,6 +30,11 @@ print(f"linear: {linear.score(genes[test], proteins[test]):.2f} on new patients"
 print(f"square: {square.score(genes[test], proteins[test]):.2f} on new patients")
 
 # %%
+# The summary begins with cautions, if there are any. ``square.report("page.html", genes[test], proteins[test])`` is a
+# page of the same facts, and ``square.export("genes.sql", side="x")`` the score of the genes as a query.
+print(square.summary(genes[test], proteins[test]))
+
+# %%
 # Weights of both tables, and the two scores of patients that the fit has not seen. The p-value is the share of random
 # orders of the patients that reach the correlation.
 CanonicalDisplay.from_estimator(square, genes[test], proteins[test])

@@ -20,6 +20,7 @@ from spkm.explain._table import table_of
 TABLES = ("X", "Y")
 MOST_ENTRIES = 10  # features of a component and a table that are listed
 NAMED = 5  # features that a sentence names
+FEWEST_ORDERS = 19  # random orders that can have a p-value of 0.05
 CONFIDENCE = 1.96  # standard errors of a 95 % interval
 
 
@@ -140,7 +141,7 @@ def relations(
     X, y : tables, default=None
         Samples, best those that the fit has not used, for correlations, p-values and effects.
     n_permutations : int, default=999
-        Random orders for the p-values.
+        Random orders for the p-values, at least 19: fewer never reach a p-value of 0.05.
     random_state : int, RandomState, Generator or None, default=0
         Seed of the orders.
 
@@ -150,6 +151,7 @@ def relations(
         One for each component.
     """
     check_is_fitted(estimator)
+    check_integer("n_permutations", n_permutations, FEWEST_ORDERS)
     if (X is None) != (y is None):
         raise ValueError("X and y must be given together: the two tables of the same samples, or neither.")
     sides = [_entries(estimator, side, table) for side, table in (("x", X), ("y", y))]

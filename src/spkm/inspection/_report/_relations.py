@@ -62,7 +62,7 @@ def canonical_report(
         Places of the features on an axis, such as wavelengths: weights are then curves. None takes them from names that
         are numbers; False never draws curves.
     n_permutations : int, default=999
-        Random orders of the samples for the p-values.
+        Random orders of the samples for the p-values, at least 19: fewer never reach a p-value of 0.05.
     privacy : {"rows", "aggregate"}, default="rows"
         "aggregate" puts no score of a sample into the file.
     random_state : int, RandomState, Generator or None, default=0
