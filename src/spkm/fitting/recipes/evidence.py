@@ -33,8 +33,9 @@ class ByEvidence(Recipe):
     """Squared loss for real targets: the evidence learns noise, bandwidths and the strength of a linear part.
 
     **Defaults.** One bandwidth for each feature. A linear part, if there is a single kernel and at most 500 features.
-    No penalties on weights and bandwidths: the evidence takes their place. A single kernel has standard deviations of
-    predictions.
+    No penalties on weights and bandwidths: the evidence takes their place. Vectors inside the range of the data, unless
+    ``basis_bounds`` is None. A single kernel has standard deviations of predictions, and its vectors that end at one
+    place become one.
 
     Parameters
     ----------

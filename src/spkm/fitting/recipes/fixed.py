@@ -13,6 +13,7 @@ class Fixed(Recipe):
 
     **Defaults.** One learned bandwidth for a stationary kernel, starting at the mean distance of samples (at half of it
     for more than two classes). No linear part. The RKHS norm with the strength of the loss, over the number of samples.
+    Vectors of stationary kernels inside the range of the data, unless ``basis_bounds`` is None.
     """
 
     name = "fixed"

@@ -91,7 +91,8 @@ class Folds(Recipe):
     **Defaults.** One bandwidth for each feature, or one for all, whichever the folds prefer; they start at half of the
     mean distance of samples. A linear part. The RKHS norm and a ridge of 0.3 of its strength, which three folds choose;
     so is the strength of the penalty on the linear part, from 0.25 times the number of features over the total weight
-    to a thousandth of it. For censored times all strengths are ten times as strong.
+    to a thousandth of it. For censored times all strengths are ten times as strong. Vectors inside the range of the
+    data, unless ``basis_bounds`` is None; those that end at one place become one.
 
     Parameters
     ----------

@@ -21,7 +21,8 @@ class Search(Recipe):
 
     **Defaults.** With the evidence (real targets, squared loss): one bandwidth for each feature, no ridge, a known
     first noise. Else one bandwidth for all features and the RKHS norm; its strength is one of the things that are
-    tried. No linear part: features that leave the kernel must leave the model.
+    tried. No linear part: features that leave the kernel must leave the model. Vectors inside the range of the data,
+    unless ``basis_bounds`` is None.
     """
 
     evidence: Evidence | None = None
