@@ -30,7 +30,7 @@ def gamma_from_rows(X: Matrix, weight: Array, rule: str) -> float:
     rows = dense(X).astype(np.float64, copy=False)
     rows = rows - np.average(rows, axis=0, weights=weight)  # what all samples share would cost digits below
     norms = np.einsum("ij,ij->i", rows, rows)
-    above = np.triu_indices(len(rows), k=1)
+    above = ~np.tri(len(rows), dtype=bool)
     sizes = (norms[:, None] + norms[None, :])[above]
     squared = sizes - 2 * (rows @ rows.T)[above]
     distance = np.sqrt(np.maximum(squared, 0.0))
