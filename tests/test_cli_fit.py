@@ -163,16 +163,18 @@ BAD_FILES = list(bad_files())
 
 
 @pytest.mark.parametrize(("name", "content", "words", "says"), BAD_FILES, ids=[case[0] for case in BAD_FILES])
-def test_bad_files_end_with_a_message_and_nothing_written(name, content, words, says, tmp_path):
+def test_bad_files_end_with_a_message_and_nothing_written(name, content, words, says, tmp_path, capfd):
     file = tmp_path / name
     if content is None:
         flowers(40).assign(day=pd.Timestamp("2020-01-01")).to_parquet(file)
     else:
         file.write_bytes(content)
-    done = spkm("fit", file, *words, "--json", tmp_path / "out.json", "--report", tmp_path / "out.html")
-    assert done.returncode == 3, done.stderr
-    assert done.stdout == "" and "Traceback" not in done.stderr
-    last = done.stderr.splitlines()[-1]
+    outputs = ["--json", str(tmp_path / "out.json"), "--report", str(tmp_path / "out.html")]
+    code = main(["fit", str(file), *words, *outputs])
+    stdout, stderr = capfd.readouterr()
+    assert code == 3, stderr
+    assert stdout == "" and "Traceback" not in stderr
+    last = stderr.splitlines()[-1]
     assert last.startswith("spkm fit: ") and says in last
     assert [path.name for path in tmp_path.iterdir()] == [name]
 

@@ -152,12 +152,13 @@ def test_rows_without_labels_and_rows_of_single_precision(models):
 def test_company(models, kind):
     model, X, y = models[0][kind], *models[1:]
     np.testing.assert_array_equal(pickle.loads(pickle.dumps(model)).predict_proba(X), model.predict_proba(X))
-    assert cross_val_score(clone(model), X, y, cv=2).min() > 0.5
-    search = GridSearchCV(model, {"multi_class": ["joint", "ovr"]}, cv=2, scoring="f1_macro").fit(
+    plain = clone(model).set_params(weight_penalty="rkhs")  # folds in folds add time alone
+    assert cross_val_score(plain, X, y, cv=2).min() > 0.5
+    search = GridSearchCV(plain, {"multi_class": ["joint", "ovr"]}, cv=2, scoring="f1_macro").fit(
         X, sparse.csr_array(y)
     )
     assert search.best_score_ > 0.7
-    warm = clone(model).set_params(warm_start=True).fit(X, y)
+    warm = clone(plain).set_params(warm_start=True).fit(X, y)
     assert warm.fit(X, y).score(X, y) > 0.8
 
 

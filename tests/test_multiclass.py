@@ -174,8 +174,9 @@ def test_weights_of_rows_and_classes(kind):
     by_class = SPKMClassifier(multi_class=kind, class_weight={0: 1, 1: 3, 2: 2, 3: 1}, **QUICK).fit(X, y)
     same_fit(by_row, by_class, X)
     shares = len(y) / (4 * np.bincount(y))  # of all classes, also in a problem of two of them
-    balanced = SPKMClassifier(multi_class=kind, class_weight="balanced", **QUICK).fit(X, y)
-    same_fit(balanced, SPKMClassifier(multi_class=kind, **QUICK).fit(X, y, sample_weight=shares[y]), X)
+    given = SPKMClassifier(multi_class=kind, weight_penalty="rkhs", **QUICK)  # folds with weights are those above
+    balanced = clone(given).set_params(class_weight="balanced").fit(X, y)
+    same_fit(balanced, given.fit(X, y, sample_weight=shares[y]), X)
 
 
 @each_kind
