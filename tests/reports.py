@@ -18,10 +18,12 @@ def facts(estimator, X, y=None, **options):
 
 
 def shipped(found):
-    """Return the samples in the facts of a report, or of a page, where their codes are letters (base 64)."""
-    columns = []
-    for first, digits, codes in found["rows"]["columns"]:
-        if not isinstance(codes, list):
-            codes = np.frombuffer(base64.b64decode(codes["codes"]), "<u2").astype(float)
-        columns.append((np.array(codes) + first) / 10.0**digits)
-    return np.column_stack(columns)
+    """Return the samples in the facts of a report, or of a page, where their codes are bytes together."""
+    columns = found["rows"]["columns"]
+    if isinstance(columns, dict):
+        raw, at, codes, count = base64.b64decode(columns["codes"]), 0, [], len(found["rows"]["index"])
+        for width in columns["widths"]:
+            codes.append(np.frombuffer(raw, f"<u{width}", count, at).astype(float))
+            at += count * width
+        columns = zip(columns["first"], columns["digits"], codes, strict=True)
+    return np.column_stack([(np.array(codes) + first) / 10.0**digits for first, digits, codes in columns])

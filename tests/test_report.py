@@ -19,7 +19,7 @@ from spkm.estimators import StabilitySelection
 from spkm.inspection import report
 from spkm.inspection._report._rows import packed, stratified
 from spkm.kernels import RBF
-from tests.reports import facts
+from tests.reports import facts, shipped
 
 EVIL = ["</script><script>alert(1)</script>", "<img src=x onerror=alert(1)>", "a|b`c`*d*\n# e", "=1+1\u2028"]
 
@@ -81,6 +81,19 @@ def test_quality_is_scikit_learns(cancer):
     assert sum(row[-1] for row in found["calibration"]["bins"]) == len(truth)
 
 
+def test_samples_of_a_page_are_those_of_the_facts(tmp_path):
+    X = np.random.default_rng(0).standard_normal((80, 5))
+    X[:, 0] = X[:, 0] > 0
+    X[:, 1] = np.rint(1e5 * X[:, 1])
+    X[:, 2] = 1e12 + 1e-3 * np.rint(1e3 * X[:, 2])
+    model = SPKMRegressor(n_basis=2, random_state=0).fit(X, X[:, 4])
+    report(model, tmp_path / "page.html", X, X[:, 4])
+    report(model, tmp_path / "facts.json", X, X[:, 4])
+    page, known = embedded(tmp_path / "page.html")["facts"], json.loads((tmp_path / "facts.json").read_text())
+    assert set(page["rows"]["columns"]["widths"]) == {1, 2}
+    np.testing.assert_array_equal(shipped(page), shipped(known))
+
+
 def test_quality_of_numbers_is_scikit_learns():
     X, y = load_diabetes(return_X_y=True)
     model = SPKMRegressor(n_basis=3, random_state=0).fit(X, y)
@@ -136,6 +149,7 @@ def test_packed_rows_are_near_whatever_they_are(values, scale):
     for k, column in enumerate(found["columns"]):
         first, digits, codes = column
         whole = [first + code for code in codes]
+        assert 0 <= min(codes) and max(codes) < 2**16  # two bytes in a page
         assert max(map(abs, whole)) < 2**53  # so that JavaScript holds them, too
         ten = float(f"1e{abs(digits)}")
         again = [w / ten if digits >= 0 else w * ten for w in whole]

@@ -76,22 +76,23 @@ def _narrow(style: str) -> str:
 def for_page(facts: dict[str, Any]) -> dict[str, Any]:
     """Return facts as a page holds them: numbers of the model in half the letters, curves of cards not once more."""
     if facts["rows"] is not None:
-        columns = [[first, digits, _in_letters(codes)] for first, digits, codes in facts["rows"]["columns"]]
-        facts = facts | {"rows": facts["rows"] | {"columns": columns}}
+        facts = facts | {"rows": facts["rows"] | {"columns": _in_letters(facts["rows"]["columns"])}}
     if facts["page"] is None:
         return facts
     page = facts["page"]
     plain = page["plain"] | {"members": _in_bytes(page["plain"]["members"])}
+    del plain["feature_names"]  # those of the features, once more
     page = page | {"plain": plain, "shapes": _in_bytes(page["shapes"]), "edit": _in_bytes(page["edit"])}
     cards = [card | {"curve": None} for card in facts["basis"]["cards"]]
     return facts | {"page": page, "refits": _in_bytes(facts["refits"]), "basis": facts["basis"] | {"cards": cards}}
 
 
-def _in_letters(codes: list[int]) -> object:
-    """Return whole numbers from 0 in two bytes each (base 64), or as they are where that is shorter."""
-    if max(codes) >= 2**16 or len(json.dumps(codes, separators=(",", ":"))) <= 8 * len(codes) / 3:
-        return codes
-    return {"codes": base64.b64encode(np.asarray(codes, dtype="<u2").tobytes()).decode("ascii")}
+def _in_letters(columns: list[list[Any]]) -> dict[str, Any]:
+    """Return columns of samples with all codes as bytes together (base 64), one or two a code: none is above 20,001."""
+    first, digits, codes = zip(*columns, strict=True)
+    widths = [1 if max(own) < 256 else 2 for own in codes]
+    raw = b"".join(np.asarray(own, dtype=f"<u{width}").tobytes() for own, width in zip(codes, widths, strict=True))
+    return {"first": first, "digits": digits, "widths": widths, "codes": base64.b64encode(raw).decode("ascii")}
 
 
 def _in_bytes(value: object) -> object:

@@ -4,11 +4,10 @@ function bytesOf(letters) {
   return Uint8Array.from(atob(letters), (letter) => letter.charCodeAt(0)).buffer;
 }
 
-// Nested data with tables of basis vectors, and codes of samples, as numbers: they come as bytes.
+// Nested data with tables of basis vectors as numbers: they come as bytes.
 function withNumbers(value) {
   if (Array.isArray(value)) return value.map(withNumbers);
   if (value === null || typeof value !== "object") return value;
-  if ("codes" in value) return Array.from(new Uint16Array(bytesOf(value.codes)));
   if ("bytes" in value) {
     const all = Array.from(new Float64Array(bytesOf(value.bytes))),
       rows = [];
@@ -19,10 +18,23 @@ function withNumbers(value) {
   return Object.fromEntries(Object.entries(value).map(([key, part]) => [key, withNumbers(part)]));
 }
 
+// Columns of samples as first, digits and codes, which come as bytes together.
+function columnsOf({ first, digits, widths, codes }) {
+  const bytes = bytesOf(codes),
+    count = bytes.byteLength / widths.reduce((sum, width) => sum + width, 0);
+  let at = 0;
+  return first.map((own, j) => {
+    const part = bytes.slice(at, at + count * widths[j]);
+    at += part.byteLength;
+    return [own, digits[j], Array.from(widths[j] === 1 ? new Uint8Array(part) : new Uint16Array(part))];
+  });
+}
+
 // Features of an axis come by what is said of them, not one by one; columns are then features.
 function unpacked(facts) {
   const { features } = facts;
-  Object.assign(facts, { page: withNumbers(facts.page), refits: withNumbers(facts.refits), rows: withNumbers(facts.rows) });
+  Object.assign(facts, { page: withNumbers(facts.page), refits: withNumbers(facts.refits) });
+  if (facts.rows) facts.rows.columns = columnsOf(facts.rows.columns);
   if (!Array.isArray(features.read)) {
     const keys = Object.keys(features.read);
     features.read = (features.read.name || []).map((_, k) =>
