@@ -12,7 +12,7 @@ from spkm import SPKMClassifier, SPKMRegressor, TableEncoder
 from spkm.cli import CommandError, main
 from spkm.cli._fitting import Settings, advice, fit_pipeline, select_columns
 from spkm.cli._quality import quality_of_classes, quality_of_numbers
-from spkm.cli._reading import read_frame
+from spkm.cli._reading import read_chunks, read_frame
 from spkm.cli._samples import Samples, counters, samples_of, split
 from spkm.core.objective import Objective
 from tests.cli_files import flowers, needs_model_files, read_json, spkm
@@ -218,6 +218,20 @@ def test_samples_without_a_target_can_be_left_out():
     frame = pd.DataFrame({"x": np.arange(40.0), "y": [None, "a", "b", "a"] * 10})
     samples = samples_of(frame, "y", [], drop_missing_target=True)
     assert len(samples.y) == len(samples.X) == 30
+
+
+@pytest.mark.parametrize(
+    "text, names",
+    [
+        ("h;i\n1.5\n2.5\n", ["h;i"]),
+        ('"income, yearly, net";age\n1.5;3\n2.5;4\n', ["income, yearly, net", "age"]),
+        ("a;b|c;d\n1;2;3\n3;4;5\n", ["a", "b|c", "d"]),
+    ],
+)
+def test_a_separator_is_not_a_part_of_a_name(text, names, tmp_path):
+    (tmp_path / "table.csv").write_text(text)
+    (frame,) = read_chunks(str(tmp_path / "table.csv"), columns=names)
+    assert list(frame) == names and len(frame) == 2 and not frame.isna().any(axis=None)
 
 
 def test_decimal_commas_beside_semicolons(tmp_path):

@@ -250,8 +250,7 @@ def _csv(path: str, size: int | None, columns: list[str] | None, as_text: tuple[
             raise data_error(f"{_called(path)} is empty: its first line must name the columns.")
         if "\x00" in line:
             raise data_error(f"{_called(path)} is no text.")
-        separator = max(",;\t|", key=line.count)
-        names = [name.strip() for name in next(csv.reader(lines, delimiter=separator))]
+        separator, names = _names(lines, columns)
         wanted = _wanted(names, columns, path)
         options = {
             "names": names,
@@ -271,6 +270,15 @@ def _csv(path: str, size: int | None, columns: list[str] | None, as_text: tuple[
             raise data_error(f"{_called(path)} names columns and holds no samples.") from None
         except pd.errors.ParserError as error:  # it has not seen the line of the header
             raise ValueError(re.sub(r"(?<=line )\d+", lambda n: str(int(n[0]) + len(lines)), str(error))) from error
+
+
+def _names(lines: list[str], columns: list[str] | None) -> tuple[str, list[str]]:
+    """Return the separator that has the wanted columns, of several the one of the most names; and these names."""
+    wanted = set(columns or ())
+    by_separator = {
+        separator: [name.strip() for name in next(csv.reader(lines, delimiter=separator))] for separator in ",;\t|"
+    }
+    return max(by_separator.items(), key=lambda item: (wanted <= set(item[1]), len(item[1])))
 
 
 def _header(stream: IO[str], path: str) -> list[str]:
