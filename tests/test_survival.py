@@ -11,6 +11,7 @@ from sklearn.utils.multiclass import type_of_target
 
 from spkm import SPKMSurvival, load
 from spkm.losses import Hazard, Times, baseline_hazard, concordance, weibull_hazard
+from tests.saving import from_bytes, to_bytes
 
 
 def censored(n=200, d=4, seed=0, decimals=1):
@@ -386,6 +387,36 @@ def test_streams_have_the_weibull_baseline_of_tables():
     X, y = weibull_times(200)
     model, streamed = (plain(baseline="weibull").fit(*given) for given in ((X, y), (in_chunks(X, y),)))
     assert_allclose(streamed.weibull_, model.weibull_, rtol=1e-3)
+
+
+def test_weibull_baseline_reads_no_time_without_weight():
+    y = weibull_times(50)[1]
+    times, risk, weight = Times(y["time"], y["event"]), np.zeros(50), np.ones(50)
+    want = weibull_hazard(times, risk, weight)
+    late = Times(np.append(times.time, 1e6), np.append(times.event, True))
+    assert weibull_hazard(late, np.zeros(51), np.append(weight, 0.0)) == want
+
+
+def test_a_weibull_baseline_whose_scale_is_infinite_is_refused():
+    # Few events late, beside a sample that was there for long: the likelihood rises until the shape is zero.
+    times = Times(
+        np.array([1.3, 0.02, 272.0, 0.035]), np.array([True, True, False, True]), np.array([0.5, 0.01, 3.7, 0.027])
+    )
+    with pytest.raises(ValueError, match=r"no finite scale .* Use baseline='steps'"):
+        weibull_hazard(times, np.zeros(4), np.ones(4))
+
+
+@pytest.mark.parametrize("baseline", ["steps", "weibull"])
+@pytest.mark.parametrize("attribute", ["event_times_", "baseline_hazard_", "weibull_"])
+def test_files_with_a_broken_baseline_are_refused(baseline, attribute):
+    X, y = weibull_times(60)
+    model = SPKMSurvival(2, baseline=baseline, max_iter=30, tol=1e-2, random_state=0).fit(X, y)
+    assert from_bytes(to_bytes(model)).predict_time(X).shape == (60,)
+    given = getattr(model, attribute, np.ones(2))
+    for broken in (np.r_[given[:-1], np.nan], np.r_[np.nan, given[1:]], np.r_[given[:-1], np.inf], given[:-1], -given):
+        setattr(model, attribute, broken)
+        with pytest.raises(ValueError, match="baseline hazard is none"):
+            to_bytes(model)
 
 
 def test_weibull_bad_input():

@@ -232,7 +232,7 @@ class SPKMOrdinalClassifier(ReadsModel, ClassifierMixin, BaseEstimator):
         in classes; :meth:`predict` has the highest expected accuracy.
         """
         check_is_fitted(self)
-        return self.classes_[np.searchsorted(self.thresholds_, self._scores(X)[:, 0])]
+        return self.model_.target.labels[np.searchsorted(self.model_.loss.thresholds, self._scores(X)[:, 0])]
 
     def predict_proba(self, X: TableLike) -> np.ndarray:
         """Return the probability of every class, (n_samples, n_classes), in the order of ``classes_``."""

@@ -52,7 +52,9 @@ def weibull_hazard(given: Times, risk: np.ndarray, weight: np.ndarray) -> Weibul
     weight : ndarray of shape (n,)
         Weights of the samples.
     """
-    event = given.event & (weight > 0)
+    kept = weight > 0  # a time without weight could be the only one that is no zero as a high power
+    given, risk, weight = given.part(kept), risk[kept], weight[kept]
+    event = given.event
     if not np.all(given.time[event] > 0):
         raise ValueError("baseline='weibull' needs positive times of events; got 0. Use baseline='steps'.")
     exposure = weight * np.exp(np.minimum(risk, 30.0))
@@ -71,7 +73,16 @@ def weibull_hazard(given: Times, risk: np.ndarray, weight: np.ndarray) -> Weibul
     low, high = np.log(SHAPES)
     if slope(high) > 0:  # all events at the last time
         shape = SHAPES[1]
+    elif slope(low) < 0:  # all of them soon after an entry, beside samples that were there for long
+        shape = SHAPES[0]
     else:
         shape = float(np.exp(brentq(slope, low, high)))
     total = float(exposure @ (time**shape - entry**shape))
-    return Weibull(shape, unit * (total / deaths) ** (1.0 / shape))
+    with np.errstate(over="ignore", under="ignore"):
+        scale = float(unit * np.float64(total / deaths) ** (1.0 / shape))
+    if not 0.0 < scale < np.inf:
+        raise ValueError(
+            f"baseline='weibull' has no finite scale for these times: the best shape is {shape:.2g}. Use "
+            "baseline='steps'."
+        )
+    return Weibull(shape, scale)

@@ -6,6 +6,7 @@ import hashlib
 import re
 import sys
 import warnings
+from collections.abc import Callable
 from copy import copy
 from typing import TYPE_CHECKING, Any
 
@@ -259,12 +260,29 @@ def _read_estimator(reader: Reader, node: Any) -> Any:
         if "n_features_left_" not in attributes:
             need(attributes.get("n_features_in_") == model.n_features, f"{name} has another number of features")
         _check_names(attributes)
+        BESIDE_MODELS.get(name, lambda attributes: None)(attributes)
     return set_output(publish(cls(**params), {**attributes, **known}), node)
 
 
 def _check_names(attributes: dict[str, Any]) -> None:
     names, count = attributes.get("feature_names_in_"), attributes.get("n_features_in_")
     need(names is None or (isinstance(names, np.ndarray) and names.shape == (count,)), "its features have other names")
+
+
+def _check_baseline(attributes: dict[str, Any]) -> None:
+    """Raise ModelFileError unless times rise, hazards do not fall, and a Weibull baseline has two positive numbers."""
+    text = "its baseline hazard is none"
+    times, hazard = attributes["event_times_"], attributes["baseline_hazard_"]
+    weibull = attributes.get("weibull_", np.ones(2))
+    for values in (times, hazard, weibull):
+        need(isinstance(values, np.ndarray) and values.ndim == 1 and values.dtype.kind == "f", text)
+        need(np.isfinite(values).all(), text)
+    need(len(times) == len(hazard) > 0 and len(weibull) == 2 and np.all(weibull > 0), text)
+    need(np.all(np.diff(times) > 0) and np.all(np.diff(hazard, prepend=0.0) >= 0), text)
+
+
+#: Checks of the attributes that predictions read beside the model.
+BESIDE_MODELS: dict[str, Callable[[dict[str, Any]], None]] = {"SPKMSurvival": _check_baseline}
 
 
 def _read_frozen(reader: Reader, node: Any) -> Any:
