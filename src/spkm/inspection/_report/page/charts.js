@@ -178,8 +178,11 @@ function axes(chart, x, y, box, xLabel, yLabel, xTicks, yTicks) {
       svg("text", { x: box.left - 6, y: y(t) + 4, "text-anchor": "end", class: "quiet" }, fmt(t, 3))
     );
   }
-  for (const t of xTicks)
-    chart.append(svg("text", { x: x(t), y: box.bottom + 16, "text-anchor": "middle", class: "quiet" }, fmt(t, 4)));
+  for (const t of xTicks) {
+    const text = fmt(t, 4),
+      at = Math.min(x(t), box.right + 13 - textWidth(text) / 2); // the room that every chart has at its right
+    chart.append(svg("text", { x: at, y: box.bottom + 16, "text-anchor": "middle", class: "quiet" }, text));
+  }
   chart.append(
     svg("line", { x1: box.left, x2: box.right, y1: box.bottom, y2: box.bottom, class: "axis" }),
     svg("text", { x: (box.left + box.right) / 2, y: box.bottom + 34, "text-anchor": "middle" }, xLabel),
