@@ -103,6 +103,8 @@ def test_decoding_takes_the_most_likely_class(seed):
         A, a = target.region(label, F[0])
         inside = np.all(F @ A.T + a >= 0, axis=1)
         assert_array_equal(inside[~near], (target.decode(F) == label)[~near])
+        assert np.abs(a).max() < 100  # the first and the last class end nowhere: they have one bound
+        assert len(a) == 2 - (label == 0) - (label == 6)
 
 
 def test_median_has_the_lowest_expected_distance():

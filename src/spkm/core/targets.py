@@ -257,7 +257,8 @@ class Ordered(Target):
     def region(self, wanted: ArrayLike, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the half-spaces of a class: its score lies between two cuts."""
         code = _place_of(self.labels, wanted)
-        low, high = self.cuts[code], np.nextafter(self.cuts[code + 1], -np.inf)
+        low, end = self.cuts[code : code + 2]
+        high = np.nextafter(end, -np.inf) if np.isfinite(end) else end  # the score just below the next class
         if not low < high:
             raise ValueError(f"target {wanted!r} is nowhere the most likely class of this model.")
         bounds = [(sign, -sign * bound) for sign, bound in ((1.0, low), (-1.0, high)) if np.isfinite(bound)]
