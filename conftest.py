@@ -3,6 +3,11 @@
 import sys
 
 import pytest
+from hypothesis import settings
+
+# No test depends on the time that it takes: a busy machine finds no other faults.
+settings.register_profile("spkm", deadline=None)
+settings.load_profile("spkm")
 
 
 def pytest_addoption(parser):

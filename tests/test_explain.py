@@ -82,7 +82,7 @@ def test_values_equal_enumeration(name, groups):
     np.testing.assert_allclose(explanation.interactions().sum(axis=2), explanation.values, atol=1e-12)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(
     d=st.integers(1, 7),
     n_basis=st.integers(1, 4),

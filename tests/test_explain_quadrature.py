@@ -27,7 +27,7 @@ def test_few_nodes_integrate_products_of_linear_functions(degree):
     assert np.abs(degree * (bernstein @ w) - 1).max() < 1e-10
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     s=st.integers(1, 40),
     log_steepness=st.floats(-8, 4),
@@ -46,7 +46,7 @@ def test_products_get_as_many_nodes_as_they_need(s, log_steepness, zeros, seed):
     np.testing.assert_allclose(product_shapley(piece, p, q), truth, atol=1e-13)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(
     s=st.integers(1, 25),
     log_gamma=st.floats(-8, 6),

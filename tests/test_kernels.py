@@ -160,7 +160,7 @@ def test_single_precision_stays_single(kernel):
 
 @each_kernel
 @given(seed=st.integers(0, 2**32 - 1))
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 def test_kernel_matrix_of_the_rkhs_is_positive_semi_definite(kernel, seed):
     points = 2 * np.random.default_rng(seed).standard_normal((12, cases.N_FEATURES))
     K = kernel.rkhs()(points, points)
@@ -282,7 +282,7 @@ def test_zero_vectors_under_tanimoto():
 
 
 @given(arrays(float, (5, 3), elements=st.floats(-1e6, 1e6)))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_distance_kernels_stay_between_zero_and_one(points):
     for kernel in (RBF(0.3), Matern(1.5, 0.3), Matern(2.5, 0.3), RationalQuadratic(0.5, 0.3), Laplacian(0.3)):
         K = kernel(points, points)

@@ -108,7 +108,7 @@ def test_totals_and_directions_at_once_are_those_one_by_one(loss, m, dtype):
 @each_loss
 @each_width
 @given(cuts=st.lists(st.integers(0, 11), max_size=3))
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10)
 def test_totals_of_parts_add_up(loss, m, cuts):
     Y, F, w = data(loss, 11, m)
     edges = [0, *sorted(cuts), 11]

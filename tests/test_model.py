@@ -176,7 +176,7 @@ def test_models_of_different_columns_can_share_rows():
 
 
 @given(order=st.permutations(range(N)))
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10)
 def test_predictions_follow_the_order_of_rows(order):
     model = PreimageModel(STRUCTURES["mixed"], cases.N_FEATURES, 2)
     theta = cases.random_theta(model)

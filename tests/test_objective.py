@@ -105,7 +105,7 @@ class InBlocks(ArraySource):
 @pytest.mark.parametrize("loss", [Squared(), Log(), Cosine()], ids=str)
 @pytest.mark.parametrize("m", [1, 3])
 @given(size=st.integers(1, 60), storage=st.sampled_from([np.asarray, cases.csr]), n_threads=st.sampled_from([1, 2]))
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=8)
 def test_blocks_of_any_size_give_the_same(loss, m, size, storage, n_threads):
     whole = cases.make_objective(RBF(0.3), loss, n=50, m=m, **SETTINGS["smooth"])
     theta = cases.random_theta(whole.model)

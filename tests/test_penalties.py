@@ -39,7 +39,7 @@ def test_every_penalty_is_smooth_or_has_a_prox():
 
 @each_prox
 @given(A=matrices, step=st.floats(0.01, 3.0), seed=st.integers(0, 1000))
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10)
 def test_prox_beats_its_neighbours(penalty, A, step, seed):
     A.setflags(write=False)
     B = penalty.prox(A, step)
@@ -54,7 +54,7 @@ def test_prox_beats_its_neighbours(penalty, A, step, seed):
 
 @each_prox
 @given(A=matrices, B=matrices, step=st.floats(0.01, 3.0))
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 def test_prox_is_firmly_nonexpansive(penalty, A, B, step):
     difference = penalty.prox(A, step) - penalty.prox(B, step)
     assert np.sum(difference**2) <= np.sum(difference * (A - B)) + 1e-9
@@ -76,8 +76,8 @@ def bounds(seed, *, around_zero):
 
 @each_prox
 @given(A=matrices, step=st.floats(0.01, 3.0), seed=st.integers(0, 1000), around_zero=st.booleans())
-@settings(max_examples=20, deadline=None)
-def test_prox_within_bounds_beats_random_points_there(penalty, A, step, seed, around_zero):
+@settings(max_examples=8)
+def test_prox_within_bounds_beats_a_thousand_points_there(penalty, A, step, seed, around_zero):
     A.setflags(write=False)
     low, high = bounds(seed, around_zero=around_zero)
     if getattr(penalty, "nonnegative", False):
@@ -88,8 +88,8 @@ def test_prox_within_bounds_beats_random_points_there(penalty, A, step, seed, ar
     best = cost(penalty, A, B, step)
     assert np.isfinite(best)
     rng = np.random.default_rng(seed)
-    costs = np.empty(100)
-    for k in range(100):
+    costs = np.empty(1000)
+    for k in range(1000):
         point = np.clip(B + 10.0 ** -(k % 5) * rng.standard_normal(B.shape), low, high)
         if getattr(penalty, "nonnegative", False):
             point = np.maximum(point, 0.0)
@@ -105,7 +105,7 @@ def test_prox_within_bounds_beats_random_points_there(penalty, A, step, seed, ar
 
 @each_prox
 @given(A=matrices, step=st.floats(0.01, 3.0), seed=st.integers(0, 1000), around_zero=st.booleans())
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 def test_formulas_with_bounds_end_where_dykstra_does(penalty, A, step, seed, around_zero):
     low, high = bounds(seed, around_zero=around_zero)
     if getattr(penalty, "nonnegative", False):
@@ -163,7 +163,7 @@ def test_penalties_of_ones_own_have_an_exact_prox_within_bounds():
 
 
 @given(A=matrices, step=st.floats(0.01, 3.0))
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 def test_moreau_identity(A, step):
     # The conjugate of a norm is the ball of its dual: what the prox takes off is a projection onto that ball.
     a = 0.4 * step
@@ -179,7 +179,7 @@ def test_moreau_identity(A, step):
 
 
 @given(A=matrices, radius=st.floats(0.05, 8.0), step=st.floats(0.01, 3.0))
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 def test_projection_onto_the_l1_ball(A, radius, step):
     penalty = L1Ball(radius)
     B = penalty.prox(A, step)
@@ -231,7 +231,7 @@ def test_groups_leave_as_a_whole():
 
 
 @given(A=matrices, step=st.floats(0.01, 3.0), l1_ratio=st.sampled_from([0.0, 0.4]))
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 def test_columns_without_groups_are_groups_of_one(A, step, l1_ratio):
     alone, labelled = GroupL2(0.3, None, l1_ratio), GroupL2(0.3, ("d", "b", "c", "a"), l1_ratio)
     assert alone.value(A) == pytest.approx(labelled.value(A))

@@ -15,7 +15,7 @@ from tests.fitted_cases import answers, fitted, samples
 from tests.saving import from_bytes, plain_of, to_bytes
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")  # few iterations on purpose
-few = settings(max_examples=6, derandomize=True, deadline=None, database=None)
+few = settings(max_examples=6, derandomize=True, database=None)
 seeds = st.integers(0, 2**32 - 1)
 # Estimators of one table of numbers, by the names of their fits.
 ONE_TABLE = (

@@ -22,7 +22,7 @@ from tests.small_data import assert_same_fit, scores
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")  # few iterations on purpose
 
-few = settings(max_examples=6, derandomize=True, deadline=None, database=None)
+few = settings(max_examples=6, derandomize=True, database=None)
 seeds = st.integers(0, 2**32 - 1)
 # Without the choice of a strength: folds would blow rounding up to another choice.
 FixedStrength = partial(SPKMClassifier, weight_penalty="rkhs", learn_bandwidth=True)

@@ -17,7 +17,7 @@ def fitted(X, y, weight, **params):
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=12)
 @given(
     seed=st.integers(0, 10**6),
     factor=st.floats(1e-300, 1e300),
@@ -32,7 +32,7 @@ def test_only_the_ratios_of_weights_count(seed, factor, penalty):
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=12)
 @given(seed=st.integers(0, 10**6), penalty=st.sampled_from(["auto", "rkhs"]))
 def test_whole_weights_are_repeats(seed, penalty):
     X, y = curve(40)

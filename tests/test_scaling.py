@@ -80,7 +80,7 @@ def tables(draw):
 
 
 @given(tables(), st.booleans(), st.sampled_from([np.float64, np.float32]))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_csr_rows_are_scaled_as_dense_ones_up_to_a_shift_of_each_column(case, common, dtype):
     train, weight, new = case
     train, new = train.astype(dtype), new.astype(dtype)
@@ -99,7 +99,7 @@ def test_csr_rows_are_scaled_as_dense_ones_up_to_a_shift_of_each_column(case, co
 
 
 @given(tables(), st.sampled_from([10.0, -1e3]))
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 def test_a_stationary_kernel_does_not_see_where_csr_columns_have_their_zero(case, shift):
     train, weight, _ = case
     moved = np.array(train)

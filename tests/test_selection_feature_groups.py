@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from spkm.selection import FeatureGroups
 from tests import cases
 
-few = settings(max_examples=40, deadline=None)
+few = settings(max_examples=40)
 labels = st.lists(st.sampled_from(["a", "b", "c", "long name"]), min_size=1, max_size=9)
 
 

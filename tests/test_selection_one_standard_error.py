@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from spkm.selection import DEFAULTS, mean_and_error, simplest_as_good
 from tests import cases
 
-few = settings(max_examples=60, deadline=None)
+few = settings(max_examples=60)
 seeds = st.integers(0, 10_000)
 shares = st.sampled_from([0.0, 0.02, DEFAULTS.share, np.inf])
 

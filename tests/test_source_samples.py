@@ -102,7 +102,7 @@ def test_batches_are_whole_samples_and_a_pass_has_each_once(make, scaling, size,
 
 
 @given(seed=st.integers(0, 1000), size=st.integers(1, N))
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 def test_batches_depend_on_the_seed_alone(seed, size):
     source = ArraySource(X, NUMBER, WEIGHT)
     first, again = (list(source.batches(size, 5, np.random.default_rng(seed), np.float64)) for _ in range(2))

@@ -264,7 +264,7 @@ def assert_same_bits(a, b):
 
 @pytest.mark.parametrize("storage", [np.asarray, cases.csr], ids=["dense", "csr"])
 @given(data=st.data())
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 def test_order_repetition_and_zero_weights_do_not_matter(storage, data):
     few = data.draw(st.integers(2, 8))
     base, y = (

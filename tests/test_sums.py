@@ -20,7 +20,6 @@ def cuts_of(n_rows, n_features, width):
 
 
 @given(st.integers(1, 3000), st.sampled_from([(1, 10_000), (2, 6000), (1, 2)]))
-@settings(deadline=None)
 def test_blocks_are_equal_and_even_in_number(n_rows, shape):
     cuts = cuts_of(n_rows, *shape)
     sizes = [stop - start for start, stop in cuts]
@@ -31,7 +30,7 @@ def test_blocks_are_equal_and_even_in_number(n_rows, shape):
 
 
 @given(st.integers(50_000, 10**6), st.integers(1, 30))
-@settings(deadline=None, max_examples=20)
+@settings(max_examples=20)
 def test_long_blocks_are_aligned(n_rows, width):
     cuts = cuts_of(n_rows, 1, width)
     sizes = [stop - start for start, stop in cuts]

@@ -151,7 +151,7 @@ def test_many_levels_are_sparse():
 cells = st.one_of(st.none(), st.booleans(), st.text(max_size=3), st.integers(-3, 3), st.floats(-2, 2))
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(rows=st.lists(st.tuples(cells, cells), min_size=2, max_size=12))
 def test_any_cells_give_finite_numbers_and_survive_plain_data(rows):
     table = np.empty((len(rows), 2), dtype=object)
@@ -321,7 +321,7 @@ def test_truths_are_zero_or_one(cell):
     assert encoder.transform([[1.0], ["False"], [0]])[:, 0].tolist() == [1.0, 0.0, 0.0]
 
 
-few = settings(max_examples=6, derandomize=True, deadline=None, database=None)
+few = settings(max_examples=6, derandomize=True, database=None)
 
 
 seeds = st.integers(0, 2**32 - 1)

@@ -118,7 +118,7 @@ def test_doubled_weights_double_the_term_and_pay_for_it_in_confidence(easy, norm
 
 
 @given(st.floats(1e-3, 1e3))
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=8)
 def test_only_the_ratio_of_scores_to_margin_counts(easy, factor):
     model, X, y = easy
     scaled = scaled_scores(model, factor)
@@ -128,7 +128,7 @@ def test_only_the_ratio_of_scores_to_margin_counts(easy, factor):
 
 
 @given(margin=st.floats(1e-6, 1e6), intercept=st.floats(-100, 100), norm=st.sampled_from(["l1", "rkhs"]))
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 def test_no_margin_is_better_than_the_best(easy, margin, intercept, norm):
     model, X, y = easy
     model = changed(model, lambda params: params.intercept.fill(intercept))
@@ -137,7 +137,7 @@ def test_no_margin_is_better_than_the_best(easy, margin, intercept, norm):
 
 
 @given(st.floats(0.01, 100), st.floats(0.01, 0.99), st.floats(1.01, 10.0), st.integers(2, 1000))
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 def test_terms_move_as_they_must(easy, margin, confidence, factor, n_kernels):
     model, X, y = easy
     X, y = X[:300], y[:300]

@@ -98,7 +98,7 @@ def test_random_signs_of_several_classes_stay_below_the_bounds(kernel):
 
 
 @given(st.integers(2, 6), st.integers(0, 2**20))
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 def test_the_margin_of_several_classes_is_lipschitz_and_blind_to_common_parts(m, seed):
     # The two facts that the bound of several classes adds to Maurer's theorem.
     rng = np.random.default_rng(seed)
