@@ -2,9 +2,11 @@
 
 import json
 import tracemalloc
+from copy import deepcopy
 
 import numpy as np
 import pytest
+from scipy import sparse
 
 from spkm.persistence import CompiledModel, ModelFileError, NumpyModel
 from tests.fitted_cases import answers, fitted, samples
@@ -223,6 +225,27 @@ def test_numbers_that_are_none_are_refused(name):
                     continue
                 # Bounds of the scaling may be infinite, and an upper one is.
                 assert np.isinf(value) and "high" in text
+
+
+def test_tables_beside_a_model_are_numbers():
+    landmarks, pairs = (deepcopy(fitted(name)) for name in ("landmarks", "pairs, sparse"))
+    landmarks.normalization_[0, 0] = np.nan
+    table = pairs._pairs.tables[0]
+    (table.data if sparse.issparse(table) else table).flat[0] = np.nan
+    for model, text in ((landmarks, "normalization is none"), (pairs, "numbers that are none")):
+        with pytest.raises(ValueError, match=text):
+            to_bytes(model)
+    whole = to_bytes(fitted("landmarks"))
+    matrix = fitted("landmarks").normalization_
+
+    def broken(document, arrays):
+        (key,) = (key for key, array in arrays.items() if np.array_equal(array, matrix))
+        arrays[key].flat[0] = np.nan
+
+    assert from_bytes(whole, "numpy").normalization is not None
+    for runtime in (None, "numpy"):
+        with pytest.raises(ModelFileError, match="normalization is none"):
+            from_bytes(resealed("landmarks", broken), runtime)
 
 
 def test_the_plain_form_of_json_predicts():

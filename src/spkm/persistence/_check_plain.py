@@ -122,6 +122,12 @@ def _check_survival(plain: dict[str, Any]) -> None:
     need(bool(rises), "its baseline hazard does not rise")
 
 
+def check_normalization(values: Any) -> None:
+    """Raise ModelFileError unless a matrix that similarities are multiplied by is square and finite."""
+    matrix = _numbers(values, 2, "its normalization is none")
+    need(matrix.shape[0] == matrix.shape[1], "its normalization is none")
+
+
 def _check_member(member: Any, n_features: int, known_only: bool) -> None:
     need(isinstance(member, dict) and isinstance(member.get("terms"), list), "a model is none")
     need(member["terms"] and "scaling" in member, "a model has no terms")

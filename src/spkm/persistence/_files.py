@@ -20,6 +20,7 @@ from spkm._arrays import with_shape
 from spkm._frames import has_types
 from spkm._publish import PRIVATE, feature_names, publish
 from spkm.fitting.outcome import model_attributes
+from spkm.persistence._check_plain import check_normalization
 from spkm.persistence._container import ModelFileError, need, packed, write_bytes
 from spkm.persistence._load import FILE_SCHEMA, WHOLE, from_bytes
 from spkm.persistence._monitor import summarize
@@ -281,8 +282,15 @@ def _check_baseline(attributes: dict[str, Any]) -> None:
     need(np.all(np.diff(times) > 0) and np.all(np.diff(hazard, prepend=0.0) >= 0), text)
 
 
+def _check_normalization(attributes: dict[str, Any]) -> None:
+    check_normalization(attributes["normalization_"])
+
+
 #: Checks of the attributes that predictions read beside the model.
-BESIDE_MODELS: dict[str, Callable[[dict[str, Any]], None]] = {"SPKMSurvival": _check_baseline}
+BESIDE_MODELS: dict[str, Callable[[dict[str, Any]], None]] = {
+    "SPKMSurvival": _check_baseline,
+    "SPKMNystroem": _check_normalization,
+}
 
 
 def _read_frozen(reader: Reader, node: Any) -> Any:
@@ -300,6 +308,8 @@ def _read_pairs(reader: Reader, node: Any) -> Entities:
     for table, layout in zip(tables, layouts, strict=True):
         need(np.ndim(table) == 2 and table.dtype.kind == "f", "a table of entities is none")
         need(table.shape[1] == layout.width, "a table of entities has other columns")
+        numbers = table.data if sparse.issparse(table) else table
+        need(np.isfinite(numbers).all(), "a table of entities has numbers that are none")
     rows = (None, None) if rows is None else rows  # files of version 0.2 have none
     need(isinstance(rows, tuple) and len(rows) == 2, "names of its entities are none")
     for table, own in zip(tables, rows, strict=True):

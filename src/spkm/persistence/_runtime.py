@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from spkm.persistence._check_plain import bounds_of, check_plain
+from spkm.persistence._check_plain import bounds_of, check_normalization, check_plain
 from spkm.persistence._container import need
 from spkm.persistence._decisions import EXP_FROM, decisions, ordered_codes, probabilities, survival
 from spkm.persistence._encoding import (
@@ -63,6 +63,8 @@ class NumpyModel:
 
     def __init__(self, plain: dict[str, Any], normalization: np.ndarray | None = None) -> None:
         check_plain(plain)
+        if normalization is not None:
+            check_normalization(normalization)
         self.plain = plain
         self.normalization = normalization
         self.task: str = plain["task"]
