@@ -12,9 +12,10 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from scipy import sparse
 
 from benchmarks._hostile.cases import Case, draw_case
-from benchmarks._hostile.comparing import apart, sizes_of
+from benchmarks._hostile.comparing import apart, rounding_of, sizes_of
 from benchmarks._hostile.trials import Trial
 from benchmarks._hostile.ways import NODE, NotPossible
 from spkm.inspection import report
@@ -104,8 +105,12 @@ class _Page:
         return "" if own["good"] else f"worst {own['worst']}, {own['wrong']} wrong of {own['count']}"
 
     def scores(self) -> str:
-        """Numbers of the page against those that Python has put into it, over the size of the sums."""
-        return apart(self.seen["scores"], self.seen["expected"], 1e-12 * self.sizes, "scores")
+        """Numbers of the page against those that Python has put into it, up to the rounding of sums and distances."""
+        fitted = last_of(self.model).model_
+        rows = last_of(self.model)._rows(before_last(self.model, self.case.X))
+        dense = np.asarray(rows.toarray() if sparse.issparse(rows) else rows, dtype=np.float64)
+        bound = np.maximum(1e-12 * self.sizes, rounding_of(fitted, dense).max(axis=0))
+        return apart(self.seen["scores"], self.seen["expected"], bound, "scores")
 
     def predictions(self) -> str:
         """Text of the answer, where the samples of the page are those of the table."""
