@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from spkm import SPKMCCA
 from spkm.persistence import CompiledModel, ModelFileError, NumpyModel
 from tests.fitted_cases import answers, fitted, samples
 from tests.mutated_files import damaged, forged
@@ -225,6 +226,18 @@ def test_numbers_that_are_none_are_refused(name):
                     continue
                 # Bounds of the scaling may be infinite, and an upper one is.
                 assert np.isinf(value) and "high" in text
+
+
+@pytest.mark.parametrize("part", ["parameters", "mean", "mixing"])
+def test_numbers_of_a_cca_are_numbers(part):
+    X = np.random.default_rng(0).standard_normal((30, 3))
+    model = SPKMCCA(n_components=1, max_iter=20, tol=1e-2, random_state=0).fit(X, X[:, :2] ** 2 + X[:, 1:])
+    document, arrays = unpacked(to_bytes(model))
+    values = getattr(model.x_side_, part)
+    (key,) = [key for key, array in arrays.items() if np.array_equal(array, values)][:1]
+    arrays = {**arrays, key: np.full_like(arrays[key], np.nan)}
+    with pytest.raises(ModelFileError, match="FittedSide has numbers that are none"):
+        from_bytes(packed(document, arrays))
 
 
 def test_tables_beside_a_model_are_numbers():

@@ -54,6 +54,8 @@ RECORDS: dict[str, Any] = {
     "Side": Side,
     "FittedSide": FittedSide,
 }
+#: Fields of records that hold finite numbers alone, and that nothing else checks.
+FINITE: dict[str, tuple[str, ...]] = {"FittedSide": ("parameters", "mean", "mixing")}
 
 #: Classes of parts by the name they have in files.
 CLASSES: dict[str, Any] = {
@@ -144,6 +146,8 @@ def read_record(reader: Reader, node: Any) -> Any:
     record = RECORDS[name]
     names = _field_names(record)
     need(set(values) <= set(names), f"{name} has other fields")
+    for field in FINITE.get(name, ()):
+        need(np.isfinite(values[field]).all(), f"{name} has numbers that are none")
     return record(**values)  # a field that a later version added has its default
 
 
