@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from spkm._arrays import with_shape
+from spkm._arrays import RandomState, with_shape
 from spkm._checks import check_integer
 from spkm._publish import feature_names
 from spkm.estimators.cca import within_chance
@@ -130,7 +130,7 @@ class Relation:
 
 
 def relations(
-    estimator: Any, X: Any = None, y: Any = None, *, n_permutations: int = 999, random_state: Any = 0
+    estimator: Any, X: Any = None, y: Any = None, *, n_permutations: int = 999, random_state: RandomState = 0
 ) -> list[Relation]:
     """Return the components of a fitted :class:`spkm.SPKMCCA`.
 

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from spkm._arrays import TableLike, TargetLike
+from spkm._arrays import RandomState, TableLike, TargetLike
 from spkm._checks import check_integer
 from spkm._publish import feature_names
 from spkm.inspection._display import Display
@@ -82,7 +82,7 @@ class CanonicalDisplay(Display):
         n_permutations: int = 999,
         x_axis: Any = None,
         y_axis: Any = None,
-        random_state: Any = 0,
+        random_state: RandomState = 0,
         ax: Axes | None = None,
     ) -> CanonicalDisplay:
         """Draw a component of a fitted :class:`spkm.SPKMCCA`.

@@ -171,7 +171,7 @@ class ContributionDisplay(Display):
         frame.attrs.update(base_value=self.base_value, score=self.score)
         return frame
 
-    def _draw(self, ax: Any) -> None:
+    def _draw(self, ax: Axes) -> None:
         vectors = self.basis_names
         if self.level == "features":
             self.drawn_on(ax, (7.0, 1.3 + 0.32 * min(self.max_features, len(self.feature_names))))

@@ -136,7 +136,7 @@ class EffectDisplay(Display):
                 columns |= {f"{name} lower": flat[:, o] - bars[:, o], f"{name} upper": flat[:, o] + bars[:, o]}
         return frames().DataFrame(columns)
 
-    def _draw(self, ax: Any) -> None:
+    def _draw(self, ax: Axes) -> None:
         several = len(self.output_names) > 1
         self.drawn_on(ax, (6.4 if several else 5.2, 3.6) if len(self.grid) == 1 else (5.8, 4.4))
         rows = self.samples[:: max(1, -(-len(self.samples) // RUG))]

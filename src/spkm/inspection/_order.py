@@ -108,7 +108,7 @@ class OrderDisplay(Display):
         known = {"class": names[self.codes], "score": self.scores, "predicted": names[self.predicted]}
         return frames().DataFrame(known)
 
-    def _draw(self, ax: Any) -> None:
+    def _draw(self, ax: Axes) -> None:
         count = len(self.class_names)
         self.figure_, cells = panels(ax, 2, 1, (6.4, 2.6 + 0.45 * count), height_ratios=[1.2, 0.35 * count])
         above, below = self.axes_ = cells[:, 0]

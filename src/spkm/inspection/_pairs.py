@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -11,6 +11,9 @@ from spkm._checks import check_integer
 from spkm.inspection._display import Display
 from spkm.inspection._reading import Reading, entities_of, frames
 from spkm.inspection._style import INK, diverging, short
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 NAMED = 45  # entities of a side up to which each has its name
 
@@ -72,7 +75,7 @@ class PairMatrixDisplay(Display):
         right_names: Any = None,
         output: Any = 0,
         max_entities: int = 60,
-        ax: Any = None,
+        ax: Axes | None = None,
     ) -> PairMatrixDisplay:
         """Draw the scores of all pairs of entities.
 
@@ -129,7 +132,7 @@ class PairMatrixDisplay(Display):
         """Return the scores as a pandas frame: a row per left entity, a column per right one."""
         return frames().DataFrame(self.scores, index=self.left_names, columns=self.right_names)
 
-    def _draw(self, ax: Any) -> None:
+    def _draw(self, ax: Axes) -> None:
         n, m = self.scores.shape
         ax = self.drawn_on(ax, (2.6 + min(0.17 * m, 8), 1.8 + min(0.15 * n, 7)))
         reach = float(np.abs(self.scores).max())

@@ -92,7 +92,7 @@ class PathDisplay(Display):
         """Return the path as a pandas frame: a row per model."""
         return self.path.frame()
 
-    def _draw(self, ax: Any) -> None:
+    def _draw(self, ax: Axes) -> None:
         path = self.path
         # The price of a feature may fall on the way of an elimination: its steps differ by what is left.
         x = _drawable(path.strengths)
@@ -127,7 +127,7 @@ class PathDisplay(Display):
         plain(above, "y")
         self.figure_, self.ax_ = figure, cells[:, 0]
 
-    def _draw_sizes(self, ax: Any, x: np.ndarray) -> None:
+    def _draw_sizes(self, ax: Axes, x: np.ndarray) -> None:
         """Draw how many features and basis vectors the models have."""
         path = self.path
         ax.plot(x, path.n_features, "-o", color=BLUE, markersize=5, label="features")
@@ -213,7 +213,7 @@ class FeaturePathDisplay(Display):
         index = [self.feature_names[j] for j in order]
         return frames().DataFrame(held[order], index=index, columns=sizes)
 
-    def _draw(self, ax: Any) -> None:
+    def _draw(self, ax: Axes) -> None:
         held = self._held()
         order = self._order(held)[: self.max_features]
         order = order[held[order].any(axis=1)]

@@ -122,7 +122,7 @@ class ShapleyDisplay(Display):
                 columns |= {f"{name} lower": value - half, f"{name} upper": value + half}
         return frames().DataFrame(columns)
 
-    def _draw(self, ax: Any) -> None:
+    def _draw(self, ax: Axes) -> None:
         one = len(self.values) == 1
         kind = ("bar" if one else "beeswarm") if self.kind == "auto" else self.kind
         size = np.abs(self.values).mean(axis=0)

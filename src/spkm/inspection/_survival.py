@@ -131,7 +131,7 @@ class SurvivalDisplay(Display):
             }
         )
 
-    def _draw(self, ax: Any) -> None:
+    def _draw(self, ax: Axes) -> None:
         where = self.drawn_on(ax, (6.4, 4))
         start = np.concatenate([[0.0], self.times])
         usual = np.concatenate([[1.0], self.usual])
@@ -212,7 +212,7 @@ class SurvivalCalibrationDisplay(Display):
         parts = [pd.DataFrame(one._asdict()).assign(time=t) for t, one in zip(self.times, self.groups, strict=True)]
         return pd.concat(parts, ignore_index=True)[["time", "predicted", "observed", "low", "high", "n_samples"]]
 
-    def _draw(self, ax: Any) -> None:
+    def _draw(self, ax: Axes) -> None:
         self.figure_, grid = panels(ax, 1, len(self.times), (3.1 * len(self.times), 3.2))
         self.axes_ = grid[0]
         for where, time, one in zip(self.axes_, self.times, self.groups, strict=True):

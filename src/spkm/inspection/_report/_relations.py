@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from spkm._arrays import FileName, TableLike, TargetLike
+from spkm._arrays import FileName, RandomState, TableLike, TargetLike
 from spkm._atomic import check_place, replacing
 from spkm._checks import check_choice
 from spkm.explain import Relation, relations
@@ -38,7 +38,7 @@ def canonical_report(
     y_axis: Any = None,
     n_permutations: int = 999,
     privacy: str = "rows",
-    random_state: Any = 0,
+    random_state: RandomState = 0,
 ) -> Path:
     """Write a page on the relation of two tables: its features, its shape and its certainty.
 
