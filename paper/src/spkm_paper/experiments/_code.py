@@ -6,7 +6,8 @@ import ast
 import csv
 import hashlib
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -46,16 +47,16 @@ def code_of(experiment: Experiment) -> str:
     return hashlib.sha256("".join(pieces).encode()).hexdigest()[:16]
 
 
-def definitions(text: str) -> Iterable[str]:
-    """Yield a hash of every top-level definition of a module, imports and docstrings left out."""
+@cache
+def definitions(text: str) -> tuple[str, ...]:
+    """Return a hash of every top-level definition of a module, imports and docstrings left out."""
     tree = ast.parse(text)
     for node in ast.walk(tree):
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
             if ast.get_docstring(node, clean=False) is not None:
                 node.body = node.body[1:] or [ast.Pass()]
-    for node in tree.body:
-        if not isinstance(node, ast.Import | ast.ImportFrom):
-            yield hashlib.sha256(ast.dump(node).encode()).hexdigest()
+    kept = [node for node in tree.body if not isinstance(node, ast.Import | ast.ImportFrom)]
+    return tuple(hashlib.sha256(ast.dump(node).encode()).hexdigest() for node in kept)
 
 
 def _files(path: Path) -> list[Path]:
