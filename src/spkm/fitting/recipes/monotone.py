@@ -19,7 +19,8 @@ class Monotone(Recipe):
 
     **Defaults.** One bandwidth for each feature and a linear part for a stationary kernel. The RKHS norm with the
     strength of the loss, over the number of samples. L-BFGS, which keeps bounds. Monotone features are clipped at the
-    range of the training samples, so that the constraint holds for all values.
+    range of the training samples, so that the constraint holds for all values; other features keep the vectors inside
+    that range, unless ``basis_bounds`` is None.
     """
 
     name = "monotone"

@@ -31,7 +31,8 @@ class SquaredWarmUp(Recipe):
     """Losses of residuals other than the squared one: Huber, epsilon-insensitive, quantile.
 
     **Defaults.** One bandwidth for each feature, from the squared fit, which also gives the strength of the RKHS norm,
-    a ridge and the first basis vectors. No linear part.
+    a ridge and the first basis vectors. No linear part. Vectors inside the range of the data, unless ``basis_bounds``
+    is None.
 
     Parameters
     ----------

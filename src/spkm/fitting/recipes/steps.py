@@ -21,6 +21,7 @@ class Steps(Recipe):
     **Defaults.** For a single stationary kernel with classes, or with real targets, one bandwidth for each feature and
     a linear part: the evidence of a whole fit would learn as much of the features (.95 of the variance in place of .78,
     measured). Else one bandwidth. The RKHS norm with the strength of the loss, or that of the fit it goes on from.
+    Vectors inside the range of the samples so far, unless ``basis_bounds`` is None.
 
     Parameters
     ----------
