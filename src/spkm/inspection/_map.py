@@ -184,7 +184,7 @@ class DecisionMapDisplay(Display):
             ax.set_title(self.held, loc="left", fontsize=9)
         if legend:
             place = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.14)}
-            ax.legend(frameon=False, fontsize=9, ncols=3, markerscale=0.7, **place)
+            ax.legend(frameon=False, fontsize=9, ncols=2, markerscale=0.7, **place)
         plain(ax)
         return self
 
