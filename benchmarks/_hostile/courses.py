@@ -328,11 +328,13 @@ class _Checkpoints:
             return "a finished fit leaves its file"
         if self.exact:
             return apart(_scores(again, self.X), _scores(whole, self.X), 0.0, "scores")
-        # A quasi-Newton method loses its memory: another way down, from where the first had come.
-        slack = 0.05 * (1 + abs(whole.objective_))
-        return "" if again.objective_ <= whole.objective_ + slack else (
-            f"objective {again.objective_} resumed, {whole.objective_} unbroken"
-        )  # fmt: skip
+        # A quasi-Newton method loses its memory: another way down, maybe to another minimum, from where the first was.
+        begun, ended = again.objective_path_[0], again.objective_
+        rounding = 1e-9 * (1 + abs(begun))
+        one = self.model.n_restarts == 1  # of several descents the path is that of the best
+        if one and np.min(np.abs(np.asarray(whole.objective_path_) - begun)) > rounding:
+            return f"resumed at the objective {begun}, which the unbroken fit never had"
+        return "" if ended <= begun + rounding else f"objective {ended} resumed from {begun}"
 
     def other_samples(self) -> str:
         self._killed()
