@@ -138,6 +138,11 @@ def test_labels_that_numpy_merges_in_lists_stay_apart(labels, tmp_path):
     model.save(tmp_path / "model.spkm")
     assert load(tmp_path / "model.spkm", runtime="numpy").predict(X).tolist() == want
     assert predicted_by_python(model, X, tmp_path) == want
+    if labels.dtype == np.uint64:  # texts, all of them
+        pandas, _ = pytest.importorskip("pandas"), pytest.importorskip("duckdb")
+        for name in ("SQLite", "DuckDB"):
+            found = WAYS[name][0](model, pandas.DataFrame(X, columns=["x0", "x1"]), tmp_path)["predict"]
+            assert list(found) == list(map(str, want)), name
     with pytest.raises(ValueError, match="ONNX has no type for the classes"):
         model.export(tmp_path / "model.onnx")
 

@@ -336,7 +336,7 @@ def _answers(query: _Query, plain: dict[str, Any], scores: list[str]) -> list[st
             query.add(f"prediction_{k}", ANSWERS, f"CASE WHEN {score} > 0e0 THEN 1 WHEN {score} <= 0e0 THEN 0 END")
             for k, score in enumerate(scores)
         ] + shares
-    labels = [literal(label) for label in plain["classes"]]
+    labels = literals(plain["classes"])
     if plain["task"] == "ordered":
         above = zip(reversed(plain["cuts"]), reversed(labels[1:]), strict=True)
         cases = [f"WHEN {scores[0]} >= {number(cut)} THEN {label}" for cut, label in above]
@@ -417,14 +417,21 @@ def identifier(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
+def literals(labels: list[Any]) -> list[str]:
+    """Return class labels as literals of one type: texts if a whole number is too large for a database.
+
+    Databases have numbers with a point beyond, which would merge labels.
+    """
+    large = any(isinstance(label, int) and abs(label) >= 2**63 for label in labels)
+    return [literal(str(label) if large else label) for label in labels]
+
+
 def literal(label: Any) -> str:
     """Return a class label as a literal."""
     if isinstance(label, bool):
         return "TRUE" if label else "FALSE"
-    if isinstance(label, int) and abs(label) < 2**63:
+    if isinstance(label, int):
         return str(label)
-    if isinstance(label, int):  # databases have numbers with a point beyond, which would merge labels
-        return f"'{label}'"
     if isinstance(label, float):
         return number(label)
     if "\0" in label or not _is_unicode(label):
