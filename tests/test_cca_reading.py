@@ -1,4 +1,4 @@
-"""Summary and report of a canonical correlation analysis: what they say is what the estimator says, cautions first."""
+"""Summary and report of a canonical correlation analysis hold the figures of the estimator, cautions first."""
 
 import json
 import re

@@ -21,7 +21,7 @@ from spkm.sources import ArraySource
 QUICK = {"n_basis": 4, "weight_penalty": "rkhs"}
 
 
-# A check fits three labels of text, which is an error unless their alphabetical order is asked for.
+# A check fits three labels of text, which need order="sorted".
 @parametrize_with_checks([SPKMOrdinalClassifier(order="sorted", max_iter=20, **QUICK)])
 @pytest.mark.filterwarnings("ignore:.* stopped after 20 iterations")
 def test_scikit_learn(estimator, check):

@@ -285,7 +285,7 @@ def codes_of(y: TargetLike | None, order: Sequence[Any] | None) -> tuple[np.ndar
 
 
 def _texts(values: np.ndarray, by_label: bool) -> np.ndarray:
-    """Return labels of text in alphabetical order, if it is asked for or they are two, which need none."""
+    """Return labels of text in alphabetical order; an error if they are three or more and order is not "sorted"."""
     if not all(isinstance(value, str) for value in values.tolist()):
         raise ValueError(
             "Unknown label type: y must hold numbers, text or an ordered category of pandas where order is None; got "

@@ -16,7 +16,7 @@ NUMBERS = 1000  # of all sums; a page of larger models does not edit
 def edit_facts(reading: Reading, table: Any) -> dict[str, Any]:
     """Return for each member the lower triangle of :func:`spkm.explain._edit.products`, by rows.
 
-    The sums are means over samples, so that no sample is in them. ``why`` says why there are none, else it is empty.
+    The sums are means over samples and hold no single sample. ``why`` is the reason if there are none, else empty.
 
     Parameters
     ----------
