@@ -9,6 +9,7 @@ import sys
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 
 from spkm import SPKMClassifier, SPKMRegressor
 from spkm.core.objective import Objective
@@ -154,3 +155,14 @@ def test_it_is_not_written_more_often_than_asked(tmp_path):
     store = Checkpoint(path, 1000, SPKMRegressor(2))
     store.keep(lambda: pytest.fail("too early"))
     assert not path.exists()
+
+
+def test_a_fit_killed_in_its_second_descent_keeps_all_of_the_first(tmp_path):
+    path = tmp_path / "state.npz"
+    model = SPKMClassifier(2, solver="lbfgs", weight_penalty="rkhs", n_restarts=2, random_state=0)
+    whole = clone(model).fit(X, Y > 0)
+    with interrupt_at(Checkpoint.keep, whole.n_iter_ + 6, Killed), pytest.raises(Killed):
+        clone(model).fit(X, Y > 0, checkpoint=path, checkpoint_every=0)
+    assert np.load(path)["restart"] == 1
+    found = model.fit(X, Y > 0, checkpoint=path)
+    assert found.objective_path_[0] > found.objective_ and found.n_iter_ > 1 and np.isfinite(found.stationarity_)

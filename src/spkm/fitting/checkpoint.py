@@ -23,7 +23,7 @@ from spkm._atomic import check_place, replacing
 from spkm.core.starts import draw_sample
 from spkm.sources import Source
 
-FORMAT = 1
+FORMAT = 2
 EVERY = 120.0  # seconds between two writings
 LOOKED_AT = 1000  # samples whose numbers separate one table from another
 IGNORED = ("n_jobs", "verbose", "warm_start")  # parameters that change no result

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, fields
 from itertools import pairwise
 from typing import Any, Protocol
 
@@ -219,6 +219,20 @@ def stationarity(objective: Composite, theta: np.ndarray, gradient: np.ndarray) 
     return float(np.linalg.norm(theta - objective.prox(theta - gradient, 1.0)))
 
 
+def written_result(result: Result) -> dict[str, Any]:
+    """Return a result as arrays of a checkpoint; what it does not have is NaN."""
+    known = {field.name: getattr(result, field.name) for field in fields(Result)}
+    numbers = {name: np.nan if value is None else value for name, value in known.items() if name != "theta"}
+    return {"best": result.theta} | {f"best_{name}": value for name, value in numbers.items()}
+
+
+def read_result(arrays: Mapping[str, np.ndarray]) -> Result:
+    """Return the result that :func:`written_result` wrote."""
+    found = {field.name: arrays[f"best_{field.name}"].tolist() for field in fields(Result) if field.name != "theta"}
+    absent = {name: None for name in ("noise", "linear_variance") if np.isnan(found[name])}
+    return Result(arrays["best"], **{**found, **absent})
+
+
 def best_of_restarts(
     objective: AnyObjective,
     solver: Solver,
@@ -249,13 +263,12 @@ def best_of_restarts(
         store.check_data(objective.source)
     found = {} if store is None or store.state is None else store.state
     if "best" in found:
-        best = Result(found["best"], float(found["best_value"]), 1, True)
+        best = read_result(found)
     for k, rng in enumerate(rngs):
         if k < int(found.get("restart", 0)):
             continue
         if store is not None:
-            so_far = {} if best is None else {"best": best.theta, "best_value": best.value}
-            store.context = {"restart": k, **so_far}
+            store.context = {"restart": k, **({} if best is None else written_result(best))}
         try:
             known = theta if k == 0 else None
             first = first_theta(objective, start, solver.first_weights, rng) if known is None else known
