@@ -10,8 +10,9 @@ import pytest
 
 import spkm
 import spkm.persistence
-from spkm import SPKMClassifier, SPKMOrdinalClassifier
+from spkm import PairwiseSPKMRegressor, SPKMClassifier, SPKMOrdinalClassifier, SPKMRegressor, kernels
 from spkm.inspection import report
+from spkm.persistence import NumpyModel, plain_model
 
 PAGE = Path(spkm.__file__).parent / "inspection" / "_report" / "page"
 ENGINE = Path(spkm.persistence.__file__).with_name("_engine.js")
@@ -25,14 +26,20 @@ process.stdout.write(JSON.stringify({ ...verify(machine), answers, classes: mach
 """
 
 
-def verified(estimator, X, y, tmp_path, change=None):
+ASK_PAIRS = """
+const facts = JSON.parse(require("fs").readFileSync(0, "utf8"));
+process.stdout.write(JSON.stringify(verifyPairs(facts.pairs)));
+"""
+
+
+def verified(estimator, X, y, tmp_path, change=None, ask=ASK):
     """Return what the scripts of the page find of its facts, which ``change`` may change."""
     report(estimator, tmp_path / "facts.json", X, y)
     facts = json.loads((tmp_path / "facts.json").read_text())
     if change is not None:
         change(facts)
-    scripts = "\n".join(path.read_text() for path in (ENGINE, PAGE / "machine.js"))
-    (tmp_path / "ask.js").write_text(f"{scripts}\n{ASK}")
+    scripts = "\n".join(path.read_text() for path in (ENGINE, PAGE / "machine.js", PAGE / "pairs.js"))
+    (tmp_path / "ask.js").write_text(f"{scripts}\n{ask}")
     command = [NODE, str(tmp_path / "ask.js")]
     done = subprocess.run(command, input=json.dumps(facts), capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 0, done.stderr
@@ -90,3 +97,78 @@ def test_a_probability_that_differs_is_told(tmp_path):
 
     assert verified(model, X, y, tmp_path)[0]["good"]
     assert not verified(model, X, y, tmp_path, moved)[0]["good"]
+
+
+def far_from_zero(kernel, seed=1):
+    """Return a model of features that are far from zero beside how they vary, which nothing scales, and its samples."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((50, 3)) + np.array([300.0, -2000.0, 0.0])
+    y = np.sin(X[:, 0]) + X[:, 2] + 0.1 * rng.standard_normal(50)
+    options = {"scale": False, "weight_penalty": "rkhs", "tol": 0.1, "basis_bounds": None, "random_state": 0}
+    return SPKMRegressor(3, kernel=kernel, **options).fit(X, y), X, y
+
+
+KERNELS = [
+    *(kernels.RBF(0.3), kernels.Matern(1.5, 0.3), kernels.Matern(2.5, 0.3), kernels.RationalQuadratic(1.0, 0.3)),
+    *(kernels.Laplacian(0.2), kernels.Linear(), kernels.Polynomial(2), kernels.NormalizedPolynomial(2)),
+    kernels.Sum(kernels.RBF(0.3), kernels.Linear(0.1)),
+    kernels.Product(kernels.RBF(0.1), kernels.Polynomial(2, 0.1)),
+    kernels.Affine(kernels.Matern(2.5, 0.2), 2.0, 0.5),
+]
+
+
+@pytest.mark.parametrize("kernel", KERNELS, ids=str)
+def test_rounding_is_bounded_by_what_is_added(kernel, tmp_path):
+    model, X, y = far_from_zero(kernel)
+    facts = json.loads(report(model, tmp_path / "facts.json", X, y).read_text())
+    page = facts["page"]
+    rows = X[facts["rows"]["index"]][: page["verify"]["rows"]]
+    gaps = np.abs(NumpyModel(plain_model(model.model_)).scores(rows) - model.model_.scores(rows)).max(axis=1)
+    bounds = np.array(page["verify"]["rounding"])
+    assert np.all(gaps <= bounds)
+    assert np.all(bounds < 1e-3 * np.abs(model.model_.contributions(X)).sum(axis=(1, 2)).max() + 1e-12)
+
+
+def test_rounding_of_distances_far_from_zero_is_no_difference(tmp_path):
+    model, X, y = far_from_zero(KERNELS[0])
+    found, _ = verified(model, X, y, tmp_path)
+    assert found["worst"] > 1e-12 and found["good"]  # the rounding of three products is no share of the sum
+
+    def moved(facts):
+        expected = facts["page"]["verify"]
+        expected["scores"][3][0] += 2 * max(expected["rounding"])
+
+    assert not verified(model, X, y, tmp_path, moved)[0]["good"]
+
+
+def test_another_class_is_no_difference_only_where_rounding_decides(tmp_path):
+    _, X, y = far_from_zero(KERNELS[0])
+    model = SPKMClassifier(3, kernel=KERNELS[0], scale=False, weight_penalty="rkhs", random_state=0).fit(X, y > 0)
+
+    def other(row, room):
+        def change(facts):
+            expected = facts["page"]["verify"]
+            expected["predictions"][row] = not expected["predictions"][row]
+            expected["rounding"][row] = room
+
+        return change
+
+    assert verified(model, X, y > 0, tmp_path, other(3, 1e9))[0]["wrong"] == 0
+    assert verified(model, X, y > 0, tmp_path, other(3, 0.0))[0]["wrong"] == 1
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_rounding_of_pairs_is_no_difference(dtype, tmp_path):
+    rng = np.random.default_rng(0)
+    left, right = (rng.standard_normal((20, 3)) + 300).astype(dtype), rng.standard_normal((15, 2)).astype(dtype)
+    pairs = np.array([(i, j) for i in range(20) for j in range(15)])
+    y = np.sin(left[pairs[:, 0], 0]) + right[pairs[:, 1], 1]
+    options = {"left_kernel": kernels.RBF(0.3), "scale": False, "tol": 0.1, "random_state": 0}
+    model = PairwiseSPKMRegressor(3, **options).fit(pairs, y, left=left, right=right)
+    found, _ = verified(model, (pairs, left, right), y, tmp_path, ask=ASK_PAIRS)
+    assert found["worst"] > 1e-14 and found["good"]
+
+    def moved(facts):
+        facts["pairs"]["verify"][3][0] += 1e-6
+
+    assert not verified(model, (pairs, left, right), y, tmp_path, moved, ASK_PAIRS)[0]["good"]

@@ -272,13 +272,18 @@ class _Chunks:
     def first(self) -> str:
         """Start points and strengths are given, so that the first objectives agree but for the order of sums.
 
-        First weights of counts go by their mean over samples, which in memory are distinct ones.
+        First weights solve a linear system, whose condition is measured: samples that differ in their last digits move
+        the objective by as much as one rounding does, and sums over the samples have one for each. First weights of
+        counts go by their mean over samples, which in memory are distinct ones.
         """
         distinct = np.unique(np.column_stack([self.X, self.y]), axis=0)
         if self.whole.model_.loss.link == "exp" and len(distinct) < len(self.X):
             raise NotPossible("counts of repeated samples")
         a, b = self.whole.objective_path_[0], self.stream.objective_path_[0]
-        return apart(b, a, 1e-6 * (1 + abs(a)), "first objectives")
+        rng, brief = np.random.default_rng(0), clone(self.whole).set_params(max_iter=1)
+        ulps = [1 + np.finfo(float).eps * rng.choice([-1, 1], self.X.shape) for _ in range(4)]
+        moved = max(abs(brief.fit(self.X * ulp, self.y).objective_path_[0] - a) for ulp in ulps)
+        return apart(b, a, 1e-9 * (1 + abs(a)) + len(self.X) * moved, "first objectives")
 
     def last(self) -> str:
         """Another order of sums may end elsewhere, but neither above where it began."""

@@ -180,12 +180,10 @@ class _Reading:
         K, C = self.fitted.similarities(self.rows), self.fitted.contributions(self.rows)
         problem = apart(C.sum(axis=1) + self.fitted.intercept, self.fitted.scores(self.rows), 1e-9 * self.size, "sums")
         kernels = [view.kernel for one in self.fitted.members for term in one.terms for view in term.views]
-        if (
-            problem
-            or not all(kernel.stationary for kernel in kernels)
-            or K[:, self.fitted.vector_rows].max() > 1 + 1e-9
-        ):
+        if problem or not all(kernel.stationary and kernel.largest_diagonal() == 1 for kernel in kernels):
             return problem  # a cosine, there
+        if any(kernel.shifted for kernel in kernels):
+            return problem  # similarities are those of the kernel without its shift
         want = K[:, self.fitted.vector_rows].max(axis=1)
         found, rank = familiarity(self.fitted, self.rows, self.some)
         few = want[: len(self.some)]

@@ -354,7 +354,8 @@ class _Canonical:
 
     def one_at_a_time(self) -> str:
         found = np.vstack([self.model.transform(_part(self.X, [i])) for i in range(self.X.shape[0])])
-        return apart(found, self.left, self.near * max(np.abs(self.left).max(), 1.0), "scores")
+        side = self.model.side("x")
+        return apart(found, self.left, rounding_of(side.model_, side._rows(self.X)), "scores")
 
     def correlations(self) -> str:
         """NumPy's correlations of the scores; later components are uncorrelated with earlier ones."""

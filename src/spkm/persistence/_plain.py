@@ -129,7 +129,7 @@ def _probabilities_of(loss: Loss, task: str, combine: str, n_outputs: int) -> st
 
 
 def _plain_member(model: FittedModel, known_only: bool) -> dict[str, Any]:
-    kernel = plain_kernel if known_only else _kernel_or_none
+    kernel = plain_kernel if known_only else kernel_or_none
     scaling = None
     if model.scaling is not None:
         s = model.scaling
@@ -166,7 +166,7 @@ def plain_kernel(kernel: Kernel) -> dict[str, Any]:
     return _folded(tree, 1.0)
 
 
-def _kernel_or_none(kernel: Kernel) -> dict[str, Any] | None:
+def kernel_or_none(kernel: Kernel) -> dict[str, Any] | None:
     try:
         return plain_kernel(kernel)
     except TypeError:

@@ -39,6 +39,7 @@ from spkm.inspection._report._importance_facts import importance_facts
 from spkm.inspection._report._pair_facts import pair_facts
 from spkm.inspection._report._quality import quality
 from spkm.inspection._report._refit_facts import refit_facts
+from spkm.inspection._report._rounding import rounding_of_scores
 from spkm.inspection._report._rows import BYTES, affordable, dense_rows, packed, plain_values, rounded, stratified
 from spkm.inspection._report._selection import measured, selection_facts
 from spkm.inspection._report._shapes import product_shapes
@@ -448,6 +449,7 @@ def _page_facts(reading: Reading, samples: Samples, told: dict[str, Any], ship: 
         "verify": {
             "rows": len(probes) if ship else probes.tolist(),
             "scores": scores.tolist(),
+            "rounding": rounded(rounding_of_scores(plain, probes), 3),
             "probabilities": None if P is None else P.tolist(),
             "predictions": [plain_values(value) for value in reading.decide(scores)],
         },

@@ -14,7 +14,10 @@ from typing import Any
 import numpy as np
 
 from spkm.inspection._reading import Reading, dense, entities_of
+from spkm.inspection._report._rounding import product_with_rounding, rounding_of_sums, with_rounding
 from spkm.inspection._report._rows import plain_values, rounded, stratified
+from spkm.persistence._plain import kernel_or_none
+from spkm.sources import PairTable
 
 ENTRIES = 22_000  # numbers of both tables together, about 20 bytes each
 NEAREST = 5  # entities like one
@@ -40,11 +43,6 @@ def pair_facts(reading: Reading, samples: Any, names: Any, most: int) -> dict[st
     entities = entities_of(reading.estimator)
     titles = ("left entity", "right entity") if entities.pair_names is None else tuple(map(str, entities.pair_names))
     kept = [_kept(table.pairs[:, k], side.shape[0], reading.model) for k, side in enumerate((table.left, table.right))]
-    similar, near = [], []
-    for side in (0, 1):
-        values, alike = _similarities(reading, table, side, kept[side])
-        similar.append(values)
-        near.append(_neighbours(alike))
     given = names if names is not None else entities.entity_names
     labels = [
         [str(own[i]) if own is not None else f"{title.removesuffix(' entity')} {i}" for i in places]
@@ -55,21 +53,28 @@ def pair_facts(reading: Reading, samples: Any, names: Any, most: int) -> dict[st
     own_y = None if y is None or np.ndim(y) > 1 else np.asarray(y)[inside]
     some = np.array(inside)[stratified(own_y, len(inside), min(most, 1000), reading.labels is not None)]
     pairs = [[place[0][int(a)], place[1][int(b)]] for a, b in table.pairs[some]]
-    scores = reading.model.intercept + np.einsum("ir,jr,ro->ijo", *similar, np.asarray(reading.model.weights))
-    probes = pairs[:VERIFIED]
+    left, right = (side[own].astype(np.float64) for side, own in zip((table.left, table.right), kept, strict=True))
+    shown = PairTable(left, right, np.array(pairs, dtype=int).reshape(-1, 2))  # in double precision, as pages compute
+    similar, errors, alike = zip(*(_similarities(reading, shown, side) for side in (0, 1)), strict=True)
+    weights, intercept = np.asarray(reading.model.weights), np.asarray(reading.model.intercept)
+    scores = intercept + np.einsum("ir,jr,ro->ijo", *similar, weights)
+    probes = shown[:VERIFIED]
+    both = zip(similar, errors, probes.pairs.T, strict=True)
+    values = product_with_rounding([(value[own], error[own]) for value, error, own in both])
     return {
         "sides": titles,
         "names": labels,
         "similar": [part.tolist() for part in similar],
-        "weights": np.asarray(reading.model.weights).tolist(),
-        "intercept": np.asarray(reading.model.intercept).tolist(),
-        "near": near,
+        "weights": weights.tolist(),
+        "intercept": intercept.tolist(),
+        "near": [_neighbours(part) for part in alike],
         "pairs": pairs,
         "y": None if y is None or np.ndim(y) > 1 else [plain_values(value) for value in np.asarray(y)[some]],
         "n_fit": None if known is None else _counts(known[0], kept),
         "parts": rounded(_parts(scores[:, :, 0]), 4),
         "matrix": _matrix(scores[:, :, 0]),
-        "verify": reading.model.scores(table[some[: len(probes)]]).tolist(),
+        "verify": reading.model.scores(probes).tolist(),
+        "rounding": rounded(rounding_of_sums(*values, weights, intercept).max(axis=1), 3),
     }
 
 
@@ -91,24 +96,29 @@ def _kept(used: np.ndarray, n: int, model: Any) -> np.ndarray:
     return np.sort(np.argsort(-np.bincount(used, minlength=n), kind="stable")[:room])
 
 
-def _similarities(reading: Reading, table: Any, side: int, kept: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return similarities to every basis vector, (n, R), and among the entities, (n, n), on one side."""
-    at, values, alike = table.left.shape[1], [], []
+def _similarities(reading: Reading, table: PairTable, side: int) -> tuple[np.ndarray, ...]:
+    """Return similarities to every basis vector and their errors, (n, R), and those among the entities, (n, n)."""
+    at, values, errors, alike = table.left.shape[1], [], [], []
     for member in reading.model.members:
         scaled = member.scaled(table)
-        rows = dense((scaled.left, scaled.right)[side])[kept]
+        rows = dense((scaled.left, scaled.right)[side])
         for term in member.terms:
             views = [view for view in term.views if len(view.columns) and bool(view.columns[0] >= at) == bool(side)]
             own = np.ones((len(rows), term.rows.stop - term.rows.start))
+            parts = [(own, np.zeros_like(own))]
             among = np.ones((len(rows), len(rows)))
             for view in views:
                 seen, kernel = rows[:, view.columns - side * at], view.kernel.rkhs()
                 own = own * view.kernel(seen, view.basis)
+                tree = kernel_or_none(view.kernel)
+                if tree is not None:
+                    parts.append(with_rounding(tree, seen, view.basis))
                 sizes = np.sqrt(np.maximum(kernel.diagonal(seen), 1e-300))
                 among = among * (kernel(seen, seen) / np.outer(sizes, sizes))
             values.append(own)
+            errors.append(product_with_rounding(parts)[1])
             alike.append(among)
-    return np.hstack(values), np.mean(alike, axis=0)
+    return np.hstack(values), np.hstack(errors), np.mean(alike, axis=0)
 
 
 def _neighbours(alike: np.ndarray) -> list[list[list[Any]]]:
