@@ -75,6 +75,23 @@ def test_an_unknown_verb_is_named(capsys):
     assert end.value.code == 2 and "invalid choice: 'fly'" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["fti"], "invalid choice: 'fti'. Did you mean fit?"),
+        (
+            ["fit", "a.csv", "--traget", "y"],
+            "spkm fit: error: unrecognized arguments: --traget y. Did you mean --target?",
+        ),
+        (["fit", "a.csv", "b.csv"], "fit: error: unrecognized arguments: b.csv\n"),
+    ],
+)
+def test_a_misspelt_word_is_answered_with_the_one_that_was_meant(words, says, capsys):
+    with pytest.raises(SystemExit) as end:
+        main(words)
+    assert end.value.code == 2 and says in capsys.readouterr().err
+
+
 def test_without_a_verb_the_help_is_printed(capsys):
     assert main([]) == 2
     assert "predict the samples of a file" in capsys.readouterr().err

@@ -34,7 +34,7 @@ def files(tmp_path_factory):
 def test_the_exit_code_tells_drift_from_none(files):
     same = spkm("check", files / "model.spkm", files / "same.csv")
     assert same.returncode == 0, same.stdout + same.stderr
-    assert "nothing beyond the limits" in same.stdout
+    assert "Nothing is beyond the limits." in same.stdout
     old = spkm("check", files / "model.spkm", files / "old.csv", "--json", files / "old.json")
     assert old.returncode == 5 and "ALARM age: " in old.stdout
     found = json.loads((files / "old.json").read_text())

@@ -30,12 +30,12 @@ def test_the_commands_of_the_pages_print_what_they_show(tmp_path):
                 shown += 1
                 told = f"{page.name} is stale: run `python website/outputs.py`"
                 assert words(block.printed) == words(block.text), told
-                # One held-out sample in a hundred may fall on the other side on another CPU.
+                # The kernels of OpenBLAS for five CPUs print the same; one held-out sample in 200 may change sides.
                 np.testing.assert_allclose(
-                    numbers(block.printed), numbers(block.text), rtol=0.05, atol=0.021, err_msg=told
+                    numbers(block.printed), numbers(block.text), rtol=0.01, atol=0.006, err_msg=told
                 )
     assert shown == 4
-    assert (tmp_path / "command" / "predictions.csv").read_text().count("\n") == 501
+    assert (tmp_path / "command" / "predictions.csv").read_text().count("\n") == 1001
 
 
 def test_the_page_tells_of_every_verb():

@@ -11,7 +11,7 @@ from sklearn.metrics import accuracy_score, log_loss, mean_absolute_error, r2_sc
 from spkm import SPKMClassifier, SPKMRegressor, TableEncoder
 from spkm.cli import CommandError, main
 from spkm.cli._fitting import Settings, advice, fit_pipeline, select_columns
-from spkm.cli._quality import quality_of_classes, quality_of_numbers
+from spkm.cli._quality import quality_of_classes, quality_of_numbers, shown
 from spkm.cli._reading import read_chunks, read_frame
 from spkm.cli._samples import Samples, counters, samples_of, split
 from spkm.core.objective import Objective
@@ -85,7 +85,7 @@ def test_stdin_and_stdout(folder, capsys):
         text = (folder / name).read_bytes()
         done = spkm("fit", "-", "--target", "good", *QUICK, "--format", kind, "--json", "-", stdin=text)
         result = pd.read_json(io.StringIO(done.stdout), typ="series")  # nothing but JSON is on stdout
-        assert f"{result['quality']['spkm']['AUC']['value']:.4g}" in from_file
+        assert f"{result['quality']['spkm']['AUC']['value']:.3f}" in from_file
 
 
 def test_npz(tmp_path, capsys):
@@ -135,6 +135,7 @@ def bad_files():
     parquet = buffer.getvalue()
     good = ["--target", "good"]
     yield "no_target.csv", text(frame), ["--target", "goood"], "no column 'goood'"
+    yield "no_header.csv", frame.to_csv(index=False, header=False).encode(), good, "must name the columns; "
     yield "one_class.csv", text(frame.assign(good="yes")), good, "'yes' in all samples"
     yield "truncated.parquet", parquet[: len(parquet) // 2], good, "cannot be read as PARQUET"
     yield "garbage.parquet", bytes(range(256)) * 20, good, "cannot be read as PARQUET"
@@ -308,6 +309,21 @@ def test_quality_is_that_of_scikit_learn():
     assert found["MAE"] == pytest.approx(mean_absolute_error(numbers, guess))
 
 
+@pytest.mark.parametrize(
+    ("numbers", "text"),
+    [
+        ((0.9, 0.8256, 0.9448), "0.900 (0.826 to 0.945)"),
+        ((-0.0031, -0.0714, 0.00002), "-0.0031 (-0.0714 to 0.0000)"),
+        ((12345.6, 11000, 13000), "12,346 (11,000 to 13,000)"),
+        ((0.5, np.nan, np.nan), "0.500"),
+        ((0, 0, 0), "0.000 (0.000 to 0.000)"),
+    ],
+)
+def test_a_figure_and_its_interval_have_the_same_digits(numbers, text):
+    assert shown(*numbers) == text
+    assert shown(*numbers, sign="+").startswith(("+", "-"))
+
+
 def test_differences_are_taken_on_the_same_samples():
     y = np.random.default_rng(0).normal(size=300)
     for groups in (None, np.arange(300) // 5):
@@ -315,7 +331,7 @@ def test_differences_are_taken_on_the_same_samples():
         for measure in ("MAE", "RMSE"):
             assert quality.difference("a", "b", measure) == pytest.approx((-1, -1, -1))
         at = quality.rows()[0].index("MAE")
-        assert quality.rows()[1][at] == "1.000 (1.000 to 1.000)"
+        assert quality.rows()[1][at] == "1.00 (1.00 to 1.00)"
 
 
 def test_intervals_of_few_samples_are_no_points():

@@ -75,6 +75,7 @@ def test_bad_data_and_bad_models(verb, files, tmp_path, capsys):
         (files / "a.spkm", tmp_path / "nothing.csv", 3, "there is no file"),
         (tmp_path / "bad.spkm", files / "data.csv", 4, "no model file that can be read"),
         (tmp_path / "none.spkm", files / "data.csv", 4, "there is no model file"),
+        (files / "data.csv", files / "a.spkm", 4, "The model comes first, then the samples."),
     ]:
         assert main([verb[0], str(model), str(data), *verb[1:], *written]) == code
         assert says in capsys.readouterr().err and not out.exists()
@@ -201,6 +202,8 @@ def test_doctor(tmp_path, capsys):
     assert found["data"]["samples"] == 120 and found["fit"]["task"] == "classes" and found["fit"]["minutes"] > 0
     soil = next(one for one in found["data"]["columns"] if one["column"] == "soil")
     assert soil["missing"] == flowers()["soil"].isna().sum() and soil["different"] == 3
+    kinds = {one["column"]: one["type"] for one in found["data"]["columns"]}
+    assert kinds == {"soil": "text", "water": "number", "light": "number", "bed": "whole number", "good": "text"}
     assert main(["doctor", str(tmp_path / "data.csv"), "--target", "none"]) == 3
 
 

@@ -88,7 +88,9 @@ def test_warnings_become_messages(capsys):
     with output.notes():
         warnings.warn("too few", UserWarning, stacklevel=1)
         warnings.warn("too few", UserWarning, stacklevel=1)
-    assert capsys.readouterr().err == "note: too few\n"
+        warnings.warn("LBFGS stopped. Raise max_iter or tol.", UserWarning, stacklevel=1)  # there are no such options
+    said = capsys.readouterr().err
+    assert said == "note: too few\nnote: LBFGS stopped. The figures are those of the model as it then was.\n"
 
 
 def test_results_become_json():

@@ -6,6 +6,7 @@ from contextlib import chdir
 
 import pytest
 from numpy.testing import assert_allclose
+from sklearn.model_selection import GroupShuffleSplit, ShuffleSplit
 
 from spkm import SPKMCCA, SPKMRegressor, load
 from spkm.cli import main
@@ -27,6 +28,65 @@ def folder(tmp_path_factory):
     Y[200:].to_csv(folder / "y.csv", index=False)
     Y[201:].to_csv(folder / "short.csv", index=False)
     return folder
+
+
+@pytest.fixture(scope="module")
+def two_files(tmp_path_factory):
+    """Return a folder with two files of the same samples, named by identifiers, and broken ones beside them."""
+    folder = tmp_path_factory.mktemp("fit")
+    X, Y = (pd.DataFrame(table).add_prefix(name) for table, name in zip(planted(), ("gene ", "acid "), strict=True))
+    names = [f"p{i}" for i in range(len(X))]
+    X.assign(patient=names, ward=[i // 3 for i in range(len(X))]).to_csv(folder / "x.csv", index=False)
+    Y.assign(patient=names).to_csv(folder / "y.csv", index=False)
+    Y.assign(patient=names[::-1]).to_csv(folder / "turned.csv", index=False)
+    Y[1:].assign(patient=names[1:]).to_csv(folder / "short.csv", index=False)
+    Y.assign(patient=names, age=[None, *range(1, len(Y))]).to_csv(folder / "gaps.csv", index=False)
+    return folder
+
+
+@pytest.mark.parametrize("grouped", [False, True])
+def test_fit(two_files, tmp_path, capsys, grouped):
+    words = ["fit", str(two_files / "x.csv"), "--with", str(two_files / "y.csv"), "--id", "patient"]
+    words += ["--groups", "ward"] if grouped else ["--drop", "ward"]
+    files = [str(tmp_path / name) for name in ("m.spkm", "r.html", "r.json")]
+    assert main([*words, "--kernels", "linear", "-o", files[0], "--report", files[1], "--json", files[2]]) == 0
+    shown, found = capsys.readouterr().out, json.loads((tmp_path / "r.json").read_text())
+    assert "relates gene 1 of X to acid 7 of Y" in shown and "60 held-out samples" in shown
+    assert found["written"] == {"model": files[0], "report": files[1]} and found["split"]["train"] == 240
+    model, (only,) = load(files[0]), found["components"]
+    assert list(only["x"]) == ["gene 1"] and list(only["y"]) == ["acid 7"] and only["correlation"] > 0.8
+    tables = [pd.read_csv(two_files / name) for name in ("x.csv", "y.csv")]
+    cut = (GroupShuffleSplit if grouped else ShuffleSplit)(1, test_size=0.2, random_state=0)
+    _, test = next(cut.split(tables[0], groups=tables[0]["ward"].astype(str) if grouped else None))
+    X, Y = tables[0][model.feature_names_in_], tables[1][model.y_feature_names_]
+    assert only["correlation"] == pytest.approx(model.score(X.iloc[test], Y.iloc[test]))
+    assert "gene 1" in (tmp_path / "r.html").read_text()
+
+
+@pytest.mark.parametrize(
+    ("second", "words", "code", "message"),
+    [
+        ("y.csv", [], 3, "x.csv: column 'patient' holds no numbers"),
+        ("y.csv", ["--id", "patient", "--target", "ward"], 2, "--target does not go with --with"),
+        ("y.csv", ["--id", "patient", "--features", "3"], 2, "--features does not go with --with"),
+        ("y.csv", ["--id", "patient", "--kernels", "cubic"], 2, "--kernels must be one or two of linear, square"),
+        ("y.csv", ["--id", "patient", "--components", "0"], 2, "--components must be at least 1"),
+        ("y.csv", ["--id", "nobody"], 3, "there is no column 'nobody'"),
+        ("y.csv", ["-o", "y.csv"], 2, "--output must be a file of its own"),
+        ("turned.csv", ["--id", "patient"], 3, "the tables differ in sample 0. Sort both"),
+        ("short.csv", ["--id", "patient"], 3, "both must have the same samples"),
+        ("gaps.csv", ["--id", "patient"], 3, "column 'age' has missing values"),
+    ],
+)
+def test_files_that_are_no_two_tables(two_files, second, words, code, message, capsys):
+    with chdir(two_files):
+        assert main(["fit", "x.csv", "--with", second, *words]) == code
+    assert message in " ".join(capsys.readouterr().err.split())
+
+
+def test_options_of_two_tables_need_a_second_one(two_files, capsys):
+    assert main(["fit", str(two_files / "x.csv"), "--target", "ward", "--kernels", "linear"]) == 2
+    assert "--components and --kernels go with --with FILE" in capsys.readouterr().err
 
 
 def test_inspect(folder, tmp_path, capsys):

@@ -96,6 +96,9 @@ def test_numbers_and_intervals_as_targets(files, capsys):
     for to in ("much", "1:2:3", ""):
         assert main([*base, "--to", to]) == 2
         assert "--to must be a number" in capsys.readouterr().err
+    assert main(base) == 2 and "--to must be given: a number" in capsys.readouterr().err
+    assert main([*base, "--to", "16", "--frozen", "leaf"]) == 2
+    assert "--frozen: the model reads no column 'leaf'; it reads 'soil'" in capsys.readouterr().err
 
 
 def test_a_sample_is_named_by_its_place_or_its_identifier(files, capsys):

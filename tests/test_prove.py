@@ -1,6 +1,7 @@
 """Proofs about whole models: a dense grid never contradicts them, and planted violations are found."""
 
 import itertools
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -216,7 +217,13 @@ def test_command(people, tmp_path, capsys):
     save(model, file)
     table.to_csv(data, index=False)
     assert main(["prove", str(file), "score <= 1e6"]) == 0
-    assert "Proved" in capsys.readouterr().out
+    assert "Proved: no sample of the region goes beyond " in capsys.readouterr().out
+    assert main(["prove", str(file), "score rises with age", "--data", str(data)]) == 5
+    assert re.search(r"Refuted: a slope of -[\d.]+ per unit of age is reached", capsys.readouterr().out)
+    assert main(["prove", str(file), "prediction is yes", "--data", str(data)]) == 5
+    assert re.search(r"Refuted: a margin of -[\d.]+ over the other classes is reached", capsys.readouterr().out)
+    assert main(["prove", str(file), "changing job moves probability by <= 0.01", "--data", str(data)]) == 5
+    assert re.search(r"Refuted: a difference of 0\.[\d]+ is reached", capsys.readouterr().out)
     assert main(["prove", str(file), "probability <= 0.01", "--data", str(data)]) == 5
     assert "job = " in capsys.readouterr().out
     assert main(["prove", str(file), "score >= ?", "--boxes", "2", "--json", "-"]) in (0, 6)

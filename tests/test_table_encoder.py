@@ -239,6 +239,20 @@ def test_texts_that_identify_samples_are_dropped(n):
     assert TableEncoder(min_frequency=1, max_levels=200).fit_transform(table).shape == (n, n + 1)
 
 
+@pytest.mark.parametrize("form", ["%Y-%m-%d", "%Y-%m-%dT%H:%M", "%d.%m.%Y", "%m/%d/%y"])
+def test_texts_that_are_dates_are_dropped_with_a_remedy(form):
+    days = pd.date_range("2024-01-01", periods=60).strftime(form)
+    encoder = TableEncoder().fit(pd.DataFrame({"day": days, "b": np.arange(60) % 2}))
+    assert encoder.get_feature_names_out().tolist() == ["b"]
+    assert encoder.notes_[0].startswith("column 'day' holds dates: dropped. Turn them into numbers first")
+
+
+def test_a_missing_truth_value_is_noted_as_one():
+    truths = [True, False, False, None] * 10
+    note = TableEncoder().fit(pd.DataFrame({"wet": truths, "b": np.arange(40) % 3})).notes_[0]
+    assert note == "column 'wet': 10 missing values became the median, false; a further feature marks them."
+
+
 @pytest.mark.parametrize(
     ("params", "says"),
     [

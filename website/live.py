@@ -37,13 +37,13 @@ def first_model() -> tuple[Any, tuple[Any, ...]]:
 
 
 def write_reports(folder: Path) -> None:
-    """Write the live report: seedlings that thrive or not, by a model of few vectors."""
+    """Write the live report: cups of espresso that are liked or not, by a model of three vectors."""
     folder.mkdir(parents=True, exist_ok=True)
-    table = pd.read_csv(ROOT / "examples" / "data" / "seedlings.csv")
-    X, y = table.drop(columns=["seedling", "thrives", "supplier"]), table["thrives"]
+    table = pd.read_csv(ROOT / "examples" / "data" / "espresso.csv")
+    X, y = table[["roast", "water_c", "seconds", "dose_g"]], table["liked"]
     X_train, X_test, y_train, y_test = train_test_split(X, y, test_size=0.2, stratify=y, random_state=0)
-    model = make_pipeline(TableEncoder(), SPKMClassifier(n_basis=6, random_state=0)).fit(X_train, y_train)
-    report(model, folder / "seedlings.html", X_test, y_test, train=(X_train, y_train), title="Which seedlings thrive?")
+    model = make_pipeline(TableEncoder(), SPKMClassifier(n_basis=3, random_state=0)).fit(X_train, y_train)
+    report(model, folder / "espresso.html", X_test, y_test, train=(X_train, y_train), title="Which espresso is liked?")
 
 
 def _picture(ax: Any, pixels: np.ndarray, colour: str) -> None:

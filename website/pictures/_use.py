@@ -13,33 +13,22 @@ from spkm.inspection import PairMatrixDisplay
 
 
 def start() -> Any:
-    """Seedlings: which water and temperature let them thrive, as the model of the page predicts."""
+    """Espresso: which temperature and time make a cup that is liked, as the model of the page predicts."""
     page = run_page("start")
     model, X, y = page["model"], page["X"], page["y"]
-    figure, axes = plt.subplots(1, 3, figsize=(10, 3.4), layout="constrained", sharey=True)
-    water, warmth = np.meshgrid(np.linspace(10, 90, 41), np.linspace(10, 34, 41))
-    usual = X.mode().iloc[0]
-    for ax, species in zip(axes, sorted(X["species"].unique())[:3], strict=True):
-        grid = pd.DataFrame([usual] * water.size).assign(
-            species=species, water_ml=water.ravel(), temperature_c=warmth.ravel()
-        )
-        p = model.predict_proba(grid.astype(X.dtypes.to_dict()))[:, 1].reshape(water.shape)
-        shown = ax.contourf(water, warmth, p, levels=np.linspace(0, 1, 11), cmap="RdYlBu", alpha=0.85)
-        own = X["species"] == species
+    figure, axes = plt.subplots(1, 3, figsize=(10, 3.6), layout="constrained", sharey=True)
+    water, seconds = np.meshgrid(np.linspace(86, 99, 41), np.linspace(12, 48, 41))
+    for ax, roast in zip(axes, ("light", "medium", "dark"), strict=True):
+        grid = pd.DataFrame({"roast": roast, "water_c": water.ravel(), "seconds": seconds.ravel(), "dose_g": 18.0})
+        p = model.predict_proba(grid[X.columns])[:, 1].reshape(water.shape)
+        filled = ax.contourf(water, seconds, p, levels=np.linspace(0, 1, 11), cmap="RdYlBu", alpha=0.85)
         for answer, mark, colour in (("yes", "o", BLUE), ("no", "x", "#8B1A1A")):
-            some = own & (y == answer)
-            ax.scatter(
-                X["water_ml"][some],
-                X["temperature_c"][some],
-                s=14,
-                marker=mark,
-                color=colour,
-                label=f"thrives: {answer}",
-            )
-        ax.set(title=species, xlabel="water in ml")
-    axes[0].set_ylabel("temperature in °C")
-    axes[0].legend(fontsize=8, loc="upper right", frameon=True)
-    figure.colorbar(shown, ax=axes, label="predicted probability to thrive", shrink=0.9)
+            some = X[(X["roast"] == roast) & (y == answer)]
+            ax.scatter(some["water_c"], some["seconds"], s=9, marker=mark, linewidths=0.8, color=colour, label=answer)
+        ax.set(title=f"{roast} roast", xlabel="water in °C", xlim=(86, 99), ylim=(12, 48))
+    axes[0].set_ylabel("seconds")
+    axes[0].legend(title="liked", fontsize=8, title_fontsize=8, loc="upper left", frameon=True, framealpha=0.9)
+    figure.colorbar(filled, ax=axes, label="predicted probability that the cup is liked", shrink=0.95)
     return figure
 
 

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import shlex
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from difflib import get_close_matches
 from importlib import import_module
 from typing import Any, NamedTuple, TypeAlias
 
@@ -24,14 +26,15 @@ STOPPED = 130  # the exit code of a program that Ctrl-C ended, as shells have it
 
 
 def plain_text(doc: str | None) -> str:
-    """Return a docstring as text for a terminal.
+    """Return the docstring of a verb as text for a terminal, without the name of the verb.
 
     Examples
     --------
     >>> plain_text("``spkm check``: are samples like those of the fit?")
-    'spkm check: are samples like those of the fit?'
+    'Are samples like those of the fit?'
     """
-    return (doc or "").replace("``", "")
+    text = (doc or "").partition(": ")[2].replace("``", "")
+    return text[:1].upper() + text[1:]
 
 
 class Verb(NamedTuple):
@@ -65,6 +68,18 @@ class CommandError(Exception):
     def __init__(self, message: str, exit_code: int = USAGE) -> None:
         super().__init__(message)
         self.exit_code = exit_code
+
+
+def _meant(word: str, known: Iterable[str]) -> str:
+    """Return a question for the known word that is most like a word, or nothing."""
+    close = get_close_matches(word, list(known), 1)
+    return f". Did you mean {close[0]}?" if close else ""
+
+
+def _check_verb(parser: argparse.ArgumentParser, named: str, verbs: Mapping[str, Verb]) -> None:
+    """End with the verb that was meant, if a verb is not known and one is like it."""
+    if named and named not in verbs and (meant := _meant(named, verbs)):
+        parser.error(f"argument COMMAND: invalid choice: {named!r}{meant}")
 
 
 def run_command(
@@ -109,7 +124,12 @@ def run_command(
         if not arguments:
             parser.print_help(sys.stderr)
             return USAGE
-        options = parser.parse_args(arguments)
+        _check_verb(parser, named, verbs)
+        options, unknown = parser.parse_known_args(arguments)
+        if unknown:  # the help of the verb, not that of the whole command, says what there is
+            verb_parser = commands.choices[named]
+            options_there = re.findall(r"--[a-z-]+", verb_parser.format_help())
+            verb_parser.error(f"unrecognized arguments: {' '.join(unknown)}{_meant(unknown[0], options_there)}")
         options.command_line = shlex.join([program, *arguments])
         code = module.run(options)
         sys.stdout.flush()

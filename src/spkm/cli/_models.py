@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from spkm._publish import feature_names
 from spkm.cli._command import MODEL_FILE, CommandError
 from spkm.cli._output import notes, replacing
-from spkm.cli._reading import data_error
+from spkm.cli._reading import data_error, kind_of_name
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -51,7 +51,10 @@ def read_saved(path: str) -> Any:
     except (MemoryError, KeyboardInterrupt):
         raise
     except Exception as error:  # whatever a damaged file leads to
-        raise CommandError(f"{path} is no model file that can be read: {error}", exit_code=MODEL_FILE) from error
+        swapped = " The model comes first, then the samples." if kind_of_name(path) else ""
+        raise CommandError(
+            f"{path} is no model file that can be read: {error}{swapped}", exit_code=MODEL_FILE
+        ) from error
 
 
 def read_model(path: str) -> Any:
@@ -170,7 +173,9 @@ def kernel_name(kernel: Any) -> str:
     if isinstance(kernel, dict):
         return ", ".join(f"{name}: {kernel_name(one)}" for name, one in kernel.items())
     inner = None if kernel is None else kernel.get_params(deep=False).get("kernel")
-    return type(kernel).__name__ if inner is None else f"{type(kernel).__name__}({kernel_name(inner)})"
+    if inner is None or type(kernel).__name__ == "Rescaled":  # by factors that were learned
+        return type(kernel if inner is None else inner).__name__
+    return f"{type(kernel).__name__}({kernel_name(inner)})"
 
 
 def facts(model: BaseEstimator, path: str | None = None) -> dict[str, Any]:
@@ -214,4 +219,5 @@ def _on_halves(estimator: Any, names: Any, read: Any) -> dict[str, float] | None
 
 def vectors_of(found: dict[str, Any]) -> str:
     """Return, from the facts, what a model is made of."""
-    return f"{found['n_basis']} basis vectors" + (" beside a linear part" if found["linear_part"] else "")
+    vectors = f"{found['n_basis']} basis vector{'s' * (found['n_basis'] != 1)}"
+    return vectors + (" and a linear part" if found["linear_part"] else "")

@@ -20,6 +20,7 @@ from spkm._atomic import replacing as replacing_file
 from spkm.cli._command import CommandError
 
 STDIO = "-"  # stands for stdin or stdout
+REMEDY = "Raise max_iter or tol."  # that of a parameter, which the command does not have
 
 
 #: Characters that terminals obey: controls, marks of the direction of text, and separators of lines.
@@ -158,7 +159,7 @@ def notes() -> Iterator[None]:
             yield
         finally:
             for text in dict.fromkeys(str(warning.message) for warning in caught):
-                say(f"note: {text}")
+                say(f"note: {text.replace(REMEDY, 'The figures are those of the model as it then was.')}")
 
 
 def counted(things: Sized, name: str) -> str:

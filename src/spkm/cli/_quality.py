@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -148,9 +149,12 @@ class Quality:
 
 
 def shown(value: float, low: float, high: float, sign: str = "") -> str:
-    """Return a figure and its interval, all of four digits; with ``sign="+"`` each with its sign."""
-    texts = [f"{number:{sign}#.4g}".rstrip(".") for number in (value, low, high)]
-    return f"{texts[0]} ({texts[1]} to {texts[2]})" if np.isfinite([low, high]).all() else texts[0]
+    """Return a figure and its interval, to the third digit of the largest; with ``sign="+"`` each with its sign."""
+    numbers = [value, low, high] if np.isfinite([low, high]).all() else [value]
+    largest = max(map(abs, numbers))
+    digits = max(0, 2 - math.floor(math.log10(largest))) if 0 < largest < math.inf else 3
+    texts = [f"{number:{sign},.{min(digits, 9)}f}" for number in numbers]
+    return f"{texts[0]} ({texts[1]} to {texts[2]})" if len(texts) == 3 else texts[0]
 
 
 def quality_of_classes(

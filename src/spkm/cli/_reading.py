@@ -36,6 +36,7 @@ FORMATS = {
 }
 CHUNK = 50_000  # samples held at once where a file is read in chunks
 DECIMAL_COMMA = re.compile(r"[+-]?(\d+|\d*,\d+)([eE][+-]?\d+)?")
+NUMBER = re.compile(r"[+-]?\d+([.,]\d+)?")
 MOST_HEADER = 100  # lines of a header
 MISSING = ["?"]  # marks of missing cells beside those of pandas
 
@@ -63,7 +64,10 @@ def target_of(options: argparse.Namespace) -> str | tuple[str, str]:
     if options.target is not None and options.time is not None:
         raise CommandError("the target is either --target COLUMN, or --time COLUMN and --event COLUMN; got both.")
     if options.target is None and options.time is None:
-        raise CommandError("the target must be named: by --target COLUMN, or by --time COLUMN and --event COLUMN.")
+        raise CommandError(
+            "the target must be named: by --target COLUMN, or by --time COLUMN and --event COLUMN. `spkm doctor DATA` "
+            "lists the columns of a file."
+        )
     if options.target is not None:
         return str(options.target)
     if options.time == options.event:
@@ -96,6 +100,11 @@ def chosen_row(frame: DataFrame, row: int | None, identifier: str | None, path: 
     return found[0]
 
 
+def named_sample(row: int, identifier: str | None) -> str:
+    """Return a sample in words: its place, and its identifier if it was named by that."""
+    return f"sample {row}" if identifier is None else f"sample {row}, {identifier}"
+
+
 def needed(name: str) -> Any:
     """Return an optional package, or end with the way to get it."""
     try:
@@ -110,6 +119,21 @@ def needed(name: str) -> Any:
 def data_error(message: str) -> CommandError:
     """Return the error for samples that cannot be used."""
     return CommandError(message, exit_code=DATA)
+
+
+def columns_told(names: list[str]) -> str:
+    """Return the names of columns as the end of a message, with a hint if the first line of a file held values.
+
+    Examples
+    --------
+    >>> columns_told(["age", "42"])
+    "'age', '42'. The first line of a file must name the columns; '42' is a number."
+    """
+    listed = f"{', '.join(map(repr, names[:20]))}{' and others' if len(names) > 20 else ''}."
+    number = next((name for name in names if NUMBER.fullmatch(name)), None)
+    if number is None:
+        return listed
+    return f"{listed} The first line of a file must name the columns; {number!r} is a number."
 
 
 def read_frame(path: str, kind: str | None = None, as_text: tuple[str, ...] = ()) -> Any:
@@ -190,11 +214,13 @@ def _chunks_of(
         yield chunk
 
 
+def kind_of_name(path: str) -> str | None:
+    """Return the format of a file of samples by its name; None if the name is not that of one."""
+    return "csv" if path == STDIO else FORMATS.get(Path(path.lower().removesuffix(".gz")).suffix)
+
+
 def _kind_of(path: str) -> str:
-    name = path.lower().removesuffix(".gz")
-    if path == STDIO:
-        return "csv"
-    kind = FORMATS.get(Path(name).suffix)
+    kind = kind_of_name(path)
     if kind is None:
         raise CommandError(
             f"{path!r} has none of the names {', '.join(FORMATS)}, which say what is in it. Give --format csv, "
@@ -234,8 +260,7 @@ def _wanted(names: list[str], columns: list[str] | None, path: str) -> list[str]
         return names
     absent = [name for name in columns if name not in names]
     if absent:
-        there = ", ".join(map(repr, names[:20])) + (" and others" if len(names) > 20 else "")
-        raise data_error(f"{_called(path)} has no column {', '.join(map(repr, absent))}; it has {there}.")
+        raise data_error(f"{_called(path)} has no column {', '.join(map(repr, absent))}; it has {columns_told(names)}")
     return columns
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from spkm._frames import kind_of
 from spkm.cli._output import say
-from spkm.cli._reading import data_error
+from spkm.cli._reading import columns_told, data_error
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -71,7 +71,7 @@ def samples_of(
     targets = [target] if isinstance(target, str) else list(target)
     for name in [*targets, *left_out, *([group] if group else [])]:
         if name not in names:
-            raise data_error(f"there is no column {name!r}; there are {', '.join(map(repr, names[:30]))}.")
+            raise data_error(f"there is no column {name!r}; there are {columns_told(names)}")
     absent = frame[targets].isna().to_numpy().any(axis=1)
     if absent.any() and not drop_missing_target:
         raise data_error(

@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
 LIMITS = {
     "psi": (0.2, "population stability index of a column, of the scores or of the similarity"),
-    "unlike": (0.05, "share of samples that resemble no basis vector as those of the fit do, of which 0.01 has"),
-    "outside": (0.05, "share of samples out of the range of a feature, or with levels or gaps it never had"),
-    "shift": (0.2, "largest difference between the distributions of the similarity, new and of the fit"),
+    "unlike": (0.05, "share of samples unlike every basis vector; in the fit it was 0.01"),
+    "outside": (0.05, "share of samples outside the range of a feature, or with a level or a gap that it never had"),
+    "shift": (0.2, "largest difference between the distributions of the similarity, new ones and those of the fit"),
 }
 SHOWN = 20  # columns at most, those that moved most
 
@@ -32,7 +32,9 @@ def add_parser(subparsers: Subparsers) -> None:
     parser.add_argument("data", help="new samples; - is stdin")
     for name, (limit, text) in LIMITS.items():
         what = "INDEX" if name == "psi" else "SHARE"
-        parser.add_argument(f"--{name}", type=float, default=limit, metavar=what, help=f"most {text} ({limit})")
+        parser.add_argument(
+            f"--{name}", type=float, default=limit, metavar=what, help=f"limit of the {text} (default: {limit})"
+        )
     parser.add_argument("--json", metavar="FILE", help="as JSON; - is stdout, instead of the table")
     add_data_options(parser)
 
@@ -101,11 +103,11 @@ def _show(result: dict[str, Any]) -> None:
     if moved:
         chances = [f"{one['p_value']:.2g}" if one["p_value"] >= 1e-4 else "<0.0001" for one in moved]
         rows = [[one["name"], f"{one['psi']:.2f}", p, _detail(one)] for one, p in zip(moved, chances, strict=True)]
-        print(table([["column", "PSI", "by chance", ""], *rows], right=False))
+        print(table([["column", "PSI", "p-value", ""], *rows], right=False))
     for alarm in result["alarms"]:
         print(bold(f"ALARM {alarm}"))
     if not result["alarms"]:
-        show("nothing beyond the limits")
+        show("Nothing is beyond the limits.")
 
 
 def _detail(one: dict[str, Any]) -> str:

@@ -13,12 +13,12 @@ from spkm.cli._reading import add_data_options, add_target_options, target_of
 def add_parser(subparsers: Subparsers) -> None:
     """Add the options."""
     parser = subparsers.add_parser("compare", help="set two models side by side", description=plain_text(__doc__))
-    parser.add_argument("a", help="a model file")
+    parser.add_argument("a", help="one model file")
     parser.add_argument("b", help="another")
     parser.add_argument("--data", metavar="FILE", help="samples that neither has seen; - is stdin")
     add_target_options(parser, "the column with the true values")
     parser.add_argument("--group", metavar="COLUMN", help="samples of one value are resampled together")
-    parser.add_argument("--seed", type=int, default=0, help="of the resamples behind the intervals")
+    parser.add_argument("--seed", type=int, default=0, help="of the resamples behind the intervals (0)")
     parser.add_argument("--json", metavar="FILE", help="as JSON; - is stdout, instead of the tables")
     add_data_options(parser)
 
@@ -59,7 +59,7 @@ def _size_rows(found: dict[str, dict[str, Any]]) -> list[list[str]]:
     for label, one, other in (("only a reads", a, b), ("only b reads", b, a)):
         mine, theirs = (set(x["columns_read"] or x["features_read"]) for x in (one, other))
         names = sorted(mine - theirs)
-        text = ", ".join(names[:5]) + (" ..." if len(names) > 5 else "")
+        text = ", ".join(names[:5]) + (" ..." if len(names) > 5 else "") or "nothing"
         rows.append([label, *((text, "") if one is a else ("", text))])
     return rows
 

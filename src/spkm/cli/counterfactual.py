@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from spkm.cli._command import FAILED, CommandError, Subparsers, plain_text
 from spkm.cli._output import STDIO, bold, check_can_write, notes, show, write_json
-from spkm.cli._reading import add_data_options, add_sample_options, chosen_row
+from spkm.cli._reading import add_data_options, add_sample_options, chosen_row, columns_told, named_sample
 
 if TYPE_CHECKING:
     from sklearn.base import BaseEstimator
@@ -46,6 +46,11 @@ def run(options: argparse.Namespace) -> int:
     row = chosen_row(frame, options.row, options.id, options.data)
     usual = frame if options.background is None else read_frame(options.background, as_text=text_columns(model))
     X = features_of(model, frame, options.data)[row : row + 1]
+    for name in options.frozen:
+        if name not in X.columns:
+            raise CommandError(
+                f"--frozen: the model reads no column {name!r}; it reads {columns_told(list(X.columns))}"
+            )
     ranges = features_of(model, usual, options.background or options.data)
     readable(model, ranges, options.background or options.data)  # bad cells end the command before the search
     try:
@@ -62,7 +67,7 @@ def run(options: argparse.Namespace) -> int:
     if options.json is not None:
         write_json(options.json, result)
     if options.json != STDIO:
-        print(bold(f"sample {row}"))
+        print(bold(named_sample(row, options.id)))
         show(str(change))
     return 0 if change.found or change.none_exists else FAILED
 
@@ -72,6 +77,9 @@ def _target(model: BaseEstimator, text: str | None) -> Any:
     from spkm.cli._models import estimator_of, is_classes
 
     if text is None:
+        if not is_classes(model) or len(estimator_of(model).classes_) > 2:
+            what = "the class to reach" if is_classes(model) else "a number to reach or an interval LOW:HIGH"
+            raise CommandError(f"--to must be given: {what}.")
         return None
     if is_classes(model):
         labels = {str(label): label for label in estimator_of(model).classes_.tolist()}

@@ -68,9 +68,24 @@ def _system() -> dict[str, Any]:
         except PackageNotFoundError:
             versions[name] = "not installed"
     blas = [
-        f"{one.get('internal_api')} {one.get('version')}, {one['num_threads']} threads" for one in threadpool_info()
+        f"{one.get('internal_api')} {one.get('version') or ''}".strip()
+        + f", {one['num_threads']} thread{'s' * (one['num_threads'] != 1)}"
+        for one in threadpool_info()
     ]
     return {"versions": versions, "cores": cpu_count(), "blas": blas, "memory_bytes": machine_memory()}
+
+
+def _type_of(name: str, column: Any) -> str:
+    """Return what a column holds, in the words of the pages."""
+    from spkm.tables.columns import kind_of
+
+    try:
+        kind = kind_of(name, column.to_numpy())
+    except (TypeError, ValueError):  # dates, lists and others, which an encoder refuses
+        return str(column.dtype)
+    return {"category": "text", "boolean": "true or false"}.get(
+        kind, "whole number" if column.dtype.kind in "iu" else kind
+    )
 
 
 def _data(frame: DataFrame, path: str, n_samples: int) -> dict[str, Any]:
@@ -80,7 +95,7 @@ def _data(frame: DataFrame, path: str, n_samples: int) -> dict[str, Any]:
         columns.append(
             {
                 "column": str(name),
-                "type": str(column.dtype),
+                "type": _type_of(str(name), column),
                 "missing": int(column.isna().sum()),
                 "different": int(column.nunique()),
             }

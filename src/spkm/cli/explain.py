@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from spkm.cli._command import CommandError, Subparsers, plain_text
 from spkm.cli._output import STDIO, bold, check_can_write, notes, say, show, table, write_json
-from spkm.cli._reading import add_data_options, add_sample_options, chosen_row
+from spkm.cli._reading import add_data_options, add_sample_options, chosen_row, named_sample
 
 if TYPE_CHECKING:
     import numpy as np
@@ -93,6 +93,7 @@ def explained(model: BaseEstimator, frame: DataFrame, row: int, usual: Any, path
         "prediction": prediction,
         "score": score[output],
         "usual_score": base[output],
+        "positive": estimator.classes_[1] if is_classes(model) and len(estimator.classes_) == 2 else None,
         "contributions": {
             label: {"part": part, "similarity": similarity if label.startswith("u") else None}
             for label, part, similarity in zip(labels, parts[:, output], fitted.similarities(rows)[0], strict=True)
@@ -117,10 +118,12 @@ def _shapley(
 
 
 def _show(result: dict[str, Any], top: int) -> None:
-    print(bold(f"sample {result['row']}" if result["id"] is None else f"sample {result['row']}, {result['id']}"))
+    print(bold(named_sample(result["row"], result["id"])))
     for name, value in result["prediction"].items():
         show(f"  {name}: {format(value, '.4g') if isinstance(value, float) else value}")
-    show(f"  score {result['score']:.4g}, where {result['usual_score']:.4g} is usual; the difference is made of")
+    above = "" if result["positive"] is None else f" (above 0: {result['positive']})"
+    show(f"  score {result['score']:.4g}{above}, on average {result['usual_score']:.4g}")
+    show("Each table of parts adds up to the difference from the average:")
     if result["columns"] is not None:
         ranked = sorted(result["columns"].items(), key=lambda item: -abs(item[1]))
         cells = [[name, str(result["values"].get(name, "")), f"{part:+.4f}"] for name, part in ranked if part]

@@ -25,13 +25,16 @@ def add_parser(subparsers: Subparsers) -> None:
     )
     parser.add_argument("data", help="the file, a folder of files or a pattern such as 'part-*.parquet'; - is stdin")
     add_target_options(parser, "what to predict")
+    _add_second(parser)
     parser.add_argument(
         "--ordered", metavar="LEVELS", help="the target has ordered classes, lowest first: low,mid,high"
     )
-    parser.add_argument("--id", action="append", default=[], metavar="COLUMN", help="names samples; not a feature")
+    parser.add_argument(
+        "--id", action="append", default=[], metavar="COLUMN", help="names samples; not a feature (repeatable)"
+    )
     parser.add_argument("--drop", action="append", default=[], metavar="COLUMN", help="not a feature (repeatable)")
     parser.add_argument(
-        "--categorical", action="append", default=[], metavar="COLUMN", help="column of codes, not amounts"
+        "--categorical", action="append", default=[], metavar="COLUMN", help="column of codes, not amounts (repeatable)"
     )
     parser.add_argument(
         "--groups",
@@ -41,7 +44,7 @@ def add_parser(subparsers: Subparsers) -> None:
         help="samples of one value (replicates, a patient's visits) stay together when some are held out",
     )
     parser.add_argument("--features", type=int, metavar="N", help="keep at most N columns (strict selection)")
-    parser.add_argument("--vectors", type=int, metavar="R", help="number of basis vectors")
+    parser.add_argument("--vectors", type=int, metavar="R", help="most basis vectors (classes: 10, numbers: 20)")
     parser.add_argument(
         "--monotone",
         action="append",
@@ -55,21 +58,50 @@ def add_parser(subparsers: Subparsers) -> None:
         default="each",
         help="scale of the features: one for each, one for all (spectra, pixels), or as they are",
     )
-    parser.add_argument("--task", choices=("auto", "classes", "numbers", "ordered"), default="auto")
-    parser.add_argument("--test-size", type=float, default=0.2, metavar="SHARE", help="held out (0.2)")
-    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument(
+        "--task",
+        choices=("auto", "classes", "numbers", "ordered"),
+        default="auto",
+        help="kind of target; auto: text, booleans and at most ten different whole numbers are classes",
+    )
+    parser.add_argument(
+        "--test-size", type=float, default=0.2, metavar="SHARE", help="share of the samples that is held out (0.2)"
+    )
+    parser.add_argument("--seed", type=int, default=0, help="of the samples held out and of the fit (0)")
     parser.add_argument("--drop-missing-target", action="store_true", help="leave samples without a target out")
-    parser.add_argument("-o", "--output", metavar="FILE", help="the model")
+    parser.add_argument("-o", "--output", metavar="FILE", help="file for the model")
     parser.add_argument("--report", metavar="FILE", help="a page about the model: .html, .md or .json")
     parser.add_argument("--json", metavar="FILE", help="everything as JSON; - is stdout, instead of the table")
     add_report_options(parser)
     add_data_options(parser)
 
 
+def _add_second(parser: argparse.ArgumentParser) -> None:
+    """Add the options of a second table."""
+    parser.add_argument(
+        "--with",
+        dest="second",
+        metavar="FILE",
+        help="in place of a target: a second table of the same samples in the same order, to find what both have in "
+        "common",
+    )
+    parser.add_argument("--components", type=int, default=1, metavar="K", help="with --with: pairs of functions (1)")
+    parser.add_argument(
+        "--kernels",
+        default="rbf",
+        metavar="X,Y",
+        help="with --with: kernels of the two tables, of linear, square, polynomial and rbf (rbf,rbf)",
+    )
+
+
 def run(options: argparse.Namespace) -> int:
     """Fit, measure and write; return the exit code."""
     started = time.perf_counter()
     _check(options)
+    if options.second is not None:
+        from spkm.cli import _two_tables
+
+        return _two_tables.run(options)
     # Heavy modules are imported once it is clear that they are needed.
     from spkm.cli._models import persistence
     from spkm.cli._reading import read_frame
@@ -154,7 +186,14 @@ def _about(pipeline: Pipeline) -> dict[str, Any]:
 
 
 def _check(options: argparse.Namespace) -> None:
-    target_of(options)
+    if options.second is not None:
+        from spkm.cli import _two_tables
+
+        _two_tables.check(options)
+    else:
+        target_of(options)
+        if options.components != 1 or options.kernels != "rbf":
+            raise CommandError("--components and --kernels go with --with FILE, a fit of two tables.")
     if options.ordered is not None and options.target is None:
         raise CommandError("--ordered goes with --target COLUMN.")
     if not 0 < options.test_size < 1:
@@ -168,7 +207,7 @@ def _check(options: argparse.Namespace) -> None:
     for text in options.monotone:
         _direction(text)
     check_report("--report", options.report)
-    taken = {options.data} - {STDIO}
+    taken = {options.data, options.second} - {STDIO, None}
     for option in ("output", "report", "json"):
         path = getattr(options, option)
         check_can_write(f"--{option}", path)

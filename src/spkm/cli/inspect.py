@@ -50,18 +50,10 @@ def run(options: argparse.Namespace) -> int:
 def _two_tables(model: Any, options: argparse.Namespace) -> int:
     """Show a model of two tables and return the exit code."""
     from spkm.cli._models import about_model
-    from spkm.explain import relations
+    from spkm.cli._two_tables import components_of
 
     if options.json is not None:
-        components = [
-            {
-                "training_correlation": one.training,
-                "held_out_correlation": one.validation,
-                **{t: {e.name: e.weight for e in own} for t, own in zip("xy", one.entries, strict=True)},
-            }
-            for one in relations(model)
-        ]
-        about = about_model(options.model)
+        about, components = about_model(options.model), components_of(model)
         found = {"file": options.model, "estimator": type(model).__name__, "components": components, "about": about}
         write_json(options.json, found)
     if options.json != STDIO:

@@ -71,7 +71,8 @@ def run(options: argparse.Namespace) -> int:
             raise data_error(f"{options.data} holds no samples.")
     Progress.clear()
     seconds = time.perf_counter() - started
-    say(f"predicted {n_rows:,} samples in {seconds:.1f} s.")
+    written = "" if options.output == STDIO else f" Written: {options.output}"
+    say(f"predicted {n_rows:,} samples in {seconds:.1f} s.{written}")
     if options.json is not None:
         result = {"model": options.model, "data": options.data, "samples": n_rows, "seconds": seconds}
         write_json(options.json, {**result, "written": options.output})

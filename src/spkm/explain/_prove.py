@@ -56,17 +56,26 @@ class Proof:
 
     def __str__(self) -> str:
         what = {
-            "proved": f"Proved: no sample of the region goes beyond {self.bound + 0:.6g}; the farthest found "
-            f"is {self.found + 0:.6g}.",
-            "refuted": f"Refuted: {self.found:.6g} is reached by the sample below.",
-            "unknown": f"Unknown after {self.n_boxes:,} boxes: {self.found:.6g} is reached, {self.bound:.6g} is not "
-            f"ruled out; a gap of {self.gap:.3g}.",
+            "proved": f"Proved: no sample of the region goes beyond {self._amount(self.bound)}; the farthest found "
+            f"is {self._amount(self.found)}.",
+            "refuted": f"Refuted: {self._amount(self.found)} is reached by the sample below.",
+            "unknown": f"Unknown after {self.n_boxes:,} boxes: {self._amount(self.found)} is reached, "
+            f"{self._amount(self.bound)} is not ruled out; a gap of {self.gap:.3g}.",
         }[self.status]
         lines = [f"{self.statement!r}", what]
         if self.sample and self.status != "proved":
             lines += [f"  {name} = {_text(value)}{self._changed(name)}" for name, value in self.sample.items()]
         within = "; ".join(f"{name} {text}" for name, text in self.region.items())
         return "\n".join([*lines, f"Region: {within}."])
+
+    def _amount(self, value: float) -> str:
+        """Return a number with what it is a number of."""
+        asked, number = parse(self.statement), f"{value + 0:.6g}"
+        if asked.kind == "direction":
+            return f"a slope of {number} per unit of {asked.feature}"
+        if asked.kind == "class":
+            return f"a margin of {number} over the other classes"
+        return number if asked.kind == "limit" else f"a difference of {number}"
 
     def _changed(self, name: str) -> str:
         if self.other_sample is None or self.other_sample[name] == self.sample[name]:

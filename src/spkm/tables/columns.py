@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import asdict, dataclass
 from datetime import date, time, timedelta
 from typing import Any, NamedTuple
@@ -10,6 +11,9 @@ import numpy as np
 from scipy import sparse
 
 from spkm._cells import cell_list, cell_number, is_missing, level_places, level_text
+
+DATE = re.compile(r"\d{4}-\d\d?-\d\d?(?!\d)|\d\d?([./])\d\d?\1\d{2,4}(?!\d)")
+DATES_AS_NUMBERS = "Turn them into numbers first (days since a date, a month, a day of the week)."
 
 
 class FeatureOrigin(NamedTuple):
@@ -188,7 +192,11 @@ def number_plan(column: str, kind: str, absent: int, low: float, high: float, me
     varies = bool(low != high)
     if not varies and not absent:
         return None, f"column {column!r} is {low:g} in all samples: dropped."
-    note = f"column {column!r}: {absent} missing values became the median, {median:g}, with a column that says so."
+    known = str(bool(round(median))).lower() if kind == "boolean" else f"{median:g}"
+    note = (
+        f"column {column!r}: {absent} missing value{'s' * (absent != 1)} became the median, {known}; a further feature "
+        f"marks {'them' if absent != 1 else 'it'}."
+    )
     plan = NumberPlan(column, round(median) if kind == "boolean" else median, varies, absent > 0, kind == "boolean")
     return plan, note if absent else ""
 
@@ -217,15 +225,17 @@ def level_plan(
     plan = LevelPlan(column, tuple(sorted(frequent)), n_rare > 0, absent > 0)
     if len(plan.origins()) < 2:
         if n_rare > 1:
+            if ranked and DATE.match(ranked[0]):
+                return None, f"column {column!r} holds dates: dropped. {DATES_AS_NUMBERS}"
             return None, (
                 f"column {column!r} has {so_many} levels, none of them in {least} samples or more, like an identifier "
                 "or free text: dropped."
             )
         return None, f"column {column!r} is the same in all samples: dropped."
-    said = ["1 rare level has the column (other)"] if n_rare == 1 else []
-    said += [f"{so_many} rare levels share the column (other)"] if n_rare > 1 else []
-    said += ["1 missing value has a column of its own"] if absent == 1 else []
-    said += [f"{absent} missing values have a column of their own"] if absent > 1 else []
+    said = ["1 rare level became '(other)'"] if n_rare == 1 else []
+    said += [f"{so_many} rare levels became '(other)'"] if n_rare > 1 else []
+    said += ["1 missing value is a level of its own"] if absent == 1 else []
+    said += [f"{absent} missing values are a level of their own"] if absent > 1 else []
     return plan, f"column {column!r}: {'; '.join(said)}." if said else ""
 
 
@@ -253,8 +263,8 @@ def kind_of(column: str, values: np.ndarray) -> str:
 def date_message(column: str) -> str:
     """Return the note on a column of dates."""
     return (
-        f"Column {column!r} holds dates or times, which are no features as they are. Turn them into numbers first "
-        "(days since a date, a month, a day of the week), or drop the column."
+        f"Column {column!r} holds dates or times, which are no features as they are. {DATES_AS_NUMBERS[:-1]}, or drop "
+        "the column."
     )
 
 

@@ -86,7 +86,7 @@ def _how_good(reading: Reading, target: str, quality: dict[str, Any], beside: Co
     if reading.labels is not None:
         interval = f" ({LEVEL_TEXT} interval {_percent(low)} to {_percent(high)})" if np.isfinite(low) else ""
         text = f"Right for {_percent(value)} of {n:,} samples{interval}"
-        text += f"; always the most common: {_percent(beside.constant.value)}"
+        text += f"; the most common class alone: {_percent(beside.constant.value)}"
         text += f", a linear model of the same training samples: {_percent(linear.value)}" if linear else ""
         text += f", {few.name}: {_percent(few.value)}" if few else ""
         return f"{text}."
