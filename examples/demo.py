@@ -186,7 +186,7 @@ def select_features(path):
 
     figure, axes = plt.subplots(1, 2, figsize=(11, 4.2), layout="constrained", gridspec_kw={"width_ratios": [1.25, 1]})
     drawn = PathDisplay.from_estimator(model, X_train, y_train, ax=axes[0])
-    drawn.ax_[0].legend(facecolor="white", edgecolor="white", framealpha=1, fontsize=9, loc="lower right")
+    drawn.ax_[0].legend(frameon=False, fontsize=9, ncols=2, loc="upper center", bbox_to_anchor=(0.5, -0.14))
     shares = sobol_indices(model, X_train)
     order = model.selected_features_[np.argsort(shares.total[model.selected_features_, 0])]
     total, alone = 100 * shares.total[order, 0], 100 * shares.first[order, 0]
@@ -300,8 +300,10 @@ def from_a_file():
             raise SystemExit(1)
         print()
     cancelling = spkm_load(model)[-1].cancellation_
-    print(f"Contributions of its vectors cancel by a factor of {cancelling:.1f}; 1 is not at all, and up to 10 each")
-    print("vector can be read by itself.\n")
+    print(
+        f"The contributions of its vectors cancel by a factor of {cancelling:.1f} (1: not at all): each can be read by"
+    )
+    print("itself. Beyond 10 none could.\n")
 
 
 def main():

@@ -108,7 +108,7 @@ def test_other_verbs(folder, tmp_path, capsys):
         ({}, ["--time", "age", "--event", "days"], "must hold 1 .or true. for an event"),
         ({"days": -1.0}, ["--time", "days", "--event", "died"], "not negative; it holds -1"),
         ({"died": 0}, ["--time", "days", "--event", "died"], "without an event there is nothing"),
-        ({}, ["--target", "grade", "--task", "ordered"], "order is not known. Give it by --ordered"),
+        ({}, ["--target", "grade", "--task", "ordered"], "order is not known. Name its levels by --ordered"),
         ({}, ["--target", "grade", "--ordered", "low,high"], "'mid' is missing"),
         ({}, ["--target", "grade", "--ordered", "low"], "at least two levels"),
         ({"grade": "low"}, ["--target", "grade", "--ordered", "low,mid"], "there is nothing to learn"),

@@ -217,13 +217,15 @@ def test_command(people, tmp_path, capsys):
     save(model, file)
     table.to_csv(data, index=False)
     assert main(["prove", str(file), "score <= 1e6"]) == 0
-    assert "Proved: no sample of the region goes beyond " in capsys.readouterr().out
+    assert re.search(r"Proved: the score is at most [\d.]+ in the whole region; the largest", capsys.readouterr().out)
+    assert main(["prove", str(file), "score >= -1e6"]) == 0
+    assert re.search(r"Proved: the score is at least -[\d.]+ in the whole region; the smal", capsys.readouterr().out)
     assert main(["prove", str(file), "score rises with age", "--data", str(data)]) == 5
-    assert re.search(r"Refuted: a slope of -[\d.]+ per unit of age is reached", capsys.readouterr().out)
+    assert re.search(r"Refuted: the slope of the score per unit of age is -[\d.]+ in", capsys.readouterr().out)
     assert main(["prove", str(file), "prediction is yes", "--data", str(data)]) == 5
-    assert re.search(r"Refuted: a margin of -[\d.]+ over the other classes is reached", capsys.readouterr().out)
+    assert re.search(r"Refuted: the margin over the other classes is -[\d.]+ in", capsys.readouterr().out)
     assert main(["prove", str(file), "changing job moves probability by <= 0.01", "--data", str(data)]) == 5
-    assert re.search(r"Refuted: a difference of 0\.[\d]+ is reached", capsys.readouterr().out)
+    assert re.search(r"Refuted: the difference of the probability is 0\.[\d]+ in", capsys.readouterr().out)
     assert main(["prove", str(file), "probability <= 0.01", "--data", str(data)]) == 5
     assert "job = " in capsys.readouterr().out
     assert main(["prove", str(file), "score >= ?", "--boxes", "2", "--json", "-"]) in (0, 6)

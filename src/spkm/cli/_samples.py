@@ -146,8 +146,8 @@ def _order(column: Any, y: np.ndarray, target: str, ordered: list[str] | None) -
         return np.array([present[str(level)] for level in levels if str(level) in present])
     if y.dtype.kind not in "biuf":
         raise data_error(
-            f"the target {target!r} holds text, whose order is not known. Give it by --ordered, lowest level first: "
-            f"--ordered {','.join(list(present)[:5])}."
+            f"the target {target!r} holds text, whose order is not known. Name its levels by --ordered, lowest first, "
+            f"between commas: {', '.join(map(repr, list(present)[:10]))}."
         )
     return np.unique(y)
 

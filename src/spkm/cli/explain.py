@@ -62,7 +62,7 @@ def explained(model: BaseEstimator, frame: DataFrame, row: int, usual: Any, path
     import numpy as np
 
     from spkm._arrays import dense
-    from spkm.cli._models import encoder_of, estimator_of, is_classes, places_of, readable
+    from spkm.cli._models import encoder_of, estimator_of, is_classes, places_of, readable, task_of
     from spkm.cli.predict import features_of, predictions
     from spkm.explain._table import basis_labels
 
@@ -93,6 +93,7 @@ def explained(model: BaseEstimator, frame: DataFrame, row: int, usual: Any, path
         "prediction": prediction,
         "score": score[output],
         "usual_score": base[output],
+        "task": task_of(model),
         "positive": estimator.classes_[1] if is_classes(model) and len(estimator.classes_) == 2 else None,
         "contributions": {
             label: {"part": part, "similarity": similarity if label.startswith("u") else None}
@@ -119,6 +120,8 @@ def _shapley(
 
 def _show(result: dict[str, Any], top: int) -> None:
     print(bold(named_sample(result["row"], result["id"])))
+    if result["task"] == "times":  # the column of `spkm predict`, in words
+        result["prediction"] = {"log hazard": result["prediction"].pop("prediction"), **result["prediction"]}
     for name, value in result["prediction"].items():
         show(f"  {name}: {format(value, '.4g') if isinstance(value, float) else value}")
     above = "" if result["positive"] is None else f" (above 0: {result['positive']})"

@@ -11,8 +11,11 @@ from spkm._checks import check_integer, check_real
 from spkm.explain._extremes import Extreme, largest
 from spkm.explain._questions import Question
 from spkm.explain._regions import Table, checked_model
-from spkm.explain._statements import parse
+from spkm.explain._statements import Statement, parse
 from spkm.explain._table import Pipeline
+
+#: The side on which a quantity stays, and the end of its range that was found, by the sign of a statement.
+_ENDS = {-1: ("at most", "largest"), 1: ("at least", "smallest")}
 
 
 @dataclass(frozen=True)
@@ -55,27 +58,30 @@ class Proof:
         return abs(self.bound - self.found)
 
     def __str__(self) -> str:
-        what = {
-            "proved": f"Proved: no sample of the region goes beyond {self._amount(self.bound)}; the farthest found "
-            f"is {self._amount(self.found)}.",
-            "refuted": f"Refuted: {self._amount(self.found)} is reached by the sample below.",
-            "unknown": f"Unknown after {self.n_boxes:,} boxes: {self._amount(self.found)} is reached, "
-            f"{self._amount(self.bound)} is not ruled out; a gap of {self.gap:.3g}.",
+        asked = parse(self.statement)
+        what, side, end = self._quantity(asked), *_ENDS[asked.sign]
+        bound, found = f"{self.bound + 0:.6g}", f"{self.found + 0:.6g}"
+        answer = {
+            "proved": f"Proved: {what} is {side} {bound} in the whole region; the {end} found is {found}.",
+            "refuted": f"Refuted: {what} is {found} in the sample below.",
+            "unknown": f"Unknown after {self.n_boxes:,} boxes: {what} is {found} in the sample below, {bound} is not "
+            f"ruled out; a gap of {self.gap:.3g}.",
         }[self.status]
-        lines = [f"{self.statement!r}", what]
+        lines = [f"{self.statement!r}", answer]
         if self.sample and self.status != "proved":
             lines += [f"  {name} = {_text(value)}{self._changed(name)}" for name, value in self.sample.items()]
         within = "; ".join(f"{name} {text}" for name, text in self.region.items())
         return "\n".join([*lines, f"Region: {within}."])
 
-    def _amount(self, value: float) -> str:
-        """Return a number with what it is a number of."""
-        asked, number = parse(self.statement), f"{value + 0:.6g}"
+    @staticmethod
+    def _quantity(asked: Statement) -> str:
+        """Return the quantity that the numbers are about."""
         if asked.kind == "direction":
-            return f"a slope of {number} per unit of {asked.feature}"
+            return f"the slope of the score per unit of {asked.feature}"
         if asked.kind == "class":
-            return f"a margin of {number} over the other classes"
-        return number if asked.kind == "limit" else f"a difference of {number}"
+            return "the margin over the other classes"
+        of = f" of {asked.output}" if asked.output else ""
+        return f"the {asked.quantity}{of}" if asked.kind == "limit" else f"the difference of the {asked.quantity}{of}"
 
     def _changed(self, name: str) -> str:
         if self.other_sample is None or self.other_sample[name] == self.sample[name]:
