@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 from scipy import sparse
 
-from spkm import SPKMClassifier, SPKMClassifierCV, SPKMRegressor
+from spkm import SPKMClassifier, SPKMClassifierCV, SPKMOrdinalClassifier, SPKMRegressor
 from spkm.core.starts import Greedy, KMeans
 from spkm.kernels import RBF, Affine, Matern, Polynomial, RationalQuadratic
 from spkm.losses import LOSSES, EpsilonInsensitive, Huber, Log, Quantile, SmoothHinge, SumLoss
@@ -413,6 +413,37 @@ def test_dates_are_no_numbers(kind):
     X = dict(frames_of_dates())[kind]
     with pytest.raises((TypeError, ValueError), match=r"X must hold numbers; .* Turn dates into numbers first"):
         SPKMClassifier(**FOUR).fit(X, np.arange(20) % 2)
+
+
+@pytest.mark.parametrize("kind", ["Int64", "int64[pyarrow]"])
+@pytest.mark.parametrize("make", [SPKMClassifier, SPKMOrdinalClassifier])
+def test_labels_of_pandas_own_types_stay_apart(make, kind):
+    X, _ = two_classes()
+    labels = 2**53 + np.digitize(X[:, 0], np.quantile(X[:, 0], [0.3, 0.6]))
+    model = make(n_basis=2, random_state=0).fit(X, pd.Series(labels, dtype=kind))
+    assert model.classes_.tolist() == [2**53, 2**53 + 1, 2**53 + 2]
+    assert np.mean(model.predict(X) == labels) > 0.8
+
+
+def test_truths_of_pandas_own_type_are_truths():
+    X, _ = two_classes()
+    y = pd.Series(X[:, 0] > 0, dtype="boolean")
+    assert SPKMClassifier(n_basis=2, random_state=0).fit(X, y).predict(X).dtype == bool
+    batch = SPKMClassifier(n_basis=2, random_state=0).partial_fit(X, y, classes=[False, True])
+    assert batch.predict(X).dtype == bool
+
+
+def test_masked_cells_and_targets_are_missing():
+    X, y = curve()
+    cells, targets = (np.ma.masked_array(part, mask=np.zeros(part.shape, bool)) for part in (X, y))
+    model = SPKMRegressor(n_basis=2, random_state=0).fit(cells, targets)
+    cells[1, 0] = targets[3] = np.ma.masked
+    with pytest.raises(ValueError, match="every cell; 1 are masked"):
+        SPKMRegressor(n_basis=2).fit(cells, y)
+    with pytest.raises(ValueError, match="every cell; 1 are masked"):
+        model.predict(cells)
+    with pytest.raises(ValueError, match=f"1 of {len(y)} are missing"):
+        SPKMRegressor(n_basis=2).fit(X, targets)
 
 
 def test_dates_are_no_targets_of_regression():

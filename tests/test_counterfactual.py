@@ -4,6 +4,7 @@ from dataclasses import replace
 from itertools import product
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.feature_selection import SelectKBest, f_classif
 from sklearn.pipeline import make_pipeline
@@ -395,6 +396,21 @@ def test_a_change_of_linked_columns_is_the_best_of_all_that_occur(schooled):
             np.testing.assert_allclose(found.size, best, rtol=1e-3)
             tried += 1
     assert tried > 10
+
+
+def test_columns_on_a_line_move_together_whatever_the_number_of_values():
+    rng = np.random.default_rng(0)
+    age = rng.integers(18, 80, 300)  # too many values for their samples to be compared one by one
+    table = pd.DataFrame({"months": 12 * age, "age": age, "hours": rng.integers(10, 70, 300)})
+    y = np.where(0.05 * (age - 45) + 0.03 * (table.hours - 40) > 0, "yes", "no")
+    pipeline = make_pipeline(TableEncoder(), SPKMClassifier(n_basis=3, random_state=0)).fit(table, y)
+    moved = 0
+    for i in range(6):
+        change = counterfactual(pipeline, table.iloc[[i]], frozen=["hours"])
+        ends = {name: value for name, (_, value) in change.changes.items()}
+        assert not ends or (ends["months"] == 12 * ends["age"] and ends["age"] == round(ends["age"]))
+        moved += bool(ends)
+    assert moved
 
 
 def test_links_can_be_named_and_left_out(schooled):

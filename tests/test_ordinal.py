@@ -219,7 +219,8 @@ def test_files(tmp_path):
         (["a", "a", "b"], ["a", "b"] * 15, "order must hold every label once"),
         ("abc", ["a", "b"] * 15, "order must be a sequence of at least two labels"),
         (None, [1] * 30, "at least two classes .* got one class"),
-        (None, [0, 1, np.nan] * 10, "finite numbers"),
+        (None, np.array([0, 1, np.nan] * 10), "finite numbers"),
+        (None, [0, 1, np.nan] * 10, "10 of 30 are missing"),
         (None, None, "requires y to be passed"),
     ],
 )

@@ -34,7 +34,7 @@ from spkm.fitting.outcome import attributes_of
 from spkm.fitting.progress import Progress
 from spkm.fitting.thresholds import fitted_in_turns, ordered_stream, ordered_table, summarized_stream
 from spkm.tables.levels import level_order, levels_of
-from spkm.tables.read import check_known, read_table
+from spkm.tables.read import known_targets, read_table
 from spkm.tables.streams import named_columns, opened_stream
 
 
@@ -262,12 +262,11 @@ def codes_of(y: TargetLike | None, order: Sequence[Any] | None) -> tuple[np.ndar
         labels = np.asarray(order)
         if len(np.unique(labels)) != len(labels):
             raise ValueError(f"order must hold every label once; got {list(order)!r}.")
-        values = column_or_1d(np.asarray(y), warn=True)
+        values = column_or_1d(np.asarray(known_targets(y)), warn=True)
     elif levels is not None and not by_label:
         labels, values = np.asarray(levels), np.asarray(y)
     else:
-        values = column_or_1d(np.asarray(y), warn=True)
-        check_known(values)
+        values = column_or_1d(np.asarray(known_targets(y)), warn=True)
         if values.dtype.kind not in "biuf":
             labels = _texts(values, by_label)
         else:

@@ -37,7 +37,7 @@ from spkm.fitting.strategies import fitted_model, restore_scale
 from spkm.fitting.views import view_usage_of
 from spkm.solvers import Adam, AdamState, Result
 from spkm.sources import ArraySource, Block, Scaling
-from spkm.tables.read import read_like, read_table
+from spkm.tables.read import known_targets, read_like, read_table
 
 BATCH = 32  # samples of a step; after a pass of 20,000 made samples 16 gains 0.2 points, 64 loses 0.2, 128 loses 0.6
 WARM_UP = 100  # steps over which rates rise
@@ -97,6 +97,7 @@ def partial_classes(
     """Return the attributes of a classifier after one more batch."""
     previous, now = _before(estimator)
     table, weight, attributes = _batch(estimator, X, y, sample_weight, previous)
+    y = known_targets(y)
     check_classification_targets(y)
     labels: np.ndarray = column_or_1d(y)
     known = None if previous is None else estimator.classes_
@@ -127,7 +128,7 @@ def partial_numbers(estimator: BaseEstimator, X: TableLike, y: TargetLike, sampl
     table, weight, attributes = _batch(estimator, X, y, sample_weight, previous)
     params = estimator.get_params(deep=False)
     spec = Spec.of(params, table, False, tables=attributes["_tables"])
-    y = np.asarray(y, dtype=np.float64)
+    y = np.asarray(known_targets(y), dtype=np.float64)
     if not np.isfinite(y).all():
         raise ValueError("y must hold finite numbers; it holds NaN or infinity.")
     Y = y.reshape(len(y), -1)

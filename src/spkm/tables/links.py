@@ -12,7 +12,7 @@ from spkm._cells import cell_list, is_missing, level_text
 from spkm.tables.columns import to_numbers
 
 MOST_DISTINCT = 100  # values of columns that are compared value by value
-EACH = 10  # samples for each distinct value, at least, so that a match is no chance
+EACH = 10  # samples for each distinct value, at least, or values on a line, so that a match is no chance
 MOST_COLUMNS = 1000  # of a table that is looked through
 STRAIGHT = 1e-9  # largest residual of columns on a line, over their size
 
@@ -60,7 +60,7 @@ def links_of(columns: Mapping[str, np.ndarray]) -> list[Link]:
     """Return the links of a table, given its columns of numbers, truths or objects by name.
 
     Columns of few values are linked if each value of one stands beside one value of the other; columns of numbers of
-    many values if they lie on a line. Missing values are a value of their own.
+    more values, or of fewer samples, if they lie on a line. Missing values are a value of their own.
     """
     if len(columns) > MOST_COLUMNS:
         return []
@@ -70,7 +70,7 @@ def links_of(columns: Mapping[str, np.ndarray]) -> list[Link]:
         codes, count = _codes(values)
         if 2 <= count <= MOST_DISTINCT and EACH * count <= len(codes):
             few.setdefault(_by_first(codes).tobytes(), []).append((name, values))
-        elif values.dtype.kind in "iuf" and count > MOST_DISTINCT and np.isfinite(values).all():
+        elif values.dtype.kind in "iuf" and count >= EACH and np.isfinite(values).all():
             ranks = codes if 2 * codes[0] < count - 1 else count - 1 - codes  # the order of a falling line, turned
             many.setdefault(ranks.tobytes(), []).append((name, np.asarray(values, dtype=np.float64)))
     found = [_by_value(group) for group in few.values() if len(group) > 1]

@@ -14,7 +14,7 @@ from sklearn.utils.validation import _get_feature_names, validate_data
 from spkm.core.model import Term
 from spkm.core.scaling import check_domain
 from spkm.sources import PairTable
-from spkm.tables.read import TableLayout, check_known, check_of_numpy, checked_entities, checked_weight
+from spkm.tables.read import TableLayout, check_of_numpy, checked_entities, checked_weight, known_targets
 
 SIDES = ("left", "right")
 
@@ -93,7 +93,7 @@ def read_pairs(estimator: Any, pairs: Any, y: Any, left: Any, right: Any, sample
                 f"to {side}, or write the loop over the splits yourself."
             )
     checked = _checked_pairs(pairs, tables)
-    check_known(y)
+    y = known_targets(y)
     several = is_multilabel(y) or np.ndim(y) == 2
     # scikit-learn's check, on a copy as it writes attributes.
     _, y = validate_data(copy(estimator), checked, y, dtype=None, multi_output=several)

@@ -20,7 +20,7 @@ from sklearn.utils.validation import (
 
 from spkm._cells import is_missing
 from spkm._checks import warn_user
-from spkm._frames import has_types, is_lazy_frame, kind_of
+from spkm._frames import dtype_of, has_types, is_lazy_frame, kind_of
 from spkm._namespaces import Place, on_host, place_of
 from spkm._publish import feature_names
 from spkm.tables.encoded import MARK, MARKED, EncodedArray
@@ -70,7 +70,7 @@ def read_table(estimator: Any, X: Any, y: Any, sample_weight: Any, **options: An
         X, y, sample_weight = map(on_host, (X, y, sample_weight))
     layouts = table_layouts(X) if is_tables(X) else None
     rows = joined_table(X, layouts)
-    check_known(y)
+    y = known_targets(y)
     settings = {"accept_sparse": "csr", "dtype": [np.float64, np.float32], "estimator": estimator}
     with need_numbers("X"):
         if isinstance(y, str):
@@ -87,21 +87,31 @@ def read_table(estimator: Any, X: Any, y: Any, sample_weight: Any, **options: An
     return Table(X, y, checked_weight(sample_weight, X), attributes, place)
 
 
-def check_known(y: Any) -> None:
-    """Raise ValueError if targets are missing, by any mark of pandas, polars or Python."""
+def known_targets(y: Any) -> Any:
+    """Return targets; ValueError if some are missing, by any mark of NumPy, pandas, polars or Python.
+
+    Types of pandas' own (Int64, boolean, those of Arrow) become NumPy's: scikit-learn would make floats of them, in
+    which labels beyond 2^53 are one.
+    """
     marked = next((getattr(y, name) for name in ("isna", "is_null") if hasattr(y, name)), None)  # pandas and polars
     if marked is not None:
         absent = int(np.asarray(marked()).reshape(len(y), -1).any(axis=1).sum())
+    elif np.ma.isMaskedArray(y):
+        absent = int(np.ma.getmaskarray(y).reshape(len(y), -1).any(axis=1).sum())
     else:
         cells = np.asarray(y, dtype=object) if isinstance(y, list) else y
         if not (isinstance(cells, np.ndarray) and cells.dtype.kind == "O" and cells.ndim == 1):
-            return
+            return y
         absent = sum(map(is_missing, cells.tolist()))
     if absent:
         raise ValueError(
             f"y must have a value for every sample; {absent} of {len(y)} are missing (None, NaN or NA). Leave these "
             "samples out, or fill their targets in."
         )
+    kinds = [getattr(kind, "numpy_dtype", None) for kind in (y.dtypes if has_types(y) else [dtype_of(y)])]
+    if not kinds or any(kind is None or kind.kind not in "biuf" for kind in kinds):
+        return y
+    return y.to_numpy(dtype=np.result_type(*kinds))
 
 
 def read_like(estimator: Any, X: Any) -> Any:
@@ -149,6 +159,7 @@ def joined_table(X: Any, layouts: dict[str, TableLayout] | None) -> Any:
     if not is_tables(X):
         X = collected(X)
         check_no_dates(X, "X")
+        check_unmasked(X, "X")
         return X
     X = {name: collected(table) for name, table in X.items()}
     assert layouts is not None
@@ -170,6 +181,7 @@ def joined_table(X: Any, layouts: dict[str, TableLayout] | None) -> Any:
     tables = [X[name] for name in layouts]
     for name, table in zip(layouts, tables, strict=True):
         check_no_dates(table, f"X[{name!r}]")
+        check_unmasked(table, f"X[{name!r}]")
     if any(sparse.issparse(table) for table in tables):
         return sparse.hstack(tables, format="csr")
     return np.hstack([np.asarray(table) for table in tables])
@@ -203,6 +215,16 @@ def check_no_dates(X: Any, argument: str) -> None:
                 raise ValueError(f"{argument} must hold numbers; column {j} holds dates. {_DATE_ADVICE}")
 
 
+def check_unmasked(X: Any, argument: str) -> None:
+    """Raise ValueError if cells of an array are masked: what lies below the mask would be taken for their values."""
+    masked = int(np.ma.count_masked(X)) if np.ma.isMaskedArray(X) else 0
+    if masked:
+        raise ValueError(
+            f"{argument} must have a number in every cell; {masked} are masked. {argument}.filled(numpy.nan) makes "
+            "missing values of them, for an imputer or a TableEncoder."
+        )
+
+
 _DATE_ADVICE = "Turn dates into numbers first: days since a date, a month, a day of the week."
 
 
@@ -223,6 +245,7 @@ def checked_entities(table: Any, side: str) -> tuple[Any, TableLayout]:
     table = collected(table)
     check_of_numpy(table, side)
     check_no_dates(table, side)
+    check_unmasked(table, side)
     with need_numbers(side):
         # Rows one after another: a frame's layout in memory must not show in the last bit.
         rows = check_array(
