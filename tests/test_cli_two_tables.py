@@ -60,7 +60,7 @@ def test_fit(two_files, tmp_path, capsys, grouped):
     _, test = next(cut.split(tables[0], groups=tables[0]["ward"].astype(str) if grouped else None))
     X, Y = tables[0][model.feature_names_in_], tables[1][model.y_feature_names_]
     assert only["correlation"] == pytest.approx(model.score(X.iloc[test], Y.iloc[test]))
-    assert "gene 1" in (tmp_path / "r.html").read_text()
+    assert "The relation of x and y" in (tmp_path / "r.html").read_text()
 
 
 @pytest.mark.parametrize(

@@ -304,7 +304,7 @@ def test_a_model_that_reads_nothing_is_explained_by_nothing():
     explanation = explain(model, X)
     assert (explanation.values == 0).all() and explanation.contributions.shape == (300, 2, 1)
     assert partial_dependence(model, X) == [] and (sobol_indices(model, X).total == 0).all()
-    assert repr(explanation) == "Explanation of 300 samples by 2 basis vectors and 3 features, 1 outputs"
+    assert repr(explanation) == "Explanation of 300 samples by 2 basis vectors and 3 features"
 
 
 @pytest.mark.parametrize(

@@ -290,6 +290,13 @@ def test_checks_find_what_is_wrong(cancer):
     assert found["SPKM13"] == "look"
     seen = levels(facts(model, small, truth, train=(small, truth)))
     assert seen["SPKM12"] == "look"
+    chance = np.vstack([small, small[:3] + 1e-3, small[:3] + 1e-3])  # three of 63 are there twice anyway
+    for repeats, level in ((1, "pass"), (len(small), "look")):
+        table = np.vstack([small + 5e-4] * 2)
+        table[:repeats] = small[:repeats]
+        labels = np.concatenate([truth, truth])
+        told = levels(facts(model, table, labels, train=(chance, np.concatenate([truth, truth[:3], truth[:3]]))))
+        assert told["SPKM12"] == level
 
 
 def test_pairs_views_and_labels_have_reports(tmp_path):

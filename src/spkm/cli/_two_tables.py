@@ -169,6 +169,7 @@ def _split(n: int, groups: Any, options: argparse.Namespace) -> tuple[np.ndarray
 def _write(options: argparse.Namespace, model: SPKMCCA, X: Any, Y: Any) -> dict[str, str]:
     """Write the model and the report, and return what was written."""
     from spkm.cli._models import persistence
+    from spkm.cli.report import names_of_tables
 
     written = {}
     if options.output is not None:
@@ -178,6 +179,7 @@ def _write(options: argparse.Namespace, model: SPKMCCA, X: Any, Y: Any) -> dict[
         written["model"] = options.output
     if options.report is not None:
         with replacing(options.report) as temporary, notes():
-            model.report(temporary, X, Y, title=options.title, privacy=options.privacy, random_state=options.seed)
+            named = {"title": options.title, "tables": names_of_tables(options), "privacy": options.privacy}
+            model.report(temporary, X, Y, **named, random_state=options.seed)
         written["report"] = options.report
     return written

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from spkm.cli._command import CommandError, Subparsers, plain_text
@@ -68,11 +69,18 @@ def _two_tables(options: argparse.Namespace) -> int:
     )
     try:
         with replacing(options.output) as temporary, notes():
-            model.report(temporary, X, Y, title=options.title, privacy=options.privacy)
+            tables = names_of_tables(options)
+            model.report(temporary, X, Y, title=options.title, tables=tables, privacy=options.privacy)
     except (TypeError, ValueError) as error:
         raise data_error(f"{options.data} and {options.second}: {error}") from error
     _tell(options, len(X))
     return 0
+
+
+def names_of_tables(options: argparse.Namespace) -> tuple[str, str]:
+    """Return the names of two tables: those of their files, if these have names of their own."""
+    first, second = (Path(path).name.partition(".")[0] for path in (options.data, options.second))
+    return (first, second) if first and second and first != second and STDIO not in (first, second) else ("X", "Y")
 
 
 def _tell(options: argparse.Namespace, n_samples: int) -> None:
@@ -117,5 +125,6 @@ def write_report(
     """
     from spkm.inspection import report
 
+    named, target = {"title": options.title, "privacy": options.privacy}, options.target or options.event
     with replacing(path) as temporary, notes():
-        report(model, temporary, X, y, train=train, title=options.title, target=options.target, privacy=options.privacy)
+        report(model, temporary, X, y, train=train, target=target, **named)

@@ -102,9 +102,11 @@ class Explanation:
 
     def __repr__(self) -> str:
         n, d, m = self.values.shape
-        return (
-            f"Explanation of {n} samples by {self.contributions.shape[1]} basis vectors and {d} features, {m} outputs"
-        )
+        labels = basis_labels(model_of(self._estimator))
+        vectors = sum(label.startswith("u") for label in labels)
+        parts = [_counted(vectors, "basis vector"), *(["a linear part"] if vectors < len(labels) else [])]
+        of = f", {m} outputs" if m > 1 else ""
+        return f"Explanation of {_counted(n, 'sample')} by {', '.join(parts)} and {_counted(d, 'feature')}{of}"
 
     def _repr_html_(self) -> str:
         """Return the largest Shapley values of the first samples as a table."""
@@ -427,3 +429,7 @@ def _player_data(X: Any, structure: Structure) -> np.ndarray:
     first = np.array([columns[0] for columns in structure.columns])
     data[:, single] = dense_columns(X, first[single])
     return data
+
+
+def _counted(count: int, name: str) -> str:
+    return f"{count} {name}{'s' * (count != 1)}"
