@@ -321,6 +321,20 @@ def test_where_the_distinct_rows_are():
     assert weight.tolist() == [0.75, 2.0, 4.0]
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_more_features_that_are_equal_leave_the_order_as_it_is(dtype):
+    rng = np.random.default_rng(0)
+    rows, targets = rng.integers(-2, 3, (200, 4)).astype(dtype), rng.integers(0, 2, (200, 2)).astype(float)
+    rows[rows == 0] = -0.0
+    weight = rng.integers(0, 3, 200).astype(float)
+    wide = np.hstack([rows, np.ones((200, 80), dtype)])  # long keys end with a digest
+    for few in (rows, np.asfortranarray(rows)):
+        found, merged = distinct_rows(few, targets, weight)
+        np.testing.assert_array_equal(found, distinct_rows(wide, targets, weight)[0])
+        np.testing.assert_array_equal(merged, distinct_rows(wide, targets, weight)[1])
+    assert len(found) == len(np.unique(np.hstack([rows, targets])[weight > 0] + 0.0, axis=0))
+
+
 def test_many_rows_stay_as_they_come_but_for_zero_weights():
     many, targets, weight = np.tile(X, (32, 1)), np.tile(Y, (32, 1)), np.tile(WEIGHT, 32)
     weight[3] = 0.0

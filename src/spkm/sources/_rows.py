@@ -26,9 +26,7 @@ def distinct_rows(X: Any, Y: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray
         return kept, weight
     if sparse.issparse(X) and not X.has_sorted_indices:
         X = X.sorted_indices()
-    keys = np.empty(len(kept), dtype=object)
-    keys[:] = [_key(X, Y, i) for i in kept.tolist()]
-    _, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
+    _, first, inverse = np.unique(_keys(X, Y, kept), return_index=True, return_inverse=True)
     by_size = np.argsort(weight)  # else the last bit of a sum would depend on the order of samples
     return kept[first], np.bincount(inverse[by_size], weights=weight[by_size])
 
@@ -63,6 +61,17 @@ def gathered_rows(X: Any, Y: np.ndarray, rows: np.ndarray) -> tuple[Any, np.ndar
     # The layout of memory, too, would show in the last bits of sums.
     X = np.ascontiguousarray(X) if isinstance(X, np.ndarray) else X
     return X, np.ascontiguousarray(Y[rows])
+
+
+def _keys(X: Any, Y: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    """Return the keys of some samples; those of few dense features hold all entries and need no digest."""
+    if sparse.issparse(X) or X.shape[1] > LEADING:
+        keys = np.empty(len(rows), dtype=object)
+        keys[:] = [_key(X, Y, i) for i in rows.tolist()]
+        return keys
+    parts = [(table[rows] + 0.0).astype(table.dtype.newbyteorder(">"), order="C") for table in (X, Y)]
+    entries = np.hstack([part.view(np.uint8).reshape(len(rows), part.shape[1] * part.itemsize) for part in parts])
+    return entries.view(f"S{entries.shape[1]}")[:, 0]
 
 
 def _key(X: Any, Y: np.ndarray, i: int) -> bytes:
