@@ -162,6 +162,14 @@ def notes() -> Iterator[None]:
                 say(f"note: {text.replace(REMEDY, 'The figures are those of the model as it then was.')}")
 
 
+def show_written(names: Sequence[str]) -> None:
+    """Print which files a fit wrote, or how to keep it."""
+    if names:
+        show(f"Written: {', '.join(names)}")
+    else:
+        say("nothing is kept: -o model.spkm writes the model, --report page.html a page about it.")
+
+
 def counted(things: Sized, name: str) -> str:
     """Return how many there are, with their name: 1 column, 2 columns."""
     return f"{len(things):,} {name}{'s' * (len(things) != 1)}"

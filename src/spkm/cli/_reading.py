@@ -34,6 +34,7 @@ FORMATS = {
     ".feather": "arrow",
     ".npz": "npz",
 }
+SPREADSHEETS = (".xlsx", ".xls", ".ods", ".numbers")
 CHUNK = 50_000  # samples held at once where a file is read in chunks
 DECIMAL_COMMA = re.compile(r"[+-]?(\d+|\d*,\d+)([eE][+-]?\d+)?")
 NUMBER = re.compile(r"[+-]?\d+([.,]\d+)?")
@@ -222,6 +223,8 @@ def kind_of_name(path: str) -> str | None:
 def _kind_of(path: str) -> str:
     kind = kind_of_name(path)
     if kind is None:
+        if path.lower().endswith(SPREADSHEETS):
+            raise data_error(f"{path!r} is a spreadsheet: save the sheet as CSV UTF-8, and give that file.")
         raise CommandError(
             f"{path!r} has none of the names {', '.join(FORMATS)}, which say what is in it. Give --format csv, "
             "parquet, arrow or npz."
@@ -245,7 +248,10 @@ def _clear_errors(path: str, kind: str) -> Iterator[None]:
     except PermissionError as error:
         raise data_error(f"cannot read {_called(path)}: {error.strerror}.") from error
     except UnicodeDecodeError as error:
-        raise data_error(f"{_called(path)} must be text in UTF-8: {error}. Convert it, by iconv say.") from error
+        raise data_error(
+            f"{_called(path)} must be text in UTF-8; it holds the byte {error.object[error.start]:#04x}. Save it as "
+            "'CSV UTF-8' in a spreadsheet, or convert it, by `iconv -f latin1 -t utf-8` say."
+        ) from error
     except Exception as error:
         reason = str(error).strip().split("\n")[0] or type(error).__name__
         raise data_error(f"{_called(path)} cannot be read as {kind.upper()}: {reason}") from error

@@ -7,7 +7,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from spkm.cli._command import CommandError
-from spkm.cli._output import STDIO, counted, fit_progress, notes, replacing, show, write_json
+from spkm.cli._output import STDIO, counted, fit_progress, notes, replacing, show, show_written, write_json
 from spkm.cli._reading import columns_told, data_error, read_frame
 from spkm.cli._samples import LEAST_ROWS
 
@@ -73,8 +73,7 @@ def run(options: argparse.Namespace) -> int:
         show(f"Correlations on {counted(test, 'held-out sample')}; X is {options.data}, Y is {options.second}.\n")
         show(str(text))
         names = [*written.values(), *([options.json] if options.json else [])]
-        if names:
-            show(f"Written: {', '.join(names)}")
+        show_written(names)
     return 0
 
 

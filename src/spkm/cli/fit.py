@@ -7,7 +7,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from spkm.cli._command import STOPPED, CommandError, Subparsers
-from spkm.cli._output import STDIO, check_can_write, counted, say, show, show_quality, write_json
+from spkm.cli._output import STDIO, check_can_write, counted, say, show, show_quality, show_written, write_json
 from spkm.cli._reading import add_data_options, add_target_options, target_of
 from spkm.cli.report import add_report_options, check_report
 
@@ -252,8 +252,7 @@ def _tell(options: argparse.Namespace, result: dict[str, Any], quality: Any) -> 
         shares = ", ".join(f"{name} {share:.0%}" for name, share in list(model["chosen_on_halves"].items())[:20])
         show(f"Chosen again on random halves of the training samples: {shares}.")
     names = [*result["written"].values(), *([options.json] if options.json else [])]
-    if names:
-        show(f"Written: {', '.join(names)}")
+    show_written(names)
     if result["interrupted"]:
         say("the fit was interrupted; this is its best model so far.")
 
