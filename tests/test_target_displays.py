@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from scipy import sparse
 from sklearn.pipeline import make_pipeline
 
 from spkm import SPKMOrdinalClassifier, SPKMRegressor, SPKMSurvival, TableEncoder
@@ -57,6 +58,22 @@ def test_curves_of_samples_vectors_and_what_if(survival):
     assert [text.get_text() for text in sexes.ax_.get_legend().get_texts()] == ["usual", "woman", "man"]
 
 
+@pytest.mark.parametrize("kind", ["polars", "sparse"])
+def test_what_if_of_other_tables(kind):
+    frame, y, _ = table()
+    numbers = frame.assign(sex=(frame["sex"] == "m") * 1.0)
+    if kind == "polars":
+        X, feature = pytest.importorskip("polars").DataFrame(numbers.to_dict("list")), "age"
+    else:
+        X, feature = sparse.csr_array(numbers.to_numpy()), 0
+    model = SPKMSurvival(**QUICK).fit(X, y)
+    shown = SurvivalDisplay.from_estimator(model, X[:1], feature=feature, values=[30.0, 60.0])
+    rows = np.array([[30.0, numbers["sex"][0]], [60.0, numbers["sex"][0]]])
+    assert_allclose(shown.survival, model.survival_of_scores(model.model_.scores(rows)[:, 0], model.event_times_))
+    with pytest.raises(ValueError, match="must be a column of X; got 7"):
+        SurvivalDisplay.from_estimator(model, X[:1], feature=7, values=[1.0])
+
+
 def test_a_vector_without_some_features_is_at_their_centre():
     rng = np.random.default_rng(0)
     X = rng.standard_normal((100, 4)) + 5
@@ -100,6 +117,10 @@ def test_bad_arguments(survival):
         SurvivalDisplay.from_estimator(survival, frame[:2], feature="age", values=[1])
     with pytest.raises(ValueError, match="must be a column of X; got 'weight'"):
         SurvivalDisplay.from_estimator(survival, frame[:1], feature="weight", values=[1])
+    with pytest.raises(ValueError, match="times must not hold NaN"):
+        SurvivalDisplay.from_estimator(survival, frame[:2], times=[0.5, np.nan])
+    with pytest.raises(ValueError, match=r"sequence of numbers; got shape \(1, 2\)"):
+        SurvivalDisplay.from_estimator(survival, frame[:2], times=[[0.5, 1.0]])
     with pytest.raises(ValueError, match="at most 10 samples"):
         SurvivalDisplay.from_estimator(survival, frame[:11])
     with pytest.raises(ValueError, match="an entry for each of the 2 curves; got 1"):

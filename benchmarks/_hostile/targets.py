@@ -21,6 +21,7 @@ from benchmarks._hostile.trials import Trial
 from benchmarks._hostile.ways import EXPORTS, Answers, NotPossible, cells_of
 from spkm import SPKMCCA, SPKMOrdinalClassifier, SPKMSurvival, load, save
 from spkm.explain import explain
+from spkm.inspection import OrderDisplay, SurvivalCalibrationDisplay, SurvivalDisplay
 
 KINDS = ("array", "array", "frame", "sparse", "float32")
 
@@ -66,7 +67,7 @@ class _OneScore:
     def laws(self) -> tuple[Callable[[], str], ...]:
         return (
             *(self.pickles, self.files, self.clones, self.one_at_a_time, self.chunks, self.shapley),
-            *(self.weights_are_repeats, self.formulas),
+            *(self.weights_are_repeats, self.formulas, self.displays),
         )
 
     def _same(self, other: Any, X: Any) -> str:
@@ -126,6 +127,9 @@ class _OneScore:
     def formulas(self) -> str:
         raise NotImplementedError
 
+    def displays(self) -> str:
+        raise NotImplementedError
+
     def exports(self) -> dict[str, Callable[[], str]]:
         """Every export, run on the new samples."""
         return {f"export: {name}": partial(self.exported, way) for name, way in EXPORTS.items()}
@@ -183,6 +187,27 @@ class _Ordinal(_OneScore):
         present = set(np.asarray(self.y).tolist())
         return problem or ("" if set(model.classes_.tolist()) == present else f"classes {model.classes_} of {present}")
 
+    def displays(self) -> str:
+        """Scores, classes and probabilities of the picture."""
+        import matplotlib.pyplot as plt
+
+        display = OrderDisplay.from_estimator(self.model, self.X, self.y)
+        plt.close("all")
+        frame, rows = display.frame(), self.model._rows(self.X)
+        error = rounding_of(self.model.model_, rows)[:, 0]
+        problem = apart(display.scores, self.model.model_.scores(rows)[:, 0], error, "scores")
+        if problem or frame["class"].tolist() != [str(label) for label in self.y]:
+            return problem or "classes of the samples differ"
+        P = np.asarray(self.model.predict_proba(self.X), dtype=float)
+        two = np.sort(P, axis=1)[:, -2:]
+        clear = two[:, 1] - two[:, 0] > 4 * error + 1e-12
+        same = frame["predicted"].to_numpy() == np.array([str(label) for label in self.model.predict(self.X)])
+        along = np.array([np.interp(display.scores, display.grid, p) for p in display.probabilities.T]).T
+        step = np.diff(display.grid).max()  # a straight line is off by at most step^2 / 8 times the second derivative
+        bound = 0.1 * step**2 / 8 * len(P[0]) + error[:, None] + 1e-6
+        problem = apart(along, P, bound, "probabilities along the score")
+        return problem or ("" if same[clear].all() else f"{int((~same[clear]).sum())} predictions differ")
+
 
 class _Survival(_OneScore):
     methods = ("predict", "predict_survival_function", "predict_cumulative_hazard_function")
@@ -231,6 +256,28 @@ class _Survival(_OneScore):
         cumulated = np.exp(np.minimum(self.scores.astype(float), 30))[:, None] * model.baseline_hazard_
         problem = problem or apart(survival, np.exp(-cumulated), 1e-12, "survival")
         return problem or self._concordance(event, time, risk)
+
+    def displays(self) -> str:
+        """Curves of the picture; predicted and observed survival of all samples as one group, the latter by hand."""
+        import matplotlib.pyplot as plt
+
+        some = _part(self.new, list(range(6)))
+        curves = SurvivalDisplay.from_estimator(self.model, some).frame()["survival"].to_numpy()
+        want = np.asarray(self.model.predict_survival_function(some), dtype=float)
+        problem = apart(curves.reshape(want.shape), want, 1e-12 + 2 * self.error[:6, None], "curves")
+        display = SurvivalCalibrationDisplay.from_estimator(self.model, self.X, self.y, n_groups=1)
+        plt.close("all")
+        event, time = self.y["event"], self.y["time"].astype(float)
+        rows = self.model._rows(self.X)
+        error = rounding_of(self.model.model_, rows).max()
+        survival = self.model.survival_of_scores(self.model.model_.scores(rows)[:, 0], display.times)
+        for k, (at, group) in enumerate(zip(display.times, display.groups, strict=True)):
+            observed = 1.0
+            for t in np.unique(time[event & (time <= at)]):
+                observed *= 1 - (event & (time == t)).sum() / (time >= t).sum()
+            problem = problem or apart(group.observed, [observed], 1e-9, f"observed survival until {at}")
+            problem = problem or apart(group.predicted, [survival[:, k].mean()], 1e-9 + error, f"predicted until {at}")
+        return problem
 
     def _concordance(self, event: np.ndarray, time: np.ndarray, risk: np.ndarray) -> str:
         right = total = 0.0

@@ -258,10 +258,6 @@ class SPKMSurvival(ReadsModel, BaseEstimator):
         """
         check_is_fitted(self)
         times = self.event_times_ if times is None else np.asarray(times, dtype=np.float64)
-        if times.ndim != 1:
-            raise ValueError(f"times must be a sequence of numbers; got shape {times.shape}.")
-        if np.isnan(times).any():
-            raise ValueError("times must not hold NaN.")
         return self._hazard_of_scores(self.predict(X).astype(np.float64), times)
 
     def predict_survival_function(self, X: TableLike, times: ArrayLike | None = None) -> np.ndarray:
@@ -322,6 +318,10 @@ class SPKMSurvival(ReadsModel, BaseEstimator):
         return np.exp(-self._hazard_of_scores(np.asarray(scores, dtype=np.float64), times))
 
     def _hazard_of_scores(self, scores: np.ndarray, times: np.ndarray) -> np.ndarray:
+        if times.ndim != 1:
+            raise ValueError(f"times must be a sequence of numbers; got shape {times.shape}.")
+        if np.isnan(times).any():
+            raise ValueError("times must not hold NaN.")
         return np.exp(np.minimum(scores, 30.0))[:, None] * self._baseline.at(times)
 
     def times_of(self, y: TargetLike) -> Times:

@@ -101,7 +101,7 @@ class SurvivalDisplay(Display):
         model = _survival_model(reading)
         times = model.event_times_ if times is None else np.asarray(times, dtype=np.float64)
         if feature is not None or values is not None:
-            if X is None or feature is None or values is None or len(X) != 1:
+            if X is None or feature is None or values is None or np.shape(X)[0] != 1:
                 raise ValueError("feature and values go together, with one sample as X.")
             tables = [dense(reading.table(_changed(X, feature, value))) for value in values]
             rows, known = np.concatenate(tables), [f"{feature} = {_text(value)}" for value in values]
@@ -243,12 +243,16 @@ def _survival_model(reading: Reading) -> Any:
 
 def _changed(X: Any, feature: Any, value: Any) -> Any:
     """Return a sample with another value of a column."""
-    if library_of(X) == "pandas":
-        name = X.columns[feature] if isinstance(feature, int | np.integer) else feature
-        if name not in X.columns:
-            raise ValueError(f"feature must be a column of X; got {feature!r}.")
-        return X.assign(**{name: value})
-    rows = np.array(X, dtype=np.float64)
+    named = library_of(X) in ("pandas", "polars")
+    known = list(X.columns) if named else range(-np.shape(X)[1], np.shape(X)[1])
+    if named and isinstance(feature, int | np.integer) and -len(known) <= feature < len(known):
+        feature = known[feature]
+    if feature not in known:
+        raise ValueError(f"feature must be a column of X; got {feature!r}.")
+    if named:
+        column = {feature: [value]}
+        return X.assign(**column) if library_of(X) == "pandas" else X.with_columns(type(X)(column))
+    rows = np.array(dense(X), dtype=np.float64)
     rows[:, feature] = value
     return rows
 
