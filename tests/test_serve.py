@@ -14,7 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
-from spkm import save
+from spkm import SPKMClassifier, save
 from spkm.cli import main, service
 from spkm.kernels import RBF, Laplacian, Linear, Matern, Polynomial, RationalQuadratic, Rescaled, Sum
 from spkm.persistence import NumpyModel, plain_model
@@ -88,6 +88,23 @@ def test_numbers_without_names(servers):
     want = estimators("regression").predict(X)
     np.testing.assert_allclose([one["prediction"] for one in found["answers"]], want, rtol=1e-9)
     assert ask(servers["plain"], {"rows": [{"a": 1.0, "b": 2.0}]})[0] == 422
+
+
+def test_classes_that_javascript_would_merge_are_texts():
+    X = np.random.default_rng(0).standard_normal((60, 2))
+    y = 2**53 + (X[:, 0] > 0)
+    model = SPKMClassifier(n_basis=2, weight_penalty="rkhs", random_state=0).fit(X, y)
+    server = service.Server(("127.0.0.1", 0), from_bytes(to_bytes(model), "numpy"))
+    threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
+    try:
+        status, found = ask(server.server_address[1], {"rows": X[:20].tolist()})
+        assert status == 200
+        assert [one["prediction"] for one in found["answers"]] == model.predict(X[:20]).astype(str).tolist()
+        _, told = ask(server.server_address[1], None, "/model", "GET")
+        assert told["classes"] == ["9007199254740992", "9007199254740993"]
+    finally:
+        server.shutdown()
+        server.server_close()
 
 
 def test_it_tells_of_itself(servers):

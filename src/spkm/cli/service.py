@@ -22,6 +22,7 @@ import numpy as np
 
 import spkm
 from spkm.persistence import NumpyModel
+from spkm.persistence._plain import for_javascript, with_javascript_classes
 
 MOST_BYTES, MOST_ROWS, MOST_REASONS, MOST_NAMED = 2**20, 1000, 5, 20
 MOST_DIGITS = 20  # of a length
@@ -122,7 +123,7 @@ def answer(model: NumpyModel, rows: list[list[Any]]) -> dict[str, Any]:
     labels = list(map(str, model.plain["classes"] or model.plain["outputs"]))
     found = []
     for i, prediction in enumerate(predictions):
-        one: dict[str, Any] = {"prediction": prediction, "score": scores[i]}
+        one: dict[str, Any] = {"prediction": for_javascript(prediction), "score": scores[i]}
         if shares is not None:
             one["probability"] = dict(zip(labels, shares[i], strict=True))
         output = scores[i].index(max(scores[i]))  # of several scores, the reasons for the largest
@@ -256,7 +257,7 @@ class Server(ThreadingHTTPServer):
             "task": model.task,
             "columns": model.feature_names,
             "n_columns": model.n_features,
-            "classes": model.plain["classes"],
+            "classes": with_javascript_classes(model.plain).get("javascript_classes", model.plain["classes"]),
             "library": spkm.__version__,
         }
         if ":" in address[0]:
