@@ -7,8 +7,9 @@ import pandas as pd
 import polars as pl
 import pytest
 from scipy import sparse
+from sklearn.base import clone
 
-from spkm import SPKMClassifier, SPKMClassifierCV, SPKMOrdinalClassifier, SPKMRegressor
+from spkm import PairwiseSPKMRegressor, SPKMClassifier, SPKMClassifierCV, SPKMOrdinalClassifier, SPKMRegressor
 from spkm.core.starts import Greedy, KMeans
 from spkm.kernels import RBF, Affine, Matern, Polynomial, RationalQuadratic
 from spkm.losses import LOSSES, EpsilonInsensitive, Huber, Log, Quantile, SmoothHinge, SumLoss
@@ -512,3 +513,15 @@ def test_groups_of_features_need_a_label_for_each():
     for groups in (["a", None, "b"], [1, None, 2], [None, None, None]):
         with pytest.raises(ValueError, match=r"feature_groups must .*None"):
             SPKMClassifier(selection="strict", feature_groups=groups, **FOUR).fit(X, y)
+
+
+@pytest.mark.parametrize("estimator", [SPKMClassifier(2), SPKMRegressor(2)], ids=["classifier", "regressor"])
+def test_missing_values_come_with_what_handles_them(estimator):
+    X, y = np.random.default_rng(0).standard_normal((40, 3)), np.arange(40) % 2
+    fitted = clone(estimator).fit(X, y)
+    X[3, 1] = np.nan
+    for fails in (lambda: clone(estimator).fit(X, y), lambda: fitted.predict(X)):
+        with pytest.raises(ValueError, match=r"^Input X contains NaN\. Put a TableEncoder before .*with_gaps\.$"):
+            fails()
+    with pytest.raises(ValueError, match=r"^Input left contains NaN\. Fill missing values in\.$"):
+        PairwiseSPKMRegressor(2).fit([[0, 1], [1, 0]], [1.0, 2.0], left=X[:4], right=X[:2])

@@ -227,6 +227,11 @@ def check_unmasked(X: Any, argument: str) -> None:
 
 _DATE_ADVICE = "Turn dates into numbers first: days since a date, a month, a day of the week."
 
+_GAPS_ADVICE = (
+    "Put a TableEncoder before the model, make_pipeline(TableEncoder(), model): it fills missing values and marks "
+    "them. A model of complete samples predicts others by spkm.explain.with_gaps."
+)
+
 
 @contextmanager
 def need_numbers(argument: str) -> Iterator[None]:
@@ -234,6 +239,9 @@ def need_numbers(argument: str) -> Iterator[None]:
     try:
         yield
     except (TypeError, ValueError) as error:
+        first = str(error).partition("\n")[0]
+        if first.startswith("Input") and first.endswith("contains NaN."):  # what follows recommends other libraries
+            raise ValueError(f"{first} {_GAPS_ADVICE if argument == 'X' else 'Fill missing values in.'}") from error
         if not str(error).startswith(("could not convert string", "float() argument", "The DType")):
             raise
         advice = "Encode text and dates first, with spkm.TableEncoder say."
