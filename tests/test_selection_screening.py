@@ -125,6 +125,9 @@ def test_the_work_limits_the_features_whose_products_are_looked_at():
     few = scores_of(X, np.sign(X[:, 11] * X[:, 30]), work=300 * 4**2)
     assert few[11] < 5 > few[30] and scores_of(X, np.sign(X[:, 11] * X[:, 30]))[11] > 5
     assert np.argmax(scores_of(X, y, work=1.0)) == 0
+    one = np.sign(X[:, 11] * X[:, 30])
+    outputs = np.repeat(one[:, None], 100, axis=1)
+    assert scores_of(X, one, work=300 * 40**2)[11] > 5 > scores_of(X, outputs, work=300 * 40**2)[11]
 
 
 def test_groups_are_as_certain_as_their_best_column_and_others_are_not():

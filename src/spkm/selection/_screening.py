@@ -57,7 +57,7 @@ def feature_scores(source: ArraySource, targets: np.ndarray, work: float) -> np.
     order = np.argsort(-scores, kind="stable")
     n = weight.sum()
     for degree in (2, 3):
-        some = np.sort(order[: int((work / n) ** (1 / degree))])
+        some = np.sort(order[: int((work / (n * T.shape[1])) ** (1 / degree))])
         if len(some) <= degree:
             continue
         X = bounded(source.columns(some).dense(), weight)

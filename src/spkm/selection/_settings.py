@@ -19,7 +19,8 @@ class SearchSettings:
         Feature groups that kernels which are not linear get to see. Compared on half A: 50 lose a relation of many
         features (-1.0 ± 1.0 points), 200 gain nothing.
     work : float
-        Multiplications that the screen of products may take: half a second. It uses fewer features instead.
+        Multiplications that the screen of products may take, over all outputs: half a second. It uses fewer features
+        instead.
     chance : float
         Chance that a feature of noise is named by the screen: the usual 5 %.
     empty_chance : float
