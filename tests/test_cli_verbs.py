@@ -144,6 +144,17 @@ def test_files_of_other_columns_and_empty_folders_are_refused(tmp_path, capsys):
         assert says in capsys.readouterr().err
 
 
+def test_few_columns_of_which_some_are_monotone(files, tmp_path):
+    words = ["fit", str(files / "data.csv"), "--target", "size", "--drop", "good", "--id", "plant", "--features", "2"]
+    for sign, limit in (("+", 0), ("-", 1)):
+        assert main([*words, "--monotone", f"water={sign}", "--monotone", "bed=+", "-o", str(tmp_path / "m.spkm")]) == 0
+        model = load(tmp_path / "m.spkm")
+        frame = pd.read_csv(files / "data.csv")[model[0].columns_]
+        rises = model.predict(frame.assign(water=frame["water"] + 1)) - model.predict(frame)
+        assert len(model[0].columns_) <= 2 and "water" in model[0].columns_
+        assert (rises >= -1e-9).all() if limit == 0 else (rises <= 1e-9).all()
+
+
 def test_monotone_columns_and_one_scale(files, tmp_path, capsys):
     words = ["fit", str(files / "data.csv"), "--target", "size", "--drop", "good", "--id", "plant", "--vectors", "3"]
     assert main([*words, "--monotone", "water=+", "--scale", "common", "-o", str(tmp_path / "m.spkm")]) == 0

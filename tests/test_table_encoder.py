@@ -247,6 +247,29 @@ def test_texts_that_are_dates_are_dropped_with_a_remedy(form):
     assert encoder.notes_[0].startswith("column 'day' holds dates: dropped. Turn them into numbers first")
 
 
+@pytest.mark.parametrize("form", ["{:,}", "${}", "{}%", "{} €", "-£{:,}.50"])
+def test_numbers_with_marks_are_dropped_with_a_remedy(form):
+    price = [form.format(700 + 37 * i) for i in range(60)]
+    encoder = TableEncoder().fit(pd.DataFrame({"price": price, "b": np.arange(60) % 2}))
+    assert encoder.get_feature_names_out().tolist() == ["b"]
+    assert encoder.notes_[0].startswith("column 'price' holds numbers with marks, ")
+    assert encoder.notes_[0].endswith("Write them as plain numbers, 1234.5, to use them.")
+
+
+@pytest.mark.parametrize("form", ["{:05d}", "S{}", "555-{}-0000", "192.168.0.{}"])
+def test_identifiers_of_digits_are_no_numbers_with_marks(form):
+    codes = [form.format(100 + i) for i in range(60)]
+    note = TableEncoder().fit(pd.DataFrame({"code": codes, "b": np.arange(60) % 2})).notes_[0]
+    assert "like an identifier or free text: dropped" in note
+
+
+def test_a_word_among_numbers_is_named():
+    cells = [*map(str, range(20)), "low"] * 8
+    (note,) = TableEncoder().fit(pd.DataFrame({"dose": cells})).notes_
+    assert note.startswith("column 'dose': text because of 'low', all else are numbers")
+    assert TableEncoder().fit(pd.DataFrame({"room": ["1", "2", "3a", "4b"] * 20})).notes_ == []
+
+
 def test_a_missing_truth_value_is_noted_as_one():
     truths = [True, False, False, None] * 10
     note = TableEncoder().fit(pd.DataFrame({"wet": truths, "b": np.arange(40) % 3})).notes_[0]

@@ -60,7 +60,8 @@ def fit_pipeline(samples: Samples, settings: Settings) -> tuple[Pipeline, dict[s
     model.set_params(monotone=_directions(encoder, settings.monotone, samples) or None)
     told: dict[str, Any] = {"columns_dropped": _dropped(encoder), "encoder_notes": list(encoder.notes_)}
     if n_features is not None and n_features < len(encoder.column_groups()):
-        chosen = select_columns(samples, encoder, Z, model, n_features)
+        # Columns are chosen without directions, which no selection has; the model of those that are chosen has them.
+        chosen = select_columns(samples, encoder, Z, clone(model).set_params(monotone=None), n_features)
         told["columns_selected"] = chosen
         encoder, Z = _encoded(samples.X[chosen], [name for name in categorical if name in chosen])
         told["encoder_notes"] = list(encoder.notes_)
@@ -126,7 +127,10 @@ def select_columns(
         selection="strict", feature_groups=encoder.groups_, max_features=sum(widths[:n_features])
     )
     with fit_progress("selection"):
-        selection.fit(Z, samples.y, **_together(samples))
+        try:
+            selection.fit(Z, samples.y, **_together(samples))
+        except ValueError as error:
+            raise data_error(str(error)) from error
         kept = set(encoder.groups_[selection.selected_features_])
         chosen = [name for name, places in groups.items() if encoder.groups_[places[0]] in kept]
         inner, outer = split(samples, INNER_SHARE, seed=0)

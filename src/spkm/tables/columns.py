@@ -13,6 +13,9 @@ from scipy import sparse
 from spkm._cells import cell_list, cell_number, is_missing, level_places, level_text
 
 DATE = re.compile(r"\d{4}-\d\d?-\d\d?(?!\d)|\d\d?([./])\d\d?\1\d{2,4}(?!\d)")
+PLAIN = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
+MARKED = re.compile(r"[-+]?[^\w\s]{0,3} ?\d{1,3}([,.' ]?\d{3})*([.,]\d+)? ?[^\w\s]{0,3}")
+PLAIN_NUMBERS = "Write them as plain numbers, 1234.5, to use them."
 DATES_AS_NUMBERS = "Turn them into numbers first (days since a date, a month, a day of the week)."
 
 
@@ -227,16 +230,30 @@ def level_plan(
         if n_rare > 1:
             if ranked and DATE.match(ranked[0]):
                 return None, f"column {column!r} holds dates: dropped. {DATES_AS_NUMBERS}"
+            marked = [level for level in ranked if not PLAIN.fullmatch(level)]
+            if marked and all(MARKED.fullmatch(level) for level in ranked):
+                return None, f"column {column!r} holds numbers with marks, {marked[0]!r} say: dropped. {PLAIN_NUMBERS}"
             return None, (
                 f"column {column!r} has {so_many} levels, none of them in {least} samples or more, like an identifier "
                 "or free text: dropped."
             )
         return None, f"column {column!r} is the same in all samples: dropped."
-    said = ["1 rare level became '(other)'"] if n_rare == 1 else []
+    said = _odd_cells(ranked)
+    said += ["1 rare level became '(other)'"] if n_rare == 1 else []
     said += [f"{so_many} rare levels became '(other)'"] if n_rare > 1 else []
     said += ["1 missing value is a level of its own"] if absent == 1 else []
     said += [f"{absent} missing values are a level of their own"] if absent > 1 else []
     return plan, f"column {column!r}: {'; '.join(said)}." if said else ""
+
+
+def _odd_cells(levels: list[str]) -> list[str]:
+    """Return a remark on a few cells of text in a column of numbers, which make categories of all of them."""
+    odd = [level for level in levels if not PLAIN.fullmatch(level)]
+    if not 0 < len(odd) <= 0.1 * len(levels):
+        return []
+    return [
+        f"text because of {', '.join(map(repr, odd[:3]))}, all else are numbers: if you mean numbers, empty such cells"
+    ]
 
 
 def kind_of(column: str, values: np.ndarray) -> str:
