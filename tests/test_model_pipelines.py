@@ -95,6 +95,19 @@ def test_light_runtime_and_compiled_functions_encode_as_the_pipeline_does(name):
     )
 
 
+def test_the_light_runtime_finds_columns_of_arrow_by_name():
+    pa = pytest.importorskip("pyarrow")
+    pipeline, frame = fitted("three classes"), mixed(12)
+    light = from_bytes(to_bytes(pipeline), "numpy")
+    table = pa.Table.from_pandas(frame, preserve_index=False).select(list(frame.columns)[::-1])
+    for given in (table, table.to_batches()[0]):
+        np.testing.assert_allclose(light.scores(given), light.scores(frame), **NEAR)
+    X = pd.DataFrame(np.random.default_rng(0).standard_normal((20, 2)), columns=["a", "b"])
+    model = SPKMRegressor(n_basis=2, weight_penalty="rkhs", random_state=0).fit(X, X["a"])
+    turned = pa.Table.from_pandas(X[["b", "a"]])
+    np.testing.assert_allclose(from_bytes(to_bytes(model), "numpy").predict(turned), model.predict(X), **NEAR)
+
+
 def test_a_selector_before_a_model_becomes_one_model():
     pipeline, X = selector_alone()
     loaded, light = from_bytes(to_bytes(pipeline)), from_bytes(to_bytes(pipeline), "numpy")

@@ -479,3 +479,24 @@ def test_levels_of_files_are_those_of_frames(tmp_path):
     in_memory = TableEncoder(**settings).fit(frame[["a", "code"]])
     in_files = TableEncoder(**settings).fit(tmp_path / "t.parquet", "y")
     assert list(in_memory.get_feature_names_out()) == list(in_files.get_feature_names_out())
+
+
+@pytest.mark.parametrize("kind", ["table", "batch"])
+def test_a_table_of_arrow_has_its_names(kind):
+    pa = pytest.importorskip("pyarrow")
+    frame = pd.DataFrame(
+        {
+            "age": [1.0, 2.0, 3.0] * 6,
+            "id": pd.array([2**53, 2**53 + 1, None] * 6, "Int64"),
+            "word": ["a", "b", None] * 6,
+        }
+    )
+    table = pa.Table.from_pandas(frame, preserve_index=False)
+    table = table if kind == "table" else table.to_batches()[0]
+    encoder = TableEncoder(categorical=["id"]).fit(frame)
+    again = TableEncoder(categorical=["id"]).fit(table)
+    assert again.get_feature_names_out().tolist() == encoder.get_feature_names_out().tolist()
+    np.testing.assert_array_equal(again.transform(table), encoder.transform(frame))
+    np.testing.assert_array_equal(encoder.transform(table), encoder.transform(frame))
+    with pytest.raises(ValueError, match="same order as they were in fit"):
+        encoder.transform(table.select(["word", "id", "age"]))

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from spkm._cells import cell_list, cell_number, is_missing, level_places, level_text
+from spkm._frames import library_of
 from spkm.persistence._container import need
 
 if TYPE_CHECKING:
@@ -143,11 +144,18 @@ def encode(encoder: dict[str, Any], X: TableLike, n_features: int) -> np.ndarray
 
 
 def in_order(frame: Any, columns: list[str]) -> Any:
-    """Return the given columns of a frame, in their order."""
-    absent = [name for name in columns if name not in frame.columns]
+    """Return the given columns of a frame, in their order; those of a table of Arrow as an array of objects."""
+    of_arrow = library_of(frame) == "pyarrow"
+    names = frame.schema.names if of_arrow else frame.columns
+    absent = [name for name in columns if name not in names]
     if absent:
         raise ValueError(f"X must have the columns of the fit; {', '.join(map(repr, absent))} are missing.")
-    return frame[columns]
+    if not of_arrow:
+        return frame[columns]
+    cells = np.empty((frame.num_rows, len(columns)), dtype=object)
+    for j, name in enumerate(columns):
+        cells[:, j] = frame.column(name).to_pylist()
+    return cells
 
 
 def _cells(X: Any, columns: list[str]) -> np.ndarray:

@@ -14,7 +14,7 @@ from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, v
 from spkm import _methods
 from spkm._cells import is_missing, level_text
 from spkm._checks import check_choice, check_integer
-from spkm._frames import dtype_of, has_types, kind_of, library_of
+from spkm._frames import dtype_of, has_types, is_frame, kind_of, library_of
 from spkm._publish import feature_names, publish
 from spkm.tables.columns import (
     FeatureOrigin,
@@ -362,6 +362,8 @@ def _learned(
 def _table(estimator: Any, X: Any, reset: bool) -> Any:
     """Return a frame as it is, anything else as an array, with number and names of its columns checked."""
     X = collected(X)
+    if library_of(X) == "pyarrow" and is_frame(X):  # with its names; integers beside gaps stay what they are
+        X = X.to_pandas(integer_object_nulls=True)
     least = 2 if reset else 1
     if has_types(X):
         twice = [name for name, count in Counter(map(str, X.columns)).items() if count > 1]
