@@ -228,7 +228,8 @@ def walk_of(losses, has_linear_part=True):
     walk = object.__new__(folds_module.Walk)
     walk.losses, walk.thetas, walk.folds, fits = {}, {}, [None] * folds_module.FOLDS, []
     walk.course = folds_module.USUAL
-    walk.problems = [problem_with_linear_part(1)] if has_linear_part else [Problem((), Log())]
+    walk.whole = problem_with_linear_part(1) if has_linear_part else Problem((), Log())
+    walk.metrics = ("relevances",)
 
     def fitted(place, before, fold):
         assert before is None or (before in walk.thetas and sum(np.abs(np.subtract(place, before))) == 1)
@@ -236,7 +237,7 @@ def walk_of(losses, has_linear_part=True):
         return np.zeros(1), float(losses(place.kernels, place.linear))
 
     walk.fitted = fitted
-    place = walk.whole()
+    place = walk.end()
     assert len(set(fits)) == len(fits)  # no place is fitted twice
     return (place.kernels, place.linear), fits
 

@@ -11,7 +11,7 @@ from sklearn.preprocessing import StandardScaler
 
 from spkm import SPKMClassifier, SPKMClassifierCV, SPKMRegressor, SPKMRegressorCV
 from spkm.fitting.splits import dealt_folds, dealt_groups
-from spkm.losses import Log, Squared
+from spkm.sources import kinds_of
 
 
 def subjects(n_groups=12, size=12, seed=0):
@@ -23,28 +23,27 @@ def subjects(n_groups=12, size=12, seed=0):
     return X, level[groups] + 0.1 * rng.standard_normal(len(groups)), groups
 
 
-@pytest.mark.parametrize("loss", [Log(), Squared()], ids=["classes", "numbers"])
-def test_folds_keep_groups_together_and_are_even(loss):
+@pytest.mark.parametrize("of_classes", [True, False])
+def test_folds_keep_groups_together_and_are_even(of_classes):
     rng = np.random.default_rng(0)
     groups = rng.integers(0, 17, 200)
     Y = np.where(rng.random((200, 1)) < 0.3, 1.0, -1.0)
-    splits = dealt_folds(Y, loss, rng, 3, groups)
+    splits = dealt_folds(200, rng, kinds_of(Y) if of_classes else None, 3, groups)
     assert len(splits) == 3
     np.testing.assert_array_equal(np.sort(np.concatenate([test for _, test in splits])), np.arange(200))
     largest = np.bincount(groups).max()
     for train, test in splits:
         assert not set(groups[train]) & set(groups[test])
         assert abs(len(test) - 200 / 3) <= largest
-    if loss.target == "signs":
+    if of_classes:
         shares = [np.mean(Y[test] > 0) for _, test in splits]
         assert max(shares) - min(shares) < 0.1
 
 
 def test_two_groups_make_two_folds_and_one_is_told():
-    Y = np.ones((6, 1))
-    assert len(dealt_folds(Y, Squared(), np.random.default_rng(0), 5, np.array([0, 0, 0, 0, 1, 1]))) == 2
+    assert len(dealt_folds(6, np.random.default_rng(0), None, 5, np.array([0, 0, 0, 0, 1, 1]))) == 2
     with pytest.raises(ValueError, match="groups must have at least 2 different values"):
-        dealt_folds(Y, Squared(), np.random.default_rng(0), 5, np.zeros(6))
+        dealt_folds(6, np.random.default_rng(0), None, 5, np.zeros(6))
 
 
 def test_predictions_for_new_subjects_move_to_the_mean():

@@ -13,8 +13,8 @@ from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.utils.estimator_checks import check_classifier_multioutput
 
 from spkm import SPKMClassifier, SPKMClassifierCV, sparsity_path
-from spkm.core.starts import sign_groups
 from spkm.losses import LOSSES, Log
+from spkm.sources import kinds_of
 from tests.quick_search import quick_search
 from tests.small_data import assert_same_fit, read_only, two_classes
 
@@ -208,8 +208,9 @@ def test_a_warm_start_needs_the_same_labels():
         model.fit(X, y[:, :2])
 
 
-def test_groups_of_signs():
-    assert sign_groups(np.array([[1.0], [-1.0]])).tolist() == [1, 0]
-    assert sign_groups(np.array([[1.0, -1, -1], [-1, -1, 1]])).tolist() == [0, 2]
-    labels = sign_groups(np.array([[1.0, 1.0], [-1, -1], [1, 1], [-1, 1]]))
+def test_kinds_of_signs():
+    assert kinds_of(np.array([[1.0], [-0.5]])) is None
+    assert kinds_of(np.array([[1.0], [-1.0]])).tolist() == [1, 0]
+    assert kinds_of(np.array([[1.0, -1, -1], [-1, -1, 1]])).tolist() == [0, 2]
+    labels = kinds_of(np.array([[1.0, 1.0], [-1, -1], [1, 1], [-1, 1]]))
     assert labels[0] == labels[2] and len(set(labels.tolist())) == 3

@@ -9,7 +9,7 @@ from spkm.core.objective import Objective
 from spkm.core.starts import Greedy, KMeans, Random, Rows, Sample, draw_sample, first_theta
 from spkm.kernels import RBF, Tanimoto
 from spkm.losses import Cosine, Log, Poisson, Squared
-from spkm.sources import ArraySource
+from spkm.sources import ArraySource, kinds_of
 from tests import cases
 
 RNG = np.random.default_rng(0)
@@ -19,7 +19,8 @@ each_start = pytest.mark.parametrize("start", cases.STARTS.values(), ids=cases.S
 
 def sample_of(X, Y, weight=None):
     weight = np.ones(len(X)) if weight is None else np.asarray(weight, dtype=float)
-    return Sample(*(cases.frozen(np.array(a, dtype=float)) for a in (X, Y, weight)))
+    X, Y, weight = (cases.frozen(np.array(a, dtype=float)) for a in (X, Y, weight))
+    return Sample(X, Y, weight, kinds_of(Y))
 
 
 def term(n_basis, kernel=None):

@@ -15,7 +15,7 @@ from spkm import SPKMClassifier, SPKMRegressor
 from spkm.core.objective import Objective
 from spkm.fitting.splits import dealt_folds
 from spkm.kernels import RBF, Rescaled
-from spkm.losses import Poisson, Squared
+from spkm.losses import Poisson
 from spkm.selection import Search
 from spkm.solvers import LBFGS
 from tests.interrupting import interrupt_at
@@ -102,7 +102,7 @@ def test_a_constant_target_needs_no_search(settings):
 
 def test_one_row_cannot_be_held_out():
     with pytest.raises(ValueError, match="A choice by held-out samples needs at least 2 different samples"):
-        dealt_folds(np.ones((1, 1)), Squared(), np.random.default_rng(0))
+        dealt_folds(1, np.random.default_rng(0))
 
 
 @pytest.mark.filterwarnings("ignore:No feature is selected:UserWarning")

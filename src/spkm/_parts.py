@@ -120,5 +120,8 @@ class Registry(dict[str, Callable[..., P]], Generic[P]):
     def part(self, value: object, argument: str | None = None) -> P:
         """Return a part of one's own: that of a name, or a copy of an object, with its parameters checked."""
         argument = argument or self.what
-        part: P = self.resolve(value, argument).check(argument)
-        return part if isinstance(value, str) else clone(part)
+        part = self.resolve(value, argument)
+        if isinstance(value, str):
+            return part
+        checked: P = clone(part.check(argument))
+        return checked

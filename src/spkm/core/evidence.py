@@ -15,6 +15,7 @@ from math import exp
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy import sparse
 
 from spkm.core.bounds import Box
 from spkm.core.cholesky import factor, inverse, log_det, solve
@@ -95,7 +96,7 @@ class EvidenceObjective(ProfiledObjective):
         settings: Evidence,
         box: Box | None = None,
     ) -> None:
-        if any(view.learns_metric and not view.kernel.stationary for _, view in model.views):
+        if any(view.metric in ("scale", "relevances") and not view.kernel.stationary for _, view in model.views):
             raise ValueError(
                 "weight_penalty='evidence' learns bandwidths of stationary kernels only. Use learn_bandwidth=False."
             )
@@ -105,12 +106,16 @@ class EvidenceObjective(ProfiledObjective):
         self.basis_penalties = basis_penalties
         self.settings = settings
         self.n = source.total_weight
+        #: Number of columns beside the features: those of X under a linear part.
+        self.n_columns = model.n_features if self.has_linear_part else 0
         R, d = self.kernels.n_basis, self.n_columns
         #: Places of Phi and X among the columns of the moments.
         places = np.append(np.arange(R), R + 1 + model.n_outputs + np.arange(d))
         self.regressors: Any = places if d else slice(0, R)
         self.squares: Any = np.ix_(places, places) if d else (slice(0, R), slice(0, R))
-        self.mean_diagonal = float(source.reduce(block_diagonal, self.kernels, width=self.kernels.n_basis)[0])
+        diagonal, *squares = source.reduce(block_constants, self.kernels, self.has_linear_part, width=R)
+        self.mean_diagonal = float(diagonal)
+        self.of_columns = squares[0] if squares else self.of_columns
         automatic = min(MOST_TRACE, 0.8 * np.sqrt(self.kernels.n_basis) * model.n_features / self.n)
         self.trace = automatic if isinstance(settings.trace, str) else float(settings.trace)
         views = self.kernels.views
@@ -118,11 +123,6 @@ class EvidenceObjective(ProfiledObjective):
         #: Ridges to come, each of which is kept if the value hardly rises.
         self.ridges = RIDGES[1:] if raises else ()
         self.diagonal = RIDGES[0] if raises else 0.0 if isinstance(settings.ridge, str) else float(settings.ridge)
-
-    @property
-    def n_columns(self) -> int:
-        """Number of columns beside the features: those of X under a linear part."""
-        return self.model.n_features if self.has_linear_part else 0
 
     def on(self, source: Source) -> EvidenceObjective:
         """Return the same objective on other samples."""
@@ -301,8 +301,8 @@ class EvidenceObjective(ProfiledObjective):
         return value, gradient
 
 
-def block_diagonal(block: Block, model: PreimageModel) -> tuple[float]:
-    """Return the weighted sum over a block of k(x, x), the kernel being the sum of the terms'."""
+def block_constants(block: Block, model: PreimageModel, linear: bool) -> tuple[Any, ...]:
+    """Return the weighted sum over a block of k(x, x), the kernel being the sum of the terms'; beside it X'WX."""
     total = np.zeros(len(block.w))
     for term in model.terms:
         product = np.ones(len(block.w))
@@ -311,4 +311,8 @@ def block_diagonal(block: Block, model: PreimageModel) -> tuple[float]:
             diagonal = view.kernel.diagonal(X)
             product *= diagonal if index is None else diagonal[index]
         total += product
-    return (float(block.w[:, 0] @ total),)
+    diagonal = float(block.w[:, 0] @ total)
+    if not linear:
+        return (diagonal,)
+    X = block.X.astype(np.float64, copy=False)
+    return diagonal, (X.T @ X.multiply(block.w)).toarray() if sparse.issparse(X) else X.T @ (X * block.w)

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import reduce
+from operator import mul
 from typing import Any
 
 import numpy as np
@@ -222,7 +224,10 @@ class PreimageModel:
                 K, pull = gathered(K, pull, index)
             values.append(K)
             pulls.append((pull if isinstance(pull, Pullback) else Pullback(pull), metric))
-        products = list(self._by_term(values))
+        products, k = [], 0
+        for term in self.terms:
+            products.append(reduce(mul, values[k : k + len(term.views)]))
+            k += len(term.views)
         Phi = products[0] if len(products) == 1 else (np if place is None else place.xp).concat(products, axis=1)
 
         def pullback(G: np.ndarray) -> np.ndarray:
@@ -321,15 +326,6 @@ class PreimageModel:
             return np.concatenate([pull(S @ weights.T), on_host(Phi.T @ S).ravel(), d_intercept])
 
         return F, pullback
-
-    def _by_term(self, values: list[Any]) -> Any:
-        k = 0
-        for term in self.terms:
-            product = values[k]
-            for other in values[k + 1 : k + len(term.views)]:
-                product = product * other
-            yield product
-            k += len(term.views)
 
     def _cotangents(self, G: np.ndarray, values: list[Any]) -> Any:
         """Yield dL/dk of every view: the columns of its term times the values of the term's other views."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from sklearn.base import clone
 
-from spkm.core.bounds import Box, box_of
+from spkm.core.bounds import Box, box_of, with_metric_of
 from spkm.core.evidence import EvidenceObjective
 from spkm.core.model import PreimageModel, Term
 from spkm.core.objective import Objective
@@ -41,6 +41,8 @@ class Problem:
         As in :class:`spkm.core.objective.Regularization`.
     fit_intercept : bool
         Whether b is learned.
+    metric : ndarray, default=None
+        A theta whose metric stays as it is.
     """
 
     terms: tuple[Term, ...]
@@ -51,11 +53,14 @@ class Problem:
     metric_prior: float = 0.0
     relevance_prior: float = 0.0
     fit_intercept: bool = True
+    metric: np.ndarray | None = None
 
     def objective(self, source: Source, columns: np.ndarray | None = None) -> Objective | EvidenceObjective:
         """Return the objective on the samples of ``source``, which holds some or all of the features."""
         model = self.model(source, columns)
         box = box_of(model, source.ranges)
+        if self.metric is not None:
+            box = with_metric_of(model, box, self.metric)
         if self.evidence is not None:
             return EvidenceObjective(model, self.loss, source, self.basis_penalties, self.evidence, box)
         priors = self.metric_prior, self.relevance_prior

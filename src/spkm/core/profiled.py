@@ -18,7 +18,6 @@ from itertools import accumulate, pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy import sparse
 from scipy.linalg import LinAlgError
 
 from spkm._namespaces import anywhere, namespace, on_host, precise
@@ -63,10 +62,8 @@ class ProfiledObjective:
         sizes = accumulate((t.n_basis for t in self.kernels.terms), initial=0)
         self.term_rows = [slice(a, b) for a, b in pairwise(sizes)]
         self.has_linear_part = self.kernels is not model
-        # Sums over X alone, which no parameter changes.
-        self._of_columns = (
-            source.reduce(block_squares, width=self.kernels.n_basis)[0] if self.has_linear_part else np.zeros((0, 0))
-        )
+        #: X'WX beside a linear part, which no parameter changes; a subclass that allows for one adds it up.
+        self.of_columns = np.zeros((0, 0))
 
     def outer(
         self, S: np.ndarray, grams: list[np.ndarray], phi: np.ndarray
@@ -133,7 +130,7 @@ class ProfiledObjective:
         """Return the moments of all columns from those of [Phi, 1, Y] with all: the rest does not change."""
         if not self.has_linear_part:
             return S
-        return np.concatenate([S, np.concatenate([S[:, len(S) :].T, self._of_columns], axis=1)])
+        return np.concatenate([S, np.concatenate([S[:, len(S) :].T, self.of_columns], axis=1)])
 
     def value_and_gradient(self, phi: np.ndarray) -> tuple[float, np.ndarray]:
         """Return the profiled objective and its gradient; not finite where a factorisation fails."""
@@ -256,14 +253,6 @@ class VariableProjection(ProfiledObjective):
 def block_moments(block: Block, model: PreimageModel, theta: np.ndarray, linear: bool = False) -> tuple[np.ndarray]:
     """Return A'WA of a block, with A = [Phi, 1, Y]; beside a linear part A'W[A, X]."""
     return (_moments_of(_kept_features(block, model, theta, linear)),)
-
-
-def block_squares(block: Block) -> tuple[np.ndarray]:
-    """Return X'WX of a block."""
-    X = block.X.astype(np.float64, copy=False)
-    if sparse.issparse(X):
-        return ((X.T @ X.multiply(block.w)).toarray(),)
-    return (X.T @ (X * block.w),)
 
 
 class _Kept(NamedTuple):

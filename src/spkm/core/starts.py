@@ -15,7 +15,7 @@ from spkm.core.objective import Objective
 from spkm.core.protocols import AnyObjective
 from spkm.losses import Squared
 from spkm.penalties import RKHSNorm
-from spkm.sources import Scaling, Source
+from spkm.sources import Scaling, Source, kinds_of
 
 MOST_ROWS = 10_000  # in a sample that start points are taken from: k-means on more takes longer than a small fit
 
@@ -24,11 +24,12 @@ MOST_COEFFICIENTS = 1000  # of a linear part that a first guess solves for; more
 
 
 class Sample(NamedTuple):
-    """Some samples, dense and scaled, with targets (n, m) and weights (n,)."""
+    """Some samples, dense and scaled, with targets (n, m), weights (n,), and the class of each if they have classes."""
 
     X: np.ndarray
     Y: np.ndarray
     weight: np.ndarray
+    kinds: np.ndarray | None = None
 
 
 class Start(Part):
@@ -136,13 +137,13 @@ class Random(Start):
         return signs[:, None]
 
 
-#: A rule, or the vectors themselves.
-FirstVectors = Start | np.ndarray
+#: The user's choice: a rule by name or as an object, or the vectors themselves.
+FirstVectors = ArrayLike | Start
 STARTS = Registry("start", Start)
 STARTS.update(rows=Rows, kmeans=KMeans, greedy=Greedy, random=Random)
 
 
-def resolve_start(start: ArrayLike | Start, model: PreimageModel, scaling: Scaling | None) -> Start | np.ndarray:
+def _resolved(start: FirstVectors, model: PreimageModel, scaling: Scaling | None) -> Start | np.ndarray:
     """Return the start rule, or points on the scale of the model where the user gives them."""
     if isinstance(start, str) and start == "auto":
         return KMeans()
@@ -171,13 +172,20 @@ def resolve_start(start: ArrayLike | Start, model: PreimageModel, scaling: Scali
 
 
 def first_theta(
-    objective: AnyObjective, start: Start | np.ndarray, first_weights: str, rng: np.random.Generator
+    objective: AnyObjective,
+    start: FirstVectors,
+    first_weights: str,
+    rng: np.random.Generator,
+    scaling: Scaling | None = None,
 ) -> np.ndarray:
-    """Return a first theta: basis vectors by ``start``, weights by ridge regression on features or from labels.
+    """Return a first theta: basis vectors by ``start``, weights by "ridge" regression on features, or from "labels".
 
-    An array holds the basis vectors themselves, (n_basis, d), on the scale of the model and term after term.
+    Weights are those of labels, too, if a solver needs none.
+
+    An array holds the basis vectors themselves, (n_basis, d), term after term, in the units that ``scaling`` takes.
     """
     source, model = objective.source, objective.model
+    start = _resolved(start, model, scaling)
     n_sample = int(np.clip(50 * model.n_basis, 2000, MOST_ROWS))
     sample = draw_sample(source, n_sample, rng)
     theta, params = model.zeros()
@@ -199,17 +207,20 @@ def first_theta(
             k += 1
         row += term.n_basis
         labels.append(_alternating_signs(term.n_basis, model.n_outputs) if label is None else label)
-    if first_weights == "labels":
-        params.weights[...] = np.concatenate(labels)
-        return np.asarray(theta)
-    return _with_ridge_weights(objective, theta, n_sample, rng)
+    params.weights[...] = np.concatenate(labels)
+    if first_weights == "ridge":
+        return _with_ridge_weights(objective, theta, n_sample, rng)
+    if first_weights == "none":
+        source.sample(n_sample, rng)  # as for a regression: draws that follow are the same for all solvers
+    return np.asarray(theta)
 
 
 def draw_sample(source: Source, n_rows: int, rng: np.random.Generator) -> Sample:
     """Return at most ``n_rows`` samples, all of them in order if there are no more; their weights sum to one."""
     some = source.sample(n_rows, rng)
     weight = some.w[:, 0].astype(np.float64)
-    return Sample(some.dense().astype(np.float64), some.Y.astype(np.float64), weight / weight.sum())
+    Y = some.Y.astype(np.float64)
+    return Sample(some.dense().astype(np.float64), Y, weight / weight.sum(), kinds_of(Y))
 
 
 def _with_ridge_weights(
@@ -255,24 +266,12 @@ def _alternating_signs(n_basis: int, n_outputs: int) -> np.ndarray:
     return np.where((np.arange(n_basis)[:, None] + np.arange(n_outputs)) % 2 == 0, 1.0, -1.0)
 
 
-def sign_groups(Y: np.ndarray) -> np.ndarray:
-    """Return an integer for every row of signs, equal for equal rows: its class, or its set of labels, (n,)."""
-    if Y.shape[1] == 1:
-        return (Y[:, 0] > 0).astype(np.intp)
-    if np.all((Y > 0).sum(axis=1) == 1):
-        return np.asarray(np.argmax(Y, axis=1))
-    return np.unique(Y > 0, axis=0, return_inverse=True)[1].ravel()
-
-
 def _by_class(sample: Sample, n_basis: int) -> list[tuple[np.ndarray, int]]:
     """Return (samples, points) of each class or set of labels; of all samples if there are none, or too many."""
-    Y, everything = sample.Y, np.arange(len(sample.Y))
-    if not np.all(np.abs(Y) == 1):
-        return [(everything, n_basis)]
-    code = sign_groups(Y)
+    code = np.zeros(len(sample.Y), dtype=int) if sample.kinds is None else sample.kinds
     classes = np.unique(code)
     if n_basis < len(classes):
-        return [(everything, n_basis)]
+        return [(np.arange(len(code)), n_basis)]
     counts = np.full(len(classes), n_basis // len(classes))
     heaviest = np.argsort([-sample.weight[code == c].sum() for c in classes], kind="stable")
     counts[heaviest[: n_basis % len(classes)]] += 1

@@ -100,29 +100,21 @@ class Real(Target):
     """Real numbers, one or more for each sample."""
 
     @staticmethod
-    def of(y: np.ndarray, weight: np.ndarray, standardize: bool, robust: bool, centre: bool) -> Real:
-        """Return the target of numbers y, (n,) or (n, m), in weighted samples.
+    def of(y: np.ndarray, weight: np.ndarray, loss: Loss, centre: bool) -> Real:
+        """Return the target of numbers y, (n,) or (n, m), in weighted samples, standardised if the loss lets it be.
 
-        Parameters
-        ----------
-        y, weight : ndarray
-            Targets and weights of the samples.
-        standardize : bool
-            Whether targets may be standardised before a fit.
-        robust : bool
-            Whether median and median deviation take the place of mean and standard deviation.
-        centre : bool
-            Whether anything may be taken off; without an intercept a target of zero stays zero.
+        A robust loss takes median and median deviation in place of mean and standard deviation. ``centre`` is whether
+        anything may be taken off; without an intercept a target of zero stays zero.
         """
         Y = y.reshape(len(y), -1)
         m, share = Y.shape[1], weight / weight.sum()
-        if not standardize:  # the scores of a loss with a link are not in the units of y
+        if not loss.standardize_target:  # the scores of a loss with a link are not in the units of y
             return Real(np.full(m, np.nan), np.zeros(m), np.ones(m), y.ndim == 2)
         size = np.maximum(np.abs(Y).max(axis=0), 1e-300)
         Y = Y / size
         mean = share @ Y
         variance = share @ np.square(Y - mean)
-        if not robust:
+        if not loss.robust:
             return Real.of_moments(mean, variance, size, centre, y.ndim == 2)
         middle = _weighted_median(Y, share)
         constant = np.where((np.sqrt(variance) < SPREAD) & centre, middle * size, np.nan)
@@ -189,7 +181,12 @@ class Classes(Target):
 
     @staticmethod
     def of(labels: np.ndarray) -> Classes:
-        """Return the target of the given classes, in rising order."""
+        """Return the target of the given classes, two or more in rising order."""
+        if len(labels) < 2:
+            raise ValueError(
+                "y must hold at least two classes in samples of positive weight; got one class, "
+                f"{labels.tolist()[0]!r}."
+            )
         m = 1 if len(labels) == 2 else len(labels)
         return Classes(np.full(m, np.nan), np.zeros(m), np.ones(m), m > 1, labels)
 

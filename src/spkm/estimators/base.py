@@ -79,18 +79,18 @@ def fitted(
         )
     store = None if checkpoint[0] is None else opened_checkpoint(estimator, *checkpoint)
     params = estimator.get_params(deep=False) if store is None else store.params
-    progress = Progress(estimator, store=store)
     reader = opened_stream(X, y, sample_weight)
     if reader is not None:
         if groups is not None:
             raise ValueError("groups needs samples in memory; X is read in chunks. Fit a sample of them, or no groups.")
-        return _fit_stream(params, reader, of_classes, progress)
+        return _fit_stream(params, reader, of_classes, Progress(estimator, store=store))
     several = is_multilabel(y) if of_classes else True
     table = read_table(estimator, X, y, sample_weight, multi_output=several)
     codes = None if groups is None else group_codes(groups, table.X.shape[0])
     spec, data = (class_data if of_classes else number_data)(params, X, table, codes)
     in_parts = spec.multi_class != "joint" and data.target.two_dimensional
     previous = _previous(estimator, table, in_parts) if estimator.warm_start else None
+    progress = Progress(estimator, store=store)
     progress.begin(X=table.X, y=table.y)
     fit = fit_parts if in_parts else strategy_for(spec, data)
     outcome = fit(spec, data, previous, progress)

@@ -394,11 +394,12 @@ def _model_of_split(spec: Spec, search: Search, choice: Choice, data: TableData)
     fold = search.folds[0]
     model = choice.models[0]
     attributes = report_choice(search, choice, model, fold.train)
-    objective = model.problem.objective(fold.train.columns(model.columns), model.columns)
+    source = fold.train.columns(model.columns)
+    objective = model.problem.objective(source, model.columns)
     result = Result(model.theta.copy(), model.objective, 1, True, trace=[model.objective], noise=model.noise)
     restore_scale(objective, result)
     columns = model.columns if search.selects else None
-    fit = Fit(objective, result, Solver(), Start(model.problem), columns)
+    fit = Fit(objective, result, Solver(), Start(model.problem, source), columns)
     return outcome_of(replace(spec, terms=choice.candidate.terms), data, fit, fold.scaling, attributes, "search")
 
 

@@ -91,7 +91,7 @@ class Checkpoint:
         """Take note of the samples; raise ValueError if the file is of others."""
         found: dict[str, Any] = {"samples": source.n_rows, "features": source.n_features, "weight": source.total_weight}
         some = draw_sample(source, LOOKED_AT, np.random.default_rng(0))
-        found["numbers"] = _digest(*some, *source.ranges())
+        found["numbers"] = _digest(some.X, some.Y, some.weight, *source.ranges())
         before = self.header.setdefault("data", found)
         for what, value in found.items():
             if before[what] != value:

@@ -16,6 +16,7 @@ from spkm.core.fitted import Fitted
 from spkm.core.scaling import check_domain, clipped_at_range, scaling_by
 from spkm.core.targets import Real, Target
 from spkm.fitting.spec import Spec
+from spkm.losses import Loss
 from spkm.sources import (
     ArraySource,
     Chunk,
@@ -32,6 +33,7 @@ from spkm.sources import (
     distinct_rows,
     gathered_rows,
     kept_source,
+    kinds_of,
     pick_rows,
     scaling_of_moments,
 )
@@ -150,10 +152,11 @@ class TableData:
 
         ``Y`` are encoded targets, or real ones (n, m) if ``target`` is None: these are standardised.
         """
-        check_domain(spec.terms, X)
         rows, weight = distinct_rows(X, Y if groups is None else np.column_stack([Y, groups]), weight)
         X, Y = gathered_rows(X, Y, rows)
-        target, Y = (target, Y) if target is not None else standardized(spec, Y, weight, two_dimensional)
+        if target is None:
+            target = Real.of(Y if two_dimensional else Y[:, 0], weight, spec.loss, spec.fit_intercept)
+            Y = target.encode(Y)
         groups = None if groups is None else groups[rows]
         return TableData(X, Y, weight, target, rows, place, groups=groups)
 
@@ -168,10 +171,11 @@ class TableData:
         two_dimensional: bool = False,
     ) -> TableData:
         """Return pairs of positive weight, by left entity, so that a block has few entities; ``Y`` as in :meth:`of`."""
-        check_domain(spec.terms, X)
         kept, weight = distinct_pairs(X.pairs, Y, weight)
         X, Y = X[kept].named_alone(), Y[kept]
-        target, Y = (target, Y) if target is not None else standardized(spec, Y, weight, two_dimensional)
+        if target is None:
+            target = Real.of(Y if two_dimensional else Y[:, 0], weight, spec.loss, spec.fit_intercept)
+            Y = target.encode(Y)
         return TableData(X, Y, weight, target, independent=False, kind=PairSource)
 
     def part(self, rows: np.ndarray) -> TableData:
@@ -187,8 +191,13 @@ class TableData:
         found = TableData.of(spec, some.X, Y, some.weight, target, place=self.place, groups=some.groups)
         return replace(found, rows=None if some.rows is None else some.rows[found.rows])
 
+    def kinds(self, loss: Loss) -> np.ndarray | None:
+        """Return an integer for each sample, by which folds are even: its class or set of labels; None without one."""
+        return kinds_of(self.Y) if loss.target == "signs" else None
+
     def source(self, spec: Spec) -> tuple[ArraySource, Scaling | None]:
         """Return the samples as a source, and its scaling; monotone features are clipped at their range."""
+        check_domain(spec.terms, self.X)
         fit = partial(self.kind.fit_scaling, self.X, self.weight)
         scaling = scaling_by(spec.terms, spec.scale, self.n_features, fit)
         if spec.monotone and scaling is not None:
@@ -368,20 +377,10 @@ def works_anywhere(spec: Spec) -> bool:
     return spec.loss.anywhere and all(view.kernel.anywhere for view in spec.views)
 
 
-def standardized(spec: Spec, Y: np.ndarray, weight: np.ndarray, two_dimensional: bool) -> tuple[Real, np.ndarray]:
-    """Return the meaning of real targets (n, m), and the targets standardised as the loss wants it."""
-    target = real_target(spec, Y if two_dimensional else Y[:, 0], weight)
-    return target, target.encode(Y)
-
-
-def real_target(spec: Spec, y: np.ndarray, weight: np.ndarray) -> Real:
-    """Return the meaning of real targets, (n,) or (n, m)."""
-    return Real.of(y, weight, spec.loss.standardize_target, spec.loss.robust, bool(spec.fit_intercept))
-
-
 def _stream_target(spec: Spec, summary: Summary) -> Real:
     if not spec.loss.standardize_target or spec.loss.robust:  # medians are those of the samples that are kept
-        return real_target(spec, np.asarray(summary.kept_y, dtype=np.float64), summary.kept_weight)
+        y = np.asarray(summary.kept_y, dtype=np.float64)
+        return Real.of(y, summary.kept_weight, spec.loss, spec.fit_intercept)
     size = np.maximum(np.maximum(np.abs(summary.y_low), np.abs(summary.y_high)), 1e-300)
     mean, variance = summary.y_mean / size, summary.y_second / size / summary.total / size
     target = Real.of_moments(mean, variance, size, bool(spec.fit_intercept), summary.several)

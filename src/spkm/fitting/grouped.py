@@ -18,7 +18,7 @@ from spkm.fitting.data import TableData
 from spkm.fitting.outcome import Outcome
 from spkm.fitting.progress import Progress
 from spkm.fitting.spec import Spec
-from spkm.fitting.splits import FOLDS, dealt_folds
+from spkm.fitting.splits import dealt_folds
 
 Fit = Callable[[Spec, Any, Any, Progress], Outcome]
 
@@ -41,7 +41,7 @@ def fit_for_new_groups(
     if outcome.model.interrupted:
         return outcome
     held_out = np.empty_like(data.Y)
-    for train, test in dealt_folds(data.Y, spec.loss, spec.rng(), FOLDS, data.groups):
+    for train, test in dealt_folds(data.n_rows, spec.rng(), groups=data.groups):
         some = data.part(train)
         if some.groups is not None and len(np.unique(some.groups)) < 2:  # nothing is left to hold out
             some = replace(some, groups=None)

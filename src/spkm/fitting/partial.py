@@ -25,10 +25,9 @@ from spkm.core.bounds import with_metric_range
 from spkm.core.fitted import FittedModel
 from spkm.core.objective import Objective
 from spkm.core.scaling import check_domain, scaling_for
-from spkm.core.starts import first_theta, resolve_start
+from spkm.core.starts import first_theta
 from spkm.core.targets import Classes, Real, Target
 from spkm.fitting.continuing import check_continues, continued_theta
-from spkm.fitting.data import real_target
 from spkm.fitting.outcome import Outcome, attributes_of
 from spkm.fitting.reading import class_factors
 from spkm.fitting.recipes import recipe_for_batches
@@ -148,7 +147,7 @@ def _first_target(spec: Spec, y: np.ndarray, Y: np.ndarray, weight: np.ndarray) 
     used = weight > 0
     if not used.any():
         raise ValueError("sample_weight must be positive for some samples of the first call; all are zero.")
-    found = real_target(spec, y[used], weight[used])
+    found = Real.of(y[used], weight[used], spec.loss, spec.fit_intercept)
     mean, scale = np.zeros(Y.shape[1]), np.ones(Y.shape[1])
     mean[found.learned], scale[found.learned] = found.mean, found.scale
     mean[~found.learned] = found.constant[~found.learned]
@@ -322,8 +321,8 @@ def _begun(spec: Spec, objective: Objective, target: Target, previous: FittedMod
     """Return the beginning: start points and weights from the first batch, or a finished fit."""
     rng = spec.rng()
     solver = _solver(spec)
-    start = resolve_start(spec.start, objective.model, cast(ArraySource, objective.source).scaling)
-    theta = first_theta(objective, start, solver.first_weights, rng)
+    scaling = cast(ArraySource, objective.source).scaling
+    theta = first_theta(objective, spec.start, solver.first_weights, rng, scaling)
     if previous is not None:
         theta = continued_theta(previous, objective.model, previous.scaling, target, theta)
     theta = objective.inside(theta)

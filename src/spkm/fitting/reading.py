@@ -27,14 +27,15 @@ def class_data(
     params: Mapping[str, Any], X: TableLike, table: Table, groups: np.ndarray | None = None
 ) -> tuple[Spec, TableData]:
     """Return parameters and data of a classifier; ``table`` was made of the user's X."""
-    target, Y, weight = encode_classes(table.y, table.weight, params.get("class_weight"))
     several = table.y.ndim == 2
-    spec = table_spec(params, X, table, True, several_labels=several, n_classes=len(target.labels))
+    labels, y, weight = known_labels(table.y, table.weight, params.get("class_weight"))
+    spec = table_spec(params, X, table, True, several_labels=several, n_classes=len(labels))
     if several and spec.multi_class == "ovo":
         raise ValueError(
             "multi_class='ovo' needs one label for every sample; y is an indicator matrix. Use 'joint' or 'ovr'."
         )
-    return spec, TableData.of(spec, table.X, Y, weight, target, place=table.place, groups=groups)
+    target = Labels.of(y, weight) if several else Classes.of(labels)
+    return spec, TableData.of(spec, table.X, target.encode(y), weight, target, place=table.place, groups=groups)
 
 
 def number_data(
@@ -82,7 +83,7 @@ def stream_data(params: Mapping[str, Any], reader: Reader, of_classes: bool) -> 
     spec, summary = stream_summary(params, reader, of_classes)
     if not of_classes:
         return spec, StreamData.of_numbers(spec, reader, summary)
-    target = class_target(summary.labels)
+    target = Classes.of(summary.labels)
     factors = class_factors(params["class_weight"], summary.labels, summary.label_weights)
     return spec, StreamData.of_classes(spec, reader, summary, target, factors)
 
@@ -144,7 +145,16 @@ ClassWeight = Mapping[Any, float] | str | None
 def encode_classes(
     y: np.ndarray | sparse.spmatrix, weight: np.ndarray, class_weight: ClassWeight
 ) -> tuple[Classes | Labels, np.ndarray, np.ndarray]:
-    """Return the meaning of labels, their signs (n, m), and the weights with those of the classes.
+    """Return the meaning of labels, their signs (n, m), and the weights, as :func:`known_labels` does."""
+    labels, known, weight = known_labels(y, weight, class_weight)
+    target = Labels.of(known, weight) if y.ndim == 2 else Classes.of(labels)
+    return target, target.encode(known), weight
+
+
+def known_labels(
+    y: np.ndarray | sparse.spmatrix, weight: np.ndarray, class_weight: ClassWeight
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the labels, y with a label for every sample, or as a dense indicator, and the weights times the classes'.
 
     Parameters
     ----------
@@ -162,8 +172,7 @@ def encode_classes(
                 "Use sample_weight."
             )
         indicator = dense(y)
-        several = Labels.of(indicator, weight)
-        return several, several.encode(indicator), weight
+        return np.arange(indicator.shape[1]), indicator, weight
     try:
         # A class whose samples all have weight zero is as absent as if the samples were not there.
         classes = np.unique(y[weight > 0])
@@ -173,21 +182,12 @@ def encode_classes(
     check_classification_targets(y)
     known = np.isin(y, classes)
     weight = np.where(known, weight, 0.0)
-    code = np.searchsorted(classes, np.where(known, y, classes[0]))
+    y = np.where(known, y, classes[0])
+    code = np.searchsorted(classes, y)
     factors = class_factors(class_weight, classes, np.bincount(code, weight, len(classes)))
     if factors is not None:
         weight = normalized_weight(weight * factors[code], float(weight.sum()))
-    target = class_target(classes)
-    return target, target.encode(np.where(known, y, classes[0])), weight
-
-
-def class_target(labels: np.ndarray) -> Classes:
-    """Return the meaning of labels, which must be two or more."""
-    if len(labels) < 2:
-        raise ValueError(
-            f"y must hold at least two classes in samples of positive weight; got one class, {labels.tolist()[0]!r}."
-        )
-    return Classes.of(labels)
+    return classes, y, weight
 
 
 def class_factors(class_weight: ClassWeight, labels: np.ndarray, weights: np.ndarray | None) -> np.ndarray | None:

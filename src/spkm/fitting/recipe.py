@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 
-from spkm.core.bounds import with_metric_of
 from spkm.core.fitted import FittedModel
 from spkm.core.problem import Problem
 from spkm.core.protocols import AnyObjective
@@ -35,6 +34,8 @@ class Start:
     ----------
     problem : Problem
         The problem.
+    source : Source
+        The samples, in the coordinates that the solver works in.
     onward : callable, default=None
         Map from the first theta of a start rule to the one that the solver begins with; None is the identity.
     theta : ndarray, default=None
@@ -43,37 +44,25 @@ class Start:
         The solver that suits the beginning, for ``solver="auto"``; None chooses by the problem.
     strength, linear_strength : float, default=None
         Strengths of the penalties on weights and linear part that folds chose, times the total weight.
-    metric : ndarray, default=None
-        A theta whose metric stays as it is.
     noise, ridge : float, default=None and 0
         Ratio of noise to signal variance and ridge that an earlier squared fit found.
     stopped : ndarray, default=None
         The best theta so far, if Ctrl-C ended the way here: no solver runs.
     interrupted : bool, default=False
         Whether Ctrl-C came on the way here: the solver stops after its first iteration.
-    source : Source, default=None
-        The samples in other coordinates, if the solver works in these.
     """
 
     problem: Problem
+    source: Source
     onward: Callable[[np.ndarray], np.ndarray] | None = None
     theta: np.ndarray | None = None
     solver: Solver | None = None
     strength: float | None = None
     linear_strength: float | None = None
-    metric: np.ndarray | None = None
     noise: float | None = None
     ridge: float = 0.0
     stopped: np.ndarray | None = None
     interrupted: bool = False
-    source: Source | None = None
-
-    def objective(self, source: Source) -> AnyObjective:
-        """Return the objective on the samples of ``source``, or on the same ones in other coordinates."""
-        objective = self.problem.objective(source if self.source is None else self.source)
-        if self.metric is not None:
-            objective.box = with_metric_of(objective.model, objective.box, self.metric)
-        return objective
 
 
 @dataclass(frozen=True)
@@ -132,7 +121,7 @@ class Recipe:
 
     def begin(self, spec: Spec, source: Source, scaling: Scaling | None, target: Target) -> Start:
         """Return the start of a new fit."""
-        return Start(self.problem(spec, source))
+        return Start(self.problem(spec, source), source)
 
     def resume(
         self, spec: Spec, source: Source, scaling: Scaling | None, target: Target, previous: FittedModel
@@ -140,14 +129,12 @@ class Recipe:
         """Return the start of a fit that goes on from an earlier model."""
         problem = self.problem(spec, source, kernels=kept_kernels(previous, spec.terms))
         problem = problem.continued(previous.noise, previous.ridge, previous.linear_variance)
-        return self.from_previous(Start(problem), source, scaling, target, previous)
+        return self.from_previous(Start(problem, source), scaling, target, previous)
 
     @staticmethod
-    def from_previous(
-        start: Start, source: Source, scaling: Scaling | None, target: Target, previous: FittedModel
-    ) -> Start:
+    def from_previous(start: Start, scaling: Scaling | None, target: Target, previous: FittedModel) -> Start:
         """Return the start with the parameters of an earlier model."""
-        model = start.problem.model(source)
+        model = start.problem.model(start.source)
         return replace(start, onward=partial(continued_theta, previous, model, scaling, target))
 
     def hold(self, objective: AnyObjective, theta: np.ndarray) -> None:

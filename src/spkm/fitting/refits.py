@@ -123,7 +123,7 @@ def _theta(spec: Spec, data: TableData, model: FittedModel) -> np.ndarray:
     recipe = recipe_again(spec, data, model)
     with np.errstate(all="ignore"), source.threads(spec.threads):
         start = recipe.resume(spec, source, model.scaling, model.target, model)
-        objective = start.objective(source)
+        objective = start.problem.objective(start.source)
         assert start.onward is not None
         theta = objective.inside(start.onward(objective.model.zeros()[0]))
         recipe.hold(objective, theta)

@@ -165,7 +165,8 @@ class Spec:
         asked = params["asked_loss"] = params["loss"]
         if isinstance(asked, str) and asked == "auto":
             asked = "log" if of_classes else "squared"
-        loss = LOSSES.part(asked, "loss").for_labels(several_labels)
+        loss = LOSSES.part(asked, "loss")
+        loss = loss.for_labels(several_labels) if of_classes else loss
         _check_loss(loss, asked, of_classes)
         _check_selection(params, terms)
         common = params["basis_penalty"]
@@ -177,6 +178,7 @@ class Spec:
                 f"weight_penalty={params['weight_penalty']!r} and loss={asked!r}, which leave nothing to choose. Set "
                 "new='pairs', or weight_penalty='auto' with a loss that takes a penalty."
             )
+        params["fit_intercept"] = bool(params["fit_intercept"])
         params |= {"terms": terms, "loss": loss, "basis_penalties": penalties, "weight_penalties": on_weights}
         return Spec(**{part.name: params[part.name] for part in fields(Spec) if part.init})
 

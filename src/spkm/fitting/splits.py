@@ -4,36 +4,30 @@ from __future__ import annotations
 
 import numpy as np
 
-from spkm.core.starts import sign_groups
-from spkm.losses import Loss
-
 FOLDS = 5  # as everywhere in scikit-learn
 
 
 def dealt_folds(
-    Y: np.ndarray,
-    loss: Loss,
+    n: int,
     rng: np.random.Generator,
+    kinds: np.ndarray | None = None,
     n_folds: int | None = None,
     groups: np.ndarray | None = None,
 ) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Return samples to fit and to judge by: shuffled, and dealt class by class where targets are signs.
+    """Return which of n samples to fit and to judge by: shuffled, and dealt kind by kind if they are of several kinds.
 
     Samples of one of the ``groups`` stay together.
     """
-    n = len(Y)
     if n < 2:
         raise ValueError(f"A choice by held-out samples needs at least 2 different samples; got n_samples = {n}.")
-    of_classes = loss.target == "signs" and bool(np.all(np.abs(Y) == 1))
     n_folds = n_folds or FOLDS
     if groups is not None:
-        kinds = sign_groups(Y) if of_classes else np.zeros(n, dtype=int)
-        fold = dealt_groups(groups, kinds, rng, n_folds)
+        fold = dealt_groups(groups, np.zeros(n, dtype=int) if kinds is None else kinds, rng, n_folds)
         return [(np.flatnonzero(fold != k), np.flatnonzero(fold == k)) for k in range(fold.max() + 1)]
     order = rng.permutation(n)
-    if of_classes:
-        # Class by class, in the order of their first samples here: how classes are named must not matter.
-        _, first, code = np.unique(sign_groups(Y)[order], return_index=True, return_inverse=True)
+    if kinds is not None:
+        # One after another, in the order of their first samples here: how classes are named must not matter.
+        _, first, code = np.unique(kinds[order], return_index=True, return_inverse=True)
         order = order[np.argsort(first[code], kind="stable")]
     n_folds = min(n_folds, n)
     fold = np.empty(n, dtype=int)

@@ -16,7 +16,7 @@ from spkm._checks import warn_user
 from spkm.core.fitted import FittedModel
 from spkm.core.model import PreimageModel
 from spkm.core.protocols import AnyObjective
-from spkm.core.starts import first_theta, resolve_start
+from spkm.core.starts import first_theta
 from spkm.core.targets import Target
 from spkm.fitting.continuing import check_continues
 from spkm.fitting.data import Data, TableData
@@ -87,9 +87,16 @@ def fit_once(spec: Spec, data: Data, previous: FittedModel | None, progress: Pro
     with np.errstate(all="ignore"), source.threads(spec.threads):
         progress.stage(f"start by recipe {recipe.name}")
         start = recipe.begin(spec, source, scaling, data.target)
-        objective = start.objective(source)
+        objective = start.problem.objective(start.source)
         solver = resolve_solver(spec.solver, spec.max_iter, spec.tol, objective, start.solver)
-        result = descend(spec, start, objective, solver, scaling, progress)
+        if start.stopped is None:
+            progress.stage(type(solver).__name__)
+            rngs, listener = spec.rng().spawn(spec.n_restarts), progress.listener(last=start.interrupted)
+            begin = start.onward, start.theta, scaling
+            result = best_of_restarts(objective, solver, spec.start, rngs, listener, *begin)
+            result.by_signal = result.by_signal or start.interrupted
+        else:  # Ctrl-C ended the way to the descent
+            result = Result(start.stopped, objective.value(start.stopped), 1, False, interrupted=True, by_signal=True)
         fit = recipe.refine(spec, Fit(objective, result, solver, start), progress)
         fit = recipe.conclude(spec, fit)
         progress.interrupted = fit.result.interrupted
@@ -115,21 +122,6 @@ def _check_once(spec: Spec, data: Data, previous: FittedModel | None) -> None:
         check_targets(data)
 
 
-def descend(
-    spec: Spec, start: Start, objective: AnyObjective, solver: Solver, scaling: Scaling | None, progress: Progress
-) -> Result:
-    """Return the end of the solver's descent, or the point at which the way to it was interrupted."""
-    if start.stopped is not None:
-        return Result(start.stopped, objective.value(start.stopped), 1, False, interrupted=True, by_signal=True)
-    rule = resolve_start(spec.start, objective.model, scaling)
-    rngs = spec.rng().spawn(spec.n_restarts)
-    progress.stage(type(solver).__name__)
-    listener = progress.listener(last=start.interrupted)
-    best = best_of_restarts(objective, solver, rule, rngs, listener, start.onward, start.theta)
-    best.by_signal = best.by_signal or start.interrupted
-    return best
-
-
 def fit_constant(spec: Spec, data: TableData, previous: FittedModel | None, progress: Progress) -> Outcome:
     """Return a model of targets that are all constant: start points of no weight, and the constants as intercept."""
     counted = tuple(replace(term, n_basis=1) if isinstance(term.n_basis, str) else term for term in spec.terms)
@@ -139,8 +131,8 @@ def fit_constant(spec: Spec, data: TableData, previous: FittedModel | None, prog
     with np.errstate(all="ignore"), source.threads(spec.threads):
         problem = recipe.problem(spec, source)
         objective = problem.objective(source)
-        rule = resolve_start(spec.start, objective.model, scaling)
-        theta, picked = recipe.placed(objective, first_theta(objective, rule, "labels", spec.rng()))
+        first = first_theta(objective, spec.start, "labels", spec.rng(), scaling)
+        theta, picked = recipe.placed(objective, first)
         attributes = nearest_attributes(objective, theta, data.rows, picked)
     attributes |= view_usage_of(objective, np.zeros_like(theta), spec.terms)
     if spec.selection is not None:
@@ -165,8 +157,8 @@ def fit_size(spec: Spec, data: TableData, previous: FittedModel | None, progress
     if n > 1:  # of a single size the held-out loss is reported, too
         rng = spec.rng()
         rows = np.sort(rng.choice(n, size=MOST_ROWS, replace=False)) if n > MOST_ROWS else np.arange(n)
-        groups = None if data.groups is None else data.groups[rows]
-        train, test = (rows[part] for part in dealt_folds(data.Y[rows], spec.loss, rng, HELD_OUT, groups)[0])
+        kinds, groups = (None if part is None else part[rows] for part in (data.kinds(spec.loss), data.groups))
+        train, test = (rows[part] for part in dealt_folds(len(rows), rng, kinds, HELD_OUT, groups)[0])
         some, held_out = data.part(train), data.part(test)
         for size in sizes:
             progress.stage(f"choice of the size: {size} basis vectors")
@@ -217,7 +209,7 @@ def fit_search(spec: Spec, data: TableData, previous: FittedModel | None, progre
 
 def search_for(spec: Spec, data: TableData, on_step: Callable[[str], bool]) -> Search:
     """Return the search that the parameters set; nothing is fitted yet."""
-    splits = dealt_folds(data.Y, spec.loss, spec.rng(), groups=data.groups)
+    splits = dealt_folds(data.n_rows, spec.rng(), data.kinds(spec.loss), groups=data.groups)
     specs = [*guides_of(spec, data), spec]
     *guides, candidate = [candidate_for(one, recipe_for(one, data), data) for one in specs]
     return search_over(spec, data, [candidate], splits, on_step, guides=guides)
@@ -270,7 +262,7 @@ def _fit_chosen(
     if choice.is_empty:
         objective = model.problem.objective(part, model.columns)
         result = Result(model.theta, model.objective, 1, True, trace=[model.objective])
-        return Fit(objective, result, Solver(), Start(model.problem), model.columns)
+        return Fit(objective, result, Solver(), Start(model.problem, part), model.columns)
     # Strengths for all samples, not for those of the search, and the evidence's own prior.
     default = recipe.problem(spec, part, model.columns)
     problem = replace(
@@ -285,7 +277,7 @@ def _fit_chosen(
     result = solver.minimize(objective, model.theta, rng, progress.listener())
     strength = choice.factor * usual_strength(spec, source.n_outputs) if problem.has_strength else None
     fit = recipe.refine(
-        spec, Fit(objective, result, solver, Start(problem, strength=strength), model.columns), progress
+        spec, Fit(objective, result, solver, Start(problem, part, strength=strength), model.columns), progress
     )
     tell_how_it_ended(type(solver).__name__, fit.result)
     return fit

@@ -27,7 +27,8 @@ from spkm.kernels._forms import Forms, no_forms, no_largest_diagonal
 
 def gamma_from_rows(X: Matrix, weight: Array, rule: str) -> float:
     """Return 1 / (2 t^2), t the weighted mean or median distance between different samples of ``X``."""
-    rows = dense(X).astype(np.float64, copy=False)
+    table: Any = X
+    rows = (table.toarray() if sparse.issparse(X) else table).astype(np.float64, copy=False)
     rows = rows - np.average(rows, axis=0, weights=weight)  # what all samples share would cost digits below
     norms = np.einsum("ij,ij->i", rows, rows)
     above = ~np.tri(len(rows), dtype=bool)

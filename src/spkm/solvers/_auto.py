@@ -56,8 +56,9 @@ def resolve_solver(
     by_name = isinstance(solver, str)
     automatic = by_name and solver == "auto"
     chosen = (usual or choose_solver(objective)) if automatic else SOLVERS.part(solver, "solver")
-    if by_name:
-        with_settings(chosen, {"max_iter": max_iter, "tol": tol})
+    given = {name: value for name, value in (("max_iter", max_iter), ("tol", tol)) if value is not None}
+    if by_name and given:
+        with_settings(chosen, given)
     reason = None if automatic else chosen.refuses(objective)
     if reason is not None:
         raise ValueError(f"{type(chosen).__name__} cannot minimise this objective: {reason}")
@@ -65,7 +66,7 @@ def resolve_solver(
 
 
 def with_settings(solver: Solver, settings: dict[str, Any]) -> Solver:
-    """Return the solver with those of the settings that are given and that it has."""
+    """Return the solver with those of the settings that it has."""
     known = solver.get_params()
-    solver.set_params(**{name: v for name, v in settings.items() if v is not None and name in known})
+    solver.set_params(**{name: value for name, value in settings.items() if name in known})
     return solver

@@ -13,8 +13,8 @@ from numpy.typing import ArrayLike
 from spkm._parts import Part
 from spkm.core.bounds import Box
 from spkm.core.protocols import AnyObjective, Composite
-from spkm.core.starts import Start, first_theta
-from spkm.sources import Source
+from spkm.core.starts import FirstVectors, first_theta
+from spkm.sources import Scaling, Source
 
 WINDOW = 10  # iterations over which progress is judged: a single one may stall while L-BFGS rebuilds its memory
 # A descent is on a plateau, and goes on, while the last ten iterations gain more than this share of all gain so far,
@@ -83,7 +83,7 @@ class Solver(Part):
 
     #: Services that the objective must offer.
     needs: tuple[str, ...] = ("prox",)
-    #: Source of the first weights: a "ridge" regression on the features, or the "labels" of the start points.
+    #: Source of the first weights: a "ridge" regression on the features, the "labels" of the start points, or "none".
     first_weights = "ridge"
 
     def refuses(self, objective: AnyObjective) -> str | None:
@@ -236,11 +236,12 @@ def read_result(arrays: Mapping[str, np.ndarray]) -> Result:
 def best_of_restarts(
     objective: AnyObjective,
     solver: Solver,
-    start: Start | np.ndarray,
+    start: FirstVectors,
     rngs: Iterable[np.random.Generator],
     on_iteration: OnIteration | None = None,
     continued: Callable[[np.ndarray], np.ndarray] | None = None,
     theta: np.ndarray | None = None,
+    scaling: Scaling | None = None,
 ) -> Result:
     """Return the best result over the generators, each of which makes one start.
 
@@ -256,6 +257,8 @@ def best_of_restarts(
         From the first theta of the first start to the one to go on from, for a warm start.
     theta : ndarray, default=None
         The theta of the first start itself, in place of one by ``start``.
+    scaling : Scaling, default=None
+        Scaling of basis vectors that ``start`` holds.
     """
     best: Result | None = None
     store = store_of(on_iteration)
@@ -271,7 +274,7 @@ def best_of_restarts(
             store.context = {"restart": k, **({} if best is None else written_result(best))}
         try:
             known = theta if k == 0 else None
-            first = first_theta(objective, start, solver.first_weights, rng) if known is None else known
+            first = first_theta(objective, start, solver.first_weights, rng, scaling) if known is None else known
             if continued is not None and k == 0:
                 first = continued(first)
             result = solver.minimize(objective, objective.inside(first), rng, on_iteration)

@@ -112,6 +112,7 @@ class VarPro(Solver):
     """
 
     needs = ("elimination",)
+    first_weights = "none"
     numbers = {
         "max_iter": COUNT,
         "tol": Number(),

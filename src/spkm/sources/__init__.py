@@ -1,7 +1,7 @@
 """Samples in blocks, scaled on the way, on all cores."""
 
 from spkm._namespaces import Place, anywhere, place_of
-from spkm.sources._array import MANY_ROWS, ArraySource, Block, Source, pick_rows
+from spkm.sources._array import MANY_ROWS, ArraySource, Block, Source, kinds_of, pick_rows
 from spkm.sources._array_api import PlacedSource, source_of
 from spkm.sources._chunks import Chunk, ChunkSource, IterableReader, Preparation, Reader, kept_source, summarized
 from spkm.sources._pairs import PairSource, PairTable, scaled_table
@@ -37,6 +37,7 @@ __all__ = [
     "fit_scaling",
     "gathered_rows",
     "kept_source",
+    "kinds_of",
     "merged_rows",
     "one_blas_thread",
     "pick_rows",

@@ -13,9 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from copy import copy
-from functools import partial
 from itertools import islice, pairwise
 from threading import Lock
 from typing import Any, NamedTuple
@@ -26,7 +24,7 @@ from scipy import sparse
 
 from spkm._arrays import Matrix
 from spkm.sources._scaling import Scaling, fit_scaling
-from spkm.sources._threads import one_blas_thread, shorten_buffers
+from spkm.sources._threads import OnThreads, windowed
 
 MOST_ROWS = 50_000  # of a block
 ALIGNED = 128  # samples: values of blocks, and of tiles of them, then begin where vector instructions want them
@@ -67,7 +65,7 @@ class Block(NamedTuple):
         return table[:, columns], None
 
 
-class Source:
+class Source(OnThreads):
     """Base of all sources."""
 
     n_rows: int
@@ -79,9 +77,6 @@ class Source:
 
     #: Whether what :meth:`map` yields stays in this process, so that it may hold functions.
     keeps_features = True
-
-    _pool: ThreadPoolExecutor | None = None
-    _n_threads = 1
 
     def pieces(self, width: int) -> Sequence[Any]:
         """Return what :meth:`load` makes blocks of, for a model of ``width`` basis vectors."""
@@ -137,27 +132,7 @@ class Source:
         """Yield ``function(item)`` for every item, in order, on the source's threads and a few items ahead."""
         if self._pool is None:
             return map(function, items)
-        return _windowed(self._pool, function, items, 2 * self._n_threads)
-
-    @contextmanager
-    def threads(self, n_threads: int) -> Iterator[None]:
-        """Run blocks on ``n_threads`` threads with BLAS held to one thread; what was set before comes back after."""
-        with one_blas_thread():
-            before = self._pool, self._n_threads
-            pool = ThreadPoolExecutor(n_threads, initializer=partial(_begin, np.geterr())) if n_threads > 1 else None
-            self._pool, self._n_threads = pool, n_threads
-            try:
-                yield
-            finally:
-                self._pool, self._n_threads = before
-                if pool is not None:
-                    pool.shutdown()
-
-
-def _begin(errors: Any) -> None:
-    """Let a thread of a pool compute as the caller does, to the bit, and report overflow and the like as it does."""
-    np.seterr(**errors)
-    shorten_buffers()
+        return windowed(self._pool, function, items, 2 * self._n_threads)
 
 
 def rows_per_block(n_features: int, width: int) -> int:
@@ -189,19 +164,6 @@ def equal_cuts(n_rows: int, most: int) -> list[tuple[int, int]]:
     else:
         edges = [n_rows * i // count for i in range(count + 1)]
     return list(pairwise(edges))
-
-
-def _windowed(
-    pool: ThreadPoolExecutor, function: Callable[[Any], Any], items: Iterable[Any], ahead: int
-) -> Iterator[Any]:
-    """Like ``pool.map``, but with at most ``ahead`` results waiting: memory must not grow with the number of blocks."""
-    pending = []
-    for item in items:
-        pending.append(pool.submit(function, item))
-        if len(pending) > ahead:
-            yield pending.pop(0).result()
-    for future in pending:
-        yield future.result()
 
 
 # Entries. Fewer are copied where some samples are picked, and kept if they are scaled; more stay where they are, and
@@ -397,6 +359,17 @@ def pick_rows(X: Matrix, rows: np.ndarray) -> Any:
     if sparse.issparse(X) or len(rows) * X.shape[1] <= SMALL:
         return X[rows]
     return PickedRows(X, rows)
+
+
+def kinds_of(Y: np.ndarray) -> np.ndarray | None:
+    """Return an integer for every row of signs, equal for equal ones: its class, or its set of labels; else None."""
+    if not np.all(np.abs(Y) == 1):
+        return None
+    if Y.shape[1] == 1:
+        return (Y[:, 0] > 0).astype(np.intp)
+    if np.all((Y > 0).sum(axis=1) == 1):
+        return np.asarray(np.argmax(Y, axis=1))
+    return np.unique(Y > 0, axis=0, return_inverse=True)[1].ravel()
 
 
 def add_up(results: Iterable[Any]) -> list[Any]:

@@ -1,13 +1,14 @@
-"""BLAS held to one thread while blocks run on threads of our own."""
+"""Blocks on threads of our own, with BLAS held to one thread meanwhile."""
 
 from __future__ import annotations
 
 import ctypes
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from functools import cache
+from functools import cache, partial
 from threading import Lock
 from typing import Any
 
@@ -15,6 +16,46 @@ import numpy as np
 from threadpoolctl import OpenBLASController, ThreadpoolController
 
 M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3  # as malloc.h of the C library of Linux has them
+
+
+class OnThreads:
+    """Base of all that runs blocks on threads."""
+
+    _pool: ThreadPoolExecutor | None = None
+    _n_threads = 1
+
+    @contextmanager
+    def threads(self, n_threads: int) -> Iterator[None]:
+        """Run blocks on ``n_threads`` threads with BLAS held to one thread; what was set before comes back after."""
+        with one_blas_thread():
+            before = self._pool, self._n_threads
+            pool = ThreadPoolExecutor(n_threads, initializer=partial(_begin, np.geterr())) if n_threads > 1 else None
+            self._pool, self._n_threads = pool, n_threads
+            try:
+                yield
+            finally:
+                self._pool, self._n_threads = before
+                if pool is not None:
+                    pool.shutdown()
+
+
+def _begin(errors: Any) -> None:
+    """Let a thread of a pool compute as the caller does, to the bit, and report overflow and the like as it does."""
+    np.seterr(**errors)
+    shorten_buffers()
+
+
+def windowed(
+    pool: ThreadPoolExecutor, function: Callable[[Any], Any], items: Iterable[Any], ahead: int
+) -> Iterator[Any]:
+    """Like ``pool.map``, but with at most ``ahead`` results waiting: memory must not grow with the number of blocks."""
+    pending = []
+    for item in items:
+        pending.append(pool.submit(function, item))
+        if len(pending) > ahead:
+            yield pending.pop(0).result()
+    for future in pending:
+        yield future.result()
 
 
 class _BlasLimit:

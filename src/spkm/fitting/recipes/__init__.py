@@ -37,6 +37,7 @@ TIMES_FOR_CLASSES = 4
 MOST_WORK = 1e8  # multiplications of a pass over the samples of folds up to which these are worth their time
 #: Kernels that find features for one without a sparse path: those beside it in the race of SPKMClassifierCV.
 GUIDES: tuple[Kernel, ...] = (Linear(), Polynomial(degree=3))
+USUAL_EVIDENCE = Evidence()
 MOST_DENSE = 2**25  # entries of samples that become dense coordinates of their span: 256 MB
 
 
@@ -69,7 +70,7 @@ def recipe_for(spec: Spec, data: Data, previous: FittedModel | None = None) -> R
         folds = Folds(CENSORED if spec.loss.censored else USUAL, not in_span and spec.learn_bandwidth == "auto")
         recipe = InSpan(folds) if in_span else folds
     elif single and _wants_warm_up(spec, data.target):
-        recipe = SquaredWarmUp(ByEvidence(Evidence(), single=True))
+        recipe = SquaredWarmUp(ByEvidence(USUAL_EVIDENCE, single=True))
     else:
         recipe = Fixed()
     if spec.basis == "samples":
@@ -156,7 +157,7 @@ def _evidence(spec: Spec, data: Data) -> Evidence | None:
     penalties = [p for v in spec.views for p in (spec.basis_penalties if v.basis_penalty is None else v.basis_penalty)]
     smooth = all(penalty.is_smooth for penalty in penalties)
     if given is None:
-        return Evidence() if smooth and _suits_evidence(spec, data) else None
+        return USUAL_EVIDENCE if smooth and _suits_evidence(spec, data) else None
     found = [penalty for penalty in given if penalty.is_evidence]
     if not found:
         return None

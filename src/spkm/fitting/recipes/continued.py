@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from spkm.core.fitted import FittedModel
-from spkm.core.starts import MOST_ROWS, first_theta, resolve_start
+from spkm.core.starts import MOST_ROWS, first_theta
 from spkm.core.targets import Target
 from spkm.fitting.recipe import Around, Recipe, Start
 from spkm.fitting.spec import Spec
@@ -29,30 +29,30 @@ class Continued(Around):
 
     def begin(self, spec: Spec, source: Source, scaling: Scaling | None, target: Target) -> Start:
         warm = self.inner.resume(spec, source, scaling, target, self.previous)
-        if not is_behind(spec, warm, source, scaling):
+        if not is_behind(spec, warm, scaling):
             return warm
         anew = self.inner.begin(spec, source, scaling, target)
         if anew.problem.evidence is not None:
             return anew
-        return anew if _first_value(spec, anew, source, scaling) < _first_value(spec, warm, source, scaling) else warm
+        return anew if _first_value(spec, anew, scaling) < _first_value(spec, warm, scaling) else warm
 
 
-def is_behind(spec: Spec, warm: Start, source: Source, scaling: Scaling | None) -> bool:
+def is_behind(spec: Spec, warm: Start, scaling: Scaling | None) -> bool:
     """Whether the objective of a warm start is above that of first vectors among some of the samples."""
     if warm.onward is None:
         return False
     rng = spec.rng()
-    whole = warm.objective(source)
+    whole = warm.problem.objective(warm.source)
     objective: Any = whole.on(whole.source.sample(MOST_ROWS, rng))
-    fresh = first_theta(objective, resolve_start(spec.start, objective.model, scaling), "ridge", rng)
+    fresh = first_theta(objective, spec.start, "ridge", rng, scaling)
     return not _value(warm, objective, warm.onward(fresh)) <= _value(warm, objective, fresh)
 
 
-def _first_value(spec: Spec, start: Start, source: Source, scaling: Scaling | None) -> float:
+def _first_value(spec: Spec, start: Start, scaling: Scaling | None) -> float:
     """Return the objective at the first parameters of the descent from a start."""
-    objective = start.objective(source)
+    objective = start.problem.objective(start.source)
     rng = spec.rng().spawn(1)[0]  # that of the first descent
-    theta = first_theta(objective, resolve_start(spec.start, objective.model, scaling), "ridge", rng)
+    theta = first_theta(objective, spec.start, "ridge", rng, scaling)
     return _value(start, objective, theta if start.onward is None else start.onward(theta))
 
 

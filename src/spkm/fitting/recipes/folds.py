@@ -21,8 +21,7 @@ import numpy as np
 from spkm.core.columns import carried
 from spkm.core.fitted import FittedModel
 from spkm.core.problem import Problem
-from spkm.core.protocols import AnyObjective
-from spkm.core.starts import FirstVectors, first_theta, resolve_start
+from spkm.core.starts import first_theta
 from spkm.core.targets import Target
 from spkm.fitting.merging import with_merged_vectors
 from spkm.fitting.problems import LINEAR_STRENGTH, Defaults, problem_of
@@ -30,8 +29,8 @@ from spkm.fitting.progress import Progress
 from spkm.fitting.recipe import Fit, Recipe, Start
 from spkm.fitting.spec import Spec
 from spkm.fitting.splits import dealt_folds
-from spkm.solvers import LBFGS, Adam, Result, Solver
-from spkm.sources import Scaling, Source
+from spkm.solvers import LBFGS, Adam, Solver
+from spkm.sources import Scaling, Source, kinds_of
 
 FOLDS = 3  # five gained nothing beyond the noise, and take longer (panel, half A)
 FOLD_ROWS = 5_000  # samples that folds share, at most,
@@ -113,11 +112,11 @@ class Folds(Recipe):
         rng = np.random.default_rng(spec.seed)
         problem = problem_of(spec, source, self.defaults(spec, source))
         # With a few samples for each feature, one bandwidth for all of them overfits less.
-        rivals = [problem.with_metric("relevances", "scale"), problem] if self.two_metrics else [problem]
-        rule = resolve_start(spec.start, problem.model(source), scaling)
-        chosen = choose_strength(spec, rivals, source, rule, rng, self.course)
+        metrics = ("scale", "relevances") if self.two_metrics else ("relevances",)
+        chosen = choose_strength(Walk(spec, problem, metrics, source, scaling, rng, self.course))
         start = Start(
             chosen.problem,
+            source,
             strength=chosen.kernels,
             linear_strength=chosen.linear if chosen.problem.has_linear_part else None,
         )
@@ -142,7 +141,7 @@ class Folds(Recipe):
         problem = problem.with_strength(previous.strength / n, None if linear is None else linear / n)
         start = replace(start, problem=problem, solver=last_solver(problem, source))
         start = replace(start, strength=previous.strength, linear_strength=linear)
-        return self.from_previous(start, source, scaling, target, previous)
+        return self.from_previous(start, scaling, target, previous)
 
 
 class Strength(NamedTuple):
@@ -159,9 +158,9 @@ class Strength(NamedTuple):
 
 
 class Place(NamedTuple):
-    """A point of the walk: which problem, and which of the strengths of kernels and of a linear part."""
+    """A point of the walk: which metric, and which of the strengths of kernels and of a linear part."""
 
-    problem: int
+    metric: int
     kernels: int
     linear: int
 
@@ -173,12 +172,14 @@ class Walk:
     ----------
     spec : Spec
         The parameters.
-    problems : list of Problem
-        Rivals, compared at the first strengths; each goes on from the one before.
+    problem : Problem
+        The problem, whose views learn relevances.
+    metrics : tuple of {"scale", "relevances"}
+        Rivals of these, compared at the first strengths; each goes on from the one before.
     source : Source
         The samples, of which at most FOLD_ROWS are dealt to folds, and fewer of many features.
-    start : start rule
-        Start points of the first fits.
+    scaling : Scaling or None
+        Scaling of the samples.
     rng : Generator
         Source of random numbers.
     course : Course
@@ -188,16 +189,19 @@ class Walk:
     def __init__(
         self,
         spec: Spec,
-        problems: list[Problem],
+        problem: Problem,
+        metrics: tuple[str, ...],
         source: Source,
-        start: FirstVectors,
+        scaling: Scaling | None,
         rng: np.random.Generator,
         course: Course,
     ) -> None:
-        self.problems, self.start, self.rng, self.course = problems, start, rng, course
+        self.whole, self.metrics, self.course = problem, metrics, course
+        self.start, self.scaling, self.rng = spec.start, scaling, rng
         self.n, self.n_features = source.total_weight, source.n_features
         some = source.sample(min(FOLD_ROWS, max(FOLD_ENTRIES // self.n_features, FEWEST_ROWS)), rng)
-        splits = dealt_folds(some.Y, spec.loss, rng, FOLDS, some.groups)
+        kinds = kinds_of(some.Y) if spec.loss.target == "signs" else None
+        splits = dealt_folds(some.n_rows, rng, kinds, FOLDS, some.groups)
         self.folds = [(some.subset(train), some.subset(test)) for train, test in splits]
         self.thetas: dict[Place, list[np.ndarray]] = {}
         #: Held-out losses of the folds, added up from the first fold on; places that were given up are not here.
@@ -211,19 +215,20 @@ class Walk:
     def problem(self, place: Place) -> Problem:
         """Return the problem of a place."""
         kernels, linear = self.strengths(place)
-        return self.problems[place.problem].with_strength(kernels / self.n, linear / self.n)
+        problem = self.whole.with_metric("relevances", self.metrics[place.metric])
+        return problem.with_strength(kernels / self.n, linear / self.n)
 
     def fitted(self, place: Place, before: Place | None, fold: int) -> tuple[np.ndarray, float]:
         """Return the theta of one fold at a place, from where that of ``before`` ended, and its held-out loss."""
         train, test = self.folds[fold]
         objective = self.problem(place).objective(train)
         if before is None:
-            theta = objective.inside(first_theta(objective, self.start, "ridge", self.rng))
-            iterations = ALONE_ITERATIONS if len(self.problems) == 1 else self.course.first_iterations
+            theta = first_theta(objective, self.start, "ridge", self.rng, self.scaling)
+            iterations = ALONE_ITERATIONS if len(self.metrics) == 1 else self.course.first_iterations
         else:
             theta = carried(self.problem(before).model(train), self.thetas[before][fold], objective.model)
             iterations = NEXT_ITERATIONS
-        result = _descended(objective, theta, iterations)
+        result = LBFGS(max_iter=iterations).minimize(objective, theta, np.random.default_rng(0))
         self.latest = place, result.theta
         if result.by_signal:
             raise KeyboardInterrupt
@@ -261,15 +266,15 @@ class Walk:
                 break
         return place
 
-    def whole(self) -> Place:
+    def end(self) -> Place:
         """Compare the rivals, then walk over strengths of kernels, of a linear part, and of kernels again."""
         first = Place(0, FIRST, FIRST_LINEAR)
         self.wins(first, None, None)
-        for which in range(1, len(self.problems)):
-            other = first._replace(problem=which)
+        for which in range(1, len(self.metrics)):
+            other = first._replace(metric=which)
             first = other if self.wins(other, first, first) else first
         place = self.along(first, "kernels", len(self.course.strengths))
-        if not self.problems[0].has_linear_part:
+        if not self.whole.has_linear_part:
             return place
         weaker = self.along(place, "linear", len(self.course.linear_strengths), (1,))
         return place if weaker == place else self.along(weaker, "kernels", len(self.course.strengths))
@@ -280,21 +285,13 @@ class Walk:
         return min(self.losses, key=lambda place: self.losses[place][-1])
 
 
-def choose_strength(
-    spec: Spec,
-    problems: list[Problem],
-    source: Source,
-    start: FirstVectors,
-    rng: np.random.Generator,
-    course: Course,
-) -> Strength:
+def choose_strength(walk: Walk) -> Strength:
     """Return the problem and the strengths whose held-out loss is lowest.
 
     Ctrl-C leaves with the best so far, if some fold has been fitted.
     """
-    walk = Walk(spec, problems, source, start, rng, course)
     try:
-        place, stopped = walk.whole(), False
+        place, stopped = walk.end(), False
     except KeyboardInterrupt:
         if walk.latest is None:
             raise
@@ -318,7 +315,7 @@ def best_of_folds(
     theta = min((objective.inside(found) for found in thetas), key=objective.value)
     if not many:
         return theta, False
-    result = _descended(objective, theta, STAGE_ITERATIONS)
+    result = LBFGS(max_iter=STAGE_ITERATIONS).minimize(objective, theta, np.random.default_rng(0))
     return result.theta, result.by_signal
 
 
@@ -328,7 +325,3 @@ def last_solver(problem: Problem, source: Source) -> Solver:
         return Adam(max_iter=1)
     affordable = int(LAST_WORK / (source.n_rows * source.n_features * problem.n_basis))
     return LBFGS(max_iter=min(LBFGS().max_iter, max(affordable, LAST_ITERATIONS)))
-
-
-def _descended(objective: AnyObjective, theta: np.ndarray, max_iter: int) -> Result:
-    return LBFGS(max_iter=max_iter).minimize(objective, theta, np.random.default_rng(0))

@@ -13,7 +13,7 @@ import numpy as np
 from sklearn.base import clone
 
 from spkm.core.problem import Problem
-from spkm.core.starts import first_theta, resolve_start
+from spkm.core.starts import first_theta
 from spkm.core.targets import Target
 from spkm.fitting.problems import usual_strength
 from spkm.fitting.recipe import Around, Recipe, Start
@@ -103,8 +103,7 @@ class FoldsOfEntities:
         for k, (train, test) in enumerate(self.folds):
             objective = self.problem(place).objective(train)
             if before is None:
-                rule = resolve_start(self.spec.start, objective.model, None)
-                theta = objective.inside(first_theta(objective, rule, "ridge", self.rng))
+                theta = objective.inside(first_theta(objective, self.spec.start, "ridge", self.rng))
             else:
                 theta = self.thetas[before][k]
             iterations = FIRST_ITERATIONS if before is None else NEXT_ITERATIONS

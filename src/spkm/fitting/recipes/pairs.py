@@ -11,7 +11,6 @@ from spkm._checks import warn_user
 from spkm.core.model import PreimageModel, Term, View
 from spkm.core.objective import Objective
 from spkm.core.protocols import AnyObjective
-from spkm.core.starts import resolve_start
 from spkm.core.targets import Target
 from spkm.fitting.problems import LINEAR_STRENGTH, Defaults
 from spkm.fitting.progress import Progress
@@ -51,7 +50,7 @@ class Pairs(Recipe):
 
     def begin(self, spec: Spec, source: Source, scaling: Scaling | None, target: Target) -> Start:
         start = super().begin(spec, source, scaling, target)
-        solver = choose_solver(start.objective(source))
+        solver = choose_solver(start.problem.objective(source))
         tol = min(solver.get_params().get("tol", LARGEST_TOL), LARGEST_TOL)
         return replace(start, solver=with_settings(solver, {"tol": tol}))
 
@@ -63,9 +62,8 @@ class Pairs(Recipe):
         limit = constant - LEAST_GAIN * (constant - linear)
         if loss_of(objective, best) <= limit:
             return fit
-        rule = resolve_start("auto", objective.model, None)
         other = spec.rng().spawn(spec.n_restarts + 1)[-1:]  # a generator that no start has had
-        tried = best_of_restarts(objective, fit.solver, rule, other, progress.listener())
+        tried = best_of_restarts(objective, fit.solver, "auto", other, progress.listener())
         best = tried if tried.value < best.value else best
         best.interrupted, best.by_signal = tried.interrupted, tried.by_signal
         found = loss_of(objective, best)

@@ -44,4 +44,4 @@ class Search(Recipe):
         if previous.strength is not None:
             problem = problem.with_factor(previous.strength / usual_strength(spec, source.n_outputs))
         problem = problem.continued(previous.noise, previous.ridge, previous.linear_variance)
-        return Start(problem, onward=lambda _: previous.standardized_theta())
+        return Start(problem, source, onward=lambda _: previous.standardized_theta())

@@ -42,7 +42,7 @@ class InSpan(Around):
 
     def begin(self, spec: Spec, source: Source, scaling: Scaling | None, target: Target) -> Start:
         inside = SpanSource.of(cast(ArraySource, source))
-        return replace(self.inner.begin(self._inside(spec, source), inside, None, target), source=inside)
+        return self.inner.begin(self._inside(spec, source), inside, None, target)
 
     def resume(
         self, spec: Spec, source: Source, scaling: Scaling | None, target: Target, previous: FittedModel
@@ -55,7 +55,7 @@ class InSpan(Around):
             whole = continued_theta(previous, there, scaling, target, outward(inside.span, here, fresh))
             return inward(inside.span, there, whole)
 
-        return replace(start, onward=onward, source=inside)
+        return replace(start, onward=onward)
 
     def conclude(self, spec: Spec, fit: Fit) -> Fit:
         return self.inner.conclude(spec, self.outward(spec, fit))

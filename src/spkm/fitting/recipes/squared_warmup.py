@@ -14,7 +14,6 @@ import numpy as np
 
 from spkm.core.fitted import FittedModel
 from spkm.core.problem import LEAST_NOISE, Problem
-from spkm.core.starts import resolve_start
 from spkm.core.targets import Target
 from spkm.fitting.recipe import Fit, Recipe, Start
 from spkm.fitting.spec import Spec
@@ -48,13 +47,13 @@ class SquaredWarmUp(Recipe):
         near = _near_samples(spec.loss, cast(ArraySource, source))
         squared = self.squared.problem(replace(spec, loss=Squared(), linear_part=False), near)
         objective = squared.objective(near)
-        rule = resolve_start("auto", objective.model, None)
-        found = best_of_restarts(objective, choose_solver(objective), rule, spec.rng().spawn(1))
+        found = best_of_restarts(objective, choose_solver(objective), "auto", spec.rng().spawn(1))
         noise, theta = max(float(found.noise or 0.0), LEAST_NOISE), found.theta
+        learned = after_squared(problem, noise, found.ridge, source)
         return Start(
-            after_squared(problem, noise, found.ridge, source),
+            replace(learned, metric=theta) if trusts(problem, noise) else learned,
+            source,
             onward=lambda _: theta,
-            metric=theta if trusts(problem, noise) else None,
             noise=noise,
             ridge=found.ridge,
             stopped=theta if found.interrupted else None,
@@ -68,10 +67,11 @@ class SquaredWarmUp(Recipe):
             return start
         problem = after_squared(start.problem, noise, previous.ridge, source)
         start = replace(start, problem=problem, noise=noise, ridge=previous.ridge)
-        start = self.from_previous(start, source, scaling, target, previous)
+        start = self.from_previous(start, scaling, target, previous)
+        if not trusts(problem, noise):
+            return start
         assert start.onward is not None
-        kept = start.onward(problem.model(source).zeros()[0]) if trusts(problem, noise) else None
-        return replace(start, metric=kept)
+        return replace(start, problem=replace(problem, metric=start.onward(problem.model(source).zeros()[0])))
 
     def conclude(self, spec: Spec, fit: Fit) -> Fit:
         if fit.start.noise is None:
