@@ -41,6 +41,8 @@ class Target:
     task = "regression"
     #: Whether targets are classes or labels.
     of_classes = False
+    #: Name of the loss that "auto" is.
+    usual_loss = "squared"
 
     def __post_init__(self) -> None:
         for part in fields(self):
@@ -178,6 +180,7 @@ class Classes(Target):
     labels: np.ndarray = None  # type: ignore[assignment]
     task = "classes"
     of_classes = True
+    usual_loss = "log"
 
     @staticmethod
     def of(labels: np.ndarray) -> Classes:

@@ -15,6 +15,7 @@ from spkm._arrays import TableLike
 from spkm._checks import check_choice, check_integer, check_real, n_threads, seed_of
 from spkm.core.model import Term, View
 from spkm.core.objective import as_list
+from spkm.core.targets import Classes, Real
 from spkm.fitting.views import asked_terms, basis_penalties
 from spkm.kernels import Kernel
 from spkm.losses import LOSSES, Loss
@@ -164,7 +165,7 @@ class Spec:
             terms = asked_terms(params, X, tables)
         asked = params["asked_loss"] = params["loss"]
         if isinstance(asked, str) and asked == "auto":
-            asked = "log" if of_classes else "squared"
+            asked = (Classes if of_classes else Real).usual_loss
         loss = LOSSES.part(asked, "loss")
         loss = loss.for_labels(several_labels) if of_classes else loss
         _check_loss(loss, asked, of_classes)

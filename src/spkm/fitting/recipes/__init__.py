@@ -61,7 +61,7 @@ def recipe_for(spec: Spec, data: Data, previous: FittedModel | None = None) -> R
         return OnSamples(recipe) if spec.basis == "samples" else recipe
     width = data.n_rows if in_span else data.n_features
     if spec.monotone:
-        recipe = Monotone()
+        recipe = Monotone(spec.views[0].kernel.stationary)
     elif evidence is not None:
         recipe = InSpan(ByEvidence(evidence, single)) if in_span else ByEvidence(evidence, single)
     elif not data.independent:

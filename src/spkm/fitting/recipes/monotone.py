@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from spkm.core.fitted import FittedModel
 from spkm.core.monotone import certificate
@@ -14,6 +14,7 @@ from spkm.solvers import LBFGS
 from spkm.sources import Scaling, Source
 
 
+@dataclass(frozen=True)
 class Monotone(Recipe):
     """Vectors of positive weight at one edge of a feature's range, vectors of negative weight at the other.
 
@@ -21,12 +22,18 @@ class Monotone(Recipe):
     strength of the loss, over the number of samples. L-BFGS, which keeps bounds. Monotone features are clipped at the
     range of the training samples, so that the constraint holds for all values; other features keep the vectors inside
     that range, unless ``basis_bounds`` is None.
+
+    Parameters
+    ----------
+    stationary : bool
+        Whether the kernel is stationary.
     """
 
+    stationary: bool
     name = "monotone"
 
     def defaults(self, spec: Spec, source: Source) -> Defaults:
-        return Defaults(metric="relevances", linear_part=spec.views[0].kernel.stationary)
+        return Defaults(metric="relevances", linear_part=self.stationary)
 
     def begin(self, spec: Spec, source: Source, scaling: Scaling | None, target: Target) -> Start:
         return replace(super().begin(spec, source, scaling, target), solver=LBFGS())
