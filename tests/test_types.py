@@ -126,9 +126,11 @@ def test_the_type_of_fit_is_not_any(told):
 
 
 def parameters():
-    """Yield the annotation of every parameter of the library, but for self and cls."""
+    """Yield the annotation of every parameter of the library, but for self and cls; fields of parameters are some."""
     for file in sorted(SOURCE.rglob("*.py")):
         for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ClassDef) and file.name == "parameters.py":
+                yield from (part.annotation for part in node.body if isinstance(part, ast.AnnAssign))
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
                 given = node.args
                 every = [*given.posonlyargs, *given.args, *given.kwonlyargs, given.vararg, given.kwarg]

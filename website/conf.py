@@ -3,11 +3,13 @@
 import re
 import sys
 import tomllib
+from dataclasses import fields, is_dataclass
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
 
 import spkm
+from spkm import estimators
 
 ROOT = Path(__file__).parents[1]
 project = "spkm"
@@ -95,9 +97,14 @@ sphinx_gallery_conf = {
 }
 
 
+#: Parameters of estimators, which are attributes of their classes, too.
+KINDS = [kind for name in estimators.__all__ if hasattr(kind := getattr(estimators, name), "get_params")]
+PARAMETERS = {field.name for kind in KINDS if is_dataclass(kind) for field in fields(kind)}
+
+
 def skip_member(app, what, name, thing, skip, options):
-    """Leave out what scikit-learn adds to every estimator for metadata routing: its texts refer to its own guide."""
-    return True if re.fullmatch(r"set_\w+_request|get_metadata_routing", name) else None
+    """Leave out parameters, which the docstring has, and methods of scikit-learn that refer to its own guide."""
+    return True if name in PARAMETERS or re.fullmatch(r"set_\w+_request|get_metadata_routing", name) else None
 
 
 def formulas(app, what, name, thing, options, lines):

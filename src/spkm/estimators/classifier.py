@@ -3,36 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Literal, Self
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils.multiclass import is_multilabel
 from sklearn.utils.validation import check_is_fitted
 
-from spkm._arrays import FileName, RandomState, TableLike, TargetLike, WeightLike
+from spkm._arrays import FileName, TableLike, TargetLike, WeightLike
 from spkm._methods import available_if
 from spkm._publish import publish
 from spkm.estimators.base import fitted
 from spkm.estimators.class_predictions import PredictsClasses
 from spkm.estimators.forecast import forecast
-from spkm.estimators.parameters import (
-    BandwidthLike,
-    Choice,
-    ClassWeightLike,
-    GroupsLike,
-    KernelLike,
-    LossLike,
-    MonotoneLike,
-    PenaltyLike,
-    ScaleLike,
-    SelectionLike,
-    SizeLike,
-    SolverLike,
-    StartLike,
-    TermsLike,
-    ViewsLike,
-)
+from spkm.estimators.parameters import GroupsLike, OfClassifier
 from spkm.estimators.uncertainty import with_uncertainty
 from spkm.fitting.checkpoint import EVERY
 from spkm.fitting.data import TableData
@@ -46,7 +30,7 @@ from spkm.fitting.strategies import search_for
 from spkm.tables.read import Table, read_table
 
 
-class SPKMClassifier(PredictsClasses, ClassifierMixin, CallbackSupportMixin, BaseEstimator):
+class SPKMClassifier(OfClassifier, PredictsClasses, ClassifierMixin, CallbackSupportMixin, BaseEstimator):
     """Sparse pre-image kernel classifier, f(x) = b + sum_r c_r k(x, u_r) with learned basis vectors u_r.
 
     The targets are one label for each sample, or an indicator matrix of 0 and 1, dense or sparse, for samples with any
@@ -206,71 +190,6 @@ class SPKMClassifier(PredictsClasses, ClassifierMixin, CallbackSupportMixin, Bas
     estimators_: list[SPKMClassifier]
     class_pairs_: np.ndarray
     basis_problem_: np.ndarray
-
-    def __init__(
-        self,
-        n_basis: SizeLike = None,
-        *,
-        kernel: KernelLike = "rbf",
-        views: ViewsLike = None,
-        terms: TermsLike = None,
-        loss: LossLike = "auto",
-        multi_class: Literal["joint", "ovr", "ovo"] = "joint",
-        basis_penalty: PenaltyLike = None,
-        weight_penalty: PenaltyLike = "auto",
-        selection: SelectionLike = None,
-        max_features: int | None = None,
-        max_groups: int | None = None,
-        feature_groups: GroupsLike = None,
-        max_basis: int | None = None,
-        learn_bandwidth: BandwidthLike = "auto",
-        linear_part: Choice = "auto",
-        basis_bounds: Literal["data"] | None = "data",
-        basis: Literal["free", "samples"] = "free",
-        monotone: MonotoneLike = None,
-        fit_intercept: bool = True,
-        scale: ScaleLike = True,
-        solver: SolverLike = "auto",
-        start: StartLike = "auto",
-        n_restarts: int = 1,
-        max_iter: int | None = None,
-        tol: float | None = None,
-        class_weight: ClassWeightLike = None,
-        warm_start: bool = False,
-        n_jobs: int | None = None,
-        random_state: RandomState = None,
-        verbose: int = 0,
-    ) -> None:
-        self.n_basis = n_basis
-        self.kernel = kernel
-        self.views = views
-        self.terms = terms
-        self.loss = loss
-        self.multi_class = multi_class
-        self.basis_penalty = basis_penalty
-        self.weight_penalty = weight_penalty
-        self.selection = selection
-        self.max_features = max_features
-        self.max_groups = max_groups
-        self.feature_groups = feature_groups
-        self.max_basis = max_basis
-        self.learn_bandwidth = learn_bandwidth
-        self.linear_part = linear_part
-        self.basis_bounds = basis_bounds
-        self.basis = basis
-        self.monotone = monotone
-        self.fit_intercept = fit_intercept
-        self.scale = scale
-        self.solver = solver
-        self.start = start
-        self.n_restarts = n_restarts
-        self.max_iter = max_iter
-        self.tol = tol
-        self.class_weight = class_weight
-        self.warm_start = warm_start
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
 
     forecast = forecast
     with_uncertainty = with_uncertainty

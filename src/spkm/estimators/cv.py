@@ -13,25 +13,16 @@ from sklearn.metrics import check_scoring
 from sklearn.model_selection import GroupKFold, StratifiedGroupKFold, check_cv
 from sklearn.utils.multiclass import is_multilabel, type_of_target
 
-from spkm._arrays import RandomState, TableLike, TargetLike, WeightLike
+from spkm._arrays import TableLike, TargetLike, WeightLike
 from spkm._checks import check_choice
 from spkm._publish import publish
 from spkm.core.model import Term, View
 from spkm.estimators.class_predictions import PredictsClasses
 from spkm.estimators.classifier import SPKMClassifier
 from spkm.estimators.parameters import (
-    BandwidthLike,
-    ClassWeightLike,
     GroupsLike,
-    KernelsLike,
-    LossLike,
-    PenaltyLike,
-    ScaleLike,
-    ScoringLike,
-    SelectionLike,
-    SizeLike,
-    SolverLike,
-    SplitsLike,
+    OfClassifierSearch,
+    OfSearch,
 )
 from spkm.estimators.regressor import PredictsNumbers, SPKMRegressor
 from spkm.estimators.uncertainty import with_uncertainty
@@ -54,7 +45,7 @@ from spkm.tables.read import Table, read_table
 BOUNDED = {"basis_bounds": "data"}
 
 
-class ChoosesByFolds(CallbackSupportMixin, BaseEstimator):
+class ChoosesByFolds(OfSearch, CallbackSupportMixin, BaseEstimator):
     """The fit of a choice by cross-validation, of classes or numbers."""
 
     #: Kernels in the race of ``kernel="auto"``.
@@ -111,7 +102,7 @@ class ChoosesByFolds(CallbackSupportMixin, BaseEstimator):
         return kernels_in_race(self, self._automatic)
 
 
-class SPKMClassifierCV(PredictsClasses, ClassifierMixin, ChoosesByFolds):
+class SPKMClassifierCV(OfClassifierSearch, PredictsClasses, ClassifierMixin, ChoosesByFolds):
     """Classifier that chooses its kernel, features, penalty and number of vectors by cross-validation.
 
     All classes, or labels, share the vectors: it is ``multi_class="joint"`` of :class:`SPKMClassifier`. For a choice in
@@ -168,55 +159,6 @@ class SPKMClassifierCV(PredictsClasses, ClassifierMixin, ChoosesByFolds):
 
     classes_: np.ndarray
 
-    def __init__(
-        self,
-        kernel: KernelsLike = "auto",
-        *,
-        n_basis: SizeLike = "auto",
-        loss: LossLike = "auto",
-        weight_penalty: PenaltyLike = "auto",
-        selection: SelectionLike = "strict",
-        max_features: int | None = None,
-        max_groups: int | None = None,
-        feature_groups: GroupsLike = None,
-        max_basis: int | None = None,
-        learn_bandwidth: BandwidthLike = "auto",
-        fit_intercept: bool = True,
-        scale: ScaleLike = True,
-        solver: SolverLike = "auto",
-        max_iter: int | None = None,
-        tol: float | None = None,
-        class_weight: ClassWeightLike = None,
-        cv: SplitsLike = None,
-        scoring: ScoringLike = None,
-        refit: bool = True,
-        n_jobs: int | None = None,
-        random_state: RandomState = None,
-        verbose: int = 0,
-    ) -> None:
-        self.kernel = kernel
-        self.n_basis = n_basis
-        self.loss = loss
-        self.weight_penalty = weight_penalty
-        self.selection = selection
-        self.max_features = max_features
-        self.max_groups = max_groups
-        self.feature_groups = feature_groups
-        self.max_basis = max_basis
-        self.learn_bandwidth = learn_bandwidth
-        self.fit_intercept = fit_intercept
-        self.scale = scale
-        self.solver = solver
-        self.max_iter = max_iter
-        self.tol = tol
-        self.class_weight = class_weight
-        self.cv = cv
-        self.scoring = scoring
-        self.refit = refit
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
-
     _automatic = (Linear(), Polynomial(degree=3), RBF())
     _data = staticmethod(class_data)
 
@@ -250,53 +192,6 @@ class SPKMRegressorCV(PredictsNumbers, RegressorMixin, ChoosesByFolds):
     >>> len(best.selected_features_) < 10, bool(best.score(X, y) > 0.48)
     (True, True)
     """
-
-    def __init__(
-        self,
-        kernel: KernelsLike = "auto",
-        *,
-        n_basis: SizeLike = "auto",
-        loss: LossLike = "auto",
-        weight_penalty: PenaltyLike = "auto",
-        selection: SelectionLike = "strict",
-        max_features: int | None = None,
-        max_groups: int | None = None,
-        feature_groups: GroupsLike = None,
-        max_basis: int | None = None,
-        learn_bandwidth: BandwidthLike = "auto",
-        fit_intercept: bool = True,
-        scale: ScaleLike = True,
-        solver: SolverLike = "auto",
-        max_iter: int | None = None,
-        tol: float | None = None,
-        cv: SplitsLike = None,
-        scoring: ScoringLike = None,
-        refit: bool = True,
-        n_jobs: int | None = None,
-        random_state: RandomState = None,
-        verbose: int = 0,
-    ) -> None:
-        self.kernel = kernel
-        self.n_basis = n_basis
-        self.loss = loss
-        self.weight_penalty = weight_penalty
-        self.selection = selection
-        self.max_features = max_features
-        self.max_groups = max_groups
-        self.feature_groups = feature_groups
-        self.max_basis = max_basis
-        self.learn_bandwidth = learn_bandwidth
-        self.fit_intercept = fit_intercept
-        self.scale = scale
-        self.solver = solver
-        self.max_iter = max_iter
-        self.tol = tol
-        self.cv = cv
-        self.scoring = scoring
-        self.refit = refit
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
 
     _automatic = (Linear(), Polynomial(degree=3), Matern())
     _data = staticmethod(number_data)

@@ -3,32 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal, Self
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
-from spkm._arrays import RandomState, TableLike, TargetLike, WeightLike
+from spkm._arrays import TableLike, TargetLike, WeightLike
 from spkm._frames import dtype_of
 from spkm._publish import publish
 from spkm.estimators.base import ReadsModel
-from spkm.estimators.parameters import (
-    BandwidthLike,
-    Choice,
-    GroupsLike,
-    KernelLike,
-    MonotoneLike,
-    PenaltyLike,
-    ScaleLike,
-    SelectionLike,
-    SizeLike,
-    SolverLike,
-    StartLike,
-    TermsLike,
-    ViewsLike,
-)
+from spkm.estimators.parameters import OfOrdinal
 from spkm.fitting.data import StreamData, TableData
 from spkm.fitting.outcome import attributes_of
 from spkm.fitting.progress import Progress
@@ -38,7 +24,7 @@ from spkm.tables.read import known_targets, read_table
 from spkm.tables.streams import named_columns, opened_stream
 
 
-class SPKMOrdinalClassifier(ReadsModel, ClassifierMixin, BaseEstimator):
+class SPKMOrdinalClassifier(OfOrdinal, ReadsModel, ClassifierMixin, BaseEstimator):
     """Sparse pre-image kernel machine for ordered classes: one score f(x), and thresholds between the classes.
 
     The probability of a class above the k-th is 1 / (1 + exp(t_k - f(x))), the proportional odds model. One score
@@ -89,57 +75,6 @@ class SPKMOrdinalClassifier(ReadsModel, ClassifierMixin, BaseEstimator):
     >>> model.predict_proba(X).shape, model.latent_score(X).shape
     ((200, 3), (200,))
     """
-
-    def __init__(
-        self,
-        n_basis: SizeLike = 10,
-        *,
-        order: Sequence[Any] | Literal["sorted"] | None = None,
-        kernel: KernelLike = "rbf",
-        views: ViewsLike = None,
-        terms: TermsLike = None,
-        weight_penalty: PenaltyLike = "auto",
-        selection: SelectionLike = None,
-        max_features: int | None = None,
-        max_groups: int | None = None,
-        feature_groups: GroupsLike = None,
-        max_basis: int | None = None,
-        learn_bandwidth: BandwidthLike = "auto",
-        linear_part: Choice = "auto",
-        basis_bounds: Literal["data"] | None = "data",
-        monotone: MonotoneLike = None,
-        scale: ScaleLike = True,
-        solver: SolverLike = "auto",
-        start: StartLike = "auto",
-        max_iter: int | None = None,
-        tol: float | None = None,
-        n_jobs: int | None = None,
-        random_state: RandomState = None,
-        verbose: int = 0,
-    ) -> None:
-        self.n_basis = n_basis
-        self.order = order
-        self.kernel = kernel
-        self.views = views
-        self.terms = terms
-        self.weight_penalty = weight_penalty
-        self.selection = selection
-        self.max_features = max_features
-        self.max_groups = max_groups
-        self.feature_groups = feature_groups
-        self.max_basis = max_basis
-        self.learn_bandwidth = learn_bandwidth
-        self.linear_part = linear_part
-        self.basis_bounds = basis_bounds
-        self.monotone = monotone
-        self.scale = scale
-        self.solver = solver
-        self.start = start
-        self.max_iter = max_iter
-        self.tol = tol
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
 
     def fit(
         self,

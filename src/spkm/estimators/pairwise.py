@@ -12,21 +12,15 @@ from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils.validation import check_is_fitted
 
 from spkm import _methods
-from spkm._arrays import RandomState, TableLike, TargetLike, WeightLike
+from spkm._arrays import TableLike, TargetLike, WeightLike
 from spkm._checks import n_threads
 from spkm._methods import available_if
 from spkm._publish import publish
 from spkm.core.decisions import decision, log_probabilities, probabilities
 from spkm.estimators.class_predictions import has_probabilities
 from spkm.estimators.parameters import (
-    BandwidthLike,
-    ClassWeightLike,
-    KernelsLike,
-    LossLike,
-    PenaltyLike,
-    ScaleLike,
-    SolverLike,
-    ViewsLike,
+    OfPairs,
+    OfPairsOfClasses,
 )
 from spkm.fitting.outcome import Outcome, attributes_of
 from spkm.fitting.progress import CallbackSupportMixin, Progress, with_callbacks
@@ -37,10 +31,9 @@ from spkm.tables.pairs import SIDES, PairInput, read_pairs
 BOTH = {"left": True, "right": True}
 
 
-class PredictsPairs:
+class PredictsPairs(OfPairs):
     """Scores of pairs, from ``model_`` and the tables of entities of the fit or of new ones."""
 
-    n_jobs: Any
     model_: Any
     save = _methods.save
     export = _methods.export
@@ -67,7 +60,7 @@ class PredictsPairs:
         return "model_" in vars(self)
 
 
-class PairwiseSPKMClassifier(PredictsPairs, ClassifierMixin, CallbackSupportMixin, BaseEstimator):
+class PairwiseSPKMClassifier(OfPairsOfClasses, PredictsPairs, ClassifierMixin, CallbackSupportMixin, BaseEstimator):
     """Classifier of pairs, f(x, z) = b + sum_r c_r k(x, u_r) k'(z, v_r) with learned pairs of basis vectors.
 
     Parameters
@@ -121,51 +114,6 @@ class PairwiseSPKMClassifier(PredictsPairs, ClassifierMixin, CallbackSupportMixi
     __metadata_request__predict_proba = BOTH
     __metadata_request__predict_log_proba = BOTH
     classes_: np.ndarray
-
-    def __init__(
-        self,
-        n_basis: int = 20,
-        *,
-        left_kernel: KernelsLike = "rbf",
-        right_kernel: KernelsLike = "rbf",
-        left_views: ViewsLike = None,
-        right_views: ViewsLike = None,
-        loss: LossLike = "auto",
-        basis_penalty: PenaltyLike = None,
-        weight_penalty: PenaltyLike = "auto",
-        learn_bandwidth: BandwidthLike = "auto",
-        fit_intercept: bool = True,
-        scale: ScaleLike = True,
-        solver: SolverLike = "auto",
-        n_restarts: int = 1,
-        max_iter: int | None = None,
-        tol: float | None = None,
-        class_weight: ClassWeightLike = None,
-        n_jobs: int | None = None,
-        new: str = "pairs",
-        random_state: RandomState = None,
-        verbose: int = 0,
-    ) -> None:
-        self.n_basis = n_basis
-        self.left_kernel = left_kernel
-        self.right_kernel = right_kernel
-        self.left_views = left_views
-        self.right_views = right_views
-        self.loss = loss
-        self.basis_penalty = basis_penalty
-        self.weight_penalty = weight_penalty
-        self.learn_bandwidth = learn_bandwidth
-        self.fit_intercept = fit_intercept
-        self.scale = scale
-        self.solver = solver
-        self.n_restarts = n_restarts
-        self.max_iter = max_iter
-        self.tol = tol
-        self.class_weight = class_weight
-        self.n_jobs = n_jobs
-        self.new = new
-        self.random_state = random_state
-        self.verbose = verbose
 
     @with_callbacks
     def fit(
@@ -318,49 +266,6 @@ class PairwiseSPKMRegressor(PredictsPairs, RegressorMixin, CallbackSupportMixin,
     >>> bool(model.score(pairs, y) > 0.9)
     True
     """
-
-    def __init__(
-        self,
-        n_basis: int = 20,
-        *,
-        left_kernel: KernelsLike = "rbf",
-        right_kernel: KernelsLike = "rbf",
-        left_views: ViewsLike = None,
-        right_views: ViewsLike = None,
-        loss: LossLike = "auto",
-        basis_penalty: PenaltyLike = None,
-        weight_penalty: PenaltyLike = "auto",
-        learn_bandwidth: BandwidthLike = "auto",
-        fit_intercept: bool = True,
-        scale: ScaleLike = True,
-        solver: SolverLike = "auto",
-        n_restarts: int = 1,
-        max_iter: int | None = None,
-        tol: float | None = None,
-        n_jobs: int | None = None,
-        new: str = "pairs",
-        random_state: RandomState = None,
-        verbose: int = 0,
-    ) -> None:
-        self.n_basis = n_basis
-        self.left_kernel = left_kernel
-        self.right_kernel = right_kernel
-        self.left_views = left_views
-        self.right_views = right_views
-        self.loss = loss
-        self.basis_penalty = basis_penalty
-        self.weight_penalty = weight_penalty
-        self.learn_bandwidth = learn_bandwidth
-        self.fit_intercept = fit_intercept
-        self.scale = scale
-        self.solver = solver
-        self.n_restarts = n_restarts
-        self.max_iter = max_iter
-        self.tol = tol
-        self.n_jobs = n_jobs
-        self.new = new
-        self.random_state = random_state
-        self.verbose = verbose
 
     @with_callbacks
     def fit(

@@ -1,13 +1,14 @@
-"""Types of the parameters that several estimators share."""
+"""The parameters that several estimators share, and their types."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
 from numpy.typing import ArrayLike
 
-from spkm._arrays import ColumnsLike
+from spkm._arrays import ColumnsLike, RandomState
 from spkm.core.model import Term
 from spkm.core.starts import Start
 from spkm.kernels import Kernel
@@ -59,3 +60,141 @@ GroupsLike = ArrayLike | Iterable[Any] | None
 SplitsLike = int | Iterable[Any] | Splitter | None
 #: A score, by name or as a function.
 ScoringLike = str | Callable[..., float] | None
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class OfTables:
+    """Parameters of estimators of one table; each class has their meaning."""
+
+    n_basis: SizeLike = field(default=10, kw_only=False)
+    kernel: KernelLike = "rbf"
+    views: ViewsLike = None
+    terms: TermsLike = None
+    weight_penalty: PenaltyLike = "auto"
+    selection: SelectionLike = None
+    max_features: int | None = None
+    max_groups: int | None = None
+    feature_groups: GroupsLike = None
+    max_basis: int | None = None
+    learn_bandwidth: BandwidthLike = "auto"
+    linear_part: Choice = "auto"
+    basis_bounds: Literal["data"] | None = "data"
+    monotone: MonotoneLike = None
+    scale: ScaleLike = True
+    solver: SolverLike = "auto"
+    start: StartLike = "auto"
+    max_iter: int | None = None
+    tol: float | None = None
+    n_jobs: int | None = None
+    random_state: RandomState = None
+    verbose: int = 0
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class WithLoss(OfTables):
+    """Parameters of classifiers and regressors of one table, whose loss users may choose."""
+
+    loss: LossLike = "auto"
+    basis_penalty: PenaltyLike = None
+    basis: Literal["free", "samples"] = "free"
+    fit_intercept: bool = True
+    n_restarts: int = 1
+    warm_start: bool = False
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class OfClassifier(WithLoss):
+    """Parameters of :class:`~spkm.SPKMClassifier`."""
+
+    n_basis: SizeLike = field(default=None, kw_only=False)
+    multi_class: Literal["joint", "ovr", "ovo"] = "joint"
+    class_weight: ClassWeightLike = None
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class OfRegressor(WithLoss):
+    """Parameters of :class:`~spkm.SPKMRegressor`."""
+
+    n_basis: SizeLike = field(default=20, kw_only=False)
+    kernel: KernelLike = "matern"
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class OfOrdinal(OfTables):
+    """Parameters of :class:`~spkm.SPKMOrdinalClassifier`."""
+
+    order: Sequence[Any] | Literal["sorted"] | None = None
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class OfSurvival(OfTables):
+    """Parameters of :class:`~spkm.SPKMSurvival`."""
+
+    ties: str = "efron"
+    baseline: str = "steps"
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class OfSearch:
+    """Parameters of searches over kernels, features and strengths."""
+
+    kernel: KernelsLike = field(default="auto", kw_only=False)
+    n_basis: SizeLike = "auto"
+    loss: LossLike = "auto"
+    weight_penalty: PenaltyLike = "auto"
+    selection: SelectionLike = "strict"
+    max_features: int | None = None
+    max_groups: int | None = None
+    feature_groups: GroupsLike = None
+    max_basis: int | None = None
+    learn_bandwidth: BandwidthLike = "auto"
+    fit_intercept: bool = True
+    scale: ScaleLike = True
+    solver: SolverLike = "auto"
+    max_iter: int | None = None
+    tol: float | None = None
+    cv: SplitsLike = None
+    scoring: ScoringLike = None
+    refit: bool = True
+    n_jobs: int | None = None
+    random_state: RandomState = None
+    verbose: int = 0
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class OfClassifierSearch(OfSearch):
+    """Parameters of :class:`~spkm.SPKMClassifierCV`."""
+
+    class_weight: ClassWeightLike = None
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class OfPairs:
+    """Parameters of estimators of pairs."""
+
+    n_basis: int = field(default=20, kw_only=False)
+    left_kernel: KernelsLike = "rbf"
+    right_kernel: KernelsLike = "rbf"
+    left_views: ViewsLike = None
+    right_views: ViewsLike = None
+    loss: LossLike = "auto"
+    basis_penalty: PenaltyLike = None
+    weight_penalty: PenaltyLike = "auto"
+    learn_bandwidth: BandwidthLike = "auto"
+    fit_intercept: bool = True
+    scale: ScaleLike = True
+    solver: SolverLike = "auto"
+    n_restarts: int = 1
+    max_iter: int | None = None
+    tol: float | None = None
+    n_jobs: int | None = None
+    new: str = "pairs"
+    random_state: RandomState = None
+    verbose: int = 0
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class OfPairsOfClasses(OfPairs):
+    """Parameters of :class:`~spkm.PairwiseSPKMClassifier`."""
+
+    class_weight: ClassWeightLike = None

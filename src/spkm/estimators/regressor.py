@@ -8,29 +8,14 @@ from typing import Any, Literal, Self, overload
 import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin
 
-from spkm._arrays import FileName, RandomState, TableLike, TargetLike, WeightLike
+from spkm._arrays import FileName, TableLike, TargetLike, WeightLike
 from spkm._checks import n_threads
 from spkm._methods import available_if
 from spkm._namespaces import returned_like_X
 from spkm._publish import publish
 from spkm.estimators.base import ReadsModel, fitted
 from spkm.estimators.forecast import forecast
-from spkm.estimators.parameters import (
-    BandwidthLike,
-    Choice,
-    GroupsLike,
-    KernelLike,
-    LossLike,
-    MonotoneLike,
-    PenaltyLike,
-    ScaleLike,
-    SelectionLike,
-    SizeLike,
-    SolverLike,
-    StartLike,
-    TermsLike,
-    ViewsLike,
-)
+from spkm.estimators.parameters import GroupsLike, OfRegressor
 from spkm.estimators.uncertainty import with_uncertainty
 from spkm.fitting.checkpoint import EVERY
 from spkm.fitting.data import TableData
@@ -93,7 +78,7 @@ class PredictsNumbers(ReadsModel):
         return tags
 
 
-class SPKMRegressor(PredictsNumbers, RegressorMixin, CallbackSupportMixin, BaseEstimator):
+class SPKMRegressor(OfRegressor, PredictsNumbers, RegressorMixin, CallbackSupportMixin, BaseEstimator):
     """Sparse pre-image kernel regression, f(x) = b + sum_r c_r k(x, u_r) with learned basis vectors u_r.
 
     Parameters
@@ -155,67 +140,6 @@ class SPKMRegressor(PredictsNumbers, RegressorMixin, CallbackSupportMixin, BaseE
     >>> len(model.basis_vectors_) <= 5, bool(model.score(X, y) > 0.5)
     (True, True)
     """
-
-    def __init__(
-        self,
-        n_basis: SizeLike = 20,
-        *,
-        kernel: KernelLike = "matern",
-        views: ViewsLike = None,
-        terms: TermsLike = None,
-        loss: LossLike = "auto",
-        basis_penalty: PenaltyLike = None,
-        weight_penalty: PenaltyLike = "auto",
-        selection: SelectionLike = None,
-        max_features: int | None = None,
-        max_groups: int | None = None,
-        feature_groups: GroupsLike = None,
-        max_basis: int | None = None,
-        learn_bandwidth: BandwidthLike = "auto",
-        linear_part: Choice = "auto",
-        basis_bounds: Literal["data"] | None = "data",
-        basis: Literal["free", "samples"] = "free",
-        monotone: MonotoneLike = None,
-        fit_intercept: bool = True,
-        scale: ScaleLike = True,
-        solver: SolverLike = "auto",
-        start: StartLike = "auto",
-        n_restarts: int = 1,
-        max_iter: int | None = None,
-        tol: float | None = None,
-        warm_start: bool = False,
-        n_jobs: int | None = None,
-        random_state: RandomState = None,
-        verbose: int = 0,
-    ) -> None:
-        self.n_basis = n_basis
-        self.kernel = kernel
-        self.views = views
-        self.terms = terms
-        self.loss = loss
-        self.basis_penalty = basis_penalty
-        self.weight_penalty = weight_penalty
-        self.selection = selection
-        self.max_features = max_features
-        self.max_groups = max_groups
-        self.feature_groups = feature_groups
-        self.max_basis = max_basis
-        self.learn_bandwidth = learn_bandwidth
-        self.linear_part = linear_part
-        self.basis_bounds = basis_bounds
-        self.basis = basis
-        self.monotone = monotone
-        self.fit_intercept = fit_intercept
-        self.scale = scale
-        self.solver = solver
-        self.start = start
-        self.n_restarts = n_restarts
-        self.max_iter = max_iter
-        self.tol = tol
-        self.warm_start = warm_start
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
 
     forecast = forecast
     with_uncertainty = with_uncertainty

@@ -4,32 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any, Literal, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from spkm._arrays import RandomState, TableLike, TargetLike, WeightLike
+from spkm._arrays import TableLike, TargetLike, WeightLike
 from spkm._checks import check_choice, check_real
 from spkm._publish import publish
 from spkm.estimators.base import ReadsModel
-from spkm.estimators.parameters import (
-    BandwidthLike,
-    Choice,
-    GroupsLike,
-    KernelLike,
-    MonotoneLike,
-    PenaltyLike,
-    ScaleLike,
-    SelectionLike,
-    SizeLike,
-    SolverLike,
-    StartLike,
-    TermsLike,
-    ViewsLike,
-)
+from spkm.estimators.parameters import OfSurvival
 from spkm.fitting.hazards import (
     AnyBaseline,
     BaselineOf,
@@ -52,7 +38,7 @@ BASELINES: dict[str, Callable[[str], BaselineOf]] = {
 }
 
 
-class SPKMSurvival(ReadsModel, BaseEstimator):
+class SPKMSurvival(OfSurvival, ReadsModel, BaseEstimator):
     """Sparse pre-image kernel machine for censored times: the hazard is exp(f(x)) times a baseline (Cox's model).
 
     Scores and baseline are fitted in turn: with the cumulative baseline hazard H of every sample's time the loss is
@@ -107,59 +93,6 @@ class SPKMSurvival(ReadsModel, BaseEstimator):
     >>> bool(model.score(X, y) > 0.65), model.predict_survival_function(X, times=[0.5, 0.9]).shape
     (True, (200, 2))
     """
-
-    def __init__(
-        self,
-        n_basis: SizeLike = 10,
-        *,
-        kernel: KernelLike = "rbf",
-        ties: str = "efron",
-        baseline: str = "steps",
-        views: ViewsLike = None,
-        terms: TermsLike = None,
-        weight_penalty: PenaltyLike = "auto",
-        selection: SelectionLike = None,
-        max_features: int | None = None,
-        max_groups: int | None = None,
-        feature_groups: GroupsLike = None,
-        max_basis: int | None = None,
-        learn_bandwidth: BandwidthLike = "auto",
-        linear_part: Choice = "auto",
-        basis_bounds: Literal["data"] | None = "data",
-        monotone: MonotoneLike = None,
-        scale: ScaleLike = True,
-        solver: SolverLike = "auto",
-        start: StartLike = "auto",
-        max_iter: int | None = None,
-        tol: float | None = None,
-        n_jobs: int | None = None,
-        random_state: RandomState = None,
-        verbose: int = 0,
-    ) -> None:
-        self.n_basis = n_basis
-        self.kernel = kernel
-        self.ties = ties
-        self.baseline = baseline
-        self.views = views
-        self.terms = terms
-        self.weight_penalty = weight_penalty
-        self.selection = selection
-        self.max_features = max_features
-        self.max_groups = max_groups
-        self.feature_groups = feature_groups
-        self.max_basis = max_basis
-        self.learn_bandwidth = learn_bandwidth
-        self.linear_part = linear_part
-        self.basis_bounds = basis_bounds
-        self.monotone = monotone
-        self.scale = scale
-        self.solver = solver
-        self.start = start
-        self.max_iter = max_iter
-        self.tol = tol
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
 
     def fit(
         self,

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from spkm._arrays import RandomState, with_shape
@@ -130,7 +131,7 @@ class Relation:
 
 
 def relations(
-    estimator: Any, X: Any = None, y: Any = None, *, n_permutations: int = 999, random_state: RandomState = 0
+    estimator: BaseEstimator, X: Any = None, y: Any = None, *, n_permutations: int = 999, random_state: RandomState = 0
 ) -> list[Relation]:
     """Return the components of a fitted :class:`spkm.SPKMCCA`.
 
@@ -172,7 +173,9 @@ def relations(
     ]
 
 
-def canonical_summary(estimator: Any, X: Any = None, y: Any = None, *, width: int = 120, **options: Any) -> Sheet:
+def canonical_summary(
+    estimator: BaseEstimator, X: Any = None, y: Any = None, *, width: int = 120, **options: Any
+) -> Sheet:
     """Return a description of a fitted :class:`spkm.SPKMCCA` that fits a terminal, and that notebooks show with tables.
 
     Words of caution first; a sentence on both tables; a row for each component with its correlations; a row for each
@@ -217,7 +220,7 @@ def canonical_summary(estimator: Any, X: Any = None, y: Any = None, *, width: in
     return Sheet.of([*cautions, sentence_on_tables(estimator), *(one.sentence() for one in found), rows, listed], width)
 
 
-def canonical_formula(estimator: Any, digits: int = 4) -> Sheet:
+def canonical_formula(estimator: BaseEstimator, digits: int = 4) -> Sheet:
     """Return the scores of both tables of a fitted :class:`spkm.SPKMCCA` as formulas.
 
     Parameters
@@ -231,7 +234,7 @@ def canonical_formula(estimator: Any, digits: int = 4) -> Sheet:
     return Sheet("\n\n".join(parts))
 
 
-def sentence_on_tables(estimator: Any, tables: tuple[str, str] = TABLES) -> str:
+def sentence_on_tables(estimator: BaseEstimator, tables: tuple[str, str] = TABLES) -> str:
     """Return what a fitted :class:`spkm.SPKMCCA` reads of both tables."""
     count = len(estimator.correlations_)
     sides = (estimator.x_side_, estimator.y_side_)
@@ -248,7 +251,7 @@ def _listed(names: list[str]) -> str:
     return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} and {shown[-1]}"
 
 
-def _entries(estimator: Any, side: str, table: Any) -> list[tuple[Entry, ...]]:
+def _entries(estimator: BaseEstimator, side: str, table: Any) -> list[tuple[Entry, ...]]:
     """Return the features of each component in one table, the largest weights first."""
     of_x = side == "x"
     weights = estimator.x_weights_ if of_x else estimator.y_weights_

@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
+from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from spkm._checks import check_integer
@@ -55,7 +56,7 @@ def solved_change(M: np.ndarray, fixed: np.ndarray, change: np.ndarray) -> np.nd
 
 
 def edited(
-    estimator: Any,
+    estimator: BaseEstimator,
     X: Any = None,
     y: Any = None,
     *,
@@ -259,7 +260,7 @@ def _without(model: PreimageModel, theta: np.ndarray, kept: np.ndarray) -> tuple
     return small, result
 
 
-def _published(estimator: Any, model: FittedModel | ModelEnsemble, dropped: set[int]) -> Any:
+def _published(estimator: BaseEstimator, model: FittedModel | ModelEnsemble, dropped: set[int]) -> Any:
     """Return a copy of a fitted estimator with another model and the attributes that go with it."""
     found = copy(estimator)
     known = vars(found)

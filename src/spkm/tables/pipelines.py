@@ -7,6 +7,7 @@ from copy import copy
 from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
 from sklearn.pipeline import Pipeline
 
 from spkm import _methods
@@ -25,37 +26,37 @@ class LoadedPipeline(Pipeline):
     report = _methods.report
 
 
-def is_pipeline(estimator: Any) -> bool:
+def is_pipeline(estimator: BaseEstimator) -> bool:
     """Whether it is a pipeline of scikit-learn; those of other packages may do more than transform."""
     return type(estimator) in (Pipeline, LoadedPipeline)
 
 
-def steps_of(estimator: Any) -> list[Any]:
+def steps_of(estimator: BaseEstimator) -> list[Any]:
     """Return the steps of a pipeline that do something; an estimator is the only step of its own."""
     if not is_pipeline(estimator):
         return [estimator]
     return [step for _, step in estimator.steps if step is not None and step != "passthrough"]
 
 
-def last_of(estimator: Any) -> Any:
+def last_of(estimator: BaseEstimator) -> Any:
     """Return the last step of a pipeline, or the estimator itself."""
     return steps_of(estimator)[-1]
 
 
-def encoder_of(estimator: Any) -> TableEncoder | None:
+def encoder_of(estimator: BaseEstimator) -> TableEncoder | None:
     """Return the encoder that a pipeline begins with, if it does."""
     first = steps_of(estimator)[0]
     return first if isinstance(first, TableEncoder) else None
 
 
-def before_last(estimator: Any, X: Any) -> Any:
+def before_last(estimator: BaseEstimator, X: Any) -> Any:
     """Return samples as the last step of a pipeline gets them."""
     for step in steps_of(estimator)[:-1]:
         X = step.transform(X)
     return X
 
 
-def names_before_last(estimator: Any) -> Any:
+def names_before_last(estimator: BaseEstimator) -> Any:
     """Return the names of the columns that the last step of a pipeline gets; None if it has names of its own."""
     if feature_names(last_of(estimator)) is not None or len(steps_of(estimator)) == 1:
         return None
@@ -84,7 +85,7 @@ def encoding_of(before: Sequence[Any]) -> Encoding | None:
     return None
 
 
-def columns_read(estimator: Any) -> list[str] | None:
+def columns_read(estimator: BaseEstimator) -> list[str] | None:
     """Return the columns of the table that the last step reads anything of; None if there is no way back to them."""
     encoding = encoding_of(steps_of(estimator)[:-1])
     if encoding is None or encoding.before:
@@ -94,7 +95,7 @@ def columns_read(estimator: Any) -> list[str] | None:
     return [encoder.columns_[j] for j in read]
 
 
-def with_last(estimator: Any, last: Any) -> Any:
+def with_last(estimator: BaseEstimator, last: Any) -> Any:
     """Return a pipeline with another last step, or that step."""
     if not is_pipeline(estimator):
         return last

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
+from sklearn.base import BaseEstimator
 from sklearn.utils.validation import (
     _check_sample_weight,
     _get_feature_names,
@@ -63,7 +64,7 @@ class Table:
     place: Place | None = None
 
 
-def read_table(estimator: Any, X: Any, y: Any, sample_weight: Any, **options: Any) -> Table:
+def read_table(estimator: BaseEstimator, X: Any, y: Any, sample_weight: Any, **options: Any) -> Table:
     """Return the samples of a fit, checked; the estimator is not changed. ``y="no_validation"`` leaves y out."""
     place = None if isinstance(X, np.ndarray) else place_of(X)
     if place is not None:
@@ -114,7 +115,7 @@ def known_targets(y: Any) -> Any:
     return y.to_numpy(dtype=np.result_type(*kinds))
 
 
-def read_like(estimator: Any, X: Any) -> Any:
+def read_like(estimator: BaseEstimator, X: Any) -> Any:
     """Return samples with the columns of the fit, checked."""
     X = X.view(np.ndarray) if isinstance(X, EncodedArray) else X
     if _is_plain(estimator, X):
@@ -129,7 +130,7 @@ def read_like(estimator: Any, X: Any) -> Any:
         )
 
 
-def _is_plain(estimator: Any, X: Any) -> bool:
+def _is_plain(estimator: BaseEstimator, X: Any) -> bool:
     """Whether X is a small array in which there is nothing to check or to change: services predict a row at a time."""
     return (
         type(X) is np.ndarray
@@ -311,7 +312,7 @@ def normalized_weight(weight: np.ndarray, total: float) -> np.ndarray:
     return share * (total / np.sort(share).sum())  # sorted: the order of samples must not show in the last bit
 
 
-def check_same_columns(estimator: Any, table: Table) -> None:
+def check_same_columns(estimator: BaseEstimator, table: Table) -> None:
     """Raise ValueError if a warm start has tables or columns of other names than the last fit."""
     pairs: dict[str, tuple[Any, Any]]
     last, given = vars(estimator).get("_tables"), table.attributes["_tables"]
