@@ -60,11 +60,6 @@ class BasisDisplay(Display):
     one_scale : bool, default=True
         Whether images share a scale; else each has its own, around zero.
 
-    Attributes
-    ----------
-    ax_, figure_
-        Axes of the drawing.
-
     Examples
     --------
     >>> from sklearn.datasets import load_iris

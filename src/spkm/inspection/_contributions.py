@@ -60,11 +60,6 @@ class ContributionDisplay(Display):
     bars, feature_bars : ndarray of shapes (R,) and (d,), default=None
         Half-widths of 90 % error bars of ``contributions``, and of what features add in all.
 
-    Attributes
-    ----------
-    ax_, figure_
-        Axes of the drawing.
-
     Examples
     --------
     >>> from sklearn.datasets import load_iris

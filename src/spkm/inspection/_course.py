@@ -42,11 +42,6 @@ class StabilityDisplay(Display):
     max_features : int, default=25
         Features shown.
 
-    Attributes
-    ----------
-    ax_, figure_
-        Axes of the drawing.
-
     Examples
     --------
     >>> from sklearn.datasets import load_breast_cancer
@@ -145,11 +140,6 @@ class ConvergenceDisplay(Display):
     stationarity : list of float, default=None
         The length of the gradient step that is left at the end of each path, ``stationarity_``.
 
-    Attributes
-    ----------
-    ax_, figure_
-        Axes of the drawing.
-
     Examples
     --------
     >>> from sklearn.datasets import load_iris
@@ -224,11 +214,6 @@ class ViewShareDisplay(Display):
         Their shares; they sum to one.
     used, available : ndarray of int of shape (n_views,)
         Basis vectors of the view whose weights are not all zero, and all of them.
-
-    Attributes
-    ----------
-    ax_, figure_
-        Axes of the drawing.
 
     Examples
     --------

@@ -61,11 +61,6 @@ class CurveDisplay(Display):
     band : bool, default=False
         Whether spreads are drawn as bands; else as bars.
 
-    Attributes
-    ----------
-    ax_, figure_
-        Axes of the drawing.
-
     Examples
     --------
     >>> from sklearn.datasets import load_iris

@@ -39,11 +39,6 @@ class EffectDisplay(Display):
     bars : ndarray of the shape of ``values`` or None, default=None
         Half-widths of 90 % error bars, drawn as a band around the curve of one feature.
 
-    Attributes
-    ----------
-    ax_, figure_
-        Axes of the drawing.
-
     Examples
     --------
     >>> from sklearn.datasets import load_diabetes

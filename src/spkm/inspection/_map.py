@@ -53,11 +53,6 @@ class DecisionMapDisplay(Display):
     vector_name : str, default="basis vector"
         Names of the vectors in the legend.
 
-    Attributes
-    ----------
-    ax_, figure_
-        Axes of the drawing.
-
     Examples
     --------
     >>> from sklearn.datasets import make_moons

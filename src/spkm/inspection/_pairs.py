@@ -37,11 +37,6 @@ class PairMatrixDisplay(Display):
     signed : bool, default=False
         Whether zero is a boundary.
 
-    Attributes
-    ----------
-    ax_, figure_
-        Axes of the drawing.
-
     Examples
     --------
     >>> import numpy as np

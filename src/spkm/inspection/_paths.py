@@ -151,11 +151,6 @@ class FeaturePathDisplay(Display):
     max_features : int, default=25
         Features shown.
 
-    Attributes
-    ----------
-    ax_, figure_
-        Axes of the drawing.
-
     Examples
     --------
     >>> from sklearn.datasets import load_breast_cancer

@@ -39,11 +39,6 @@ class ShapleyDisplay(Display):
     bars : ndarray of shape (n, d) or None, default=None
         Half-widths of 90 % error bars, drawn where there is one sample.
 
-    Attributes
-    ----------
-    ax_, figure_
-        Axes of the drawing.
-
     Examples
     --------
     >>> from sklearn.datasets import load_diabetes
