@@ -166,11 +166,6 @@ class CandidateBuilder:
 
 def candidate_for(spec: Spec, recipe: Recipe, data: TableData) -> Candidate:
     """Return a candidate of the search with what is asked of strengths and numbers of vectors."""
-    if spec.linear_part is True:
-        raise ValueError(
-            "linear_part=True goes neither with a selection nor with a search for the number of vectors. Set "
-            "linear_part=False."
-        )
     terms, loss = spec.terms, spec.loss
     for view in (view for term in terms for view in term.views):
         if spec.selection is not None and view.kernel.is_per_feature:
@@ -197,7 +192,7 @@ def candidate_for(spec: Spec, recipe: Recipe, data: TableData) -> Candidate:
         if spec.selection is not None:
             sizes = tuple(size for size in (2 * few, 4 * few, 8 * few) if size <= most)
     terms = tuple(replace(term, n_basis=count) for term, count in zip(terms, counts, strict=True))
-    free = isinstance(spec.weight_penalty, str) and spec.weight_penalty == "auto"
+    free = spec.has_free_strength
     name = "views" if kernel is None else type(kernel).__name__.lower()
     builder = CandidateBuilder(spec, recipe, terms, SEARCH_PRIOR if free else None)
     return Candidate(name, terms, builder, free and not loss.scale_free, sizes)

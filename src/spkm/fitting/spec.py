@@ -233,6 +233,11 @@ def _check_selection(params: Mapping[str, Any], terms: tuple[Term, ...]) -> None
     if not (strict or automatic):
         return
     what = "selection='strict'" if strict else "n_basis='auto'"
+    if params["linear_part"] is True:
+        raise ValueError(
+            "linear_part=True goes neither with a selection nor with a search for the number of vectors. Set "
+            "linear_part=False."
+        )
     if params["warm_start"]:
         raise ValueError(f"{what} cannot go on from the last fit. Set warm_start=False.")
     if strict and penalized:
