@@ -93,7 +93,7 @@ def test_numbers_and_intervals_as_targets(files, capsys):
         assert main([*base, "--to", to]) == 0
         found = json.loads(capsys.readouterr().out)
         assert found["found"] and low - 1e-6 <= found["prediction"] <= high + 1e-6
-    for to in ("much", "1:2:3", ""):
+    for to in ("much", "1:2:3", "", ":", "nan", "5:1", "5:5"):
         assert main([*base, "--to", to]) == 2
         assert "--to must be a number" in capsys.readouterr().err
     assert main(base) == 2 and "--to must be given: a number" in capsys.readouterr().err

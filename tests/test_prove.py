@@ -230,6 +230,8 @@ def test_command(people, tmp_path, capsys):
     assert "job = " in capsys.readouterr().out
     assert main(["prove", str(file), "score >= ?", "--boxes", "2", "--json", "-"]) in (0, 6)
     assert '"gap"' in capsys.readouterr().out
+    assert main(["prove", str(file), "score <= 1", "--boxes", "0"]) == 2
+    assert "prove: --boxes must be an integer" in capsys.readouterr().err
     assert main(["prove", str(file), "score up"]) == 2
     assert "is not understood" in capsys.readouterr().err
 

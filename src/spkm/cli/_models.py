@@ -81,7 +81,7 @@ def read_two_tables(path: str, option: str) -> Any:
     """Return the fitted SPKMCCA of a file, which an option is for."""
     model = read_saved(path)
     if not is_of_two_tables(model):
-        raise CommandError(f"{option} is for a model of two tables (SPKMCCA); {path} holds a {type(model).__name__}.")
+        raise CommandError(f"{option} is for a model of two tables (SPKMCCA); {path} holds a model of one.")
     return model
 
 

@@ -245,7 +245,7 @@ def _targets(column: Any, target: str, task: str) -> tuple[np.ndarray, str, str]
         try:
             return column.to_numpy(dtype=np.float64), task, why
         except (TypeError, ValueError):
-            raise data_error(f"--task numbers needs numbers in the target {target!r}; it holds text.") from None
+            raise data_error(f"a model of numbers needs numbers in the target {target!r}; it holds text.") from None
     if whole:
         return column.to_numpy(dtype=np.int64), task, why
     if kind == "b":

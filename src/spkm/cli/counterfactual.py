@@ -90,7 +90,8 @@ def _target(model: BaseEstimator, text: str | None) -> Any:
         numbers = [float(part) if part else None for part in text.split(":")]
     except ValueError:
         numbers = []
-    if numbers == [None] or len(numbers) not in (1, 2):
+    given = [number for number in numbers if number is not None]
+    if not given or len(numbers) > 2 or any(map(math.isnan, given)) or given != sorted(set(given)):
         raise CommandError(f"--to must be a number or an interval LOW:HIGH; got {text!r}.")
     if len(numbers) == 1:
         return numbers[0]

@@ -196,6 +196,10 @@ def _check(options: argparse.Namespace) -> None:
             raise CommandError("--components and --kernels go with --with FILE, a fit of two tables.")
     if options.ordered is not None and options.target is None:
         raise CommandError("--ordered goes with --target COLUMN.")
+    targets = {options.target, options.time, options.event} - {None}
+    for option, names in (("id", options.id), ("drop", options.drop), ("groups", [options.group])):
+        if targets & set(names):
+            raise CommandError(f"--{option} must not name the target; got {(targets & set(names)).pop()!r}.")
     if not 0 < options.test_size < 1:
         raise CommandError(f"--test-size must be a share between 0 and 1; got {options.test_size:g}.")
     for name in ("features", "vectors"):

@@ -10,6 +10,7 @@ from spkm.cli._output import STDIO, check_can_write, notes, show, write_json
 from spkm.cli._reading import add_data_options
 
 REFUTED, UNKNOWN = 5, 6  # exit codes
+OPTIONS = {"max_boxes": "--boxes", "tolerance": "--tolerance", "other": "--other"}  # by names of parameters
 
 
 def add_parser(subparsers: Subparsers) -> None:
@@ -59,7 +60,8 @@ def run(options: argparse.Namespace) -> int:
                 max_boxes=options.boxes,
             )
     except ValueError as error:
-        raise CommandError(str(error)) from error
+        name, rest = str(error).partition(" ")[::2]
+        raise CommandError(f"{OPTIONS.get(name, name)} {rest}") from error
     if options.json is not None:
         write_json(options.json, {**asdict(found), "gap": found.gap})
     if options.json != STDIO:
