@@ -8,8 +8,9 @@ from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.model_selection import GroupKFold, KFold, LeaveOneGroupOut, ShuffleSplit
 
-from spkm import SPKMClassifier, SPKMRegressor
+from spkm import SPKMClassifier, SPKMOrdinalClassifier, SPKMRegressor, SPKMSurvival
 from spkm.conformal import (
+    ConditionalConformalClassifier,
     CrossConformalClassifier,
     CrossConformalRegressor,
     SplitConformalClassifier,
@@ -251,3 +252,39 @@ def test_bad_arguments_of_folds_are_named():
         SplitConformalClassifier(model).conformalize(X, y)
     with pytest.raises(ValueError, match="needs predict_proba"):
         SplitConformalClassifier(SPKMClassifier(2, loss="cosine", random_state=0).fit(X, y)).conformalize(X, y)
+
+
+@pytest.mark.parametrize("score", ["lac", "aps"])
+@pytest.mark.parametrize("kind", [SplitConformalClassifier, ConditionalConformalClassifier, CrossConformalClassifier])
+def test_sets_of_ordered_classes_do_not_depend_on_their_names(kind, score):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((400, 2))
+    code = np.digitize(X[:, 0] + 0.5 * rng.standard_normal(400), [-0.5, 0.5])
+    names = np.array(["low", "mid", "high"])  # in another order than that of the alphabet
+    sets = []
+    for y, order in ((code, None), (names[code], names.tolist())):
+        model = SPKMOrdinalClassifier(2, order=order, weight_penalty="rkhs", random_state=0)
+        if kind is CrossConformalClassifier:
+            found = kind(model, cv=KFold(3), conformity_score=score).fit_conformalize(X[:300], y[:300])
+        else:
+            found = kind(model.fit(X[:150], y[:150]), conformity_score=score).conformalize(X[150:300], y[150:300])
+        sets.append(found.predict_set(X[300:])[1][:, :, 0])
+    np.testing.assert_array_equal(*sets)
+    assert sets[0][np.arange(100), code[300:]].mean() > 0.8
+
+
+def test_other_kinds_of_models_are_refused():
+    X = np.random.default_rng(0).standard_normal((60, 2))
+    quick = {"n_basis": 2, "weight_penalty": "rkhs", "random_state": 0}
+    times = np.rec.fromarrays([np.ones(60, bool), np.exp(X[:, 0])], names="event,time")
+    for model, what in (
+        (SPKMClassifier(**quick).fit(X, X[:, 0] > 0), "SPKMClassifier predicts classes"),
+        (SPKMSurvival(**quick).fit(X, times), "SPKMSurvival predicts log hazards"),
+    ):
+        with pytest.raises(TypeError, match=what):
+            SplitConformalRegressor(model).conformalize(X, X[:, 0])
+    regressor = SPKMRegressor(**quick).fit(X, X[:, 0])
+    with pytest.raises(TypeError, match="needs an estimator of classes; got SPKMRegressor"):
+        SplitConformalClassifier(regressor).conformalize(X, X[:, 0] > 0)
+    with pytest.raises(ValueError, match="same number of samples; got 60 and 59"):
+        SplitConformalRegressor(regressor).conformalize(X, X[1:, 0])

@@ -7,7 +7,7 @@ from scipy import sparse
 from sklearn.pipeline import make_pipeline
 
 from spkm import SPKMOrdinalClassifier, SPKMRegressor, SPKMSurvival, TableEncoder
-from spkm.inspection import OrderDisplay, SurvivalCalibrationDisplay, SurvivalDisplay
+from spkm.inspection import DecisionMapDisplay, OrderDisplay, SurvivalCalibrationDisplay, SurvivalDisplay
 
 pd = pytest.importorskip("pandas")
 plt = pytest.importorskip("matplotlib.pyplot")
@@ -104,6 +104,19 @@ def test_the_score_axis():
     assert_allclose(found["score"], model[-1].latent_score(model[0].transform(frame)))
     assert_allclose(shown.probabilities.sum(axis=1), 1)
     assert [label.get_text() for label in shown.axes_[1].get_yticklabels()] == LEVELS
+
+
+def test_a_map_of_ordered_classes_does_not_depend_on_their_names():
+    X = np.random.default_rng(0).standard_normal((80, 2))
+    code = np.digitize(X[:, 0], [-0.5, 0.5])
+    maps = []
+    for y, order in ((code, None), (np.array(LEVELS)[code], LEVELS)):
+        model = SPKMOrdinalClassifier(order=order, **QUICK).fit(X, y)
+        maps.append(DecisionMapDisplay.from_estimator(model, X, y, features=[0, 1], n_points=10))
+    np.testing.assert_array_equal(maps[0].decisions, maps[1].decisions)
+    np.testing.assert_array_equal(maps[1].codes, code)
+    with pytest.raises(ValueError, match="must hold labels of the fit"):
+        DecisionMapDisplay.from_estimator(model, X, np.full(80, "none"), features=[0, 1])
 
 
 def test_bad_arguments(survival):

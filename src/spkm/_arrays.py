@@ -98,6 +98,19 @@ def dense(X: Any) -> Array:
     return found
 
 
+def label_places(labels: Any, y: Any) -> Integers:
+    """Return the place of each label of y among the labels of a fit: those of ordered classes are not sorted.
+
+    ValueError if one of them is not there.
+    """
+    order = np.argsort(labels, kind="stable")
+    found = order[np.minimum(np.searchsorted(labels, y, sorter=order), len(labels) - 1)]
+    unknown = np.flatnonzero(labels[found] != y)
+    if len(unknown):
+        raise ValueError(f"y must hold labels of the fit, {labels.tolist()}; got {y[unknown[0]]!r}.")
+    return np.asarray(found)
+
+
 def with_shape(X: Any) -> Any:
     """Return a table as it is, or nested lists as an array of numbers."""
     return X if hasattr(X, "shape") else np.asarray(X)  # a table may be of any library

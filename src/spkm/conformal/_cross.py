@@ -32,7 +32,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import check_cv
 from sklearn.utils import _safe_indexing, indexable
 
-from spkm._arrays import TableLike, TargetLike
+from spkm._arrays import TableLike, TargetLike, label_places
 from spkm._checks import check_choice
 from spkm.conformal._scores import Probabilities, Residuals, Scores, around, levels_of, ranks_of
 from spkm.conformal._split import Conformal, OfClasses, OfNumbers
@@ -335,7 +335,7 @@ class CrossConformalClassifier(OfClasses, _CrossConformal):
             smaller = smaller + np.searchsorted(known, by.of_all(model, X))
         labels = self.estimator_.predict(X)
         sets = smaller[:, :, None] < ranks_of(self.confidence_level, len(self.conformity_scores_))
-        return labels, by.with_members(sets, np.searchsorted(self.classes_, labels))
+        return labels, by.with_members(sets, label_places(self.classes_, labels))
 
     def _scores(self, y: Any) -> Probabilities:
         return Probabilities(self.conformity_score, np.unique(y))

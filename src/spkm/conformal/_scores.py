@@ -7,11 +7,12 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, is_classifier
 from sklearn.utils.multiclass import type_of_target
 
-from spkm._arrays import TableLike, TargetLike
+from spkm._arrays import TableLike, TargetLike, label_places
 from spkm._checks import check_choice, check_real
+from spkm.tables.read import known_targets
 
 REGRESSION_SCORES = ("absolute", "residual_normalized")
 CLASS_SCORES = ("lac", "aps")
@@ -50,7 +51,7 @@ def ranks_of(confidence_level: Any, n: int) -> np.ndarray:
 
 def single_targets(y: TargetLike) -> np.ndarray:
     """Return the targets as one array; several outputs have no interval or set of their own here."""
-    y = np.asarray(y)
+    y = np.asarray(known_targets(y))
     if y.ndim != 1 and not (y.ndim == 2 and y.shape[1] == 1):
         raise ValueError(
             f"y must have one target for each sample; got shape {y.shape}. Conformalize each output by itself."
@@ -96,7 +97,15 @@ class Residuals(Scores):
         return single_targets(y).astype(float)
 
     def of(self, model: BaseEstimator, X: TableLike, y: np.ndarray) -> np.ndarray:
+        if is_classifier(model) or hasattr(model, "predict_survival_function"):
+            what = "classes" if is_classifier(model) else "log hazards"
+            raise TypeError(
+                f"A conformal regressor needs an estimator that predicts numbers such as y; {type(model).__name__} "
+                f"predicts {what}."
+            )
         predictions, units = self.expected(model, X)
+        if len(predictions) != len(y):
+            raise ValueError(f"X and y must have the same number of samples; got {len(predictions)} and {len(y)}.")
         return np.abs(y - predictions) / units
 
     def expected(self, model: BaseEstimator, X: TableLike) -> tuple[np.ndarray, np.ndarray]:
@@ -123,7 +132,7 @@ class Probabilities(Scores):
     kind : {"lac", "aps"}
         "lac" is one minus the probability of the class; "aps" the probability of all classes at least as likely.
     labels : ndarray
-        The classes, sorted.
+        The classes, in the order of the sets.
     """
 
     names = CLASS_SCORES
@@ -146,7 +155,7 @@ class Probabilities(Scores):
                 f"y must hold classes that the estimator has learned, {self.labels.tolist()}; got "
                 f"{unknown[:5].tolist()}. It has not learned these."
             )
-        return self.of_all(model, X)[np.arange(len(y)), np.searchsorted(self.labels, y)]
+        return self.of_all(model, X)[np.arange(len(y)), label_places(self.labels, y)]
 
     def of_all(self, model: BaseEstimator, X: TableLike) -> np.ndarray:
         """Return the score of every class for every sample, (n, K); a class that the model has not seen is unlikely."""
@@ -155,7 +164,7 @@ class Probabilities(Scores):
         except AttributeError:
             raise ValueError(f"A conformal classifier needs predict_proba; {type(model).__name__} has none.") from None
         P = np.zeros((len(known), len(self.labels)))
-        P[:, np.searchsorted(self.labels, model.classes_)] = known
+        P[:, label_places(self.labels, model.classes_)] = known
         if self.kind == "lac":
             return 1.0 - P
         order = np.argsort(-P, axis=1, kind="stable")

@@ -201,6 +201,9 @@ class Sets(OfClasses, SplitConformal):
         return model.predict(X), sets
 
     def _scores(self) -> Probabilities:
+        model = self._model()
+        if not hasattr(model, "classes_"):  # whatever a user holds may be the model
+            raise TypeError(f"A conformal classifier needs an estimator of classes; got {type(model).__name__}.")
         return Probabilities(self.conformity_score, self.classes_)
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from spkm._arrays import TableLike, TargetLike
+from spkm._arrays import TableLike, TargetLike, label_places
 from spkm._checks import check_integer
 from spkm.inspection._display import Display
 from spkm.inspection._reading import Reading, columns_of_grid, frames
@@ -127,8 +127,8 @@ class DecisionMapDisplay(Display):
             raise ValueError(f"estimator must predict one value; this one has {len(reading.outputs)} outputs.")
         codes = None
         if reading.labels is not None:
-            decided = np.searchsorted(reading.labels, decided)
-            codes = None if y is None else np.searchsorted(reading.labels, np.asarray(y))
+            decided = label_places(reading.labels, decided)
+            codes = None if y is None else label_places(reading.labels, np.asarray(y))
         others = len(np.setdiff1d(reading.read, [a, b]))
         where = "at their medians" if at is None else "at the given values"
         return cls(

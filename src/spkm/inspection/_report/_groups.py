@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from spkm._arrays import with_shape
+from spkm._arrays import label_places, with_shape
 from spkm._frames import labels_of, name_of
 from spkm.inspection._intervals import LEVEL_TEXT, area_under_curve, mean_gap, mean_interval, share_gap, share_interval
 from spkm.inspection._reading import Reading
-from spkm.inspection._report._quality import BINS, calibration_error, codes_of
+from spkm.inspection._report._quality import BINS, calibration_error
 from spkm.inspection._report._rows import rounded
 
 MOST_LEVELS = 12  # groups of a column; those of a number are quarters of the samples
@@ -110,9 +110,9 @@ Judged = list[tuple[str, np.ndarray]]
 def _of_classes(
     reading: Reading, scores: np.ndarray, y: np.ndarray, labels: list[str], codes: np.ndarray
 ) -> tuple[list[str], list[list[Any]], Judged]:
-    truth, predicted = codes_of(reading, y), codes_of(reading, reading.decide(scores))
     names = reading.labels
     assert names is not None
+    truth, predicted = (label_places(names, own) for own in (y, reading.decide(scores)))
     P, two = reading.probabilities(scores), len(names) == 2
     head = ["group", "samples", "accuracy", "low", "high"]
     head += [f"share of {names[1]}", f"predicted {names[1]}", "area under ROC"] if two else []

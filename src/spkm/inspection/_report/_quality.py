@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from spkm._arrays import label_places
 from spkm.inspection._intervals import (
     FEWEST,
     LEVEL_TEXT,
@@ -74,7 +75,7 @@ def note_of(n: int) -> str:
 def _of_classes(reading: Reading, scores: np.ndarray, y: np.ndarray, seed: int) -> dict[str, Any]:
     labels = reading.labels
     assert labels is not None
-    codes, predicted = codes_of(reading, y), codes_of(reading, reading.decide(scores))
+    codes, predicted = (label_places(labels, own) for own in (y, reading.decide(scores)))
     right = predicted == codes
     counts = np.bincount(codes, minlength=len(labels))
     hits = np.bincount(codes, right, minlength=len(labels))
@@ -108,13 +109,6 @@ def _of_classes(reading: Reading, scores: np.ndarray, y: np.ndarray, seed: int) 
         "confusion": None if confusion is None else confusion.tolist(),
         "calibration": None if P is None else _calibration(P, codes, right),
     }
-
-
-def codes_of(reading: Reading, y: np.ndarray) -> np.ndarray:
-    """Return the place of each label among the classes."""
-    assert reading.labels is not None
-    order = np.argsort(reading.labels, kind="stable")  # ordered classes have an order of their own
-    return np.asarray(order[np.searchsorted(reading.labels, y, sorter=order)])
 
 
 def _calibration(P: np.ndarray, codes: np.ndarray, right: np.ndarray) -> dict[str, Any]:
