@@ -96,7 +96,7 @@ def differences_within(fitted: Any, want: Answers, found: Answers, error: np.nda
         if "probabilities" not in found:
             # A way may have scores alone, or predictions alone.
             return "there are no probabilities" if "scores" in found and "predict" in found else ""
-        bound = (10 * worst + 10 * np.finfo(float).eps * (error.max() > 0))[:, None]
+        bound = (10 * worst + 10 * _eps(want["probabilities"]) * (error.max() > 0))[:, None]
         problem = apart(found["probabilities"], want["probabilities"], bound, "probabilities")
         if problem:
             return problem
@@ -105,13 +105,18 @@ def differences_within(fitted: Any, want: Answers, found: Answers, error: np.nda
     target = np.asarray(want["predict"])
     got = np.asarray(found["predict"]).reshape(target.shape)
     if not fitted.target.of_classes:
-        relative = 10 * worst + 10 * np.finfo(float).eps * (error.max() > 0)  # exponentials of counts are rounded, too
+        relative = 10 * worst + 10 * _eps(target) * (error.max() > 0)  # exponentials of counts are rounded, too
         bound = np.reshape(relative, (-1,) + (1,) * (target.ndim - 1)) * np.maximum(1.0, np.abs(target))
         return apart(got, target, bound, "predictions")
     same = got.astype(target.dtype) == target
     same = same if same.ndim == 1 else same.all(axis=1)
     clear = _margins(want, fitted) > 100 * worst if error.max() > 0 else np.ones(len(same), dtype=bool)
     return "" if np.all(same[clear]) else f"{int((~same[clear]).sum())} predictions differ"
+
+
+def _eps(values: np.ndarray) -> float:
+    """Return the rounding of answers themselves: that of their own precision, however small scores are."""
+    return float(np.finfo(values.dtype if values.dtype.kind == "f" else float).eps)
 
 
 def _margins(want: Answers, fitted: Any) -> np.ndarray:
