@@ -11,7 +11,7 @@ import numpy as np
 
 from spkm.persistence._check_plain import check_plain
 from spkm.persistence._decisions import EXP_FROM, decisions, probabilities, survival
-from spkm.persistence._encoding import encode, encoder_of, n_columns
+from spkm.persistence._encoding import columns_of, encode, encoder_of, n_columns, values_of
 from spkm.persistence._runtime import kernel_values, member_weights, ready_member
 
 METHODS = (
@@ -69,7 +69,7 @@ class CompiledModel:
         """Return the answer for one sample, a sequence of ``n_features`` finite numbers.
 
         That they are finite is not checked. Behind an encoder it is a sequence of numbers and texts, None where a value
-        is missing.
+        is missing. It may be a dict or a row of a frame if columns have names.
         """
         return self._function(sample)
 
@@ -85,21 +85,29 @@ class CompiledModel:
 
 def _behind_encoder(plain: dict[str, Any], function: Callable[[np.ndarray], Any]) -> Callable[[Any], Any]:
     """Return a function of a sample of the user's."""
-    encoder, width = encoder_of(plain), plain["n_features"]
-    if encoder is not None:
-        return lambda sample: function(encode(encoder, [sample], width)[0])
-    shape = (width,)
+    encoder, width, columns = encoder_of(plain), plain["n_features"], columns_of(plain)
+    shape = (n_columns(plain),)
 
-    def checked(sample: Any) -> Any:
-        x = np.asarray(sample, dtype=np.float64)
-        if x.shape != shape:
+    def check(found: tuple[int, ...]) -> None:
+        if found != shape:
             raise ValueError(
-                f"A compiled model takes one sample, {width} numbers; got an array of the shape {x.shape}. For several "
-                "samples call it for each, or use the methods of the estimator."
+                f"A compiled model takes one sample, {shape[0]} {'numbers' if encoder is None else 'values'}; got an "
+                f"array of the shape {found}. For several samples call it for each, or use the methods of the "
+                "estimator."
             )
+
+    def of_numbers(sample: Any) -> Any:
+        x = np.asarray(values_of(sample, columns), dtype=np.float64)
+        check(x.shape)
         return function(x)
 
-    return checked
+    def of_cells(sample: Any) -> Any:
+        if not isinstance(sample, list | tuple | dict):
+            check(np.shape(sample))
+        return function(encode(plan, [values_of(sample, columns)], width)[0])
+
+    plan: Any = encoder
+    return of_numbers if encoder is None else of_cells
 
 
 def _function(plain: dict[str, Any], method: str) -> Callable[[np.ndarray], Any]:

@@ -146,23 +146,45 @@ def encode(encoder: dict[str, Any], X: TableLike, n_features: int) -> np.ndarray
 def in_order(frame: Any, columns: list[str]) -> Any:
     """Return the given columns of a frame, in their order; those of a table of Arrow as an array of objects."""
     of_arrow = library_of(frame) == "pyarrow"
-    names = frame.schema.names if of_arrow else frame.columns
-    absent = [name for name in columns if name not in names]
-    if absent:
-        raise ValueError(f"X must have the columns of the fit; {', '.join(map(repr, absent))} are missing.")
+    names = {str(name): name for name in (frame.schema.names if of_arrow else frame.columns)}
+    check_present(columns, names)
     if not of_arrow:
-        return frame[columns]
+        return frame[[names[name] for name in columns]]
     cells = np.empty((frame.num_rows, len(columns)), dtype=object)
     for j, name in enumerate(columns):
         cells[:, j] = frame.column(name).to_pylist()
     return cells
 
 
+def check_present(columns: list[str], names: Any) -> None:
+    """Raise ValueError if columns of the fit are not among names."""
+    absent = [name for name in columns if name not in names]
+    if absent:
+        raise ValueError(f"X must have the columns of the fit; {', '.join(map(repr, absent))} are missing.")
+
+
+def values_of(sample: Any, columns: list[str] | None) -> Any:
+    """Return one sample as a sequence of its values: those of a dict or of a row of a frame are found by their names.
+
+    A series whose names are numbers, those of places, is a sequence already.
+    """
+    if isinstance(sample, list | tuple | np.ndarray) or columns is None or not hasattr(sample, "keys"):
+        return sample
+    names = {str(name): name for name in sample.keys()}
+    has_names = isinstance(sample, dict) or any(isinstance(names[text], str) or text in columns for text in names)
+    if not has_names:
+        return sample
+    check_present(columns, names)
+    return [sample[names[name]] for name in columns]
+
+
 def _cells(X: Any, columns: list[str]) -> np.ndarray:
     """Return a frame, or rows of cells, as an array of objects; the columns of a frame are found by their names."""
     if hasattr(X, "columns"):  # a frame of any library
         return np.asarray(in_order(X, columns), dtype=object)
-    rows = [list(row) for row in X]
+    if isinstance(X, dict):
+        raise TypeError("X must be a frame, an array or a list of rows; got a dict. Make a frame of its columns.")
+    rows = [list(values_of(row, columns)) for row in X]
     for i, row in enumerate(rows):
         if len(row) != len(columns):
             raise ValueError(f"A sample must have {len(columns)} values; sample {i} has {len(row)}.")

@@ -3,7 +3,8 @@
 Each function takes one sample, a sequence of numbers, one for each feature: ``predict``, ``probabilities``,
 ``decision``, ``scores``, ``similarities`` (to each basis vector), ``contributions`` (of each to each score) and, for
 censored times, ``survival`` (the probability of no event until each of ``MODEL["survival"]["times"]``). If the model
-has an encoder, a sample is a row of the table: numbers, texts, None where a value is missing.
+has an encoder, a sample is a row of the table: numbers, texts, None where a value is missing. A sample may be a
+dict, or a series with the names of the features, if they have some.
 """
 
 import math
@@ -88,12 +89,25 @@ def contributions(sample):
 
 def _checked(sample):
     encoder = MODEL.get("encoder")
+    sample = _values(sample, MODEL["feature_names"] if encoder is None else encoder["columns"])
     sample = [float(x) for x in sample] if encoder is None else _encoded(encoder, list(sample))
     if len(sample) != MODEL["n_features"]:
         raise ValueError(f"A sample must have {MODEL['n_features']} numbers; got {len(sample)}.")
     if not all(math.isfinite(x) for x in sample):
         raise ValueError("A sample must hold finite numbers.")
     return sample
+
+
+def _values(sample, columns):
+    if isinstance(sample, (list, tuple)) or columns is None or not hasattr(sample, "keys"):
+        return sample
+    names = {str(name): name for name in sample.keys()}
+    if not isinstance(sample, dict) and not any(isinstance(n, str) or str(n) in columns for n in names.values()):
+        return sample  # a series whose names are places
+    absent = [name for name in columns if name not in names]
+    if absent:
+        raise ValueError(f"A sample must have the columns of the fit; {absent} are missing.")
+    return [sample[names[name]] for name in columns]
 
 
 def _encoded(encoder, row):

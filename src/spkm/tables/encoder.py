@@ -14,7 +14,7 @@ from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, v
 from spkm import _methods
 from spkm._cells import is_missing, level_text
 from spkm._checks import check_choice, check_integer
-from spkm._frames import dtype_of, has_types, is_frame, kind_of, library_of
+from spkm._frames import dtype_of, has_types, is_frame, kind_of, labels_of, library_of
 from spkm._publish import feature_names, publish
 from spkm.tables.columns import (
     FeatureOrigin,
@@ -148,7 +148,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         names = _names(table)
         n = table.shape[0]
         least = self._least(n)
-        categories = _places(self.categorical, names)
+        categories = _places(self.categorical, names, list(labels_of(table)) if has_types(table) else names)
         plans, notes = [], []
         for j, values in enumerate(_columns(table, names)):
             plan, note = plan_of(names[j], values, j in categories, least, most)
@@ -190,7 +190,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         from spkm.tables.encoded_files import learned_of
 
         others = [] if not names_columns(y) else [y] if isinstance(y, str) else list(y)
-        facts = learned_of(X.table, X.features, others, lambda names: _places(self.categorical, names))
+        facts = learned_of(X.table, X.features, others, lambda names: _places(self.categorical, names, names))
         names, n = facts.names, facts.n
         if n < 2:
             raise ValueError(f"X must have at least 2 samples; got {n}.")
@@ -370,6 +370,7 @@ def _table(estimator: Any, X: Any, reset: bool) -> Any:
         if twice:
             raise ValueError(f"The columns of X must have different names; {twice} are there more than once.")
         validate_data(estimator, X, reset=reset, skip_check_array=True)
+        _check_order(estimator, X)
         if len(X.shape) != 2 or X.shape[0] < least or X.shape[1] < 1:
             raise ValueError(f"X must have at least {least} samples and a column; got the shape {tuple(X.shape)}.")
         return X
@@ -381,6 +382,15 @@ def _table(estimator: Any, X: Any, reset: bool) -> Any:
     if table.dtype.kind == "c":
         raise ValueError("Complex data not supported: X must hold real numbers, texts or booleans.")
     return table
+
+
+def _check_order(encoder: TableEncoder, X: Any) -> None:
+    """Raise ValueError if a frame has other columns than in the fit; scikit-learn compares names that are texts."""
+    known, found = vars(encoder).get("columns_"), [str(name) for name in X.columns]
+    if known is None or feature_names(encoder) is not None or known == [f"x{j}" for j in range(len(known))]:
+        return
+    if found != known:
+        raise ValueError(f"X must have the columns of the fit in their order, {known[:8]}; got {found[:8]}.")
 
 
 def cells_of(encoder: TableEncoder, X: Any) -> dict[str, np.ndarray]:
@@ -439,15 +449,19 @@ def _objects(cells: list[Any]) -> np.ndarray:
     return values
 
 
-def _places(categorical: Any, names: list[str]) -> set[int]:
-    """Return the places of the columns that are named as categories."""
+def _places(categorical: Any, names: list[str], labels: list[Any]) -> set[int]:
+    """Return the places of the columns that are named as categories; ``labels`` are their names in the user's frame.
+
+    A whole number is the name of a column of a frame whose columns have numbers for names, and a place elsewhere.
+    """
     if categorical is None:
         return set()
     if isinstance(categorical, str) or not np.iterable(categorical):
         raise TypeError(f"categorical must be a list of names or places of columns, or None; got {categorical!r}.")
-    places = set()
+    places, numbered = set(), any(isinstance(label, int | np.integer) for label in labels)
     for label in categorical:
-        place = names.index(label) if label in names else label
+        known = names if label in names else labels
+        place = known.index(label) if label in known else -1 if numbered else label
         if isinstance(place, bool) or not isinstance(place, int | np.integer) or not 0 <= place < len(names):
             raise ValueError(f"categorical must name columns of X, {names}; got {label!r}.")
         places.add(int(place))
