@@ -95,7 +95,7 @@ def test_other_steps_before_the_estimator_work_too(fitted):
     pipeline = make_pipeline(StandardScaler(), SPKMClassifier(2, random_state=0)).fit(Z, y)
     scaled = pipeline[0].transform(Z)
     values = explain(pipeline, Z[:2], Z[::10]).values
-    np.testing.assert_array_equal(values, explain(pipeline[-1], scaled[:2], scaled[::10]).values)
+    np.testing.assert_allclose(values, explain(pipeline[-1], scaled[:2], scaled[::10]).values, rtol=1e-9, atol=1e-12)
     assert all(column["options"] is None for column in facts(pipeline, Z, y)["columns"])  # every one is a number
 
 

@@ -39,6 +39,11 @@ def is_frame(X: object) -> bool:
     return labels_of(X) is not None and is_table(X) and not isinstance(X, Iterator)
 
 
+def is_named_row(X: Any) -> bool:
+    """Whether X is a series of pandas whose values have texts for names, such as a row of a frame."""
+    return library_of(X) == "pandas" and np.ndim(X) == 1 and all(isinstance(name, str) for name in X.index)
+
+
 def has_types(X: object) -> bool:
     """Whether X is a frame whose columns have a type each, as those of pandas, polars and Dask."""
     return labels_of(X) is not None and hasattr(X, "dtypes")  # tables of Arrow have a schema instead

@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from spkm._frames import labels_of
 from spkm.core.fitted import FittedModel
 from spkm.explain._structure import (
     DotPiece,
@@ -29,7 +30,7 @@ from spkm.explain._structure import (
     scaled_rows,
     structure_of,
 )
-from spkm.explain._table import dense, model_of, names_of, table_of
+from spkm.explain._table import check_columns, dense, model_of, names_of, table_of
 
 MOST_PLAYERS = 12  # of 2^s subsets
 SINGULAR = 1e-8  # share of a feature's variance that others leave open, below which they determine it
@@ -46,6 +47,8 @@ class Normal:
         Their means.
     covariance : ndarray of shape (d, d)
         Their covariances.
+    names : tuple of str, default=None
+        Their names, if they are known: samples in frames must have these columns.
 
     Examples
     --------
@@ -58,6 +61,7 @@ class Normal:
 
     mean: np.ndarray
     covariance: np.ndarray
+    names: tuple[str, ...] | None = None
 
     @staticmethod
     def of(X: Any) -> Normal:
@@ -65,7 +69,9 @@ class Normal:
         values = dense(X)
         if values.ndim != 2 or len(values) < 2 or not np.isfinite(values).all():
             raise ValueError("X must be a table of two or more samples with finite numbers.")
-        return Normal(values.mean(axis=0), np.atleast_2d(np.cov(values, rowvar=False, bias=True)))
+        columns = labels_of(X)
+        names = None if columns is None else tuple(str(name) for name in columns)
+        return Normal(values.mean(axis=0), np.atleast_2d(np.cov(values, rowvar=False, bias=True)), names)
 
     def given(self, X: np.ndarray, known: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return means (n, unknown) and covariance (unknown, unknown) of the other features, given some.
@@ -342,7 +348,7 @@ def unclipped(model: FittedModel, X: Any) -> np.ndarray:
 
 def has_closed_form(estimator: Any) -> bool:
     """Whether expected predictions of an estimator are expected scores, of kernels that have a closed form."""
-    model = vars(estimator).get("model_")  # a pipeline has none
+    model = getattr(estimator, "model_", None)  # a pipeline has none
     if not isinstance(model, FittedModel) or model.target.of_classes or model.loss.link != "identity":
         return False
     try:
@@ -393,6 +399,8 @@ def expected_scores(estimator: Any, X: Any, background: Any) -> np.ndarray:
     if values.ndim != 2 or values.shape[1] != model.n_features:
         raise ValueError(f"X must have {model.n_features} features; got shape {values.shape}.")
     normal = background if isinstance(background, Normal) else Normal.of(background)
+    check_columns(labels_of(X), estimator, "X")
+    check_columns(normal.names, estimator, "background")
     gaps = np.isnan(values)
     whole = table_of(np.where(gaps, normal.mean, values), None, model.n_features, "X")
     names, result = names_of(estimator, model.n_features), []

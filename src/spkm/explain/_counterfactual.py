@@ -12,6 +12,7 @@ from sklearn.base import BaseEstimator
 
 from spkm._arrays import TableLike
 from spkm._checks import check_integer, check_real
+from spkm._frames import is_named_row, labels_of
 from spkm.core.fitted import FittedModel
 from spkm.explain._bounds import Axis, BoxBounds
 from spkm.explain._changes import Changes, axes_of, changes_of
@@ -19,7 +20,7 @@ from spkm.explain._links import region_of
 from spkm.explain._search import Found, nearest_feasible
 from spkm.explain._sheet import Sheet
 from spkm.explain._structure import ProductPiece, Structure, scaled_rows
-from spkm.explain._table import Pipeline, dense, model_of, names_of, table_of
+from spkm.explain._table import Pipeline, check_columns, dense, model_of, names_of, ranges_of, table_of
 
 
 @dataclass(frozen=True)
@@ -36,7 +37,7 @@ class Counterfactual:
         The features that change, in the user's units; for a category the names of the columns that are 1, for a
         column of truth values True or False.
     x : ndarray of shape (d,)
-        The sample with the changes; after the steps of a pipeline.
+        The sample with the changes; after the steps of a pipeline, but before its scalers.
     scores : ndarray of shape (m,)
         Its scores.
     prediction : object
@@ -169,10 +170,11 @@ def counterfactual(
     model, names = model_of(pipeline.estimator), names_of(pipeline.named, model_of(pipeline.estimator).n_features)
     if not model.is_joint:
         raise ValueError("counterfactual needs one model of all classes; fit with multi_class='joint'.")
-    x = np.reshape(_values(pipeline.table(x)), (1, -1))
-    row = table_of(x, pipeline.named, model.n_features, "x").astype(np.float64)
+    given = pipeline.table(_row(x))
+    check_columns(labels_of(given), pipeline.named, "x")
+    row = table_of(np.reshape(_values(given), (1, -1)), pipeline.named, model.n_features, "x").astype(np.float64)
     raw = None if isinstance(ranges, Mapping) else ranges
-    encoded = None if raw is None else table_of(pipeline.table(raw), None, model.n_features, "ranges")
+    encoded = None if raw is None else ranges_of(pipeline, raw, model.n_features)
     changes = changes_of(
         *(model, names, row, None if groups is not None else pipeline.encoding, pipeline.raw(raw), encoded),
         frozen=[frozen] if isinstance(frozen, str) else list(frozen),
@@ -201,6 +203,11 @@ def _beyond_rounding(model: FittedModel, A: np.ndarray, a: np.ndarray) -> float:
 
 def _values(x: TableLike) -> Any:
     return dense(x)
+
+
+def _row(x: Any) -> Any:
+    """Return a row of a frame as a frame, with the names of its columns; anything else as it is."""
+    return x.to_frame().T if is_named_row(x) else x
 
 
 def _other_class(model: FittedModel, scores: np.ndarray) -> Any:

@@ -24,6 +24,7 @@ from spkm.explain._structure import Structure, scaled_rows, structure_of
 from spkm.explain._table import (
     Pipeline,
     basis_labels,
+    check_columns,
     dense_columns,
     frames,
     model_of,
@@ -304,6 +305,7 @@ def explain(
         background = None
     if normal is not None and (independent or len(normal.mean) != model.n_features):
         raise ValueError(f"background must be a Normal of {model.n_features} features, without independent=True.")
+    check_columns(None if normal is None else normal.names, estimator, "background")
     B = (
         _thinned(X, independent)
         if background is None

@@ -21,7 +21,7 @@ from spkm._checks import check_integer
 from spkm._frames import labels_of
 from spkm.core.fitted import FittedModel
 from spkm.explain._conditional import Normal, expected_scores, has_closed_form
-from spkm.explain._table import frames
+from spkm.explain._table import check_columns, frames
 from spkm.tables.pipelines import last_of
 
 NODES = 12  # of a Gauss-Hermite rule over one feature
@@ -223,6 +223,7 @@ class GapPredictor:
     def _values(self, X: Any) -> tuple[np.ndarray, tuple[str, ...]]:
         """Return samples as an array, and names of the features."""
         columns = labels_of(X)
+        check_columns(columns, self.estimator, "X")
         try:
             values = np.array(X, dtype=np.float64)
         except (TypeError, ValueError) as error:
@@ -290,11 +291,12 @@ def with_gaps(estimator: Any, background: Any, *, n_draws: int = 256) -> GapPred
     """
     check_is_fitted(estimator)
     last = last_of(estimator)
-    model = vars(last).get("model_")  # any estimator may come
+    model = getattr(last, "model_", None)  # any estimator may come
     if model is None:
         raise TypeError(f"estimator must be one of this library, or a pipeline that ends with one; got {last!r}.")
     normal = background if isinstance(background, Normal) else Normal.of(background)
     width = estimator.n_features_in_
+    check_columns(normal.names, estimator, "background")
     if len(normal.mean) != width:
         raise ValueError(f"background must have the {width} features of the estimator; got {len(normal.mean)}.")
     if isinstance(model, FittedModel) and model.target.of_classes and not model.loss.has_probabilities:

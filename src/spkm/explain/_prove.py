@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import pickle
 from dataclasses import dataclass
 from typing import Any
 
+import joblib
 from sklearn.base import BaseEstimator
 
 from spkm._checks import check_integer, check_real
@@ -12,7 +14,7 @@ from spkm.explain._extremes import Extreme, largest
 from spkm.explain._questions import Question
 from spkm.explain._regions import Table, checked_model
 from spkm.explain._statements import Statement, parse
-from spkm.explain._table import Pipeline
+from spkm.explain._table import Pipeline, check_columns, fitted_part
 
 #: The side on which a quantity stays, and the end of its range that was found, by the sign of a statement.
 _ENDS = {-1: ("at most", "largest"), 1: ("at least", "smallest")}
@@ -108,7 +110,7 @@ def prove(
     ----------
     estimator : estimator, Pipeline or FittedModel
         A fitted estimator, a pipeline that ends with one, or its ``model_``. After a :class:`~spkm.TableEncoder` the
-        features are the columns of its table, and values are not missing.
+        features are the columns of its table, and values are not missing; behind scalers they are in the user's units.
     statement : str
         One of
 
@@ -162,6 +164,7 @@ def prove(
         raise ValueError("other must be given for a statement on the difference of two models, and for no other.")
     if other is not None:
         models.append(checked_model(Pipeline.of(other).estimator, "other"))
+        _check_same_features(pipeline, Pipeline.of(other))
         if models[1].n_features != models[0].n_features or models[1].n_outputs != models[0].n_outputs:
             raise ValueError("other must be a model of the same features and outputs.")
     question = Question(asked, Table(pipeline, models, ranges), models)
@@ -172,6 +175,29 @@ def prove(
         if level is not None and found[-1].found > level:
             break
     return _answer(question, found, level, tolerance)
+
+
+def _check_same_features(pipeline: Pipeline, other: Pipeline) -> None:
+    """Raise ValueError if two models read other features, or what other steps make of them."""
+    check_columns(fitted_part(other.named, "feature_names_in_"), pipeline.named, "other")
+    encodings = pipeline.encoding, other.encoding
+    parts = [
+        steps.before if encoding is None else encoding.before
+        for steps, encoding in zip((pipeline, other), encodings, strict=True)
+    ]
+    if pipeline.before is not None and other.before is not None and not _are_equal(*parts):
+        raise ValueError(
+            "other must have the same steps before its model as estimator, fitted on the same samples: the features of "
+            "the two models are others. Fit both behind steps that are fitted once."
+        )
+
+
+def _are_equal(steps: Any, others: Any) -> bool:
+    """Whether fitted steps of pipelines do the same; what cannot be compared does not."""
+    try:
+        return bool(steps is others or joblib.hash(steps) == joblib.hash(others))
+    except (pickle.PicklingError, TypeError, AttributeError):
+        return False
 
 
 def _answer(question: Question, found: list[Extreme], level: float | None, tolerance: float) -> Proof:

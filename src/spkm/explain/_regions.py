@@ -13,7 +13,7 @@ from spkm.core.fitted import FittedModel
 from spkm.explain._changes import Changes, changes_of, scale_of
 from spkm.explain._relax import Axis, ListAxis, NumberAxis
 from spkm.explain._statements import Condition
-from spkm.explain._table import Pipeline, model_of, names_of, table_of
+from spkm.explain._table import Pipeline, model_of, names_of, ranges_of
 from spkm.tables.encoded import Encoding
 
 TRUTHS = {"true": 1.0, "false": 0.0, "yes": 1.0, "no": 0.0}
@@ -76,7 +76,7 @@ class Table:
         model = models[0]
         self.names = names_of(pipeline.named, model.n_features)
         raw = None if isinstance(ranges, Mapping) else ranges
-        encoded = None if raw is None else table_of(pipeline.table(raw), None, model.n_features, "ranges")
+        encoded = None if raw is None else ranges_of(pipeline, raw, model.n_features)
         self.changes: Changes = changes_of(
             *(model, self.names, np.zeros((1, model.n_features)), self.encoding, pipeline.raw(raw), encoded),
             frozen=(),

@@ -13,9 +13,10 @@ from sklearn.pipeline import Pipeline as SklearnPipeline
 
 from spkm import _arrays
 from spkm._arrays import TableLike
-from spkm._frames import labels_of
+from spkm._frames import labels_of, library_of
 from spkm.core.fitted import FittedModel, ModelEnsemble
 from spkm.explain._structure import column_index
+from spkm.explain._units import in_units
 from spkm.sources import PairTable
 from spkm.tables.encoded import Encoding
 from spkm.tables.pipelines import encoding_of
@@ -29,7 +30,7 @@ class Pipeline:
     Attributes
     ----------
     estimator : object
-        The last step; of an estimator that is no pipeline itself.
+        The last step, with scalers before it as part of its own scaling; of an estimator that is no pipeline itself.
     before : object or None
         The other steps, if there are some.
     """
@@ -42,7 +43,8 @@ class Pipeline:
         """Take an estimator apart."""
         if not isinstance(estimator, SklearnPipeline):
             return Pipeline(estimator)
-        return Pipeline(estimator.steps[-1][1], estimator[:-1] if len(estimator.steps) > 1 else None)
+        steps, last = in_units([step for _, step in estimator.steps[:-1]], estimator.steps[-1][1])
+        return Pipeline(last, estimator[: len(steps)] if steps else None)
 
     @property
     def encoding(self) -> Encoding | None:
@@ -188,11 +190,10 @@ def table_of(X: Any, estimator: Any, n_features: int, argument: str) -> Any:
     if isinstance(X, dict) and fitted_part(estimator, "_tables") is not None:
         return table_of(estimator._rows(X), estimator, n_features, argument)
     X = collected(X)
-    columns = labels_of(X)
-    if columns is not None:
-        known = fitted_part(estimator, "feature_names_in_")
-        if known is not None and [str(c) for c in columns] != [str(c) for c in known]:
-            raise ValueError(f"{argument} must have the columns that the model was fitted on, in the same order.")
+    if library_of(X) == "pyarrow":  # its columns have no names of their own
+        X = X.to_pandas()
+    check_columns(labels_of(X), estimator, argument)
+    if labels_of(X) is not None:
         X = X.to_numpy()
     if isinstance(X, PairTable):  # pairs; their tables were checked when they were made
         return X
@@ -207,6 +208,20 @@ def table_of(X: Any, estimator: Any, n_features: int, argument: str) -> Any:
     if not np.isfinite(X.data if sparse.issparse(X) else X).all():
         raise ValueError(f"{argument} must hold finite numbers; it holds NaN or infinity.")
     return X
+
+
+def ranges_of(pipeline: Pipeline, X: Any, n_features: int) -> Any:
+    """Return a table whose columns have the ranges that are meant, as the last step of a pipeline gets it."""
+    table = collected(pipeline.table(X))
+    check_columns(labels_of(table), pipeline.named, "ranges")
+    return table_of(table, None, n_features, "ranges")
+
+
+def check_columns(columns: Any, estimator: Any, argument: str) -> None:
+    """Raise ValueError if the columns of a frame, None of an array, are others than in the fit, or in another order."""
+    known = fitted_part(estimator, "feature_names_in_")
+    if columns is not None and known is not None and [str(c) for c in columns] != [str(c) for c in known]:
+        raise ValueError(f"{argument} must have the columns that the model was fitted on, in the same order.")
 
 
 def _numbers(X: np.ndarray) -> np.ndarray:

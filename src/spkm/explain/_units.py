@@ -1,0 +1,73 @@
+"""Scalers of scikit-learn before a model: part of its own scaling, so that explanations are in the user's units."""
+
+from __future__ import annotations
+
+from copy import copy
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, RobustScaler, StandardScaler
+
+from spkm._publish import feature_names
+from spkm.core.fitted import FittedModel, ModelEnsemble
+from spkm.sources import Scaling
+
+
+def in_units(steps: list[Any], estimator: Any) -> tuple[list[Any], Any]:
+    """Return the steps before the last scalers, and a fitted estimator that takes what these steps return.
+
+    Parameters
+    ----------
+    steps : list
+        Fitted steps before an estimator.
+    estimator : object
+        The estimator. It stays as it is if no scaler comes before it.
+
+    Returns
+    -------
+    steps, estimator : list, object
+        The predictions are those of all steps, but for rounding.
+    """
+    model, names = getattr(estimator, "model_", None), None  # whatever a user's pipeline ends with
+    if not isinstance(model, FittedModel | ModelEnsemble):
+        return steps, estimator
+    first = len(steps)
+    while first and (steps[first - 1] in (None, "passthrough") or _map_of(steps[first - 1]) is not None):
+        first -= 1
+    for step in reversed(steps[first:]):
+        if step not in (None, "passthrough"):
+            model, names = _scaled_first(model, *_map_of(step)), feature_names(step)
+    if model is estimator.model_:
+        return steps, estimator
+    found = copy(estimator)
+    found.model_ = model
+    if names is not None:
+        found.feature_names_in_ = names
+    return steps[:first], found
+
+
+def _map_of(step: Any) -> Any:
+    """Return center and scale of the map (x - center) / scale that a fitted step is; None of another one."""
+    kind, d = type(step), getattr(step, "n_features_in_", 0)  # any step may come
+    if kind is MinMaxScaler and not step.clip:
+        return -step.min_ / step.scale_, 1 / step.scale_
+    if kind is MaxAbsScaler and not getattr(step, "clip", False):  # older ones have none
+        return np.zeros(d), step.scale_
+    if kind in (StandardScaler, RobustScaler):
+        center = (step.mean_ if step.with_mean else None) if kind is StandardScaler else step.center_
+        return np.zeros(d) if center is None else center, np.ones(d) if step.scale_ is None else step.scale_
+    return None
+
+
+def _scaled_first(model: Any, center: np.ndarray, scale: np.ndarray) -> Any:
+    """Return a model of x that has the scores of ``model`` of (x - center) / scale."""
+    if isinstance(model, ModelEnsemble):
+        return replace(model, members=tuple(_scaled_first(member, center, scale) for member in model.members))
+    samples = None if model.samples is None else model.samples * scale + center
+    center, scale, own = center[model.features], scale[model.features], model.scaling
+    if own is None:
+        d = len(scale)
+        return replace(model, scaling=Scaling(center, scale, np.full(d, np.inf), np.zeros(d)), samples=samples)
+    scaling = Scaling(center + scale * own.center, scale * own.scale, own.clip, own.middle)
+    return replace(model, scaling=scaling, samples=samples)
