@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from spkm.core.model import PreimageModel, Term
+from spkm.core.model import Params, PreimageModel, Term
 
 
 def on_columns(
@@ -18,40 +18,27 @@ def on_columns(
     relevance is the geometric mean of the old ones. ``terms`` are those of the new table; None are the same ones,
     of views that read all features.
     """
-    other = PreimageModel(model.terms if terms is None else terms, len(places), model.n_outputs, model.fit_intercept)
-    result, params = other.zeros()
-    old = model.unpack(theta)
+    other = replace(model, terms=model.terms if terms is None else terms, n_features=len(places))
+    result, params, old = copied(model, theta, other)
     for k, ((_, before), (_, after)) in enumerate(zip(model.views, other.views, strict=True)):
         here = places if after.columns is None else places[after.columns]
         if before.columns is not None:
             here = np.where(np.isin(here, before.columns), np.searchsorted(before.columns, here), -1)
         known = here >= 0
+        params.basis[k][...] = 0.0
         params.basis[k][:, known] = old.basis[k][:, here[known]]
         if after.metric != "relevances":
-            params.log_metric[k][...] = old.log_metric[k]
             continue
         params.log_metric[k][known] = old.log_metric[k][here[known]]
         if not known.all():
             params.log_metric[k][~known] = old.log_metric[k].mean() if known.any() else 0.0
-    params.weights[...] = old.weights
-    params.intercept[...] = old.intercept
     return other, result
 
 
 def with_relevances(model: PreimageModel, theta: np.ndarray) -> tuple[PreimageModel, np.ndarray]:
     """Return the same function with a relevance for each feature of each view, to look at or to take away."""
-    terms = [
-        replace(term, views=tuple(replace(view, metric="relevances") for view in term.views)) for term in model.terms
-    ]
-    other = PreimageModel(terms, model.n_features, model.n_outputs, model.fit_intercept)
-    result, params = other.zeros()
-    old = model.unpack(theta)
-    for k, (_, view) in enumerate(model.views):
-        params.basis[k][...] = old.basis[k]
-        params.log_metric[k][...] = old.log_metric[k] if view.learns_metric else 0.0
-    params.weights[...] = old.weights
-    params.intercept[...] = old.intercept
-    return other, result
+    other = replace(model, terms=[t.with_views(lambda view: replace(view, metric="relevances")) for t in model.terms])
+    return other, carried(model, theta, other)
 
 
 def carried(model: PreimageModel, theta: np.ndarray, other: PreimageModel) -> np.ndarray:
@@ -59,12 +46,18 @@ def carried(model: PreimageModel, theta: np.ndarray, other: PreimageModel) -> np
 
     It is the same function: the factor of a view becomes that of each of its features.
     """
+    result, params, old = copied(model, theta, other)
+    for now, before in zip(params.log_metric, old.log_metric, strict=True):
+        if now.size and before.size:
+            now[...] = before
+    return result
+
+
+def copied(model: PreimageModel, theta: np.ndarray, other: PreimageModel) -> tuple[np.ndarray, Params, Params]:
+    """Return a theta of another model, its parts, and those of ``theta``: parts of the same shape are copies."""
     result, params = other.zeros()
     old = model.unpack(theta)
-    for k, now in enumerate(params.log_metric):
-        params.basis[k][...] = old.basis[k]
-        if now.size:
-            now[...] = old.log_metric[k]
-    params.weights[...] = old.weights
-    params.intercept[...] = old.intercept
-    return result
+    for now, before in zip(params.arrays, old.arrays, strict=True):
+        if now.shape == before.shape:
+            now[...] = before
+    return result, params, old

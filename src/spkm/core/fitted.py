@@ -398,12 +398,8 @@ class FittedModel:
 
     def of_rkhs(self) -> FittedModel:
         """Return the model whose similarities are the kernels of the RKHS themselves, where they are 2k - 1."""
-        terms = [
-            replace(term, views=tuple(replace(view, kernel=view.kernel.rkhs()) for view in term.views))
-            for term in self.model.terms
-        ]
-        model = self.model
-        return replace(self, model=PreimageModel(terms, model.n_features, model.n_outputs, model.fit_intercept))
+        terms = [t.with_views(lambda view: replace(view, kernel=view.kernel.rkhs())) for t in self.model.terms]
+        return replace(self, model=replace(self.model, terms=terms))
 
 
 @dataclass(frozen=True)

@@ -116,6 +116,10 @@ class Term:
             return np.arange(n_features)
         return np.unique(np.concatenate([view.columns for view in self.views]))
 
+    def with_views(self, change: Callable[[View], View]) -> Term:
+        """Return the term with each of its views changed."""
+        return replace(self, views=tuple(map(change, self.views)))
+
     def on(self, columns: np.ndarray) -> Term:
         """Return the term for samples of the given features alone: views lose the others and are renumbered."""
         if all(view.columns is None for view in self.views):
@@ -132,6 +136,11 @@ class Params:
     log_metric: list[np.ndarray]
     weights: np.ndarray
     intercept: np.ndarray
+
+    @property
+    def arrays(self) -> list[np.ndarray]:
+        """All parts, one after another."""
+        return [*self.basis, *self.log_metric, self.weights, self.intercept]
 
 
 @dataclass

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -9,7 +10,7 @@ from sklearn.base import clone
 
 from spkm.core.bounds import Box, box_of, with_metric_of
 from spkm.core.evidence import EvidenceObjective
-from spkm.core.model import PreimageModel, Term
+from spkm.core.model import PreimageModel, Term, View
 from spkm.core.objective import Objective
 from spkm.core.protocols import AnyObjective
 from spkm.losses import Loss
@@ -143,29 +144,24 @@ class Problem:
 
     def _with_linear_penalties(self, penalties: list[Penalty]) -> Problem:
         def changed(term: Term) -> Term:
-            if not term.is_linear_part:
-                return term
-            views = (replace(view, basis_penalty=penalties) for view in term.views)
-            return replace(term, views=tuple(views))
+            return term.with_views(lambda view: replace(view, basis_penalty=penalties)) if term.is_linear_part else term
 
         return replace(self, terms=tuple(map(changed, self.terms)))
 
     def with_metric(self, before: str, now: str) -> Problem:
         """Return the same problem whose views of one metric learn another."""
-
-        def changed(term: Term) -> Term:
-            views = (replace(view, metric=now) if view.metric == before else view for view in term.views)
-            return replace(term, views=tuple(views))
-
-        return replace(self, terms=tuple(map(changed, self.terms)))
+        return self._with_views(lambda view: replace(view, metric=now) if view.metric == before else view)
 
     def with_bounds(self) -> Problem:
         """Return the same problem whose vectors of stationary kernels stay inside the range of the samples."""
+        return self._with_views(lambda view: replace(view, bounded=view.kernel.stationary))
 
-        def changed(term: Term) -> Term:
-            return replace(term, views=tuple(replace(view, bounded=view.kernel.stationary) for view in term.views))
+    def with_relevances(self) -> Problem:
+        """Return the same problem whose views all have a factor for each feature."""
+        return self._with_views(lambda view: replace(view, metric="relevances"))
 
-        return replace(self, terms=tuple(map(changed, self.terms)))
+    def _with_views(self, change: Callable[[View], View]) -> Problem:
+        return replace(self, terms=tuple(term.with_views(change) for term in self.terms))
 
     def with_prior(self, prior: float) -> Problem:
         """Return the same problem with another prior on the relevances that the evidence learns."""

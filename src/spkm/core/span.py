@@ -8,10 +8,12 @@ exp(-gamma |rest|^2) on its weight, and without it the RKHS norm does not grow (
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 
-from spkm.core.model import Params, PreimageModel
+from spkm.core.columns import copied
+from spkm.core.model import PreimageModel
 from spkm.sources import Span
 
 
@@ -20,7 +22,7 @@ def outward(span: Span, model: PreimageModel, theta: np.ndarray) -> np.ndarray:
 
     The coefficients of a linear part rotate back, and their product with the center leaves the intercept.
     """
-    result, params, old = _copied(model, theta, len(span.center))
+    result, params, old = copied(model, theta, replace(model, n_features=len(span.center)))
     for k, rows, is_linear in _views(model):
         if is_linear:
             params.basis[k][...] = old.basis[k] @ span.axes
@@ -35,7 +37,7 @@ def inward(span: Span, model: PreimageModel, theta: np.ndarray) -> np.ndarray:
 
     Weights are multiplied by k(rest, 0): for a Gaussian kernel the scores of all samples stay the same.
     """
-    result, params, old = _copied(model, theta, len(span.axes))
+    result, params, old = copied(model, theta, replace(model, n_features=len(span.axes)))
     for k, rows, is_linear in _views(model):
         if is_linear:
             params.basis[k][...] = old.basis[k] @ span.axes.T
@@ -45,16 +47,6 @@ def inward(span: Span, model: PreimageModel, theta: np.ndarray) -> np.ndarray:
         params.basis[k][...], rests = span.coordinates(old.basis[k])
         params.weights[rows] *= view.kernel(rests, np.zeros((1, len(span.center))), view.factors(old.log_metric[k]))
     return result
-
-
-def _copied(model: PreimageModel, theta: np.ndarray, n_features: int) -> tuple[np.ndarray, Params, Params]:
-    """Return a theta of another number of features and its parts, all but the vectors filled, and the old parts."""
-    result, params = PreimageModel(model.terms, n_features, model.n_outputs, model.fit_intercept).zeros()
-    old = model.unpack(theta)
-    for mine, other in zip(params.log_metric, old.log_metric, strict=True):
-        mine[...] = other
-    params.weights[...], params.intercept[...] = old.weights, old.intercept
-    return result, params, old
 
 
 def _views(model: PreimageModel) -> Iterator[tuple[int, slice, bool]]:

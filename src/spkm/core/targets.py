@@ -7,7 +7,7 @@ samples need no model: ``constant`` has them, NaN for those that are learned.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -75,7 +75,7 @@ class Target:
     def expanded(self, model: PreimageModel, theta: np.ndarray) -> tuple[PreimageModel, np.ndarray]:
         """Return a model of all outputs in the units of y, from one of the learned columns."""
         learned = self.learned
-        other = PreimageModel(model.terms, model.n_features, len(learned), model.fit_intercept)
+        other = replace(model, n_outputs=len(learned))
         result, params = other.zeros()
         old = model.unpack(theta)
         result[other.basis_part] = theta[model.basis_part]

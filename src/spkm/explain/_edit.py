@@ -24,6 +24,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from spkm._checks import check_integer
+from spkm.core.columns import copied
 from spkm.core.fitted import FittedModel, ModelEnsemble
 from spkm.core.model import PreimageModel
 from spkm.fitting.nearest import NEAREST
@@ -249,14 +250,11 @@ def _without(model: PreimageModel, theta: np.ndarray, kept: np.ndarray) -> tuple
         keep_of += [own] * len(term.views)
         terms.append(replace(term, n_basis=len(own)))
         first += term.n_basis
-    small = PreimageModel(terms, model.n_features, model.n_outputs, model.fit_intercept)
-    result, params = small.zeros()
-    old = model.unpack(theta)
+    small = replace(model, terms=terms)
+    result, params, old = copied(model, theta, small)
     for k, own in enumerate(keep_of):
         params.basis[k][...] = old.basis[k][own]
-        params.log_metric[k][...] = old.log_metric[k]
     params.weights[...] = old.weights[kept]
-    params.intercept[...] = old.intercept
     return small, result
 
 

@@ -10,6 +10,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from spkm.core.columns import copied
 from spkm.core.problem import Problem
 from spkm.core.protocols import AnyObjective
 from spkm.fitting.recipe import Fit
@@ -87,18 +88,12 @@ def _without_second(
     problem: Problem, objective: AnyObjective, theta: np.ndarray, r: int, s: int
 ) -> tuple[AnyObjective, np.ndarray]:
     """Return objective and theta where vector r stands for r and s."""
-    old = objective.model.unpack(theta)
     counts = [term.n_basis for term in objective.model.terms]
     smaller = problem.with_vectors([counts[0] - 1, *counts[1:]]).objective(objective.source)
-    found, params = smaller.model.zeros()
+    found, params, old = copied(objective.model, theta, smaller.model)
     U, C = old.basis[0].copy(), old.weights.copy()
     size = np.linalg.norm(C[[r, s]], axis=1)
     share = size / size.sum() if size.sum() > 0 else np.full(2, 0.5)
     U[r], C[r] = share @ U[[r, s]], C[r] + C[s]
     params.basis[0][...], params.weights[...] = np.delete(U, s, axis=0), np.delete(C, s, axis=0)
-    for k, (basis, log_metric) in enumerate(zip(old.basis, old.log_metric, strict=True)):
-        if k > 0:
-            params.basis[k][...] = basis
-        params.log_metric[k][...] = log_metric
-    params.intercept[...] = old.intercept
     return smaller, smaller.inside(found)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from spkm.core.columns import on_columns, with_relevances
+from spkm.core.columns import copied, on_columns, with_relevances
 from spkm.core.model import PreimageModel
 from spkm.core.objective import Objective
 from spkm.core.problem import Problem
@@ -193,15 +193,12 @@ def grown(
 ) -> Submodel:
     """Return the model of one term with ``n_basis`` vectors, refitted: those that it has, and new ones of no weight."""
     problem, columns = model.problem.with_vectors([n_basis]), model.columns
-    theta, params = problem.objective(source.columns(columns), columns).model.zeros()
-    old = model.model.unpack(model.theta)
+    theta, params, old = copied(model.model, model.theta, problem.objective(source.columns(columns), columns).model)
     n_old, n_columns = old.basis[0].shape
     params.basis[0][:n_old] = old.basis[0]
     new = rng.standard_normal((n_basis - n_old, n_columns))
     params.basis[0][n_old:] = settings.first_size / np.sqrt(n_columns) * new
-    params.log_metric[0][...] = old.log_metric[0]
     params.weights[:n_old] = old.weights
-    params.intercept[...] = old.intercept
     return fit_submodel(problem, source, columns, theta, settings.first_iterations, rng)
 
 

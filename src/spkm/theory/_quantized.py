@@ -112,8 +112,9 @@ def quantized_model(model: FittedModel, bits: int) -> Quantized:
     lengths = {"features": _bits_of_features(model), **_quantize(model.model, model.theta, params, bits)}
     terms, lengths["structure"] = _with_rounded_kernels(model.model.terms)
     scaling, lengths["scaling"] = _rounded_scaling(model.scaling, bits)
-    shape = PreimageModel(terms, model.model.n_features, model.model.n_outputs, model.model.fit_intercept)
-    small = replace(model, model=shape, theta=theta, scaling=scaling, posterior=None, samples=None)
+    small = replace(
+        model, model=replace(model.model, terms=terms), theta=theta, scaling=scaling, posterior=None, samples=None
+    )
     return Quantized(small, lengths)
 
 

@@ -88,14 +88,11 @@ def _near_samples(loss: Loss, source: ArraySource) -> Any:
 
 def after_squared(problem: Problem, noise: float, ridge: float, source: Source) -> Problem:
     """Return the problem of relevances that are known, with the strength that a ratio of noise amounts to."""
-    terms = tuple(
-        replace(term, views=tuple(replace(view, metric="relevances") for view in term.views)) for term in problem.terms
-    )
     # |r|^2 / 2 with l / (2 n) c'Kc is what the evidence amounts to.
     # Noise of the squared loss may be far samples, which need no stronger penalty than usual.
     strength = min(noise, problem.loss.rkhs_strength[0]) / source.total_weight
     penalties = [RKHSNorm(strength), SquaredL2(ridge * strength)]
-    return replace(problem, terms=terms, weight_penalties=penalties)
+    return replace(problem.with_relevances(), weight_penalties=penalties)
 
 
 def trusts(problem: Problem, noise: float) -> bool:
