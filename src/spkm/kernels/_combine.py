@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from operator import is_
 from typing import Any
 
 import numpy as np
@@ -12,56 +13,73 @@ from spkm.kernels._base import FORMULAS, Cotangents, Kernel, Pullback
 from spkm.kernels._forms import Forms, no_forms, no_largest_diagonal, product_of, sum_of
 
 
-class _Pair(Kernel):
-    """Two kernels of the same features, under one metric."""
+class MadeOfKernels(Kernel):
+    """A kernel made of others, those of its parameters that ``parts`` names, under one metric."""
 
-    #: All others are those of the two kernels, whatever formula joins them.
+    #: All others are those of the kernels it is made of, whatever formula joins them.
     claims = {
         "formula": (FORMULAS, None),
+        "affine_parts": (("vjp",), Kernel.affine_parts),
         "largest_diagonal": (("vjp",), no_largest_diagonal),
         "forms": (("vjp",), no_forms),
         "anywhere": (("vjp",), False),
     }
+    parts: tuple[str, ...] = ("kernel",)
+
+    @property
+    def kernels(self) -> list[Kernel]:
+        """The kernels it is made of."""
+        return [getattr(self, name) for name in self.parts]
+
+    @property
+    def stationary(self) -> bool:  # type: ignore[override]
+        return all(kernel.stationary for kernel in self.kernels)
+
+    @property
+    def reads_zero_features(self) -> bool:  # type: ignore[override]
+        return any(kernel.reads_zero_features for kernel in self.kernels)
+
+    @property
+    def nonnegative(self) -> bool:  # type: ignore[override]
+        return any(kernel.nonnegative for kernel in self.kernels)
+
+    @property
+    def shifted(self) -> bool:  # type: ignore[override]
+        return any(kernel.shifted for kernel in self.kernels)
+
+    @property
+    def is_per_feature(self) -> bool:  # type: ignore[override]
+        return any(kernel.is_per_feature for kernel in self.kernels)
+
+    @property
+    def anywhere(self) -> bool:  # type: ignore[override]
+        return all(kernel.anywhere for kernel in self.kernels)
+
+    def check(self, argument: str) -> Any:
+        for kernel in self.kernels:
+            kernel.check(argument)
+        return super().check(argument)
+
+    def around(self, *kernels: Kernel) -> Kernel:
+        """Return the same, made of other kernels."""
+        return self.__class__(**{**self.get_params(deep=False), **dict(zip(self.parts, kernels, strict=True))})
+
+    def resolved(self, X: Matrix, weight: Array) -> Kernel:
+        kernels = [kernel.resolved(X, weight) for kernel in self.kernels]
+        return self if all(map(is_, kernels, self.kernels)) else self.around(*kernels)
+
+    def rkhs(self) -> Kernel:
+        return self.around(*(kernel.rkhs() for kernel in self.kernels))
+
+
+class _Pair(MadeOfKernels):
+    """Two kernels of the same features."""
+
+    parts = ("left", "right")
 
     def __init__(self, left: Kernel, right: Kernel) -> None:
         self.left = left
         self.right = right
-
-    @property
-    def stationary(self) -> bool:  # type: ignore[override]
-        return self.left.stationary and self.right.stationary
-
-    @property
-    def reads_zero_features(self) -> bool:  # type: ignore[override]
-        return self.left.reads_zero_features or self.right.reads_zero_features
-
-    @property
-    def nonnegative(self) -> bool:  # type: ignore[override]
-        return self.left.nonnegative or self.right.nonnegative
-
-    @property
-    def shifted(self) -> bool:  # type: ignore[override]
-        return self.left.shifted or self.right.shifted
-
-    @property
-    def is_per_feature(self) -> bool:  # type: ignore[override]
-        return self.left.is_per_feature or self.right.is_per_feature
-
-    @property
-    def anywhere(self) -> bool:  # type: ignore[override]
-        return self.left.anywhere and self.right.anywhere
-
-    def check(self, argument: str) -> Any:
-        self.left.check(argument)
-        self.right.check(argument)
-        return super().check(argument)
-
-    def resolved(self, X: Matrix, weight: Array) -> Kernel:
-        left, right = self.left.resolved(X, weight), self.right.resolved(X, weight)
-        return self if left is self.left and right is self.right else self.__class__(left, right)
-
-    def rkhs(self) -> Kernel:
-        return self.__class__(self.left.rkhs(), self.right.rkhs())
 
 
 class Sum(_Pair):
@@ -124,58 +142,14 @@ class Product(_Pair):
         return product_of(self.left.forms(), self.right.forms())
 
 
-class WrappedKernel(Kernel):
+class WrappedKernel(MadeOfKernels):
     """A kernel made of one other, its ``kernel``."""
 
-    #: All others are those of the other kernel, whatever formula wraps it.
-    claims = {
-        "formula": (FORMULAS, None),
-        "affine_parts": (("vjp",), Kernel.affine_parts),
-        "largest_diagonal": (("vjp",), no_largest_diagonal),
-        "forms": (("vjp",), no_forms),
-        "anywhere": (("vjp",), False),
-    }
     kernel: Kernel
 
     @property
     def inner(self) -> Kernel:
         return self.kernel.inner
-
-    @property
-    def stationary(self) -> bool:  # type: ignore[override]
-        return self.kernel.stationary
-
-    @property
-    def nonnegative(self) -> bool:  # type: ignore[override]
-        return self.kernel.nonnegative
-
-    @property
-    def shifted(self) -> bool:  # type: ignore[override]
-        return self.kernel.shifted
-
-    @property
-    def reads_zero_features(self) -> bool:  # type: ignore[override]
-        return self.kernel.reads_zero_features
-
-    @property
-    def is_per_feature(self) -> bool:  # type: ignore[override]
-        return self.kernel.is_per_feature
-
-    @property
-    def anywhere(self) -> bool:  # type: ignore[override]
-        return self.kernel.anywhere
-
-    def check(self, argument: str) -> Any:
-        self.kernel.check(argument)
-        return super().check(argument)
-
-    def around(self, kernel: Kernel) -> Kernel:
-        """Return the same, made of another kernel."""
-        return self.__class__(**{**self.get_params(deep=False), "kernel": kernel})
-
-    def resolved(self, X: Matrix, weight: Array) -> Kernel:
-        kernel = self.kernel.resolved(X, weight)
-        return self if kernel is self.kernel else self.around(kernel)
 
 
 class Rescaled(WrappedKernel):
@@ -217,9 +191,6 @@ class Rescaled(WrappedKernel):
     def diagonal(self, X: Matrix) -> Array:
         root = np.sqrt(np.broadcast_to(np.asarray(self.factor, dtype=float), X.shape[1:]))
         return self.kernel.diagonal(sparse.csr_array(X).multiply(root).tocsr() if sparse.issparse(X) else X * root)
-
-    def rkhs(self) -> Kernel:
-        return self.around(self.kernel.rkhs())
 
     def affine_parts(self) -> tuple[float, float, Kernel]:
         scale, shift, core = self.kernel.affine_parts()
