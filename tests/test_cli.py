@@ -18,8 +18,8 @@ def greet(monkeypatch):
     module = types.ModuleType("verb_of_the_tests")
     module.asked = []
 
-    def add_parser(subparsers):
-        subparsers.add_parser("greet").add_argument("--name", default="you")
+    def add_options(parser):
+        parser.add_argument("--name", default="you")
 
     def run(options):
         module.asked.append((options.name, options.command_line))
@@ -29,7 +29,7 @@ def greet(monkeypatch):
             raise KeyboardInterrupt
         return 0
 
-    module.add_parser, module.run = add_parser, run
+    module.add_options, module.run = add_options, run
     monkeypatch.setitem(sys.modules, "verb_of_the_tests", module)
     return {"greet": Verb("verb_of_the_tests", "say hello"), "other": Verb("no_such_module", "never loaded")}
 
@@ -66,7 +66,7 @@ def test_every_verb_has_a_module_with_the_two_functions():
     for name, verb in VERBS.items():
         assert verb.module == f"spkm.cli.{name}" and verb.help
         module = __import__(verb.module, fromlist=["run"])
-        assert callable(module.add_parser) and callable(module.run) and module.__doc__
+        assert callable(module.add_options) and callable(module.run) and module.__doc__
 
 
 def test_an_unknown_verb_is_named(capsys):

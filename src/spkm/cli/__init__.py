@@ -1,6 +1,6 @@
 """The command ``spkm``.
 
-A new verb is a module with ``add_parser(subparsers)`` and ``run(options)``, and a line in :data:`VERBS`.
+A new verb is a module with ``add_options(parser)`` and ``run(options)``, and a line in :data:`VERBS`.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import spkm
-from spkm.cli._command import CommandError, Subparsers, Verb, run_command
+from spkm.cli._command import CommandError, Verb, run_command
 
 #: The verbs of ``spkm``, in the order of its help.
 VERBS = {
@@ -27,7 +27,7 @@ VERBS = {
     "reproduce": Verb("spkm.cli.reproduce", "run the paper's experiments (needs the package spkm-paper)"),
 }
 
-__all__ = ["VERBS", "CommandError", "Subparsers", "Verb", "main", "run_command"]
+__all__ = ["VERBS", "CommandError", "Verb", "main", "run_command"]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -14,10 +14,7 @@ import sys
 from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from importlib import import_module
-from typing import Any, NamedTuple, TypeAlias
-
-#: The object that a verb adds its parser to.
-Subparsers: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
+from typing import Any, NamedTuple
 
 #: Exit codes.
 FAILED, USAGE, DATA, MODEL_FILE = 1, 2, 3, 4
@@ -43,8 +40,9 @@ class Verb(NamedTuple):
     Parameters
     ----------
     module : str
-        Name of its module, which has two functions: ``add_parser(subparsers)`` adds the parser of its options, and
-        ``run(options)`` does the work and returns the exit code. ``options.command_line`` is what was typed.
+        Name of its module, whose docstring describes it and which has two functions: ``add_options(parser)`` adds its
+        options, and ``run(options)`` does the work and returns the exit code. ``options.command_line`` is what was
+        typed.
     help : str
         The line in the help of the whole command.
     """
@@ -116,11 +114,11 @@ def run_command(
         commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
         module: Any = None
         for name, verb in verbs.items():
+            parser_of_verb = commands.add_parser(name, help=verb.help)  # enough for the list in the help
             if name == named:
                 module = import_module(verb.module)
-                module.add_parser(commands)
-            else:  # enough for the list in the help
-                commands.add_parser(name, help=verb.help)
+                parser_of_verb.description = plain_text(module.__doc__)
+                module.add_options(parser_of_verb)
         if not arguments:
             parser.print_help(sys.stderr)
             return USAGE

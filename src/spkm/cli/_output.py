@@ -10,7 +10,7 @@ import re
 import sys
 import time
 import warnings
-from collections.abc import Iterator, Sequence, Sized
+from collections.abc import Callable, Iterator, Sequence, Sized
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -162,8 +162,9 @@ def notes() -> Iterator[None]:
                 say(f"note: {text.replace(REMEDY, 'The figures are those of the model as it then was.')}")
 
 
-def show_written(names: Sequence[str]) -> None:
+def show_written(written: dict[str, str], json_file: str | None) -> None:
     """Print which files a fit wrote, or how to keep it."""
+    names = [*written.values(), *([json_file] if json_file else [])]
     if names:
         show(f"Written: {', '.join(names)}")
     else:
@@ -203,6 +204,14 @@ def write_json(path: str, result: Any) -> None:
         return
     with replacing(path) as temporary:
         temporary.write_text(text, encoding="utf-8")
+
+
+def finish(path: str | None, result: Any, tell: Callable[[], Any]) -> None:
+    """Write a result as JSON to a path, if there is one, and print it as text unless the JSON goes to stdout."""
+    if path is not None:
+        write_json(path, result)
+    if path != STDIO:
+        tell()
 
 
 def plain(value: object) -> Any:

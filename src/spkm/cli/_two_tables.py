@@ -7,7 +7,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from spkm.cli._command import CommandError
-from spkm.cli._output import STDIO, counted, fit_progress, notes, replacing, show, show_written, write_json
+from spkm.cli._output import counted, finish, fit_progress, notes, replacing, show, show_written
 from spkm.cli._reading import columns_told, data_error, read_frame
 from spkm.cli._samples import LEAST_ROWS
 
@@ -67,13 +67,13 @@ def run(options: argparse.Namespace) -> int:
         "written": written,
         "seconds": time.perf_counter() - started,
     }
-    if options.json is not None:
-        write_json(options.json, result)
-    if options.json != STDIO:
+
+    def tell() -> None:
         show(f"Correlations on {counted(test, 'held-out sample')}; X is {options.data}, Y is {options.second}.\n")
         show(str(text))
-        names = [*written.values(), *([options.json] if options.json else [])]
-        show_written(names)
+        show_written(written, options.json)
+
+    finish(options.json, result, tell)
     return 0
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from spkm.cli._command import DRIFT, MODEL_FILE, CommandError, Subparsers, plain_text
-from spkm.cli._output import STDIO, bold, check_can_write, say, show, table, write_json
+from spkm.cli._command import DRIFT, MODEL_FILE, CommandError
+from spkm.cli._output import bold, check_can_write, finish, say, show, table
 from spkm.cli._reading import add_data_options, data_error, read_frame
 
 if TYPE_CHECKING:
@@ -23,11 +23,8 @@ LIMITS = {
 SHOWN = 20  # columns at most, those that moved most
 
 
-def add_parser(subparsers: Subparsers) -> None:
+def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options."""
-    parser = subparsers.add_parser(
-        "check", help="say whether new samples are like those of the fit", description=plain_text(__doc__)
-    )
     parser.add_argument("model", help="the model file, written by fit or by save(path, data=samples)")
     parser.add_argument("data", help="new samples; - is stdin")
     for name, (limit, text) in LIMITS.items():
@@ -54,10 +51,7 @@ def run(options: argparse.Namespace) -> int:
     frame = read_frame(options.data, options.format, text_columns(model))
     X = features_of(model, frame, options.data)
     result = checked(model, X, options)
-    if options.json is not None:
-        write_json(options.json, {"model": options.model, "data": options.data, **result})
-    if options.json != STDIO:
-        _show(result)
+    finish(options.json, {"model": options.model, "data": options.data, **result}, lambda: _show(result))
     return DRIFT if result["alarms"] else 0
 
 

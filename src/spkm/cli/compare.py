@@ -5,14 +5,13 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from spkm.cli._command import CommandError, Subparsers, plain_text
-from spkm.cli._output import STDIO, check_can_write, notes, show, show_quality, table, write_json
+from spkm.cli._command import CommandError
+from spkm.cli._output import check_can_write, finish, notes, show, show_quality, table
 from spkm.cli._reading import add_data_options, add_target_options, target_of
 
 
-def add_parser(subparsers: Subparsers) -> None:
+def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options."""
-    parser = subparsers.add_parser("compare", help="set two models side by side", description=plain_text(__doc__))
     parser.add_argument("a", help="one model file")
     parser.add_argument("b", help="another")
     parser.add_argument("--data", metavar="FILE", help="samples that neither has seen; - is stdin")
@@ -40,14 +39,14 @@ def run(options: argparse.Namespace) -> int:
     if options.data is not None:
         quality = _quality(models, options, target)
         result["quality"], result["difference"] = quality.plain(), quality.plain_difference("a", "b")
-    if options.json is not None:
-        write_json(options.json, result)
-    if options.json == STDIO:
-        return 0
-    print(table([["", "a", "b"], *_size_rows(found)]))
-    if quality is not None:
-        show(f"\nQuality on {quality.n_samples:,} samples, with 95 % intervals:")
-        show_quality(quality, "a", "b")
+
+    def tell() -> None:
+        print(table([["", "a", "b"], *_size_rows(found)]))
+        if quality is not None:
+            show(f"\nQuality on {quality.n_samples:,} samples, with 95 % intervals:")
+            show_quality(quality, "a", "b")
+
+    finish(options.json, result, tell)
     return 0
 
 

@@ -6,19 +6,16 @@ import argparse
 import math
 from typing import TYPE_CHECKING, Any
 
-from spkm.cli._command import FAILED, CommandError, Subparsers, plain_text
-from spkm.cli._output import STDIO, bold, check_can_write, notes, show, write_json
+from spkm.cli._command import FAILED, CommandError
+from spkm.cli._output import bold, check_can_write, finish, notes, show
 from spkm.cli._reading import add_data_options, add_sample_options, chosen_row, columns_told, named_sample
 
 if TYPE_CHECKING:
     from sklearn.base import BaseEstimator
 
 
-def add_parser(subparsers: Subparsers) -> None:
+def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options."""
-    parser = subparsers.add_parser(
-        "counterfactual", help="find the smallest change that changes a prediction", description=plain_text(__doc__)
-    )
     parser.add_argument("model", help="the model file")
     parser.add_argument("data", help="the file of the sample, whose columns also give the ranges; - is stdin")
     add_sample_options(parser)
@@ -64,11 +61,12 @@ def run(options: argparse.Namespace) -> int:
         **{name: getattr(change, name) for name in ("found", "none_exists", "size", "size_bound", "prediction")},
         "changes": {name: {"before": old, "after": new} for name, (old, new) in change.changes.items()},
     }
-    if options.json is not None:
-        write_json(options.json, result)
-    if options.json != STDIO:
+
+    def tell() -> None:
         print(bold(named_sample(row, options.id)))
         show(str(change))
+
+    finish(options.json, result, tell)
     return 0 if change.found or change.none_exists else FAILED
 
 

@@ -7,8 +7,7 @@ import platform
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from spkm.cli._command import Subparsers, plain_text
-from spkm.cli._output import STDIO, check_can_write, notes, show, table, write_json
+from spkm.cli._output import STDIO, check_can_write, finish, notes, show, table
 from spkm.cli._reading import add_data_options
 
 if TYPE_CHECKING:
@@ -18,11 +17,8 @@ PACKAGES = ("numpy", "scipy", "scikit-learn", "joblib", "threadpoolctl", "pandas
 TRIAL = 1000  # samples of several files that are looked at
 
 
-def add_parser(subparsers: Subparsers) -> None:
+def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options."""
-    parser = subparsers.add_parser(
-        "doctor", help="say what is installed and what a file holds", description=plain_text(__doc__)
-    )
     parser.add_argument("data", nargs="?", help="a file of samples, a folder of them or a pattern; - is stdin")
     parser.add_argument("--target", metavar="COLUMN", help="what would be predicted; then small trials are timed")
     parser.add_argument("--json", metavar="FILE", help="as JSON; - is stdout, instead of the text")
@@ -44,10 +40,7 @@ def run(options: argparse.Namespace) -> int:
         result["data"] = _data(frame, options.data, n_samples)
         if options.target is not None:
             result["fit"] = _forecast(frame, options.target, n_samples)
-    if options.json is not None:
-        write_json(options.json, result)
-    if options.json != STDIO:
-        _show(result)
+    finish(options.json, result, lambda: _show(result))
     return 0
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from spkm.cli._command import CommandError, Subparsers, plain_text
-from spkm.cli._output import STDIO, bold, check_can_write, notes, say, show, table, write_json
+from spkm.cli._command import CommandError
+from spkm.cli._output import bold, check_can_write, finish, notes, say, show, table
 from spkm.cli._reading import add_data_options, add_sample_options, chosen_row, named_sample
 
 if TYPE_CHECKING:
@@ -19,11 +19,8 @@ if TYPE_CHECKING:
 BACKGROUND = 100  # samples, evenly spaced, that say what is usual
 
 
-def add_parser(subparsers: Subparsers) -> None:
+def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options."""
-    parser = subparsers.add_parser(
-        "explain", help="say why a sample is predicted as it is", description=plain_text(__doc__)
-    )
     parser.add_argument("model", help="the model file")
     parser.add_argument("data", help="the file of the sample; - is stdin")
     add_sample_options(parser)
@@ -50,10 +47,7 @@ def run(options: argparse.Namespace) -> int:
     usual = frame if options.background is None else read_frame(options.background, as_text=as_text)
     with notes():
         result = {"row": row, "id": options.id, **explained(model, frame, row, usual, options.data)}
-    if options.json is not None:
-        write_json(options.json, result)
-    if options.json != STDIO:
-        _show(result, options.top)
+    finish(options.json, result, lambda: _show(result, options.top))
     return 0
 
 

@@ -7,16 +7,15 @@ import sys
 import tempfile
 from pathlib import Path
 
-from spkm.cli._command import CommandError, Subparsers, plain_text
-from spkm.cli._output import STDIO, check_can_write, notes, replacing, show, write_json
+from spkm.cli._command import CommandError
+from spkm.cli._output import STDIO, check_can_write, finish, notes, replacing, show
 
 #: Names of the languages, and what the names of their files end with.
 SUFFIXES = {"python": ".py", "c": ".c", "js": ".js", "sql": ".sql", "onnx": ".onnx", "json": ".json"}
 
 
-def add_parser(subparsers: Subparsers) -> None:
+def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options."""
-    parser = subparsers.add_parser("export", help="write a model as code", description=plain_text(__doc__))
     parser.add_argument("model", help="the model file")
     parser.add_argument(
         "-o", "--output", required=True, metavar="FILE", help=f"the code, {', '.join(SUFFIXES.values())}; - is stdout"
@@ -61,11 +60,8 @@ def run(options: argparse.Namespace) -> int:
         return 0
     with replacing(options.output) as temporary:
         temporary.write_bytes(content)
-    if options.json is not None:
-        result = {"model": options.model, "language": language, "bytes": len(content), "written": options.output}
-        write_json(options.json, result)
-    if options.json != STDIO:
-        show(f"Written: {options.output}, {len(content):,} bytes of {language}")
+    result = {"model": options.model, "language": language, "bytes": len(content), "written": options.output}
+    finish(options.json, result, lambda: show(f"Written: {options.output}, {len(content):,} bytes of {language}"))
     return 0
 
 

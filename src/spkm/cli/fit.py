@@ -6,8 +6,8 @@ import argparse
 import time
 from typing import TYPE_CHECKING, Any
 
-from spkm.cli._command import STOPPED, CommandError, Subparsers
-from spkm.cli._output import STDIO, check_can_write, counted, say, show, show_quality, show_written, write_json
+from spkm.cli._command import STOPPED, CommandError
+from spkm.cli._output import STDIO, check_can_write, counted, finish, say, show, show_quality, show_written
 from spkm.cli._reading import add_data_options, add_target_options, target_of
 from spkm.cli.report import add_report_options, check_report
 
@@ -15,13 +15,11 @@ if TYPE_CHECKING:
     from sklearn.pipeline import Pipeline
 
 
-def add_parser(subparsers: Subparsers) -> None:
+def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options."""
-    parser = subparsers.add_parser(
-        "fit",
-        help="fit a model to a file of samples",
-        description="Fit a model to a CSV, Parquet, Arrow or NPZ file and say how good it is on samples held out, "
-        "beside a linear model and a constant.",
+    parser.description = (
+        "Fit a model to a CSV, Parquet, Arrow or NPZ file and say how good it is on samples held out, beside a linear "
+        "model and a constant."
     )
     parser.add_argument("data", help="the file, a folder of files or a pattern such as 'part-*.parquet'; - is stdin")
     add_target_options(parser, "what to predict")
@@ -148,7 +146,7 @@ def run(options: argparse.Namespace) -> int:
         "written": _write(options, pipeline, train, test, quality),
         "seconds": time.perf_counter() - started,
     }
-    _tell(options, result, quality)
+    finish(options.json, result, lambda: _tell(options, result, quality))
     for text in warned:
         say(f"warning: {text}" if text is warned[0] else text)
     return STOPPED if told["interrupted"] else 0
@@ -239,10 +237,6 @@ def _write(options: argparse.Namespace, pipeline: Pipeline, train: Any, test: An
 
 
 def _tell(options: argparse.Namespace, result: dict[str, Any], quality: Any) -> None:
-    if options.json is not None:
-        write_json(options.json, result)
-    if options.json == STDIO:
-        return
     from spkm.cli._models import vectors_of
 
     show(f"Quality on {quality.n_samples:,} held-out samples, with 95 % intervals:")
@@ -255,8 +249,7 @@ def _tell(options: argparse.Namespace, result: dict[str, Any], quality: Any) -> 
     if model["chosen_on_halves"]:
         shares = ", ".join(f"{name} {share:.0%}" for name, share in list(model["chosen_on_halves"].items())[:20])
         show(f"Chosen again on random halves of the training samples: {shares}.")
-    names = [*result["written"].values(), *([options.json] if options.json else [])]
-    show_written(names)
+    show_written(result["written"], options.json)
     if result["interrupted"]:
         say("the fit was interrupted; this is its best model so far.")
 

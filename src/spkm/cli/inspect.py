@@ -5,16 +5,14 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from spkm.cli._command import Subparsers, plain_text
-from spkm.cli._output import STDIO, check_can_write, counted, notes, show, table, write_json
+from spkm.cli._output import check_can_write, counted, finish, notes, show, table
 
 if TYPE_CHECKING:
     from sklearn.base import BaseEstimator
 
 
-def add_parser(subparsers: Subparsers) -> None:
+def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options."""
-    parser = subparsers.add_parser("inspect", help="say what is in a model file", description=plain_text(__doc__))
     parser.add_argument("model", help="the model file")
     parser.add_argument("--json", metavar="FILE", help="as JSON; - is stdout, instead of the text")
 
@@ -33,17 +31,17 @@ def run(options: argparse.Namespace) -> int:
     if encoder is not None:
         found["inputs"] = [_input(encoder, j, name) for j, name in enumerate(encoder.columns_)]
         found["encoder_notes"] = encoder.notes_
-    if options.json is not None:
-        write_json(options.json, found)
-    if options.json == STDIO:
-        return 0
-    show("\n".join(lines_of(found)))
-    for name, value in found["about"].items():
-        show(f"{name}: {value:.4g}" if isinstance(value, float) else f"{name}: {value}")
-    if encoder is not None:
-        rows = [[one["column"], one["kind"], one["detail"]] for one in found["inputs"]]
-        print(table([["column", "kind", ""], *rows], right=False))
-    show(f"\n{_summary(estimator_of(model))}")
+
+    def tell() -> None:
+        show("\n".join(lines_of(found)))
+        for name, value in found["about"].items():
+            show(f"{name}: {value:.4g}" if isinstance(value, float) else f"{name}: {value}")
+        if encoder is not None:
+            rows = [[one["column"], one["kind"], one["detail"]] for one in found["inputs"]]
+            print(table([["column", "kind", ""], *rows], right=False))
+        show(f"\n{_summary(estimator_of(model))}")
+
+    finish(options.json, found, tell)
     return 0
 
 
@@ -52,13 +50,10 @@ def _two_tables(model: Any, options: argparse.Namespace) -> int:
     from spkm.cli._models import about_model
     from spkm.cli._two_tables import components_of
 
-    if options.json is not None:
-        about, components = about_model(options.model), components_of(model)
-        found = {"file": options.model, "estimator": type(model).__name__, "components": components, "about": about}
-        write_json(options.json, found)
-    if options.json != STDIO:
-        show(f"{options.model}: {type(model).__name__}, what two tables have in common\n")
-        show(str(model.summary()))
+    about, components = about_model(options.model), components_of(model)
+    found = {"file": options.model, "estimator": type(model).__name__, "components": components, "about": about}
+    first = f"{options.model}: {type(model).__name__}, what two tables have in common\n"
+    finish(options.json, found, lambda: show(f"{first}\n{model.summary()}"))
     return 0
 
 

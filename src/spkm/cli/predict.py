@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from spkm._publish import feature_names
-from spkm.cli._command import CommandError, Subparsers, plain_text
+from spkm.cli._command import CommandError
 from spkm.cli._output import STDIO, Progress, check_can_write, replacing, say, write_json
 from spkm.cli._reading import CHUNK, add_data_options, data_error, needed, read_chunks
 
@@ -21,9 +21,8 @@ if TYPE_CHECKING:
     from sklearn.base import BaseEstimator
 
 
-def add_parser(subparsers: Subparsers) -> None:
+def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options."""
-    parser = subparsers.add_parser("predict", help="predict the samples of a file", description=plain_text(__doc__))
     parser.add_argument("model", help="the model file")
     parser.add_argument("data", help="the samples; - is stdin")
     parser.add_argument(

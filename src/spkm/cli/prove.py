@@ -5,19 +5,16 @@ from __future__ import annotations
 import argparse
 from dataclasses import asdict
 
-from spkm.cli._command import CommandError, Subparsers, plain_text
-from spkm.cli._output import STDIO, check_can_write, notes, show, write_json
+from spkm.cli._command import CommandError
+from spkm.cli._output import check_can_write, finish, notes, show
 from spkm.cli._reading import add_data_options
 
 REFUTED, UNKNOWN = 5, 6  # exit codes
 OPTIONS = {"max_boxes": "--boxes", "tolerance": "--tolerance", "other": "--other"}  # by names of parameters
 
 
-def add_parser(subparsers: Subparsers) -> None:
+def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options."""
-    parser = subparsers.add_parser(
-        "prove", help="prove or refute a statement about a model", description=plain_text(__doc__)
-    )
     parser.add_argument("model", help="the model file")
     parser.add_argument(
         "statement",
@@ -62,8 +59,5 @@ def run(options: argparse.Namespace) -> int:
     except ValueError as error:
         name, rest = str(error).partition(" ")[::2]
         raise CommandError(f"{OPTIONS.get(name, name)} {rest}") from error
-    if options.json is not None:
-        write_json(options.json, {**asdict(found), "gap": found.gap})
-    if options.json != STDIO:
-        show(str(found))
+    finish(options.json, {**asdict(found), "gap": found.gap}, lambda: show(str(found)))
     return {"proved": 0, "refuted": REFUTED, "unknown": UNKNOWN}[found.status]

@@ -6,8 +6,8 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from spkm.cli._command import CommandError, Subparsers, plain_text
-from spkm.cli._output import STDIO, check_can_write, notes, replacing, show, write_json
+from spkm.cli._command import CommandError
+from spkm.cli._output import STDIO, check_can_write, finish, notes, replacing, show
 from spkm.cli._reading import add_data_options, add_target_options, target_of
 
 if TYPE_CHECKING:
@@ -18,9 +18,8 @@ if TYPE_CHECKING:
 KINDS = (".html", ".htm", ".md", ".json")  # a page, a card, and the facts alone
 
 
-def add_parser(subparsers: Subparsers) -> None:
+def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options."""
-    parser = subparsers.add_parser("report", help="write a page about a model", description=plain_text(__doc__))
     parser.add_argument("model", help="the model file")
     parser.add_argument("data", help="samples that the model has not seen; - is stdin")
     add_target_options(parser, "the column with the true values")
@@ -84,10 +83,8 @@ def names_of_tables(options: argparse.Namespace) -> tuple[str, str]:
 
 
 def _tell(options: argparse.Namespace, n_samples: int) -> None:
-    if options.json is not None:
-        write_json(options.json, {"model": options.model, "samples": n_samples, "report": options.output})
-    if options.json != STDIO:
-        show(f"Written: {options.output}")
+    result = {"model": options.model, "samples": n_samples, "report": options.output}
+    finish(options.json, result, lambda: show(f"Written: {options.output}"))
 
 
 def add_report_options(parser: argparse.ArgumentParser) -> None:

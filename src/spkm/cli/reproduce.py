@@ -5,12 +5,12 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from spkm.cli._command import CommandError, Subparsers
+from spkm.cli._command import CommandError
 
 
-def add_parser(subparsers: Subparsers) -> None:
+def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options, which are those of ``spkm-paper reproduce``."""
-    _experiments().add_parser(subparsers)
+    _experiments().add_options(parser)
 
 
 def run(options: argparse.Namespace) -> int:

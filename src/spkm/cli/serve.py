@@ -12,13 +12,12 @@ import sys
 from ipaddress import ip_address
 from pathlib import Path
 
-from spkm.cli._command import FAILED, MODEL_FILE, CommandError, Subparsers, plain_text
-from spkm.cli._output import STDIO, check_can_write, say, show, write_json
+from spkm.cli._command import FAILED, MODEL_FILE, CommandError
+from spkm.cli._output import check_can_write, finish, say, show
 
 
-def add_parser(subparsers: Subparsers) -> None:
+def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options."""
-    parser = subparsers.add_parser("serve", help="answer requests from a model file", description=plain_text(__doc__))
     parser.add_argument("model", help="the model file")
     parser.add_argument("--host", default="127.0.0.1", help="address to listen on (127.0.0.1: this machine alone)")
     parser.add_argument("--port", type=int, default=8000, help="0 takes one that is free (8000)")
@@ -60,10 +59,7 @@ def run(options: argparse.Namespace) -> int:
 
 def _tell(options: argparse.Namespace, host: object, port: object) -> None:
     address = f"http://[{host!s}]:{port}" if ":" in str(host) else f"http://{host!s}:{port}"
-    if options.json is not None:
-        write_json(options.json, {"model": options.model, "address": address})
-    if options.json != STDIO:
-        show(address)
+    finish(options.json, {"model": options.model, "address": address}, lambda: show(address))
     sys.stdout.flush()  # for a program that waits for the address
 
 

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from spkm.cli import CommandError, Subparsers
+from spkm.cli import CommandError
 from spkm_paper.datasets._store import data_folder
 from spkm_paper.experiments import (
     EXPERIMENTS,
@@ -33,15 +33,13 @@ from spkm_paper.experiments import (
 from spkm_paper.experiments._store import Store
 
 
-def add_parser(subparsers: Subparsers) -> None:
+def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options."""
-    parser = subparsers.add_parser(
-        "reproduce",
-        description="Run the paper's experiments and write tables, figures and a page that shows them all. What is "
-        "finished is not repeated: after an interruption the same command goes on.",
-        epilog=_list(),
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+    parser.description = (
+        "Run the paper's experiments and write tables, figures and a page that shows them all. What is finished is not "
+        "repeated: after an interruption the same command goes on."
     )
+    parser.epilog, parser.formatter_class = _list(), argparse.RawDescriptionHelpFormatter
     add = parser.add_argument
     add("names", nargs="*", metavar="EXPERIMENT", help="which to run (default: all)")
     add("--list", action="store_true", help="list the experiments and the data they need, and end")
