@@ -71,6 +71,16 @@ def test_every_parameter_of_an_estimator_is_documented(estimator):
         assert name in text
 
 
+def test_a_misspelt_parameter_is_an_error_of_the_estimator():
+    things = [getattr(spkm.estimators, name) for name in spkm.estimators.__all__]
+    found = [thing for thing in things if hasattr(thing, "get_params")]
+    assert len(found) > 8
+    for cls in found:
+        wanted = rf"^{cls.__name__}\.__init__\(\) got an unexpected keyword argument 'basi'"
+        with pytest.raises(TypeError, match=wanted):
+            cls(basi=3)
+
+
 def test_the_version_has_one_source():
     project = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text())
     assert re.fullmatch(r"\d+\.\d+\.\d+(\.dev\d+)?", spkm.__version__)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, TypeVar
 
 from numpy.typing import ArrayLike
 
@@ -62,6 +62,19 @@ SplitsLike = int | Iterable[Any] | Splitter | None
 ScoringLike = str | Callable[..., float] | None
 
 
+C = TypeVar("C", bound=type)
+
+
+def of(estimator: str) -> Callable[[C], C]:
+    """Return a decorator that gives errors of ``__init__`` the name of the estimator, as for a misspelt parameter."""
+
+    def renamed(parameters: C) -> C:
+        vars(parameters)["__init__"].__qualname__ = f"{estimator}.__init__"
+        return parameters
+
+    return renamed
+
+
 @dataclass(eq=False, repr=False, kw_only=True)
 class OfTables:
     """Parameters of estimators of one table; each class has their meaning."""
@@ -102,6 +115,7 @@ class WithLoss(OfTables):
     warm_start: bool = False
 
 
+@of("SPKMClassifier")
 @dataclass(eq=False, repr=False, kw_only=True)
 class OfClassifier(WithLoss):
     """Parameters of :class:`~spkm.SPKMClassifier`."""
@@ -111,6 +125,7 @@ class OfClassifier(WithLoss):
     class_weight: ClassWeightLike = None
 
 
+@of("SPKMRegressor")
 @dataclass(eq=False, repr=False, kw_only=True)
 class OfRegressor(WithLoss):
     """Parameters of :class:`~spkm.SPKMRegressor`."""
@@ -119,6 +134,7 @@ class OfRegressor(WithLoss):
     kernel: KernelLike = "matern"
 
 
+@of("SPKMOrdinalClassifier")
 @dataclass(eq=False, repr=False, kw_only=True)
 class OfOrdinal(OfTables):
     """Parameters of :class:`~spkm.SPKMOrdinalClassifier`."""
@@ -126,6 +142,7 @@ class OfOrdinal(OfTables):
     order: Sequence[Any] | Literal["sorted"] | None = None
 
 
+@of("SPKMSurvival")
 @dataclass(eq=False, repr=False, kw_only=True)
 class OfSurvival(OfTables):
     """Parameters of :class:`~spkm.SPKMSurvival`."""
@@ -134,6 +151,7 @@ class OfSurvival(OfTables):
     baseline: str = "steps"
 
 
+@of("SPKMRegressorCV")
 @dataclass(eq=False, repr=False, kw_only=True)
 class OfSearch:
     """Parameters of searches over kernels, features and strengths."""
@@ -161,6 +179,7 @@ class OfSearch:
     verbose: int = 0
 
 
+@of("SPKMClassifierCV")
 @dataclass(eq=False, repr=False, kw_only=True)
 class OfClassifierSearch(OfSearch):
     """Parameters of :class:`~spkm.SPKMClassifierCV`."""
@@ -168,6 +187,7 @@ class OfClassifierSearch(OfSearch):
     class_weight: ClassWeightLike = None
 
 
+@of("PairwiseSPKMRegressor")
 @dataclass(eq=False, repr=False, kw_only=True)
 class OfPairs:
     """Parameters of estimators of pairs."""
@@ -193,6 +213,7 @@ class OfPairs:
     verbose: int = 0
 
 
+@of("PairwiseSPKMClassifier")
 @dataclass(eq=False, repr=False, kw_only=True)
 class OfPairsOfClasses(OfPairs):
     """Parameters of :class:`~spkm.PairwiseSPKMClassifier`."""
