@@ -80,7 +80,7 @@ def draw_model(path: Path) -> None:
     bars.set_xlabel("weight × similarity", fontsize=9)
     said = "odd" if score > 0 else "even"
     intercept = float(np.ravel(model.intercept_)[0])
-    bars.set_title(f"sum, and {intercept:+.1f}: {score:+.1f}, so {said}", fontsize=11)
+    bars.set_title(f"their sum {intercept:+.1f} is {score:+.1f}: {said}", fontsize=11)
     right.suptitle("One prediction, taken apart\n", fontsize=11)
     figure.savefig(path, dpi=110)
     plt.close(figure)

@@ -64,6 +64,7 @@ def select() -> Any:
         xlabel="features in the model",
         ylabel="held-out loss",
         title="a feature leaves, and the loss is measured on held-out samples",
+        xticks=path["n_features"],
     )
     return figure
 
@@ -117,7 +118,8 @@ def credit() -> Any:
     left.bar(list(page["losses"]), list(page["losses"].values()), color=[BLUE, GREY, GREY])
     left.set(title="held-out log loss", ylim=(0, 0.6))
     parts, applicant = page["parts"][::-1], page["applicant"].iloc[0]
-    middle.barh([f"{name} = {applicant[name]}" for name in parts.index], parts, color=np.where(parts > 0, ORANGE, BLUE))
+    texts = [f"{page['title'](name)} {page['text'](applicant[name])}" for name in parts.index]
+    middle.barh(texts, parts, color=np.where(parts > 0, ORANGE, BLUE))
     middle.axvline(0, color="0.2", linewidth=0.8)
     middle.set(title="reasons of one refusal, exact", xlabel="right: towards refusal")
     amounts = np.linspace(10_000, 90_000, 60)
@@ -126,16 +128,16 @@ def credit() -> Any:
         right.plot(
             amounts / 1000,
             page["model"].predict_proba(rows)[:, 1],
-            label=f"{late} late payments",
             color=plt.cm.viridis(late / 3.5),
         )
+        end = (90, page["model"].predict_proba(rows)[-1, 1])
+        right.annotate(f"{late}", end, (4, -6 if late == 0 else -1), textcoords="offset points")
     right.set(
-        title="falls with income, whatever the rest",
+        title="with 0, 1, 2, 3 late payments",
         xlabel="income in thousands",
         ylabel="probability of a refusal",
         ylim=(0, 1),
     )
-    right.legend(fontsize=8)
     return figure
 
 
@@ -291,22 +293,19 @@ def spectra() -> Any:
 
 
 def command() -> Any:
-    """The verbs of the command, in the order in which they are used."""
+    """The verbs of the command, by what they are for."""
     figure, ax = plt.subplots(figsize=(9.5, 3.2), layout="constrained")
     texts = [
-        (0, 1, "a table\n(file, folder, stdin)"),
-        (2.3, 1, "spkm fit\nmodel.spkm"),
-        (4.6, 2.2, "predict"),
-        (4.6, 1.4, "explain"),
-        (4.6, 0.6, "counterfactual"),
-        (4.6, -0.2, "report, inspect, compare"),
-        (6.9, 2.2, "check"),
-        (6.9, 1.4, "export"),
-        (6.9, 0.6, "serve"),
+        (0, 1, "a table\nspkm doctor"),
+        (2.5, 1, "a model file\nspkm fit"),
+        (5.6, 2.2, "each sample\npredict, explain, counterfactual"),
+        (5.6, 1.4, "all samples\nprove"),
+        (5.6, 0.6, "the model\ninspect, report, compare"),
+        (5.6, -0.2, "in use\ncheck, export, serve"),
     ]
-    boxes(ax, texts, [(0, 1)], width=1.95)
+    boxes(ax, texts, [(0, 1)], width=2.1)
     for y in (2.2, 1.4, 0.6, -0.2):
-        ax.plot([3.33, 3.43, 3.55], [1, y, y], color=GREY, linewidth=1)
+        ax.plot([3.61, 3.9, 4.47], [1, y, y], color=GREY, linewidth=1)
     return figure
 
 
