@@ -373,6 +373,7 @@ class _Canonical:
         self.left, self.right = np.asarray(model.transform(X), float), np.asarray(model.transform_y(Y), float)
         eps = float(np.finfo(model.transform(X).dtype).eps)
         # Kernel values have errors of some eps, and the map to scores multiplies them.
+        self.eps = eps
         self.near = 64 * eps * max(1.0, *(np.abs(side.mixing).max() for side in (model.x_side_, model.y_side_)))
 
     def laws(self) -> tuple[Callable[[], str], ...]:
@@ -401,8 +402,10 @@ class _Canonical:
 
     def one_at_a_time(self) -> str:
         found = np.vstack([self.model.transform(_part(self.X, [i])) for i in range(self.X.shape[0])])
-        side = self.model.side("x")
-        return apart(found, self.left, rounding_of(side.model_, side._rows(self.X)), "scores")
+        side, own = self.model.side("x"), self.model.x_side_
+        # Means are subtracted before components are mixed: an intercept may be the small difference of large products.
+        means = (len(own.mean) + 8) * self.eps * (np.abs(own.mean) @ np.abs(own.mixing))
+        return apart(found, self.left, rounding_of(side.model_, side._rows(self.X)) + means, "scores")
 
     def correlations(self) -> str:
         """NumPy's correlations of the scores; later components are uncorrelated with earlier ones."""
