@@ -143,10 +143,7 @@ class Problem:
         return self._with_linear_penalties([SquaredL2(strength)])
 
     def _with_linear_penalties(self, penalties: list[Penalty]) -> Problem:
-        def changed(term: Term) -> Term:
-            return term.with_views(lambda view: replace(view, basis_penalty=penalties)) if term.is_linear_part else term
-
-        return replace(self, terms=tuple(map(changed, self.terms)))
+        return self._with_views(lambda view: replace(view, basis_penalty=penalties), linear=True)
 
     def with_metric(self, before: str, now: str) -> Problem:
         """Return the same problem whose views of one metric learn another."""
@@ -160,8 +157,11 @@ class Problem:
         """Return the same problem whose views all have a factor for each feature."""
         return self._with_views(lambda view: replace(view, metric="relevances"))
 
-    def _with_views(self, change: Callable[[View], View]) -> Problem:
-        return replace(self, terms=tuple(term.with_views(change) for term in self.terms))
+    def _with_views(self, change: Callable[[View], View], linear: bool = False) -> Problem:
+        """Return the same problem with each view changed, or with ``linear`` those of a linear part."""
+        chosen = [t.is_linear_part or not linear for t in self.terms]
+        views = [tuple(map(change, t.views)) if c else t.views for t, c in zip(self.terms, chosen, strict=True)]
+        return replace(self, terms=tuple(replace(t, views=v) for t, v in zip(self.terms, views, strict=True)))
 
     def with_prior(self, prior: float) -> Problem:
         """Return the same problem with another prior on the relevances that the evidence learns."""
