@@ -288,3 +288,20 @@ def test_other_kinds_of_models_are_refused():
         SplitConformalClassifier(regressor).conformalize(X, X[:, 0] > 0)
     with pytest.raises(ValueError, match="same number of samples; got 60 and 59"):
         SplitConformalRegressor(regressor).conformalize(X, X[1:, 0])
+
+
+@pytest.mark.parametrize("score", ["absolute", "residual_normalized"])
+def test_a_target_in_a_column_is_one_target(score):
+    """Before, distances were those of each sample from every other: intervals of shape (n, 2, n, n)."""
+    X, y = line(120)
+    model = SPKMRegressor(2, random_state=0)
+    plain, column = (
+        SplitConformalRegressor(clone(model).fit(X[:50], target[:50]), conformity_score=score)
+        .conformalize(X[50:100], target[50:100])
+        .predict_interval(X[100:])[1]
+        for target in (y, y[:, None])
+    )
+    np.testing.assert_array_equal(plain, column)
+    several = clone(model).fit(X[:50], np.c_[y, -y][:50])
+    with pytest.raises(ValueError, match=r"predicts 2\. Conformalize each output by itself"):
+        SplitConformalRegressor(several, conformity_score=score).conformalize(X[50:100], y[50:100])

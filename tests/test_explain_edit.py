@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from sklearn.datasets import load_iris
+from sklearn.pipeline import make_pipeline
 
 import spkm
 from spkm import SPKMClassifier, SPKMRegressor, SPKMSurvival
@@ -141,3 +142,10 @@ def test_a_vector_of_small_kernel_values_gets_its_weight():
     model.fit(X, X[:, 0] + 1e6 * X[:, 1])
     before = model.predict(X)
     assert np.abs(edited(model, X, drop=[2]).predict(X) - before).max() < 1e-3 * np.abs(before).max()
+
+
+def test_a_pipeline_is_named():
+    X = np.random.default_rng(0).standard_normal((40, 2))
+    pipeline = make_pipeline("passthrough", SPKMRegressor(2, random_state=0)).fit(X, X[:, 0])
+    with pytest.raises(TypeError, match=r"give pipeline\[-1\]"):
+        edited(pipeline, X, drop=[0])

@@ -111,7 +111,7 @@ class Residuals(Scores):
     def expected(self, model: BaseEstimator, X: TableLike) -> tuple[np.ndarray, np.ndarray]:
         """Return predictions and the unit of residuals for each sample."""
         if self.kind == "absolute":
-            predictions = np.asarray(model.predict(X), dtype=float)
+            predictions = _of_one_target(model.predict(X), model)
             return predictions, np.ones(len(predictions))
         try:
             predictions, deviations = model.predict(X, return_std=True)
@@ -120,8 +120,21 @@ class Residuals(Scores):
                 "conformity_score='residual_normalized' needs an estimator whose predict takes return_std, such as "
                 f"SPKMRegressor; {type(model).__name__} does not. Use conformity_score='absolute'."
             ) from None
-        deviations = np.asarray(deviations, dtype=float)
-        return np.asarray(predictions, dtype=float), np.maximum(deviations, LEAST_WIDTH * deviations.max(initial=1.0))
+        predictions, deviations = (_of_one_target(values, model) for values in (predictions, deviations))
+        return predictions, np.maximum(deviations, LEAST_WIDTH * deviations.max(initial=1.0))
+
+
+def _of_one_target(values: np.ndarray, model: BaseEstimator) -> np.ndarray:
+    """Return predictions of one number for each sample, (n,); a model of a target in a column has a column of them."""
+    values = np.asarray(values, dtype=float)
+    if values.ndim == 2 and values.shape[1] == 1:
+        return values[:, 0]
+    if values.ndim != 1:
+        raise ValueError(
+            f"A conformal regressor needs an estimator of one target; {type(model).__name__} predicts "
+            f"{values.shape[1]}. Conformalize each output by itself."
+        )
+    return values
 
 
 class Probabilities(Scores):

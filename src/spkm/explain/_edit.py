@@ -27,6 +27,7 @@ from spkm._checks import check_integer
 from spkm.core.columns import copied
 from spkm.core.fitted import FittedModel, ModelEnsemble
 from spkm.core.model import PreimageModel
+from spkm.explain._table import model_of
 from spkm.fitting.nearest import NEAREST
 from spkm.fitting.outcome import joined_attributes, model_attributes
 from spkm.tables.read import checked_weight
@@ -111,7 +112,7 @@ def edited(
     check_is_fitted(estimator)
     if X is None and (y is not None or sample_weight is not None):
         raise ValueError("y and sample_weight go with samples; X is None. Give X, or leave them out.")
-    model = estimator.model_
+    model = model_of(estimator)
     rows = None if X is None else estimator._rows(X)
     weight = None if X is None else checked_weight(sample_weight, rows)
     dropped, pinned = _checked(model, drop, pin)
