@@ -257,3 +257,10 @@ def test_a_model_that_reads_no_feature():
     value = float(constant.scores(X[:1])[0, 0])
     for shift, status in ((-1e-3, "refuted"), (1e-3, "proved")):
         assert prove(constant, f"score <= {value + shift!r}", ranges={0: (-1, 1), 1: (-1, 1)}).status == status
+
+
+def test_a_strict_limit_at_zero_is_shown_as_zero():
+    X = np.random.default_rng(0).normal(size=(60, 2))
+    model = SPKMRegressor(3, random_state=0, max_iter=20, tol=1.0).fit(X, X[:, 0])
+    answer = prove(model, "score <= 100 where x0 < 0", ranges=X)
+    assert answer.region["x0"].endswith(" to 0") and "e-324" not in str(answer)

@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator
 
 from spkm._checks import check_integer, check_real
 from spkm.explain._extremes import Extreme, largest
-from spkm.explain._questions import Question
+from spkm.explain._questions import Question, number_text
 from spkm.explain._regions import Table, checked_model
 from spkm.explain._statements import Statement, parse
 from spkm.explain._table import Pipeline, check_columns, fitted_part
@@ -92,7 +92,7 @@ class Proof:
 
 
 def _text(value: Any) -> str:
-    return f"{value:.6g}" if isinstance(value, float) else str(value)
+    return number_text(value) if isinstance(value, float) else str(value)
 
 
 def prove(

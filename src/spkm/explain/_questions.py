@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -261,4 +262,10 @@ class Question:
 def _range_text(axis: Axis) -> str:
     if isinstance(axis, ListAxis):
         return f"in {{{', '.join(axis.labels[:8])}{', ...' if len(axis.labels) > 8 else ''}}}"
-    return f"= {axis.low:.6g}" if axis.low == axis.high else f"from {axis.low:.6g} to {axis.high:.6g}"
+    low, high = number_text(axis.low), number_text(axis.high)
+    return f"= {low}" if axis.low == axis.high else f"from {low} to {high}"
+
+
+def number_text(value: float) -> str:
+    """Return a number with six digits; the number next to 0, which ``x < 0`` ends at, is 0."""
+    return f"{value if abs(value) >= sys.float_info.min else 0.0:.6g}"
