@@ -30,7 +30,7 @@ def run(settings: Settings) -> Iterator[Row]:
     (data,) = settings.load("mnist")
     X, X_test = (data[k].astype(np.float32) / np.float32(255) for k in ("X_train", "X_test"))
     y, y_test = data["y_train"], data["y_test"]
-    n = settings.size(ROWS, 1000)
+    n = settings.size(ROWS, 200)
     samples = [np.random.default_rng(seed).permutation(len(y))[:n] for seed in range(settings.n_seeds(3))]
     for kind, R in VECTORS.items():
         for loss in LOSSES:

@@ -31,7 +31,7 @@ SECONDS = below(180)
 
 
 def run(settings: Settings) -> Iterator[Row]:
-    n, d = settings.size(N, 100), settings.size(D, 3000)
+    n, d = settings.size(N, 100), settings.size(D, 600)
     for relation, kind in CASES:
         fresh = multiprocessing.get_context("spawn")
         with ProcessPoolExecutor(1, mp_context=fresh) as process:
