@@ -110,17 +110,19 @@ class Matern(DistanceKernel):
         root = np.sqrt(t, out=t)
         value = np.negative(root)
         np.exp(value, out=value)
-        value *= self._polynomial(root)
-        return root, value
+        polynomial = self._polynomial(root)
+        value *= polynomial
+        return (root, polynomial), value
 
-    def _fall(self, root: Any, value: Array) -> Array:
+    def _fall(self, state: Any, value: Array) -> Array:
+        root, polynomial = state
         if self.nu == 1.5:
-            fall = 3.0 / self._polynomial(root)
+            fall = 3.0 / polynomial
         else:
             fall = root + 1.0
             fall *= 5.0 / 3.0
-            fall /= self._polynomial(root)
-        return np.multiply(fall, value, out=fall)
+            fall /= polynomial
+        return np.asarray(np.multiply(fall, value, out=fall))
 
     def _polynomial(self, root: Array) -> Array:
         if self.nu == 1.5:
