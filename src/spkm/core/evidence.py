@@ -41,7 +41,10 @@ RIDGES = (0.001, 0.01, 0.03, 0.1, 0.3, 1.0)
 
 
 class _Solved(NamedTuple):
-    """The regression on Phi and X: prior, means, upper Cholesky factors, moments with Y and coefficients C."""
+    """The regression on Phi and X: prior, means, upper Cholesky factors, moments with Y and coefficients C.
+
+    Beside them stand the variance of each output and the ratios of noise and of a linear part's variance.
+    """
 
     prior: np.ndarray
     mean: np.ndarray
@@ -50,6 +53,9 @@ class _Solved(NamedTuple):
     K_factor: np.ndarray
     B: np.ndarray
     C: np.ndarray
+    spread: np.ndarray
+    noise: float
+    tau: float
 
 
 class EvidenceObjective(ProfiledObjective):
@@ -200,15 +206,17 @@ class EvidenceObjective(ProfiledObjective):
         R, m, d = self.kernels.n_basis, self.kernels.n_outputs, self.n_columns
         among = float(self.model.fit_intercept)
         mean, mean_y = among * S[self.regressors, R], among * S[R, R + 1 : R + 1 + m]
-        prior = self._prior(grams, phi)
-        A = S[self.squares] + self.noise(phi) / self.n * prior
+        noise, tau = self.noise(phi), self.linear_variance(phi) or 1.0
+        prior = self._prior(grams, tau)
+        A = S[self.squares] + noise / self.n * prior
         A -= mean[:, None] * mean
         A.flat[:: len(A) + 1] += SOLVABLE * A.trace() / len(A)
         A_factor, K_factor = factor(A), factor(prior[:R, :R] if d else prior)
         B = S[self.regressors, R + 1 : R + 1 + m] - mean[:, None] * mean_y
-        return _Solved(prior, mean, mean_y, A_factor, K_factor, B, solve(A_factor, B))
+        C, spread = solve(A_factor, B), S[R + 1 : R + 1 + m, R + 1 : R + 1 + m].diagonal() - mean_y**2
+        return _Solved(prior, mean, mean_y, A_factor, K_factor, B, C, spread, noise, tau)
 
-    def _prior(self, grams: list[np.ndarray], phi: np.ndarray) -> np.ndarray:
+    def _prior(self, grams: list[np.ndarray], tau: float) -> np.ndarray:
         """Return K, in blocks: the terms' kernel matrices, and I / tau of a linear part."""
         R, d = self.kernels.n_basis, self.n_columns
         if len(grams) == 1 and d == 0:
@@ -216,7 +224,7 @@ class EvidenceObjective(ProfiledObjective):
         prior = np.zeros((R + d, R + d))
         for rows, part in zip(self.term_rows, grams, strict=True):
             prior[rows, rows] = part
-        prior.flat[R * (R + d + 1) :: R + d + 1] = 1.0 / (self.linear_variance(phi) or 1.0)
+        prior.flat[R * (R + d + 1) :: R + d + 1] = 1.0 / tau
         return prior
 
     def _completed(self, theta: np.ndarray, S: np.ndarray, grams: list[np.ndarray], phi: np.ndarray) -> np.ndarray:
@@ -236,36 +244,29 @@ class EvidenceObjective(ProfiledObjective):
         theta = self._theta(phi)
         S = self._normalized(self._summed(theta))
         solved = self._parts(S, [K for K, _ in self._grams(theta)], phi)
-        V = self._residual(S, solved)
+        V = self._residual(solved)
         A_inverse = inverse(solved.A_factor) / self.n
         of_intercept = 1.0 / self.n if self.model.fit_intercept else 0.0
-        return Posterior(2 * V[:m], self._spread(S, solved), A_inverse, solved.mean, *around, of_intercept)
+        return Posterior(2 * V[:m], solved.spread, A_inverse, solved.mean, *around, of_intercept)
 
-    def _spread(self, S: np.ndarray, solved: _Solved) -> np.ndarray:
-        """Return the variance of each output."""
-        R, m = self.kernels.n_basis, self.kernels.n_outputs
-        return np.asarray(S[R + 1 : R + 1 + m, R + 1 : R + 1 + m].diagonal() - solved.mean_y**2)
-
-    def _residual(self, S: np.ndarray, solved: _Solved) -> np.ndarray:
+    def _residual(self, solved: _Solved) -> np.ndarray:
         """Return V of each output."""
-        yy = self._spread(S, solved)
-        left = 0.5 * (yy - np.einsum("rk,rk->k", solved.B, solved.C))
-        return np.asarray(np.maximum(left, LOWEST_VARIANCE * np.maximum(yy, 1e-300)))
+        left = 0.5 * (solved.spread - np.einsum("rk,rk->k", solved.B, solved.C))
+        return np.asarray(np.maximum(left, LOWEST_VARIANCE * np.maximum(solved.spread, 1e-300)))
 
     def outer(
         self, S: np.ndarray, grams: list[np.ndarray], phi: np.ndarray
     ) -> tuple[float, np.ndarray, list[np.ndarray], np.ndarray]:
         R, m, n, d = self.kernels.n_basis, self.kernels.n_outputs, self.n, self.n_columns
         solved = self._parts(S, grams, phi)
-        prior, mean, mean_y, A_factor, K_factor, _, C = solved
-        noise, V = self.noise(phi), self._residual(S, solved)
+        prior, mean, mean_y, A_factor, K_factor, _, C, spread, noise, tau = solved
+        V = self._residual(solved)
         value = 0.5 * float(np.log(V).sum() / m)
-        perfect = V <= LOWEST_VARIANCE * self._spread(S, solved)  # the value of such an output is a constant
+        perfect = V <= LOWEST_VARIANCE * spread  # the value of such an output is a constant
         half = C * np.where(perfect, 0.0, 1 / (2 * m * V))  # sum over outputs of dF/dV_k c_k, as columns
         dA = 0.5 * half @ C.T
         dB = -half
-        dK = np.zeros((R, R))
-        dS = np.zeros_like(S)
+        dS, dK = np.zeros_like(S), np.zeros((R, R))
         d_extra = np.zeros(len(phi) - self.kernels.basis_part.stop)
         if not self.keeps_noise:
             K_inverse = inverse(K_factor)
@@ -273,14 +274,14 @@ class EvidenceObjective(ProfiledObjective):
             unexplained = self.mean_diagonal - float(np.vdot(K_inverse, S[:R, :R]))
             tempered = self.trace / (2 * noise) if unexplained > 0 else 0.0
             log_dets = log_det(A_factor) - log_det(K_factor) + (R + d) * (np.log(n) - np.log(noise))
-            log_dets += d * np.log(self.linear_variance(phi) or 1.0)
+            log_dets += d * np.log(tau)
             value += log_dets / (2 * n) + tempered * unexplained
             dA += inverse(A_factor) / (2 * n)
             dK += tempered * K_inverse @ S[:R, :R] @ K_inverse - K_inverse / (2 * n)
             dS[:R, :R] = -tempered * K_inverse
             d_extra[0] = float(np.vdot(dA, prior)) / n * noise - (R + d) / (2 * n) - tempered * unexplained
             if d:
-                d_extra[1] = d / (2 * n) - noise / n * float((dA[R:, R:] * prior[R:, R:]).trace())
+                d_extra[1] = d / (2 * n) - noise / n * float((dA.diagonal() * prior.diagonal())[R:].sum())
         dK += noise / n * dA[:R, :R]
         dS[self.squares] += dA
         # Other blocks of S stand once in dS (upper right): the pullback takes dS + dS', which halves none.
