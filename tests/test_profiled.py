@@ -9,7 +9,7 @@ from sklearn.linear_model import LinearRegression, Ridge
 from spkm.core.evidence import MOST_TRACE, EvidenceObjective
 from spkm.core.model import PreimageModel, Term, View
 from spkm.core.objective import Objective, as_list
-from spkm.core.profiled import JITTER
+from spkm.core.profiled import JITTER, with_diagonal
 from spkm.kernels import RBF, Affine, Linear, Matern, Polynomial, Sum, Tanimoto
 from spkm.losses import Squared
 from spkm.penalties import Evidence, RKHSNorm, SquaredL2
@@ -352,3 +352,10 @@ def test_weights_of_features_of_unlike_sizes_are_those_of_ridge_regression():
     objective = Objective(model, Squared(), ArraySource(table, y[:, None]))
     best = objective.eliminated().complete(theta[model.basis_part])
     assert objective.value(best) < 1e-15
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_a_number_on_the_diagonal_leaves_the_matrix_as_it_was(order):
+    K = np.array(np.arange(9.0).reshape(3, 3), order=order)
+    np.testing.assert_array_equal(with_diagonal(K, 0.5), np.arange(9.0).reshape(3, 3) + 0.5 * np.eye(3))
+    np.testing.assert_array_equal(K, np.arange(9.0).reshape(3, 3))

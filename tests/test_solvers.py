@@ -364,3 +364,18 @@ def test_rates_of_adam_go_to_their_parts():
         deviation = np.sqrt((factor * table).var(axis=0).mean())
         np.testing.assert_allclose(rates.basis[0], 0.1 * np.sqrt(2) * deviation, rtol=1e-6)
         np.testing.assert_allclose(rates.basis[1] * max(deviation, 1.0), 0.01, rtol=1e-6)
+
+
+def test_lbfgs_evaluates_no_point_twice():
+    # SciPy wants value and gradient apart, and the monitor both again at the end of an iteration.
+    seen = []
+
+    class Noted(Objective):
+        def value_and_gradient(self, theta):
+            seen.append(theta.tobytes())
+            return super().value_and_gradient(theta)
+
+    objective, theta = make(Log(), cls=Noted, weight_penalty=RKHSNorm(0.01))
+    result = run(LBFGS(20), objective, theta)
+    assert result.n_iter > 5
+    assert len(seen) == len(set(seen)) >= result.n_iter

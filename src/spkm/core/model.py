@@ -195,9 +195,9 @@ class PreimageModel:
 
     def unpack(self, theta: np.ndarray) -> Params:
         """Return the parts of ``theta``, as views on it."""
-        basis, log_metric = zip(*self.unpack_basis(theta), strict=True)
+        parts = self.unpack_basis(theta)
         weights = theta[self._weights_at : self._intercept_at].reshape(self.n_basis, self.n_outputs)
-        return Params(list(basis), list(log_metric), weights, theta[self._intercept_at :])
+        return Params([U for U, _ in parts], [p for _, p in parts], weights, theta[self._intercept_at :])
 
     def unpack_basis(self, theta: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
         """Return (basis, log metric) of every view, as views on ``theta`` or on its basis part alone."""

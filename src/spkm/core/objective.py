@@ -22,7 +22,7 @@ from spkm._arrays import Factors
 from spkm._namespaces import anywhere, place_like
 from spkm.core.bounds import Box
 from spkm.core.model import PreimageModel
-from spkm.core.profiled import JITTER, VariableProjection
+from spkm.core.profiled import JITTER, VariableProjection, with_diagonal
 from spkm.losses import Loss
 from spkm.penalties import Penalty
 from spkm.sources import Block, Source
@@ -124,6 +124,8 @@ class Regularization:
                 value += penalty.value(params.weights)
                 parts.weights += penalty.gradient(params.weights)
         for (_, view), p, dp in zip(self.model.views, params.log_metric, parts.log_metric, strict=True):
+            if not view.learns_metric:
+                continue
             if view.metric == "relevances":
                 strength, pulled = self.relevance_prior, np.maximum(p, 0.0)
             else:
@@ -139,8 +141,7 @@ class Regularization:
         row = 0
         for K, pullback in self.kernels.gram(theta):
             cut = slice(row, row + len(K))
-            K = K.copy()
-            K.flat[:: len(K) + 1] += JITTER
+            K = with_diagonal(K, JITTER)
             part, dC, dK = penalty.value_of_gram(weights[cut], K)
             value += part
             d_weights[cut] += dC

@@ -28,7 +28,7 @@ from spkm.kernels._forms import Forms, no_forms, no_largest_diagonal
 def gamma_from_rows(X: Matrix, weight: Array, rule: str) -> float:
     """Return 1 / (2 t^2), t the weighted mean or median distance between different samples of ``X``."""
     table: Any = X
-    rows = (table.toarray() if sparse.issparse(X) else table).astype(np.float64, copy=False)
+    rows = (table.toarray() if is_sparse(X) else table).astype(np.float64, copy=False)
     rows = rows - np.average(rows, axis=0, weights=weight)  # what all samples share would cost digits below
     norms = np.einsum("ij,ij->i", rows, rows)
     above = ~np.tri(len(rows), dtype=bool)
@@ -114,9 +114,15 @@ class Pullback(Generic[T]):
         return self.apply(G)
 
 
+def is_sparse(X: Any) -> bool:
+    """Whether samples are a sparse matrix."""
+    # SciPy's own test takes a microsecond, several times in a pass.
+    return not isinstance(X, np.ndarray) and sparse.issparse(X)
+
+
 def squared(X: Any) -> Any:
     """Return the squares of samples, dense or CSR as they are."""
-    return X.multiply(X) if sparse.issparse(X) else X * X
+    return X.multiply(X) if is_sparse(X) else X * X
 
 
 def squared_norms(X: Matrix, metric: Factors = 1.0, squares: Array | None = None) -> Array:
@@ -135,7 +141,7 @@ def columns_first(X: Matrix, V: Array) -> Array:
     Rows of values are short, columns long: sums and products with a number per row or per basis vector, as all kernels
     need them, run two to eight times faster along the columns.
     """
-    if sparse.issparse(X):
+    if is_sparse(X):
         return np.asfortranarray(X @ V.T)
     rows: Array = cast(Array, X)
     V = np.asfortranarray(V)  # in memory as X' is: what kernels for small products are quickest with
@@ -152,7 +158,7 @@ def columns_first(X: Matrix, V: Array) -> Array:
 
 def summed_rows(D: Array, X: Matrix) -> Array:
     """Return D'X, (R, d), for D (n, R): sums of the samples, one for each basis vector."""
-    if sparse.issparse(X):
+    if is_sparse(X):
         return np.asarray((X.T @ D).T)
     rows: Array = cast(Array, X)
     count, size = tiles(rows.shape, D.shape[1])
@@ -296,7 +302,7 @@ class Kernel(Part):
 
     def __call__(self, X: Matrix, U: Array, metric: Factors = 1.0, xx: Array | None = None) -> Array:
         """Return the values k(x_i, u_r), (n, R)."""
-        rows: Any = X if sparse.issparse(X) else np.asarray(X)
+        rows: Any = X if is_sparse(X) else np.asarray(X)
         rows = rows if rows.dtype.kind == "f" else rows.astype(np.float64)
         self.check(type(self).__name__)
         return self.vjp(rows, np.asarray(U, dtype=rows.dtype), metric, xx)[0]
@@ -518,7 +524,7 @@ class DistanceKernel(InvariantKernel):
             return vjp_anywhere(self, X, U, metric, learn_metric)
         # -s rather than s, and all of it in place: what is done to the n R values beside the two products with X
         # takes half of the time of a pass where samples have few features.
-        of_features = learn_metric and np.ndim(metric) and not sparse.issparse(X)
+        of_features = learn_metric and np.ndim(metric) and not is_sparse(X)
         squares = X * X if of_features else None  # which relevances need for norms and for their own gradient
         t, xx_, uu = self._invariants(X, U, metric, xx, factor=2.0, squares=squares)
         t -= xx_

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from math import isfinite
 from typing import cast
 
 import numpy as np
@@ -290,17 +291,18 @@ class Guarded:
         self.function = function
         # The line search backs off from a wall; an infinite value would put NaN into its cubic.
         self.wall = 1e6 * (1.0 + abs(first)), np.zeros_like(gradient)
-        self.point = start.copy()
+        self.point = start.tobytes()
         self.found = self._finite(first, gradient)
 
     def __call__(self, point: np.ndarray) -> tuple[float, np.ndarray]:
-        if not np.array_equal(point, self.point):
+        place = point.tobytes()  # a comparison of arrays takes longer, and SciPy comes three times for each point
+        if place != self.point:
             self.found = self._finite(*self.function(point))
-            self.point = point.copy()
+            self.point = place
         return self.found
 
     def _finite(self, value: float, gradient: np.ndarray) -> tuple[float, np.ndarray]:
-        return (float(value), gradient) if np.isfinite(value) and np.isfinite(gradient).all() else self.wall
+        return (float(value), gradient) if isfinite(value) and np.isfinite(gradient).all() else self.wall
 
     def value(self, point: np.ndarray) -> float:
         """Return the value at a point."""

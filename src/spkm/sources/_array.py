@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from copy import copy
+from functools import lru_cache
 from itertools import islice, pairwise
 from threading import Lock
 from typing import Any, NamedTuple
@@ -148,7 +149,8 @@ def rows_per_block(n_features: int, width: int) -> int:
     return min(MOST_ROWS, max(2**21 // entries, min(4096, 2**22 // entries), 64))
 
 
-def equal_cuts(n_rows: int, most: int) -> list[tuple[int, int]]:
+@lru_cache  # small fits make thousands of passes
+def equal_cuts(n_rows: int, most: int) -> tuple[tuple[int, int], ...]:
     """Return where blocks of at most so many samples begin and end, nearly equal ones.
 
     An even number of them, so that two threads end together, unless it is one; long ones are multiples of ALIGNED.
@@ -156,14 +158,14 @@ def equal_cuts(n_rows: int, most: int) -> list[tuple[int, int]]:
     count = -(-n_rows // most)
     count += count % 2 if 1 < count < n_rows else 0
     if count == 0:
-        return []
+        return ()
     size = -(-n_rows // count)
     aligned = -(-size // ALIGNED) * ALIGNED
     if count > 1 and ALIGNED**2 <= aligned <= most:
         edges = [*range(0, n_rows, aligned), n_rows]
     else:
         edges = [n_rows * i // count for i in range(count + 1)]
-    return list(pairwise(edges))
+    return tuple(pairwise(edges))
 
 
 # Entries. Fewer are copied where some samples are picked, and kept if they are scaled; more stay where they are, and
