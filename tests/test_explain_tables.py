@@ -8,8 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 from sklearn.decomposition import PCA
+from sklearn.feature_selection import SelectKBest, f_regression
+from sklearn.impute import SimpleImputer
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, RobustScaler, StandardScaler
+from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, PowerTransformer, RobustScaler, StandardScaler
 
 from spkm import SPKMClassifier, SPKMRegressor, TableEncoder
 from spkm.explain import Normal, counterfactual, expected_scores, explain, prove, with_gaps
@@ -117,3 +119,17 @@ def test_behind_scalers_classes_have_their_scores(multi_class: str) -> None:
     np.testing.assert_allclose(
         explain(pipeline, TABLE[:9]).scores, explain(pipeline[-1], pipeline[:-1].transform(TABLE[:9])).scores, rtol=1e-9
     )
+
+
+def test_names_say_that_units_are_others() -> None:
+    for steps, names in (
+        ([PowerTransformer()], ["powertransformer(a)", "powertransformer(b)", "powertransformer(c)"]),
+        ([StandardScaler(), SelectKBest(f_regression, k=2)], ["standardscaler(a)", "standardscaler(b)"]),
+        ([SimpleImputer(), "passthrough", StandardScaler()], ["a", "b", "c"]),
+        ([PCA()], ["pca0", "pca1", "pca2"]),
+    ):
+        pipeline = make_pipeline(*steps, SPKMRegressor(2, random_state=0)).fit(TABLE, Y)
+        assert list(explain(pipeline, TABLE[:2]).feature_names) == names
+    pipeline = make_pipeline(PowerTransformer(), SPKMRegressor(2, random_state=0)).fit(TABLE, Y)
+    with pytest.raises(ValueError, match=r"a feature that the model does not have: 'b'\. It has powertransformer\(a\)"):
+        prove(pipeline, "score <= ? where b <= 95", ranges=TABLE)

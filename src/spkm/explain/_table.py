@@ -16,7 +16,7 @@ from spkm._arrays import TableLike
 from spkm._frames import labels_of, library_of
 from spkm.core.fitted import FittedModel, ModelEnsemble
 from spkm.explain._structure import column_index
-from spkm.explain._units import in_units
+from spkm.explain._units import in_units, names_after
 from spkm.sources import PairTable
 from spkm.tables.encoded import Encoding
 from spkm.tables.pipelines import encoding_of
@@ -60,7 +60,7 @@ class Pipeline:
         if self.before is None or (encoding is None and fitted_part(self.estimator, "feature_names_in_") is not None):
             return self.estimator
         try:
-            names = self.before.get_feature_names_out() if encoding is None else encoding.names
+            names = names_after([step for _, step in self.before.steps]) if encoding is None else encoding.names
         except (AttributeError, TypeError, ValueError):  # a step of others need not name what it returns
             return self.estimator
         return Named(model_of(self.estimator), tuple(map(str, names)))

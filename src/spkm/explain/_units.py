@@ -1,4 +1,7 @@
-"""Scalers of scikit-learn before a model: part of its own scaling, so that explanations are in the user's units."""
+"""Steps of scikit-learn before a model: its scaling takes scalers in, so that explanations are in the user's units.
+
+Features that other steps make of a column have names that say so: ``powertransformer(age)``.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from sklearn.feature_selection import SelectorMixin
 from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, RobustScaler, StandardScaler
 
 from spkm._publish import feature_names
@@ -45,6 +49,29 @@ def in_units(steps: list[Any], estimator: Any) -> tuple[list[Any], Any]:
     if names is not None:
         found.feature_names_in_ = names
     return steps[:first], found
+
+
+def names_after(steps: list[Any]) -> list[str]:
+    """Return the names of what fitted steps return; a step that may change units stands before the name."""
+    shown: dict[str, str] = {}
+    names: Any = None
+    for step in steps:
+        if step in (None, "passthrough"):
+            continue
+        found = [str(name) for name in step.get_feature_names_out(names)]
+        wrap = "{}" if _keeps_units(step) else f"{type(step).__name__.lower()}({{}})"
+        given = feature_names(step) if names is None else names
+        known = {f"x{j}" for j in range(step.n_features_in_)} if given is None else set(map(str, given))
+        shown = {name: wrap.format(shown.get(name, name)) if name in known else name for name in found}
+        names = found
+    return list(shown.values())
+
+
+def _keeps_units(step: Any) -> bool:
+    """Whether a step returns some of its columns as they are, but for what is missing."""
+    module = type(step).__module__
+    of_ours = module.startswith("spkm.") or isinstance(step, SelectorMixin)
+    return of_ours or module.startswith("sklearn.impute") or getattr(step, "func", step) is None
 
 
 def _map_of(step: Any) -> Any:
