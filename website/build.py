@@ -15,6 +15,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 from links import broken_links
 from live import write_reports
 from reference import write_reference
@@ -86,6 +87,15 @@ def stage() -> None:
     shutil.copytree(ROOT / "examples" / "gallery", SOURCE / "examples" / "gallery")
 
 
+def blank_pictures(folder: Path) -> list[str]:
+    """Return pictures of one colour: a cell of an example has drawn into a figure that the cell before it has shown."""
+    from matplotlib.image import imread
+
+    return [
+        f"{path} is blank" for path in sorted(folder.glob("*.png")) if not np.ptp(imread(path)[..., :3], (0, 1)).any()
+    ]
+
+
 def main() -> int:
     stage()
     write_reference(SOURCE / "reference")
@@ -106,7 +116,7 @@ def main() -> int:
     done = subprocess.run([*command, "-d", str(SITE / "doctrees"), str(SOURCE), str(OUTPUT)], check=False)
     if done.returncode:
         return done.returncode
-    broken = broken_links(OUTPUT)
+    broken = broken_links(OUTPUT) + blank_pictures(SOURCE / "gallery" / "images")
     for link in broken:
         print(link, file=sys.stderr)
     if not broken:

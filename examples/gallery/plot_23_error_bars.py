@@ -22,8 +22,8 @@ def draw(n):
 
 # %%
 # Bands of the effect of the first feature for 80 and 800 samples, beside the effect of the true function.
-figure, axes = plt.subplots(1, 3, figsize=(12, 3.8), width_ratios=(1, 1, 1.1))
-for ax, n in zip(axes, (80, 800), strict=False):
+figure, axes = plt.subplots(1, 2, figsize=(9, 3.8), sharey=True, layout="constrained")
+for ax, n in zip(axes, (80, 800), strict=True):
     X, y = draw(n)
     model = SPKMRegressor(random_state=0).fit(X, y).with_uncertainty(X, y, random_state=0)
     (effect,) = partial_dependence(model, X, [0], grid={0: np.linspace(-2, 2, 60)})
@@ -38,14 +38,15 @@ for ax, n in zip(axes, (80, 800), strict=False):
     ax.set_ylim(-2.2, 2.2)
 axes[0].set_ylabel("effect")
 axes[0].legend(fontsize=8)
+plt.show()
 
 # %%
 # Shapley values of one sample with their bars: the third feature has none that its bar does not explain.
 bars = model.explain(X[:1], X[::8]).bars().frame()
 errors = [bars["value"] - bars["lower"], bars["upper"] - bars["value"]]
-axes[2].barh(bars["feature"], bars["value"], xerr=errors, color="#E69F00", ecolor="black", capsize=3)
-axes[2].axvline(0, color="black", linewidth=0.8)
-axes[2].invert_yaxis()
-axes[2].set_title("Shapley values of one sample, with 90 % bars", fontsize=10)
-plt.tight_layout()
+figure, ax = plt.subplots(figsize=(7, 2.6), layout="constrained")
+ax.barh(bars["feature"], bars["value"], xerr=errors, color="#E69F00", ecolor="black", capsize=3)
+ax.axvline(0, color="black", linewidth=0.8)
+ax.invert_yaxis()
+ax.set_title("Shapley values of one sample, with 90 % bars", fontsize=10)
 plt.show()
