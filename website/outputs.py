@@ -39,7 +39,8 @@ def run_page(page: str, folder: Path) -> Iterator[Shown]:
     """Run the commands of a page in a folder, one block after another, and yield what they print."""
     shutil.copytree(ROOT / "examples" / "data", folder / "examples" / "data")
     for block in BLOCK.finditer(page):
-        commands = [line for line in block[1].splitlines() if line.startswith("spkm") and not line.startswith(SERVICE)]
+        lines = block[1].replace("\\\n", "").splitlines()  # a line that ends with a backslash goes on
+        commands = [line for line in lines if line.startswith("spkm") and not line.startswith(SERVICE)]
         codes, output = [], io.StringIO()
         for command in commands:
             _, *words = shlex.split(command, comments=True)
