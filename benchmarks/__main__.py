@@ -65,7 +65,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if options.pages:
         print("changed:", *fill_pages())
         print("drawn:", *draw_all())
-        for front in (ROOT / "README.md", ROOT / "docs" / "index.md"):
+        for front in (ROOT / "README.md", ROOT / "docs" / "index.md", ROOT / "docs" / "numbers" / "ranks.md"):
             text = with_cells(with_ranks(with_figures(front.read_text(encoding="utf-8"))))
             front.write_text(text, encoding="utf-8")
         return

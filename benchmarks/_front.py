@@ -62,8 +62,7 @@ def with_ranks(text: str, folder: Path = FOLDER) -> str:
         for name, column in columns.items()
     }
     lines = [
-        "| method | mean rank ± standard error | tables that spkm wins / loses | spkm minus the method, points "
-        "| largest loss of spkm, points |",
+        "| method | mean rank | spkm wins / loses | points ahead | largest loss |",
         "| --- | --- | --- | --- | --- |",
     ]
     for name, (rank, error, won, gap, worst) in sorted(rows.items(), key=lambda row: float(row[1][0])):
