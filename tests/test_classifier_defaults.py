@@ -234,7 +234,8 @@ def walk_of(losses, has_linear_part=True):
     def fitted(place, before, fold):
         assert before is None or (before in walk.thetas and sum(np.abs(np.subtract(place, before))) == 1)
         fits.append((place.kernels, place.linear, fold))
-        return np.zeros(1), float(losses(place.kernels, place.linear))
+        loss = losses(place.kernels, place.linear)
+        return np.zeros(1), float(loss[fold] if isinstance(loss, tuple) else loss)
 
     walk.fitted = fitted
     place = walk.end()
@@ -273,6 +274,20 @@ def test_place_whose_first_fold_is_much_worse_is_given_up(worse):
     _, fits = walk_of(lambda i, j: worse if i == folds_module.FIRST + 1 else 1.0, has_linear_part=False)
     at_weaker = [fold for i, _, fold in fits if i == folds_module.FIRST + 1]
     assert at_weaker == (list(range(folds_module.FOLDS)) if worse < 1 + folds_module.SLACK else [0])
+
+
+@pytest.mark.parametrize("size", [1e-3, 1.0, 1e3])
+def test_whether_a_place_is_given_up_is_a_matter_of_shares(size):
+    _, fits = walk_of(lambda i, j: size * (1.5 if i == folds_module.FIRST + 1 else 1.0), has_linear_part=False)
+    assert [fold for i, _, fold in fits if i == folds_module.FIRST + 1] == [0]
+
+
+@pytest.mark.parametrize("worst", range(3))
+def test_all_folds_count_when_a_place_wins(worst):
+    """A weaker strength that is better in two folds and loses as much in the third, and a little more."""
+    last = tuple(1.005 if fold == worst else 0.999 for fold in range(3))
+    end, fits = walk_of(lambda i, j: last if i > folds_module.FIRST else 1.0, has_linear_part=False)
+    assert end[0] != folds_module.FIRST + 1 and (folds_module.FIRST + 1, folds_module.FIRST_LINEAR, 2) in fits
 
 
 def correlated(n=200, d=30):
