@@ -15,7 +15,7 @@ from spkm import SPKMCCA, load
 from spkm.explain import formula
 from spkm.kernels import RBF, Affine, Laplacian, Linear, Matern, NormalizedPolynomial, Polynomial, Sum, Tanimoto
 from spkm.persistence import export
-from tests.test_cca import QUICK, planted
+from tests.test_cca import QUICK, QUICKER, planted
 
 GCC, NODE = shutil.which("gcc") or shutil.which("cc"), shutil.which("node")
 SIDES = ("x", "y")
@@ -49,7 +49,7 @@ KERNELS = [
 @pytest.mark.parametrize(("kernel", "scale"), [*((k, True) for k in KERNELS), (RBF(0.3), False), (Linear(1.0), False)])
 @pytest.mark.filterwarnings("ignore:Component . has a correlation:UserWarning")  # few steps find little
 def test_a_side_has_the_scores_of_transform(kernel, scale):
-    model = pair(kernel, "linear", 120, scale=scale, **QUICK)
+    model = pair(kernel, "linear", 120, scale=scale, **QUICKER)
     X, Y = planted(40, seed=2)
     X[3, 1] = 3.0  # clipped
     left, right = (model.side(side) for side in SIDES)

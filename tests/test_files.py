@@ -3,6 +3,7 @@
 import ast
 import re
 import tokenize
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -45,10 +46,16 @@ def test_tests_speak_of_public_names():
     assert len(places) <= MOST_REPLACED, places
 
 
+@cache
+def trees():
+    """Return the files of the library with their syntax trees."""
+    return [(file, ast.parse(file.read_text(encoding="utf-8"))) for file in sorted(SOURCE.rglob("*.py"))]
+
+
 def documented():
     """Yield the file, the node and the docstring (None if there is none) of all modules, classes and functions."""
-    for file in sorted(SOURCE.rglob("*.py")):
-        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+    for file, tree in trees():
+        for node in ast.walk(tree):
             if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
                 yield file.relative_to(SOURCE).as_posix(), node, ast.get_docstring(node)
 
@@ -68,9 +75,10 @@ def test_no_function_is_long(folder):
     long = {}
     for file in files:
         text = file.read_text(encoding="utf-8")
+        lines = text.splitlines()
         for node in ast.walk(ast.parse(text)):
             if isinstance(node, ast.FunctionDef) and node.name != "__init__":  # parameters of an estimator are many
-                length = lines_of_code(node, text.splitlines())
+                length = lines_of_code(node, lines)
                 if length > LONGEST:
                     long[f"{file.relative_to(ROOT)}:{node.name}"] = length
     assert long == {}
@@ -92,8 +100,7 @@ def comments():
 
 def messages():
     """Yield the place and the text of every string of several words that is no docstring."""
-    for file in sorted(SOURCE.rglob("*.py")):
-        tree = ast.parse(file.read_text(encoding="utf-8"))
+    for file, tree in trees():
         bodies = [node.body for node in ast.walk(tree) if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef)]
         told = {id(body[0].value) for body in bodies if body and isinstance(body[0], ast.Expr)}
         for node in ast.walk(tree):

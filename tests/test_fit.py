@@ -161,7 +161,10 @@ def test_global_randomness_is_left_alone(case, seed):
 def test_bits_do_not_depend_on_threads(case, blocks_of, solver):
     model, X, y = case
     blocks_of(7)
-    fits = [clone(model).set_params(solver=solver, n_jobs=n).fit(X, y) for n in (1, 3, None)]
+    fits = [
+        clone(model).set_params(solver=solver, n_jobs=n).fit(X, y)
+        for n in ((1, 3, None) if solver == "auto" else (1, 3))
+    ]
     for other in fits[1:]:
         assert_same_fit(fits[0], other, X)
 

@@ -21,8 +21,9 @@ def no_windows():
 @pytest.mark.parametrize("subject", sorted(SUBJECTS))
 def test_a_few_random_cases_agree(subject):
     tally = Tally()
-    for seed in range(3):
-        try_case(subject, seed, tally)
+    for seed in range(3):  # the first that is no refusal
+        if not tally.compared:
+            try_case(subject, seed, tally)
     assert tally.findings == [] and tally.compared.total() >= 1
 
 

@@ -200,11 +200,10 @@ def test_incomplete_plain_forms_are_refused(name):
     ]
     whole = [path for path in paths if "$" not in at(plain_node(document), path[:-1])]  # not inside of an array
     assert len(whole) > 20
-    for path in whole:
+    for k, path in enumerate(whole, start=NAMES.index(name)):  # each path with one of both runtimes
         changed = resealed(name, lambda document, _, path=path: at(plain_node(document), path[:-1]).pop(path[-1]))
-        for runtime in (None, "numpy"):
-            with pytest.raises(ModelFileError):
-                from_bytes(changed, runtime)
+        with pytest.raises(ModelFileError):
+            from_bytes(changed, (None, "numpy")[k % 2])
 
 
 @pytest.mark.parametrize("name", NAMES)

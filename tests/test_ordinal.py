@@ -22,8 +22,8 @@ QUICK = {"n_basis": 4, "weight_penalty": "rkhs"}
 
 
 # A check fits three labels of text, which need order="sorted".
-@parametrize_with_checks([SPKMOrdinalClassifier(order="sorted", max_iter=20, **QUICK)])
-@pytest.mark.filterwarnings("ignore:.* stopped after 20 iterations")
+@parametrize_with_checks([SPKMOrdinalClassifier(order="sorted", max_iter=8, **QUICK)])
+@pytest.mark.filterwarnings("ignore:.* stopped after 8 iterations")
 def test_scikit_learn(estimator, check):
     check(estimator)
 
@@ -189,7 +189,7 @@ def test_weights_are_repeats_and_absent_classes_are_absent():
 
 
 def test_strict_selection_and_monotone():
-    X, y = ordered(300, 8)
+    X, y = ordered(200, 8)
     model = SPKMOrdinalClassifier(n_basis=2, selection="strict", random_state=0, max_iter=30).fit(X, y)
     assert set(model.selected_features_) >= {0, 1}
     assert len(model.selected_features_) < 8

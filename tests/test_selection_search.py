@@ -183,7 +183,7 @@ def test_no_model_of_a_whole_search_depends_on_the_held_out_targets_of_its_fold(
 @pytest.mark.parametrize("loss", [Log(), Squared()], ids=["classes", "real"])
 def test_nothing_is_found_in_noise(loss):
     found = 0
-    for seed in range(10):
+    for seed in range(6):
         rng = np.random.default_rng(seed)
         X, Y = rng.standard_normal((60, 8)), rng.standard_normal((60, 1))
         rows = cases.frozen(X), cases.frozen(np.sign(Y) if loss.target == "signs" else Y)
@@ -196,8 +196,8 @@ def test_nothing_is_found_in_noise(loss):
             F = model.predict(everything.train)
             assert np.all(F == F[0]) and not search.fold_frequencies(choice).any()
             assert search.columns_by_themselves(choice, everything).size == 0
-    # Of ten draws at a chance of 5 % each, four or more happen once in a thousand times.
-    assert found < 4
+    # Of six draws at a chance of 5 % each, three or more happen twice in a thousand times.
+    assert found < 3
 
 
 def test_the_empty_model_is_the_best_constant():

@@ -103,8 +103,8 @@ def as_events(y):
 
 
 # With Efron's ties a sample that is there twice is a tie with itself, so that a weight of two is another model.
-@parametrize_with_checks([OfNumbers(n_basis=4, ties="breslow", weight_penalty="rkhs", max_iter=20)])
-@pytest.mark.filterwarnings("ignore:.* stopped after 20 iterations")
+@parametrize_with_checks([OfNumbers(n_basis=4, ties="breslow", weight_penalty="rkhs", max_iter=5)])
+@pytest.mark.filterwarnings("ignore:.* stopped after 5 iterations")
 def test_scikit_learn(estimator, check):
     check(estimator)
 
