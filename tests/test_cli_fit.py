@@ -12,7 +12,7 @@ from spkm import SPKMClassifier, SPKMRegressor, TableEncoder
 from spkm.cli import CommandError, main
 from spkm.cli._fitting import Settings, advice, fit_pipeline, select_columns
 from spkm.cli._quality import quality_of_classes, quality_of_numbers, shown
-from spkm.cli._reading import read_chunks, read_frame
+from spkm.cli._reading import Known, read_chunks, read_frame
 from spkm.cli._samples import Samples, counters, samples_of, split
 from spkm.core.objective import Objective
 from tests.cli_files import flowers, needs_model_files, read_json, spkm
@@ -241,7 +241,7 @@ def test_a_separator_is_not_a_part_of_a_name(text, names, tmp_path):
 def test_decimal_commas_beside_semicolons(tmp_path):
     frame = flowers(30).assign(text="1,5 m", codes="1,5", gone=None)
     frame.to_csv(tmp_path / "commas.csv", index=False, sep=";", decimal=",")
-    found = read_frame(str(tmp_path / "commas.csv"), as_text=("codes",))
+    found = read_frame(str(tmp_path / "commas.csv"), known=Known(("codes",)))
     pd.testing.assert_frame_equal(found[["water", "light", "size"]], frame[["water", "light", "size"]])
     assert set(found["text"]) == {"1,5 m"} and set(found["codes"]) == {"1,5"} and found["gone"].isna().all()
     frame.to_csv(tmp_path / "quoted.csv", index=False)  # between commas such a cell may be of thousands: text

@@ -7,7 +7,7 @@ import runpy
 import numpy as np
 import pytest
 
-from spkm import load
+from spkm import SPKMRegressor, load
 from spkm.cli import VERBS, main
 from tests.cli_files import flowers, needs_model_files, read_json
 
@@ -170,3 +170,23 @@ def test_monotone_columns_and_one_scale(files, tmp_path, capsys):
     ):
         assert main([*words, "--monotone", text]) == code
         assert says in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("names", [["h;i"], ["a;b;c", "d"], ["a|b|c|d", "e;f"]])
+def test_names_of_a_model_tell_the_separator(names, tmp_path, capsys):
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(rng.standard_normal((40, len(names))), columns=names)
+    SPKMRegressor(1, random_state=0).fit(table, table[names[0]]).save(tmp_path / "model.spkm", data=table)
+    table.to_csv(tmp_path / "table.csv", index=False)
+    model, data = str(tmp_path / "model.spkm"), str(tmp_path / "table.csv")
+    for verb in (["check", model, data], ["explain", model, data, "--row", "3"], ["predict", model, data]):
+        assert main(verb) == 0, verb
+    assert main(["prove", model, "score <= ?", "--data", data]) == 0
+    capsys.readouterr()
+
+
+def test_names_of_options_tell_the_separator(tmp_path, capsys):
+    table = pd.DataFrame(np.random.default_rng(0).standard_normal((60, 2)), columns=["a|b|c|d", "e;f"])
+    table.assign(y=table["e;f"] > 0).to_csv(tmp_path / "fit.csv", index=False)
+    assert main(["fit", str(tmp_path / "fit.csv"), "--target", "y", "--drop", "a|b|c|d"]) == 0
+    capsys.readouterr()

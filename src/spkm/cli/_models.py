@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from spkm._publish import feature_names
 from spkm.cli._command import MODEL_FILE, CommandError
 from spkm.cli._output import notes, replacing
-from spkm.cli._reading import data_error, kind_of_name
+from spkm.cli._reading import Known, data_error, kind_of_name
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -130,10 +130,15 @@ def readable(model: BaseEstimator, frame: DataFrame, path: str) -> Any:
         raise data_error(f"{path}: {error}") from error
 
 
-def text_columns(*models: Any) -> tuple[str, ...]:
-    """Return the columns of categories, whose levels must not be taken for numbers in some chunks and not in others."""
+def known_columns(*models: Any) -> Known:
+    """Return the columns of models, and those of categories.
+
+    Levels must not be taken for numbers in some chunks and not in others.
+    """
     plans = [plan for encoder in map(encoder_of, models) if encoder is not None for plan in encoder.plans_]
-    return tuple(dict.fromkeys(plan.column for plan in plans if plan is not None and plan.kind == "category"))
+    texts = tuple(dict.fromkeys(plan.column for plan in plans if plan is not None and plan.kind == "category"))
+    names = [name for model in models for name in (() if feature_names(model) is None else feature_names(model))]
+    return Known(texts, tuple(dict.fromkeys(map(str, names))))
 
 
 def is_classes(model: BaseEstimator) -> bool:

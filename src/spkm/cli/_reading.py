@@ -10,12 +10,12 @@ import re
 import sys
 import warnings
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from glob import glob, has_magic
 from importlib import import_module
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 from spkm.cli._command import DATA, CommandError
 from spkm.cli._output import STDIO
@@ -137,10 +137,28 @@ def columns_told(names: list[str]) -> str:
     return f"{listed} The first line of a file must name the columns; {number!r} is a number."
 
 
-def read_frame(path: str, kind: str | None = None, as_text: tuple[str, ...] = ()) -> Any:
-    """Return all samples of a file as a frame; ``as_text`` as in :func:`read_chunks`."""
+class Known(NamedTuple):
+    """Columns that are known before a file is read.
+
+    Attributes
+    ----------
+    texts : tuple of str
+        Columns of a CSV file that are text even where they look like numbers.
+    names : tuple of str
+        Columns that the file should have, which tell the separator of a CSV file.
+    """
+
+    texts: tuple[str, ...] = ()
+    names: tuple[str, ...] = ()
+
+
+NOTHING = Known()
+
+
+def read_frame(path: str, kind: str | None = None, known: Known = NOTHING) -> Any:
+    """Return all samples of a file as a frame."""
     pd = needed("pandas")
-    chunks = list(read_chunks(path, kind, size=None, as_text=as_text))
+    chunks = list(read_chunks(path, kind, size=None, known=known))
     if sum(map(len, chunks)) == 0:
         raise data_error(f"{_called(path)} holds no samples.")
     return chunks[0] if len(chunks) == 1 else pd.concat(chunks, ignore_index=True)
@@ -151,7 +169,7 @@ def read_chunks(
     kind: str | None = None,
     size: int | None = CHUNK,
     columns: list[str] | None = None,
-    as_text: tuple[str, ...] = (),
+    known: Known = NOTHING,
 ) -> Iterator[Any]:
     """Yield the samples of a file as frames.
 
@@ -165,14 +183,14 @@ def read_chunks(
         Samples of a chunk; None is all of them.
     columns : list of str, default=None
         The columns that are wanted, in this order; None are all. Others are not read.
-    as_text : tuple of str
-        Columns of a CSV file that are text even where they look like numbers.
+    known : Known
+        What is known of the file's columns.
     """
     names: list[str] = []
     if not (Path(path).is_dir() or has_magic(path)):
         kind = kind or _kind_of(path)
     for file in files_of(path):
-        for chunk in _chunks_of(file, kind or _kind_of(file), size, columns, as_text):
+        for chunk in _chunks_of(file, kind or _kind_of(file), size, columns, known):
             names = names or list(chunk.columns)
             other = set(names) ^ set(chunk.columns)
             if other:
@@ -202,11 +220,9 @@ def files_of(path: str) -> list[str]:
     return found
 
 
-def _chunks_of(
-    path: str, kind: str, size: int | None, columns: list[str] | None, as_text: tuple[str, ...]
-) -> Iterator[Any]:
+def _chunks_of(path: str, kind: str, size: int | None, columns: list[str] | None, known: Known) -> Iterator[Any]:
     readers = {"csv": _csv, "parquet": _parquet, "arrow": _arrow, "npz": _npz}
-    chunks = readers[kind](path, size, columns, as_text)
+    chunks = readers[kind](path, size, columns, known)
     while True:
         with _clear_errors(path, kind):  # around the reading alone, not around what is done with a chunk
             chunk = next(chunks, None)
@@ -270,7 +286,7 @@ def _wanted(names: list[str], columns: list[str] | None, path: str) -> list[str]
     return columns
 
 
-def _csv(path: str, size: int | None, columns: list[str] | None, as_text: tuple[str, ...]) -> Iterator[Any]:
+def _csv(path: str, size: int | None, columns: list[str] | None, known: Known) -> Iterator[Any]:
     pd = needed("pandas")
     with ExitStack() as stack:
         stream = _text(path, stack)
@@ -281,7 +297,7 @@ def _csv(path: str, size: int | None, columns: list[str] | None, as_text: tuple[
             raise data_error(f"{_called(path)} is empty: its first line must name the columns.")
         if "\x00" in line:
             raise data_error(f"{_called(path)} is no text.")
-        separator, names = _names(lines, columns)
+        separator, names = _names(lines, columns or known.names)
         wanted = _wanted(names, columns, path)
         options = {
             "names": names,
@@ -290,22 +306,22 @@ def _csv(path: str, size: int | None, columns: list[str] | None, as_text: tuple[
             "sep": separator,
             "na_values": MISSING,
             "skipinitialspace": True,
-            "dtype": {name: "str" for name in as_text if name in wanted},
+            "dtype": {name: "str" for name in known.texts if name in wanted},
             "low_memory": False,
         }
         try:
             whole = size is None
             for chunk in [pd.read_csv(stream, **options)] if whole else pd.read_csv(stream, chunksize=size, **options):
-                yield chunk[wanted] if separator != ";" else _with_points(chunk[wanted], as_text)
+                yield chunk[wanted] if separator != ";" else _with_points(chunk[wanted], known.texts)
         except pd.errors.EmptyDataError:
             raise data_error(f"{_called(path)} names columns and holds no samples.") from None
         except pd.errors.ParserError as error:  # it has not seen the line of the header
             raise ValueError(re.sub(r"(?<=line )\d+", lambda n: str(int(n[0]) + len(lines)), str(error))) from error
 
 
-def _names(lines: list[str], columns: list[str] | None) -> tuple[str, list[str]]:
+def _names(lines: list[str], columns: Sequence[str]) -> tuple[str, list[str]]:
     """Return the separator that has the wanted columns, of several the one of the most names; and these names."""
-    wanted = set(columns or ())
+    wanted = set(columns)
     by_separator = {
         separator: [name.strip() for name in next(csv.reader(lines, delimiter=separator))] for separator in ",;\t|"
     }
@@ -345,7 +361,7 @@ def _bytes(path: str) -> Any:
     return io.BytesIO(sys.stdin.buffer.read()) if path == STDIO else path
 
 
-def _parquet(path: str, size: int | None, columns: list[str] | None, as_text: tuple[str, ...]) -> Iterator[Any]:
+def _parquet(path: str, size: int | None, columns: list[str] | None, known: Known) -> Iterator[Any]:
     with needed("pyarrow.parquet").ParquetFile(_bytes(path)) as file:
         wanted = _wanted(file.schema_arrow.names, columns, path)
         if size is None:
@@ -355,7 +371,7 @@ def _parquet(path: str, size: int | None, columns: list[str] | None, as_text: tu
             yield batch.select(wanted).to_pandas()
 
 
-def _arrow(path: str, size: int | None, columns: list[str] | None, as_text: tuple[str, ...]) -> Iterator[Any]:
+def _arrow(path: str, size: int | None, columns: list[str] | None, known: Known) -> Iterator[Any]:
     pa = needed("pyarrow")
     source = pa.BufferReader(sys.stdin.buffer.read()) if path == STDIO else pa.memory_map(path)
     with source:
@@ -374,7 +390,7 @@ def _arrow(path: str, size: int | None, columns: list[str] | None, as_text: tupl
                 yield part.slice(first, step).to_pandas()
 
 
-def _npz(path: str, size: int | None, columns: list[str] | None, as_text: tuple[str, ...]) -> Iterator[Any]:
+def _npz(path: str, size: int | None, columns: list[str] | None, known: Known) -> Iterator[Any]:
     import numpy as np
 
     pd = needed("pandas")

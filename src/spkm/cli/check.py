@@ -38,7 +38,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Check, and return 0, or 5 where a limit is passed by more than chance explains."""
-    from spkm.cli._models import read_model, text_columns
+    from spkm.cli._models import known_columns, read_model
     from spkm.cli.predict import features_of
 
     if not options.psi >= 0:
@@ -48,7 +48,7 @@ def run(options: argparse.Namespace) -> int:
             raise CommandError(f"--{name} must be a share from 0 to 1; got {getattr(options, name)}.")
     check_can_write("--json", options.json)
     model = read_model(options.model)
-    frame = read_frame(options.data, options.format, text_columns(model))
+    frame = read_frame(options.data, options.format, known_columns(model))
     X = features_of(model, frame, options.data)
     result = checked(model, X, options)
     finish(options.json, {"model": options.model, "data": options.data, **result}, lambda: _show(result))

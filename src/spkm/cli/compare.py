@@ -66,7 +66,7 @@ def _size_rows(found: dict[str, dict[str, Any]]) -> list[list[str]]:
 def _quality(models: dict[str, Any], options: argparse.Namespace, target: Any) -> Any:
     import numpy as np
 
-    from spkm.cli._models import estimator_of, is_classes, readable, task_of, text_columns, truths_of
+    from spkm.cli._models import estimator_of, is_classes, known_columns, readable, task_of, truths_of
     from spkm.cli._reading import read_frame
     from spkm.cli._tasks import TASKS
     from spkm.cli.predict import features_of
@@ -76,7 +76,7 @@ def _quality(models: dict[str, Any], options: argparse.Namespace, target: Any) -
         raise CommandError(
             f"one model predicts {task} and the other {task_of(models['b'])}: they have no measure in common."
         )
-    frame = read_frame(options.data, options.format, text_columns(*models.values()))
+    frame = read_frame(options.data, options.format, known_columns(*models.values()))
     estimators = {name: estimator_of(model) for name, model in models.items()}
     if is_classes(models["a"]):
         if not np.array_equal(estimators["a"].classes_, estimators["b"].classes_):

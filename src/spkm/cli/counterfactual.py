@@ -31,7 +31,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Search, and return 0, or 1 if the effort did not suffice for an answer."""
-    from spkm.cli._models import read_model, readable, text_columns
+    from spkm.cli._models import known_columns, read_model, readable
     from spkm.cli._reading import read_frame
     from spkm.cli.predict import features_of
     from spkm.explain import counterfactual
@@ -39,9 +39,9 @@ def run(options: argparse.Namespace) -> int:
     check_can_write("--json", options.json)
     model = read_model(options.model)
     target = _target(model, options.to)
-    frame = read_frame(options.data, options.format, text_columns(model))
+    frame = read_frame(options.data, options.format, known_columns(model))
     row = chosen_row(frame, options.row, options.id, options.data)
-    usual = frame if options.background is None else read_frame(options.background, as_text=text_columns(model))
+    usual = frame if options.background is None else read_frame(options.background, known=known_columns(model))
     X = features_of(model, frame, options.data)[row : row + 1]
     for name in options.frozen:
         if name not in X.columns:

@@ -34,17 +34,17 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Explain the sample and return the exit code."""
-    from spkm.cli._models import read_model, text_columns
+    from spkm.cli._models import known_columns, read_model
     from spkm.cli._reading import read_frame
 
     check_can_write("--json", options.json)
     if options.top < 1:
         raise CommandError(f"--top must be at least 1; got {options.top}.")
     model = read_model(options.model)
-    as_text = text_columns(model)
-    frame = read_frame(options.data, options.format, as_text)
+    known = known_columns(model)
+    frame = read_frame(options.data, options.format, known)
     row = chosen_row(frame, options.row, options.id, options.data)
-    usual = frame if options.background is None else read_frame(options.background, as_text=as_text)
+    usual = frame if options.background is None else read_frame(options.background, known=known)
     with notes():
         result = {"row": row, "id": options.id, **explained(model, frame, row, usual, options.data)}
     finish(options.json, result, lambda: _show(result, options.top))

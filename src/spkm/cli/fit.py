@@ -102,13 +102,15 @@ def run(options: argparse.Namespace) -> int:
         return _two_tables.run(options)
     # Heavy modules are imported once it is clear that they are needed.
     from spkm.cli._models import persistence
-    from spkm.cli._reading import read_frame
+    from spkm.cli._reading import Known, read_frame
     from spkm.cli._samples import counters, samples_of, split
 
     if options.output is not None:
         persistence()  # before the work rather than after it
     target = target_of(options)
-    frame = read_frame(options.data, options.format, as_text=tuple(options.categorical))
+    named = [*([target] if isinstance(target, str) else target), *options.id, *options.drop, *options.categorical]
+    known = Known(tuple(options.categorical), (*named, *([options.group] if options.group else [])))
+    frame = read_frame(options.data, options.format, known)
     samples = samples_of(
         frame,
         target,

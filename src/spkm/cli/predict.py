@@ -41,7 +41,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Predict and return the exit code."""
-    from spkm.cli._models import read_model, text_columns
+    from spkm.cli._models import known_columns, read_model
 
     check_can_write("--output", options.output)
     check_can_write("--json", options.json)
@@ -59,7 +59,7 @@ def run(options: argparse.Namespace) -> int:
     n_rows, progress = 0, Progress("predict")
     with _writer(options.output) as write:
         for frame in read_chunks(
-            options.data, options.format, options.chunk, _columns(model, options.id), text_columns(model)
+            options.data, options.format, options.chunk, _columns(model, options.id), known_columns(model)
         ):
             if len(frame) == 0:  # of a file that names columns alone
                 break

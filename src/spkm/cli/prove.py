@@ -34,7 +34,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Answer the statement and return the exit code: 0 proved, 5 refuted, 6 unknown."""
-    from spkm.cli._models import read_model, text_columns
+    from spkm.cli._models import known_columns, read_model
     from spkm.cli._reading import read_frame
     from spkm.cli.predict import features_of
     from spkm.explain import prove
@@ -44,7 +44,7 @@ def run(options: argparse.Namespace) -> int:
     other = None if options.other is None else read_model(options.other)
     ranges = None
     if options.data is not None:
-        frame = read_frame(options.data, options.format, text_columns(model))
+        frame = read_frame(options.data, options.format, known_columns(model))
         ranges = features_of(model, frame, options.data)
     try:
         with notes():

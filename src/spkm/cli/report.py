@@ -34,7 +34,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Write the page and return the exit code."""
-    from spkm.cli._models import read_model, readable, text_columns, truths_of
+    from spkm.cli._models import known_columns, read_model, readable, truths_of
     from spkm.cli._reading import read_frame
     from spkm.cli.predict import features_of
 
@@ -44,7 +44,7 @@ def run(options: argparse.Namespace) -> int:
         return _two_tables(options)
     target = target_of(options)
     model = read_model(options.model)
-    frame = read_frame(options.data, options.format, text_columns(model))
+    frame = read_frame(options.data, options.format, known_columns(model))
     samples = truths_of(model, frame, target)
     X = features_of(model, samples.X, options.data)
     readable(model, X, options.data)  # before the work rather than in the midst of it
@@ -55,7 +55,7 @@ def run(options: argparse.Namespace) -> int:
 
 def _two_tables(options: argparse.Namespace) -> int:
     """Write the page of a model of two tables and return the exit code."""
-    from spkm.cli._models import read_two_tables
+    from spkm.cli._models import known_columns, read_two_tables
     from spkm.cli._reading import data_error, read_frame
     from spkm.cli.predict import features_of
 
@@ -63,7 +63,7 @@ def _two_tables(options: argparse.Namespace) -> int:
         raise CommandError("--with FILE is a table, in the place of --target, --time and --event.")
     model = read_two_tables(options.model, "--with")
     X, Y = (
-        features_of(model.side(side), read_frame(path, options.format), path)
+        features_of(model.side(side), read_frame(path, options.format, known_columns(model.side(side))), path)
         for side, path in (("x", options.data), ("y", options.second))
     )
     try:
