@@ -2,6 +2,7 @@
 
 import io
 import json
+import re
 
 import numpy as np
 import pytest
@@ -168,7 +169,10 @@ def test_the_parts_of_an_explanation_add_up(files, name, capsys):
 def test_inspect(files, capsys):
     n_basis = len(load(files / "a.spkm")[-1].basis_vectors_)
     done = spkm("inspect", files / "a.spkm")
-    assert done.returncode == 0 and f"{n_basis} basis vectors" in done.stdout and "sand" in done.stdout
+    assert done.returncode == 0 and f"{n_basis} basis vectors" in done.stdout
+    assert "soil = sand (" in done.stdout and "columns; a positive score is yes" in done.stdout
+    vectors = [line for line in done.stdout.splitlines() if re.match(r"u\d", line)]
+    assert vectors and all(line.count("soil = ") <= 1 for line in vectors)
     assert main(["inspect", str(files / "a.spkm"), "--json", "-"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert found["classes"] == ["no", "yes"] and found["n_basis"] == n_basis

@@ -83,6 +83,8 @@ def test_other_verbs(folder, tmp_path, capsys):
     assert main(["explain", str(folder / "s.spkm"), data, "--row", "1"]) == 0
     assert "survival until" in capsys.readouterr().out
     assert main(["explain", str(folder / "o.spkm"), data, "--row", "1"]) == 0
+    assert main(["counterfactual", str(folder / "o.spkm"), data, "--row", "1"]) == 2
+    assert "the class to reach, one of low, mid, high." in capsys.readouterr().err
     assert main(["inspect", str(folder / "s.spkm")]) == 0
     assert main(["inspect", str(folder / "o.spkm")]) == 0
     shown = capsys.readouterr().out

@@ -76,7 +76,9 @@ def _target(model: BaseEstimator, text: str | None) -> Any:
 
     if text is None:
         if not is_classes(model) or len(estimator_of(model).classes_) > 2:
-            what = "the class to reach" if is_classes(model) else "a number to reach or an interval LOW:HIGH"
+            what = "a number to reach or an interval LOW:HIGH"
+            if is_classes(model):
+                what = f"the class to reach, one of {', '.join(map(str, estimator_of(model).classes_))}"
             raise CommandError(f"--to must be given: {what}.")
         return None
     if is_classes(model):

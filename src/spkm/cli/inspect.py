@@ -39,7 +39,7 @@ def run(options: argparse.Namespace) -> int:
         if encoder is not None:
             rows = [[one["column"], one["kind"], one["detail"]] for one in found["inputs"]]
             print(table([["column", "kind", ""], *rows], right=False))
-        show(f"\n{_summary(estimator_of(model))}")
+        show(f"\n{_summary(model if encoder is not None else estimator_of(model))}")
 
     finish(options.json, found, tell)
     return 0
