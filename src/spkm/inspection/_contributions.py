@@ -216,7 +216,7 @@ class ContributionDisplay(Display):
         ax.set_yticks(places, names)
         ax.tick_params(axis="y", length=0)
         reach = np.concatenate([edges, outer, edges[1:] - bars, edges[1:] + bars])
-        margin = 0.16 * max(float(np.ptp(reach)), 1e-12)
+        margin = 0.23 * max(float(np.ptp(reach)), 1e-12)  # room for a label of six letters
         ax.set_xlim(reach.min() - margin, reach.max() + margin)
         ax.set_ylim(-1.25, len(values) + 0.25)
         for x, y, text in (
