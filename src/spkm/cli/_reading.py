@@ -145,7 +145,7 @@ class Known(NamedTuple):
     texts : tuple of str
         Columns of a CSV file that are text even where they look like numbers.
     names : tuple of str
-        Columns that the file should have, which tell the separator of a CSV file.
+        Columns that the file should have: they decide on the separator of a CSV file.
     """
 
     texts: tuple[str, ...] = ()
@@ -184,7 +184,7 @@ def read_chunks(
     columns : list of str, default=None
         The columns that are wanted, in this order; None are all. Others are not read.
     known : Known
-        What is known of the file's columns.
+        Columns that are known before.
     """
     names: list[str] = []
     if not (Path(path).is_dir() or has_magic(path)):
