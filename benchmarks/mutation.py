@@ -112,6 +112,10 @@ EXPLAINED: tuple[tuple[str, str, str, str], ...] = (
     ("losses/_classes.py", "np.unique(Y > 0", "Y > 0", "signs are never zero"),
     ("kernels/_base.py", "np.full((1, 1), number(self)", "1", "of an array of equal numbers the first is read"),
     ("kernels/_base.py", "get_params(deep=False)", "False", "parameters of inner kernels have other names"),
+    *(
+        (f"fitting/recipes/{name}.py", "frozen=True", "True", "keeps callers from a mistake, and changes no result")
+        for name in "evidence folds monotone search squared_warmup steps".split()
+    ),
 )
 SWAPS: dict[type, type] = {
     ast.Add: ast.Sub,

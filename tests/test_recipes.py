@@ -304,3 +304,36 @@ def test_vectors_of_counts_stay_counts_in_pairs():
     y = tables["left"][pairs[:, 0], 0] * tables["right"][pairs[:, 1], 0]
     model = PairwiseSPKMRegressor(4, left_kernel="tanimoto", random_state=0).fit(pairs, y, **tables)
     assert np.all(model.basis_left_ >= 0) and np.all(model.basis_left_ <= tables["left"].max(axis=0))
+
+
+@pytest.mark.parametrize(
+    ("settings", "metrics"),
+    [
+        ({}, ["scale", "fixed"]),  # folds of so few samples want one bandwidth
+        ({"learn_bandwidth": True}, ["scale", "fixed"]),
+        ({"learn_bandwidth": "columns"}, ["relevances", "fixed"]),
+        ({"learn_bandwidth": False}, ["fixed", "fixed"]),
+        ({"linear_part": False}, ["scale"]),
+    ],
+    ids=str,
+)
+def test_folds_choose_a_metric_unless_it_is_given(settings, metrics):
+    X = np.random.default_rng(0).standard_normal((40, 12))
+    model = SPKMClassifier(3, random_state=0, **settings).fit(X, X.sum(axis=1) > 0)
+    assert model.model_.recipe == "folds" and metrics_of(model) == metrics
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize(
+    ("d", "settings", "metrics"),
+    [
+        (500, {"learn_bandwidth": "columns"}, ["relevances", "fixed"]),
+        (501, {"learn_bandwidth": "columns"}, ["relevances"]),
+        (4, {"views": {"a": [0, 1], "b": [2, 3]}}, ["relevances", "relevances"]),
+    ],
+    ids=str,
+)
+def test_the_evidence_has_a_linear_part_beside_one_kernel_of_at_most_500_features(d, settings, metrics):
+    X = np.random.default_rng(0).standard_normal((12, d))
+    model = SPKMRegressor(2, max_iter=2, random_state=0, **settings).fit(X, X[:, 0])
+    assert model.model_.recipe == "evidence" and metrics_of(model) == metrics
