@@ -7,7 +7,9 @@ from spkm import SPKMClassifier
 from spkm.losses import LOSSES
 from tests.small_data import assert_same_fit, three_classes
 
-QUICK = {"n_basis": 2, "tol": 1e-2, "random_state": 0}
+#: Folds of binary models are those of any (test_multiclass has them with weights): here the penalty is given.
+QUICK = {"n_basis": 2, "tol": 1e-2, "weight_penalty": "rkhs", "random_state": 0}
+FOLDS = {**QUICK, "weight_penalty": "auto"}
 STRICT = {"n_basis": 1, "kernel": "linear", "selection": "strict", "weight_penalty": "rkhs", "random_state": 0}
 CLASS_LOSSES = sorted(name for name, loss in LOSSES.items() if loss.for_classes)
 each_kind = pytest.mark.parametrize("kind", ["ovr", "ovo"])

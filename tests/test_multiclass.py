@@ -13,7 +13,7 @@ from spkm import SPKMClassifier
 from spkm.core.decisions import decision, probabilities
 from spkm.losses import Log
 from tests.plain_cases import ensemble
-from tests.several_classes import CLASS_LOSSES, QUICK, each_kind, four_classes, same_fit, three_class_models
+from tests.several_classes import CLASS_LOSSES, FOLDS, QUICK, each_kind, four_classes, same_fit, three_class_models
 from tests.small_data import assert_same_fit, three_classes, two_classes
 
 
@@ -146,7 +146,7 @@ def test_two_classes_are_one_binary_model(kind):
 def test_every_loss(kind, loss):
     X, y = three_classes()
     penalty = None if loss == "cosine" else "rkhs"
-    model = SPKMClassifier(multi_class=kind, loss=loss, weight_penalty=penalty, **QUICK).fit(X, y)
+    model = SPKMClassifier(multi_class=kind, loss=loss, **{**QUICK, "weight_penalty": penalty}).fit(X, y)
     assert model.score(X, y) > 0.95
     assert hasattr(model, "predict_proba") == (loss == "log")
     if kind == "ovo":
@@ -171,11 +171,11 @@ def test_labels_that_are_strings(models, kind):
 def test_weights_of_rows_and_classes(kind):
     X, y = four_classes()
     weight = np.array([1, 3, 2, 1])[y]
-    by_row = SPKMClassifier(multi_class=kind, **QUICK).fit(X, y, sample_weight=weight)
-    by_class = SPKMClassifier(multi_class=kind, class_weight={0: 1, 1: 3, 2: 2, 3: 1}, **QUICK).fit(X, y)
+    by_row = SPKMClassifier(multi_class=kind, **FOLDS).fit(X, y, sample_weight=weight)
+    by_class = SPKMClassifier(multi_class=kind, class_weight={0: 1, 1: 3, 2: 2, 3: 1}, **FOLDS).fit(X, y)
     same_fit(by_row, by_class, X)
     shares = len(y) / (4 * np.bincount(y))  # of all classes, also in a problem of two of them
-    given = SPKMClassifier(multi_class=kind, weight_penalty="rkhs", **QUICK)  # folds with weights are those above
+    given = SPKMClassifier(multi_class=kind, **QUICK)  # folds with weights are those above
     balanced = clone(given).set_params(class_weight="balanced").fit(X, y)
     same_fit(balanced, given.fit(X, y, sample_weight=shares[y]), X)
 

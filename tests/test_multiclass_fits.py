@@ -80,7 +80,7 @@ def test_clone_pickle_and_grid_search(models, kind):
     same_fit(copied, model, X)
     np.testing.assert_array_equal(copied.predict_proba(X), model.predict_proba(X))
     assert not hasattr(clone(model), "estimators_")
-    search = GridSearchCV(SPKMClassifier(weight_penalty="rkhs", **QUICK), {"multi_class": ["joint", kind]}, cv=2).fit(
+    search = GridSearchCV(SPKMClassifier(**QUICK), {"multi_class": ["joint", kind]}, cv=2).fit(
         X, y
     )
     assert np.all(search.cv_results_["mean_test_score"] > 0.9)
@@ -89,7 +89,7 @@ def test_clone_pickle_and_grid_search(models, kind):
 @each_kind
 def test_a_warm_start_goes_on_problem_by_problem(models, kind):
     _, X, y = models
-    model = SPKMClassifier(multi_class=kind, warm_start=True, weight_penalty="rkhs", **QUICK).fit(X, y)
+    model = SPKMClassifier(multi_class=kind, warm_start=True, **QUICK).fit(X, y)
     before = [part.objective_ for part in model.estimators_]
     model.set_params(n_basis=3).fit(X, y)
     assert model.basis_vectors_.shape == (9, 3)
