@@ -48,7 +48,7 @@ def pairs(classes):
 # Estimator, arguments of its fit (X and y, and more by name), and the method that needs a fit.
 CASES = {
     "classifier": (SPKMClassifier(**QUICK), (two_classes(), {}), "predict"),
-    "joint": (SPKMClassifier(**QUICK), (three_classes(), {}), "predict"),
+    "joint": (SPKMClassifier(weight_penalty="rkhs", **QUICK), (three_classes(), {}), "predict"),
     "ovo": (SPKMClassifier(multi_class="ovo", weight_penalty="rkhs", **QUICK), (three_classes(), {}), "predict"),
     "selecting": (SPKMClassifier(**SEARCH), (two_classes(), {}), "predict"),
     "regressor": (SPKMRegressor(**QUICK), (curve(), {}), "predict"),

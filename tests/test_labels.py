@@ -18,7 +18,7 @@ from spkm.sources import kinds_of
 from tests.quick_search import quick_search
 from tests.small_data import assert_same_fit, read_only, two_classes
 
-QUICK = {"n_basis": 4, "tol": 1e-2, "random_state": 0}
+QUICK = {"n_basis": 4, "weight_penalty": "rkhs", "tol": 1e-2, "random_state": 0}
 CLASS_LOSSES = sorted(name for name, loss in LOSSES.items() if loss.for_classes)
 each_kind = pytest.mark.parametrize("kind", ["joint", "ovr"])
 
@@ -35,7 +35,10 @@ def models():
     """Return models of three labels by kind, with rows and labels."""
     X, y = labelled()
     return (
-        {kind: SPKMClassifier(8, multi_class=kind, tol=1e-2, random_state=0).fit(X, y) for kind in ("joint", "ovr")},
+        {
+            kind: SPKMClassifier(8, multi_class=kind, weight_penalty="rkhs", tol=1e-2, random_state=0).fit(X, y)
+            for kind in ("joint", "ovr")
+        },
         X,
         y,
     )
@@ -62,7 +65,9 @@ def test_attributes_and_forms_of_answers(models, kind):
 def test_one_against_the_rest_is_a_binary_model_of_each_label(models):
     model, X, y = models[0]["ovr"], *models[1:]
     for label, part in enumerate(model.estimators_):
-        alone = SPKMClassifier(8, tol=1e-2, random_state=part.random_state).fit(X, y[:, label] == 1)
+        alone = SPKMClassifier(8, weight_penalty="rkhs", tol=1e-2, random_state=part.random_state).fit(
+            X, y[:, label] == 1
+        )
         assert_same_fit(part, alone, X)
         assert model.estimator_for(label) is part
 

@@ -80,9 +80,7 @@ def test_clone_pickle_and_grid_search(models, kind):
     same_fit(copied, model, X)
     np.testing.assert_array_equal(copied.predict_proba(X), model.predict_proba(X))
     assert not hasattr(clone(model), "estimators_")
-    search = GridSearchCV(SPKMClassifier(**QUICK), {"multi_class": ["joint", kind]}, cv=2).fit(
-        X, y
-    )
+    search = GridSearchCV(SPKMClassifier(**QUICK), {"multi_class": ["joint", kind]}, cv=2).fit(X, y)
     assert np.all(search.cv_results_["mean_test_score"] > 0.9)
 
 
