@@ -249,7 +249,8 @@ def stale(folder: Path = FOLDER, changes: Callable[[Table], list[str]] = changes
         results = Table.read(path)
         behind = changes(results)
         last = f"{len(behind)} commits since then touch it, the last: {behind[0]}" if behind else "up to date"
-        lines.append(f"{results.name} ({results.facts['date']}, {results.facts['commit']}): {last}")
+        version = results.facts.get("versions", "spkm ?").split(",")[0]
+        lines.append(f"{results.name} ({version}, {results.facts['date']}, {results.facts['commit']}): {last}")
     return lines
 
 
