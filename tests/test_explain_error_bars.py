@@ -111,6 +111,7 @@ def test_bars_are_taken_off_the_refits():
         lower, upper = bars.interval(name)
         np.testing.assert_allclose(upper - lower, 2 * t(3).ppf(0.9) * std, atol=1e-9)
         np.testing.assert_allclose((upper + lower) / 2, getattr(explanation, name), atol=1e-9)
+    assert repr(bars).startswith("Error bars from 4 refits: Explanation of 5 samples") and "array" not in repr(bars)
     frame = bars.frame(1)
     assert frame.columns.tolist() == ["sample", "feature", "value", "std", "lower", "upper"]
     assert len(frame) == 5 * X3.shape[1]

@@ -20,6 +20,9 @@ def test_stable_features_matter_and_the_number_chosen_follows_from_the_bound():
     assert result.exact and {0, 1} <= set(result.selected.tolist())
     assert result.n_features == int(np.sqrt(0.5 * 30)) and result.bound == pytest.approx(9 / (0.5 * 30))
     assert result.bound <= 1 and result.probabilities.sum() <= 3 + 1e-12
+    told = repr(result)
+    assert "75% of 20 halves" in told and "At most 0.6 false ones" in told and "array" not in told
+    assert all(result.feature_names[j] in told for j in result.selected)
 
 
 def test_half_of_the_samples_has_no_say_in_the_choice_of_the_other():

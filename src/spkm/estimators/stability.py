@@ -30,7 +30,7 @@ class Halves(NamedTuple):
     choose: Callable[[np.ndarray, np.random.Generator], np.ndarray]
 
 
-@dataclass
+@dataclass(repr=False)
 class StabilitySelection:
     """How often each feature is chosen on halves of the samples.
 
@@ -72,6 +72,15 @@ class StabilitySelection:
     unimodal_bound: float
     exact: bool
     n_halves: int
+
+    def __repr__(self) -> str:
+        names = [str(name) for name in self.feature_names[self.selected]]
+        stable = f"{', '.join(names[:10]) or 'none'}{f' and {len(names) - 10} more' if len(names) > 10 else ''}"
+        return (
+            f"Stable features, chosen on at least {self.threshold:.0%} of {self.n_halves} halves of the samples: "
+            f"{stable}. {'At most' if self.exact else 'About'} {self.bound:.2g} false ones are expected. Each half "
+            f"chooses {self.n_features}; frame() lists all features."
+        )
 
     def frame(self) -> Any:
         """Return a pandas DataFrame, the most probable feature first."""

@@ -7,7 +7,7 @@ not in the bars: what all of these models smooth away, none of them shows.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -53,7 +53,7 @@ def needed_refits(model: FittedModel | ModelEnsemble) -> tuple[Any, ...]:
     return model.refits
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Bars:
     """Error bars of an explanation. Made by :meth:`Explanation.bars`.
 
@@ -78,7 +78,11 @@ class Bars:
     n_refits: int
     confidence_level: float
     half_width: float
-    _explanation: Any = field(repr=False)
+    _explanation: Any
+
+    def __repr__(self) -> str:
+        tables = "frame() and contribution_frame() are tables of them"
+        return f"Error bars from {self.n_refits} refits: {self._explanation!r}; {tables}"
 
     @property
     def meaning(self) -> str:
