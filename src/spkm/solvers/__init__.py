@@ -4,6 +4,7 @@ from spkm.solvers._adam import Adam, AdamState
 from spkm.solvers._alternating import Alternating
 from spkm.solvers._auto import SOLVERS, choose_solver, resolve_solver, with_settings
 from spkm.solvers._base import Monitor, Result, Solver, Stop, best_of_restarts, projected_norm
+from spkm.solvers._descent import descend, known_routine
 from spkm.solvers._lbfgs import LBFGS, VarPro
 from spkm.solvers._proximal import Proximal, proximal_descent
 
@@ -21,6 +22,8 @@ __all__ = [
     "VarPro",
     "best_of_restarts",
     "choose_solver",
+    "descend",
+    "known_routine",
     "projected_norm",
     "proximal_descent",
     "resolve_solver",

@@ -7,7 +7,7 @@ import numpy as np
 from spkm._parts import COUNT, Number
 from spkm.core.objective import Objective
 from spkm.solvers._base import Monitor, OnIteration, Result, Solver, Stop, found_state, note_end
-from spkm.solvers._lbfgs import descend
+from spkm.solvers._descent import descend
 from spkm.solvers._proximal import proximal_descent
 
 

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from math import isfinite
+from collections.abc import Iterator
 from typing import cast
 
 import numpy as np
-from scipy.optimize import fmin_l_bfgs_b
 
 from spkm._parts import COUNT, OPTIONAL_COUNT, Number
 from spkm.core.bounds import Box
 from spkm.core.profiled import ProfiledObjective
 from spkm.core.protocols import AnyObjective, Composite
-from spkm.solvers._base import Monitor, OnIteration, Result, Solver, Stop, found_state, note_end, projected_norm
+from spkm.solvers._base import OnIteration, Result, Solver, found_state, note_end
+from spkm.solvers._descent import descend
 from spkm.sources import Source
 
 FINE = 3e-4  # tolerance of a stage of few samples, which costs little: the default of VarPro
@@ -25,10 +24,6 @@ LAST_ITERATIONS = 20
 # 0.03 cancellation falls from 12.8 to 8.5 and from 16.6 to 12.3, with 0.1 and not 0.06 (other splits) from 6.5 to 4.6
 # and from 12.1 to 7.9; R² changes by +0.1, -0.05 and by +0.05, +0.45 points on average.
 AS_GOOD = 0.1
-MEMORY = 20  # pairs of steps and gradients that L-BFGS remembers: SciPy's 10 took more iterations, 40 as many
-
-#: From a point to the value and the gradient there.
-Function = Callable[[np.ndarray], tuple[float, np.ndarray]]
 
 
 class LBFGS(Solver):
@@ -226,88 +221,3 @@ def resumed_at(on_iteration: OnIteration | None, fresh: np.ndarray) -> tuple[np.
     """Return the point and the stage at which an earlier fit was left, or ``fresh`` and 0."""
     found = found_state(on_iteration)
     return (fresh, 0) if found is None else (found["theta"], int(found["stage"]))
-
-
-def descend(
-    function: Function,
-    x: np.ndarray,
-    max_iter: int,
-    tol: float,
-    on_iteration: OnIteration | None,
-    box: Box | None = None,
-    stage: int = 0,
-) -> Result:
-    """Minimise a smooth function in a box by SciPy's L-BFGS-B; Ctrl-C and callbacks leave with the best so far."""
-    if box is not None:
-        x = np.clip(x, *box)
-    first, gradient = function(x)
-    if not np.isfinite(first):
-        raise FloatingPointError(
-            "The objective is not finite at the start. Scale X (scale=True) or lower the strengths."
-        )
-    monitor = Monitor(x, first, tol, on_iteration, stage)
-    monitor.gradient = gradient
-    guarded = Guarded(function, x, first, gradient)
-    # Not by `minimize`, which would first rewrite the bounds twice: that takes as long as an evaluation.
-    bounds = None if box is None else list(zip(*(bound.tolist() for bound in box), strict=True))
-    try:
-        *_, outcome = fmin_l_bfgs_b(
-            guarded.value,
-            x,
-            guarded.gradient,
-            bounds=bounds,
-            m=MEMORY,
-            factr=0.0,
-            pgtol=1e-10,
-            maxfun=20 * max_iter + 20,
-            maxiter=max_iter,
-            maxls=30,
-            callback=lambda point: monitor.accept(point, *guarded(point)),
-        )
-        # SciPy ends by itself at a point where no step lowers the objective any more: that is convergence too.
-        monitor.converged = monitor.converged or outcome["nit"] < max_iter
-    except Stop:
-        pass
-    except KeyboardInterrupt:
-        monitor.stop_by_signal()
-    result = monitor.result()
-    if monitor.gradient is not None:
-        result.stationarity = projected_norm(result.theta, monitor.gradient, box)
-    return result
-
-
-class Guarded:
-    """A function and its gradient at the last point, with a wall in place of values that are not finite.
-
-    Parameters
-    ----------
-    function : callable
-        The function.
-    start : ndarray
-        The first point, whose ``first`` value and ``gradient`` are known.
-    """
-
-    def __init__(self, function: Function, start: np.ndarray, first: float, gradient: np.ndarray) -> None:
-        self.function = function
-        # The line search backs off from a wall; an infinite value would put NaN into its cubic.
-        self.wall = 1e6 * (1.0 + abs(first)), np.zeros_like(gradient)
-        self.point = start.tobytes()
-        self.found = self._finite(first, gradient)
-
-    def __call__(self, point: np.ndarray) -> tuple[float, np.ndarray]:
-        place = point.tobytes()  # a comparison of arrays takes longer, and SciPy comes three times for each point
-        if place != self.point:
-            self.found = self._finite(*self.function(point))
-            self.point = place
-        return self.found
-
-    def _finite(self, value: float, gradient: np.ndarray) -> tuple[float, np.ndarray]:
-        return (float(value), gradient) if isfinite(value) and np.isfinite(gradient).all() else self.wall
-
-    def value(self, point: np.ndarray) -> float:
-        """Return the value at a point."""
-        return self(point)[0]
-
-    def gradient(self, point: np.ndarray) -> np.ndarray:
-        """Return the gradient at a point."""
-        return self(point)[1]
