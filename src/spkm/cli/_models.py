@@ -177,8 +177,9 @@ def kernel_name(kernel: Any) -> str:
     """Return what a kernel is called, without the numbers that were learned."""
     if isinstance(kernel, dict):
         return ", ".join(f"{name}: {kernel_name(one)}" for name, one in kernel.items())
-    inner = None if kernel is None else kernel.get_params(deep=False).get("kernel")
-    if inner is None or type(kernel).__name__ == "Rescaled":  # by factors that were learned
+    params = {} if kernel is None else kernel.get_params(deep=False)
+    inner = params.get("kernel")
+    if inner is None or "factor" in params:  # factors are learned
         return type(kernel if inner is None else inner).__name__
     return f"{type(kernel).__name__}({kernel_name(inner)})"
 

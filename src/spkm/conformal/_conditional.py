@@ -102,7 +102,7 @@ class _ConditionalConformal(SplitConformal):
             found = np.asarray(self.features(X), dtype=float)
             found = found.reshape(len(found), -1)
         else:
-            held = getattr(last_of(model), "model_", None)  # users may wrap any estimator
+            held = vars(last_of(model)).get("model_")  # users may wrap any estimator
             if held is None:
                 raise ValueError("features must be a function of X where the estimator is none of this library.")
             rows = last_of(model)._rows(before_last(model, X))

@@ -97,7 +97,7 @@ class Residuals(Scores):
         return single_targets(y).astype(float)
 
     def of(self, model: BaseEstimator, X: TableLike, y: np.ndarray) -> np.ndarray:
-        if is_classifier(model) or hasattr(model, "predict_survival_function"):
+        if is_classifier(model) or hasattr(model, "predict_survival_function"):  # of any library
             what = "classes" if is_classifier(model) else "log hazards"
             raise TypeError(
                 f"A conformal regressor needs an estimator that predicts numbers such as y; {type(model).__name__} "

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone, is_classifier
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
@@ -202,7 +202,7 @@ class Sets(OfClasses, SplitConformal):
 
     def _scores(self) -> Probabilities:
         model = self._model()
-        if not hasattr(model, "classes_"):  # whatever a user holds may be the model
+        if not is_classifier(model):
             raise TypeError(f"A conformal classifier needs an estimator of classes; got {type(model).__name__}.")
         return Probabilities(self.conformity_score, self.classes_)
 

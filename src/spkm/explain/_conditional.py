@@ -348,7 +348,7 @@ def unclipped(model: FittedModel, X: Any) -> np.ndarray:
 
 def has_closed_form(estimator: Any) -> bool:
     """Whether expected predictions of an estimator are expected scores, of kernels that have a closed form."""
-    model = getattr(estimator, "model_", None)  # a pipeline has none
+    model = vars(estimator).get("model_")  # a pipeline has none
     if not isinstance(model, FittedModel) or model.target.of_classes or model.loss.link != "identity":
         return False
     try:

@@ -291,7 +291,7 @@ def with_gaps(estimator: Any, background: Any, *, n_draws: int = 256) -> GapPred
     """
     check_is_fitted(estimator)
     last = last_of(estimator)
-    model = getattr(last, "model_", None)  # any estimator may come
+    model = vars(last).get("model_")  # any estimator may come
     if model is None:
         raise TypeError(f"estimator must be one of this library, or a pipeline that ends with one; got {last!r}.")
     normal = background if isinstance(background, Normal) else Normal.of(background)

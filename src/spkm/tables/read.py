@@ -109,6 +109,7 @@ def known_targets(y: Any) -> Any:
             f"y must have a value for every sample; {absent} of {len(y)} are missing (None, NaN or NA). Leave these "
             "samples out, or fill their targets in."
         )
+    # Types of pandas alone have it.
     kinds = [getattr(kind, "numpy_dtype", None) for kind in (y.dtypes if has_types(y) else [dtype_of(y)])]
     if not kinds or any(kind is None or kind.kind not in "biuf" for kind in kinds):
         return y
