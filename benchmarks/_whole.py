@@ -24,7 +24,7 @@ from benchmarks._tables import ROOT, Table, today
 #: They measure several threads or processes, or the clock of a service: nothing runs beside them.
 ALONE = (
     "passes",
-    "large",
+    "large --families 'R = 10'",
     "out_of_core",
     "dask_workers",
     "serve",
