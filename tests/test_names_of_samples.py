@@ -85,3 +85,30 @@ def test_categories_by_the_number_that_is_their_name() -> None:
     with pytest.raises(ValueError, match=r"categorical must name columns of X.*; got 0\."):
         TableEncoder(categorical=[0]).fit(table)
     assert TableEncoder(categorical=[0]).fit(table.to_numpy()).get_feature_names_out()[0] == "x0 = 0"
+
+
+def test_chunks_of_arrow_have_their_names(tmp_path: Path) -> None:
+    """Before, their columns were taken by places: a list of arrays has no names."""
+    pa = pytest.importorskip("pyarrow")
+    model = fitted(TABLE, False)
+    for columns in (["a", "b", "c"], ["c", "a", "b"]):
+        table = pa.Table.from_pandas(TABLE[columns], preserve_index=False)
+        for chunks in ([table], table.to_batches(max_chunksize=25)):
+            found = np.concatenate(list(model.predict_chunks(chunks)))
+            np.testing.assert_allclose(found, model.predict(TABLE), atol=1e-9)
+    swapped = TABLE[["c", "a", "b"]]
+    first, *rest = (pa.Table.from_pandas(part, preserve_index=False) for part in (TABLE[:30], swapped[30:]))
+    whole = [(TABLE[:30], Y[:30]), (TABLE[30:], Y[30:])]
+    fits = [
+        SPKMRegressor(2, weight_penalty="rkhs", random_state=0).fit(chunks)
+        for chunks in (whole, [(first, Y[:30]), (rest[0], Y[30:])])
+    ]
+    np.testing.assert_allclose(*(fit.predict(TABLE) for fit in fits), atol=1e-3)  # sums in another order
+
+
+def test_rows_of_names_without_an_encoder(tmp_path: Path) -> None:
+    model = fitted(TABLE, False)
+    save(model, tmp_path / "model.spkm")
+    rows = [dict(row[::-1]) for _, row in TABLE[:5].iterrows()]
+    found = load(tmp_path / "model.spkm", runtime="numpy").predict(rows)
+    np.testing.assert_allclose(found, model.predict(TABLE[:5]), atol=1e-9)

@@ -14,8 +14,9 @@ def library_of(X: object) -> str:
 
 
 def labels_of(X: object) -> Any:
-    """Return the columns of a frame of any library; None of what has none."""
-    return getattr(X, "columns", None)  # whatever a user holds may be X
+    """Return the names of the columns of a frame of any library; None of what has none."""
+    columns = getattr(X, "columns", None)  # whatever a user holds may be X
+    return getattr(X, "column_names", columns) if columns is not None and library_of(X) == "pyarrow" else columns
 
 
 def name_of(X: object) -> str:

@@ -16,6 +16,7 @@ from spkm.persistence._encoding import (
     in_order,
     n_columns,
     starts_of,
+    values_of,
     width_of,
 )
 from spkm.persistence._plain import class_array
@@ -201,6 +202,8 @@ class NumpyModel:
             return encode(encoder, X, self.plain["n_features"])
         if hasattr(X, "columns") and self.feature_names is not None:  # a frame of any library
             X = in_order(X, self.feature_names)
+        elif isinstance(X, list):
+            X = [values_of(row, self.feature_names) for row in X]
         rows = np.asarray(X, dtype=np.float64)
         if rows.ndim != 2 or rows.shape[1] != self.n_features:
             raise ValueError(f"X must have the shape (n_samples, {self.n_features}); got {rows.shape}.")

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import DTypeLike
 
-from spkm._frames import labels_of
+from spkm._frames import labels_of, library_of
 from spkm.sources._array import SMALL, ArraySource, Block, Source, add_up, rows_per_block
 from spkm.sources._arrow import record_batch
 from spkm.sources._scaling import Scaling
@@ -122,7 +122,9 @@ class IterableReader(Reader):
         self.names = self.names or found
         if sorted(found) != sorted(self.names):
             raise ValueError(f"All chunks must have the columns {self.names}; one has {found}.")
-        return X if found == self.names else X[self.names]
+        if found == self.names:
+            return X
+        return X.select(self.names) if library_of(X) == "pyarrow" else X[self.names]
 
     def _encoded(self, frame: Any) -> np.ndarray:
         return np.asarray(self.encoder.encoded(record_batch(frame, self.encoder.columns)))

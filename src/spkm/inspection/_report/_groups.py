@@ -31,7 +31,7 @@ def group_values(X: Any, groups: Any) -> dict[str, np.ndarray]:
     if groups is None:
         return {}
     if labels_of(groups) is not None:
-        return {str(name): _values(groups[name], len(groups)) for name in groups.columns}
+        return {str(name): _values(groups[name], len(groups)) for name in labels_of(groups)}
     listed = groups if isinstance(groups, list | tuple) else [groups]
     found: dict[str, np.ndarray] = {}
     for k, one in enumerate(listed):
