@@ -14,7 +14,7 @@ LARGEST_FRACTION = 2**23  # of single precision: all larger numbers are whole
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", re.ASCII | re.IGNORECASE)
 
 
-def is_missing(value: Any) -> bool:
+def is_missing(value: object) -> bool:
     """Whether a cell is empty: None, NaN or pandas' NA."""
     if isinstance(value, str):
         return False  # first, as it is the most frequent
@@ -36,7 +36,7 @@ def cell_list(values: np.ndarray) -> list[Any]:
     return values.tolist()
 
 
-def level_text(value: Any) -> str:
+def level_text(value: object) -> str:
     """Return the name of a level; 3.0 is "3", as missing values turn columns of integers into floats."""
     if isinstance(value, str):
         return value

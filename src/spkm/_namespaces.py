@@ -34,7 +34,7 @@ class Place(NamedTuple):
         return self.xp.asarray(values, device=self.device)
 
 
-def is_foreign(array: Any) -> bool:
+def is_foreign(array: object) -> bool:
     """Whether an array is one of another library than NumPy and SciPy, as those in blocks of other places are."""
     if isinstance(array, np.ndarray) or sparse.issparse(array):
         return False

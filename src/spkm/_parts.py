@@ -26,7 +26,7 @@ class Number(NamedTuple):
     integer: bool = False
     others: tuple[Any, ...] = ()
 
-    def check(self, name: str, value: Any) -> None:
+    def check(self, name: str, value: object) -> None:
         """Raise ValueError if ``value`` of the parameter ``name`` is not allowed."""
         if value is None or isinstance(value, str):
             if value in self.others:
@@ -52,7 +52,7 @@ class Part(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types
     #: For each claim the formulas that it rests on, and the value that is safe without it.
     claims: dict[str, tuple[tuple[str, ...], Any]] = {}
 
-    def __init_subclass__(cls, **kwargs: Any) -> None:
+    def __init_subclass__(cls, **kwargs: object) -> None:
         super().__init_subclass__(**kwargs)
 
         def place(name: str) -> int:  # of the class that defines it, a mixin maybe

@@ -51,7 +51,7 @@ class Penalty(Part):
     #: The prox among the points between two bounds: a formula where there is one, else Dykstra's algorithm.
     prox_within: Any = by_dykstra
 
-    def __init_subclass__(cls, **kwargs: Any) -> None:
+    def __init_subclass__(cls, **kwargs: object) -> None:
         super().__init_subclass__(**kwargs)
         if "is_smooth" not in vars(cls):
             cls.is_smooth = cls.uses_gram or cls.gradient is not Penalty.gradient

@@ -36,7 +36,7 @@ class ModelFileError(ValueError):
     """A model file that is damaged, forged, of an unknown version, or no model file at all."""
 
 
-def need(condition: Any, text: str) -> None:
+def need(condition: object, text: str) -> None:
     """Raise ModelFileError with a text unless a condition holds."""
     if not condition:
         raise ModelFileError(f"This is not a valid model file: {text}.")

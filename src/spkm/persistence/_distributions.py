@@ -8,7 +8,7 @@ makes it positive, so there is a chi-squared test of the counts beside it.
 from __future__ import annotations
 
 from collections import Counter
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from scipy.special import bdtrc
@@ -146,7 +146,7 @@ def chance_shift(n: int) -> float:
     return float(np.sqrt(np.log(2 / CHANCE) / (2 * n)))
 
 
-def checked_summary(numbers: Any, n_columns: int) -> bool:
+def checked_summary(numbers: object, n_columns: int) -> bool:
     """Whether a part of a summary has the numbers of so many columns."""
     if not isinstance(numbers, dict) or set(numbers) != {"edges", "shares"}:
         return False

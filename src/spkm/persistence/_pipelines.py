@@ -139,7 +139,7 @@ def read_encoder(reader: Reader, node: Any) -> TableEncoder:
     return set_output(encoder, node)
 
 
-def _is_link(link: Any, columns: list[str]) -> bool:
+def _is_link(link: object, columns: list[str]) -> bool:
     """Whether a part of a file is a link of columns: combinations of values, or slopes."""
     if not isinstance(link, dict) or set(link) != {"columns", "rows", "slopes"}:
         return False

@@ -245,7 +245,7 @@ def _facts_of_shard(frame: Any, names: list[str], categories: Any, number: int) 
     return facts
 
 
-def kind_of_field(name: str, kind: Any) -> str:
+def kind_of_field(name: str, kind: object) -> str:
     """Return "number", "boolean" or "category" for a type of Arrow; refuse what is none of them."""
     text = str(kind)
     if text.startswith(DATES):

@@ -66,7 +66,7 @@ def names_before_last(estimator: BaseEstimator) -> Any:
     return names
 
 
-def selects(step: Any) -> bool:
+def selects(step: object) -> bool:
     """Whether a step leaves some of its columns as they are, and takes no others."""
     return hasattr(step, "get_support")  # selectors of scikit-learn, and those of others
 

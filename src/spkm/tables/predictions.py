@@ -77,7 +77,7 @@ def write_predictions(model: Any, X: Any, path: Any, method: str = "predict") ->
     return n
 
 
-def _check_other_file(X: Any, target: Path) -> None:
+def _check_other_file(X: object, target: Path) -> None:
     """Raise ValueError where predictions would take the place of the samples that they are of."""
     table = X.table if isinstance(X, FileTable) else X
     if not target.exists() or not is_in_files(table):
@@ -132,7 +132,7 @@ class _CSV:
 class _Parquet:
     """Writes columns one below the other as Parquet."""
 
-    def __init__(self, stream: Any) -> None:
+    def __init__(self, stream: object) -> None:
         try:
             import pyarrow as pa
             import pyarrow.parquet as pq

@@ -217,7 +217,7 @@ def check_no_dates(X: Any, argument: str) -> None:
                 raise ValueError(f"{argument} must hold numbers; column {j} holds dates. {_DATE_ADVICE}")
 
 
-def check_unmasked(X: Any, argument: str) -> None:
+def check_unmasked(X: object, argument: str) -> None:
     """Raise ValueError if cells of an array are masked: what lies below the mask would be taken for their values."""
     masked = int(np.ma.count_masked(X)) if np.ma.isMaskedArray(X) else 0
     if masked:
@@ -264,7 +264,7 @@ def checked_entities(table: Any, side: str) -> tuple[Any, TableLayout]:
     return canonical(rows), TableLayout(rows.shape[1], _get_feature_names(table))
 
 
-def check_of_numpy(table: Any, argument: str) -> None:
+def check_of_numpy(table: object, argument: str) -> None:
     """Raise TypeError for an array of another library that scikit-learn's dispatch is set for: pairs are NumPy's."""
     if place_of(table) is not None:
         raise TypeError(

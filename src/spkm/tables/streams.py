@@ -148,12 +148,12 @@ def _opened_table(X: FileTable, y: Any, sample_weight: Any) -> Any:
     return TableReader(table, y, sample_weight, X.features, encoder)
 
 
-def is_streamed(X: Any, y: Any = None) -> bool:
+def is_streamed(X: object, y: Any = None) -> bool:
     """Whether an encoder reads X in chunks; a lazy frame is one if ``y`` names columns of it, else it is collected."""
     return is_in_files(X) or is_dask_frame(X) or (is_lazy_frame(X) and names_columns(y)) or holds_frames(X)
 
 
-def names_columns(y: Any) -> bool:
+def names_columns(y: object) -> bool:
     """Whether y is the name of a column, or a list of names."""
     return isinstance(y, str) or (isinstance(y, list) and bool(y) and all(isinstance(name, str) for name in y))
 
