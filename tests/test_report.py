@@ -297,6 +297,12 @@ def test_checks_find_what_is_wrong(cancer):
         labels = np.concatenate([truth, truth])
         told = levels(facts(model, table, labels, train=(chance, np.concatenate([truth, truth[:3], truth[:3]]))))
         assert told["SPKM12"] == level
+    rng = np.random.default_rng(0)
+    rounded = np.column_stack([rng.normal(60, 10, 300).round(1), *rng.integers(2, size=(4, 300))])  # of ages and stages
+    held_out, fitted = rounded[:60], rounded[60:]
+    assert np.mean([(fitted == row).all(axis=1).any() for row in held_out]) > 0.05
+    told = levels(facts(model, held_out, np.resize(truth, 60), train=(fitted, np.resize(truth, 240))))
+    assert told["SPKM12"] == "pass"
 
 
 def test_pairs_views_and_labels_have_reports(tmp_path):

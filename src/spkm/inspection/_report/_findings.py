@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,8 +18,8 @@ from spkm.inspection._report._rows import dense_rows
 NEARLY_EQUAL = 0.99  # cosine of two basis vectors in the kernel's feature space
 INACTIVE = 0.05  # similarity that no sample exceeds
 UNUSED = 1e-3  # share of the scores' variance
+FEW_SEEN = 0.2  # share of samples that may equal training samples, if these equal one another as often
 FEW = 5  # samples of a class
-FEW_SEEN = 0.05  # share of samples that may equal training samples, if these equal one another as often
 WIDE = 0.2  # length of the interval of accuracy or R² above which the samples are few
 
 
@@ -285,13 +286,13 @@ def _seen_before(table: Any, train: tuple[Any, np.ndarray] | None) -> dict[str, 
     title = "No sample was in the fit"
     if train is None or sparse.issparse(table) or not isinstance(table, np.ndarray):
         return _check("SPKM12", title, "none", "It needs the training samples as one table.")
-    fitted = [row.tobytes() for row in np.ascontiguousarray(train[0], dtype=np.float64)]
-    known = set(fitted)
-    seen = sum(row.tobytes() in known for row in np.ascontiguousarray(table, dtype=np.float64))
+    counts = Counter(row.tobytes() for row in np.ascontiguousarray(train[0], dtype=np.float64))
+    seen = sum(row.tobytes() in counts for row in np.ascontiguousarray(table, dtype=np.float64))
     if seen == 0:
         return _check("SPKM12", title, "pass", "No row is the same as one of the training samples.")
-    repeated = (len(fitted) - len(known)) * len(table) / len(fitted)  # so many by chance, if values repeat anyway
-    if repeated and seen <= min(repeated + 2 * repeated**0.5, FEW_SEEN * len(table)):
+    twins = sum(count for count in counts.values() if count > 1)  # training samples that equal another one
+    usual = twins * len(table) / len(train[0])
+    if twins and seen <= min(usual + 2 * usual**0.5, FEW_SEEN * len(table)):
         detail = f"{seen} of {len(table)} samples equal a training sample, as often as training samples one another."
         return _check("SPKM12", title, "pass", detail)
     detail = f"{seen} of {len(table)} samples are also among the training samples."
