@@ -45,8 +45,9 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     Parameters
     ----------
     categorical : list of str or int, default=None
-        Names, or places, of columns of numbers or booleans that are categories (codes of regions, say). Texts and
-        columns of a frame's type for categories always are.
+        Names, or places, of columns of numbers or booleans that are categories (codes of regions, say). A number is a
+        name in a frame whose columns have numbers for names. Texts and columns of a frame's type for categories always
+        are.
     min_frequency : int or "auto", default="auto"
         Fewest samples of a level with a column of its own; "auto" is 10, or 2 % of the samples if that is less, but at
         least 2 of 20 samples or more. The others are pooled, and levels that were not there in the fit go with them (if
