@@ -1,5 +1,7 @@
 """Stability selection: halves that are judged by themselves, and the bounds by their theorems."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -22,6 +24,7 @@ def test_stable_features_matter_and_the_number_chosen_follows_from_the_bound():
     assert result.bound <= 1 and result.probabilities.sum() <= 3 + 1e-12
     told = repr(result)
     assert "75% of 20 halves" in told and "At most 0.6 false ones" in told and "array" not in told
+    assert "At most about 0.6 false ones" in repr(replace(result, exact=False))  # a bound still, and no estimate
     assert all(result.feature_names[j] in told for j in result.selected)
 
 

@@ -78,7 +78,7 @@ class StabilitySelection:
         stable = f"{', '.join(names[:10]) or 'none'}{f' and {len(names) - 10} more' if len(names) > 10 else ''}"
         return (
             f"Stable features, chosen on at least {self.threshold:.0%} of {self.n_halves} halves of the samples: "
-            f"{stable}. {'At most' if self.exact else 'About'} {self.bound:.2g} false ones are expected. Each half "
+            f"{stable}. At most {'' if self.exact else 'about '}{self.bound:.2g} false ones are expected. Each half "
             f"chooses {self.n_features}; frame() lists all features."
         )
 
