@@ -122,6 +122,19 @@ def data_error(message: str) -> CommandError:
     return CommandError(message, exit_code=DATA)
 
 
+def listed_names(names: list[str]) -> str:
+    """Return names in quotes, of many the first.
+
+    Examples
+    --------
+    >>> listed_names([f"w{j}" for j in range(100)])
+    "'w0', 'w1', 'w2', 'w3', 'w4', 'w5', 'w6', 'w7', 'w8', 'w9' and 90 others"
+    """
+    shown = names if len(names) <= 20 else names[:10]
+    left = len(names) - len(shown)
+    return ", ".join(map(repr, shown)) + (f" and {left} others" if left else "")
+
+
 def columns_told(names: list[str]) -> str:
     """Return the names of columns as the end of a message, with a hint if the first line of a file held values.
 
@@ -130,7 +143,7 @@ def columns_told(names: list[str]) -> str:
     >>> columns_told(["age", "42"])
     "'age', '42'. The first line of a file must name the columns; '42' is a number."
     """
-    listed = f"{', '.join(map(repr, names[:20]))}{' and others' if len(names) > 20 else ''}."
+    listed = f"{listed_names(names)}."
     number = next((name for name in names if NUMBER.fullmatch(name)), None)
     if number is None:
         return listed
@@ -282,7 +295,7 @@ def _wanted(names: list[str], columns: list[str] | None, path: str) -> list[str]
         return names
     absent = [name for name in columns if name not in names]
     if absent:
-        raise data_error(f"{_called(path)} has no column {', '.join(map(repr, absent))}; it has {columns_told(names)}")
+        raise data_error(f"{_called(path)} has no column {listed_names(absent)}; it has {columns_told(names)}")
     return columns
 
 

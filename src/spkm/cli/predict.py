@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from spkm._publish import feature_names
 from spkm.cli._command import CommandError
 from spkm.cli._output import STDIO, Progress, check_can_write, replacing, say, write_json
-from spkm.cli._reading import CHUNK, add_data_options, data_error, needed, read_chunks
+from spkm.cli._reading import CHUNK, add_data_options, data_error, listed_names, needed, read_chunks
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -138,7 +138,7 @@ def features_of(model: BaseEstimator, frame: DataFrame, path: str, first: int = 
         return frame.to_numpy()
     absent = [name for name in names if name not in frame.columns]
     if absent:
-        raise data_error(f"{path} has no column {', '.join(map(repr, absent))}, which the model needs.")
+        raise data_error(f"{path} has no column {listed_names(absent)}, which the model needs.")
     return frame[list(names)]
 
 
