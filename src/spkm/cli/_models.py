@@ -130,7 +130,7 @@ def readable(model: BaseEstimator, frame: DataFrame, path: str) -> Any:
         raise data_error(f"{path}: {error}") from error
 
 
-def known_columns(*models: Any) -> Known:
+def known_columns(*models: BaseEstimator) -> Known:
     """Return the columns of models, and those of categories.
 
     Levels must not be taken for numbers in some chunks and not in others.

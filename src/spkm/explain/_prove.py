@@ -192,7 +192,7 @@ def _check_same_features(pipeline: Pipeline, other: Pipeline) -> None:
         )
 
 
-def _are_equal(steps: Any, others: Any) -> bool:
+def _are_equal(steps: object, others: object) -> bool:
     """Whether fitted steps of pipelines do the same; what cannot be compared does not."""
     try:
         return bool(steps is others or joblib.hash(steps) == joblib.hash(others))

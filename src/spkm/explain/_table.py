@@ -17,7 +17,7 @@ from spkm._frames import labels_of, library_of
 from spkm.core.fitted import FittedModel, ModelEnsemble
 from spkm.explain._structure import column_index
 from spkm.explain._units import in_units, names_after
-from spkm.sources import PairTable
+from spkm.sources import PairTable, Scaling
 from spkm.tables.encoded import Encoding
 from spkm.tables.pipelines import encoding_of
 from spkm.tables.read import collected
@@ -210,14 +210,14 @@ def table_of(X: Any, estimator: Any, n_features: int, argument: str) -> Any:
     return X
 
 
-def ranges_of(pipeline: Pipeline, X: Any, n_features: int) -> Any:
+def ranges_of(pipeline: Pipeline, X: TableLike, n_features: int) -> Any:
     """Return a table whose columns have the ranges that are meant, as the last step of a pipeline gets it."""
     table = collected(pipeline.table(X))
     check_columns(labels_of(table), pipeline.named, "ranges")
     return table_of(table, None, n_features, "ranges")
 
 
-def check_columns(columns: Any, estimator: Any, argument: str) -> None:
+def check_columns(columns: Sequence[Any] | None, estimator: BaseEstimator, argument: str) -> None:
     """Raise ValueError if the columns of a frame, None of an array, are others than in the fit, or in another order."""
     known = fitted_part(estimator, "feature_names_in_")
     if columns is not None and known is not None and [str(c) for c in columns] != [str(c) for c in known]:
@@ -237,7 +237,7 @@ def dense_columns(X: Any, columns: np.ndarray | slice) -> np.ndarray:
     return dense(X[:, columns])
 
 
-def clip_bounds(scaling: Any) -> tuple[np.ndarray, np.ndarray]:
+def clip_bounds(scaling: Scaling) -> tuple[np.ndarray, np.ndarray]:
     """Return the least and the largest value of each feature that reaches a model, on its own scale."""
     return scaling.middle - scaling.clip, scaling.middle + scaling.clip
 

@@ -10,15 +10,16 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
 from sklearn.feature_selection import SelectorMixin
 from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, RobustScaler, StandardScaler
 
 from spkm._publish import feature_names
-from spkm.core.fitted import FittedModel, ModelEnsemble
+from spkm.core.fitted import Fitted, FittedModel, ModelEnsemble
 from spkm.sources import Scaling
 
 
-def in_units(steps: list[Any], estimator: Any) -> tuple[list[Any], Any]:
+def in_units(steps: list[Any], estimator: BaseEstimator) -> tuple[list[Any], Any]:
     """Return the steps before the last scalers, and a fitted estimator that takes what these steps return.
 
     Parameters
@@ -33,22 +34,19 @@ def in_units(steps: list[Any], estimator: Any) -> tuple[list[Any], Any]:
     steps, estimator : list, object
         The predictions are those of all steps, but for rounding.
     """
-    model, names = getattr(estimator, "model_", None), None  # whatever a user's pipeline ends with
+    model, names = vars(estimator).get("model_"), None  # a user's pipeline may end with another estimator
     if not isinstance(model, FittedModel | ModelEnsemble):
         return steps, estimator
-    first = len(steps)
-    while first and (steps[first - 1] in (None, "passthrough") or _map_of(steps[first - 1]) is not None):
-        first -= 1
-    for step in reversed(steps[first:]):
-        if step not in (None, "passthrough"):
-            model, names = _scaled_first(model, *_map_of(step)), feature_names(step)
+    kept = [step for step in steps if step not in (None, "passthrough")]
+    while kept and (found_map := _map_of(kept[-1])) is not None:
+        model, names = _scaled_first(model, *found_map), feature_names(kept.pop())
     if model is estimator.model_:
         return steps, estimator
     found = copy(estimator)
     found.model_ = model
     if names is not None:
         found.feature_names_in_ = names
-    return steps[:first], found
+    return kept, found
 
 
 def names_after(steps: list[Any]) -> list[str]:
@@ -67,27 +65,28 @@ def names_after(steps: list[Any]) -> list[str]:
     return list(shown.values())
 
 
-def _keeps_units(step: Any) -> bool:
+def _keeps_units(step: BaseEstimator) -> bool:
     """Whether a step returns some of its columns as they are, but for what is missing."""
     module = type(step).__module__
     of_ours = module.startswith("spkm.") or isinstance(step, SelectorMixin)
-    return of_ours or module.startswith("sklearn.impute") or getattr(step, "func", step) is None
+    return of_ours or module.startswith("sklearn.impute") or vars(step).get("func", step) is None
 
 
-def _map_of(step: Any) -> Any:
+def _map_of(step: BaseEstimator) -> tuple[np.ndarray, np.ndarray] | None:
     """Return center and scale of the map (x - center) / scale that a fitted step is; None of another one."""
-    kind, d = type(step), getattr(step, "n_features_in_", 0)  # any step may come
+    kind, known = type(step), vars(step)
+    zeros = np.zeros(known.get("n_features_in_", 0))
     if kind is MinMaxScaler and not step.clip:
         return -step.min_ / step.scale_, 1 / step.scale_
-    if kind is MaxAbsScaler and not getattr(step, "clip", False):  # older ones have none
-        return np.zeros(d), step.scale_
+    if kind is MaxAbsScaler and not known.get("clip"):  # older ones have none
+        return zeros, step.scale_
     if kind in (StandardScaler, RobustScaler):
         center = (step.mean_ if step.with_mean else None) if kind is StandardScaler else step.center_
-        return np.zeros(d) if center is None else center, np.ones(d) if step.scale_ is None else step.scale_
+        return zeros if center is None else center, zeros + 1 if step.scale_ is None else step.scale_
     return None
 
 
-def _scaled_first(model: Any, center: np.ndarray, scale: np.ndarray) -> Any:
+def _scaled_first(model: Fitted, center: np.ndarray, scale: np.ndarray) -> Any:
     """Return a model of x that has the scores of ``model`` of (x - center) / scale."""
     if isinstance(model, ModelEnsemble):
         return replace(model, members=tuple(_scaled_first(member, center, scale) for member in model.members))

@@ -7,13 +7,13 @@ not read, ``{"column", "fill", "value", "missing", "boolean"}`` for numbers and 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from spkm._cells import cell_list, cell_number, is_missing, level_places, level_text
-from spkm._frames import library_of
+from spkm._frames import labels_of, library_of
 from spkm.persistence._container import need
 
 if TYPE_CHECKING:
@@ -156,7 +156,7 @@ def in_order(frame: Any, columns: list[str]) -> Any:
     return cells
 
 
-def check_present(columns: list[str], names: Any) -> None:
+def check_present(columns: list[str], names: Container[str]) -> None:
     """Raise ValueError if columns of the fit are not among names."""
     absent = [name for name in columns if name not in names]
     if absent:
@@ -168,6 +168,7 @@ def values_of(sample: Any, columns: list[str] | None) -> Any:
 
     A series whose names are numbers, those of places, is a sequence already.
     """
+    # Dicts and rows of frames have keys.
     if isinstance(sample, list | tuple | np.ndarray) or columns is None or not hasattr(sample, "keys"):
         return sample
     names = {str(name): name for name in sample.keys()}
@@ -180,7 +181,7 @@ def values_of(sample: Any, columns: list[str] | None) -> Any:
 
 def _cells(X: Any, columns: list[str]) -> np.ndarray:
     """Return a frame, or rows of cells, as an array of objects; the columns of a frame are found by their names."""
-    if hasattr(X, "columns"):  # a frame of any library
+    if labels_of(X) is not None:
         return np.asarray(in_order(X, columns), dtype=object)
     if isinstance(X, dict):
         raise TypeError("X must be a frame, an array or a list of rows; got a dict. Make a frame of its columns.")

@@ -99,6 +99,7 @@ def _checked(sample):
 
 
 def _values(sample, columns):
+    # Dicts and rows of frames have keys.
     if isinstance(sample, (list, tuple)) or columns is None or not hasattr(sample, "keys"):
         return sample
     names = {str(name): name for name in sample.keys()}

@@ -35,7 +35,8 @@ def level_order(X: Any, name: Any) -> list[Any] | None:
 def levels_of(kind: Any) -> list[Any] | None:
     """Return the levels of a type of columns, lowest first, if they are ordered; else None."""
     categories = getattr(kind, "categories", None)  # of pandas and polars, if they are categories
-    if categories is None or not (type(kind).__name__ == "Enum" or getattr(kind, "ordered", False)):  # of pandas
+    is_ordered = type(kind).__name__ == "Enum" or (kind == "category" and kind.ordered)  # of polars, of pandas
+    if categories is None or not is_ordered:
         return None
     return list(categories)
 
