@@ -337,3 +337,27 @@ def test_the_evidence_has_a_linear_part_beside_one_kernel_of_at_most_500_feature
     X = np.random.default_rng(0).standard_normal((12, d))
     model = SPKMRegressor(2, max_iter=2, random_state=0, **settings).fit(X, X[:, 0])
     assert model.model_.recipe == "evidence" and metrics_of(model) == metrics
+
+
+def eliminated_by(estimator, caplog):
+    """Return the kernels by which a short search leaves features out, one after another."""
+    X, y = table(60)
+    with caplog.at_level(logging.INFO, logger="spkm"):
+        estimator.set_params(verbose=2, n_jobs=1, random_state=0)
+        estimator.fit(X, y > 0 if isinstance(estimator, SPKMClassifier) else y)
+    lines = [record.getMessage() for record in caplog.records]
+    return list(dict.fromkeys(line.split("elimination with ")[1] for line in lines if "elimination with" in line))
+
+
+@pytest.mark.usefixtures("hasty")
+@pytest.mark.parametrize(
+    ("estimator", "kernels"),
+    [
+        (SPKMClassifier(2, selection="strict"), ["linear", "polynomial", "rbf"]),
+        (SPKMClassifier(2, selection="strict", kernel="linear"), ["linear"]),
+        (SPKMRegressor(2, selection="strict"), ["matern"]),
+    ],
+    ids=["classes", "a kernel with a path", "real"],
+)
+def test_simpler_kernels_guide_a_search_among_classes(estimator, kernels, caplog):
+    assert eliminated_by(estimator, caplog) == kernels
