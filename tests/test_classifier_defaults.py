@@ -290,6 +290,12 @@ def test_all_folds_count_when_a_place_wins(worst):
     assert end[0] != folds_module.FIRST + 1 and (folds_module.FIRST + 1, folds_module.FIRST_LINEAR, 2) in fits
 
 
+def test_the_best_of_an_interrupted_walk_is_the_best_over_all_folds():
+    walk = object.__new__(folds_module.Walk)
+    walk.losses = {"better in two folds": [1.0, 2.0, 9.0], "better in all": [2.0, 4.0, 6.0], "worse": [5.0, 6.0, 7.0]}
+    assert walk.best == "better in all"
+
+
 def correlated(n=200, d=30):
     """Return features of one common part, and labels by a small difference of two of them."""
     rng = np.random.default_rng(0)
