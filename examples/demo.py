@@ -308,7 +308,7 @@ def from_a_file():
 
 def main():
     OUTPUT.mkdir(exist_ok=True)
-    print("\nSPKM: f(x) = b + sum_r c_r k(x, u_r), with a handful of learned vectors u_r\n")
+    print("\nSPKM: f(x) = b + Σ_r c_r k(x, u_r), with a handful of learned vectors u_r\n")
     from_a_file()
     table()
     write_out_breast_cancer()

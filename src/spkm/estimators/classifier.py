@@ -31,7 +31,7 @@ from spkm.tables.read import Table, read_table
 
 
 class SPKMClassifier(OfClassifier, PredictsClasses, ClassifierMixin, CallbackSupportMixin, BaseEstimator):
-    """Sparse pre-image kernel classifier, f(x) = b + sum_r c_r k(x, u_r) with learned basis vectors u_r.
+    """Sparse pre-image kernel classifier, f(x) = b + Σ_r c_r k(x, u_r) with learned basis vectors u_r.
 
     The targets are one label for each sample, or an indicator matrix of 0 and 1, dense or sparse, for samples with any
     number of labels. A label that all training samples have, or none, is predicted so for every sample.
@@ -78,7 +78,7 @@ class SPKMClassifier(OfClassifier, PredictsClasses, ClassifierMixin, CallbackSup
         Whether to learn the kernel's bandwidth with the basis; "columns" learns one for each feature, and so does
         "auto" for a single stationary kernel; "auto" learns one for all features in views and searches.
     linear_part : {"auto", True, False}, default="auto"
-        Whether to add a linear part, f(x) = b + w.x + sum_r c_r k(x, u_r). "auto" does where the strength of the
+        Whether to add a linear part, f(x) = b + w.x + Σ_r c_r k(x, u_r). "auto" does where the strength of the
         penalty is chosen by cross-validation.
     basis_bounds : {"data", None}, default="data"
         "data" keeps basis vectors of stationary kernels, and of fingerprints, inside the range of the training samples,
@@ -150,7 +150,7 @@ class SPKMClassifier(OfClassifier, PredictsClasses, ClassifierMixin, CallbackSup
         stationary kernel, with k(x, u) over its norms for others. Not for samples that are read in chunks.
     cancellation_ : float
         How much contributions of basis vectors cancel on the training samples: the median of
-        sum_r |c_r (k_r - mean k_r)| over |f - mean f|. 1 is not at all; above 10 do not read contributions one by one.
+        Σ_r |c_r (k_r - mean k_r)| over |f - mean f|. 1 is not at all; above 10 do not read contributions one by one.
     kernel_ : Kernel or dict
         The kernel with what was learned of it; it acts on scaled features. With views it is a dict by name.
     view_usage_ : dict of ViewUsage

@@ -61,7 +61,7 @@ class PredictsPairs(OfPairs):
 
 
 class PairwiseSPKMClassifier(OfPairsOfClasses, PredictsPairs, ClassifierMixin, CallbackSupportMixin, BaseEstimator):
-    """Classifier of pairs, f(x, z) = b + sum_r c_r k(x, u_r) k'(z, v_r) with learned pairs of basis vectors.
+    """Classifier of pairs, f(x, z) = b + Σ_r c_r k(x, u_r) k'(z, v_r) with learned pairs of basis vectors.
 
     Parameters
     ----------
@@ -226,7 +226,7 @@ class PairwiseSPKMClassifier(OfPairsOfClasses, PredictsPairs, ClassifierMixin, C
 
 
 class PairwiseSPKMRegressor(PredictsPairs, RegressorMixin, CallbackSupportMixin, BaseEstimator):
-    """Regressor of pairs, f(x, z) = b + sum_r c_r k(x, u_r) k'(z, v_r) with learned pairs of basis vectors.
+    """Regressor of pairs, f(x, z) = b + Σ_r c_r k(x, u_r) k'(z, v_r) with learned pairs of basis vectors.
 
     Parameters
     ----------

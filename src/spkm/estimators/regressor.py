@@ -79,7 +79,7 @@ class PredictsNumbers(ReadsModel):
 
 
 class SPKMRegressor(OfRegressor, PredictsNumbers, RegressorMixin, CallbackSupportMixin, BaseEstimator):
-    """Sparse pre-image kernel regression, f(x) = b + sum_r c_r k(x, u_r) with learned basis vectors u_r.
+    """Sparse pre-image kernel regression, f(x) = b + Σ_r c_r k(x, u_r) with learned basis vectors u_r.
 
     Parameters
     ----------
@@ -109,7 +109,7 @@ class SPKMRegressor(OfRegressor, PredictsNumbers, RegressorMixin, CallbackSuppor
         Features, by name or number, that predictions rise (1) or fall (-1) with, whatever the others are: by
         construction, as in :class:`SPKMClassifier`. The weights then have fixed signs, and no evidence.
     linear_part : {"auto", True, False}, default="auto"
-        Whether a linear function is added, f(x) = b + w'x + sum_r c_r k(x, u_r). "auto" adds it beside a single
+        Whether a linear function is added, f(x) = b + w'x + Σ_r c_r k(x, u_r). "auto" adds it beside a single
         stationary kernel under the evidence, which learns its strength, for at most 500 features: every iteration
         solves for n_basis + n_features coefficients.
     max_iter, tol, warm_start, n_jobs, random_state, verbose
