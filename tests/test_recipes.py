@@ -239,7 +239,7 @@ def test_centres_of_the_posterior_are_of_samples_that_are_alike_to_the_kernel():
     model = SPKMRegressor(5, linear_part=False, random_state=0).fit(X, np.sin(2 * X[:, 0]))
     assert np.ptp(log_factors(model)) > 3  # the second feature hardly counts
     spread = model.model_.posterior.centres.std(axis=0)
-    assert len(model.model_.posterior.centres) == 100 and spread[1] < 0.7 * spread[0]  # means of six samples each
+    assert len(model.model_.posterior.centres) == 100 and spread[1] < 0.9 * spread[0]  # means of six samples each
 
 
 class Interrupted(KMeans):

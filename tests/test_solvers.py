@@ -308,7 +308,7 @@ def test_adam_lowers_the_objective_and_the_same_seed_gives_the_same_bits(loss, r
     objective, theta = make(loss, metric="scale", basis_penalty=L1(0.01) if rough else None, weight_penalty=weights)
     first, second = (run(Adam(max_iter=40), objective, theta) for _ in range(2))
     assert first.value < objective.value(theta) - 0.02
-    assert first.value == objective.value(first.theta)
+    assert first.value == pytest.approx(objective.value(first.theta), rel=1e-13)  # sums of other blocks
     np.testing.assert_array_equal(first.theta, second.theta)
     assert first.trace == second.trace
     other = Adam(max_iter=40).minimize(objective, theta, np.random.default_rng(1))
