@@ -188,7 +188,8 @@ def vector_stability(estimator: BaseEstimator) -> VectorStability:
         weights = np.array([refit.weights[rows] for refit in member.refits])  # (refits, R, m)
         similar.append(np.mean([_moved(member, refit) for refit in member.refits], axis=0))
         outputs = [k] if not model.is_joint else range(model.n_outputs)
-        for found, own in ((deviations, deviation(member, weights)), (signs, _same_sign(member, weights))):
+        same = np.mean(np.sign(weights) == np.sign(member.weights[rows]), axis=0)
+        for found, own in ((deviations, deviation(member, weights)), (signs, same)):
             wide = np.zeros((len(own), model.n_outputs))
             wide[:, outputs] = own
             found.append(wide)
@@ -196,10 +197,6 @@ def vector_stability(estimator: BaseEstimator) -> VectorStability:
     names = tuple(name for name, kept in zip(basis_labels(model), rows, strict=True) if kept)
     parts = np.concatenate(similar), np.concatenate(deviations), np.concatenate(signs)
     return VectorStability(names, *parts, output_names(model))
-
-
-def _same_sign(member: FittedModel, weights: np.ndarray) -> np.ndarray:
-    return np.mean(np.sign(weights) == np.sign(member.weights[member.vector_rows]), axis=0)
 
 
 def _moved(member: FittedModel, refit: FittedModel) -> np.ndarray:

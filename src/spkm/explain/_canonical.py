@@ -16,7 +16,7 @@ from spkm.estimators.cca import within_chance
 from spkm.explain._effects import Effect, partial_dependence
 from spkm.explain._sheet import Sheet
 from spkm.explain._summary import BACKGROUND, direction, formula, kernel_name
-from spkm.explain._table import table_of
+from spkm.explain._table import listed, table_of
 
 TABLES = ("X", "Y")
 MOST_ENTRIES = 10  # features of a component and a table that are listed
@@ -247,8 +247,7 @@ def sentence_on_tables(estimator: BaseEstimator, tables: tuple[str, str] = TABLE
 
 
 def _listed(names: list[str]) -> str:
-    shown = names[:NAMED] + ([f"{len(names) - NAMED} more"] if len(names) > NAMED else [])
-    return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} and {shown[-1]}"
+    return listed(names[:NAMED] + ([f"{len(names) - NAMED} more"] if len(names) > NAMED else []))
 
 
 def _entries(estimator: BaseEstimator, side: str, table: Any) -> list[tuple[Entry, ...]]:

@@ -11,7 +11,7 @@ import numpy as np
 from spkm.core.fitted import FittedModel, ModelEnsemble
 from spkm.explain._bounds import Axis
 from spkm.explain._structure import Structure, players_of, structure_of
-from spkm.explain._table import clip_bounds, columns_of, dense_columns, table_of
+from spkm.explain._table import columns_of, dense_columns, table_of, units_of
 from spkm.tables.encoded import Encoding
 from spkm.tables.links import MOST_COLUMNS, Link, links_of, whole_columns
 
@@ -239,7 +239,7 @@ def _line(changes: Changes, model: FittedModel, player: int, link: Link, row: np
     held = np.isin(columns, model.features)
     places = np.searchsorted(model.features, columns[held])
     slopes = np.array(link.slopes)
-    center, scale, least, most = (np.array(part) for part in zip(*(scale_of(model, p) for p in places), strict=True))
+    center, scale, least, most = (part[places] for part in units_of(model))
     direction = slopes[held] / scale
     unit = float(np.linalg.norm(direction))
     low, high = -np.inf, np.inf
@@ -289,7 +289,7 @@ def _listed(model: FittedModel, player: int, columns: np.ndarray, values: np.nda
         return None
     held = np.isin(columns, model.features)
     places = np.searchsorted(model.features, columns[held])
-    center, scale, least, most = (np.array(part) for part in zip(*(scale_of(model, p) for p in places), strict=True))
+    center, scale, least, most = (part[places] for part in units_of(model))
     scaled = (values[:, held] - center) / scale
     costs = np.sqrt(((scaled - (row[0, columns[held]] - center) / scale) ** 2).sum(axis=1))
     return Axis(player, places, options=np.clip(scaled, least, most), values=values, costs=costs, users=columns)
@@ -297,10 +297,7 @@ def _listed(model: FittedModel, player: int, columns: np.ndarray, values: np.nda
 
 def scale_of(model: FittedModel, place: int) -> tuple[float, float, float, float]:
     """Return center and scale of a feature, and the bounds of its values in the model."""
-    if model.scaling is None:
-        return 0.0, 1.0, -np.inf, np.inf
-    least, most = clip_bounds(model.scaling)
-    return tuple(float(part[place]) for part in (model.scaling.center, model.scaling.scale, least, most))  # type: ignore[return-value]
+    return tuple(float(part[place]) for part in units_of(model))  # type: ignore[return-value]
 
 
 def _limits(ranges: Any, names: tuple[str, ...], model: FittedModel) -> dict[int, tuple[float, float]]:

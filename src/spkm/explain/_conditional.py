@@ -21,16 +21,8 @@ import numpy as np
 
 from spkm._frames import labels_of
 from spkm.core.fitted import FittedModel
-from spkm.explain._structure import (
-    DotPiece,
-    PlainPiece,
-    ProductPiece,
-    Structure,
-    TermParts,
-    scaled_rows,
-    structure_of,
-)
-from spkm.explain._table import check_columns, dense, model_of, names_of, table_of
+from spkm.explain._structure import DotPiece, PlainPiece, ProductPiece, Structure, TermParts, scaled_rows, structure_of
+from spkm.explain._table import check_columns, dense, model_of, names_of, table_of, units_of
 
 MOST_PLAYERS = 12  # of 2^s subsets
 SINGULAR = 1e-8  # share of a feature's variance that others leave open, below which they determine it
@@ -89,10 +81,8 @@ class Normal:
         """Return mean and covariance of the model's columns, on its scale without the clip."""
         held = np.asarray(model.features)
         mean, covariance = self.mean[held], self.covariance[np.ix_(held, held)]
-        if model.scaling is None:
-            return mean, covariance
-        scale = np.asarray(model.scaling.scale)
-        return (mean - model.scaling.center) / scale, covariance / np.outer(scale, scale)
+        center, scale, _, _ = units_of(model)
+        return (mean - center) / scale, covariance / np.outer(scale, scale)
 
 
 def _given(mean: np.ndarray, covariance: np.ndarray, X: np.ndarray, known: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -342,8 +332,8 @@ def _shares(inside: np.ndarray) -> np.ndarray:
 
 def unclipped(model: FittedModel, X: Any) -> np.ndarray:
     """Return the model's columns of samples on its scale, without the clip."""
-    values = dense(X)[:, np.asarray(model.features)]
-    return values if model.scaling is None else (values - model.scaling.center) / model.scaling.scale
+    center, scale, _, _ = units_of(model)
+    return (dense(X)[:, np.asarray(model.features)] - center) / scale
 
 
 def has_closed_form(estimator: Any) -> bool:

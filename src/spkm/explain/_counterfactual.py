@@ -20,7 +20,7 @@ from spkm.explain._links import region_of
 from spkm.explain._search import Found, nearest_feasible
 from spkm.explain._sheet import Sheet
 from spkm.explain._structure import ProductPiece, Structure, scaled_rows
-from spkm.explain._table import Pipeline, check_columns, dense, model_of, names_of, ranges_of, table_of
+from spkm.explain._table import Pipeline, cell_text, check_columns, dense, model_of, names_of, ranges_of, table_of
 
 
 @dataclass(frozen=True)
@@ -71,13 +71,13 @@ class Counterfactual:
         if not self.changes:
             return "No change is needed."
         width = max(map(len, self.changes))
-        rows = [f"  {name:{width}}  {_text(old)} → {_text(new)}" for name, (old, new) in self.changes.items()]
+        rows = [f"  {name:{width}}  {cell_text(old)} → {cell_text(new)}" for name, (old, new) in self.changes.items()]
         head, tail = self._sentences()
         return "\n".join([head, *rows, tail])
 
     def _sentences(self) -> tuple[str, str]:
         return (
-            f"Predicted is {_text(self.prediction)} with this change, of {self.size:.3g} standard deviations:",
+            f"Predicted is {cell_text(self.prediction)} with this change, of {self.size:.3g} standard deviations:",
             f"No change below {self.size_bound:.3g} standard deviations is enough.",
         )
 
@@ -86,7 +86,7 @@ class Counterfactual:
         if not self.found or not self.changes:
             return Sheet("", [str(self)])._repr_html_()
         head, tail = self._sentences()
-        rows = [[name, _text(old), _text(new)] for name, (old, new) in self.changes.items()]
+        rows = [[name, cell_text(old), cell_text(new)] for name, (old, new) in self.changes.items()]
         return Sheet("", [head, [["", "from", "to"], *rows], tail])._repr_html_()
 
 
@@ -172,7 +172,7 @@ def counterfactual(
         raise ValueError("counterfactual needs one model of all classes; fit with multi_class='joint'.")
     given = pipeline.table(_row(x))
     check_columns(labels_of(given), pipeline.named, "x")
-    row = table_of(np.reshape(_values(given), (1, -1)), pipeline.named, model.n_features, "x").astype(np.float64)
+    row = table_of(np.reshape(dense(given), (1, -1)), pipeline.named, model.n_features, "x").astype(np.float64)
     raw = None if isinstance(ranges, Mapping) else ranges
     encoded = None if raw is None else ranges_of(pipeline, raw, model.n_features)
     changes = changes_of(
@@ -199,10 +199,6 @@ def _beyond_rounding(model: FittedModel, A: np.ndarray, a: np.ndarray) -> float:
     size = np.abs(model.weights @ A.T).sum(axis=0).max() + np.abs(a).max() + np.abs(A @ model.intercept).max()
     widths = np.add.outer(a, a)[A @ A.T < 0]  # of opposite half-spaces
     return float(min(1e-9 * size, np.min(widths, initial=np.inf) / 4))
-
-
-def _values(x: TableLike) -> Any:
-    return dense(x)
 
 
 def _row(x: Any) -> Any:
@@ -328,9 +324,3 @@ def _told(changes: Changes, names: tuple[str, ...], old: np.ndarray, new: np.nda
         else:
             told[title] = (float(old[columns[0]]), float(new[columns[0]]))
     return told
-
-
-def _text(value: object) -> str:
-    if isinstance(value, list):
-        return ", ".join(value) or "none of its levels"
-    return f"{value:.6g}" if isinstance(value, float) else str(value)

@@ -18,10 +18,18 @@ from spkm._arrays import TableLike
 from spkm._checks import check_integer
 from spkm.core.fitted import FittedModel, ModelEnsemble
 from spkm.explain._bars import LEVEL, deviation, half_width
-from spkm.explain._structure import DotPiece, Factor, ProductPiece, Structure, TermParts, scaled_rows, structure_of
+from spkm.explain._structure import (
+    DotPiece,
+    Factor,
+    ProductPiece,
+    Structure,
+    TermParts,
+    powers,
+    scaled_rows,
+    structure_of,
+)
 from spkm.explain._table import (
     Pipeline,
-    clip_bounds,
     columns_of,
     columns_of_grid,
     dense_columns,
@@ -30,6 +38,7 @@ from spkm.explain._table import (
     names_of,
     output_names,
     table_of,
+    units_of,
 )
 from spkm.tables.encoded import Encoding
 
@@ -394,7 +403,7 @@ def left_sides(factor: Factor, local: np.ndarray, points: np.ndarray) -> np.ndar
             sides.append(np.exp(-piece.of_players(local).exponents(points).sum(axis=0)) * piece.amounts)
         else:
             y = piece.of_players(local).products(points).sum(axis=0)
-            sides.append(_powers(y, len(piece.coefficients)))
+            sides.append(powers(y, len(piece.coefficients)))
     return np.concatenate(sides, axis=2)
 
 
@@ -434,13 +443,6 @@ def taylor(piece: DotPiece, s: np.ndarray) -> np.ndarray:
     return result
 
 
-def _powers(y: np.ndarray, count: int) -> np.ndarray:
-    result = np.ones((*y.shape, count))
-    for order in range(1, count):
-        result[..., order] = result[..., order - 1] * y / order
-    return result
-
-
 def _width(piece: Any) -> int:
     if isinstance(piece, ProductPiece):
         return len(piece.players) * piece.parts[0][1].shape[0] * len(piece.amounts)
@@ -464,11 +466,8 @@ def _rows_at(model: FittedModel, Z: np.ndarray, columns: Sequence[int], points: 
 
 def on_scale(model: FittedModel, place: int, values: np.ndarray) -> np.ndarray:
     """Return values of the feature at ``place`` among the model's on its scale, clipped."""
-    if model.scaling is None:
-        return np.asarray(values, dtype=float)
-    scaled = (values - model.scaling.center[place]) / model.scaling.scale[place]
-    least, most = clip_bounds(model.scaling)
-    return np.clip(scaled, least[place], most[place])
+    center, scale, least, most = (part[place] for part in units_of(model))
+    return np.clip((values - center) / scale, least, most)
 
 
 def _centred(values: np.ndarray) -> np.ndarray:

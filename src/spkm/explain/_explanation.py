@@ -11,7 +11,6 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from spkm._arrays import TableLike, with_shape
-from spkm._checks import check_integer
 from spkm.core.fitted import FittedModel, ModelEnsemble
 from spkm.explain._bars import LEVEL, Bars, deviation, half_width, needed_refits
 from spkm.explain._conditional import ConditionalMeans, Normal, conditional_shapley, unclipped
@@ -30,6 +29,7 @@ from spkm.explain._table import (
     model_of,
     names_of,
     output_names,
+    output_place,
     table_of,
 )
 
@@ -231,13 +231,7 @@ class Explanation:
         )
 
     def _output(self, output: int | str) -> int:
-        if isinstance(output, str):
-            if output not in self.output_names:
-                raise ValueError(f"output must be one of {', '.join(self.output_names)}; got {output!r}.")
-            return self.output_names.index(output)
-        if check_integer("output", output, 0) >= self.scores.shape[1]:
-            raise ValueError(f"output must be below {self.scores.shape[1]}; got {output!r}.")
-        return output
+        return output_place(output, self.output_names)
 
 
 def explain(

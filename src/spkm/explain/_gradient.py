@@ -8,7 +8,7 @@ from sklearn.base import BaseEstimator
 from spkm._arrays import TableLike
 from spkm.core.fitted import FittedModel
 from spkm.explain._structure import scaled_rows
-from spkm.explain._table import clip_bounds, dense_columns, model_of, table_of
+from spkm.explain._table import dense_columns, model_of, table_of, units_of
 
 
 def gradient(estimator: BaseEstimator, X: TableLike) -> np.ndarray:
@@ -58,9 +58,7 @@ def _of_member(model: FittedModel, X: TableLike) -> np.ndarray:
                 for other in others:
                     G *= other
                 result[:, model.features[view.columns], o] += pulled[v][1](G)[0]
-    if model.scaling is not None:
-        raw = (dense_columns(X, model.features) - model.scaling.center) / model.scaling.scale
-        least, most = clip_bounds(model.scaling)
-        inside = (raw >= least) & (raw <= most)
-        result[:, model.features] *= (inside / model.scaling.scale)[:, :, None]
+    center, scale, least, most = units_of(model)
+    raw = (dense_columns(X, model.features) - center) / scale
+    result[:, model.features] *= (((raw >= least) & (raw <= most)) / scale)[:, :, None]
     return result

@@ -13,7 +13,7 @@ from spkm._arrays import TableLike, TargetLike
 from spkm._checks import check_integer, check_real
 from spkm.core.fitted import FittedModel, ModelEnsemble
 from spkm.explain._bars import over_refits
-from spkm.explain._sobol import sobol_indices
+from spkm.explain._sobol import shares_of_variance, sobol_indices
 from spkm.explain._structure import players_of, scaled_rows
 from spkm.explain._table import Named, Pipeline, frames, model_of, names_of, table_of
 
@@ -166,9 +166,7 @@ def _sobol_shares(
     random_state: int,
 ) -> np.ndarray:
     """Return the total Sobol index of each feature, the mean over outputs weighted by their variances, (d,)."""
-    found = sobol_indices(Named(model, names), X, groups=groups, random_state=random_state)
-    total = found.variance.sum()
-    return found.total @ found.variance / total if total > 0 else np.zeros(len(found.feature_names))
+    return shares_of_variance(sobol_indices(Named(model, names), X, groups=groups, random_state=random_state))
 
 
 @dataclass(frozen=True)

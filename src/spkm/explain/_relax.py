@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from spkm.explain._structure import DotPiece, ProductPiece, TermParts
+from spkm.explain._table import units_of
 
 TINY = 1e-12  # a span of E below which chords are tangents
 
@@ -99,12 +100,7 @@ class Sight:
     def __init__(self, model: Any, axes: list[Axis], used: list[int], row: np.ndarray) -> None:
         self.model, self.axes, self.used = model, axes, used
         held = {int(c): place for place, c in enumerate(model.features)}
-        scaling = model.scaling
-        width = len(model.features)
-        self.center = np.zeros(width) if scaling is None else scaling.center
-        self.scale = np.ones(width) if scaling is None else scaling.scale
-        self.least = np.full(width, -np.inf) if scaling is None else scaling.middle - scaling.clip
-        self.most = np.full(width, np.inf) if scaling is None else scaling.middle + scaling.clip
+        self.center, self.scale, self.least, self.most = units_of(model)
         self.row = self._seen((row[model.features] - self.center) / self.scale, slice(None))
         #: For each axis the place of its column, or for lists places and values on the model's scale.
         self.places: dict[int, Any] = {}

@@ -58,6 +58,11 @@ class SobolIndices:
         return frames().DataFrame(columns, index=list(self.feature_names))
 
 
+def shares_of_variance(indices: SobolIndices) -> np.ndarray:
+    """Return the share of the variance that each feature has a part in, the mean over outputs by their variances."""
+    return indices.total @ indices.variance / max(indices.variance.sum(), 1e-300)
+
+
 def sobol_indices(
     estimator: BaseEstimator,
     X: TableLike,

@@ -117,12 +117,8 @@ class DotPiece:
 
     def state(self, Z: np.ndarray, mean: bool = False) -> np.ndarray:
         """Return y^l / l! of every player's part y, (s, n, R, p + 1), or their means over the samples."""
-        y = self.products(Z)
-        powers = np.empty((*y.shape, len(self.coefficients)))
-        powers[..., 0] = 1.0
-        for order in range(1, len(self.coefficients)):
-            powers[..., order] = powers[..., order - 1] * y / order
-        return powers.mean(axis=1, keepdims=True) if mean else powers
+        found = powers(self.products(Z), len(self.coefficients))
+        return found.mean(axis=1, keepdims=True) if mean else found
 
     def values(self, Z: np.ndarray) -> np.ndarray:
         """Return the values, (n, R)."""
@@ -264,6 +260,14 @@ def column_index(column: Any, place: Mapping[str, int], n_features: int, argumen
     if isinstance(column, bool) or not isinstance(column, int | np.integer) or not 0 <= column < n_features:
         raise ValueError(f"{argument} must hold names or indices from 0 to {n_features - 1}; got {column!r}.")
     return int(column)
+
+
+def powers(y: np.ndarray, count: int) -> np.ndarray:
+    """Return y^l / l! for l from 0, (..., count)."""
+    result = np.ones((*y.shape, count))
+    for order in range(1, count):
+        result[..., order] = result[..., order - 1] * y / order
+    return result
 
 
 def view_product(views: Sequence[Any], Z: np.ndarray) -> np.ndarray:

@@ -13,7 +13,7 @@ from spkm.explain._bars import LEVEL, half_width, over_refits, vector_stability
 from spkm.explain._cautions import cancellation_text, contrary_vectors
 from spkm.explain._effects import partial_dependence
 from spkm.explain._sheet import Sheet
-from spkm.explain._sobol import SobolIndices, sobol_indices
+from spkm.explain._sobol import shares_of_variance, sobol_indices
 from spkm.explain._structure import players_of
 from spkm.explain._table import (
     Pipeline,
@@ -353,15 +353,20 @@ def _nearest(estimator: BaseEstimator, is_vector: np.ndarray) -> list[str] | Non
     return [next(told) if vector else "" for vector in is_vector]
 
 
+def variance_shares(model: FittedModel | ModelEnsemble, similarities: np.ndarray) -> np.ndarray:
+    """Return each basis vector's share of the variance of the scores; they sum to one."""
+    contributions = similarities[:, :, None] * model.weights
+    contributions = contributions - contributions.mean(axis=0)
+    scores = contributions.sum(axis=1)
+    variance = float(np.square(scores).sum())
+    return np.einsum("nrm,nm->r", contributions, scores) / variance if variance > 0 else np.zeros(model.n_basis)
+
+
 def _activity(estimator: BaseEstimator, model: FittedModel, X: Any, y: Any) -> dict[str, Any]:
     """Return each basis vector's share of the scores' variance, its samples, and its classes."""
     X = table_of(X, estimator, model.n_features, "X")
     similarities = model.similarities(X)
-    contributions = similarities[:, :, None] * model.weights
-    contributions = contributions - contributions.mean(axis=0)
-    scores = contributions.sum(axis=1)
-    variance = (scores**2).sum()
-    share = np.einsum("nrm,nm->r", contributions, scores) / variance if variance > 0 else np.zeros(model.n_basis)
+    share = variance_shares(model, similarities)
     spread = similarities.std(axis=0)
     relative = (similarities - similarities.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
     likeness = np.where(model.vector_rows, similarities if _stationary(model) else relative, -np.inf)
@@ -385,12 +390,12 @@ def _feature_table(
     titles, members = players_of(names, None if encoding is None else encoding.column_groups())
     groups = {title: own for title, own in zip(titles, members, strict=True) if len(own) > 1}
     indices = sobol_indices(estimator, rows, groups=groups)
-    share = _shares(indices)
+    share = shares_of_variance(indices)
     order = [c for c in np.argsort(-share, kind="stable") if share[c] > 0][:MOST_ROWS]
     place = {name: j for j, name in enumerate(names)}  # a number that may be missing has a column of its name
     curves = {c: place[titles[c]] for c in order if titles[c] in place}
     effects = dict(zip(curves, partial_dependence(estimator, rows, list(curves.values()), n_points=30), strict=True))
-    bars = over_refits(model, lambda refit: _shares(sobol_indices(refit, rows, groups=groups)))
+    bars = over_refits(model, lambda refit: shares_of_variance(sobol_indices(refit, rows, groups=groups)))
     table = [["feature", "variance", "alone", "effect"]]
     for c in order:
         effect = effects.get(c)
@@ -408,11 +413,6 @@ def _feature_table(
     read = set(model.features_read().tolist())
     left = sum(any(int(j) in read for j in own) for own in members) - len(order)
     return [table, *([f"... and {left} more features"] if left > 0 else []), note]
-
-
-def _shares(indices: SobolIndices) -> np.ndarray:
-    """Return the share of the variance that each feature has a part in, the mean over outputs by their variances."""
-    return indices.total @ indices.variance / max(indices.variance.sum(), 1e-300)
 
 
 def direction(values: np.ndarray) -> str:

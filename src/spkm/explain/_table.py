@@ -13,6 +13,7 @@ from sklearn.pipeline import Pipeline as SklearnPipeline
 
 from spkm import _arrays
 from spkm._arrays import TableLike
+from spkm._checks import check_integer
 from spkm._frames import labels_of, library_of
 from spkm.core.fitted import FittedModel, ModelEnsemble
 from spkm.explain._structure import column_index
@@ -140,6 +141,29 @@ def entry_text(name: str, value: str) -> str:
     return f"{name} ({value})" if " = " in name else f"{name} = {value}"
 
 
+def cell_text(value: object) -> str:
+    """Return a cell of a sample as people write it: a number, a text, or the names of levels."""
+    if isinstance(value, list):
+        return ", ".join(value) or "none of its levels"
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
+def listed(names: Sequence[str]) -> str:
+    """Return names as a sentence has them: a, b and c."""
+    return f"{', '.join(names[:-1])} and {names[-1]}" if len(names) > 1 else names[0]
+
+
+def output_place(output: int | str, names: Sequence[str]) -> int:
+    """Return the place of an output that is given by place or name."""
+    if isinstance(output, str):
+        if output not in names:
+            raise ValueError(f"output must be one of {', '.join(names)}; got {output!r}.")
+        return list(names).index(output)
+    if check_integer("output", output, 0) >= len(names):
+        raise ValueError(f"output must be below {len(names)}; got {output!r}.")
+    return int(output)
+
+
 def _prefixed(layouts: Any) -> tuple[str, ...]:
     """Return the columns of several tables, with the name of the table before them."""
     return tuple(
@@ -240,6 +264,14 @@ def dense_columns(X: Any, columns: np.ndarray | slice) -> np.ndarray:
 def clip_bounds(scaling: Scaling) -> tuple[np.ndarray, np.ndarray]:
     """Return the least and the largest value of each feature that reaches a model, on its own scale."""
     return scaling.middle - scaling.clip, scaling.middle + scaling.clip
+
+
+def units_of(model: FittedModel) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Return center and scale of each of a model's features, and the bounds of its values on the model's scale."""
+    if model.scaling is None:
+        zeros = np.zeros(len(model.features))
+        return zeros, zeros + 1.0, zeros - np.inf, zeros + np.inf
+    return model.scaling.center, model.scaling.scale, *clip_bounds(model.scaling)
 
 
 def columns_of(columns: Any, names: tuple[str, ...], argument: str) -> np.ndarray:

@@ -17,6 +17,7 @@ from spkm.inspection._style import (
     LINES,
     axes_of,
     best_columns,
+    colour_bar,
     diverging,
     number,
     panels,
@@ -202,9 +203,8 @@ class BasisDisplay(Display):
                 shade = picture.cmap(picture.norm(deviation)) if np.isfinite(deviation) else (0.87,) * 3
                 text = number(float(self.vectors[r, j]))
                 ax.text(r, j, text, ha="center", va="center", fontsize=8, color=text_on(shade))
-        bar = figure.colorbar(picture, ax=ax, extend="both" if self.scaled else "neither", fraction=0.05, pad=0.03)
-        bar.set_label("standard deviations from the mean" if self.scaled else "value", fontsize=9)
-        bar.outline.set_visible(False)
+        what, extend = ("standard deviations from the mean", "both") if self.scaled else ("value", "neither")
+        colour_bar(figure, picture, ax, what, 9, extend=extend, fraction=0.05, pad=0.03)
         unseen = "; grey: not looked at" if np.isnan(shown).any() else ""
         ax.set_xlabel(f"basis vector and its weight; cells in the units of the features{unseen}", fontsize=9)
         return figure, ax
@@ -241,10 +241,8 @@ class BasisDisplay(Display):
                 image = vectors[r].reshape(self.image_shape)
                 picture = cell.imshow(image, cmap=diverging() if has_sign else "Greys", **limits)
                 cell.set_title(titles[r], fontsize=8, pad=3)
-        bar = figure.colorbar(picture, ax=list(cells.ravel()), fraction=0.03, pad=0.02)
         what = "value, in the units of the features" if self.one_scale else "value over the largest of each image"
-        bar.set_label(what, fontsize=9)
-        bar.outline.set_visible(False)
+        colour_bar(figure, picture, list(cells.ravel()), what, 9, fraction=0.03, pad=0.02)
         return figure, cells
 
 

@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator
 from spkm._arrays import TableLike
 from spkm.inspection._display import Display
 from spkm.inspection._reading import Reading, columns_of_grid, frames, partial_dependence
-from spkm.inspection._style import COLOURS, INK, LINES, MARKERS, number, plain, short
+from spkm.inspection._style import COLOURS, INK, LINES, MARKERS, colour_bar, number, plain, short
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -190,8 +190,6 @@ class EffectDisplay(Display):
         lines = ax.contour(first, second, surface, levels=filled.levels[::2], colors="white", linewidths=0.6)
         ax.clabel(lines, fontsize=7, fmt=number)
         ax.plot(*rows.T, ".", color="white", markersize=4.5, markeredgecolor=INK, markeredgewidth=0.4, label="samples")
-        bar = self.figure_.colorbar(filled, ax=ax, fraction=0.05, pad=0.02)
-        bar.set_label(f"mean {self.score_name}")
-        bar.outline.set_visible(False)
+        colour_bar(self.figure_, filled, ax, f"mean {self.score_name}", fraction=0.05, pad=0.02)
         ax.set(xlabel=short(self.feature_names[0], 40), ylabel=short(self.feature_names[1], 40))
         ax.legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), frameon=False, fontsize=9, borderaxespad=0.2)

@@ -12,7 +12,7 @@ from spkm._arrays import TableLike, TargetLike, label_places
 from spkm._checks import check_integer
 from spkm.inspection._display import Display
 from spkm.inspection._reading import Reading, columns_of_grid, frames
-from spkm.inspection._style import BLUE, COLOURS, INK, MARKERS, ORANGE, diverging, plain, short
+from spkm.inspection._style import BLUE, COLOURS, INK, MARKERS, ORANGE, colour_bar, diverging, plain, short
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -167,9 +167,7 @@ class DecisionMapDisplay(Display):
         shading = self._many_classes if len(self.labels) > 2 else self._one_score
         filled = shading()
         if legend and filled is not None:
-            bar = self.figure_.colorbar(filled, ax=ax, fraction=0.05, pad=0.02)
-            bar.set_label(self.score_name)
-            bar.outline.set_visible(False)
+            colour_bar(self.figure_, filled, ax, self.score_name, fraction=0.05, pad=0.02)
         self._samples()
         self._vectors()
         ax.set(xlabel=short(self.feature_names[0], 40), ylabel=short(self.feature_names[1], 40))

@@ -9,8 +9,8 @@ import numpy as np
 
 from spkm._checks import check_integer
 from spkm.inspection._display import Display
-from spkm.inspection._reading import Reading, entities_of, frames
-from spkm.inspection._style import INK, diverging, short
+from spkm.inspection._reading import Reading, entities_of, frames, order_along
+from spkm.inspection._style import INK, colour_bar, diverging, short
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -146,14 +146,9 @@ class PairMatrixDisplay(Display):
         ax.tick_params(axis="x", rotation=90)
         ax.tick_params(length=0)
         ax.spines[:].set_visible(False)
-        bar = self.figure_.colorbar(picture, ax=ax, fraction=0.05, pad=0.02)
-        bar.set_label(self.score_name)
-        bar.outline.set_visible(False)
+        colour_bar(self.figure_, picture, ax, self.score_name, fraction=0.05, pad=0.02)
 
 
 def _order(scores: np.ndarray) -> np.ndarray:
     """Return an order in which neighbours have similar scores: along the first principal component."""
-    centred = scores - scores.mean(axis=0)
-    left, _, _ = np.linalg.svd(centred, full_matrices=False)
-    first = left[:, 0] * (1.0 if left[np.argmax(np.abs(left[:, 0])), 0] > 0 else -1.0)
-    return np.argsort(first, kind="stable")
+    return order_along(scores - scores.mean(axis=0))

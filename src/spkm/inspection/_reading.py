@@ -30,7 +30,7 @@ from spkm.explain import (
 from spkm.explain._cautions import cancellation_text, contrary_vectors
 from spkm.explain._structure import players_of, structure_of
 from spkm.explain._summary import _sentence as sentence
-from spkm.explain._summary import direction, telling_features
+from spkm.explain._summary import direction, telling_features, variance_shares
 from spkm.explain._table import (
     Named,
     Pipeline,
@@ -40,9 +40,11 @@ from spkm.explain._table import (
     entities_of,
     fitted_part,
     frames,
+    listed,
     model_of,
     names_of,
     output_names,
+    output_place,
 )
 from spkm.tables.read import read_like
 
@@ -63,13 +65,16 @@ __all__ = [
     "frames",
     "gradient",
     "half_widths",
+    "listed",
     "nearest",
+    "order_along",
     "partial_dependence",
     "players_of",
     "sentence",
     "sobol_indices",
     "structure_of",
     "telling_features",
+    "variance_shares",
 ]
 
 
@@ -152,13 +157,7 @@ class Reading:
 
     def output(self, output: Any) -> int:
         """Return the index of a score given by name or index."""
-        if isinstance(output, str):
-            if output not in self.outputs:
-                raise ValueError(f"output must be one of {', '.join(self.outputs)}; got {output!r}.")
-            return self.outputs.index(output)
-        if check_integer("output", int(output), 0) >= len(self.outputs):
-            raise ValueError(f"output must be below {len(self.outputs)}; got {output!r}.")
-        return int(output)
+        return output_place(output, self.outputs)
 
     @property
     def read(self) -> np.ndarray:
@@ -256,6 +255,13 @@ class Reading:
     def has_probabilities(self) -> bool:
         """Whether scores become probabilities of classes or labels: not every loss has a formula for it."""
         return self.labels is not None and self.model.loss.has_probabilities
+
+
+def order_along(centred: np.ndarray) -> np.ndarray:
+    """Return an order of rows in which neighbours are similar: along the first principal component of columns."""
+    left, _, _ = np.linalg.svd(centred, full_matrices=False)
+    first = left[:, 0] * (1.0 if left[np.argmax(np.abs(left[:, 0])), 0] > 0 else -1.0)
+    return np.argsort(first, kind="stable")
 
 
 def half_widths(explanation: Explanation, name: str, output: int, sample: int | None = None) -> np.ndarray | None:

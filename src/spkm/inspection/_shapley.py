@@ -12,7 +12,7 @@ from spkm._arrays import TableLike
 from spkm._checks import check_choice, check_integer
 from spkm.inspection._display import Display
 from spkm.inspection._reading import Reading, explain, frames, half_widths
-from spkm.inspection._style import BLUE, GREY, INK, ORANGE, cell, label_bars, number, plain, short, signed
+from spkm.inspection._style import BLUE, GREY, INK, ORANGE, cell, colour_bar, label_bars, number, plain, short, signed
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -172,11 +172,10 @@ class ShapleyDisplay(Display):
         ax.axvline(0, color=INK, linewidth=0.8, zorder=0)
         ax.set_ylim(-0.6, len(order) - 0.4)
         if points is not None:
-            bar = self.figure_.colorbar(points, ax=ax, ticks=[0, 0.5, 1], fraction=0.035, pad=0.02, aspect=30)
-            bar.ax.set_yticklabels(["lowest", "median", "highest"])
             several = any(isinstance(self.data[0, j], str) for j in order)
-            bar.set_label(f"value of the feature, by rank among the samples{'; categories are grey' * several}")
-            bar.outline.set_visible(False)
+            label = f"value of the feature, by rank among the samples{'; categories are grey' * several}"
+            place = {"ticks": [0, 0.5, 1], "fraction": 0.035, "pad": 0.02, "aspect": 30}
+            colour_bar(self.figure_, points, ax, label, **place).ax.set_yticklabels(["lowest", "median", "highest"])
         ax.set_xlabel(f"Shapley value, part of the {self.score_name}")
         plain(ax)
         ax.grid(axis="y", color="#EEEEEE")

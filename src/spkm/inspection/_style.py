@@ -64,6 +64,14 @@ def diverging(pale: bool = False) -> Any:
     return LinearSegmentedColormap.from_list("spkm", ["#00406B", BLUE, "#F7F7F7", "#E69F00", "#A63F00"])
 
 
+def colour_bar(figure: Any, picture: Any, ax: Any, label: str, fontsize: int | None = None, **place: Any) -> Any:
+    """Draw the scale of colours of a picture beside some axes, without a frame."""
+    bar = figure.colorbar(picture, ax=ax, **place)
+    bar.set_label(label, fontsize=fontsize)
+    bar.outline.set_visible(False)
+    return bar
+
+
 def plain(ax: Any, grid: str | None = None) -> None:
     """Take off the frame at the top and right, and draw a pale grid along an axis behind everything."""
     ax.spines[["top", "right"]].set_visible(False)

@@ -39,9 +39,8 @@ from typing import Any
 from sklearn.base import BaseEstimator
 
 from spkm._arrays import FileName, TableLike, TargetLike
-from spkm._atomic import check_place, replacing
 from spkm.inspection._report._facts import facts
-from spkm.inspection._report._html import embedded, to_html
+from spkm.inspection._report._html import check_suffix, embedded, to_html, write_facts
 from spkm.inspection._report._markdown import to_markdown
 from spkm.inspection._report._relations import canonical_report
 
@@ -134,10 +133,7 @@ def report(
     >>> path.stat().st_size < 150_000
     True
     """
-    path = Path(path)
-    if path.suffix.lower() not in KINDS:
-        raise ValueError(f"path must end with {', '.join(KINDS)}; got {path.name!r}.")
-    check_place(path)
+    check_suffix(path, KINDS)
     found = facts(
         estimator,
         X,
@@ -155,7 +151,4 @@ def report(
         max_rows=max_rows,
         random_state=random_state,
     )
-    text = KINDS[path.suffix.lower()](found)
-    with replacing(path) as beside:
-        beside.write_text(text, encoding="utf-8", newline="\n")
-    return path
+    return write_facts(path, KINDS, found)

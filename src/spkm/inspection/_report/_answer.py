@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from spkm.inspection._intervals import LEVEL_TEXT
-from spkm.inspection._reading import Reading
+from spkm.inspection._reading import Reading, listed
 from spkm.inspection._report._axis import NAMELESS
 from spkm.inspection._report._compared import Comparison
 from spkm.inspection._report._pair_facts import pair_sentence
@@ -77,7 +77,7 @@ def _views(reading: Reading) -> str:
     """Return the names of the views of a model, for a sentence; nothing if there are none."""
     found = [view.name for member in reading.model.members for term in member.terms for view in term.views]
     names = [name for name in dict.fromkeys(found) if name]
-    return f" in {len(names)} views: {', '.join(names[:-1])} and {names[-1]}" if 1 < len(names) <= MOST_VIEWS else ""
+    return f" in {len(names)} views: {listed(names)}" if 1 < len(names) <= MOST_VIEWS else ""
 
 
 def _how_good(reading: Reading, target: str, quality: dict[str, Any], beside: Comparison) -> str:
@@ -124,8 +124,7 @@ def _what_matters(columns: list[dict[str, Any]], axis: dict[str, Any] | None) ->
     names = [column["name"] for column in order[:NAMED]]
     if len(order) == 1:
         return f"It depends on {names[0]} alone."
-    lead = "It depends on" if len(order) <= NAMED else "It depends most on"
-    return f"{lead} {', '.join(names[:-1])} and {names[-1]}."
+    return f"{'It depends on' if len(order) <= NAMED else 'It depends most on'} {listed(names)}."
 
 
 def _unit(axis: dict[str, Any]) -> str:
@@ -138,5 +137,4 @@ def _proved(reading: Reading) -> list[str]:
     words = [f"{'rises' if sign > 0 else 'falls'} with {name}" for name, sign in signs.items()]
     if not words:
         return []
-    listed = words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
-    return [f"Proved, for every sample there can be: the {reading.score_name()} {listed}, all else equal."]
+    return [f"Proved, for every sample there can be: the {reading.score_name()} {listed(words)}, all else equal."]

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from spkm.core.fitted import FittedModel, ModelEnsemble
 from spkm.explain import vector_stability
 from spkm.inspection._reading import Reading, basis_labels, telling_features
 from spkm.inspection._report._pair_facts import nearest_to_vectors
@@ -17,15 +16,6 @@ TELLING = 8  # features of a card
 NEAREST = 5  # samples of a card
 SMALLEST = 0.2  # entry of a level that a vector still stands for
 MOST_CLASSES = 30  # with more a card would be a list of classes
-
-
-def variance_shares(model: FittedModel | ModelEnsemble, similarities: np.ndarray) -> np.ndarray:
-    """Return each basis vector's share of the variance of the scores; they sum to one."""
-    contributions = similarities[:, :, None] * model.weights
-    contributions = contributions - contributions.mean(axis=0)
-    scores = contributions.sum(axis=1)
-    variance = float(np.square(scores).sum())
-    return np.einsum("nrm,nm->r", contributions, scores) / variance if variance > 0 else np.zeros(model.n_basis)
 
 
 def basis_facts(

@@ -25,10 +25,11 @@ from spkm.inspection._reading import (
     fitted_part,
     formula,
     sentence,
+    variance_shares,
 )
 from spkm.inspection._report._answer import answer_facts
 from spkm.inspection._report._axis import axis_facts, axis_of, in_columns
-from spkm.inspection._report._basis_facts import basis_facts, variance_shares
+from spkm.inspection._report._basis_facts import basis_facts
 from spkm.inspection._report._columns import column_facts, link_facts, usual_row
 from spkm.inspection._report._compared import Comparison, compared
 from spkm.inspection._report._edit_facts import edit_facts

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from html import escape
 from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from spkm._arrays import FileName
+from spkm._atomic import check_place, replacing
 from spkm.inspection._report._lean import lean
 
 #: Scripts by subject, in the order of the page; they share one scope.
@@ -71,6 +74,21 @@ def page_of(title: str, sentence: str, scripts: Sequence[str], facts: str, engin
 def _narrow(style: str) -> str:
     """Return a style sheet without indentation."""
     return "\n".join(line.strip() for line in style.splitlines() if line.strip())
+
+
+def check_suffix(path: FileName, kinds: Mapping[str, Any]) -> None:
+    """Raise ValueError where no report could be written, or where the name of the file says no kind."""
+    if Path(path).suffix.lower() not in kinds:
+        raise ValueError(f"path must end with {', '.join(kinds)}; got {Path(path).name!r}.")
+    check_place(Path(path))
+
+
+def write_facts(path: FileName, kinds: Mapping[str, Callable[[dict[str, Any]], str]], facts: dict[str, Any]) -> Path:
+    """Write facts in the kind that the suffix of a path says; return the path."""
+    path = Path(path)
+    with replacing(path) as beside:
+        beside.write_text(kinds[path.suffix.lower()](facts), encoding="utf-8", newline="\n")
+    return path
 
 
 def for_page(facts: dict[str, Any]) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from spkm.inspection._reading import Reading, dense, entities_of
+from spkm.inspection._reading import Reading, dense, entities_of, order_along
 from spkm.inspection._report._rounding import product_with_rounding, rounding_of_sums, with_rounding
 from spkm.inspection._report._rows import plain_values, rounded, stratified
 from spkm.persistence._plain import kernel_or_none
@@ -151,9 +151,7 @@ def _matrix(scores: np.ndarray) -> list[list[int]]:
     for part, most in zip((scores, scores.T), MATRIX, strict=True):
         centred = part - part.mean(axis=0)
         spread = np.argsort(-np.square(centred).sum(axis=1), kind="stable")[:most]
-        left, _, _ = np.linalg.svd(centred[np.sort(spread)], full_matrices=False)
-        first = left[:, 0] * (1.0 if left[np.argmax(np.abs(left[:, 0])), 0] > 0 else -1.0)
-        chosen.append(np.sort(spread)[np.argsort(first, kind="stable")].tolist())
+        chosen.append(np.sort(spread)[order_along(centred[np.sort(spread)])].tolist())
     return chosen
 
 

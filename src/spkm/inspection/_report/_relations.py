@@ -9,14 +9,13 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from spkm._arrays import FileName, RandomState, TableLike, TargetLike
-from spkm._atomic import check_place, replacing
 from spkm._checks import check_choice
 from spkm.explain import Relation, relations
 from spkm.explain._canonical import TABLES, sentence_on_tables
 from spkm.inspection._reading import Reading
 from spkm.inspection._report._axis import axis_of
 from spkm.inspection._report._facts import settings_of, versions
-from spkm.inspection._report._html import embedded, page_of
+from spkm.inspection._report._html import check_suffix, embedded, page_of, write_facts
 from spkm.inspection._report._markdown import table_of, text_of
 from spkm.inspection._report._rows import rounded
 
@@ -87,13 +86,10 @@ def canonical_report(
     True
     """
     kinds = {".html": _page, ".htm": _page, ".md": _card, ".json": embedded}
-    path = Path(path)
-    if path.suffix.lower() not in kinds:
-        raise ValueError(f"path must end with {', '.join(kinds)}; got {path.name!r}.")
+    check_suffix(path, kinds)
     check_choice("privacy", privacy, ("rows", "aggregate"))
     if isinstance(tables, str) or len(tables) != 2:
         raise ValueError(f"tables must be a pair of names, one for each table; got {tables!r}.")
-    check_place(path)
     tables = str(tables[0]), str(tables[1])
     found = relations(estimator, X, y, n_permutations=n_permutations, random_state=random_state)
     facts = {
@@ -109,10 +105,7 @@ def canonical_report(
         "settings": settings_of(estimator),
         "versions": versions(),
     }
-    text = kinds[path.suffix.lower()](facts)
-    with replacing(path) as beside:
-        beside.write_text(text, encoding="utf-8", newline="\n")
-    return path
+    return write_facts(path, kinds, facts)
 
 
 def _axis(estimator: Any, side: str, given: Any) -> dict[str, Any] | None:
