@@ -3,30 +3,36 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from copy import copy
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, clone
 from sklearn.utils.multiclass import is_multilabel
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
 from spkm import _methods
-from spkm._arrays import Matrix, TableLike, TargetLike, WeightLike
+from spkm._arrays import FileName, Matrix, TableLike, TargetLike, WeightLike
 from spkm._checks import n_threads
 from spkm._namespaces import on_host, place_of
-from spkm._publish import feature_names
+from spkm._publish import feature_names, publish
 from spkm.core.fitted import Fitted, FittedModel
 from spkm.core.scaling import check_domain
 from spkm.core.targets import Target
+from spkm.estimators.forecast import forecast
+from spkm.estimators.parameters import GroupsLike
+from spkm.estimators.uncertainty import with_uncertainty
 from spkm.fitting.binary import fit_parts
-from spkm.fitting.checkpoint import opened_checkpoint
-from spkm.fitting.outcome import Outcome, Parts
-from spkm.fitting.progress import Progress
+from spkm.fitting.checkpoint import EVERY, opened_checkpoint
+from spkm.fitting.data import TableData
+from spkm.fitting.outcome import Parts, attributes_of, joined_attributes
+from spkm.fitting.progress import Progress, with_callbacks
 from spkm.fitting.reading import class_data, number_data, stream_data
-from spkm.fitting.strategies import strategy_for
+from spkm.fitting.search import Searching
+from spkm.fitting.spec import Spec
+from spkm.fitting.strategies import search_for, strategy_for
 from spkm.fitting.views import ViewUsage
 from spkm.sources import Reader
 from spkm.tables.encoded import Encoding
@@ -34,69 +40,6 @@ from spkm.tables.read import Table, check_same_columns, read_like, read_table, t
 from spkm.tables.streams import FileTable, named_columns, opened_stream, predicted_chunks
 
 IN_FILES = (FileTable, str, Path)
-
-
-class FitOutcome(NamedTuple):
-    """The outcome of a fit, the type of its samples, and what the estimator remembers of them."""
-
-    outcome: Outcome | Parts
-    dtype: np.dtype
-    attributes: dict[str, Any]
-
-
-def fitted(
-    estimator: BaseEstimator,
-    X: TableLike,
-    y: TargetLike | None,
-    sample_weight: WeightLike,
-    columns: tuple[Any, Any, Any],
-    checkpoint: tuple[Any, float],
-    of_classes: bool,
-    groups: Any = None,
-) -> FitOutcome:
-    """Return the fit of an estimator, which is not changed.
-
-    Parameters
-    ----------
-    estimator : SPKMClassifier or SPKMRegressor
-        The estimator.
-    X, y, sample_weight
-        As the user gave them.
-    columns : tuple
-        Names of the columns of targets, weights and features.
-    checkpoint : tuple
-        Path of the checkpoint and seconds between two writings.
-    of_classes : bool
-        Whether targets are classes or labels.
-    groups : array-like of shape (n,), default=None
-        Groups of the samples that folds keep together.
-    """
-    if any(names is not None for names in columns):
-        X, y, sample_weight = named_columns(X, y, sample_weight, *columns)
-    if groups is not None and checkpoint[0] is not None:
-        raise ValueError(
-            "checkpoint does not go with groups, whose folds are fits of their own. Leave one of them out."
-        )
-    store = None if checkpoint[0] is None else opened_checkpoint(estimator, *checkpoint)
-    params = estimator.get_params(deep=False) if store is None else store.params
-    reader = opened_stream(X, y, sample_weight)
-    if reader is not None:
-        if groups is not None:
-            raise ValueError("groups needs samples in memory; X is read in chunks. Fit a sample of them, or no groups.")
-        return _fit_stream(params, reader, of_classes, Progress(estimator, store=store))
-    several = is_multilabel(y) if of_classes else True
-    table = read_table(estimator, X, y, sample_weight, multi_output=several)
-    codes = None if groups is None else group_codes(groups, table.X.shape[0])
-    spec, data = (class_data if of_classes else number_data)(params, X, table, codes)
-    in_parts = spec.multi_class != "joint" and data.target.two_dimensional
-    previous = _previous(estimator, table, in_parts) if estimator.warm_start else None
-    progress = Progress(estimator, store=store)
-    progress.begin(X=table.X, y=table.y)
-    fit = fit_parts if in_parts else strategy_for(spec, data)
-    outcome = fit(spec, data, previous, progress)
-    progress.end(X=table.X, y=table.y)
-    progress.done()
-    return FitOutcome(outcome, data.dtype, {**table.attributes, **_seen(data.weight.sum(), data.target)})
 
 
 def group_codes(groups: Any, n_samples: int) -> np.ndarray:
@@ -110,15 +53,6 @@ def group_codes(groups: Any, n_samples: int) -> np.ndarray:
         return np.unique(groups, return_inverse=True)[1]
     except TypeError as error:
         raise TypeError("groups must hold labels of one type, without None.") from error
-
-
-def _fit_stream(params: dict[str, Any], reader: Reader, of_classes: bool, progress: Progress) -> FitOutcome:
-    spec, data = stream_data(params, reader, of_classes)
-    progress.begin()
-    outcome = strategy_for(spec, data)(spec, data, None, progress)
-    progress.end()
-    progress.done()
-    return FitOutcome(outcome, data.dtype, {**data.attributes, **_seen(data.summary.total, data.target)})
 
 
 def _seen(weight: float, target: Target) -> dict[str, Any]:
@@ -317,6 +251,127 @@ class ReadsModel:
         tags = super().__sklearn_tags__()  # type: ignore[misc]
         tags.input_tags.sparse = True
         return tags
+
+
+class FitsTables(ReadsModel):
+    """An estimator that is fitted to samples of one table, in memory or in chunks."""
+
+    _of_classes: bool
+    get_params: Any
+    warm_start: Any
+
+    forecast = forecast
+    with_uncertainty = with_uncertainty
+
+    @with_callbacks
+    def fit(
+        self,
+        X: TableLike,
+        y: TargetLike | None = None,
+        sample_weight: WeightLike = None,
+        *,
+        groups: GroupsLike = None,
+        target: str | Sequence[str] | None = None,
+        weight: str | None = None,
+        features: Sequence[str] | None = None,
+        checkpoint: FileName | None = None,
+        checkpoint_every: float = EVERY,
+    ) -> Self:
+        """Fit the model.
+
+        Parameters
+        ----------
+        X : array-like, DataFrame or CSR of shape (n_samples, n_features), or dict of them
+            Samples. float32 stays float32, all else becomes float64; never changed. A dict holds a table for each view,
+            by name; they are put side by side. Samples that do not fit in memory may be files (a path of Parquet,
+            Arrow or CSV files, a folder, a pattern, :class:`~spkm.FileTable`, a dataset of pyarrow), a lazy frame of
+            polars, Dask arrays and frames, or chunks: anything that yields (X, y) or (X, y, weight) each time it is
+            iterated over, or a function that returns such an iterator.
+        y : array-like of shape (n_samples,), (n_samples, n_labels) or (n_samples, n_outputs)
+            Labels, or an indicator matrix; of a regressor the targets, of which one that is the same in all samples is
+            predicted so. For files and lazy frames the name of a column, of a regressor also a list of them; chunks
+            hold their own.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the samples. Integers are repeats: 2 is the sample given twice, 0 the sample left out. For other
+            weights only the ratios count. For files and lazy frames the name of a column.
+        groups : array-like of shape (n_samples,), default=None
+            Groups of the samples, such as subjects. Folds keep the samples of a group together, so that choices suit
+            new groups. Predictions of a regressor with a squared loss are then moved towards the mean by the share that
+            suits groups held out best (``group_shrinkage_``), for five more fits. With another loss and a fixed number
+            of vectors nothing of a regressor is chosen by folds: groups have no effect, and a warning says so. Samples
+            must be in memory.
+        target, weight, features : str or list of str, default=None
+            Column names of the target, the weights and the features; by default all others are features.
+        checkpoint, checkpoint_every : path and float, default=None and 120
+            A file that holds the best so far, written at most every so many seconds: the same call goes on from there.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator. If anything goes wrong, it is as it was.
+        """
+        if any(names is not None for names in (target, weight, features)):
+            X, y, sample_weight = named_columns(X, y, sample_weight, target, weight, features)
+        if groups is not None and checkpoint is not None:
+            raise ValueError(
+                "checkpoint does not go with groups, whose folds are fits of their own. Leave one of them out."
+            )
+        store = None if checkpoint is None else opened_checkpoint(self, checkpoint, checkpoint_every)
+        params = self.get_params(deep=False) if store is None else store.params
+        reader = opened_stream(X, y, sample_weight)
+        if reader is not None:
+            return self._fit_stream(params, reader, groups, store)
+        several = is_multilabel(y) if self._of_classes else True
+        table = read_table(self, X, y, sample_weight, multi_output=several)
+        codes = None if groups is None else group_codes(groups, table.X.shape[0])
+        spec, data = (class_data if self._of_classes else number_data)(params, X, table, codes)
+        in_parts = spec.multi_class != "joint" and data.target.two_dimensional
+        previous = _previous(self, table, in_parts) if self.warm_start else None
+        progress = Progress(self, store=store)
+        progress.begin(X=table.X, y=table.y)
+        fit = fit_parts if in_parts else strategy_for(spec, data)
+        outcome = fit(spec, data, previous, progress)
+        progress.end(X=table.X, y=table.y)
+        progress.done()
+        known = {**table.attributes, **_seen(data.weight.sum(), data.target)}
+        if isinstance(outcome, Parts):
+            return publish(self, {**known, **self._attributes_of_parts(outcome, data.dtype, known)})
+        return publish(self, {**known, **attributes_of(outcome, data.dtype)})
+
+    def _fit_stream(self, params: dict[str, Any], reader: Reader, groups: Any, store: Any) -> Self:
+        if groups is not None:
+            raise ValueError("groups needs samples in memory; X is read in chunks. Fit a sample of them, or no groups.")
+        spec, data = stream_data(params, reader, self._of_classes)
+        progress = Progress(self, store=store)
+        progress.begin()
+        outcome = strategy_for(spec, data)(spec, data, None, progress)
+        progress.end()
+        progress.done()
+        seen = _seen(data.summary.total, data.target)
+        return publish(self, {**data.attributes, **seen, **attributes_of(outcome, data.dtype)})
+
+    def _spec_and_data(self, X: TableLike, table: Table) -> tuple[Spec, TableData]:
+        """Return checked parameters and data of samples that were read."""
+        return (class_data if self._of_classes else number_data)(self.get_params(deep=False), X, table)
+
+    def _search(
+        self, X: TableLike, y: TargetLike | None, sample_weight: WeightLike, on_step: Callable[[str], bool]
+    ) -> Searching:
+        """Return the search that the parameters set, before it begins."""
+        several = is_multilabel(y) if self._of_classes else True
+        table = read_table(self, X, y, sample_weight, multi_output=several)
+        spec, data = self._spec_and_data(X, table)
+        return Searching(spec, table, data, search_for(spec, data, on_step) if data.n_outputs else None)
+
+    def _attributes_of_parts(self, found: Parts, dtype: np.dtype, known: dict[str, Any]) -> dict[str, Any]:
+        """Return the fitted attributes of several binary problems: those of the parts, one after another."""
+        remembered = {name: value for name, value in known.items() if name != "_seen"}
+        parts = []
+        for outcome, seed in zip(found.outcomes, found.seeds, strict=True):
+            part = clone(self).set_params(multi_class="joint", class_weight=None, random_state=seed)
+            own = {**attributes_of(outcome, dtype), "classes_": outcome.model.target.labels}
+            parts.append(publish(part, {**remembered, **own}))
+        return joined_attributes(found.model, parts)
 
 
 def check_domain_of(model: Fitted, X: Matrix) -> None:

@@ -2,35 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin, clone
-from sklearn.utils.multiclass import is_multilabel
+from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from spkm._arrays import FileName, TableLike, TargetLike, WeightLike
+from spkm._arrays import TableLike, TargetLike, WeightLike
 from spkm._methods import available_if
 from spkm._publish import publish
-from spkm.estimators.base import fitted
+from spkm.estimators.base import FitsTables
 from spkm.estimators.class_predictions import PredictsClasses
-from spkm.estimators.forecast import forecast
 from spkm.estimators.parameters import GroupsLike, OfClassifier
-from spkm.estimators.uncertainty import with_uncertainty
-from spkm.fitting.checkpoint import EVERY
-from spkm.fitting.data import TableData
-from spkm.fitting.outcome import Parts, attributes_of, joined_attributes
 from spkm.fitting.partial import partial_classes, takes_batches
-from spkm.fitting.progress import CallbackSupportMixin, with_callbacks
-from spkm.fitting.reading import class_data
-from spkm.fitting.search import Searching
-from spkm.fitting.spec import Spec
-from spkm.fitting.strategies import search_for
-from spkm.tables.read import Table, read_table
+from spkm.fitting.progress import CallbackSupportMixin
 
 
-class SPKMClassifier(OfClassifier, PredictsClasses, ClassifierMixin, CallbackSupportMixin, BaseEstimator):
+class SPKMClassifier(OfClassifier, FitsTables, PredictsClasses, ClassifierMixin, CallbackSupportMixin, BaseEstimator):
     """Sparse pre-image kernel classifier, f(x) = b + Σ_r c_r k(x, u_r) with learned basis vectors u_r.
 
     The targets are one label for each sample, or an indicator matrix of 0 and 1, dense or sparse, for samples with any
@@ -191,64 +179,7 @@ class SPKMClassifier(OfClassifier, PredictsClasses, ClassifierMixin, CallbackSup
     class_pairs_: np.ndarray
     basis_problem_: np.ndarray
 
-    forecast = forecast
-    with_uncertainty = with_uncertainty
-
-    @with_callbacks
-    def fit(
-        self,
-        X: TableLike,
-        y: TargetLike | None = None,
-        sample_weight: WeightLike = None,
-        *,
-        groups: GroupsLike = None,
-        target: str | Sequence[str] | None = None,
-        weight: str | None = None,
-        features: Sequence[str] | None = None,
-        checkpoint: FileName | None = None,
-        checkpoint_every: float = EVERY,
-    ) -> Self:
-        """Fit the model.
-
-        Parameters
-        ----------
-        X : array-like, DataFrame or CSR of shape (n_samples, n_features), or dict of them
-            Samples. float32 stays float32, all else becomes float64; never changed. A dict holds a table for each view,
-            by name; they are put side by side. Samples that do not fit in memory may be files (a path of Parquet,
-            Arrow or CSV files, a folder, a pattern, :class:`~spkm.FileTable`, a dataset of pyarrow), a lazy frame of
-            polars, Dask arrays and frames, or chunks: anything that yields (X, y) or (X, y, weight) each time it is
-            iterated over, or a function that returns such an iterator.
-        y : array-like of shape (n_samples,) or (n_samples, n_labels)
-            Labels, or an indicator matrix. For files and lazy frames the name of a column; chunks hold their own.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the samples. Integers are repeats: 2 is the sample given twice, 0 the sample left out. For other
-            weights only the ratios count. For files and lazy frames the name of a column.
-        groups : array-like of shape (n_samples,), default=None
-            Groups of the samples, such as subjects. Folds keep the samples of a group together, so that choices suit
-            new groups. Samples must be in memory.
-        target, weight, features : str or list of str, default=None
-            Column names of the target, the weights and the features; by default all others are features.
-        checkpoint, checkpoint_every : path and float, default=None and 120
-            A file that holds the best so far, written at most every so many seconds: the same call goes on from there.
-
-        Returns
-        -------
-        self : object
-            The fitted estimator. If anything goes wrong, it is as it was.
-        """
-        outcome, dtype, attributes = fitted(
-            self,
-            X,
-            y,
-            sample_weight,
-            (target, weight, features),
-            (checkpoint, checkpoint_every),
-            of_classes=True,
-            groups=groups,
-        )
-        if isinstance(outcome, Parts):
-            return publish(self, {**attributes, **self._attributes_of_parts(outcome, dtype, attributes)})
-        return publish(self, {**attributes, **attributes_of(outcome, dtype)})
+    _of_classes = True
 
     @available_if(takes_batches)
     def partial_fit(
@@ -274,28 +205,6 @@ class SPKMClassifier(OfClassifier, PredictsClasses, ClassifierMixin, CallbackSup
             that model.
         """
         return publish(self, partial_classes(self, X, y, classes, sample_weight))
-
-    def _spec_and_data(self, X: TableLike, table: Table) -> tuple[Spec, TableData]:
-        """Return checked parameters and data of samples that were read."""
-        return class_data(self.get_params(deep=False), X, table)
-
-    def _search(
-        self, X: TableLike, y: TargetLike | None, sample_weight: WeightLike, on_step: Callable[[str], bool]
-    ) -> Searching:
-        """Return the search that the parameters set, before it begins."""
-        table = read_table(self, X, y, sample_weight, multi_output=is_multilabel(y))
-        spec, data = self._spec_and_data(X, table)
-        return Searching(spec, table, data, search_for(spec, data, on_step))
-
-    def _attributes_of_parts(self, found: Parts, dtype: np.dtype, known: dict[str, Any]) -> dict[str, Any]:
-        """Return the fitted attributes of several binary problems: those of the parts, one after another."""
-        remembered = {name: value for name, value in known.items() if name != "_seen"}
-        parts = []
-        for outcome, seed in zip(found.outcomes, found.seeds, strict=True):
-            part = clone(self).set_params(multi_class="joint", class_weight=None, random_state=seed)
-            own = {**attributes_of(outcome, dtype), "classes_": outcome.model.target.labels}
-            parts.append(publish(part, {**remembered, **own}))
-        return joined_attributes(found.model, parts)
 
     def estimator_for(self, label: object, other: object = None) -> SPKMClassifier:
         """Return the binary classifier of a class.

@@ -2,31 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from typing import Any, Literal, Self, overload
 
 import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin
 
-from spkm._arrays import FileName, TableLike, TargetLike, WeightLike
+from spkm._arrays import TableLike, TargetLike, WeightLike
 from spkm._checks import n_threads
 from spkm._methods import available_if
 from spkm._namespaces import returned_like_X
 from spkm._publish import publish
-from spkm.estimators.base import ReadsModel, fitted
-from spkm.estimators.forecast import forecast
-from spkm.estimators.parameters import GroupsLike, OfRegressor
-from spkm.estimators.uncertainty import with_uncertainty
-from spkm.fitting.checkpoint import EVERY
-from spkm.fitting.data import TableData
-from spkm.fitting.outcome import Outcome, attributes_of
+from spkm.estimators.base import FitsTables, ReadsModel
+from spkm.estimators.parameters import OfRegressor
 from spkm.fitting.partial import partial_numbers, takes_batches
-from spkm.fitting.progress import CallbackSupportMixin, with_callbacks
-from spkm.fitting.reading import number_data
-from spkm.fitting.search import Searching
-from spkm.fitting.spec import Spec
-from spkm.fitting.strategies import search_for
-from spkm.tables.read import Table, read_table
+from spkm.fitting.progress import CallbackSupportMixin
 
 
 class PredictsNumbers(ReadsModel):
@@ -78,7 +67,7 @@ class PredictsNumbers(ReadsModel):
         return tags
 
 
-class SPKMRegressor(OfRegressor, PredictsNumbers, RegressorMixin, CallbackSupportMixin, BaseEstimator):
+class SPKMRegressor(OfRegressor, FitsTables, PredictsNumbers, RegressorMixin, CallbackSupportMixin, BaseEstimator):
     """Sparse pre-image kernel regression, f(x) = b + Σ_r c_r k(x, u_r) with learned basis vectors u_r.
 
     Parameters
@@ -141,61 +130,7 @@ class SPKMRegressor(OfRegressor, PredictsNumbers, RegressorMixin, CallbackSuppor
     (True, True)
     """
 
-    forecast = forecast
-    with_uncertainty = with_uncertainty
-
-    @with_callbacks
-    def fit(
-        self,
-        X: TableLike,
-        y: TargetLike | None = None,
-        sample_weight: WeightLike = None,
-        *,
-        groups: GroupsLike = None,
-        target: str | Sequence[str] | None = None,
-        weight: str | None = None,
-        features: Sequence[str] | None = None,
-        checkpoint: FileName | None = None,
-        checkpoint_every: float = EVERY,
-    ) -> Self:
-        """Fit the model.
-
-        Parameters
-        ----------
-        X : array-like, DataFrame or CSR of shape (n_samples, n_features), or dict of them
-            Samples, as in :class:`SPKMClassifier`.
-        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
-            Targets. One that is the same in all samples is predicted so. For files and lazy frames the name of a
-            column, or a list of them; chunks hold their own.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the samples, as in :class:`SPKMClassifier`.
-        groups : array-like of shape (n_samples,), default=None
-            Groups of the samples, such as subjects. Folds keep the samples of a group together, so that choices suit
-            new groups. With a squared loss, predictions are then moved towards the mean by the share that suits groups
-            held out best (``group_shrinkage_``), for five more fits. With another loss and a fixed number of vectors
-            nothing is chosen by folds: groups have no effect, and a warning says so. Samples must be in memory.
-        target, weight, features : str or list of str, default=None
-            Column names of the target, the weights and the features; by default all others are features.
-        checkpoint, checkpoint_every : path and float, default=None and 120
-            A file that holds the best so far, written at most every so many seconds: the same call goes on from there.
-
-        Returns
-        -------
-        self : object
-            The fitted estimator. If anything goes wrong, it is as it was.
-        """
-        outcome, dtype, attributes = fitted(
-            self,
-            X,
-            y,
-            sample_weight,
-            (target, weight, features),
-            (checkpoint, checkpoint_every),
-            of_classes=False,
-            groups=groups,
-        )
-        assert isinstance(outcome, Outcome)
-        return publish(self, {**attributes, **attributes_of(outcome, dtype)})
+    _of_classes = False
 
     @available_if(takes_batches)
     def partial_fit(self, X: TableLike, y: TargetLike, sample_weight: WeightLike = None) -> Self:
@@ -218,15 +153,3 @@ class SPKMRegressor(OfRegressor, PredictsNumbers, RegressorMixin, CallbackSuppor
             that model.
         """
         return publish(self, partial_numbers(self, X, y, sample_weight))
-
-    def _spec_and_data(self, X: TableLike, table: Table) -> tuple[Spec, TableData]:
-        """Return checked parameters and data of samples that were read."""
-        return number_data(self.get_params(deep=False), X, table)
-
-    def _search(
-        self, X: TableLike, y: TargetLike | None, sample_weight: WeightLike, on_step: Callable[[str], bool]
-    ) -> Searching:
-        """Return the search that the parameters set, before it begins."""
-        table = read_table(self, X, y, sample_weight, multi_output=True)
-        spec, data = self._spec_and_data(X, table)
-        return Searching(spec, table, data, search_for(spec, data, on_step) if data.n_outputs else None)
