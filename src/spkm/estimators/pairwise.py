@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from dataclasses import replace
 from typing import Any, Self
 
@@ -18,10 +19,7 @@ from spkm._methods import available_if
 from spkm._publish import publish
 from spkm.core.decisions import decision, log_probabilities, probabilities
 from spkm.estimators.class_predictions import has_probabilities
-from spkm.estimators.parameters import (
-    OfPairs,
-    OfPairsOfClasses,
-)
+from spkm.estimators.parameters import OfPairs, OfPairsOfClasses
 from spkm.fitting.outcome import Outcome, attributes_of
 from spkm.fitting.progress import CallbackSupportMixin, Progress, with_callbacks
 from spkm.fitting.reading import pair_data
@@ -35,6 +33,8 @@ class PredictsPairs(OfPairs):
     """Scores of pairs, from ``model_`` and the tables of entities of the fit or of new ones."""
 
     model_: Any
+    _of_classes: bool
+    get_params: Any
     save = _methods.save
     export = _methods.export
     compiled = _methods.compiled
@@ -55,6 +55,72 @@ class PredictsPairs(OfPairs):
         check_is_fitted(self)
         table = self._pairs.like(pairs, left, right)  # type: ignore[attr-defined]
         return self.model_.scores(table, n_threads(self.n_jobs))
+
+    @with_callbacks
+    def fit(
+        self,
+        pairs: ArrayLike,
+        y: TargetLike,
+        left: TableLike | None = None,
+        right: TableLike | None = None,
+        sample_weight: WeightLike = None,
+    ) -> Self:
+        """Fit the model.
+
+        Parameters
+        ----------
+        pairs : array-like of int of shape (n_samples, 2)
+            For each sample a row of ``left`` and one of ``right``.
+        y : array-like of shape (n_samples,), (n_samples, n_labels) or (n_samples, n_outputs)
+            Labels, or an indicator matrix; of a regressor targets.
+        left, right : array-like, DataFrame or CSR of shapes (n_left, n_features_left), (n_right, n_features_right)
+            The entities; those that no pair names are not looked at. Copies of them are kept for predictions.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the samples.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator. If anything goes wrong, it is as it was.
+        """
+        given = read_pairs(self, pairs, y, left, right, sample_weight)
+        spec, data = pair_data(self.get_params(deep=False), given, left, right, self._of_classes)
+        progress = Progress(self)
+        progress.begin(X=given.table.pairs, y=given.y)
+        outcome = strategy_for(spec, data)(spec, data, None, progress)
+        progress.end(X=given.table.pairs, y=given.y)
+        return publish_pairs(self, given, outcome, {"classes_": data.target.labels} if self._of_classes else {})
+
+    @abstractmethod
+    def predict(self, pairs: ArrayLike, left: TableLike | None = None, right: TableLike | None = None) -> np.ndarray:
+        """Return the prediction of every pair."""
+
+    def score(
+        self,
+        pairs: ArrayLike,
+        y: TargetLike,
+        left: TableLike | None = None,
+        right: TableLike | None = None,
+        sample_weight: WeightLike = None,
+    ) -> float:
+        """Return the accuracy, or R2 of a regressor.
+
+        Parameters
+        ----------
+        pairs, left, right
+            As in :meth:`predict`.
+        y : array-like of shape (n_samples,), (n_samples, n_labels) or (n_samples, n_outputs)
+            Labels or targets.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the samples.
+
+        Returns
+        -------
+        score : float
+            1 is perfect.
+        """
+        measure = accuracy_score if self._of_classes else r2_score
+        return float(measure(y, self.predict(pairs, left, right), sample_weight=sample_weight))
 
     def __sklearn_is_fitted__(self) -> bool:
         return "model_" in vars(self)
@@ -113,37 +179,8 @@ class PairwiseSPKMClassifier(OfPairsOfClasses, PredictsPairs, ClassifierMixin, C
     __metadata_request__decision_function = BOTH
     __metadata_request__predict_proba = BOTH
     __metadata_request__predict_log_proba = BOTH
+    _of_classes = True
     classes_: np.ndarray
-
-    @with_callbacks
-    def fit(
-        self,
-        pairs: ArrayLike,
-        y: TargetLike,
-        left: TableLike | None = None,
-        right: TableLike | None = None,
-        sample_weight: WeightLike = None,
-    ) -> Self:
-        """Fit the model.
-
-        Parameters
-        ----------
-        pairs : array-like of int of shape (n_samples, 2)
-            For each sample a row of ``left`` and one of ``right``.
-        y : array-like of shape (n_samples,) or (n_samples, n_labels)
-            Labels, or an indicator matrix.
-        left, right : array-like, DataFrame or CSR of shapes (n_left, n_features_left), (n_right, n_features_right)
-            The entities; those that no pair names are not looked at. Copies of them are kept for predictions.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the samples.
-
-        Returns
-        -------
-        self : object
-            The fitted estimator. If anything goes wrong, it is as it was.
-        """
-        given = read_pairs(self, pairs, y, left, right, sample_weight)
-        return publish_pairs(self, given, *fitted_pairs(self, given, left, right, of_classes=True))
 
     def decision_function(
         self, pairs: ArrayLike, left: TableLike | None = None, right: TableLike | None = None
@@ -198,32 +235,6 @@ class PairwiseSPKMClassifier(OfPairsOfClasses, PredictsPairs, ClassifierMixin, C
         F = self._scores(pairs, left, right)
         return log_probabilities(self.model_, F)
 
-    def score(
-        self,
-        pairs: ArrayLike,
-        y: TargetLike,
-        left: TableLike | None = None,
-        right: TableLike | None = None,
-        sample_weight: WeightLike = None,
-    ) -> float:
-        """Return the accuracy.
-
-        Parameters
-        ----------
-        pairs, left, right
-            As in :meth:`predict`.
-        y : array-like of shape (n_samples,) or (n_samples, n_labels)
-            Labels.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the samples.
-
-        Returns
-        -------
-        score : float
-            1 is perfect.
-        """
-        return float(accuracy_score(y, self.predict(pairs, left, right), sample_weight=sample_weight))
-
 
 class PairwiseSPKMRegressor(PredictsPairs, RegressorMixin, CallbackSupportMixin, BaseEstimator):
     """Regressor of pairs, f(x, z) = b + Σ_r c_r k(x, u_r) k'(z, v_r) with learned pairs of basis vectors.
@@ -267,31 +278,7 @@ class PairwiseSPKMRegressor(PredictsPairs, RegressorMixin, CallbackSupportMixin,
     True
     """
 
-    @with_callbacks
-    def fit(
-        self,
-        pairs: ArrayLike,
-        y: TargetLike,
-        left: TableLike | None = None,
-        right: TableLike | None = None,
-        sample_weight: WeightLike = None,
-    ) -> Self:
-        """Fit the model.
-
-        Parameters
-        ----------
-        pairs, left, right, sample_weight
-            As in :meth:`PairwiseSPKMClassifier.fit`.
-        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
-            Targets.
-
-        Returns
-        -------
-        self : object
-            The fitted estimator. If anything goes wrong, it is as it was.
-        """
-        given = read_pairs(self, pairs, y, left, right, sample_weight)
-        return publish_pairs(self, given, *fitted_pairs(self, given, left, right, of_classes=False))
+    _of_classes = False
 
     def predict(self, pairs: ArrayLike, left: TableLike | None = None, right: TableLike | None = None) -> np.ndarray:
         """Return the predicted target of every pair.
@@ -309,49 +296,11 @@ class PairwiseSPKMRegressor(PredictsPairs, RegressorMixin, CallbackSupportMixin,
         F = self._scores(pairs, left, right)
         return self.model_.target.decode(self.model_.loss.predict(F))
 
-    def score(
-        self,
-        pairs: ArrayLike,
-        y: TargetLike,
-        left: TableLike | None = None,
-        right: TableLike | None = None,
-        sample_weight: WeightLike = None,
-    ) -> float:
-        """Return R2.
-
-        Parameters
-        ----------
-        pairs, left, right
-            As in :meth:`predict`.
-        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
-            Targets.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the samples.
-
-        Returns
-        -------
-        score : float
-            1 is perfect.
-        """
-        return float(r2_score(y, self.predict(pairs, left, right), sample_weight=sample_weight))
-
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.target_tags.single_output = True
         tags.target_tags.multi_output = True
         return tags
-
-
-def fitted_pairs(
-    estimator: BaseEstimator, given: PairInput, left: TableLike | None, right: TableLike | None, of_classes: bool
-) -> tuple[Outcome, dict[str, Any]]:
-    """Return the outcome of a fit of pairs, and the classes if there are some; the estimator is not changed."""
-    spec, data = pair_data(estimator.get_params(deep=False), given, left, right, of_classes)
-    progress = Progress(estimator)
-    progress.begin(X=given.table.pairs, y=given.y)
-    outcome = strategy_for(spec, data)(spec, data, None, progress)
-    progress.end(X=given.table.pairs, y=given.y)
-    return outcome, {"classes_": data.target.labels} if of_classes else {}
 
 
 def publish_pairs(estimator: BaseEstimator, given: PairInput, outcome: Outcome, more: dict[str, Any]) -> Any:
