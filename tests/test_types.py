@@ -58,7 +58,7 @@ WRONG = {
     "SPKMClassifier(multi_class='all')": 'Argument "multi_class" to "SPKMClassifier" has incompatible type',
     "SPKMClassifier(selection='lasso')": 'Argument "selection" to "SPKMClassifier" has incompatible type',
     "SPKMRegressor(kernel=3.0)": 'Argument "kernel" to "SPKMRegressor" has incompatible type',
-    "SPKMRegressor().fit([[1.0]], target=7)": 'Argument "target" to "fit" of "SPKMRegressor" has incompatible type',
+    "SPKMRegressor().fit([[1.0]], target=7)": 'Argument "target" to "fit" of "FitsTables" has incompatible type',
     "PairwiseSPKMRegressor().fit([[0, 1]], [1.0], lefd=[[1.0]])": 'Unexpected keyword argument "lefd"',
     "SPKMClassifier().predict()": 'Missing positional argument "X" in call to "predict"',
     "SPKMClassifier().partial_fit([[1.0]], [1], clases=[0, 1])": 'Unexpected keyword argument "clases"',

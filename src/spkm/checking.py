@@ -138,7 +138,7 @@ def differences(function: Callable[[np.ndarray], float], x: np.ndarray, step: fl
     return gradient
 
 
-def _compared(what: str, found: Any, expected: Any, tol: float) -> float:
+def _compared(what: str, found: object, expected: object, tol: float) -> float:
     found, expected = np.asarray(found), np.asarray(expected)
     # Derivatives that vanish, such as that of a scale-free kernel in its scale, are compared with 1e-3.
     error = float(np.max(np.abs(found - expected)) / max(np.max(np.abs(expected)), 1e-3))

@@ -176,5 +176,5 @@ class _OneCurve(BaseEstimator):
         return np.tile(self.curve_.at(times), (Z.shape[0], 1))
 
 
-def _scaler(Z: Any) -> StandardScaler:
+def _scaler(Z: object) -> StandardScaler:
     return StandardScaler(with_mean=not sparse.issparse(Z))

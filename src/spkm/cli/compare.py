@@ -63,7 +63,7 @@ def _size_rows(found: dict[str, dict[str, Any]]) -> list[list[str]]:
     return rows
 
 
-def _quality(models: dict[str, Any], options: argparse.Namespace, target: Any) -> Any:
+def _quality(models: dict[str, Any], options: argparse.Namespace, target: object) -> Any:
     import numpy as np
 
     from spkm.cli._models import estimator_of, is_classes, known_columns, readable, task_of, truths_of

@@ -81,7 +81,7 @@ def _unfit(reason: str) -> BadRequest:
     return BadRequest(HTTPStatus.UNPROCESSABLE_ENTITY, reason)
 
 
-def _row(row: Any, i: int, model: NumpyModel) -> list[Any]:
+def _row(row: object, i: int, model: NumpyModel) -> list[Any]:
     names = model.feature_names
     if isinstance(row, dict):
         if names is None:

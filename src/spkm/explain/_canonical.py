@@ -250,7 +250,7 @@ def _listed(names: list[str]) -> str:
     return listed(names[:NAMED] + ([f"{len(names) - NAMED} more"] if len(names) > NAMED else []))
 
 
-def _entries(estimator: BaseEstimator, side: str, table: Any) -> list[tuple[Entry, ...]]:
+def _entries(estimator: BaseEstimator, side: str, table: object) -> list[tuple[Entry, ...]]:
     """Return the features of each component in one table, the largest weights first."""
     of_x = side == "x"
     weights = estimator.x_weights_ if of_x else estimator.y_weights_

@@ -300,7 +300,7 @@ def scale_of(model: FittedModel, place: int) -> tuple[float, float, float, float
     return tuple(float(part[place]) for part in units_of(model))  # type: ignore[return-value]
 
 
-def _limits(ranges: Any, names: tuple[str, ...], model: FittedModel) -> dict[int, tuple[float, float]]:
+def _limits(ranges: object, names: tuple[str, ...], model: FittedModel) -> dict[int, tuple[float, float]]:
     """Return the limits of columns that have some."""
     if ranges is None:
         return {}

@@ -282,7 +282,7 @@ def _exponential(pieces: Any, choice: Any, width: int, R: int) -> tuple[float, n
     return amount, A, b, c
 
 
-def _numbers(piece: Any) -> range:
+def _numbers(piece: object) -> range:
     absolute = isinstance(piece, ProductPiece) and any(part[3].any() for part in piece.parts)
     if absolute or isinstance(piece, PlainPiece):
         raise ValueError(

@@ -169,7 +169,7 @@ def _weights(row: Any, value: Any, model: Any) -> np.ndarray:
 
 
 def _edited_member(
-    member: FittedModel, gone: np.ndarray, set_to: dict[int, np.ndarray], rows: Any, weight: np.ndarray | None
+    member: FittedModel, gone: np.ndarray, set_to: dict[int, np.ndarray], rows: object, weight: np.ndarray | None
 ) -> FittedModel:
     """Return a model without some rows of its weights, and with given weights of others."""
     if not len(gone) and not set_to:
@@ -203,7 +203,7 @@ def is_monotone(member: FittedModel) -> bool:
 
 
 def _changed(
-    member: FittedModel, gone: np.ndarray, set_to: dict[int, np.ndarray], rows: Any, weight: np.ndarray | None
+    member: FittedModel, gone: np.ndarray, set_to: dict[int, np.ndarray], rows: object, weight: np.ndarray | None
 ) -> np.ndarray:
     """Return theta with the weights of an edit; vectors that go have weight zero."""
     vectors = np.flatnonzero(member.vector_rows)

@@ -365,7 +365,7 @@ def _read_off(
     return _Found(scores, base, values, centred[:, :, None] * model.weights, similarities, members)
 
 
-def _normal_of(background: Any, X: Any) -> Normal | None:
+def _normal_of(background: object, X: object) -> Normal | None:
     """Return the normal distribution of the features that a background names; None if it names none."""
     if isinstance(background, Normal):
         return background

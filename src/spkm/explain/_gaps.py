@@ -185,7 +185,7 @@ class GapPredictor:
         scores = expected_scores(self.estimator, values, self.normal)
         return np.asarray(self.estimator.model_.target.decode(scores))
 
-    def _moments(self, X: Any, function: Callable[[Any], Any]) -> tuple[np.ndarray, np.ndarray]:
+    def _moments(self, X: object, function: Callable[[Any], Any]) -> tuple[np.ndarray, np.ndarray]:
         """Return means and variances of a function over draws of what is missing."""
         values, _ = self._values(X)
         mean: np.ndarray | None = None
@@ -220,7 +220,7 @@ class GapPredictor:
                 drawn[:, missing] = (mean[:, None] + spread).reshape(-1, int(missing.sum()))
                 yield rows, drawn
 
-    def _values(self, X: Any) -> tuple[np.ndarray, tuple[str, ...]]:
+    def _values(self, X: object) -> tuple[np.ndarray, tuple[str, ...]]:
         """Return samples as an array, and names of the features."""
         columns = labels_of(X)
         check_columns(columns, self.estimator, "X")
@@ -235,7 +235,7 @@ class GapPredictor:
             raise ValueError("X must hold finite numbers, or NaN for what is missing; it holds infinity.")
         return values, tuple(map(str, columns)) if columns is not None else tuple(f"x{j}" for j in range(d))
 
-    def _like(self, X: Any, values: np.ndarray) -> Any:
+    def _like(self, X: object, values: np.ndarray) -> Any:
         """Return values as the kind of table that X is: a frame has its columns."""
         columns = labels_of(X)
         return values if columns is None else frames().DataFrame(values, columns=list(columns))

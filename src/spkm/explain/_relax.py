@@ -440,7 +440,7 @@ def parts_of(sight: Sight, terms: tuple[TermParts, ...], weigh: np.ndarray, slop
     return found
 
 
-def _of_piece(sight: Sight, piece: Any, weights: np.ndarray, slope_in: int | None) -> list[Any]:
+def _of_piece(sight: Sight, piece: object, weights: np.ndarray, slope_in: int | None) -> list[Any]:
     if isinstance(piece, DotPiece):
         if slope_in is None:
             return [DotPart(sight, piece, weights, piece.coefficients)]

@@ -298,7 +298,12 @@ def _cautions(estimator: BaseEstimator, model: FittedModel, X: Any, y: Any) -> l
 
 
 def _basis_table(
-    estimator: BaseEstimator, model: FittedModel, names: tuple[str, ...], X: Any, y: Any, encoding: Encoding | None
+    estimator: BaseEstimator,
+    model: FittedModel,
+    names: tuple[str, ...],
+    X: object,
+    y: object,
+    encoding: Encoding | None,
 ) -> list[Any]:
     telling, labels, is_vector = telling_features(model), basis_labels(model), model.vector_rows
     header, rows = ["", "weight"], []

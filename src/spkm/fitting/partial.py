@@ -317,7 +317,9 @@ def _range_of_basis(previous: FittedModel, scaling: Scaling | None) -> tuple[np.
     return np.fmin.reduce(vectors), np.fmax.reduce(vectors)
 
 
-def _begun(spec: Spec, objective: Objective, target: Target, previous: FittedModel | None, ranges: Any) -> Progression:
+def _begun(
+    spec: Spec, objective: Objective, target: Target, previous: FittedModel | None, ranges: object
+) -> Progression:
     """Return the beginning: start points and weights from the first batch, or a finished fit."""
     rng = spec.rng()
     solver = _solver(spec)

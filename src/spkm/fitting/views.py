@@ -164,7 +164,7 @@ def named_columns(views: object, X: TableLike | None, argument: str = "views") -
     return {name: _columns(f"{argument}[{name!r}]", columns, X) for name, columns in views.items()}
 
 
-def _columns(argument: str, columns: Any, X: TableLike | None) -> np.ndarray | None:
+def _columns(argument: str, columns: object, X: TableLike | None) -> np.ndarray | None:
     """Return indices in rising order; None where they are all features."""
     table = with_shape(X)
     key = columns(X) if callable(columns) else columns
@@ -181,7 +181,7 @@ def _columns(argument: str, columns: Any, X: TableLike | None) -> np.ndarray | N
     return None if len(found) == table.shape[1] else np.sort(found)
 
 
-def _by_place(table: Any, key: Any) -> Any:
+def _by_place(table: object, key: object) -> Any:
     """Return names of the columns of a frame as indices, where scikit-learn before 1.8 takes only those of pandas."""
     names = labels_of(table)
     wanted = [key] if isinstance(key, str) else key

@@ -220,7 +220,7 @@ class BasisDisplay(Display):
         ax.legend(title="vector, weight", loc="upper left", bbox_to_anchor=(1.01, 1.0), frameon=False, fontsize=9)
         return figure, ax
 
-    def _images(self, ax: Any) -> tuple[Any, Any]:
+    def _images(self, ax: object) -> tuple[Any, Any]:
         assert self.image_shape is not None
         count = len(self.vectors)
         columns = best_columns(count)

@@ -175,7 +175,7 @@ class CanonicalDisplay(Display):
         return self
 
 
-def _checked_axis(name: str, axis: Any, length: int) -> np.ndarray | None:
+def _checked_axis(name: str, axis: object, length: int) -> np.ndarray | None:
     if axis is None:
         return None
     axis = np.asarray(axis, dtype=np.float64)

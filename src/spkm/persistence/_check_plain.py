@@ -198,7 +198,7 @@ def _check_kernel(kernel: Any, width: int) -> None:
         need(type(kernel["degree"]) is int and 1 <= kernel["degree"] <= MOST_DEGREE, "a kernel has no degree")
 
 
-def _check_places(values: Any, most: int, text: str) -> int:
+def _check_places(values: object, most: int, text: str) -> int:
     """Return the number of places, after a check that they rise and are below a number."""
     need(isinstance(values, list | np.ndarray), text)
     places = np.asarray(values)
@@ -210,7 +210,7 @@ def _check_places(values: Any, most: int, text: str) -> int:
     return len(places)
 
 
-def _numbers(values: Any, ndim: int, text: str, width: int | None = None) -> np.ndarray:
+def _numbers(values: object, ndim: int, text: str, width: int | None = None) -> np.ndarray:
     """Return finite numbers as an array; a matrix of no columns may be a list of empty ones."""
     need(isinstance(values, list | np.ndarray), text)
     try:
@@ -228,5 +228,5 @@ def _is_number(value: Any) -> bool:
     return type(value) in (int, float) and bool(np.isfinite(value))
 
 
-def _are_texts(values: Any, count: int) -> bool:
+def _are_texts(values: object, count: int) -> bool:
     return isinstance(values, list) and len(values) == count and all(type(value) is str for value in values)

@@ -352,7 +352,7 @@ def _shift(largest: np.ndarray, expected: np.ndarray) -> float:
 
 
 def _ranges(
-    estimator: BaseEstimator, values: np.ndarray, summary: dict[str, Any], given: Any
+    estimator: BaseEstimator, values: np.ndarray, summary: dict[str, Any], given: object
 ) -> dict[str, tuple[Any, ...]]:
     low, high = (bound[estimator.selected_features_] for bound in _bounds(estimator.model_))
     shares = {

@@ -258,7 +258,7 @@ def growth(plain: dict[str, Any]) -> float:
     return 8 * plain["n_features"] * (1 + vectors) / MOST_GROWTH
 
 
-def _is_float(array: Any, ndim: int, finite: bool = True) -> bool:
+def _is_float(array: object, ndim: int, finite: bool = True) -> bool:
     if not isinstance(array, np.ndarray) or array.dtype != np.float64 or array.ndim != ndim:
         return False
     return not finite or bool(np.all(np.isfinite(array)))

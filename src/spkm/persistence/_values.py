@@ -146,14 +146,14 @@ class Reader:
         return [self.read(part) for part in node["items"]]
 
 
-def _read_dict(reader: Reader, node: Any) -> dict[Any, Any]:
+def _read_dict(reader: Reader, node: object) -> dict[Any, Any]:
     found = reader.items(node)
     need(all(isinstance(pair, list) and len(pair) == 2 for pair in found), "a dict is not made of pairs")
     need(all(isinstance(key, str | int | float | bool | np.generic | None) for key, _ in found), "a dict has no keys")
     return dict(found)
 
 
-def _read_slice(reader: Reader, node: Any) -> slice:
+def _read_slice(reader: Reader, node: object) -> slice:
     found = reader.items(node)
     need(len(found) == 3 and all(n is None or type(n) is int for n in found), "a slice is none")
     return slice(*found)
@@ -211,7 +211,7 @@ def _string_limit(items: list[Any]) -> int:
     return LEAST_WIDTH_LIMIT + 256 * sum(len(part) + 1 for part in items if isinstance(part, str))
 
 
-def _dtype(name: Any, kinds: str) -> np.dtype:
+def _dtype(name: object, kinds: str) -> np.dtype:
     try:
         dtype = np.dtype(name) if isinstance(name, str) and len(name) < 16 else None
     except TypeError:

@@ -126,7 +126,7 @@ class IterableReader(Reader):
             return X
         return X.select(self.names) if library_of(X) == "pyarrow" else X[self.names]
 
-    def _encoded(self, frame: Any) -> np.ndarray:
+    def _encoded(self, frame: object) -> np.ndarray:
         return np.asarray(self.encoder.encoded(record_batch(frame, self.encoder.columns)))
 
 

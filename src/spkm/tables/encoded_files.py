@@ -239,7 +239,7 @@ def _learned_of_shards(frame: Any, features: Any, others: list[str], categorical
     return facts
 
 
-def _facts_of_shard(frame: Any, names: list[str], categories: Any, number: int) -> TableFacts:
+def _facts_of_shard(frame: object, names: list[str], categories: object, number: int) -> TableFacts:
     facts = TableFacts(names, categories)
     facts.add(record_batch(frame, names), np.random.default_rng([0, number]))
     return facts

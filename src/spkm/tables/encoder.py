@@ -343,7 +343,7 @@ def _check_varies(plans: list[Plan | None], notes: list[str]) -> None:
 
 
 def _learned(
-    plans: list[Plan | None], names: list[str], notes: list[str], as_sparse: Any, float32: bool
+    plans: list[Plan | None], names: list[str], notes: list[str], as_sparse: object, float32: bool
 ) -> dict[str, Any]:
     """Return the fitted attributes that follow from the plans."""
     origins = [plan.origins() if plan is not None else [] for plan in plans]
@@ -450,7 +450,7 @@ def _objects(cells: list[Any]) -> np.ndarray:
     return values
 
 
-def _places(categorical: Any, names: list[str], labels: list[Any]) -> set[int]:
+def _places(categorical: object, names: list[str], labels: list[Any]) -> set[int]:
     """Return the places of the columns that are named as categories; ``labels`` are their names in the user's frame.
 
     A whole number is the name of a column of a frame whose columns have numbers for names, and a place elsewhere.

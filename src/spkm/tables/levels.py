@@ -41,7 +41,7 @@ def levels_of(kind: Any) -> list[Any] | None:
     return list(categories)
 
 
-def _of_files(table: Any, name: str) -> list[Any] | None:
+def _of_files(table: object, name: str) -> list[Any] | None:
     from spkm.sources._parquet import opened
 
     if isinstance(table, list) and not all(isinstance(item, str | Path) for item in table):

@@ -87,7 +87,7 @@ def _codes(values: np.ndarray) -> tuple[np.ndarray, int]:
     return codes, len(places)
 
 
-def _key(cell: Any) -> Any:
+def _key(cell: object) -> Any:
     return None if is_missing(cell) else level_text(cell)
 
 
@@ -105,7 +105,7 @@ def _by_value(group: list[tuple[str, np.ndarray]]) -> Link:
     return Link(tuple(name for name, _ in group), present)
 
 
-def _plain(cell: Any) -> Any:
+def _plain(cell: object) -> Any:
     """Return a cell as a number, a truth or text; None if it is missing."""
     if is_missing(cell):
         return None

@@ -106,7 +106,7 @@ def read_pairs(estimator: Any, pairs: Any, y: Any, left: Any, right: Any, sample
     return PairInput(_pair_table(tables, checked), y, checked_weight(sample_weight, checked), entities)
 
 
-def _row_names(table: Any) -> np.ndarray | None:
+def _row_names(table: object) -> np.ndarray | None:
     """Return the index of a frame if it is text; None for numbers, which name nothing."""
     index = getattr(table, "index", None)  # whatever a user holds may be the table
     if index is None or callable(index):  # a list has a method of that name
@@ -121,7 +121,7 @@ def _pair_table(tables: tuple[Any, Any], pairs: np.ndarray) -> PairTable:
     return PairTable(left, right, pairs)
 
 
-def _checked_pairs(pairs: Any, tables: tuple[Any, Any]) -> np.ndarray:
+def _checked_pairs(pairs: object, tables: tuple[Any, Any]) -> np.ndarray:
     check_of_numpy(pairs, "pairs")
     checked = np.asarray(pairs)
     if checked.dtype == object:  # as pandas makes of its own integers

@@ -131,7 +131,7 @@ def read_like(estimator: BaseEstimator, X: Any) -> Any:
         )
 
 
-def _is_plain(estimator: BaseEstimator, X: Any) -> bool:
+def _is_plain(estimator: BaseEstimator, X: object) -> bool:
     """Whether X is a small array in which there is nothing to check or to change: services predict a row at a time."""
     return (
         type(X) is np.ndarray

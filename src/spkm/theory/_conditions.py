@@ -118,7 +118,7 @@ def kernels_considered(estimator: BaseEstimator, model: FittedModel, kernels: An
     return number, f"On trust: kernel={fitted!r} is one of {number} that were fixed before the samples were seen."
 
 
-def _length_of_list(model: FittedModel, kernels: Any, raced: int) -> int:
+def _length_of_list(model: FittedModel, kernels: object, raced: int) -> int:
     """Return the length of a list of kernels, checked: it must hold that of the model, and all that were compared."""
     if isinstance(kernels, str | Kernel) or not isinstance(kernels, Sequence):
         raise TypeError(f"kernels must be an integer or a list of kernels; got {kernels!r}.")

@@ -308,7 +308,7 @@ def _title(target: str, n: int) -> str:
     return f"{target[0].upper()}{target[1:]}: a model of {n:,} samples" if target else f"A model of {n:,} samples"
 
 
-def _target_names(reading: Reading, y: Any, given: str | None) -> tuple[str, list[str]]:
+def _target_names(reading: Reading, y: object, given: str | None) -> tuple[str, list[str]]:
     """Return the name of the target, empty if it has none, and names of the scores, in the user's words."""
     target, columns = given or name_of(y), labels_of(y)
     outputs = list(reading.outputs)
@@ -463,7 +463,7 @@ def _refits(reading: Reading, page: dict[str, Any] | None) -> dict[str, Any] | N
     return refit_facts(reading.model.restricted(reading.read), names, page) if reading.model.refits else None
 
 
-def _cautions(reading: Reading, train: Any, privacy: str) -> list[str]:
+def _cautions(reading: Reading, train: object, privacy: str) -> list[str]:
     found = [
         "A model says what goes with what in its samples, not what causes what: an effect curve is no promise of what "
         "happens when somebody changes a feature.",

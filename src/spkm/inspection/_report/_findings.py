@@ -282,7 +282,7 @@ def _outside(reading: Reading, table: Any, train: tuple[Any, np.ndarray] | None)
     return _check("SPKM11", title, "look", detail, "Do not trust predictions there; fit with samples of that kind.")
 
 
-def _seen_before(table: Any, train: tuple[Any, np.ndarray] | None) -> dict[str, str]:
+def _seen_before(table: object, train: tuple[Any, np.ndarray] | None) -> dict[str, str]:
     title = "No sample was in the fit"
     if train is None or sparse.issparse(table) or not isinstance(table, np.ndarray):
         return _check("SPKM12", title, "none", "It needs the training samples as one table.")

@@ -56,7 +56,7 @@ def _column(X: Any, one: Any) -> tuple[str, Any]:
     return f"x{one}", np.asarray(X)[:, int(one)]
 
 
-def _values(values: Any, n: int) -> np.ndarray:
+def _values(values: object, n: int) -> np.ndarray:
     values = np.asarray(values)
     if values.ndim != 1 or len(values) != n:
         raise ValueError(f"groups must have a value for each of the {n} samples; got shape {values.shape}.")

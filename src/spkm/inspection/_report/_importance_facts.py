@@ -145,7 +145,7 @@ def _half_widths(model: Any, std: np.ndarray | None) -> np.ndarray | None:
     return None if std is None else half_width(len(model.refits), LEVEL) * std
 
 
-def _sobol_shares(model: Any, members: list[np.ndarray], rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _sobol_shares(model: object, members: list[np.ndarray], rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return total and first Sobol indices of columns, weighted by the variance of each score."""
     joined = {f"{k}": own for k, own in enumerate(members) if len(own) > 1}
     indices = sobol_indices(model, rows, groups=joined)
