@@ -7,7 +7,7 @@ k(x, u_R) of a kernel machine it holds for all samples, and for those that resem
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
@@ -29,25 +29,13 @@ class _ConditionalConformal(SplitConformal):
     randomize: bool
     random_state: Any
 
-    def conformalize(self, X_conformalize: Any, y_conformalize: Any) -> Self:
-        """Score samples that the estimator has not learned from, and regress the scores on the features.
-
-        Parameters
-        ----------
-        X_conformalize, y_conformalize : what the estimator takes
-            Samples and targets that were not used to fit the estimator, nor to choose it.
-
-        Returns
-        -------
-        self : object
-            The object, ready to predict intervals or sets.
-        """
-        model, by = self._model(), self._scores()
-        levels = levels_of(self.confidence_level)
+    def _check(self) -> None:
+        levels_of(self.confidence_level)
         check_choice("randomize", self.randomize, (True, False))
-        y = by.targets(y_conformalize)
-        scores = by.of(model, X_conformalize, y)
-        Phi = self._features(X_conformalize)
+
+    def _keep(self, X: Any, scores: np.ndarray) -> None:
+        levels = levels_of(self.confidence_level)
+        Phi = self._features(X)
         if len(Phi) != len(scores):
             raise ValueError(f"features must return a row for each of the {len(scores)} samples; got {len(Phi)}.")
         _, size, axes = np.linalg.svd(Phi, full_matrices=False)
@@ -66,7 +54,6 @@ class _ConditionalConformal(SplitConformal):
         self.rotation_ = rotation
         self.conformity_scores_ = scores
         self._slack = TIES * spread
-        return self
 
     def predict_cutoff(self, X: TableLike) -> np.ndarray:
         """Return the largest score that is accepted for each sample.

@@ -204,22 +204,7 @@ class CrossConformalRegressor(OfNumbers, _CrossConformal):
         self.method = method
         self.cv = cv
 
-    def predict_interval(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
-        """Return predictions and their intervals.
-
-        Parameters
-        ----------
-        X : what the estimator takes
-            Samples.
-
-        Returns
-        -------
-        predictions : ndarray of shape (n_samples,)
-            The predictions of the model of all samples.
-        intervals : ndarray of shape (n_samples, 2, n_levels)
-            Lower and upper ends, for each confidence level.
-        """
-        self._check_scored()
+    def _intervals(self, X: TableLike) -> tuple[np.ndarray, np.ndarray]:
         by, n = self._scores(None), len(self.conformity_scores_)
         ranks = ranks_of(self.confidence_level, n)
         predictions, units = by.expected(self.estimator_, X)
@@ -312,22 +297,7 @@ class CrossConformalClassifier(OfClasses, _CrossConformal):
         self.conformity_score = conformity_score
         self.cv = cv
 
-    def predict_set(self, X: TableLike) -> tuple[np.ndarray, np.ndarray]:
-        """Return predicted classes and sets of classes.
-
-        Parameters
-        ----------
-        X : what the estimator takes
-            Samples.
-
-        Returns
-        -------
-        labels : ndarray of shape (n_samples,)
-            The classes that the model of all samples predicts.
-        sets : ndarray of bool of shape (n_samples, n_classes, n_levels)
-            Mask of the classes in the set, for each confidence level.
-        """
-        self._check_scored()
+    def _sets(self, X: TableLike) -> tuple[np.ndarray, np.ndarray]:
         by = Probabilities(self.conformity_score, self.classes_)
         smaller: Any = 0
         for k, model in enumerate(self.estimators_):

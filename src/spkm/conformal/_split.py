@@ -34,6 +34,10 @@ class Conformal(BaseEstimator):
     def _model(self) -> Any:
         """Return the fitted model that predicts."""
 
+    @abstractmethod
+    def _check_scored(self) -> None:
+        """Raise NotFittedError before samples were scored."""
+
     def predict(self, X: TableLike) -> np.ndarray:
         """Return the predictions of the model itself.
 
@@ -56,6 +60,30 @@ class OfNumbers(RegressorMixin, Conformal):
     def _default(self) -> Any:
         return SPKMRegressor()
 
+    def predict_interval(self, X: TableLike) -> tuple[np.ndarray, np.ndarray]:
+        """Return predictions and their intervals.
+
+        Parameters
+        ----------
+        X : what the estimator takes
+            Samples.
+
+        Returns
+        -------
+        predictions : ndarray of shape (n_samples,)
+            The predictions of the model, of all samples where there is one for each fold.
+        intervals : ndarray of shape (n_samples, 2, n_levels)
+            Lower and upper ends, for each confidence level. They are infinite if there are too few samples like this
+            one, and NaN if the interval is empty; both happen with conditional intervals alone, and the second with
+            ``randomize=True`` alone.
+        """
+        self._check_scored()
+        return self._intervals(X)
+
+    @abstractmethod
+    def _intervals(self, X: TableLike) -> tuple[np.ndarray, np.ndarray]:
+        """Return predictions and their intervals."""
+
 
 class OfClasses(ClassifierMixin, Conformal):
     """Base of sets of classes."""
@@ -67,6 +95,28 @@ class OfClasses(ClassifierMixin, Conformal):
 
     def _default(self) -> Any:
         return SPKMClassifier()
+
+    def predict_set(self, X: TableLike) -> tuple[np.ndarray, np.ndarray]:
+        """Return predicted classes and sets of classes.
+
+        Parameters
+        ----------
+        X : what the estimator takes
+            Samples.
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples,)
+            The classes that the model predicts, that of all samples where there is one for each fold.
+        sets : ndarray of bool of shape (n_samples, n_classes, n_levels)
+            Mask of the classes in the set, for each confidence level.
+        """
+        self._check_scored()
+        return self._sets(X)
+
+    @abstractmethod
+    def _sets(self, X: TableLike) -> tuple[np.ndarray, np.ndarray]:
+        """Return predicted classes and sets of classes."""
 
 
 class SplitConformal(Conformal):
@@ -116,12 +166,19 @@ class SplitConformal(Conformal):
         self : object
             The object, ready to predict intervals or sets.
         """
-        model = self._model()
-        scores = self._scores()
-        y = scores.targets(y_conformalize)
-        ranks_of(self.confidence_level, len(y))
-        self.conformity_scores_ = scores.of(model, X_conformalize, y)
+        self._check()
+        model, by = self._model(), self._scores()
+        y = by.targets(y_conformalize)
+        self._keep(X_conformalize, by.of(model, X_conformalize, y))
         return self
+
+    def _check(self) -> None:
+        """Raise ValueError if a parameter is not what it must be."""
+
+    def _keep(self, X: Any, scores: np.ndarray) -> None:
+        """Keep the scores of samples that the model has not learned from, with all that a prediction needs of them."""
+        ranks_of(self.confidence_level, len(scores))
+        self.conformity_scores_ = scores
 
     def _model(self) -> Any:
         if not check_choice("prefit", self.prefit, (True, False)):
@@ -136,7 +193,6 @@ class SplitConformal(Conformal):
 
     def _cutoffs(self, X: TableLike) -> np.ndarray:
         """Return the largest score that is accepted, (n_samples or 1, n_levels)."""
-        self._check_scored()
         scores = np.sort(self.conformity_scores_)
         return scores[None, ranks_of(self.confidence_level, len(scores)) - 1]
 
@@ -151,23 +207,7 @@ class SplitConformal(Conformal):
 class Intervals(OfNumbers, SplitConformal):
     """Intervals of residuals up to a cutoff."""
 
-    def predict_interval(self, X: TableLike) -> tuple[np.ndarray, np.ndarray]:
-        """Return predictions and their intervals.
-
-        Parameters
-        ----------
-        X : what the estimator takes
-            Samples.
-
-        Returns
-        -------
-        predictions : ndarray of shape (n_samples,)
-            The predictions.
-        intervals : ndarray of shape (n_samples, 2, n_levels)
-            Lower and upper ends, for each confidence level. They are infinite if there are too few samples like this
-            one, and NaN if the interval is empty; both happen with conditional intervals alone, and the second with
-            ``randomize=True`` alone.
-        """
+    def _intervals(self, X: TableLike) -> tuple[np.ndarray, np.ndarray]:
         cutoffs = self._cutoffs(X)
         predictions, units = self._scores().expected(self._model(), X)
         return predictions, around(predictions, units[:, None] * np.where(cutoffs >= 0, cutoffs, np.nan))
@@ -179,21 +219,7 @@ class Intervals(OfNumbers, SplitConformal):
 class Sets(OfClasses, SplitConformal):
     """Sets of classes with scores up to a cutoff."""
 
-    def predict_set(self, X: TableLike) -> tuple[np.ndarray, np.ndarray]:
-        """Return predicted classes and sets of classes.
-
-        Parameters
-        ----------
-        X : what the estimator takes
-            Samples.
-
-        Returns
-        -------
-        labels : ndarray of shape (n_samples,)
-            The predicted classes.
-        sets : ndarray of bool of shape (n_samples, n_classes, n_levels)
-            Mask of the classes in the set, for each confidence level.
-        """
+    def _sets(self, X: TableLike) -> tuple[np.ndarray, np.ndarray]:
         cutoffs = self._cutoffs(X)
         model, by = self._model(), self._scores()
         scores = by.of_all(model, X)
