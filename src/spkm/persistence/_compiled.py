@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from spkm.persistence._check_plain import check_plain
-from spkm.persistence._decisions import EXP_FROM, decisions, probabilities, survival
+from spkm.persistence._decisions import EXP_FROM, decisions, probabilities, spread_weights, survival
 from spkm.persistence._encoding import columns_of, encode, encoder_of, n_columns, values_of
 from spkm.persistence._runtime import kernel_values, member_weights, ready_member
 
@@ -199,11 +199,7 @@ def _contributions(plain: dict[str, Any], members: list[Any]) -> Callable[[np.nd
     if plain["combine"] == "joint":
         similarities, weights, _ = members[0]
         return lambda x: similarities(x)[:, None] * weights
-    spread = np.zeros((sum(len(weights) for _, weights, _ in members), len(members)))
-    row = 0
-    for k, (_, weights, _) in enumerate(members):
-        spread[row : row + len(weights), k] = weights[:, 0]
-        row += len(weights)
+    spread = spread_weights(plain, [weights for _, weights, _ in members])
     return lambda x: np.concatenate([similarities(x) for similarities, _, _ in members])[:, None] * spread
 
 

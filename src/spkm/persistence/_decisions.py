@@ -37,6 +37,18 @@ def probabilities(plain: dict[str, Any], F: np.ndarray) -> np.ndarray:
     return shares if kind == "each" else normalized(shares)
 
 
+def spread_weights(plain: dict[str, Any], own: list[np.ndarray]) -> np.ndarray:
+    """Return the weights of the basis vectors of all members, (R, m): of binary models each in a column of its own."""
+    if plain["combine"] == "joint":
+        return own[0]
+    spread = np.zeros((sum(map(len, own)), len(own)))
+    row = 0
+    for k, weights in enumerate(own):
+        spread[row : row + len(weights), k] = weights[:, 0]
+        row += len(weights)
+    return spread
+
+
 def class_gaps(plain: dict[str, Any]) -> np.ndarray:
     """Return factors g of ordered classes: p_k = g_k s(t_k - f) s(f - t_(k-1)), which is exact for small ones too."""
     gaps = -np.expm1(-np.diff(np.asarray(plain["thresholds"], dtype=np.float64)))

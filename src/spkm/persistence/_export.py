@@ -14,9 +14,11 @@ from sklearn.utils.validation import check_is_fitted
 from spkm._publish import feature_names as names_of_fit
 from spkm.persistence._compiled import CompiledModel
 from spkm.persistence._container import write_bytes
+from spkm.persistence._decisions import spread_weights
 from spkm.persistence._encoding import with_twins
 from spkm.persistence._pipelines import composed
 from spkm.persistence._plain import jsonable, plain_model, with_javascript_classes
+from spkm.persistence._runtime import member_weights
 from spkm.tables.pipelines import last_of
 
 if TYPE_CHECKING:
@@ -160,16 +162,8 @@ def feature_names(plain: dict[str, Any]) -> list[str]:
 
 def joint_weights(plain: dict[str, Any]) -> tuple[np.ndarray, np.ndarray]:
     """Return weights (R, m) and intercept (m,) of the basis vectors of all members, one after another."""
-    own = [np.concatenate([term["weights"] for term in member["terms"]]) for member in plain["members"]]
     intercept = np.concatenate([member["intercept"] for member in plain["members"]])
-    if plain["combine"] == "joint":
-        return own[0], intercept
-    weights = np.zeros((sum(map(len, own)), len(own)))
-    row = 0
-    for k, part in enumerate(own):
-        weights[row : row + len(part), k] = part[:, 0]
-        row += len(part)
-    return weights, intercept
+    return spread_weights(plain, [member_weights(member) for member in plain["members"]]), intercept
 
 
 def with_constants(plain: dict[str, Any], weights: np.ndarray, intercept: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

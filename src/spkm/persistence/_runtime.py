@@ -8,7 +8,7 @@ import numpy as np
 
 from spkm.persistence._check_plain import bounds_of, check_normalization, check_plain
 from spkm.persistence._container import need
-from spkm.persistence._decisions import EXP_FROM, decisions, ordered_codes, probabilities, survival
+from spkm.persistence._decisions import EXP_FROM, decisions, ordered_codes, probabilities, spread_weights, survival
 from spkm.persistence._encoding import (
     columns_of,
     encode,
@@ -96,15 +96,7 @@ class NumpyModel:
 
     def contributions(self, X: TableLike) -> np.ndarray:
         """Return what each basis vector adds to the scores, (n_samples, n_basis, n_outputs)."""
-        weights = self._weights
-        if self.plain["combine"] != "joint":
-            spread = np.zeros((sum(map(len, weights)), len(weights)))
-            row = 0
-            for k, own in enumerate(weights):
-                spread[row : row + len(own), k] = own[:, 0]
-                row += len(own)
-            weights = [spread]
-        return self.similarities(X)[:, :, None] * weights[0]
+        return self.similarities(X)[:, :, None] * spread_weights(self.plain, self._weights)
 
     def decision_function(self, X: TableLike) -> np.ndarray:
         """Return what classes are decided by: a score for each, or one for two classes."""

@@ -56,10 +56,15 @@ def register_skl2onnx() -> None:
         }
         update_registered_converter(cls, f"Spkm{cls.__name__}", _shape_of_classes, _convert_classes, options=options)
     for kind in (SPKMRegressor, SPKMRegressorCV, SPKMSurvival):
-        update_registered_converter(kind, f"Spkm{kind.__name__}", _shape(_n_targets), _convert_numbers)
-    update_registered_converter(SPKMSelector, "SpkmSelector", _shape(_n_kept), _convert_selector)
-    update_registered_converter(SPKMNystroem, "SpkmNystroem", _shape(_n_components), _convert_landmarks)
-    update_registered_converter(TableEncoder, "SpkmTableEncoder", _shape(_n_encoded), _convert_encoder)
+        update_registered_converter(
+            kind, f"Spkm{kind.__name__}", _shape(lambda one: one.model_.n_outputs or 1), _convert_numbers
+        )
+    for step, width, convert in (
+        (SPKMSelector, lambda one: int(one.get_support().sum()), _convert_selector),
+        (SPKMNystroem, lambda one: one.normalization_.shape[1], _convert_landmarks),
+        (TableEncoder, lambda one: len(one.feature_origin_), _convert_encoder),
+    ):
+        update_registered_converter(step, f"Spkm{step.__name__.removeprefix('SPKM')}", _shape(width), convert)
 
 
 # Shapes of the outputs
@@ -104,22 +109,6 @@ def _real(operator: Any) -> Any:
 
     doubles = any(isinstance(one.type, DoubleTensorType) for one in operator.inputs)
     return DoubleTensorType if doubles else FloatTensorType
-
-
-def _n_targets(estimator: BaseEstimator) -> int:
-    return int(estimator.model_.n_outputs) if estimator.model_.n_outputs else 1
-
-
-def _n_kept(estimator: BaseEstimator) -> int:
-    return int(estimator.get_support().sum())
-
-
-def _n_components(estimator: BaseEstimator) -> int:
-    return int(estimator.normalization_.shape[1])
-
-
-def _n_encoded(estimator: BaseEstimator) -> int:
-    return len(estimator.feature_origin_)
 
 
 # Converters

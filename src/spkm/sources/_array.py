@@ -17,7 +17,7 @@ from copy import copy
 from functools import lru_cache
 from itertools import islice, pairwise
 from threading import Lock
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import DTypeLike
@@ -66,6 +66,9 @@ class Block(NamedTuple):
         return table[:, columns], None
 
 
+AnySource = TypeVar("AnySource", bound="Source")
+
+
 class Source(OnThreads):
     """Base of all sources."""
 
@@ -78,6 +81,11 @@ class Source(OnThreads):
 
     #: Whether what :meth:`map` yields stays in this process, so that it may hold functions.
     keeps_features = True
+
+    def shared(self, other: AnySource) -> AnySource:
+        """Return another source, which from now on runs its blocks on the same threads."""
+        other._pool, other._n_threads = self._pool, self._n_threads
+        return other
 
     def pieces(self, width: int) -> Sequence[Any]:
         """Return what :meth:`load` makes blocks of, for a model of ``width`` basis vectors."""
@@ -305,9 +313,7 @@ class ArraySource(Source):
         return part
 
     def _like(self, X: Matrix, Y: np.ndarray, weight: np.ndarray, scaling: Scaling | None) -> ArraySource:
-        part = type(self)(X, Y, weight, scaling)
-        part._pool, part._n_threads = self._pool, self._n_threads
-        return part
+        return self.shared(type(self)(X, Y, weight, scaling))
 
     def encoded(self, function: Callable[[np.ndarray], np.ndarray]) -> ArraySource:
         other = copy(self)

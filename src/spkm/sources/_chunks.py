@@ -70,9 +70,8 @@ class Reader:
 
     def summarized(self, seed: int, of_classes: bool, n_kept: int, each: Each = map) -> Summary:
         """Return the summary of all samples of positive weight: one pass."""
-        task = partial(_summary_of_numbered, seed=seed, of_classes=of_classes, n_kept=n_kept)
         total: Summary | None = None
-        for part in each(task, enumerate(self.chunks())):
+        for part in each(lambda item: summary_of(item[1], item[0], seed, of_classes, n_kept), enumerate(self.chunks())):
             total = part if total is None else merged(total, part, n_kept)
         if total is None:
             raise ValueError("X must hold at least one sample; its chunks are all empty.")
@@ -107,7 +106,7 @@ class IterableReader(Reader):
         for item in given:
             parts = item if isinstance(item, tuple) else (item,)
             X = np.asarray(self._ordered(parts[0])) if self.encoder is None else self._encoded(parts[0])
-            X = X if X.dtype in (np.float32, np.float64) else X.astype(np.float64)
+            X = in_floats(X)
             if X.ndim != 2:
                 raise ValueError(f"Each chunk must hold X of two dimensions, (n, d); got {X.ndim}.")
             y, weight = (None if len(parts) <= k or parts[k] is None else np.asarray(parts[k]) for k in (1, 2))
@@ -130,6 +129,11 @@ class IterableReader(Reader):
         return np.asarray(self.encoder.encoded(record_batch(frame, self.encoder.columns)))
 
 
+def in_floats(X: np.ndarray) -> np.ndarray:
+    """Return an array of one of the two types that samples have, float64 unless it is float32."""
+    return X if X.dtype in (np.float32, np.float64) else X.astype(np.float64)
+
+
 def in_pieces(chunk: Chunk) -> Iterator[Chunk]:
     """Yield a chunk in pieces of at most :data:`CHUNK_ENTRIES` entries; none if it is empty."""
     rows = max(1, CHUNK_ENTRIES // max(1, chunk.X.shape[1]))
@@ -140,10 +144,6 @@ def in_pieces(chunk: Chunk) -> Iterator[Chunk]:
 def summarized(reader: Reader, seed: int, of_classes: bool, source: Source | None = None) -> Summary:
     """Return the summary of all samples of a reader, on the threads of a source if there is one."""
     return reader.summarized(seed, of_classes, KEPT_ROWS, map if source is None else source.each)
-
-
-def _summary_of_numbered(item: tuple[int, Chunk], seed: int, of_classes: bool, n_kept: int) -> Summary:
-    return summary_of(item[1], item[0], seed, of_classes, n_kept)
 
 
 @dataclass(frozen=True)
@@ -280,18 +280,14 @@ class ChunkSource(Source):
         if n_rows < self.n_rows:
             drawn: ArraySource = next(self.samples([n_rows], rng))
             return drawn
-        return self._on_threads(kept_source(self.reader.summarized(0, False, self.n_rows, self.each), self.recipe))
-
-    def _on_threads(self, held: ArraySource) -> ArraySource:
-        held._pool, held._n_threads = self._pool, self._n_threads
-        return held
+        return self.shared(kept_source(self.reader.summarized(0, False, self.n_rows, self.each), self.recipe))
 
     def samples(self, sizes: Sequence[int], rng: np.random.Generator) -> Iterator[Any]:
         held = self.kept
         largest = max((size for size in sizes if size < self.n_rows), default=0)
         if largest > held.n_rows:
             held = kept_source(self.reader.summarized(int(rng.integers(2**31)), False, largest, self.each), self.recipe)
-        self._on_threads(held)
+        self.shared(held)
         order = rng.permutation(held.n_rows)
         for size in sizes:
             yield self if size >= self.n_rows else held.subset(np.sort(order[:size]))

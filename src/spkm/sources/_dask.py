@@ -14,7 +14,7 @@ import numpy as np
 
 from spkm._frames import has_types, library_of
 from spkm.sources._arrow import record_batch
-from spkm.sources._chunks import Chunk, Each, Reader, in_pieces
+from spkm.sources._chunks import Chunk, Each, Reader, in_floats, in_pieces
 from spkm.sources._summary import Summary, merged, summary_of
 from spkm.sources._threads import one_blas_thread
 
@@ -101,7 +101,7 @@ class DaskReader(Reader):
         """Return the summary of all samples, merged in pairs of neighbours."""
         import dask
 
-        one, both = dask.delayed(_summary, pure=False), dask.delayed(merged, pure=False)
+        one, both = dask.delayed(summary_of, pure=False), dask.delayed(merged, pure=False)
         level = [one(shard, number, seed, of_classes, n_kept) for number, shard in enumerate(self.shards)]
         while len(level) > 1:
             pairs = [both(*level[i : i + 2], n_kept) for i in range(0, len(level) - 1, 2)]
@@ -169,9 +169,9 @@ def _shard(X: Any, y: Any, weight: Any, names: list[str] | None, others: dict[st
         if text:
             raise ValueError(f"X must hold numbers; column {text[0]!r} holds {X[text[0]].dtype}. {ADVICE}")
         X = X[names]
-    X = np.asarray(X)
-    X = X if X.dtype in (np.float32, np.float64) else X.astype(np.float64)
-    return Chunk(X, None if y is None else np.asarray(y), None if weight is None else np.asarray(weight))
+    return Chunk(
+        in_floats(np.asarray(X)), None if y is None else np.asarray(y), None if weight is None else np.asarray(weight)
+    )
 
 
 def _is_number(dtype: Any) -> bool:
@@ -182,7 +182,3 @@ def _applied(task: Callable[[Chunk], Any], shard: Chunk) -> Any:
     # Values far from every basis vector underflow, and a solver's wild step may overflow: it checks for that itself.
     with np.errstate(all="ignore"), one_blas_thread():
         return task(shard)
-
-
-def _summary(shard: Chunk, number: int, seed: int, of_classes: bool, n_kept: int) -> Summary:
-    return summary_of(shard, number, seed, of_classes, n_kept)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from spkm.sources._arrow import record_batch
-from spkm.sources._chunks import CHUNK_ENTRIES, Chunk, Reader
+from spkm.sources._chunks import CHUNK_ENTRIES, Chunk, Reader, in_floats
 
 if TYPE_CHECKING:
     from pyarrow import RecordBatch
@@ -230,8 +230,7 @@ class LazyFrameReader(Reader):
             for i in range(0, part.height, rows):
                 piece = part.slice(i, rows)
                 if self.encoder is None:
-                    X = piece.select(self.columns).to_numpy()
-                    X = X if X.dtype in (np.float32, np.float64) else X.astype(np.float64)
+                    X = in_floats(piece.select(self.columns).to_numpy())
                 else:
                     X = self.encoder.encoded(record_batch(piece, self.columns))
                 y = None if self.target is None else _targets(piece.__getitem__, self.target)

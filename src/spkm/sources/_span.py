@@ -76,10 +76,7 @@ class SpanSource(ArraySource):
         span, coordinates = Span.of(table.dense())
         found = SpanSource(coordinates, table.Y, table.w[:, 0].astype(np.float64) * table.total_weight)
         found.table, found.span, found.groups = table, span, table.groups
-        found._pool, found._n_threads = table._pool, table._n_threads
-        return found
+        return table.shared(found)
 
     def _like(self, X: Matrix, Y: np.ndarray, weight: np.ndarray, scaling: Scaling | None) -> ArraySource:
-        part = ArraySource(X, Y, weight, scaling)
-        part._pool, part._n_threads = self._pool, self._n_threads
-        return part
+        return self.shared(ArraySource(X, Y, weight, scaling))

@@ -10,7 +10,13 @@ from sklearn.utils.validation import check_consistent_length, column_or_1d
 
 from spkm._arrays import TableLike, TargetLike
 from spkm._checks import check_choice, check_integer, check_real
-from spkm.theory._conditions import check_samples_inside, fixed_model, kernel_assumptions, kernels_considered
+from spkm.theory._conditions import (
+    check_samples_inside,
+    checked_confidence,
+    fixed_model,
+    kernel_assumptions,
+    kernels_considered,
+)
 from spkm.theory._margin_bound import Union
 from spkm.theory._results import GeneralizationBound, RademacherBound
 from spkm.theory._sizes import basis_vector_outside, bound_of_term, margins_of, sizes_of
@@ -134,9 +140,7 @@ def generalization_bound(
     (False, True)
     """
     model = fixed_model(estimator)
-    confidence = check_real("confidence", confidence, strict=True)
-    if not confidence < 1:
-        raise ValueError(f"confidence must be below 1; got {confidence!r}.")
+    confidence = checked_confidence(confidence)
     check_choice("norm", norm, ("rkhs", "l1"))
     if not (isinstance(margin, str) and margin == "best"):
         margin = check_real("margin", margin, strict=True)

@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator, clone, is_classifier
 from sklearn.utils.validation import check_is_fitted
 
 from spkm._arrays import TableLike
-from spkm._checks import check_integer
+from spkm._checks import check_integer, check_real
 from spkm.core.fitted import FittedModel
 from spkm.core.targets import Labels
 from spkm.estimators.base import ReadsModel
@@ -20,6 +20,14 @@ from spkm.fitting.continuing import same_settings
 from spkm.kernels import KERNELS, Kernel, squared_norms
 from spkm.tables.read import read_like
 from spkm.theory._sizes import TermBound
+
+
+def checked_confidence(confidence: float) -> float:
+    """Return a probability below one."""
+    confidence = check_real("confidence", confidence, strict=True)
+    if not confidence < 1:
+        raise ValueError(f"confidence must be below 1; got {confidence!r}.")
+    return confidence
 
 
 def fixed_model(estimator: BaseEstimator) -> FittedModel:

@@ -14,8 +14,8 @@ from sklearn.base import BaseEstimator, is_classifier
 from sklearn.utils.validation import check_consistent_length, column_or_1d
 
 from spkm._arrays import TableLike, TargetLike
-from spkm._checks import check_real
 from spkm.core.targets import Labels
+from spkm.theory._conditions import checked_confidence
 from spkm.theory._quantized import check_bits, deployed, model_of, quantized_model
 
 WIDTHS = tuple(range(1, 13))  # bits of a number that are compared
@@ -107,7 +107,7 @@ def occam_bound(
     (True, True)
     """
     model = _classifier_model(estimator)
-    confidence = _checked_confidence(confidence)
+    confidence = checked_confidence(confidence)
     widths = WIDTHS if isinstance(bits, str) and bits == "best" else _checked_widths(bits)
     found = []
     for width in widths:
@@ -146,7 +146,7 @@ def held_out_bound(estimator: BaseEstimator, X: TableLike, y: TargetLike, *, con
     0.05
     """
     wrong, n = _count_wrong(estimator, X, y)
-    return largest_error(wrong, n, log(1 - _checked_confidence(confidence)))
+    return largest_error(wrong, n, log(1 - checked_confidence(confidence)))
 
 
 def largest_error(wrong: int, n: int, log_probability: float) -> float:
@@ -173,13 +173,6 @@ def _classifier_model(estimator: BaseEstimator) -> Any:
             "is for the share of wrong labels."
         )
     return model
-
-
-def _checked_confidence(confidence: float) -> float:
-    confidence = check_real("confidence", confidence, strict=True)
-    if not confidence < 1:
-        raise ValueError(f"confidence must be below 1; got {confidence!r}.")
-    return confidence
 
 
 def _checked_widths(bits: Any) -> list[int]:
