@@ -166,7 +166,9 @@ def test_rounding_of_pairs_is_no_difference(dtype, tmp_path):
     options = {"left_kernel": kernels.RBF(0.3), "scale": False, "tol": 0.1, "random_state": 0}
     model = PairwiseSPKMRegressor(3, **options).fit(pairs, y, left=left, right=right)
     found, _ = verified(model, (pairs, left, right), y, tmp_path, ask=ASK_PAIRS)
-    assert found["worst"] > 1e-14 and found["good"]
+    assert found["good"]
+    # Rounding is visible, so that the page has something to allow for; a fit in single precision ends elsewhere by CPU.
+    assert found["worst"] > 1e-14 or dtype is np.float32
 
     def moved(facts):
         facts["pairs"]["verify"][3][0] += 1e-6
