@@ -8,7 +8,7 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.stats import pearsonr
 
-from spkm import SPKMCCA
+from spkm import SPKMCCA, SPKMRegressor
 from spkm.explain import Relation, relations, summary
 from tests.test_cca import QUICK, planted
 from tests.test_report import EVIL, embedded
@@ -148,3 +148,9 @@ def test_bad_requests(model, tmp_path):
     with pytest.raises(ValueError, match=r"side\('x'\) and side\('y'\)"):
         summary(model)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_other_estimators_have_no_relations():
+    regressor = SPKMRegressor(1, random_state=0).fit(NEW[0], NEW[0][:, 0])
+    with pytest.raises(TypeError, match="must be a fitted SPKMCCA; got SPKMRegressor"):
+        relations(regressor)

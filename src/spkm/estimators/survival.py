@@ -341,8 +341,8 @@ def times_of(y: TargetLike | None) -> Times:
     if len(events) != 1 or len(numbers) != 1 or (len(fields) == 3 and kinds.get("entry", "") not in tuple("iuf")):
         raise ValueError(
             "y must have one field of truth values and one of numbers, and may have a field 'entry' of numbers; got "
-            f"{', '.join(f'{name!r} of {y.dtype[name]}' for name in fields)}. Turn a column of 0 and 1 into truth "
-            "values by .astype(bool)."
+            f"{', '.join(f'{name!r} of {y.dtype[name]}' for name in fields)}. Compare a column of codes with "
+            "that of an event to make truth values: event == 1."
         )
     entry = np.asarray(y["entry"], dtype=np.float64) if len(fields) == 3 else None
     return _checked(np.asarray(y[numbers[0]], dtype=np.float64), np.asarray(y[events[0]], dtype=bool), entry)

@@ -152,6 +152,8 @@ def relations(
         One for each component.
     """
     check_is_fitted(estimator)
+    if "validation_correlations_" not in vars(estimator):
+        raise TypeError(f"estimator must be a fitted SPKMCCA; got {type(estimator).__name__}.")
     check_integer("n_permutations", n_permutations, FEWEST_ORDERS)
     if (X is None) != (y is None):
         raise ValueError("X and y must be given together: the two tables of the same samples, or neither.")
