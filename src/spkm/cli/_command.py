@@ -124,7 +124,7 @@ def run_command(
             return USAGE
         _check_verb(parser, named, verbs)
         options, unknown = parser.parse_known_args(arguments)
-        if unknown:  # the help of the verb, not that of the whole command, says what there is
+        if unknown:  # with the usage of the verb, not that of the whole command
             verb_parser = commands.choices[named]
             options_there = re.findall(r"--[a-z-]+", verb_parser.format_help())
             verb_parser.error(f"unrecognized arguments: {' '.join(unknown)}{_meant(unknown[0], options_there)}")

@@ -298,7 +298,7 @@ class FitsTables(ReadsModel):
             Groups of the samples, such as subjects. Folds keep the samples of a group together, so that choices suit
             new groups. Predictions of a regressor with a squared loss are then moved towards the mean by the share that
             suits groups held out best (``group_shrinkage_``), for five more fits. With another loss and a fixed number
-            of vectors nothing of a regressor is chosen by folds: groups have no effect, and a warning says so. Samples
+            of vectors nothing of a regressor is chosen by folds: groups have no effect, with a warning. Samples
             must be in memory.
         target, weight, features : str or list of str, default=None
             Column names of the target, the weights and the features; by default all others are features.

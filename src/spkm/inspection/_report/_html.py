@@ -77,14 +77,14 @@ def _narrow(style: str) -> str:
 
 
 def check_suffix(path: FileName, kinds: Mapping[str, Any]) -> None:
-    """Raise ValueError where no report could be written, or where the name of the file says no kind."""
+    """Raise ValueError if no report can be written to a path, or if its suffix is of no known format."""
     if Path(path).suffix.lower() not in kinds:
         raise ValueError(f"path must end with {', '.join(kinds)}; got {Path(path).name!r}.")
     check_place(Path(path))
 
 
 def write_facts(path: FileName, kinds: Mapping[str, Callable[[dict[str, Any]], str]], facts: dict[str, Any]) -> Path:
-    """Write facts in the kind that the suffix of a path says; return the path."""
+    """Write facts in the format of the path's suffix; return the path."""
     path = Path(path)
     with replacing(path) as beside:
         beside.write_text(kinds[path.suffix.lower()](facts), encoding="utf-8", newline="\n")
