@@ -1,5 +1,7 @@
 """Conditional Shapley values and expected scores: equal to quadrature, Monte Carlo, regression and known limits."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -83,6 +85,21 @@ def test_expected_scores_equal_monte_carlo_with_scaling():
     np.testing.assert_allclose(expected_scores(model, X[:5], X), model.model_.scores(X[:5]), atol=1e-10)
     nothing = expected_scores(model, np.full((1, 4), np.nan), normal)
     np.testing.assert_allclose(nothing[0], explain(model, X[:1], normal).base_values, atol=1e-10)
+
+
+def test_known_features_that_the_model_does_not_read_tell_of_those_that_it_does():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 3)) @ np.array([[1.0, 0.0, 0.9], [0.0, 1.0, 0.0], [0.0, 0.0, 0.1]])
+    model = SPKMRegressor(4, random_state=0).fit(X[:, :2], np.sin(X[:, 0]) + X[:, 1]).model_
+    wide = replace(model, features=np.array([0, 1]), n_features=3)
+    row = np.array([[np.nan, X[0, 1], X[0, 2]]])
+    drawn = np.tile(X[0], (20_000, 1))
+    mean, covariance = Normal.of(X).given(row, ~np.isnan(row[0]))
+    drawn[:, 0] = rng.normal(mean[0, 0], np.sqrt(covariance[0, 0]), len(drawn))
+    F = wide.scores(drawn)[:, 0]
+    assert abs(expected_scores(wide, row, X)[0, 0] - F.mean()) < 5 * F.std() / np.sqrt(len(F)) + 1e-6
+    with pytest.raises(ValueError, match="background must have 3 features; got 1"):
+        expected_scores(wide, row, Normal(np.zeros(1), np.eye(1)))
 
 
 def test_independent_features_have_interventional_values():

@@ -77,12 +77,31 @@ class Normal:
         """
         return _given(self.mean, self.covariance, X, known)
 
-    def on_scale(self, model: FittedModel) -> tuple[np.ndarray, np.ndarray]:
-        """Return mean and covariance of the model's columns, on its scale without the clip."""
-        held = np.asarray(model.features)
-        mean, covariance = self.mean[held], self.covariance[np.ix_(held, held)]
-        center, scale, _, _ = units_of(model)
-        return (mean - center) / scale, covariance / np.outer(scale, scale)
+    def on_scale(self, model: FittedModel, others: Any = ()) -> tuple[np.ndarray, np.ndarray]:
+        """Return mean and covariance of the model's columns, on its scale without the clip, and of others after them.
+
+        Parameters
+        ----------
+        model : FittedModel
+            The model.
+        others : array-like of int, default=()
+            Columns that the model does not hold, which may say something of those that it does.
+        """
+        columns, center, scale = self._units(model, others)
+        covariance = self.covariance[np.ix_(columns, columns)]
+        return (self.mean[columns] - center) / scale, covariance / np.outer(scale, scale)
+
+    def unclipped(self, model: FittedModel, X: Any, others: Any = ()) -> np.ndarray:
+        """Return samples in the columns of :meth:`on_scale`."""
+        columns, center, scale = self._units(model, others)
+        return (dense(X)[:, columns] - center) / scale
+
+    def _units(self, model: FittedModel, others: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return columns, center and scale; other columns than those of the model have their own deviations."""
+        (center, scale, _, _), others = units_of(model), np.array(others, dtype=int)
+        spread = np.sqrt(np.diagonal(self.covariance)[others])
+        columns = np.concatenate([np.asarray(model.features, dtype=int), others])
+        return columns, np.append(center, self.mean[others]), np.append(scale, np.where(spread > 0, spread, 1.0))
 
 
 def _given(mean: np.ndarray, covariance: np.ndarray, X: np.ndarray, known: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -330,12 +349,6 @@ def _shares(inside: np.ndarray) -> np.ndarray:
     return np.where(inside, 1.0 / present[:, None], -1.0 / absent[:, None]) / max(s, 1)
 
 
-def unclipped(model: FittedModel, X: Any) -> np.ndarray:
-    """Return the model's columns of samples on its scale, without the clip."""
-    center, scale, _, _ = units_of(model)
-    return (dense(X)[:, np.asarray(model.features)] - center) / scale
-
-
 def has_closed_form(estimator: Any) -> bool:
     """Whether expected predictions of an estimator are expected scores, of kernels that have a closed form."""
     model = vars(estimator).get("model_")  # a pipeline has none
@@ -391,16 +404,21 @@ def expected_scores(estimator: Any, X: Any, background: Any) -> np.ndarray:
     normal = background if isinstance(background, Normal) else Normal.of(background)
     check_columns(labels_of(X), estimator, "X")
     check_columns(normal.names, estimator, "background")
+    if len(normal.mean) != model.n_features:
+        raise ValueError(f"background must have {model.n_features} features; got {len(normal.mean)}.")
     gaps = np.isnan(values)
     whole = table_of(np.where(gaps, normal.mean, values), None, model.n_features, "X")
     names, result = names_of(estimator, model.n_features), []
     patterns, group = np.unique(gaps, axis=0, return_inverse=True)
     for member in model.members:
-        means = ConditionalMeans(structure_of(member, names), *normal.on_scale(member))
+        others = np.setdiff1d(np.arange(model.n_features), member.features)  # known ones say something of the unknown
+        means = ConditionalMeans(structure_of(member, names), *normal.on_scale(member, others))
+        Z = normal.unclipped(member, whole, others)
+        seen = np.hstack([scaled_rows(member, whole), Z[:, len(member.features) :]])
         found = np.empty((len(values), member.n_basis))
         for k, pattern in enumerate(patterns):
             rows = np.flatnonzero(group.reshape(-1) == k)
-            known = ~pattern[np.asarray(member.features)]
-            found[rows] = means.similarities(unclipped(member, whole[rows]), scaled_rows(member, whole[rows]), known)
+            known = ~pattern[np.append(member.features, others)]
+            found[rows] = means.similarities(Z[rows], seen[rows], known)
         result.append(member.intercept + found @ member.weights)
     return np.hstack(result)
