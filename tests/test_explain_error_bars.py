@@ -157,6 +157,18 @@ def test_stability_of_vectors():
         vector_stability(SPKMClassifier(3, random_state=0).fit(X2, Y2))
 
 
+def test_vectors_of_binary_problems_keep_the_sign_of_the_weight_that_they_have():
+    X, y = three_classes()
+    model = SPKMClassifier(2, multi_class="ovr", random_state=0).fit(X, y).with_uncertainty(X, y, random_state=0)
+    same = vector_stability(model).same_sign
+    own = [
+        np.mean([np.sign(refit.weights[:2, 0]) == np.sign(one.weights[:2, 0]) for refit in one.refits], axis=0)
+        for one in model.model_.members
+    ]
+    np.testing.assert_array_equal(same.min(axis=1), np.concatenate(own))
+    assert f"and {np.sum(same.min(axis=1) == 1)} of 6 keep the sign" in str(summary(model)).replace("\n", " ")
+
+
 @pytest.mark.parametrize("kind", ["joint", "ovo"])
 def test_model_files_keep_refits(kind, tmp_path):
     model = SPKMClassifier(2, multi_class=kind, random_state=0).fit(X3, Y3)

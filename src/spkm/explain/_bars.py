@@ -179,24 +179,15 @@ def vector_stability(estimator: BaseEstimator) -> VectorStability:
     True
     """
     model = model_of(estimator)
-    needed_refits(model)
-    similar: list[np.ndarray] = []
-    deviations: list[np.ndarray] = []
-    signs: list[np.ndarray] = []
-    for k, member in enumerate(model.members):
-        rows = member.vector_rows
-        weights = np.array([refit.weights[rows] for refit in member.refits])  # (refits, R, m)
-        similar.append(np.mean([_moved(member, refit) for refit in member.refits], axis=0))
-        outputs = [k] if not model.is_joint else range(model.n_outputs)
-        same = np.mean(np.sign(weights) == np.sign(member.weights[rows]), axis=0)
-        for found, own in ((deviations, deviation(member, weights)), (signs, same)):
-            wide = np.zeros((len(own), model.n_outputs))
-            wide[:, outputs] = own
-            found.append(wide)
+    refits = needed_refits(model)
     rows = model.vector_rows
-    names = tuple(name for name, kept in zip(basis_labels(model), rows, strict=True) if kept)
-    parts = np.concatenate(similar), np.concatenate(deviations), np.concatenate(signs)
-    return VectorStability(names, *parts, output_names(model))
+    own, weights = model.weights[rows], np.array([refit.weights[rows] for refit in refits])  # (refits, R, m)
+    similar = [np.mean([_moved(one, refit) for refit in one.refits], axis=0) for one in model.members]
+    spread = np.concatenate([np.full((one.n_basis, 1), one.refit_spread) for one in model.members])[rows]
+    same = np.mean(np.sign(weights) == np.sign(own), axis=0)
+    names = tuple(np.array(basis_labels(model))[rows].tolist())
+    std = spread * np.std(weights, axis=0, ddof=1)
+    return VectorStability(names, np.concatenate(similar), std, same, output_names(model))
 
 
 def _moved(member: FittedModel, refit: FittedModel) -> np.ndarray:
