@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_breast_cancer, load_iris
 
-from spkm import SPKMClassifier, SPKMRegressor
+from spkm import SPKMClassifier, SPKMRegressor, SPKMSurvival
 from spkm.explain import explain, formula, importances, nearest, summary, to_frame
 from spkm.kernels import Rescaled
 
@@ -78,6 +78,21 @@ def test_a_loss_that_is_no_sum_over_samples():
     estimator = fitted(SPKMClassifier(2, loss="cosine", max_iter=20, random_state=0), X[:, :5], y)
     found = importances(estimator, X[:, :5], y, n_resamples=5, n_repeats=1)
     assert np.isfinite(found.dropped).all() and np.isfinite(found.dropped_interval).all()
+
+
+def test_losses_of_censored_times_are_those_of_the_hazards():
+    rng = np.random.default_rng(0)
+    X, event = rng.normal(size=(80, 2)), rng.random(80) < 0.7
+    y = np.zeros(80, dtype=[("event", bool), ("time", float)])
+    y["event"], y["time"] = event, rng.exponential(np.exp(-X[:, 0]))
+    estimator = SPKMSurvival(2, random_state=0).fit(X, y)
+    found = importances(estimator, X, y, n_resamples=2, n_repeats=1)
+    F, hazard = estimator.predict(X), estimator.predict_cumulative_hazard_function(X, y["time"])
+    np.testing.assert_allclose(found.loss, np.mean(np.diagonal(hazard) - event * F), rtol=1e-6)
+    assert found.dropped[0] > abs(found.dropped[1])
+    assert "log hazard" in summary(estimator, X, y)
+    with pytest.raises(ValueError, match="need the baseline hazard"):
+        importances(estimator.model_, X, y)
 
 
 @pytest.mark.parametrize(

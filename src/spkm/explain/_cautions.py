@@ -55,6 +55,8 @@ def contrary_vectors(model: FittedModel, similarities: np.ndarray, y: TargetLike
     y : array-like of shape (n,) or (n, m)
         Their targets.
     """
+    if model.loss.censored:  # times have no side that a score should be on
+        return []
     wanted, names = _indicators(model, np.asarray(y))
     if wanted is None or wanted.shape[1] != model.n_outputs or len(similarities) < 10:
         return []

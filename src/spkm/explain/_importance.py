@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from spkm._arrays import TableLike, TargetLike
+from spkm._arrays import TableLike
 from spkm._checks import check_integer, check_real
 from spkm.core.fitted import FittedModel, ModelEnsemble
 from spkm.explain._bars import over_refits
@@ -118,7 +118,7 @@ def importances(
     level = check_real("confidence_level", confidence_level, 0.0, 1.0, strict=True)
     rng = np.random.default_rng(random_state)
     n = X.shape[0]
-    Y = _encoded(model, y, n)
+    Y = _encoded(pipeline.estimator, model, y, n)
     problems = _problems(model, X, Y)
     counts = rng.multinomial(n, np.full(n, 1 / n), check_integer("n_resamples", n_resamples, 1))
     weights = np.vstack([np.ones(n), counts])
@@ -219,8 +219,14 @@ def _losses(
     return np.mean([p.losses(p.scores(table(p), without), weights) for p in problems], axis=0)
 
 
-def _encoded(model: FittedModel | ModelEnsemble, y: TargetLike, n: int) -> np.ndarray:
+def _encoded(estimator: Any, model: FittedModel | ModelEnsemble, y: Any, n: int) -> np.ndarray:
     """Return the targets as the model's loss takes them, (n, m)."""
+    if model.loss.censored:
+        if estimator is model:
+            raise ValueError("Losses of censored times need the baseline hazard: give the estimator, not its model_.")
+        times, at = estimator.times_of(y), estimator._baseline.at
+        hazard = at(times.time) - (0.0 if times.entry is None else at(times.entry))
+        y = np.where(times.event, np.maximum(hazard, 1e-300), -hazard)  # an event has a positive target
     y = np.asarray(y)
     if len(y) != n:
         raise ValueError(f"y must have an entry for each of the {n} samples of X; got {len(y)}.")
