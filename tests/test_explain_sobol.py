@@ -73,6 +73,13 @@ def test_estimates_are_told_and_near(terms):
     np.testing.assert_allclose(found.total, total, atol=0.05)
 
 
+@pytest.mark.parametrize("name", ["rbf", "polynomial", "laplacian"])
+def test_equal_samples_have_no_variance(name):
+    model = make_model(TERMS[name], 3)
+    found = sobol_indices(model, np.repeat(make_rows(model, 1), 7, axis=0))
+    assert (found.variance == 0).all() and (found.total == 0).all() and (found.first == 0).all()
+
+
 def test_groups_and_features_that_are_not_read():
     model = make_model([(2, [(RBF(0.3), None)])], 5, features=[0, 2, 3])
     X = make_rows(model, 8)

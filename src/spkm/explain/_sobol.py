@@ -26,6 +26,7 @@ from spkm.explain._structure import DotPiece, ProductPiece, Structure, scaled_ro
 from spkm.explain._table import Pipeline, frames, model_of, names_of, output_names, table_of
 
 BLOCK = 2**22  # entries of the products of pairs of components held at once
+ROUNDING = 1e-14  # of the sum of the sizes of all products: a variance below it is none
 MOST_WORK = 4e8  # products of pairs of components, a few seconds; mixtures of several views have millions of pairs
 
 
@@ -187,21 +188,25 @@ def _of_products(components: _Components, Z: np.ndarray) -> tuple[np.ndarray, np
     scales, weights = components.scales, components.weights
     (V, A), n, s = scales.shape, len(Z), len(components.read)
     means: Any = sum(tables.sum(axis=1) for tables in components.blocks(Z)) / n  # (s, V, A)
-    total, variance = np.zeros((s, weights.shape[1])), np.zeros(weights.shape[1])
+    total, variance, size = (np.zeros((*rows, weights.shape[1])) for rows in ((s,), (), ()))
     step = max(1, BLOCK // max(1, s * V * A * A))
     for i in range(0, V, step):
         rows = slice(i, i + step)
         both = scales[rows, None, :, None] * scales[None, :, None, :]
-
-        def summed(series: np.ndarray, both: np.ndarray = both, rows: slice = rows) -> np.ndarray:
-            return np.einsum("vo,vw,wo->o", weights[rows], (series * both).sum(axis=(2, 3)), weights, optimize=True)
-
         pairs: Any = sum(np.array([_pair_sums(table, rows) for table in tables]) for tables in components.blocks(Z)) / n
         squares = means[:, rows, None, :, None] * means[:, None, :, None, :]
         for j, rest in enumerate(_without_each(pairs, 2)):
-            total[j] += summed(_times(rest, pairs[j] - squares[j], 2))
-        variance += summed(_product(pairs, 2)) - summed(_product(squares, 2))
+            total[j] += _weighted(both * _times(rest, pairs[j] - squares[j], 2), rows, weights)
+        second, first = both * _product(pairs, 2), both * _product(squares, 2)
+        variance += _weighted(second, rows, weights) - _weighted(first, rows, weights)
+        size += _weighted(np.abs(second), rows, np.abs(weights))
+    variance = np.where(variance > ROUNDING * size, variance, 0.0)
     return _main_variances(components, Z, means), total, variance
+
+
+def _weighted(series: np.ndarray, rows: slice, weights: np.ndarray) -> np.ndarray:
+    """Return the sums over pairs of components of their weights and all coefficients, (m,)."""
+    return np.einsum("vo,vw,wo->o", weights[rows], series.sum(axis=(2, 3)), weights, optimize=True)
 
 
 def _main_variances(components: _Components, Z: np.ndarray, means: np.ndarray) -> np.ndarray:
