@@ -3,13 +3,22 @@
 from inspect import signature
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.inspection import partial_dependence as brute_force
+from sklearn.pipeline import make_pipeline
 
-from spkm.explain import h_statistics, partial_dependence
+from spkm import SPKMClassifier, SPKMRegressor, TableEncoder
+from spkm.explain import explain, h_statistics, partial_dependence, summary, to_frame
 from tests.made_models import make_model, make_rows
 from tests.test_explain import TERMS
+
+
+@pytest.fixture(scope="module")
+def wave():
+    X = np.random.default_rng(0).uniform(-2, 2, size=(60, 2))
+    return X, np.sin(X[:, 0]) * X[:, 1] + 2 * X[:, 0]
 
 
 class Predictor(RegressorMixin, BaseEstimator):
@@ -91,9 +100,46 @@ def test_additive_features_do_not_interact():
 
 @pytest.mark.parametrize(
     "features, message",
-    [([(0, 0)], "pairs of different ones"), ([(0, 1, 2)], "single columns and pairs"), (["y"], "'y'")],
+    [([(0, 0)], "has a column twice"), ([(0, 1, 2)], "single columns and pairs"), (["y"], "'y'")],
 )
 def test_bad_features_are_named(features, message):
     model = make_model(TERMS["rbf"], 5)
     with pytest.raises(ValueError, match=message):
         partial_dependence(model, make_rows(model, 4), features)
+    if features == [(0, 0)]:
+        with pytest.raises(ValueError, match=message):
+            h_statistics(model, make_rows(model, 4), [0, 0])
+
+
+@pytest.mark.parametrize("unit", [1e-12, 1e12])
+def test_units_of_the_target_change_no_interactions_and_no_words(wave, unit):
+    X, y = wave
+    one, other = (SPKMRegressor(3, random_state=0).fit(X, y * size) for size in (1.0, unit))
+    H = h_statistics(one, X)[1]
+    assert H.max() > 0.1
+    np.testing.assert_allclose(h_statistics(other, X)[1], H, atol=1e-2)
+    assert summary(other, X).count("rises") + summary(other, X).count("falls") >= 1
+
+
+def test_names_of_features_and_outputs_may_be_the_same(wave):
+    X, y = wave
+    table = pd.DataFrame(X, columns=["yes", "weight"])
+    model = SPKMClassifier(2, random_state=0).fit(table, np.where(y > 0, "yes", "no"))
+    (effect,) = partial_dependence(model, table, ["yes"], n_points=4)
+    assert list(effect.frame().columns) == ["yes", "output yes"]
+    np.testing.assert_array_equal(effect.frame()["yes"], effect.grid[0])
+    frame = to_frame(model)
+    assert list(frame.columns) == ["weight", "yes", "feature weight"]
+    np.testing.assert_array_equal(frame["weight"], model.model_.weights[:, 0])
+    score = SPKMRegressor(2, random_state=0).fit(table.rename(columns={"yes": "score"}), y)
+    shown = explain(score, table.rename(columns={"yes": "score"}))._repr_html_()
+    assert shown.count("<tr>") == 5  # a head, two features, the usual score and the score
+
+
+def test_a_category_has_its_levels_and_no_other_points():
+    table = pd.DataFrame({"code": pd.Categorical([1, 2, 3] * 10), "age": np.arange(30.0)})
+    model = make_pipeline(TableEncoder(), SPKMRegressor(2, random_state=0)).fit(table, np.arange(30.0))
+    with pytest.raises(ValueError, match="grid must be of numbers; 'code' is a category"):
+        partial_dependence(model, table, ["code"], grid={"code": [1, 2]})
+    with pytest.raises(ValueError, match="has a column twice"):
+        partial_dependence(model, table, [("code", "code = 1")])

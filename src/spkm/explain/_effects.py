@@ -35,6 +35,7 @@ from spkm.explain._table import (
     dense_columns,
     frames,
     model_of,
+    names_apart,
     names_of,
     output_names,
     table_of,
@@ -91,7 +92,8 @@ class Effect:
     def frame(self) -> Any:
         """Return a pandas frame: a row per point, columns for features and outputs.
 
-        A model with refits has the standard deviation and both ends of the 90 % error bar of each output beside it.
+        A model with refits has the standard deviation and both ends of the 90 % error bar of each output beside it. An
+        output of the name of a feature stands as ``output yes``.
         """
         pandas = frames()
         columns = columns_of_grid(self.feature_names, self.grid)
@@ -99,7 +101,8 @@ class Effect:
         if self.std is not None:
             parts |= dict(zip((" std", " lower", " upper"), (self.std, *self.interval()), strict=True))
         flat = {title: part.reshape(-1, len(self.output_names)) for title, part in parts.items()}
-        of_outputs = {name + title: flat[title][:, o] for o, name in enumerate(self.output_names) for title in flat}
+        outputs = names_apart(self.output_names, columns, "output")
+        of_outputs = {name + title: flat[title][:, o] for o, name in enumerate(outputs) for title in flat}
         return pandas.DataFrame(columns | of_outputs)
 
 
@@ -146,7 +149,7 @@ def partial_dependence(
     model, X = table.model, table.X
     check_integer("n_points", n_points, 2)
     wanted = [(feature,) for feature in table.read()] if features is None else [table.features(f) for f in features]
-    points = {table.place(key): np.asarray(value, dtype=float) for key, value in (grid or {}).items()}
+    points = {table.place(key): value for key, value in (grid or {}).items()}
     axes = []
     for own in wanted:
         count = n_points if len(own) == 1 else min(n_points, 25)
@@ -203,9 +206,16 @@ class _Axes:
     def features(self, given: Any) -> tuple[Any, ...]:
         """Return one feature or two, each as :meth:`place` has it."""
         listed: list[Any] = [given] if isinstance(given, str | int | np.integer) else list(given)
-        found = tuple(self.place(feature) for feature in listed)
-        if len(found) not in (1, 2) or len(set(found)) < len(found):
+        if len(listed) not in (1, 2):
             raise ValueError(f"features must hold single columns and pairs of different ones; got {given!r}.")
+        return tuple(self.different(listed))
+
+    def different(self, listed: Sequence[Any]) -> list[Any]:
+        """Return features as :meth:`place` has them, which must share no column."""
+        found = [self.place(feature) for feature in listed]
+        columns = [int(c) for feature in found for c in self.columns(feature)]
+        if len(set(columns)) < len(columns):
+            raise ValueError(f"features must be different ones; {listed!r} has a column twice.")
         return found
 
     def columns(self, feature: str | int) -> np.ndarray:
@@ -216,14 +226,16 @@ class _Axes:
         """Return the name of a feature."""
         return feature if isinstance(feature, str) else self.names[feature]
 
-    def axis(self, feature: str | int, points: Mapping[Any, np.ndarray], count: int) -> _Axis:
+    def axis(self, feature: str | int, points: Mapping[Any, Any], count: int) -> _Axis:
         """Return a feature with its points: those that are given, levels, or ``count`` over the range of samples."""
         title, columns = self.title(feature), self.columns(feature)
         if isinstance(feature, str):
             assert self.encoding is not None
+            if feature in points:
+                raise ValueError(f"grid must be of numbers; {feature!r} is a category, whose points are its levels.")
             labels, rows = self.encoding.levels(feature)
             return _Axis(title, columns, np.array(labels, dtype=object), rows)
-        grid = points[feature] if feature in points else _range(self.X, feature, count)
+        grid = np.asarray(points[feature], dtype=float) if feature in points else _range(self.X, feature, count)
         return _Axis(title, columns, grid, grid[:, None])
 
 
@@ -285,7 +297,7 @@ def h_statistics(
     (4, 4, 3)
     """
     table = _Axes.of(estimator, X)
-    chosen = table.read() if features is None else [table.place(f) for f in features]
+    chosen = table.read() if features is None else table.different(features)
     sets = [table.columns(feature).tolist() for feature in chosen]
     H = [
         _h_of_member(member, structure_of(member, table.names), scaled_rows(member, table.X), sets)
@@ -306,7 +318,7 @@ def _h_of_member(
         total = (joint**2).sum(axis=0)
         left = ((joint - alone[a] - alone[b]) ** 2).sum(axis=0)
         # If the joint effect is but rounding, its parts are, too.
-        noise = 1e-20 * len(Z) * (1 + np.abs(model.weights).sum(axis=0)) ** 2
+        noise = 1e-20 * len(Z) * np.abs(model.weights).sum(axis=0) ** 2
         H[a, b] = H[b, a] = np.sqrt(np.where(total > noise, left / np.maximum(total, noise), 0.0))
     return H
 

@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator
 from spkm._arrays import TableLike, with_shape
 from spkm.core.fitted import FittedModel, ModelEnsemble
 from spkm.explain._bars import LEVEL, Bars, deviation, half_width, needed_refits
-from spkm.explain._conditional import ConditionalMeans, Normal, conditional_shapley, unclipped
+from spkm.explain._conditional import ConditionalMeans, Normal, conditional_shapley
 from spkm.explain._gradient import gradient
 from spkm.explain._neighbours import Neighbours, familiarity, nearest
 from spkm.explain._parts import similarity_parts
@@ -114,12 +114,12 @@ class Explanation:
         samples, features = SHOWN
         values = self.values[:samples, :, 0]
         order = np.argsort(-np.abs(values).sum(axis=0), kind="stable")
-        rows = {self.feature_names[j]: values[:, j] for j in order[:features]}
+        rows = [(self.feature_names[j], values[:, j]) for j in order[:features]]
         if len(order) > features:
-            rows["other features"] = values[:, order[features:]].sum(axis=1)
-        rows |= {"usual score": np.tile(self.base_values[0], len(values)), "score": self.scores[:samples, 0]}
+            rows.append(("other features", values[:, order[features:]].sum(axis=1)))
+        rows += [("usual score", np.tile(self.base_values[0], len(values))), ("score", self.scores[:samples, 0])]
         table = [["", *(f"sample {i}" for i in range(len(values)))]]
-        table += [[name, *(f"{value:+.3g}" for value in row)] for name, row in rows.items()]
+        table += [[name, *(f"{value:+.3g}" for value in row)] for name, row in rows]
         return Sheet("", [f"{self!r}: Shapley values of {self.output_names[0]}.", table])._repr_html_()
 
     def basis_values(self) -> np.ndarray:
@@ -415,7 +415,7 @@ def _normal_values(member: _Member, X: Any, normal: Normal) -> tuple[np.ndarray,
 
 def _conditional(member: _Member, X: Any, normal: Normal) -> tuple[np.ndarray, np.ndarray]:
     means = ConditionalMeans(member.structure, *normal.on_scale(member.model))
-    return conditional_shapley(means, unclipped(member.model, X), member.rows(X))
+    return conditional_shapley(means, normal.unclipped(member.model, X), member.rows(X))
 
 
 def _player_data(X: Any, structure: Structure) -> np.ndarray:

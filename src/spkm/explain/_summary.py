@@ -22,6 +22,7 @@ from spkm.explain._table import (
     fitted_part,
     frames,
     model_of,
+    names_apart,
     names_of,
     output_names,
     table_of,
@@ -200,6 +201,8 @@ def _slopes(member: FittedModel, row: int, names: tuple[str, ...], digits: int) 
 def to_frame(estimator: BaseEstimator) -> Any:
     """Return the basis vectors as a pandas frame: weights, then the features that the model reads, in user's units.
 
+    A feature of the name of a column of weights stands as ``feature weight``.
+
     Parameters
     ----------
     estimator : estimator, pipeline or FittedModel
@@ -223,7 +226,8 @@ def to_frame(estimator: BaseEstimator) -> Any:
     weights = {
         "weight" if len(outputs) == 1 else f"weight {name}": model.weights[:, o] for o, name in enumerate(outputs)
     }
-    features = {names[c]: model.basis_vectors[:, c] for c in read}
+    titles = names_apart([names[c] for c in read], weights, "feature")
+    features = {title: model.basis_vectors[:, c] for title, c in zip(titles, read, strict=True)}
     return pandas.DataFrame(weights | features, index=basis_labels(model))
 
 
@@ -423,7 +427,7 @@ def _feature_table(
 def direction(values: np.ndarray) -> str:
     """Return the shape of an effect: rises, falls, peak, valley, mixed or none."""
     spread = values.max() - values.min()
-    if spread <= 1e-9 * (1 + np.abs(values).max()):
+    if spread <= 1e-9 * np.abs(values).max():
         return "none"
     steps = np.diff(values)
     steps = np.sign(steps[np.abs(steps) > 0.01 * spread])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -288,6 +288,11 @@ def frames() -> Any:
     except ImportError as missing:
         raise ImportError("Frames need pandas: pip install 'spkm[frames]'.") from missing
     return pandas
+
+
+def names_apart(names: Sequence[str], taken: Iterable[str], kind: str) -> list[str]:
+    """Return the names of columns beside others; a name that is taken gets the kind of its column before it."""
+    return [f"{kind} {name}" if name in set(taken) else name for name in names]
 
 
 def columns_of_grid(names: Sequence[str], grid: Sequence[np.ndarray]) -> dict[str, np.ndarray]:
