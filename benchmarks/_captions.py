@@ -257,6 +257,11 @@ CAPTIONS = {
             "linear",
         ),
     ),
+    "real_spectra": Caption(
+        "Error of prediction (RMSEP) on held-out spectra, in percentage points or grams of glucose per litre: lower is "
+        "better; spkm minus PLS below 0: spkm is better.",
+        ("spkm", "PLS", "spkm minus PLS"),
+    ),
     "regression": Caption(
         "Squared error of spkm over that of tuned kernel ridge: below 1 spkm is better.",
         ("error, spkm over kernel ridge", "with rbf", "free weights", "R² of spkm", "R² of kernel ridge"),

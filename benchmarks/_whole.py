@@ -50,6 +50,7 @@ BESIDE = (
     "binary --seeds 8",
     "coverage --seeds 2",
     "spectra",
+    "real_spectra",
     "occam",
     "deviations",
     "drug_target --seeds 1 --families similarities nuclear",
