@@ -36,6 +36,7 @@ PAGES = (
     "CODE_OF_CONDUCT.md",
 )
 LINK = re.compile(r"\[([^\[\]]*)\]\(([^)\s]+)\)")
+SIGN = re.compile(r"([±×≤≥]) (?=[.\d])")
 
 
 def staged(path: Path) -> Path:
@@ -69,6 +70,11 @@ def rewritten(text: str, page: Path) -> str:
     return LINK.sub(replace, text)
 
 
+def unbroken(text: str) -> str:
+    """Return a page in whose tables no line ends between a sign and its number."""
+    return "\n".join(SIGN.sub("\\1\u00a0", line) if line.startswith("| ") else line for line in text.split("\n"))
+
+
 def stage() -> None:
     """Copy pages and examples into the folder that Sphinx reads; what the gallery drew stays until its code changes."""
     SOURCE.mkdir(parents=True, exist_ok=True)
@@ -80,7 +86,7 @@ def stage() -> None:
     for pattern in PAGES:
         for page in sorted(ROOT.glob(pattern)):
             staged(page).parent.mkdir(parents=True, exist_ok=True)
-            text = rewritten(page.read_text(encoding="utf-8"), page)
+            text = unbroken(rewritten(page.read_text(encoding="utf-8"), page))
             if page.match("paper/results/*.md") and page.name != "README.md":
                 text = "---\norphan: true\n---\n\n" + text  # reached from the page that has them all, not from the menu
             staged(page).write_text(text, encoding="utf-8")

@@ -191,7 +191,7 @@ def views() -> Any:
     ax.barh(list(usage), [100 * one.share for one in usage.values()], color=BLUE)
     ax.set(
         xlabel="share of the variance of the scores, %",
-        title="three views of one sample, and how much each contributes",
+        title="three views of the samples, and how much each contributes",
     )
     return figure
 
