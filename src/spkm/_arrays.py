@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from os import PathLike
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -43,6 +43,8 @@ TargetLike = ArrayLike | Iterable[Any]
 WeightLike = ArrayLike | Iterable[float] | str | None
 #: Names or numbers of columns.
 ColumnsLike = str | int | slice | Iterable[Any] | Callable[..., Any]
+#: Part of later pairs that a fit has not met.
+NewPart = Literal["pairs", "left", "right", "both"]
 #: Seed of random numbers.
 RandomState = int | np.random.Generator | np.random.RandomState | None
 

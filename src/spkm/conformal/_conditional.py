@@ -6,16 +6,16 @@ k(x, u_R) of a kernel machine it holds for all samples, and for those that resem
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable
+from typing import Any, Literal
 
 import numpy as np
 
 from spkm._arrays import RandomState, TableLike
 from spkm._checks import check_choice, generator
-from spkm.conformal._path import Regression, tilts
-from spkm.conformal._scores import levels_of
-from spkm.conformal._split import Intervals, Sets, SplitConformal
+from spkm.conformal._path import Regression
+from spkm.conformal._scores import Levels, levels_of
+from spkm.conformal._split import OfClasses, OfNumbers, SplitConformal
 from spkm.tables.pipelines import before_last, last_of
 
 RANK = 1e-6  # of the largest singular value, below which a direction of the features is none
@@ -29,11 +29,8 @@ class _ConditionalConformal(SplitConformal):
     randomize: bool
     random_state: Any
 
-    def _check(self) -> None:
-        levels_of(self.confidence_level)
-        check_choice("randomize", self.randomize, (True, False))
-
     def _keep(self, X: Any, scores: np.ndarray) -> None:
+        check_choice("randomize", self.randomize, (True, False))
         levels = levels_of(self.confidence_level)
         Phi = self._features(X)
         if len(Phi) != len(scores):
@@ -74,13 +71,13 @@ class _ConditionalConformal(SplitConformal):
         rng = generator(self.random_state)
         found = np.empty((len(P), len(self.regressions_)))
         for k, regression in enumerate(self.regressions_):
-            at = tilts(regression.level, len(P), self.randomize, rng)
+            level = regression.level  # the end of the range of t; a random one makes coverage exact
+            at = rng.uniform(level - 1.0, level, len(P)) if self.randomize else np.full(len(P), level)
             found[:, k] = [regression.cutoff(row, t) for row, t in zip(P, at, strict=True)]
         # A regression on features may fall below all scores. Zero accepts more than that, so the guarantee stays.
         return found + self._slack if self.randomize else np.maximum(found, 0.0) + self._slack
 
-    def _cutoffs(self, X: TableLike) -> np.ndarray:
-        return self.predict_cutoff(X)
+    _cutoffs = predict_cutoff
 
     def _features(self, X: Any) -> np.ndarray:
         """Return a one and the features of every sample, (n, p)."""
@@ -99,7 +96,7 @@ class _ConditionalConformal(SplitConformal):
         return np.hstack([np.ones((len(found), 1)), found])
 
 
-class ConditionalConformalRegressor(_ConditionalConformal, Intervals):
+class ConditionalConformalRegressor(OfNumbers, _ConditionalConformal):
     """Prediction intervals that hold the target as often as asked for near every basis vector.
 
     For every weighting w(x) = a_0 + sum_r a_r k(x, u_r) with w >= 0, the target of a new sample that is drawn in
@@ -158,8 +155,8 @@ class ConditionalConformalRegressor(_ConditionalConformal, Intervals):
         self,
         estimator: Any = None,
         *,
-        confidence_level: float | Sequence[float] = 0.9,
-        conformity_score: str = "absolute",
+        confidence_level: Levels = 0.9,
+        conformity_score: Literal["absolute", "residual_normalized"] = "absolute",
         features: Callable[[Any], Any] | None = None,
         randomize: bool = False,
         random_state: RandomState = None,
@@ -174,7 +171,7 @@ class ConditionalConformalRegressor(_ConditionalConformal, Intervals):
         self.prefit = prefit
 
 
-class ConditionalConformalClassifier(_ConditionalConformal, Sets):
+class ConditionalConformalClassifier(OfClasses, _ConditionalConformal):
     """Sets of classes that hold the class as often as asked for near every basis vector.
 
     The guarantee is that of :class:`ConditionalConformalRegressor`.
@@ -215,8 +212,8 @@ class ConditionalConformalClassifier(_ConditionalConformal, Sets):
         self,
         estimator: Any = None,
         *,
-        confidence_level: float | Sequence[float] = 0.9,
-        conformity_score: str = "lac",
+        confidence_level: Levels = 0.9,
+        conformity_score: Literal["lac", "aps"] = "lac",
         features: Callable[[Any], Any] | None = None,
         randomize: bool = False,
         random_state: RandomState = None,

@@ -22,72 +22,28 @@ folds. Stratified folds depend on the classes, and the theorem needs folds that 
 
 from __future__ import annotations
 
-from abc import abstractmethod
-from collections.abc import Sequence
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, clone
-from sklearn.exceptions import NotFittedError
+from sklearn.base import ClassifierMixin, clone
 from sklearn.model_selection import check_cv
 from sklearn.utils import _safe_indexing, indexable
 
 from spkm._arrays import TableLike, TargetLike, label_places
 from spkm._checks import check_choice
-from spkm.conformal._scores import Probabilities, Residuals, Scores, around, levels_of, ranks_of
+from spkm.conformal._scores import Levels, Residuals, levels_of, ranks_of
 from spkm.conformal._split import Conformal, OfClasses, OfNumbers
-
-METHODS = ("base", "plus", "minmax")
-
-
-def fitted_folds(
-    estimator: BaseEstimator,
-    cv: Any,
-    X: TableLike,
-    y: np.ndarray,
-    groups: Any,
-    fit_params: dict[str, Any] | None,
-    classifier: bool,
-) -> tuple[list[Any], list[np.ndarray], np.ndarray]:
-    """Return a model for each fold, the samples it has not learned from, and the fold of every sample.
-
-    ``sample_weight`` is split as the samples are; all other arguments of ``fit`` are passed on as they are.
-    """
-    X, y, groups = indexable(X, y, groups)
-    models, held_out = [], []
-    fold_of = np.full(len(y), -1)
-    for k, (train, test) in enumerate(check_cv(cv, y, classifier=classifier).split(X, y, groups)):
-        if (fold_of[test] >= 0).any():
-            raise ValueError(f"cv must hold every sample out once; {cv!r} holds some out more than once.")
-        fold_of[test] = k
-        params = dict(fit_params or {})
-        if params.get("sample_weight") is not None:
-            params["sample_weight"] = _safe_indexing(params["sample_weight"], train)
-        models.append(clone(estimator).fit(_safe_indexing(X, train), y[train], **params))
-        held_out.append(test)
-    if (fold_of < 0).any():
-        raise ValueError(
-            f"cv must hold every sample out once; {cv!r} never holds out {int((fold_of < 0).sum())} of them."
-        )
-    return models, held_out, fold_of
-
-
-def proved_by_cv_plus(levels: np.ndarray, n: int, n_folds: int, largest: int) -> np.ndarray:
-    """Return the coverage that is proved for CV+, never below 0."""
-    lost = min(2 * (1 - 1 / n_folds) / (largest + 1), (1 - n_folds / n) / (n_folds + 1))
-    return np.maximum(2 * levels - 1 - lost, 0.0)
+from spkm.estimators.parameters import SplitsLike
 
 
 class _CrossConformal(Conformal):
     """A model of all samples, one for each fold, and the scores of samples that theirs has not learned from."""
 
-    cv: Any
+    cv: SplitsLike
     estimators_: list[Any]
     _fold_of: np.ndarray
-
-    @abstractmethod
-    def _scores(self, y: Any) -> Scores:
-        """Return how samples are scored, for targets y."""
+    _scores: Any
+    _scored_by = "fit_conformalize"
 
     def fit_conformalize(
         self, X: TableLike, y: TargetLike, groups: Any = None, fit_params: dict[str, Any] | None = None
@@ -108,18 +64,36 @@ class _CrossConformal(Conformal):
         self : object
             The object, ready to predict intervals or sets.
         """
-        by = self._scores(y)
-        y = by.targets(y)
-        ranks_of(self.confidence_level, len(y))
-        first = self._default() if self.estimator is None else self.estimator
-        classes = isinstance(by, Probabilities)
-        models, held_out, fold_of = fitted_folds(first, self.cv, X, y, groups, fit_params, classes)
-        scores = np.empty(len(y))
-        for model, test in zip(models, held_out, strict=True):
-            scores[test] = by.of(model, _safe_indexing(X, test), y[test])
-        whole = clone(first).fit(X, y, **(fit_params or {}))
+        by, params = self._scores(y), dict(fit_params or {})
+        targets = by.targets(y)
+        ranks_of(self.confidence_level, len(targets))
+        X, targets, groups = indexable(X, targets, groups)
+        folds = check_cv(self.cv, targets, classifier=isinstance(self, ClassifierMixin))
+        splits = list(folds.split(X, targets, groups))
+        fold_of = self._folds([test for _, test in splits], len(targets))
+        models, scores = [], np.empty(len(targets))
+        for train, test in splits:
+            own = dict(params)
+            if own.get("sample_weight") is not None:
+                own["sample_weight"] = _safe_indexing(own["sample_weight"], train)
+            models.append(clone(self._first()).fit(_safe_indexing(X, train), targets[train], **own))
+            scores[test] = by.of(models[-1], _safe_indexing(X, test), targets[test])
+        whole = clone(self._first()).fit(X, targets, **params)
         self.estimator_, self.estimators_, self._fold_of, self.conformity_scores_ = whole, models, fold_of, scores
         return self
+
+    def _folds(self, tests: list[np.ndarray], n: int) -> np.ndarray:
+        """Return the fold that holds each of n samples out."""
+        fold_of = np.full(n, -1)
+        for k, test in enumerate(tests):
+            if (fold_of[test] >= 0).any():
+                raise ValueError(f"cv must hold every sample out once; {self.cv!r} holds some out more than once.")
+            fold_of[test] = k
+        if (fold_of < 0).any():
+            raise ValueError(
+                f"cv must hold every sample out once; {self.cv!r} never holds out {int((fold_of < 0).sum())} of them."
+            )
+        return fold_of
 
     def _model(self) -> Any:
         self._check_scored()
@@ -132,15 +106,10 @@ class _CrossConformal(Conformal):
         return self._proved(levels_of(self.confidence_level), np.bincount(self._fold_of))
 
     def _proved(self, levels: np.ndarray, sizes: np.ndarray) -> np.ndarray:
-        """Return the least coverage that is proved for folds of the given sizes."""
-        return proved_by_cv_plus(levels, int(sizes.sum()), len(sizes), int(sizes.max()))
-
-    def _check_scored(self) -> None:
-        if not self.__sklearn_is_fitted__():
-            raise NotFittedError(f"Call fit_conformalize(X, y) of this {type(self).__name__} first.")
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return "conformity_scores_" in vars(self)
+        """Return the least coverage that is proved for CV+ with folds of the given sizes, never below 0."""
+        n, n_folds = int(sizes.sum()), len(sizes)
+        lost = min(2 * (1 - 1 / n_folds) / (int(sizes.max()) + 1), (1 - n_folds / n) / (n_folds + 1))
+        return np.maximum(2 * levels - 1 - lost, 0.0)
 
 
 class CrossConformalRegressor(OfNumbers, _CrossConformal):
@@ -193,10 +162,10 @@ class CrossConformalRegressor(OfNumbers, _CrossConformal):
         self,
         estimator: Any = None,
         *,
-        confidence_level: float | Sequence[float] = 0.9,
-        conformity_score: str = "absolute",
-        method: str = "plus",
-        cv: Any = 5,
+        confidence_level: Levels = 0.9,
+        conformity_score: Literal["absolute", "residual_normalized"] = "absolute",
+        method: Literal["plus", "base", "minmax"] = "plus",
+        cv: SplitsLike = 5,
     ) -> None:
         self.estimator = estimator
         self.confidence_level = confidence_level
@@ -205,12 +174,11 @@ class CrossConformalRegressor(OfNumbers, _CrossConformal):
         self.cv = cv
 
     def _intervals(self, X: TableLike) -> tuple[np.ndarray, np.ndarray]:
-        by, n = self._scores(None), len(self.conformity_scores_)
-        ranks = ranks_of(self.confidence_level, n)
-        predictions, units = by.expected(self.estimator_, X)
         if self.method == "base":
-            half = units[:, None] * np.sort(self.conformity_scores_)[ranks - 1]
-            return predictions, around(predictions, half)
+            return super()._intervals(X)
+        by, n = self._scores(), len(self.conformity_scores_)
+        ranks = ranks_of(self.confidence_level, n)
+        predictions = by.expected(self.estimator_, X)[0]
         by_fold = [by.expected(model, X) for model in self.estimators_]
         centre, unit = (np.stack(part) for part in zip(*by_fold, strict=True))  # (folds, n_samples)
         ends = np.empty((len(predictions), 2, len(ranks)))
@@ -227,9 +195,9 @@ class CrossConformalRegressor(OfNumbers, _CrossConformal):
         spread = unit[:, None] * self.conformity_scores_
         return (centre[:, None] - spread).min(axis=0), (centre[:, None] + spread).max(axis=0)
 
-    def _scores(self, y: Any) -> Residuals:
-        check_choice("method", self.method, METHODS)
-        return Residuals(self.conformity_score)
+    def _scores(self, y: object = None) -> Residuals:
+        check_choice("method", self.method, ("base", "plus", "minmax"))
+        return super()._scores(y)
 
     def _proved(self, levels: np.ndarray, sizes: np.ndarray) -> np.ndarray:
         if self.method == "plus":
@@ -288,9 +256,9 @@ class CrossConformalClassifier(OfClasses, _CrossConformal):
         self,
         estimator: Any = None,
         *,
-        confidence_level: float | Sequence[float] = 0.9,
-        conformity_score: str = "lac",
-        cv: Any = 5,
+        confidence_level: Levels = 0.9,
+        conformity_score: Literal["lac", "aps"] = "lac",
+        cv: SplitsLike = 5,
     ) -> None:
         self.estimator = estimator
         self.confidence_level = confidence_level
@@ -298,7 +266,7 @@ class CrossConformalClassifier(OfClasses, _CrossConformal):
         self.cv = cv
 
     def _sets(self, X: TableLike) -> tuple[np.ndarray, np.ndarray]:
-        by = Probabilities(self.conformity_score, self.classes_)
+        by = self._scores()
         smaller: Any = 0
         for k, model in enumerate(self.estimators_):
             known = np.sort(self.conformity_scores_[self._fold_of == k])
@@ -306,6 +274,3 @@ class CrossConformalClassifier(OfClasses, _CrossConformal):
         labels = self.estimator_.predict(X)
         sets = smaller[:, :, None] < ranks_of(self.confidence_level, len(self.conformity_scores_))
         return labels, by.with_members(sets, label_places(self.classes_, labels))
-
-    def _scores(self, y: Any) -> Probabilities:
-        return Probabilities(self.conformity_score, np.unique(y))

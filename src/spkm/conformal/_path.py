@@ -131,8 +131,3 @@ def _independent(P: np.ndarray, order: np.ndarray) -> np.ndarray:
     weights = 2.0 ** -np.minimum(np.arange(len(order)) / 4.0, 400.0)  # earlier ones weigh more in the pivoting
     _, _, pivots = qr((P[order] * weights[:, None]).T, mode="economic", pivoting=True)
     return order[pivots[:p]]
-
-
-def tilts(level: float, n: int, randomize: bool, rng: np.random.Generator) -> np.ndarray:
-    """Return the t of n new samples: the end of its range, or random ones, by which coverage is exact."""
-    return rng.uniform(level - 1.0, level, size=n) if randomize else np.full(n, level)

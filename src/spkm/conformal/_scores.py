@@ -16,6 +16,8 @@ from spkm.tables.read import known_targets
 
 REGRESSION_SCORES = ("absolute", "residual_normalized")
 CLASS_SCORES = ("lac", "aps")
+#: Confidence levels, one or several.
+Levels = float | Sequence[float] | np.ndarray
 LEAST_WIDTH = 1e-12  # of the largest deviation: residuals are never divided by zero
 
 

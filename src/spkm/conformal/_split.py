@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone, is_classifier
@@ -13,30 +12,30 @@ from sklearn.utils.validation import check_is_fitted
 
 from spkm._arrays import TableLike
 from spkm._checks import check_choice
-from spkm.conformal._scores import Probabilities, Residuals, Scores, around, ranks_of
+from spkm.conformal._scores import Levels, Probabilities, Residuals, around, levels_of, ranks_of
 from spkm.estimators import SPKMClassifier, SPKMRegressor
 
 
 class Conformal(BaseEstimator):
-    """Base of all that is conformal: a model that predicts, and scores of samples that were not learned from."""
+    """Base of all that is conformal: a model that predicts, and scores of samples that it has not learned from."""
 
     estimator: Any
-    confidence_level: float | Sequence[float]
+    confidence_level: Levels
     conformity_score: Any
     estimator_: Any
     conformity_scores_: np.ndarray
-
-    @abstractmethod
-    def _default(self) -> Any:
-        """Return the estimator where none is given."""
+    #: Class of the estimator where none is given.
+    _default: Any
+    #: Name of the method that scores samples.
+    _scored_by = "conformalize"
 
     @abstractmethod
     def _model(self) -> Any:
         """Return the fitted model that predicts."""
 
-    @abstractmethod
-    def _check_scored(self) -> None:
-        """Raise NotFittedError before samples were scored."""
+    def _first(self) -> Any:
+        """Return the estimator that is copied and fitted."""
+        return self._default() if self.estimator is None else self.estimator
 
     def predict(self, X: TableLike) -> np.ndarray:
         """Return the predictions of the model itself.
@@ -53,12 +52,24 @@ class Conformal(BaseEstimator):
         """
         return self._model().predict(X)
 
+    def _cutoffs(self, X: TableLike) -> np.ndarray:
+        """Return the largest score that is accepted, (n_samples or 1, n_levels)."""
+        scores = np.sort(self.conformity_scores_)
+        return scores[None, ranks_of(self.confidence_level, len(scores)) - 1]
+
+    def _check_scored(self) -> None:
+        """Raise NotFittedError before samples were scored."""
+        if "conformity_scores_" not in vars(self):
+            raise NotFittedError(f"Call {self._scored_by}(X, y) of this {type(self).__name__} first.")
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return "conformity_scores_" in vars(self) or "estimator_" in vars(self)
+
 
 class OfNumbers(RegressorMixin, Conformal):
-    """Base of intervals."""
+    """Base of intervals: residuals up to a cutoff."""
 
-    def _default(self) -> Any:
-        return SPKMRegressor()
+    _default = SPKMRegressor
 
     def predict_interval(self, X: TableLike) -> tuple[np.ndarray, np.ndarray]:
         """Return predictions and their intervals.
@@ -80,21 +91,25 @@ class OfNumbers(RegressorMixin, Conformal):
         self._check_scored()
         return self._intervals(X)
 
-    @abstractmethod
     def _intervals(self, X: TableLike) -> tuple[np.ndarray, np.ndarray]:
-        """Return predictions and their intervals."""
+        cutoffs = self._cutoffs(X)
+        predictions, units = self._scores().expected(self._model(), X)
+        return predictions, around(predictions, units[:, None] * np.where(cutoffs >= 0, cutoffs, np.nan))
+
+    def _scores(self, y: object = None) -> Residuals:
+        """Return how samples are scored."""
+        return Residuals(self.conformity_score)
 
 
 class OfClasses(ClassifierMixin, Conformal):
-    """Base of sets of classes."""
+    """Base of sets: classes with scores up to a cutoff."""
+
+    _default = SPKMClassifier
 
     @property
     def classes_(self) -> np.ndarray:
         """The classes, in the order of the sets' second axis."""
         return self._model().classes_
-
-    def _default(self) -> Any:
-        return SPKMClassifier()
 
     def predict_set(self, X: TableLike) -> tuple[np.ndarray, np.ndarray]:
         """Return predicted classes and sets of classes.
@@ -114,19 +129,27 @@ class OfClasses(ClassifierMixin, Conformal):
         self._check_scored()
         return self._sets(X)
 
-    @abstractmethod
     def _sets(self, X: TableLike) -> tuple[np.ndarray, np.ndarray]:
-        """Return predicted classes and sets of classes."""
+        cutoffs = self._cutoffs(X)
+        model, by = self._model(), self._scores()
+        scores = by.of_all(model, X)
+        sets = by.with_members(scores[:, :, None] <= cutoffs[:, None, :], np.argmin(scores, axis=1))
+        return model.predict(X), sets
+
+    def _scores(self, y: Any = None) -> Probabilities:
+        """Return how samples are scored, by the classes of y; by those of the model without y."""
+        if y is None and not is_classifier(self._model()):
+            raise TypeError(
+                f"A conformal classifier needs an estimator of classes; got {type(self._model()).__name__}."
+            )
+        return Probabilities(self.conformity_score, self.classes_ if y is None else np.unique(y))
 
 
 class SplitConformal(Conformal):
     """A model and the scores of samples that it has not learned from."""
 
     prefit: Any
-
-    @abstractmethod
-    def _scores(self) -> Scores:
-        """Return how samples are scored."""
+    _scores: Any
 
     def fit(self, X_train: Any, y_train: Any, fit_params: dict[str, Any] | None = None) -> Self:
         """Fit a copy of the estimator, with ``prefit=False``.
@@ -141,14 +164,13 @@ class SplitConformal(Conformal):
         Returns
         -------
         self : object
-            The object, which now wants :meth:`conformalize`.
+            The object; :meth:`conformalize` comes next.
         """
         if check_choice("prefit", self.prefit, (True, False)):
             raise ValueError(
                 "With prefit=True the estimator is already fitted; call conformalize, or set prefit=False."
             )
-        first = self._default() if self.estimator is None else self.estimator
-        model = clone(first).fit(X_train, y_train, **(fit_params or {}))
+        model = clone(self._first()).fit(X_train, y_train, **(fit_params or {}))
         self.__dict__.pop("conformity_scores_", None)  # they are those of another model
         self.estimator_ = model
         return self
@@ -166,14 +188,12 @@ class SplitConformal(Conformal):
         self : object
             The object, ready to predict intervals or sets.
         """
-        self._check()
-        model, by = self._model(), self._scores()
+        levels_of(self.confidence_level)
+        model = self._model()
+        by = self._scores()
         y = by.targets(y_conformalize)
         self._keep(X_conformalize, by.of(model, X_conformalize, y))
         return self
-
-    def _check(self) -> None:
-        """Raise ValueError if a parameter is not what it must be."""
 
     def _keep(self, X: Any, scores: np.ndarray) -> None:
         """Keep the scores of samples that the model has not learned from, with all that a prediction needs of them."""
@@ -191,49 +211,8 @@ class SplitConformal(Conformal):
         check_is_fitted(self.estimator)
         return self.estimator
 
-    def _cutoffs(self, X: TableLike) -> np.ndarray:
-        """Return the largest score that is accepted, (n_samples or 1, n_levels)."""
-        scores = np.sort(self.conformity_scores_)
-        return scores[None, ranks_of(self.confidence_level, len(scores)) - 1]
 
-    def _check_scored(self) -> None:
-        if "conformity_scores_" not in vars(self):
-            raise NotFittedError(f"Call conformalize(X, y) of this {type(self).__name__} first.")
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return "conformity_scores_" in vars(self) or "estimator_" in vars(self)
-
-
-class Intervals(OfNumbers, SplitConformal):
-    """Intervals of residuals up to a cutoff."""
-
-    def _intervals(self, X: TableLike) -> tuple[np.ndarray, np.ndarray]:
-        cutoffs = self._cutoffs(X)
-        predictions, units = self._scores().expected(self._model(), X)
-        return predictions, around(predictions, units[:, None] * np.where(cutoffs >= 0, cutoffs, np.nan))
-
-    def _scores(self) -> Residuals:
-        return Residuals(self.conformity_score)
-
-
-class Sets(OfClasses, SplitConformal):
-    """Sets of classes with scores up to a cutoff."""
-
-    def _sets(self, X: TableLike) -> tuple[np.ndarray, np.ndarray]:
-        cutoffs = self._cutoffs(X)
-        model, by = self._model(), self._scores()
-        scores = by.of_all(model, X)
-        sets = by.with_members(scores[:, :, None] <= cutoffs[:, None, :], np.argmin(scores, axis=1))
-        return model.predict(X), sets
-
-    def _scores(self) -> Probabilities:
-        model = self._model()
-        if not is_classifier(model):
-            raise TypeError(f"A conformal classifier needs an estimator of classes; got {type(model).__name__}.")
-        return Probabilities(self.conformity_score, self.classes_)
-
-
-class SplitConformalRegressor(Intervals):
+class SplitConformalRegressor(OfNumbers, SplitConformal):
     """Prediction intervals from samples that a regressor has not learned from.
 
     A new target lies in its interval with probability at least ``confidence_level`` (and at most 1 / (n + 1) more, if
@@ -282,8 +261,8 @@ class SplitConformalRegressor(Intervals):
         self,
         estimator: Any = None,
         *,
-        confidence_level: float | Sequence[float] = 0.9,
-        conformity_score: str = "absolute",
+        confidence_level: Levels = 0.9,
+        conformity_score: Literal["absolute", "residual_normalized"] = "absolute",
         prefit: bool = True,
     ) -> None:
         self.estimator = estimator
@@ -292,7 +271,7 @@ class SplitConformalRegressor(Intervals):
         self.prefit = prefit
 
 
-class SplitConformalClassifier(Sets):
+class SplitConformalClassifier(OfClasses, SplitConformal):
     """Sets of classes from samples that a classifier has not learned from.
 
     The class of a new sample is in its set with probability at least ``confidence_level``, on average over new samples
@@ -342,8 +321,8 @@ class SplitConformalClassifier(Sets):
         self,
         estimator: Any = None,
         *,
-        confidence_level: float | Sequence[float] = 0.9,
-        conformity_score: str = "lac",
+        confidence_level: Levels = 0.9,
+        conformity_score: Literal["lac", "aps"] = "lac",
         prefit: bool = True,
     ) -> None:
         self.estimator = estimator

@@ -13,9 +13,9 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils.multiclass import is_multilabel
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
-from spkm import _methods
 from spkm._arrays import FileName, Matrix, TableLike, TargetLike, WeightLike
 from spkm._checks import n_threads
+from spkm._methods import Explains, Monitors
 from spkm._namespaces import on_host, place_of
 from spkm._publish import feature_names, publish
 from spkm.core.fitted import Fitted, FittedModel
@@ -94,7 +94,7 @@ class _Renamed:
         return vars(instance)[self.now]
 
 
-class ReadsModel:
+class ReadsModel(Explains, Monitors):
     """An estimator whose predictions come from ``model_``, for samples of one table."""
 
     n_jobs: Any
@@ -112,19 +112,6 @@ class ReadsModel:
     view_usage_: dict[str, ViewUsage]
     alternatives_: dict[int, np.ndarray]
     selection_frequency_ = _Renamed("fold_frequency_")
-
-    save = _methods.save
-    export = _methods.export
-    compiled = _methods.compiled
-    _beside_scores = _methods.beside_scores
-    report = _methods.report
-    monitor = _methods.monitor
-    explain = _methods.explain
-    summary = _methods.summary
-    formula = _methods.formula
-    to_frame = _methods.to_frame
-    _repr_html_inner = _methods.repr_html
-    _repr_mimebundle_ = _methods.repr_mimebundle
 
     def _scores(self, X: TableLike) -> np.ndarray:
         """Return the scores of the model for every sample, (n, m)."""
@@ -248,7 +235,7 @@ class ReadsModel:
         return "model_" in vars(self)
 
     def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()  # type: ignore[misc]
+        tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
 

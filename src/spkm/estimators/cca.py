@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import ExitStack
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_array, check_is_fitted
 
-from spkm import _methods
 from spkm._arrays import FileName, Matrix, RandomState, TableLike, TargetLike, dense, with_shape
 from spkm._checks import check_choice, check_integer, check_real, generator, n_threads, warn_user
+from spkm._methods import ExplainsComponents
 from spkm._publish import feature_names, publish
 from spkm.cca import Component, Effort, FittedSide, Found, Side, Table, fitted_side, search
 from spkm.estimators.regressor import SPKMRegressor
@@ -28,7 +28,7 @@ BY_CHANCE = 1.64  # standard errors (of Fisher's transform) that one in twenty c
 POOLED = 1000  # entries that a bandwidth is taken from
 
 
-class SPKMCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class SPKMCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ExplainsComponents, BaseEstimator):
     """Sparse kernel canonical correlation analysis: what two tables of the same samples have in common.
 
     A component is a pair of functions, k_x(x, u) of the first table and k_y(y, v) of the second, that are as correlated
@@ -110,20 +110,13 @@ class SPKMCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     (array([5, 6]), array([3]))
     """
 
-    save = _methods.save
-    summary = _methods.canonical_summary
-    formula = _methods.canonical_formula
-    report = _methods.canonical_report
-    _repr_html_inner = _methods.repr_html
-    _repr_mimebundle_ = _methods.repr_mimebundle
-
     def __init__(
         self,
         n_components: int = 1,
         *,
         kernel_x: str | Kernel = "rbf",
         kernel_y: str | Kernel = "rbf",
-        radius: float | str | Sequence[float] | None = "auto",
+        radius: float | Literal["auto"] | Sequence[float] = "auto",
         learn_bandwidth: bool = True,
         scale: bool = True,
         n_starts: int = 8,
@@ -225,14 +218,7 @@ class SPKMCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         """
         check_is_fitted(self)
         rows, layout = self._read_y(y)
-        if layout.width != self.y_layout_.width:
-            raise ValueError(f"Y must have the {self.y_layout_.width} columns of the fit; got {layout.width}.")
-        names = self.y_layout_.names
-        if names is not None and layout.names is not None and not np.array_equal(names, layout.names):
-            raise ValueError(
-                f"The columns of Y must be named, and ordered, as those of the fit, {names.tolist()}; got "
-                f"{layout.names.tolist()}."
-            )
+        self.y_layout_.check(layout, "Y")
         return self.y_side_.scores(rows, n_threads(self.n_jobs)).astype(rows.dtype, copy=False)
 
     def side(self, side: str) -> SPKMRegressor:

@@ -13,9 +13,9 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import check_is_fitted
 
-from spkm import _methods
 from spkm._arrays import Matrix, RandomState, TableLike, TargetLike, WeightLike
 from spkm._checks import check_choice, check_integer, generator, n_threads, warn_user
+from spkm._methods import Saves
 from spkm._publish import publish
 from spkm.core.fitted import FittedModel
 from spkm.core.model import PreimageModel, Term, View
@@ -38,7 +38,7 @@ RULES = ("auto", "learned", "kmeans", "random")
 DEFAULTS = {"n_components": 100, "kernel": "rbf", "scale": True}  # where no estimator has its own
 
 
-class SPKMNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class SPKMNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Saves, BaseEstimator):
     """Nystroem features k(x, U) k(U, U)^(-1/2) with landmarks U that are learned with the targets.
 
     Inner products of the features approximate the kernel, and are exact on the landmarks, so a linear model on them is
@@ -97,14 +97,12 @@ class SPKMNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
     ((569, 5), True)
     """
 
-    save = _methods.save
-
     def __init__(
         self,
         n_components: int | None = None,
         *,
         kernel: KernelLike | None = None,
-        landmarks: str | BaseEstimator = "auto",
+        landmarks: Literal["auto", "learned", "kmeans", "random"] | BaseEstimator = "auto",
         scale: ScaleLike = None,
         n_jobs: int | None = None,
         random_state: RandomState = None,

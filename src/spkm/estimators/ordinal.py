@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 from spkm._arrays import TableLike, TargetLike, WeightLike
 from spkm._frames import dtype_of
 from spkm._publish import publish
-from spkm.estimators.base import ReadsModel
+from spkm.estimators.class_predictions import PredictsProbabilities
 from spkm.estimators.parameters import OfOrdinal
 from spkm.fitting.data import StreamData, TableData
 from spkm.fitting.outcome import attributes_of
@@ -24,7 +24,7 @@ from spkm.tables.read import known_targets, read_table
 from spkm.tables.streams import named_columns, opened_stream
 
 
-class SPKMOrdinalClassifier(OfOrdinal, ReadsModel, ClassifierMixin, BaseEstimator):
+class SPKMOrdinalClassifier(OfOrdinal, PredictsProbabilities, ClassifierMixin, BaseEstimator):
     """Sparse pre-image kernel machine for ordered classes: one score f(x), and thresholds between the classes.
 
     The probability of a class above the k-th is 1 / (1 + exp(t_k - f(x))), the proportional odds model. One score
@@ -155,11 +155,6 @@ class SPKMOrdinalClassifier(OfOrdinal, ReadsModel, ClassifierMixin, BaseEstimato
         """
         return self._scores(X)[:, 0]
 
-    def predict(self, X: TableLike) -> np.ndarray:
-        """Return the most likely label of every sample of ``X``."""
-        check_is_fitted(self)
-        return self.model_.target.decode(self._scores(X))
-
     def predict_median(self, X: TableLike) -> np.ndarray:
         """Return the label between whose thresholds the score lies, for every sample of ``X``.
 
@@ -168,16 +163,6 @@ class SPKMOrdinalClassifier(OfOrdinal, ReadsModel, ClassifierMixin, BaseEstimato
         """
         check_is_fitted(self)
         return self.model_.target.labels[np.searchsorted(self.model_.loss.thresholds, self._scores(X)[:, 0])]
-
-    def predict_proba(self, X: TableLike) -> np.ndarray:
-        """Return the probability of every class, (n_samples, n_classes), in the order of ``classes_``."""
-        check_is_fitted(self)
-        return self.model_.loss.probabilities(self._scores(X))
-
-    def predict_log_proba(self, X: TableLike) -> np.ndarray:
-        """Return the logarithm of :meth:`predict_proba`, finite also where a probability rounds to zero."""
-        check_is_fitted(self)
-        return self.model_.loss.log_probabilities(self._scores(X))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from dataclasses import replace
 from typing import Any, Self
 
@@ -12,12 +11,11 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils.validation import check_is_fitted
 
-from spkm import _methods
 from spkm._arrays import TableLike, TargetLike, WeightLike
 from spkm._checks import n_threads
-from spkm._methods import available_if
+from spkm._methods import Explains, available_if
 from spkm._publish import publish
-from spkm.core.decisions import decision, log_probabilities, probabilities
+from spkm.core.decisions import log_probabilities, probabilities
 from spkm.estimators.class_predictions import has_probabilities
 from spkm.estimators.parameters import OfPairs, OfPairsOfClasses
 from spkm.fitting.outcome import Outcome, attributes_of
@@ -29,23 +27,12 @@ from spkm.tables.pairs import SIDES, PairInput, read_pairs
 BOTH = {"left": True, "right": True}
 
 
-class PredictsPairs(OfPairs):
+class PredictsPairs(OfPairs, Explains):
     """Scores of pairs, from ``model_`` and the tables of entities of the fit or of new ones."""
 
     model_: Any
     _of_classes: bool
     get_params: Any
-    save = _methods.save
-    export = _methods.export
-    compiled = _methods.compiled
-    _beside_scores = _methods.beside_scores
-    report = _methods.report
-    explain = _methods.explain
-    summary = _methods.summary
-    formula = _methods.formula
-    to_frame = _methods.to_frame
-    _repr_html_inner = _methods.repr_html
-    _repr_mimebundle_ = _methods.repr_mimebundle
     # Whoever passes tables through cross_val_score or a search means them for these methods.
     __metadata_request__fit = BOTH
     __metadata_request__predict = BOTH
@@ -53,7 +40,7 @@ class PredictsPairs(OfPairs):
 
     def _scores(self, pairs: ArrayLike, left: TableLike | None, right: TableLike | None) -> np.ndarray:
         check_is_fitted(self)
-        table = self._pairs.like(pairs, left, right)  # type: ignore[attr-defined]
+        table = self._pairs.like(pairs, left, right)
         return self.model_.scores(table, n_threads(self.n_jobs))
 
     @with_callbacks
@@ -91,9 +78,23 @@ class PredictsPairs(OfPairs):
         progress.end(X=given.table.pairs, y=given.y)
         return publish_pairs(self, given, outcome, {"classes_": data.target.labels} if self._of_classes else {})
 
-    @abstractmethod
     def predict(self, pairs: ArrayLike, left: TableLike | None = None, right: TableLike | None = None) -> np.ndarray:
-        """Return the prediction of every pair."""
+        """Return the most likely label, or the predicted target, of every pair.
+
+        Parameters
+        ----------
+        pairs : array-like of int of shape (n_samples, 2)
+            For each sample a row of ``left`` and one of ``right``.
+        left, right : array-like, DataFrame or CSR, default=None
+            Entities, new ones on either side or both; None are those of the fit.
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,), (n_samples, n_labels) or (n_samples, n_outputs)
+            Labels, a matrix that indicates them, or targets.
+        """
+        F = self._scores(pairs, left, right)
+        return self.model_.target.decode(self.model_.loss.predict(F))
 
     def score(
         self,
@@ -197,43 +198,22 @@ class PairwiseSPKMClassifier(OfPairsOfClasses, PredictsPairs, ClassifierMixin, C
         scores : ndarray of shape (n_samples,) or (n_samples, n_classes)
             One score for two classes, positive for ``classes_[1]``; else one for each class.
         """
-        F = self._scores(pairs, left, right)
-        scores = decision(self.model_, F)
+        scores = self._scores(pairs, left, right)
         return scores if self.model_.target.two_dimensional else scores[:, 0]
-
-    def predict(self, pairs: ArrayLike, left: TableLike | None = None, right: TableLike | None = None) -> np.ndarray:
-        """Return the most likely label of every pair.
-
-        Parameters
-        ----------
-        pairs : array-like of int of shape (n_samples, 2)
-            For each sample a row of ``left`` and one of ``right``.
-        left, right : array-like, DataFrame or CSR, default=None
-            Entities, new ones on either side or both; None are those of the fit.
-
-        Returns
-        -------
-        y : ndarray of shape (n_samples,) or (n_samples, n_labels)
-            Labels, or a matrix that indicates them.
-        """
-        F = self._scores(pairs, left, right)
-        return self.model_.target.decode(F)
 
     @available_if(has_probabilities)
     def predict_proba(
         self, pairs: ArrayLike, left: TableLike | None = None, right: TableLike | None = None
     ) -> np.ndarray:
         """Return the probability of every class, (n_samples, n_classes); only where the loss gives them ("log")."""
-        F = self._scores(pairs, left, right)
-        return probabilities(self.model_, F)
+        return probabilities(self.model_, self._scores(pairs, left, right))
 
     @available_if(has_probabilities)
     def predict_log_proba(
         self, pairs: ArrayLike, left: TableLike | None = None, right: TableLike | None = None
     ) -> np.ndarray:
         """Return the logarithm of :meth:`predict_proba`."""
-        F = self._scores(pairs, left, right)
-        return log_probabilities(self.model_, F)
+        return log_probabilities(self.model_, self._scores(pairs, left, right))
 
 
 class PairwiseSPKMRegressor(PredictsPairs, RegressorMixin, CallbackSupportMixin, BaseEstimator):
@@ -241,19 +221,10 @@ class PairwiseSPKMRegressor(PredictsPairs, RegressorMixin, CallbackSupportMixin,
 
     Parameters
     ----------
-    n_basis : int, default=20
-        Number of pairs (u_r, v_r) of basis vectors, for each view of the left entities with each of the right ones.
-    left_kernel, right_kernel : str, Kernel, list or dict, default="rbf"
-        The kernel of each side. A list are kernels on the same features, a dict one for each view, by name.
-    left_views, right_views : dict, default=None
-        Named features of a side, as ``views`` of :class:`SPKMClassifier`. The model has a term for each view of one
-        side with each of the other.
+    n_basis, left_kernel, right_kernel, left_views, right_views, new
+        As in :class:`PairwiseSPKMClassifier`.
     loss, basis_penalty, weight_penalty, learn_bandwidth, fit_intercept, scale, solver, n_restarts
         As in :class:`SPKMRegressor`; the features of each table are scaled by themselves.
-    new : {"pairs", "left", "right", "both"}, default="pairs"
-        The part of later pairs that the fit has not met. For new pairs of known entities the penalty has a fixed
-        strength; for new left entities, new right ones or both, folds that leave such entities out choose it, up to a
-        hundred times as strong. The fit then takes a few times as long.
     max_iter, tol, n_jobs, random_state, verbose
         As in :class:`SPKMRegressor`.
 
@@ -279,22 +250,6 @@ class PairwiseSPKMRegressor(PredictsPairs, RegressorMixin, CallbackSupportMixin,
     """
 
     _of_classes = False
-
-    def predict(self, pairs: ArrayLike, left: TableLike | None = None, right: TableLike | None = None) -> np.ndarray:
-        """Return the predicted target of every pair.
-
-        Parameters
-        ----------
-        pairs, left, right
-            As in :meth:`PairwiseSPKMClassifier.predict`.
-
-        Returns
-        -------
-        y : ndarray of shape (n_samples,) or (n_samples, n_outputs)
-            Predictions.
-        """
-        F = self._scores(pairs, left, right)
-        return self.model_.target.decode(self.model_.loss.predict(F))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

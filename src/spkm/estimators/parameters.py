@@ -8,7 +8,7 @@ from typing import Any, Literal, Protocol, TypeVar
 
 from numpy.typing import ArrayLike
 
-from spkm._arrays import ColumnsLike, RandomState
+from spkm._arrays import ColumnsLike, NewPart, RandomState
 from spkm.core.model import Term
 from spkm.core.starts import Start
 from spkm.kernels import Kernel
@@ -147,8 +147,8 @@ class OfOrdinal(OfTables):
 class OfSurvival(OfTables):
     """Parameters of :class:`~spkm.SPKMSurvival`."""
 
-    ties: str = "efron"
-    baseline: str = "steps"
+    ties: Literal["efron", "breslow"] = "efron"
+    baseline: Literal["steps", "weibull"] = "steps"
 
 
 @of("SPKMRegressorCV")
@@ -208,7 +208,7 @@ class OfPairs:
     max_iter: int | None = None
     tol: float | None = None
     n_jobs: int | None = None
-    new: str = "pairs"
+    new: NewPart = "pairs"
     random_state: RandomState = None
     verbose: int = 0
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
@@ -10,8 +10,8 @@ from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import check_is_fitted
 
-from spkm import _methods
 from spkm._arrays import RandomState, TableLike, TargetLike, WeightLike
+from spkm._methods import Saves
 from spkm._publish import feature_names, publish
 from spkm.estimators.base import ReadsModel
 from spkm.estimators.cv import SPKMClassifierCV, SPKMRegressorCV
@@ -19,7 +19,7 @@ from spkm.estimators.false_discoveries import controlled_selection
 from spkm.tables.read import is_tables, read_like
 
 
-class SPKMSelector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
+class SPKMSelector(SelectorMixin, MetaEstimatorMixin, Saves, BaseEstimator):
     """Keep the features of a strict selection.
 
     Parameters
@@ -75,15 +75,13 @@ class SPKMSelector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
     True
     """
 
-    save = _methods.save
-
     def __init__(
         self,
-        estimator: BaseEstimator = None,
+        estimator: BaseEstimator | None = None,
         *,
         max_features: int | None = None,
         fdr: float | None = None,
-        knockoff_offset: int = 1,
+        knockoff_offset: Literal[0, 1] = 1,
         random_state: RandomState = None,
     ) -> None:
         self.estimator = estimator

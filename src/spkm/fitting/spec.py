@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from spkm._arrays import TableLike
+from spkm._arrays import NewPart, TableLike
 from spkm._checks import check_choice, check_integer, check_real, n_threads, seed_of
 from spkm.core.model import Term, View
 from spkm.core.objective import as_list
@@ -102,7 +102,7 @@ class Spec:
     max_iter: int | None
     tol: float | None
     warm_start: bool
-    new: str
+    new: NewPart
     seed: Any
 
     #: The views of all terms.

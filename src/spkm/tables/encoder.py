@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterator, Sequence
+from typing import Any, Literal, Self
 
 import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, validate_data
 
-from spkm import _methods
+from spkm._arrays import TableLike
 from spkm._cells import is_missing, level_text
 from spkm._checks import check_choice, check_integer
 from spkm._frames import dtype_of, has_types, is_frame, kind_of, labels_of, library_of
+from spkm._methods import Saves
 from spkm._publish import feature_names, publish
 from spkm.tables.columns import (
     FeatureOrigin,
@@ -35,7 +36,7 @@ PLAIN_FORMAT = 1  # of to_plain; raised when older readers would misread it
 SPARSE_WIDTH, SPARSE_DENSITY = 300, 0.1
 
 
-class TableEncoder(TransformerMixin, BaseEstimator):
+class TableEncoder(TransformerMixin, Saves, BaseEstimator):
     """Turn a table of numbers, texts, categories and booleans with missing values into a matrix of numbers.
 
     Numbers stay as they are; missing ones become the median, with a column that says where. Categories become one
@@ -99,8 +100,6 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     array([0, 1, 1, 0])
     """
 
-    save = _methods.save
-
     feature_origin_: list[FeatureOrigin]
     groups_: np.ndarray
     notes_: list[str]
@@ -111,17 +110,17 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     def __init__(
         self,
         *,
-        categorical: Any = None,
-        min_frequency: Any = "auto",
+        categorical: Sequence[str | int] | None = None,
+        min_frequency: int | Literal["auto"] = "auto",
         max_levels: int = 100,
-        sparse: Any = "auto",
+        sparse: bool | Literal["auto"] = "auto",
     ) -> None:
         self.categorical = categorical
         self.min_frequency = min_frequency
         self.max_levels = max_levels
         self.sparse = sparse
 
-    def fit(self, X: Any, y: Any = None) -> TableEncoder:
+    def fit(self, X: TableLike, y: object = None) -> Self:
         """Learn medians and levels.
 
         Parameters

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.model_selection import BaseCrossValidator
 
+from spkm._arrays import NewPart, RandomState
 from spkm._checks import check_choice, check_integer, generator
 
 
@@ -37,7 +38,7 @@ class PairKFold(BaseCrossValidator):
     (False, True)
     """
 
-    def __init__(self, new: str = "pairs", n_splits: int = 5, random_state: Any = None) -> None:
+    def __init__(self, new: NewPart = "pairs", n_splits: int = 5, random_state: RandomState = None) -> None:
         self.new = new
         self.n_splits = n_splits
         self.random_state = random_state

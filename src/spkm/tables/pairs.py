@@ -51,10 +51,7 @@ class Entities:
                 tables.append(own)
                 continue
             table, now = checked_entities(given, side)
-            if now.width != layout.width:
-                raise ValueError(f"{side} must have the {layout.width} columns of the fit; got {now.width}.")
-            if layout.names is not None and now.names is not None and not np.array_equal(layout.names, now.names):
-                raise ValueError(f"The columns of {side} must be named, and ordered, as those of the fit.")
+            layout.check(now, side)
             tables.append(table)
         names = _get_feature_names(pairs)
         if names is not None and self.pair_names is not None and not np.array_equal(names, self.pair_names):

@@ -10,20 +10,14 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.pipeline import Pipeline
 
-from spkm import _methods
+from spkm._methods import Exports, Monitors
 from spkm._publish import feature_names
 from spkm.tables.encoded import Encoding
 from spkm.tables.encoder import TableEncoder
 
 
-class LoadedPipeline(Pipeline):
+class LoadedPipeline(Exports, Monitors, Pipeline):
     """A pipeline of scikit-learn that was read from a model file, with the methods of fitted estimators."""
-
-    save = _methods.save
-    export = _methods.export
-    compiled = _methods.compiled
-    monitor = _methods.monitor
-    report = _methods.report
 
 
 def is_pipeline(estimator: BaseEstimator) -> bool:

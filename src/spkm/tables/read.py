@@ -38,6 +38,16 @@ class TableLayout(NamedTuple):
     width: int
     names: np.ndarray | None
 
+    def check(self, now: TableLayout, argument: str) -> None:
+        """Raise ValueError if a later table, ``argument`` by name, has other columns."""
+        if now.width != self.width:
+            raise ValueError(f"{argument} must have the {self.width} columns of the fit; got {now.width}.")
+        if self.names is not None and now.names is not None and not np.array_equal(self.names, now.names):
+            raise ValueError(
+                f"The columns of {argument} must be named, and ordered, as those of the fit, {self.names.tolist()}; "
+                f"got {now.names.tolist()}."
+            )
+
 
 @dataclass(frozen=True)
 class Table:
@@ -168,15 +178,8 @@ def joined_table(X: Any, layouts: dict[str, TableLayout] | None) -> Any:
     if set(layouts) != set(X):
         raise ValueError(f"X must be a dict with a table for each view, {list(layouts)}; got {list(X)}.")
     now = table_layouts(X)
-    for name, (width, names) in layouts.items():
-        if now[name].width != width:
-            raise ValueError(f"X[{name!r}] must have the {width} columns of the fit; got {now[name].width}.")
-        given = now[name].names
-        if names is not None and given is not None and not np.array_equal(names, given):
-            raise ValueError(
-                f"The columns of X[{name!r}] must be named, and ordered, as those of the fit, {names.tolist()}; "
-                f"got {given.tolist()}."
-            )
+    for name, layout in layouts.items():
+        layout.check(now[name], f"X[{name!r}]")
     rows = {name: np.shape(X[name])[0] for name in layouts}
     if len(set(rows.values())) > 1:
         raise ValueError(f"The tables of X must have the same number of rows; got {rows}.")

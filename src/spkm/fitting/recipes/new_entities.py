@@ -12,6 +12,7 @@ from typing import cast
 import numpy as np
 from sklearn.base import clone
 
+from spkm._arrays import NewPart
 from spkm.core.problem import Problem
 from spkm.core.starts import first_theta
 from spkm.core.targets import Target
@@ -118,7 +119,7 @@ class FoldsOfEntities:
         return None
 
 
-def entity_splits(table: PairTable, new: str, rng: np.random.Generator) -> list[tuple[np.ndarray, np.ndarray]]:
+def entity_splits(table: PairTable, new: NewPart, rng: np.random.Generator) -> list[tuple[np.ndarray, np.ndarray]]:
     """Return pairs to fit and to judge by, whose entities of a side, or of both, are apart."""
     try:
         return list(PairKFold(new, FOLDS[new], rng).split(table.pairs))
