@@ -145,6 +145,7 @@ def test_bad_labels(target, message):
     [
         (lambda y: np.where(y > 1, np.nan, y), "Input y contains NaN"),
         (lambda y: np.where(y > 1, np.inf, y), "Input y contains infinity"),
+        (lambda y: np.where(y > 1, np.inf, y).astype(object), "y must hold finite numbers; got inf"),
         (lambda y: np.full(80, "a"), "y must hold numbers, .* For labels use SPKMClassifier"),
         (lambda y: np.full(80, "a", dtype=object), "y must hold numbers, .* got ndarray of dtype object"),
         (lambda y: sparse.csr_array(y[:, None]), "y must hold numbers, as a dense array .* got csr_array"),

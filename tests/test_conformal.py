@@ -234,6 +234,12 @@ def test_bad_arguments_of_a_split_are_named(wrong, message):
     assert not hasattr(conformal, "conformity_scores_")
 
 
+def test_targets_of_a_split_are_finite():
+    X, y = line(20)
+    with pytest.raises(ValueError, match="y must hold finite numbers; got inf"):
+        SplitConformalRegressor(LinearRegression().fit(X, y)).conformalize(X, np.where(y > 1, np.inf, y).astype(object))
+
+
 def test_bad_arguments_of_folds_are_named():
     X, y = line(20)
     with pytest.raises(ValueError, match="hold every sample out once"):

@@ -62,6 +62,8 @@ def test_the_same_seed_makes_the_same_rows(make):
         np.testing.assert_array_equal(first, again)
         np.testing.assert_array_equal(first, generator)
     assert not np.array_equal(make(0)[0], make(1)[0])
+    pairs = zip(make(np.random.RandomState(0)), make(np.random.RandomState(0)), strict=True)
+    assert all(np.array_equal(first, again) for first, again in pairs)
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import StratifiedKFold
 from sklearn.pipeline import make_pipeline
 from sklearn.svm import SVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -51,6 +52,20 @@ def test_a_path_of_a_penalty_drops_entries_but_not_columns_of_a_distance():
     assert path.n_features.tolist() == [6, 6] and path.n_nonzero[1] < path.n_nonzero[0]
     alone = SPKMClassifier(n_basis=2, basis_penalty=L1(1e-4), max_iter=30, random_state=0, n_jobs=1).fit(X, y)
     assert path.objectives[0] == alone.objective_ and np.all(np.isnan(path.losses))
+
+
+def test_scores_of_a_path_are_weighted_as_its_fits_are():
+    """Samples without weight, and with wrong labels, have no part in the score."""
+    X, y = rows(60)
+    wrong = np.arange(60) % 3 == 0
+    clf = SPKMClassifier(kernel="linear", n_basis=1, basis_penalty="l1", max_iter=30, random_state=0, n_jobs=1)
+    labels, weight = np.where(wrong, 1 - y, y), np.where(wrong, 0.0, 1.0)
+    path = sparsity_path(clf, X, labels, sample_weight=weight, strengths=[1e-4])
+    scores = []
+    for train, test in StratifiedKFold(5).split(X, labels):
+        fitted = clf.set_params(basis_penalty=L1(1e-4)).fit(X[train], labels[train], weight[train])
+        scores += list((fitted.predict(X[test]) == labels[test])[~wrong[test]])
+    assert path.scores[0] == pytest.approx(np.mean(scores))
 
 
 def test_stable_features_are_those_that_matter():

@@ -171,6 +171,8 @@ def test_curves_rise_and_fall():
     assert np.all(np.diff(survival, axis=1) <= 0) and np.all((survival >= 0) & (survival <= 1))
     assert_allclose(survival, np.exp(-model.predict_cumulative_hazard_function(X[:5])))
     assert_array_equal(model.predict_survival_function(X[:2], times=[-1.0]), [[1.0], [1.0]])
+    by_scores = model.survival_of_scores(model.predict(X[:2]).tolist(), [0.5, 1.0])
+    assert_array_equal(by_scores, model.predict_survival_function(X[:2], times=[0.5, 1.0]))
     order = np.argsort(model.predict(X[:5]))
     assert np.all(np.diff(survival[order], axis=0) <= 1e-12)
 
@@ -198,6 +200,19 @@ def test_frames_of_two_columns():
     settings = {"n_basis": 2, "weight_penalty": "rkhs", "random_state": 0}
     model = SPKMSurvival(**settings).fit(X, pandas.DataFrame({"days": y.time, "died": y.event}))
     assert_array_equal(model.predict(X), SPKMSurvival(**settings).fit(X, y).predict(X))
+
+
+@pytest.mark.parametrize("kind", ["pandas", "polars", "pyarrow"])
+@pytest.mark.parametrize("names", [["died", "days"], ["days", "died"]])
+def test_columns_of_frames_are_found_by_their_types(kind, names):
+    """A time of 0 or 1 is no event, whatever comes first."""
+    package = pytest.importorskip(kind)
+    y = censored(80, decimals=0)[1]
+    columns = {"died": y.event, "days": np.minimum(y.time, 1.0)}
+    frame = (package.table if kind == "pyarrow" else package.DataFrame)({name: columns[name] for name in names})
+    found = SPKMSurvival().times_of(frame)
+    assert_array_equal(found.time, columns["days"])
+    assert_array_equal(found.event, columns["died"])
 
 
 def plain(**settings):

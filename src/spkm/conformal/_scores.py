@@ -96,7 +96,10 @@ class Residuals(Scores):
 
     def targets(self, y: TargetLike) -> np.ndarray:
         type_of_target(y, input_name="y")
-        return single_targets(y).astype(float)
+        y = single_targets(y).astype(float)
+        if not np.isfinite(y).all():
+            raise ValueError(f"y must hold finite numbers; got {y[~np.isfinite(y)][0]}.")
+        return y
 
     def of(self, model: BaseEstimator, X: TableLike, y: np.ndarray) -> np.ndarray:
         if is_classifier(model) or hasattr(model, "predict_survival_function"):  # of any library

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from spkm._arrays import RandomState
-from spkm._checks import check_choice, check_integer, check_real
+from spkm._checks import check_choice, check_integer, check_real, generator
 
 
 def make_sparse_relation(
@@ -25,7 +25,7 @@ def make_sparse_relation(
         Number of samples.
     n_features : int, default=100
         Number of features, at least 10.
-    random_state : int, Generator or None, default=None
+    random_state : int, RandomState, Generator or None, default=None
         Seed of the random numbers.
 
     Returns
@@ -46,7 +46,7 @@ def make_sparse_relation(
     """
     check_choice("kind", kind, ("linear", "quadratic", "quintic"))
     n_samples, n_features = check_integer("n_samples", n_samples, 1), check_integer("n_features", n_features, 10)
-    rng = np.random.default_rng(random_state)
+    rng = generator(random_state)
     X = rng.standard_normal((n_samples, n_features))
     relevant = np.sort(rng.choice(n_features, n_features // 10, replace=False))
     directions = rng.standard_normal((len(relevant), 2)) / np.sqrt(len(relevant))
@@ -69,7 +69,7 @@ def make_spirals(
         Number of samples, of which every second one is of class 1.
     noise : float, default=0.05
         Deviation of the noise; the arms are 1/3 apart.
-    random_state : int, Generator or None, default=None
+    random_state : int, RandomState, Generator or None, default=None
         Seed of the random numbers.
 
     Returns
@@ -87,7 +87,7 @@ def make_spirals(
     ((6, 2), array([0, 1, 0, 1, 0, 1]))
     """
     n_samples, noise = check_integer("n_samples", n_samples, 1), check_real("noise", noise)
-    rng = np.random.default_rng(random_state)
+    rng = generator(random_state)
     y = np.arange(n_samples) % 2
     radius = np.sqrt(rng.uniform(size=n_samples))
     angle = 3 * np.pi * radius
@@ -108,7 +108,7 @@ def make_waves(
         Number of features: 1 makes a sine curve, 2 a surface.
     noise : float, default=0.1
         Deviation of the normal noise.
-    random_state : int, Generator or None, default=None
+    random_state : int, RandomState, Generator or None, default=None
         Seed of the random numbers.
 
     Returns
@@ -127,7 +127,7 @@ def make_waves(
     """
     n_samples, n_features = check_integer("n_samples", n_samples, 1), check_integer("n_features", n_features, 1)
     noise = check_real("noise", noise)
-    rng = np.random.default_rng(random_state)
+    rng = generator(random_state)
     X = rng.uniform(-1, 1, (n_samples, n_features))
     f = np.sin(np.pi * X[:, 0]) * np.cos(np.pi * X[:, 1:]).prod(axis=1)
     return X, f + noise * rng.standard_normal(n_samples)
@@ -147,7 +147,7 @@ def make_inverse_dynamics(
         Number of samples.
     noise : float, default=0.02
         Deviation of the normal noise.
-    random_state : int, Generator or None, default=None
+    random_state : int, RandomState, Generator or None, default=None
         Seed of the random numbers.
 
     Returns
@@ -165,7 +165,7 @@ def make_inverse_dynamics(
     ((100, 21), (100,))
     """
     n_samples, noise = check_integer("n_samples", n_samples, 2), check_real("noise", noise)
-    rng = np.random.default_rng(random_state)
+    rng = generator(random_state)
     X = rng.standard_normal((n_samples, 21))
     q, v, a = 0.5 * X[:, :7], X[:, 7:14], X[:, 14:]
     apart = q[:, :1] - q

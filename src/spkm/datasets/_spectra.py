@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from spkm._arrays import RandomState
-from spkm._checks import check_integer, check_real
+from spkm._checks import check_integer, check_real, generator
 
 #: Centre and width in nanometres of the bands of each substance, and the height of each band.
 BANDS = {
@@ -66,7 +66,7 @@ def make_spectra(
         Stray light as a share of the light of the lamp; 0 makes the response linear.
     noise : float, default=0.0005
         Deviation of the normal noise, in units of absorbance.
-    random_state : int, Generator or None, default=None
+    random_state : int, RandomState, Generator or None, default=None
         Seed of the random numbers.
 
     Returns
@@ -87,7 +87,7 @@ def make_spectra(
     )
     n_wavelengths = check_integer("n_wavelengths", n_wavelengths, 2)
     stray_light, noise = check_real("stray_light", stray_light), check_real("noise", noise)
-    rng = np.random.default_rng(random_state)
+    rng = generator(random_state)
     wavelengths = np.linspace(900.0, 1700.0, n_wavelengths)
     pure = {
         name: sum(height * np.exp(-(((wavelengths - centre) / width) ** 2)) for centre, width, height in bands)

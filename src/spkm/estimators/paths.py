@@ -187,12 +187,13 @@ def _penalty_path(
         raise ValueError(f"strengths must be a list of numbers of at least 0; got {strengths!r}.")
     whole = list(_warm_fits(estimator, X, y, sample_weight, strengths, None))
     splits = check_cv(5, y, classifier=is_classifier(estimator)).split(np.zeros((len(np.asarray(y)), 1)), y)
+    weight = np.ones(len(np.asarray(y))) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
     scores, sizes = [], []
     for train, test in splits:
         held_out, targets = _safe_indexing(X, test), _safe_indexing(y, test)
         fits = _warm_fits(estimator, X, y, sample_weight, strengths, train)
-        scores.append([fitted.score(held_out, targets) for fitted in fits])
-        sizes.append(len(test))
+        scores.append([fitted.score(held_out, targets, weight[test]) for fitted in fits])
+        sizes.append(weight[test].sum())
     of_splits, weights = np.array(scores), np.array(sizes)
     return SparsityPath(
         strengths,

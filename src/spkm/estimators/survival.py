@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from spkm._arrays import TableLike, TargetLike, WeightLike
 from spkm._checks import check_choice, check_real
+from spkm._frames import has_types, is_frame, library_of
 from spkm._publish import publish
 from spkm.estimators.base import ReadsModel
 from spkm.estimators.parameters import OfSurvival
@@ -190,8 +191,7 @@ class SPKMSurvival(OfSurvival, ReadsModel, BaseEstimator):
             A step function: it rises at the times of events, and stays as it is after the last one.
         """
         check_is_fitted(self)
-        times = self.event_times_ if times is None else np.asarray(times, dtype=np.float64)
-        return self._hazard_of_scores(self.predict(X).astype(np.float64), times)
+        return self._hazard_of_scores(self.predict(X), self.event_times_ if times is None else times)
 
     def predict_survival_function(self, X: TableLike, times: ArrayLike | None = None) -> np.ndarray:
         """Return the probability of no event until given times.
@@ -232,14 +232,14 @@ class SPKMSurvival(OfSurvival, ReadsModel, BaseEstimator):
         scores = np.minimum(self.predict(X).astype(np.float64), 30.0)
         return self._baseline.time_of(-np.log(survival) * np.exp(-scores))
 
-    def survival_of_scores(self, scores: np.ndarray, times: np.ndarray) -> np.ndarray:
+    def survival_of_scores(self, scores: ArrayLike, times: ArrayLike) -> np.ndarray:
         """Return the probability of no event until given times from log hazards f(x).
 
         Parameters
         ----------
-        scores : ndarray of shape (n_samples,)
+        scores : array-like of shape (n_samples,)
             Log hazards, as of :meth:`predict`.
-        times : ndarray of shape (n_times,)
+        times : array-like of shape (n_times,)
             Times.
 
         Returns
@@ -248,9 +248,10 @@ class SPKMSurvival(OfSurvival, ReadsModel, BaseEstimator):
             As of :meth:`predict_survival_function`.
         """
         check_is_fitted(self)
-        return np.exp(-self._hazard_of_scores(np.asarray(scores, dtype=np.float64), times))
+        return np.exp(-self._hazard_of_scores(scores, times))
 
-    def _hazard_of_scores(self, scores: np.ndarray, times: np.ndarray) -> np.ndarray:
+    def _hazard_of_scores(self, scores: ArrayLike, times: ArrayLike) -> np.ndarray:
+        scores, times = np.asarray(scores, dtype=np.float64), np.asarray(times, dtype=np.float64)
         if times.ndim != 1:
             raise ValueError(f"times must be a sequence of numbers; got shape {times.shape}.")
         if np.isnan(times).any():
@@ -325,7 +326,7 @@ def times_of(y: TargetLike | None) -> Times:
     """Return censored times from a structured array, a frame of such columns, or numbers (time, event, entry)."""
     if y is None:
         raise ValueError("SPKMSurvival requires y to be passed, but the target y is None.")
-    y = y.to_records(index=False) if hasattr(y, "to_records") else np.asarray(y)  # a frame
+    y = _structured(y)
     if y.dtype.fields is None and y.ndim == 2 and y.shape[1] in (2, 3):
         return _of_numbers(y)
     fields = y.dtype.fields
@@ -346,6 +347,14 @@ def times_of(y: TargetLike | None) -> Times:
         )
     entry = np.asarray(y["entry"], dtype=np.float64) if len(fields) == 3 else None
     return _checked(np.asarray(y[numbers[0]], dtype=np.float64), np.asarray(y[events[0]], dtype=bool), entry)
+
+
+def _structured(y: Any) -> np.ndarray:
+    """Return a frame of any library as a structured array, with its names and types; anything else as an array."""
+    if library_of(y) == "polars" and has_types(y):
+        return y.to_numpy(structured=True)
+    y = y.to_pandas() if library_of(y) == "pyarrow" and is_frame(y) else y
+    return y.to_records(index=False) if hasattr(y, "to_records") else np.asarray(y)  # of pandas
 
 
 def _of_numbers(y: np.ndarray) -> Times:

@@ -135,6 +135,8 @@ def real_targets(y: np.ndarray) -> np.ndarray:
             f"y must hold numbers, as a dense array of shape (n_samples,) or (n_samples, n_outputs); "
             f"got {type(y).__name__} of dtype {y.dtype}. For labels use SPKMClassifier."
         ) from error
+    if not np.isfinite(Y).all():  # scikit-learn does not look into arrays of objects
+        raise ValueError(f"y must hold finite numbers; got {Y[~np.isfinite(Y)][0]}.")
     return Y.reshape(len(Y), -1)
 
 
