@@ -18,13 +18,13 @@ dask.config.set(scheduler="threads")
 
 
 def rings(block_info=None):
-    """Points in the plane; the class is the ring that a point lies in."""
+    """Points in the plane; those of class 0 lie in a ring."""
     chunk = block_info[None]["chunk-location"][0]
     return np.random.default_rng(chunk).normal(0, 1, (25_000, 2))
 
 
 X = da.map_blocks(rings, chunks=((25_000,) * 4, (2,)), dtype=float)
-y = (da.sin(3 * da.sqrt((X**2).sum(axis=1))) > 0).astype(int)
+y = (abs(da.sqrt((X**2).sum(axis=1)) - 1.5) > 0.5).astype(int)
 model = SPKMClassifier(n_basis=12, random_state=0).fit(X, y)
 print(
     f"{len(X):,} samples in {X.numblocks[0]} chunks; fitted: {type(model.basis_vectors_).__name__}, an ordinary model"

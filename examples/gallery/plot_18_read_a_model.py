@@ -23,6 +23,7 @@ print(summary(model, X_train, y_train))
 
 # %%
 BasisDisplay.from_estimator(model, X_train, max_features=14)
+plt.show()
 
 # %%
 ContributionDisplay.from_estimator(model, X_test, row=3, background=X_train[::4])
