@@ -77,6 +77,10 @@ class Table:
         header, *rows = csv.reader(line for line in lines if not line.startswith("# "))
         return cls(path.stem, tuple(header), rows, facts)
 
+    def has_goals(self) -> bool:
+        """Return whether a row has a figure that was to be reached."""
+        return "reach" in self.columns and any(row[self.columns.index("reach")] for row in self.rows)
+
     def markdown(self) -> str:
         """Return the table in Markdown, without empty columns; figures that miss what was to be reached are bold."""
         kept = [k for k in range(len(self.columns)) if any(row[k] for row in self.rows)]
@@ -101,6 +105,7 @@ def parts(name: str, folder: Path = FOLDER) -> list[Path]:
     return [whole] if whole.exists() else [p for half in "AB" if (p := folder / f"{name}_{half}.csv").exists()]
 
 
+GOALS = "Goals were set before the measurement; a figure in bold misses its goal."
 CELL = re.compile(
     r"(?P<mark><!-- cell: (?P<name>\w+); (?P<row>[^>;]+); (?P<column>[^>;]+) -->)(?P<text>[^<]*)<!-- \. -->"
 )
@@ -128,7 +133,9 @@ def filled(text: str, folder: Path = FOLDER) -> str:
             results.rows = [row for row in results.rows if row[0].startswith(match["start"] or "")]
         absent = f"*Not measured with this version yet; `python -m benchmarks {match['name']}` does.*"
         blocks = folded([results for results in found if results.rows], match["first"] or "")
-        shown = [*filter(None, [about.sentence]), *blocks] if blocks else [absent]
+        goals = [GOALS] if any(results.has_goals() for results in found) else []
+        sentences = " ".join(filter(None, [about.sentence, *goals]))
+        shown = [*filter(None, [sentences]), *blocks] if blocks else [absent]
         return f"{match['mark']}\n\n" + "\n\n".join(shown) + "\n\n<!-- end -->"
 
     return MARKS.sub(table, text)

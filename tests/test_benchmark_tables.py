@@ -42,6 +42,12 @@ def test_a_table_marks_what_is_missed():
     assert results.markdown().splitlines()[-1] == "| a \\| b | ≥\u00a01 | **0.5** |"
 
 
+def test_a_page_says_what_goals_are_where_there_are_some(tmp_path):
+    for reach, said in (("≥ 1", True), ("", False)):
+        Table("some", ("what", "reach", "measured"), [["a", reach, "0.5"]], {"date": "2026-01-31"}).write(tmp_path)
+        assert ("misses its goal" in filled("<!-- results: some -->\n\n<!-- end -->", tmp_path)) == said
+
+
 def test_changes_are_those_of_the_code_that_is_measured():
     asked = []
 
