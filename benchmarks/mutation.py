@@ -104,7 +104,7 @@ EXPLAINED: tuple[tuple[str, str, str, str], ...] = (
     ("kernels/_base.py", "size % WHOLE", "", "how a product is cut for speed"),
     ("losses/_hazard.py", "zeros = np.concatenate", "0 -> 1", "the event itself comes before every part"),
     ("kernels/_forms.py", "rtol=1e-14", "", "whether two inner products are proportional, up to rounding"),
-    ("kernels/_base.py", "SMALL_PRODUCT", "", "how a product is cut for speed"),
+    ("kernels/_products.py", "SMALL_PRODUCT", "", "how a product is cut for speed"),
     ("kernels/_base.py", "FEWEST_ROWS", "", "how a product is cut for speed"),
     ("kernels/_base.py", "np.zeros((1, 1))", "1", "of an array of equal numbers the first is read"),
     ("core/model.py", "copy=False", "False", "a copy that nobody changes"),

@@ -62,6 +62,11 @@ def place_like(array: Any) -> Place:
     return Place(namespace(array), None if isinstance(array, np.ndarray | np.generic) else array.device)
 
 
+def moved_beside(array: Any, values: np.ndarray) -> Any:
+    """Return values in the library of an array and on its device; as they are beside arrays of NumPy and SciPy."""
+    return place_like(array).array(values) if is_foreign(array) else values
+
+
 def precise(array: Any) -> Any:
     """Return an array of numbers in float64, where it is."""
     if not is_foreign(array):

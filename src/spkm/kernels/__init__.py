@@ -1,20 +1,12 @@
 """Kernels and their names. A new one is a class with two formulas: see ``docs/extend.md``."""
 
 from spkm._parts import Registry
-from spkm.kernels._base import (
-    DistanceKernel,
-    DotKernel,
-    InvariantKernel,
-    Kernel,
-    Pullback,
-    gathered,
-    squared,
-    squared_norms,
-)
+from spkm.kernels._base import InvariantKernel, Kernel, Pullback, gathered
 from spkm.kernels._combine import Affine, Product, Rescaled, Sum
-from spkm.kernels._distance import RBF, Laplacian, Matern, RationalQuadratic
-from spkm.kernels._dot import Linear, NormalizedPolynomial, Polynomial, Tanimoto
+from spkm.kernels._distance import RBF, DistanceKernel, Laplacian, Matern, RationalQuadratic
+from spkm.kernels._dot import DotKernel, Linear, NormalizedPolynomial, Polynomial, Tanimoto
 from spkm.kernels._forms import DotForm, ProductForm
+from spkm.kernels._products import squared, squared_norms
 
 KERNELS = Registry("kernel", Kernel)
 KERNELS.update(

@@ -9,8 +9,37 @@ import numpy as np
 from spkm._arrays import Array
 from spkm._namespaces import namespace
 from spkm._parts import COUNT, POSITIVE, Number
-from spkm.kernels._base import DotKernel, InvariantKernel, Kernel, PerColumn, number
+from spkm.kernels._bandwidth import PerColumn
+from spkm.kernels._base import InvariantKernel, Kernel, number
 from spkm.kernels._forms import DotForm, Forms, no_largest_diagonal
+
+
+class DotKernel(PerColumn, InvariantKernel):
+    """A kernel of gamma * x.u alone: a subclass defines ``value(dot)`` and ``slope(dot, value)``."""
+
+    claims = {**Kernel.claims, "largest_diagonal": (("vjp", "_value"), no_largest_diagonal)}
+    uses_norms = False
+    reads_zero_features = False
+
+    def value(self, dot: Array) -> Array:  # type: ignore[override]
+        """Return k as a function of gamma x.u, (n, R); ``dot`` must not be changed."""
+        raise NotImplementedError(f"{type(self).__name__} must define value(dot).")
+
+    def _value(self, dot: Array, xx: Array, uu: Array) -> Array:
+        return self.value(dot)
+
+    def slope(self, dot: Array, value: Array) -> Any:
+        """Return dk/d(gamma x.u)."""
+        raise NotImplementedError(f"{type(self).__name__} must define slope(dot, value).")
+
+    def slopes(self, dot: Array, xx: Array, uu: Array, value: Array) -> tuple[Any, Any, Any]:
+        return self.slope(dot, value), None, None
+
+    def largest_diagonal(self, squared_radius: float = np.inf) -> float | None:
+        if squared_radius == np.inf:
+            return np.inf
+        # k(x, x) never falls as x grows: k is a power series in x.u without negative coefficients (Schoenberg 1942).
+        return float(self.value(np.full((1, 1), number(self) * squared_radius))[0, 0])
 
 
 class Linear(DotKernel):
