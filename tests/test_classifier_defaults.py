@@ -9,14 +9,14 @@ from spkm import SPKMClassifier, SPKMOrdinalClassifier, SPKMSurvival
 from spkm.core.columns import carried
 from spkm.core.model import LINEAR_PART, PreimageModel, Term, View
 from spkm.core.objective import Objective
-from spkm.core.problem import RIDGE_SHARE, Problem
+from spkm.core.problem import Problem
 from spkm.core.profiled import JITTER
 from spkm.core.starts import KMeans
 from spkm.fitting.merging import merged
 from spkm.fitting.recipes import folds as folds_module
 from spkm.kernels import RBF, Linear
 from spkm.losses import Log
-from spkm.penalties import RKHSNorm, SquaredL2
+from spkm.penalties import RIDGE_SHARE, RKHSNorm, SquaredL2, norm_with_ridge
 from spkm.solvers import LBFGS, Result
 from spkm.sources import ArraySource
 from tests import cases
@@ -50,7 +50,7 @@ def test_relevances_that_begin_at_one_bandwidth_are_the_same_function(m):
 @pytest.mark.parametrize("m", [1, 3])
 def test_gradient_of_the_penalties_by_folds_equals_differences(m):
     source = ArraySource(cases.rows(12), cases.targets(Log(), 12, m))
-    objective = problem_with_linear_part(m).with_strength(0.4).objective(source)
+    objective = problem_with_linear_part(m).with_penalties(norm_with_ridge(0.4)).objective(source)
     assert cases.gradient_error(objective, theta_with_linear_part(objective.model)) < 1e-6
 
 
@@ -66,7 +66,9 @@ def test_penalty_is_norm_and_ridge_of_the_vectors_and_leaves_the_linear_part_to_
     own += 0.1 * np.sum(np.maximum(params.log_metric[0], 0.0) ** 2)
     values = []
     for strength in (0.4, 0.8):
-        regularization = problem_with_linear_part(m).with_strength(strength).objective(source).regularization
+        regularization = (
+            problem_with_linear_part(m).with_penalties(norm_with_ridge(strength)).objective(source).regularization
+        )
         # The weights of a linear part stay the identity: their ridge is a constant.
         constant = 0.5 * RIDGE_SHARE * strength * m
         of_vectors = 0.5 * strength * np.trace(C.T @ (K + (JITTER + RIDGE_SHARE) * np.eye(3)) @ C)
@@ -79,7 +81,7 @@ def test_vectors_of_one_sign_are_pushed_apart():
     # Two vectors of half the weight at one place cost the ridge half of what one does; the norm asks them to move.
     model = PreimageModel([Term(2, (View(RBF(1.0), None, "fixed"),))], 1, 1)
     source = ArraySource(np.zeros((1, 1)), np.ones((1, 1)))
-    problem = Problem(tuple(model.terms), Log()).with_strength(1.0)
+    problem = Problem(tuple(model.terms), Log()).with_penalties(norm_with_ridge(1.0))
     regularization = problem.objective(source).regularization
 
     def penalty(distance, weights):
@@ -97,7 +99,7 @@ def of_three_vectors(U, C):
     rng = np.random.default_rng(0)
     X = rng.uniform(-2, 2, (200, cases.N_FEATURES))
     source = ArraySource(X, np.where(X[:, :1] > 0, 1.0, -1.0))
-    problem = problem_with_linear_part(1).with_strength(0.01)
+    problem = problem_with_linear_part(1).with_penalties(norm_with_ridge(0.01))
     objective = problem.objective(source)
     theta = theta_with_linear_part(objective.model)
     params = objective.model.unpack(theta)
@@ -157,7 +159,7 @@ def test_noise_gets_a_stronger_penalty_than_a_clean_rule():
 
 def test_the_fit_goes_on_from_the_fold_that_suits_all_samples_best():
     source = ArraySource(cases.rows(30), cases.targets(Log(), 30, 1))
-    problem = problem_with_linear_part(1).with_strength(0.1)
+    problem = problem_with_linear_part(1).with_penalties(norm_with_ridge(0.1))
     objective: Objective = problem.objective(source)
     thetas = [theta_with_linear_part(objective.model) * factor for factor in (3.0, 0.1, 1.0)]
     theta, interrupted = folds_module.best_of_folds(problem, thetas, source, np.random.default_rng(0))
@@ -216,7 +218,10 @@ def test_last_descent_of_much_work_is_shorter(shape, n_iter):
 @pytest.mark.parametrize("m", [1, 3])
 def test_linear_strength_is_that_of_the_linear_coefficients_alone(m):
     source = ArraySource(cases.rows(12), cases.targets(Log(), 12, m))
-    weak, strong = (problem_with_linear_part(m).with_strength(0.4, linear).objective(source) for linear in (0.1, 0.5))
+    weak, strong = (
+        problem_with_linear_part(m).with_penalties(norm_with_ridge(0.4), SquaredL2(linear)).objective(source)
+        for linear in (0.1, 0.5)
+    )
     theta = theta_with_linear_part(weak.model)
     by = strong.regularization.smooth(theta)[0] - weak.regularization.smooth(theta)[0]
     assert by == pytest.approx(0.5 * 0.4 * np.sum(weak.model.unpack(theta).basis[1] ** 2), rel=1e-10)

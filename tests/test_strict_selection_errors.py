@@ -13,11 +13,11 @@ from sklearn.preprocessing import StandardScaler
 
 from spkm import SPKMClassifier, SPKMRegressor
 from spkm.core.objective import Objective
-from spkm.fitting.splits import dealt_folds
 from spkm.kernels import RBF, Rescaled
 from spkm.losses import Poisson
 from spkm.selection import Search
 from spkm.solvers import LBFGS
+from spkm.sources import dealt_folds
 from tests.interrupting import interrupt_at
 from tests.marks import QUICK_SEARCHES
 from tests.strict_selection import (

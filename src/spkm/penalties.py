@@ -380,6 +380,17 @@ class RKHSNorm(Penalty):
         return 0.5 * self.strength * float(np.vdot(C, KC)), self.strength * KC, 0.5 * self.strength * (C @ C.T)
 
 
+# The ridge over the RKHS norm. Cancellation is 4.0 in the median without it, 2.4 with 0.1 and 2.2 with 0.3, at equal
+# accuracy. A ridge alone loses 0.3 ± 0.15 points: several vectors of a small weight at one place cost less than one of
+# their sum, where the norm pushes vectors of one sign apart (sets of half A of the panel and of Table 1).
+RIDGE_SHARE = 0.3
+
+
+def norm_with_ridge(strength: float) -> list[Penalty]:
+    """Return an RKHS norm of the given strength, and a ridge of a share of it."""
+    return [RKHSNorm(strength), SquaredL2(RIDGE_SHARE * strength)]
+
+
 FIRST_NOISE = 0.01  # ratio that the first stage of an evidence keeps; 0.1 and 1 find worse optima more often
 ORDINARY_NOISE = 0.1  # ratio where nothing is known
 

@@ -20,9 +20,10 @@ from scipy import sparse
 from spkm.core.bounds import Box
 from spkm.core.cholesky import factor, inverse, log_det, solve
 from spkm.core.model import PreimageModel
-from spkm.core.objective import Regularization, block_totals
+from spkm.core.objective import block_totals
 from spkm.core.posterior import Posterior, Surroundings
 from spkm.core.profiled import SOLVABLE, ProfiledObjective
+from spkm.core.regularization import Regularization
 from spkm.losses import Loss
 from spkm.penalties import Evidence, Penalty
 from spkm.sources import Block, Source

@@ -14,13 +14,9 @@ from spkm.core.model import PreimageModel, Term, View
 from spkm.core.objective import Objective
 from spkm.core.protocols import AnyObjective
 from spkm.losses import Loss
-from spkm.penalties import Evidence, Penalty, RKHSNorm, SquaredL2
+from spkm.penalties import Evidence, Penalty
 from spkm.sources import Source
 
-# The ridge over the RKHS norm. Cancellation is 4.0 in the median without it, 2.4 with 0.1 and 2.2 with 0.3, at equal
-# accuracy. A ridge alone loses 0.3 ± 0.15 points: several vectors of a small weight at one place cost less than one of
-# their sum, where the norm pushes vectors of one sign apart (sets of half A of the panel and of Table 1).
-RIDGE_SHARE = 0.3
 LEAST_NOISE = 1e-6  # to go on with: with less, vectors that depend on one another could not be separated
 
 
@@ -39,7 +35,7 @@ class Problem:
     evidence : Evidence, default=None
         If given, the objective is the evidence, which has no penalties on the weights.
     metric_prior, relevance_prior : float
-        As in :class:`spkm.core.objective.Regularization`.
+        As in :class:`spkm.core.regularization.Regularization`.
     fit_intercept : bool
         Whether b is learned.
     metric : ndarray, default=None
@@ -124,26 +120,17 @@ class Problem:
         """Return the same problem with the strengths of its tunable penalties multiplied by ``factor``."""
         return replace(self, weight_penalties=[penalty.with_factor(factor) for penalty in self.weight_penalties])
 
-    def with_strength(self, strength: float, linear: float | None = None) -> Problem:
-        """Return the same problem with an RKHS norm of the given strength, a ridge of a share of it, and no more.
-
-        ``linear`` is the strength of the penalty on a linear part, if there is one; None leaves it as it is.
-        """
-        on_linear = [] if linear is None else [SquaredL2(linear)]
-        other = replace(self, weight_penalties=[RKHSNorm(strength), SquaredL2(RIDGE_SHARE * strength)])
-        return other._with_linear_penalties(on_linear) if on_linear else other
+    def with_penalties(self, weights: list[Penalty] | None = None, linear: Penalty | None = None) -> Problem:
+        """Return the same problem with other penalties on the weights and on a linear part; None leaves them."""
+        other = self if weights is None else replace(self, weight_penalties=weights)
+        if linear is None:
+            return other
+        return other._with_views(lambda view: replace(view, basis_penalty=[linear]), linear=True)
 
     @property
     def has_linear_part(self) -> bool:
         """Whether a term is a linear part."""
         return any(term.is_linear_part for term in self.terms)
-
-    def with_linear_strength(self, strength: float) -> Problem:
-        """Return the same problem with a penalty of the given strength on the coefficients of a linear part."""
-        return self._with_linear_penalties([SquaredL2(strength)])
-
-    def _with_linear_penalties(self, penalties: list[Penalty]) -> Problem:
-        return self._with_views(lambda view: replace(view, basis_penalty=penalties), linear=True)
 
     def with_metric(self, before: str, now: str) -> Problem:
         """Return the same problem whose views of one metric learn another."""

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from sklearn.cluster import KMeans as SklearnKMeans
 
 from spkm._parts import COUNT, Part, Registry
-from spkm.core.model import LINEAR_PART, PreimageModel, Term
+from spkm.core.model import PreimageModel, Term
 from spkm.core.objective import Objective
 from spkm.core.protocols import AnyObjective
 from spkm.losses import Squared
@@ -228,36 +228,33 @@ def _with_ridge_weights(
 ) -> np.ndarray:
     model = objective.model
     if model.kernel_part is not None:
-        return _with_linear_part(objective, theta, n_rows, rng)
+        return _with_linear_part(objective, model.kernel_part, theta, n_rows, rng)
     source = objective.source.sample(n_rows, rng).encoded(objective.loss.working_target)
     ridge = Objective(model, Squared(), source, None, RKHSNorm(Squared.rkhs_strength[0] / source.total_weight))
     return ridge.eliminated().complete(theta[model.basis_part])
 
 
-def _with_linear_part(objective: AnyObjective, theta: np.ndarray, n_rows: int, rng: np.random.Generator) -> np.ndarray:
+def _with_linear_part(
+    objective: AnyObjective, kernels: PreimageModel, theta: np.ndarray, n_rows: int, rng: np.random.Generator
+) -> np.ndarray:
     """Return first weights of kernels and coefficients of a linear part together, by ridge regression."""
-    model, theta = objective.model, theta.copy()
+    model, theta, R = objective.model, theta.copy(), kernels.n_basis
     source = objective.source.sample(n_rows, rng)
     block, X = source.load((0, source.n_rows)), source.dense().astype(np.float64)
     Y, strength = objective.loss.working_target(source.Y), Squared.rkhs_strength[0] / source.total_weight
     params = model.unpack(theta)
-    of_linear, row = np.zeros(model.n_basis, dtype=bool), 0
-    for term in model.terms:
-        of_linear[row : row + term.n_basis] = term.is_linear_part
-        row += term.n_basis
-    params.weights[of_linear] = np.eye(int(of_linear.sum()), model.n_outputs)
-    Phi, w = model.features(block, theta)[0][:, ~of_linear], source.w[:, 0].astype(np.float64)
+    params.weights[R:] = np.eye(model.n_outputs)
+    Phi, w = kernels.features(block, theta)[0], source.w[:, 0].astype(np.float64)
     A = np.hstack([Phi, X]) if X.shape[1] <= MOST_COEFFICIENTS else Phi
     mean, mean_y = w @ A, w @ Y
     A = A - mean
     gram = (A * w[:, None]).T @ A
-    size = np.where(np.arange(A.shape[1]) < Phi.shape[1], 0.5 * strength, strength * X.shape[1])
+    size = np.where(np.arange(A.shape[1]) < R, 0.5 * strength, strength * X.shape[1])
     gram[range(len(gram)), range(len(gram))] += size + 1e-10 * np.trace(gram) / len(gram)
     C = np.linalg.solve(gram, (A * w[:, None]).T @ (Y - mean_y))
-    params.weights[~of_linear] = C[: Phi.shape[1]]
-    if A.shape[1] > Phi.shape[1]:
-        place = next(k for k, (_, view) in enumerate(model.views) if view.name == LINEAR_PART)
-        params.basis[place][...] = C[Phi.shape[1] :].T
+    params.weights[:R] = C[:R]
+    if A.shape[1] > R:
+        params.basis[-1][...] = C[R:].T
     params.intercept[...] = mean_y - mean @ C if model.fit_intercept else 0.0
     return theta
 

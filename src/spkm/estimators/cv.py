@@ -33,12 +33,12 @@ from spkm.fitting.reading import class_data, encode_classes, number_data, real_t
 from spkm.fitting.recipes import Fit, Start, recipe_for
 from spkm.fitting.search import Searching, candidate_for, decided, report_choice, search_over
 from spkm.fitting.spec import Spec
-from spkm.fitting.splits import FOLDS
 from spkm.fitting.strategies import fit_choice, fit_constant, fitted_model, outcome_of, restore_scale
 from spkm.fitting.views import check_vectors
 from spkm.kernels import KERNELS, RBF, Kernel, Linear, Matern, Polynomial
 from spkm.selection import Choice, Fold, Search, Submodel
 from spkm.solvers import Result, Solver
+from spkm.sources import FOLDS
 from spkm.tables.read import Table, read_table
 
 #: A search keeps basis vectors inside the range of the training samples; its estimators have no parameter for it.

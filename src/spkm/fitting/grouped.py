@@ -18,7 +18,7 @@ from spkm.fitting.data import TableData
 from spkm.fitting.outcome import Outcome
 from spkm.fitting.progress import Progress
 from spkm.fitting.spec import Spec
-from spkm.fitting.splits import dealt_folds
+from spkm.sources import dealt_folds
 
 Fit = Callable[[Spec, Any, Any, Progress], Outcome]
 

@@ -14,7 +14,7 @@ import numpy as np
 from spkm._arrays import NewPart, TableLike
 from spkm._checks import check_choice, check_integer, check_real, n_threads, seed_of
 from spkm.core.model import Term, View
-from spkm.core.objective import as_list
+from spkm.core.regularization import as_list
 from spkm.core.targets import Classes, Real
 from spkm.fitting.views import asked_terms, basis_penalties
 from spkm.kernels import Kernel

@@ -36,11 +36,10 @@ from spkm.fitting.search import (
     some_rows,
 )
 from spkm.fitting.spec import Spec
-from spkm.fitting.splits import dealt_folds
 from spkm.fitting.views import view_usage_of
 from spkm.selection import Choice, Search, Submodel, mean_and_error, row_losses
 from spkm.solvers import Result, Solver, best_of_restarts, resolve_solver
-from spkm.sources import ArraySource, Scaling
+from spkm.sources import ArraySource, Scaling, dealt_folds
 
 TOLD_FROM = 20  # basis vectors, the larger default: a warning if there are more, and more than samples
 FEW, MANY = 20, 60  # basis vectors; panel: 60 overfit some sets, 20 are too few for others

@@ -14,8 +14,8 @@ from spkm._arrays import TableLike, with_shape
 from spkm._checks import check_choice, check_integer
 from spkm._frames import labels_of
 from spkm.core.model import PreimageModel, Term, View
-from spkm.core.objective import as_list
 from spkm.core.protocols import AnyObjective
+from spkm.core.regularization import as_list
 from spkm.kernels import KERNELS
 from spkm.penalties import BASIS_PENALTIES, Penalty
 from spkm.sources import Block

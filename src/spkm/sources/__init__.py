@@ -1,7 +1,7 @@
 """Samples in blocks, scaled on the way, on all cores."""
 
 from spkm._namespaces import Place, anywhere, place_of
-from spkm.sources._array import MANY_ROWS, ArraySource, Block, Source, kinds_of, pick_rows
+from spkm.sources._array import FOLDS, MANY_ROWS, ArraySource, Block, Source, dealt_folds, kinds_of, pick_rows
 from spkm.sources._array_api import PlacedSource, source_of
 from spkm.sources._chunks import Chunk, ChunkSource, IterableReader, Preparation, Reader, kept_source, summarized
 from spkm.sources._pairs import PairSource, PairTable, scaled_table
@@ -13,6 +13,7 @@ from spkm.sources._summary import Summary
 from spkm.sources._threads import one_blas_thread
 
 __all__ = [
+    "FOLDS",
     "MANY_ROWS",
     "ArraySource",
     "Block",
@@ -32,6 +33,7 @@ __all__ = [
     "Summary",
     "TableReader",
     "anywhere",
+    "dealt_folds",
     "distinct_pairs",
     "distinct_rows",
     "fit_scaling",

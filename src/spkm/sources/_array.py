@@ -12,11 +12,9 @@ source defines ``pieces`` and ``load`` (or ``reduce`` and ``map`` themselves), `
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from copy import copy
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import islice, pairwise
-from threading import Lock
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -25,8 +23,9 @@ from scipy import sparse
 
 from spkm._arrays import Matrix
 from spkm.sources._scaling import Scaling, fit_scaling
-from spkm.sources._threads import OnThreads, windowed
+from spkm.sources._threads import OnThreads, take_in_order, windowed
 
+FOLDS = 5  # as everywhere in scikit-learn
 MOST_ROWS = 50_000  # of a block
 ALIGNED = 128  # samples: values of blocks, and of tiles of them, then begin where vector instructions want them
 WIDE = 2**14  # entries of a sample and what is computed from it
@@ -131,7 +130,9 @@ class Source(OnThreads):
 
         if self._pool is None:
             return tuple(add_up(map(add_run, runs)))
-        return tuple(add_up_on_threads(self._pool, self._n_threads, add_run, runs))
+        total: list[Any] = []
+        take_in_order(self._pool, self._n_threads, add_run, runs, partial(_add, total))
+        return tuple(total)
 
     def map(self, function: Callable[..., Any], *args: Any, width: int) -> Iterator[Any]:
         """Yield ``function(block, *args)`` for every block, in the order of samples."""
@@ -388,54 +389,56 @@ def add_up(results: Iterable[Any]) -> list[Any]:
     return total
 
 
-def add_up_on_threads(
-    pool: ThreadPoolExecutor, n_threads: int, function: Callable[[Any], Any], items: Iterable[Any]
-) -> list[Any]:
-    """Return the sums of the arrays of ``function(item)``, added in the order of items, to the bit as :func:`add_up`.
-
-    The calling thread is one of the ``n_threads``: if it only waited, it would wake up for every result and take
-    the interpreter's lock, which the others need. Each thread takes the next item when it is done with one.
-    """
-    todo = enumerate(items)
-    total: list[Any] = []
-    early: dict[int, Any] = {}  # results that earlier ones have to come before
-    n_added = 0
-    stopped = False
-    lock = Lock()
-
-    def work() -> None:
-        nonlocal n_added, stopped
-        try:
-            while True:
-                with lock:
-                    i, item = next(todo, (-1, None))
-                if i < 0 or stopped:
-                    return
-                result = function(item)
-                with lock:
-                    early[i] = result
-                    while n_added in early:
-                        _add(total, early.pop(n_added))
-                        n_added += 1
-        except BaseException:
-            stopped = True  # the others end with the item they have
-            raise
-
-    helpers = [pool.submit(work) for _ in range(n_threads - 1)]
-    try:
-        work()
-    finally:
-        started = [helper for helper in helpers if not helper.cancel()]
-        errors = [helper.exception() for helper in started]  # waits for it
-    for error in errors:
-        if error is not None:
-            raise error
-    return total
-
-
 def _add(total: list[Any], result: Any) -> None:
     if not total:
         total += [np.array(part, dtype=np.float64) for part in result]
     else:
         for k, part in enumerate(result):
             total[k] += part
+
+
+def dealt_folds(
+    n: int,
+    rng: np.random.Generator,
+    kinds: np.ndarray | None = None,
+    n_folds: int | None = None,
+    groups: np.ndarray | None = None,
+) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Return which of n samples to fit and to judge by: shuffled, and dealt kind by kind if they are of several kinds.
+
+    Samples of one of the ``groups`` stay together.
+    """
+    if n < 2:
+        raise ValueError(f"A choice by held-out samples needs at least 2 different samples; got n_samples = {n}.")
+    n_folds = n_folds or FOLDS
+    if groups is not None:
+        fold = dealt_groups(groups, np.zeros(n, dtype=int) if kinds is None else kinds, rng, n_folds)
+        return [(np.flatnonzero(fold != k), np.flatnonzero(fold == k)) for k in range(fold.max() + 1)]
+    order = rng.permutation(n)
+    if kinds is not None:
+        # One after another, in the order of their first samples here: how classes are named must not matter.
+        _, first, code = np.unique(kinds[order], return_index=True, return_inverse=True)
+        order = order[np.argsort(first[code], kind="stable")]
+    n_folds = min(n_folds, n)
+    fold = np.empty(n, dtype=int)
+    fold[order] = np.arange(n) % n_folds
+    return [(np.flatnonzero(fold != k), np.flatnonzero(fold == k)) for k in range(n_folds)]
+
+
+def dealt_groups(groups: np.ndarray, kinds: np.ndarray, rng: np.random.Generator, n_folds: int) -> np.ndarray:
+    """Return the fold of each sample: whole groups, the largest first, go where kinds of samples become most even."""
+    _, group = np.unique(groups, return_inverse=True)
+    _, kind = np.unique(kinds, return_inverse=True)
+    counts = np.zeros((group.max() + 1, kind.max() + 1))
+    np.add.at(counts, (group, kind), 1.0)
+    if len(counts) < 2:
+        raise ValueError("groups must have at least 2 different values, to be held out one after another; got 1.")
+    counts /= counts.sum(axis=0)  # shares, so that rare kinds count as much as others
+    held = np.zeros((min(n_folds, len(counts)), counts.shape[1]))
+    fold = np.empty(len(counts), dtype=int)
+    order = rng.permutation(len(counts))
+    for i in order[np.argsort(-counts[order].sum(axis=1), kind="stable")]:
+        # The squares rise least there; ties, as of groups of a class each, by size: no fold may have all groups.
+        fold[i] = int(np.lexsort((held.sum(axis=1), held @ counts[i]))[0])
+        held[fold[i]] += counts[i]
+    return fold[group]

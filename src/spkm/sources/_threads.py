@@ -58,6 +58,53 @@ def windowed(
         yield future.result()
 
 
+def take_in_order(
+    pool: ThreadPoolExecutor,
+    n_threads: int,
+    function: Callable[[Any], Any],
+    items: Iterable[Any],
+    take: Callable[[Any], None],
+) -> None:
+    """Call ``take(function(item))`` for every item, in order and never twice at a time, with functions on threads.
+
+    The calling thread is one of the ``n_threads``: if it only waited, it would wake up for every result and take
+    the interpreter's lock, which the others need. Each thread takes the next item when it is done with one.
+    """
+    todo = enumerate(items)
+    early: dict[int, Any] = {}  # results that earlier ones have to come before
+    n_added = 0
+    stopped = False
+    lock = Lock()
+
+    def work() -> None:
+        nonlocal n_added, stopped
+        try:
+            while True:
+                with lock:
+                    i, item = next(todo, (-1, None))
+                if i < 0 or stopped:
+                    return
+                result = function(item)
+                with lock:
+                    early[i] = result
+                    while n_added in early:
+                        take(early.pop(n_added))
+                        n_added += 1
+        except BaseException:
+            stopped = True  # the others end with the item they have
+            raise
+
+    helpers = [pool.submit(work) for _ in range(n_threads - 1)]
+    try:
+        work()
+    finally:
+        started = [helper for helper in helpers if not helper.cancel()]
+        errors = [helper.exception() for helper in started]  # waits for it
+    for error in errors:
+        if error is not None:
+            raise error
+
+
 class _BlasLimit:
     """A limit of the whole process that several threads may set: the first sets it, the last takes it back."""
 

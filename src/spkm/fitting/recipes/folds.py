@@ -21,16 +21,16 @@ import numpy as np
 from spkm.core.columns import carried
 from spkm.core.fitted import FittedModel
 from spkm.core.problem import Problem
-from spkm.core.starts import first_theta
+from spkm.core.starts import FirstVectors, first_theta
 from spkm.core.targets import Target
 from spkm.fitting.merging import with_merged_vectors
 from spkm.fitting.problems import LINEAR_STRENGTH, Defaults, problem_of
 from spkm.fitting.progress import Progress
 from spkm.fitting.recipe import Fit, Recipe, Start
 from spkm.fitting.spec import Spec
-from spkm.fitting.splits import dealt_folds
+from spkm.penalties import SquaredL2, norm_with_ridge
 from spkm.solvers import LBFGS, Adam, Solver
-from spkm.sources import Scaling, Source, kinds_of
+from spkm.sources import ArraySource, Scaling, Source, dealt_folds, kinds_of
 
 FOLDS = 3  # five gained nothing beyond the noise, and take longer (panel, half A)
 FOLD_ROWS = 5_000  # samples that folds share, at most,
@@ -110,10 +110,13 @@ class Folds(Recipe):
 
     def begin(self, spec: Spec, source: Source, scaling: Scaling | None, target: Target) -> Start:
         rng = np.random.default_rng(spec.seed)
+        folds = folds_of(spec, source, rng)
         problem = problem_of(spec, source, self.defaults(spec, source))
         # With a few samples for each feature, one bandwidth for all of them overfits less.
         metrics = ("scale", "relevances") if self.two_metrics else ("relevances",)
-        chosen = choose_strength(Walk(spec, problem, metrics, source, scaling, rng, self.course))
+        chosen = choose_strength(
+            Walk(problem, metrics, folds, source.total_weight, spec.start, scaling, rng, self.course)
+        )
         start = Start(
             chosen.problem,
             source,
@@ -138,7 +141,8 @@ class Folds(Recipe):
         if not any(view.metric == "relevances" for _, view in previous.model.views):
             problem = problem.with_metric("relevances", "scale")
         n, linear = source.total_weight, previous.linear_strength
-        problem = problem.with_strength(previous.strength / n, None if linear is None else linear / n)
+        penalties = norm_with_ridge(previous.strength / n), None if linear is None else SquaredL2(linear / n)
+        problem = problem.with_penalties(*penalties)
         start = replace(start, problem=problem, solver=last_solver(problem, source))
         start = replace(start, strength=previous.strength, linear_strength=linear)
         return self.from_previous(start, scaling, target, previous)
@@ -157,6 +161,14 @@ class Strength(NamedTuple):
     stopped: bool = False
 
 
+def folds_of(spec: Spec, source: Source, rng: np.random.Generator) -> list[tuple[ArraySource, ArraySource]]:
+    """Return samples to fit and to judge by, of at most FOLD_ROWS samples in all, and fewer of many features."""
+    some = source.sample(min(FOLD_ROWS, max(FOLD_ENTRIES // source.n_features, FEWEST_ROWS)), rng)
+    kinds = kinds_of(some.Y) if spec.loss.target == "signs" else None
+    splits = dealt_folds(some.n_rows, rng, kinds, FOLDS, some.groups)
+    return [(some.subset(train), some.subset(test)) for train, test in splits]
+
+
 class Place(NamedTuple):
     """A point of the walk: which metric, and which of the strengths of kernels and of a linear part."""
 
@@ -170,14 +182,16 @@ class Walk:
 
     Parameters
     ----------
-    spec : Spec
-        The parameters.
     problem : Problem
         The problem, whose views learn relevances.
     metrics : tuple of {"scale", "relevances"}
         Rivals of these, compared at the first strengths; each goes on from the one before.
-    source : Source
-        The samples, of which at most FOLD_ROWS are dealt to folds, and fewer of many features.
+    folds : list of pairs of ArraySource
+        Samples to fit and to judge by.
+    n : float
+        Total weight of all samples.
+    start : FirstVectors
+        Rule of the first vectors.
     scaling : Scaling or None
         Scaling of the samples.
     rng : Generator
@@ -188,21 +202,18 @@ class Walk:
 
     def __init__(
         self,
-        spec: Spec,
         problem: Problem,
         metrics: tuple[str, ...],
-        source: Source,
+        folds: list[tuple[ArraySource, ArraySource]],
+        n: float,
+        start: FirstVectors,
         scaling: Scaling | None,
         rng: np.random.Generator,
         course: Course,
     ) -> None:
         self.whole, self.metrics, self.course = problem, metrics, course
-        self.start, self.scaling, self.rng = spec.start, scaling, rng
-        self.n, self.n_features = source.total_weight, source.n_features
-        some = source.sample(min(FOLD_ROWS, max(FOLD_ENTRIES // self.n_features, FEWEST_ROWS)), rng)
-        kinds = kinds_of(some.Y) if spec.loss.target == "signs" else None
-        splits = dealt_folds(some.n_rows, rng, kinds, FOLDS, some.groups)
-        self.folds = [(some.subset(train), some.subset(test)) for train, test in splits]
+        self.folds, self.n, self.start, self.scaling, self.rng = folds, n, start, scaling, rng
+        self.n_features = folds[0][0].n_features
         self.thetas: dict[Place, list[np.ndarray]] = {}
         #: Held-out losses of the folds, added up from the first fold on; places that were given up are not here.
         self.losses: dict[Place, list[float]] = {}
@@ -215,8 +226,8 @@ class Walk:
     def problem(self, place: Place) -> Problem:
         """Return the problem of a place."""
         kernels, linear = self.strengths(place)
-        problem = self.whole.with_metric("relevances", self.metrics[place.metric])
-        return problem.with_strength(kernels / self.n, linear / self.n)
+        penalties = norm_with_ridge(kernels / self.n), SquaredL2(linear / self.n)
+        return self.whole.with_penalties(*penalties).with_metric("relevances", self.metrics[place.metric])
 
     def fitted(self, place: Place, before: Place | None, fold: int) -> tuple[np.ndarray, float]:
         """Return the theta of one fold at a place, from where that of ``before`` ended, and its held-out loss."""

@@ -10,7 +10,7 @@ from spkm.fitting.continuing import kept_kernels
 from spkm.fitting.problems import LINEAR_STRENGTH, Defaults
 from spkm.fitting.recipe import Recipe
 from spkm.fitting.spec import Spec
-from spkm.penalties import RKHSNorm
+from spkm.penalties import RKHSNorm, SquaredL2, norm_with_ridge
 from spkm.sources import Source
 
 
@@ -46,10 +46,10 @@ class Steps(Recipe):
             return self.problem(spec, source)
         problem = self.problem(spec, source, kernels=kept_kernels(previous, spec.terms))
         linear = previous.linear_strength or LINEAR_STRENGTH * source.n_features
-        problem = replace(problem, terms=tuple(previous.model.terms))
-        problem = problem.with_linear_strength(linear / source.total_weight)
+        penalties = None
         if previous.noise is not None and spec.weight_penalties is None:  # the strength that the evidence amounts to
-            return replace(problem, weight_penalties=[RKHSNorm(2.0 * previous.noise / source.total_weight)])
-        if previous.strength is None or not self.adaptive:
-            return problem
-        return problem.with_strength(previous.strength / source.total_weight)
+            penalties = [RKHSNorm(2.0 * previous.noise / source.total_weight)]
+        elif previous.strength is not None and self.adaptive:
+            penalties = norm_with_ridge(previous.strength / source.total_weight)
+        problem = replace(problem, terms=tuple(previous.model.terms))
+        return problem.with_penalties(penalties, SquaredL2(linear / source.total_weight))
