@@ -6,7 +6,8 @@ import numpy as np
 
 from spkm.core.evidence import EvidenceObjective
 from spkm.core.model import PreimageModel, Term, View
-from spkm.core.objective import Objective, as_list
+from spkm.core.objective import Objective
+from spkm.core.regularization import as_list
 from spkm.kernels import RBF
 from spkm.losses import Squared
 from spkm.sources import ArraySource

@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 
 from spkm import kernels, losses, penalties
 from spkm.core.model import PreimageModel, Term, View
-from spkm.core.objective import Objective, Regularization, as_list
+from spkm.core.objective import Objective
 from spkm.core.profiled import JITTER
+from spkm.core.regularization import Regularization, as_list
 from spkm.kernels import RBF, Linear, Polynomial
 from spkm.losses import Cosine, Log, Squared
 from spkm.penalties import L1, ElasticNet, GroupL2, L1Ball, RKHSNorm, RowL2, SquaredL2

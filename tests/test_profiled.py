@@ -8,8 +8,9 @@ from sklearn.linear_model import LinearRegression, Ridge
 
 from spkm.core.evidence import MOST_TRACE, EvidenceObjective
 from spkm.core.model import PreimageModel, Term, View
-from spkm.core.objective import Objective, as_list
+from spkm.core.objective import Objective
 from spkm.core.profiled import JITTER, with_diagonal
+from spkm.core.regularization import as_list
 from spkm.kernels import RBF, Affine, Linear, Matern, Polynomial, Sum, Tanimoto
 from spkm.losses import Squared
 from spkm.penalties import Evidence, RKHSNorm, SquaredL2

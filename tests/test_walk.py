@@ -80,6 +80,12 @@ def test_the_walk_of_the_documentation_is_that_of_the_code():
         assert (SOURCE / name).exists() or (ROOT / name).exists(), name
 
 
+def test_the_mathematics_is_short():
+    files = re.findall(r"`([a-z_/]+\.py)`", PAGE[PAGE.index("For the mathematics") : PAGE.index("; for large data")])
+    assert files == ["core/model.py", "core/objective.py", "kernels/_base.py", "losses/_base.py"]
+    assert sum(len((SOURCE / name).read_text(encoding="utf-8").splitlines()) for name in files) < 1000
+
+
 def test_recipes_are_imported_by_their_package_alone():
     inside = {path.stem for path in (SOURCE / "fitting" / "recipes").glob("*.py")} - {"__init__"}
     for path in SOURCE.rglob("*.py"):

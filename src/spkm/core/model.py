@@ -9,16 +9,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from functools import reduce
+from functools import partial, reduce
+from itertools import accumulate, islice, pairwise
 from operator import mul
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
-from spkm._namespaces import on_host
+from spkm._namespaces import moved_beside, namespace, on_host
 from spkm.kernels import Pullback, gathered, squared_norms
 from spkm.sources import Block
 
+T = TypeVar("T")
 LINEAR_PART = "linear part"  # the name of the view that a linear part is
 
 
@@ -220,78 +222,39 @@ class PreimageModel:
         """Return the parts of theta in the precision of a block, and what :meth:`features` returns."""
         tables, dtype, place = [block.columns(view.columns) for _, view in self.views], block.dtype, block.place
         params = self.unpack(theta.astype(dtype, copy=False))
-        learned = [view.learns_metric for _, view in self.views]
-        metrics = [view.factors(p) for (_, view), p in zip(self.views, params.log_metric, strict=True)]
-        values, pulls = [], []
-        for k, (_, view) in enumerate(self.views):
-            (X, index), metric = tables[k], metrics[k]
+        factors = [view.factors(p) for (_, view), p in zip(self.views, params.log_metric, strict=True)]
+        pairs = []
+        views = zip(self.views, tables, params.basis, factors, params.log_metric, strict=True)
+        for (_, view), (X, index), U, metric, p in views:
             key = None if view.columns is None else view.columns.tobytes()  # models of other features may share blocks
             if np.ndim(metric) == 0 and key not in block.cache and place is None:
                 block.cache[key] = squared_norms(X)
-            K, pull = view.kernel.vjp(X, params.basis[k], metric, block.cache.get(key), learned[k])
+            K, pull = view.kernel.vjp(X, U, metric, block.cache.get(key), len(p) > 0)
             if index is not None:
                 K, pull = gathered(K, pull, index)
-            values.append(K)
-            pulls.append((pull if isinstance(pull, Pullback) else Pullback(pull), metric))
-        products, k = [], 0
-        for term in self.terms:
-            products.append(reduce(mul, values[k : k + len(term.views)]))
-            k += len(term.views)
-        Phi = products[0] if len(products) == 1 else (np if place is None else place.xp).concat(products, axis=1)
-
-        def pullback(G: np.ndarray) -> np.ndarray:
-            gradient = np.empty(self._weights_at, dtype=dtype)
-            parts = self.unpack_basis(gradient)
-            for k, cotangent in enumerate(self._cotangents(G, values)):
-                pull, metric = pulls[k]
-                dU, d_metric = pull(cotangent)
-                parts[k][0][...] = dU
-                parts[k][1][...] = 0.0 if d_metric is None else d_metric * metric  # d/d log w = w d/dw
-            return gradient
-
-        of_kernel = pulls[0][0].of_outer if len(pulls) == 1 else None
-        if of_kernel is None:
-            return params, Phi, Pullback(pullback)
-
-        def of_outer(s: np.ndarray, c: np.ndarray) -> np.ndarray:
-            dU, d_metric = of_kernel(s, c)
-            d_log = np.atleast_1d(d_metric * metrics[0]) if learned[0] else np.zeros(0)
-            return np.concatenate([dU.ravel(), d_log])
-
-        return params, Phi, Pullback(pullback, of_outer)
+            pairs.append((K, _to_theta(pull, metric, len(p))))
+        return params, *_side_by_side([_product(group) for group in self._by_term(pairs)])
 
     def gram(self, theta: np.ndarray) -> list[tuple[np.ndarray, Callable[[np.ndarray], np.ndarray]]]:
         """Return k(U, U) of each term's RKHS and the map from a symmetric cotangent to theta's basis part."""
-        params = self.unpack(theta)
-        grams = []
-        k = 0
-        for term in self.terms:
-            first = k
-            values, pulls = [], []
-            for view in term.views:
-                U = params.basis[k]
-                metric = view.factors(params.log_metric[k])
-                K, pull = view.kernel.rkhs().vjp(U, U, metric, None, view.learns_metric)
-                values.append(K)
-                pulls.append((pull, metric))
-                k += 1
-            grams.append(
-                (np.prod(values, axis=0) if len(values) > 1 else values[0], self._gram_pullback(first, values, pulls))
-            )
-        return grams
+        params, pairs = self.unpack(theta), []
+        for (_, view), U, p in zip(self.views, params.basis, params.log_metric, strict=True):
+            metric = view.factors(p)
+            K, pull = view.kernel.rkhs().vjp(U, U, metric, None, len(p) > 0)
+            pairs.append((K, _to_theta(pull, metric, len(p), sides=2)))  # u stands on both sides of k(u, u')
+        parts = zip(self._by_term(self._view_cuts), map(_product, self._by_term(pairs)), strict=True)
+        return [(K, partial(self._placed, pull, cuts[0][0], cuts[-1][2])) for cuts, (K, pull) in parts]
 
-    def _gram_pullback(self, first: int, values: list[Any], pulls: list[Any]) -> Callable[[np.ndarray], np.ndarray]:
-        def pullback(G: np.ndarray) -> np.ndarray:
-            gradient = np.zeros(self._weights_at)
-            parts = self.unpack_basis(gradient)
-            for j, (pull, metric) in enumerate(pulls):
-                cotangent = _times_others(G, values, j)
-                dU, d_metric = pull(cotangent)
-                parts[first + j][0][...] = 2 * dU  # u stands on both sides of k(u, u'), and G is symmetric
-                parts[first + j][1][...] = 0.0 if d_metric is None else d_metric * metric
-            return gradient
+    def _placed(self, pull: Callable[[np.ndarray], np.ndarray], start: int, stop: int, G: np.ndarray) -> np.ndarray:
+        """Return the basis part of a theta that is zero but for what a pullback returns."""
+        gradient = np.zeros(self._weights_at)
+        gradient[start:stop] = pull(G)
+        return gradient
 
-        return pullback
+    def _by_term(self, of_views: list[T]) -> list[list[T]]:
+        """Return what there is for each view, in a list for each term."""
+        rest = iter(of_views)
+        return [list(islice(rest, len(term.views))) for term in self.terms]
 
     def predict(self, block: Block, theta: np.ndarray) -> np.ndarray:
         """Return the predictions F of a block, (n, m)."""
@@ -303,56 +266,60 @@ class PreimageModel:
         The map takes a second argument, ``last``: whether it will not be called again, and may overwrite its arrays.
         """
         params, Phi, pull = self._features(block, theta)
-        if block.place is not None:
-            return self._vjp_elsewhere(block, params, Phi, pull)
-        F = Phi @ params.weights
-        F += params.intercept
+        weights, intercept = (moved_beside(Phi, part) for part in (params.weights, params.intercept))
+        F = Phi @ weights
+        F += intercept
 
         def pullback(S: np.ndarray, last: bool = False) -> np.ndarray:
-            gradient = np.zeros(self.n_params, dtype=Phi.dtype)
-            gradient[self._weights_at : self._intercept_at] = (Phi.T @ S).ravel()
-            if self.fit_intercept:
-                gradient[self._intercept_at :] = np.ones(len(S), S.dtype) @ S
+            d_weights = on_host(Phi.T @ S)
+            ones = moved_beside(Phi, np.ones(S.shape[0], params.weights.dtype))  # quicker than a sum
+            d_intercept = on_host(ones @ S) if self.fit_intercept else np.zeros_like(params.intercept)
             if last and self.n_outputs == 1 and pull.of_outer is not None:
-                gradient[: self._weights_at] = pull.of_outer(S, params.weights)
-                return gradient
-            # In the memory layout of the kernels' values, columns first; one output needs no matrix product.
-            spread = params.weights * S.T if self.n_outputs == 1 else params.weights @ S.T
-            gradient[: self._weights_at] = pull(spread.T)
-            return gradient
+                d_basis = pull.of_outer(S, params.weights)
+            else:
+                # In the memory layout of the kernels' values, columns first; one output needs no matrix product.
+                d_basis = pull((weights * S.T if self.n_outputs == 1 else weights @ S.T).T)
+            return np.concatenate([d_basis, d_weights.ravel(), d_intercept])
 
         return F, pullback
 
-    def _vjp_elsewhere(
-        self, block: Block, params: Params, Phi: Any, pull: Callable[..., Any]
-    ) -> tuple[Any, Callable[..., np.ndarray]]:
-        """Return the same of a block of another library's arrays; gradients are NumPy's."""
-        weights = block.place.array(params.weights)
-        F = Phi @ weights + block.place.array(params.intercept)
 
-        def pullback(S: Any, last: bool = False) -> np.ndarray:
-            d_intercept = on_host(block.place.xp.sum(S, axis=0)) * float(self.fit_intercept)
-            return np.concatenate([pull(S @ weights.T), on_host(Phi.T @ S).ravel(), d_intercept])
+def _to_theta(pull: Callable[[Any], Any], metric: Any, size: int, sides: int = 1) -> Pullback[np.ndarray]:
+    """Return the pullback of a kernel to a view's part of theta: its basis, and the logarithms of its metric.
 
-        return F, pullback
+    ``size`` is the number of these; ``sides`` are the arguments of the kernel that the basis stands for.
+    """
+    pull = pull if isinstance(pull, Pullback) else Pullback(pull)
 
-    def _cotangents(self, G: np.ndarray, values: list[Any]) -> Any:
-        """Yield dL/dk of every view: the columns of its term times the values of the term's other views."""
-        k = column = 0
-        for term in self.terms:
-            part = G[:, column : column + term.n_basis]
-            group = values[k : k + len(term.views)]
-            for j in range(len(group)):
-                yield _times_others(part, group, j)
-            k += len(group)
-            column += term.n_basis
+    def flat(found: tuple[np.ndarray, Any]) -> np.ndarray:
+        dU, d_metric = found
+        d_log = np.zeros(size, dU.dtype) if d_metric is None else d_metric * metric  # d/d log w = w d/dw
+        return np.concatenate([(dU if sides == 1 else sides * dU).ravel(), np.atleast_1d(d_log)])
+
+    of_outer = pull.of_outer
+    return Pullback(lambda G: flat(pull(G)), None if of_outer is None else lambda s, c: flat(of_outer(s, c)))
 
 
-def _times_others(G: np.ndarray, values: list[Any], j: int) -> np.ndarray:
-    others = [v for i, v in enumerate(values) if i != j]
-    if not others:
-        return G
-    product: np.ndarray = G * others[0]
-    for other in others[1:]:
-        product *= other
-    return product
+def _product(factors: list[tuple[Any, Pullback[np.ndarray]]]) -> tuple[Any, Pullback[np.ndarray]]:
+    """Return the product of values, and its pullback by the product rule: G times all other values for each."""
+    if len(factors) == 1:
+        return factors[0]
+    values = [K for K, _ in factors]
+
+    def pullback(G: np.ndarray) -> np.ndarray:
+        parts = [pull(reduce(mul, values[:j] + values[j + 1 :], G)) for j, (_, pull) in enumerate(factors)]
+        return np.concatenate(parts)
+
+    return reduce(mul, values), Pullback(pullback)
+
+
+def _side_by_side(parts: list[tuple[Any, Pullback[np.ndarray]]]) -> tuple[Any, Pullback[np.ndarray]]:
+    """Return the values of all terms in one array, and its pullback."""
+    if len(parts) == 1:
+        return parts[0]
+    cuts = list(accumulate((K.shape[1] for K, _ in parts), initial=0))
+
+    def pullback(G: np.ndarray) -> np.ndarray:
+        return np.concatenate([pull(G[:, a:b]) for (_, pull), (a, b) in zip(parts, pairwise(cuts), strict=True)])
+
+    return namespace(parts[0][0]).concat([K for K, _ in parts], axis=1), Pullback(pullback)
