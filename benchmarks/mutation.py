@@ -30,7 +30,7 @@ SECONDS = 300.0  # for the tests of one fault; an endless loop is found, too
 #: The modules, and the files of tests that must find their faults, the quickest first.
 MODULES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "kernels": (
-        tuple(f"kernels/{name}.py" for name in "_base _combine _distance _dot _forms".split()),
+        tuple(f"kernels/{name}.py" for name in "_bandwidth _base _combine _distance _dot _forms _products".split()),
         (
             "test_kernels",
             "test_kernel_forms",
@@ -64,7 +64,7 @@ MODULES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
         ("core/model.py",),
         ("test_model", "test_fast_paths", "test_solver_choice", "test_fitted", "test_objective", "test_array_api"),
     ),
-    "objective": (("core/objective.py",), ("test_objective", "test_solver_choice", "test_profiled")),
+    "objective": (("core/objective.py", "core/regularization.py"), ("test_objective", "test_solver_choice", "test_profiled")),
     "recipes": (
         tuple(f"fitting/recipes/{path.name}" for path in sorted((ROOT / "src/spkm/fitting/recipes").glob("*.py"))),
         (
@@ -100,17 +100,17 @@ EXPLAINED: tuple[tuple[str, str, str, str], ...] = (
     ("kernels/_forms.py", "for bend, right in", "", "how a quadrature is sought; its error is checked"),
     ("kernels/_forms.py", "MIXTURE_ERROR / 10", "10", "how a quadrature is sought; its error is checked"),
     ("kernels/_forms.py", "<= largest_error", "", "how a quadrature is sought; its error is checked"),
-    ("kernels/_base.py", "if count == 1", "", "how a product is cut for speed"),
-    ("kernels/_base.py", "size % WHOLE", "", "how a product is cut for speed"),
+    ("kernels/_products.py", "if count == 1", "", "how a product is cut for speed"),
+    ("kernels/_products.py", "size % WHOLE", "", "how a product is cut for speed"),
     ("losses/_hazard.py", "zeros = np.concatenate", "0 -> 1", "the event itself comes before every part"),
     ("kernels/_forms.py", "rtol=1e-14", "", "whether two inner products are proportional, up to rounding"),
     ("kernels/_products.py", "SMALL_PRODUCT", "", "how a product is cut for speed"),
-    ("kernels/_base.py", "FEWEST_ROWS", "", "how a product is cut for speed"),
-    ("kernels/_base.py", "np.zeros((1, 1))", "1", "of an array of equal numbers the first is read"),
+    ("kernels/_products.py", "FEWEST_ROWS", "", "how a product is cut for speed"),
+    ("kernels/_distance.py", "np.zeros((1, 1))", "1", "of an array of equal numbers the first is read"),
     ("core/model.py", "copy=False", "False", "a copy that nobody changes"),
     ("core/model.py", "last: bool = False", "False", "callers say which call is the last"),
     ("losses/_classes.py", "np.unique(Y > 0", "Y > 0", "signs are never zero"),
-    ("kernels/_base.py", "np.full((1, 1), number(self)", "1", "of an array of equal numbers the first is read"),
+    ("kernels/_dot.py", "np.full((1, 1), number(self)", "1", "of an array of equal numbers the first is read"),
     ("kernels/_base.py", "get_params(deep=False)", "False", "parameters of inner kernels have other names"),
     *(
         (f"fitting/recipes/{name}.py", "frozen=True", "True", "keeps callers from a mistake, and changes no result")
