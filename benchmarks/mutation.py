@@ -64,7 +64,10 @@ MODULES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
         ("core/model.py",),
         ("test_model", "test_fast_paths", "test_solver_choice", "test_fitted", "test_objective", "test_array_api"),
     ),
-    "objective": (("core/objective.py", "core/regularization.py"), ("test_objective", "test_solver_choice", "test_profiled")),
+    "objective": (
+        ("core/objective.py", "core/regularization.py"),
+        ("test_objective", "test_solver_choice", "test_profiled"),
+    ),
     "recipes": (
         tuple(f"fitting/recipes/{path.name}" for path in sorted((ROOT / "src/spkm/fitting/recipes").glob("*.py"))),
         (
