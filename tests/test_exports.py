@@ -311,20 +311,21 @@ def test_names_survive_json():
 def test_onnx_gives_no_text_or_fraction_to_nan():
     pytest.importorskip("onnx", reason="onnx is not installed")
     runtime = pytest.importorskip("onnxruntime", reason="onnxruntime is not installed")
-    rows = np.where(np.arange(6)[None] == 0, [[0.5], [np.nan]], 0.5)
+    rows = np.where(np.arange(6)[None] == 0, [[0.5], [np.nan], [np.inf], [-np.inf]], 0.5)
     for name, none in (("three classes", ""), ("one against the rest", ""), ("ordered", ""), ("regression", np.nan)):
         session = runtime.InferenceSession(content(name, ".onnx"), providers=["CPUExecutionProvider"])
         output = "prediction" if name == "regression" else "label"
         found = session.run([output], {"X": rows})[0].ravel().tolist()
-        assert found[0] != none and (found[1] == none or np.isnan(found[1]))
+        assert found[0] != none and all(one == none or np.isnan(one) for one in found[1:])
 
 
 @pytest.mark.skipif(GCC is None, reason="no C compiler is installed")
 @pytest.mark.parametrize("name", ["two classes", "three classes", "one against one", "labels", "counts", "ordered"])
-def test_c_has_no_class_for_nan(name, tmp_path):
+def test_c_has_no_answer_for_what_is_not_finite(name, tmp_path):
     program = compiled(tmp_path, content(name, ".c"))
-    result = subprocess.run([program], input="nan 1 1 1 1 1\n", capture_output=True, text=True, check=True, timeout=60)
-    found = [
-        float(value) for line in result.stdout.splitlines() if line.startswith("predict") for value in line.split()[1:]
-    ]
-    assert found and (found == [-1.0] if MODELS[name].target.task in ("classes", "ordered") else np.isnan(found).all())
+    rows = "".join(f"{value} 1 1 1 1 1\n" for value in ("nan", "inf", "-inf"))
+    result = subprocess.run([program], input=rows, capture_output=True, text=True, check=True, timeout=60)
+    found = [line.split()[1:] for line in result.stdout.splitlines() if line.startswith("predict")]
+    assert len(found) == 3
+    for values in np.array(found, dtype=float):
+        assert (values == -1).all() if MODELS[name].target.task in ("classes", "ordered") else np.isnan(values).all()

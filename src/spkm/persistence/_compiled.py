@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 
 from spkm.persistence._check_plain import check_plain
-from spkm.persistence._decisions import EXP_FROM, decisions, probabilities, spread_weights, survival
+from spkm.persistence._decisions import decisions, probabilities, spread_weights, survival
 from spkm.persistence._encoding import columns_of, encode, encoder_of, n_columns, values_of
+from spkm.persistence._formulas import EXP_FROM
 from spkm.persistence._runtime import kernel_values, member_weights, ready_member
 
 METHODS = (

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 
 from spkm._coupling import coupled_probabilities, normalized, weighted_votes
-
-EXP_FROM = 30.0  # beyond it the exponential of a count's or hazard's logarithm is not followed, as in losses
-TINY = float(np.finfo(np.float64).tiny)
+from spkm.persistence._formulas import bounded_exp, ordered_probabilities
 
 
 def decisions(plain: dict[str, Any], F: np.ndarray) -> np.ndarray:
@@ -28,9 +27,7 @@ def probabilities(plain: dict[str, Any], F: np.ndarray) -> np.ndarray:
         shares = np.exp(F - F.max(axis=1, keepdims=True))
         return shares / shares.sum(axis=1, keepdims=True)
     if kind == "ordered":
-        t = np.asarray(plain["thresholds"], dtype=np.float64)
-        above, one = logistic(F - t), np.ones((len(F), 1))  # of a class above each threshold
-        return class_gaps(plain) * np.hstack([one, above]) * np.hstack([logistic(t - F), one])
+        return np.stack(ordered_probabilities(SimpleNamespace(logistic=logistic), plain, F[:, 0]), axis=1)
     if kind == "coupled":
         return coupled_probabilities(logistic(plain["steepness"] * F), len(plain["classes"]))
     shares = logistic(_with_constants(plain, F))
@@ -49,12 +46,6 @@ def spread_weights(plain: dict[str, Any], own: list[np.ndarray]) -> np.ndarray:
     return spread
 
 
-def class_gaps(plain: dict[str, Any]) -> np.ndarray:
-    """Return factors g of ordered classes: p_k = g_k s(t_k - f) s(f - t_(k-1)), which is exact for small ones too."""
-    gaps = -np.expm1(-np.diff(np.asarray(plain["thresholds"], dtype=np.float64)))
-    return np.concatenate([[1.0], gaps, [1.0]])
-
-
 def ordered_codes(plain: dict[str, Any], f: np.ndarray) -> np.ndarray:
     """Return the places of the most likely of ordered classes from scores (n,)."""
     return np.searchsorted(np.asarray(plain["cuts"], dtype=np.float64), f, side="right")
@@ -62,8 +53,7 @@ def ordered_codes(plain: dict[str, Any], f: np.ndarray) -> np.ndarray:
 
 def survival(plain: dict[str, Any], f: np.ndarray) -> np.ndarray:
     """Return the probability of no event until each time of the baseline hazard, (n, n_times), from scores (n,)."""
-    risk = np.exp(np.minimum(f, EXP_FROM))
-    return np.exp(-risk[:, None] * np.asarray(plain["survival"]["hazard"], dtype=np.float64))
+    return np.exp(-bounded_exp(np, f)[:, None] * np.asarray(plain["survival"]["hazard"], dtype=np.float64))
 
 
 def logistic(F: np.ndarray) -> np.ndarray:

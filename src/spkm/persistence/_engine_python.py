@@ -9,9 +9,16 @@ dict, or a series with the names of the features, if they have some.
 
 import math
 
-MODEL: dict = {}
+from spkm.persistence._formulas import (
+    TINY,
+    bounded_exp,
+    class_probabilities,
+    class_votes,
+    kernel_value,
+    ordered_probabilities,
+)
 
-EXP_FROM, SMALLEST_SHARE, TINY = 30.0, 1e-7, 2.2250738585072014e-308
+MODEL: dict = {}
 
 
 def predict(sample):
@@ -24,7 +31,7 @@ def predict(sample):
     if MODEL["task"] == "classes":
         best = max(range(len(found)), key=lambda k: found[k]) if MODEL["two_dimensional"] else int(found[0] > 0)
         return MODEL["classes"][best]
-    numbers = [math.exp(min(f, EXP_FROM)) for f in found] if MODEL["link"] == "exp" else found
+    numbers = [bounded_exp(_Math, f) for f in found] if MODEL["link"] == "exp" else found
     return numbers if MODEL["two_dimensional"] else numbers[0]
 
 
@@ -39,9 +46,9 @@ def probabilities(sample):
         shares = [math.exp(v - max(f)) for v in f]
         return [share / math.fsum(shares) for share in shares]
     if kind == "ordered":
-        return _ordered(f[0])
+        return ordered_probabilities(_Math, MODEL, f[0])
     if kind == "coupled":
-        return _coupled([_logistic(MODEL["steepness"] * v) for v in f])
+        return class_probabilities(_Math, _shares(f), len(MODEL["classes"]))
     found = [_logistic(v) for v in _with_constants(f)]
     return found if kind == "each" else _normalized(found)
 
@@ -50,14 +57,16 @@ def survival(sample):
     """Return the probability of no event until each time of the model's hazard; None if it has none."""
     if MODEL.get("survival") is None:
         return None
-    risk = math.exp(min(scores(sample)[0], EXP_FROM))
+    risk = bounded_exp(_Math, scores(sample)[0])
     return [math.exp(-risk * hazard) for hazard in MODEL["survival"]["hazard"]]
 
 
 def decision(sample):
     """Return what is decided by: a score for each class, label or output, or one for two classes."""
     f = scores(sample)
-    return _votes(f) if MODEL["combine"] == "pairs" else _with_constants(f)
+    if MODEL["combine"] != "pairs":
+        return _with_constants(f)
+    return class_votes(_shares(f), class_probabilities(_Math, _shares(f), len(MODEL["classes"])))
 
 
 def scores(sample):
@@ -180,39 +189,16 @@ def _clipped(z, low, high):
 
 
 def _kernel(kernel, x, u):
-    name = kernel["name"]
-    if name == "affine":
-        return kernel["scale"] * _kernel(kernel["kernel"], x, u) + kernel["shift"]
-    if name == "sum":
-        return _kernel(kernel["left"], x, u) + _kernel(kernel["right"], x, u)
-    if name == "product":
-        return _kernel(kernel["left"], x, u) * _kernel(kernel["right"], x, u)
-    metric = kernel["metric"]
-    w = metric if isinstance(metric, list) else [metric] * len(x)
-    if name == "laplacian":
-        return math.exp(-sum(c * abs(a - b) for c, a, b in zip(w, x, u)))
-    if name in ("rbf", "matern", "rational_quadratic"):
-        return _profile(kernel, sum(c * (a - b) * (a - b) for c, a, b in zip(w, x, u)))
-    dot = sum(c * a * b for c, a, b in zip(w, x, u))
-    xx, uu = sum(c * a * a for c, a in zip(w, x)), sum(c * b * b for c, b in zip(w, u))
-    if name == "linear":
-        return dot
-    if name == "tanimoto":
-        union = xx + uu - dot
-        return dot if union <= 0 else dot / union
-    base = dot + kernel["coef0"]
-    if name == "normalized_polynomial":
-        base /= math.sqrt((xx + kernel["coef0"]) * (uu + kernel["coef0"]))
-    return base ** kernel["degree"]
+    def sums(kind, metric):
+        w = metric if isinstance(metric, list) else [metric] * len(x)
+        if kind == "squares":
+            return sum(c * (a - b) * (a - b) for c, a, b in zip(w, x, u))
+        if kind == "sizes":
+            return sum(c * abs(a - b) for c, a, b in zip(w, x, u))
+        left, right = {"xu": (x, u), "xx": (x, x), "uu": (u, u)}[kind]
+        return sum(c * a * b for c, a, b in zip(w, left, right))
 
-
-def _profile(kernel, s):
-    if kernel["name"] == "rbf":
-        return math.exp(-s)
-    if kernel["name"] == "rational_quadratic":
-        return (1 + s / kernel["alpha"]) ** -kernel["alpha"]
-    root = math.sqrt(4 * kernel["nu"] * s)
-    return (1 + root if kernel["nu"] == 1.5 else 1 + root + root * root / 3) * math.exp(-root)
+    return kernel_value(_Math, kernel, sums)
 
 
 def _logistic(f):
@@ -220,14 +206,16 @@ def _logistic(f):
     return (1.0 if f >= 0 else small) / (1 + small)
 
 
-def _ordered(f):
-    t = MODEL["thresholds"]
-    found = []
-    for k in range(len(t) + 1):
-        p = 1.0 if k == 0 else _logistic(f - t[k - 1])
-        p *= 1.0 if k == len(t) else _logistic(t[k] - f)
-        found.append(p if k == 0 or k == len(t) else -p * math.expm1(t[k - 1] - t[k]))
-    return found
+class _Math:
+    exp, sqrt, minimum, maximum, logistic = math.exp, math.sqrt, min, max, staticmethod(_logistic)
+
+    @staticmethod
+    def where(condition, a, b):
+        return a if condition else b
+
+
+def _shares(f):
+    return [_logistic(MODEL["steepness"] * v) for v in f]
 
 
 def _with_constants(f):
@@ -240,49 +228,3 @@ def _with_constants(f):
 def _normalized(p):
     kept = [max(v, TINY) for v in p]
     return [v / math.fsum(kept) for v in kept]
-
-
-def _pairs():
-    n = len(MODEL["classes"])
-    return [(a, b) for a in range(n) for b in range(a + 1, n)]
-
-
-def _votes(f):
-    shares = [_logistic(MODEL["steepness"] * v) for v in f]
-    p = _coupled(shares)
-    found = [0.0] * len(p)
-    for (a, b), share in zip(_pairs(), shares):
-        found[b] += (p[a] + p[b]) * share
-        found[a] += (p[a] + p[b]) * (1 - share)
-    return found
-
-
-def _coupled(shares):
-    """Return probabilities of classes from those of their pairs (Wu, Lin and Weng 2004, second method)."""
-    n = len(MODEL["classes"])
-    system = [[0.0] * (n + 2) for _ in range(n + 1)]
-    for (a, b), share in zip(_pairs(), shares):
-        p = min(max(share, SMALLEST_SHARE), 1 - SMALLEST_SHARE)
-        system[a][b] = system[b][a] = -p * (1 - p)
-        system[a][a] += p * p
-        system[b][b] += (1 - p) * (1 - p)
-    for a in range(n):
-        system[a][n] = system[n][a] = 1.0
-    system[n][n + 1] = 1.0
-    return _normalized(_solved(system)[:n])
-
-
-def _solved(system):
-    """Return the solution of a linear system whose right side is the last column."""
-    n = len(system)
-    for i in range(n):
-        best = max(range(i, n), key=lambda r: abs(system[r][i]))
-        system[i], system[best] = system[best], system[i]
-        for r in range(i + 1, n):
-            factor = system[r][i] / system[i][i]
-            system[r] = [a - factor * b for a, b in zip(system[r], system[i])]
-    x = [0.0] * n
-    for i in reversed(range(n)):
-        rest = system[i][n] - sum(system[i][c] * x[c] for c in range(i + 1, n))
-        x[i] = rest / system[i][i]
-    return x

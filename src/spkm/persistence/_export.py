@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from spkm._arrays import FileName
 
+PYTHON_ENGINE, PYTHON_FORMULAS = "_engine_python.py", "_formulas.py"
 #: The module that writes each format: a function ``text(plain)``, or ``content(plain)`` where it is no text.
 FORMATS = {
     ".json": "_export",
@@ -146,10 +147,12 @@ if (typeof module !== "undefined" && module.exports) module.exports = spkm;
 
 
 def python_text(plain: dict[str, Any]) -> str:
-    """Return a module of functions of one sample, which imports ``math`` alone."""
-    engine = Path(__file__).with_name("_engine_python.py").read_text(encoding="utf-8")
+    """Return a module of functions of one sample, which imports the standard library alone."""
+    engine, formulas = (Path(__file__).with_name(name).read_text("utf-8") for name in (PYTHON_ENGINE, PYTHON_FORMULAS))
     lines = "".join(f"    {key!a}: {value!a},\n" for key, value in jsonable(with_twins(plain)).items())
-    return engine.replace("MODEL: dict = {}\n", f"MODEL: dict = {{\n{lines}}}\n")
+    about, rest = engine[: engine.index("import math")], engine[engine.index("MODEL: dict") :]
+    rest = rest.replace("MODEL: dict = {}\n", f"MODEL: dict = {{\n{lines}}}\n")
+    return f"{about}{formulas[formulas.index('from __future__') :]}\n\n{rest}"
 
 
 # Parts of a model that several formats need

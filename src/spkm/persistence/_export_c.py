@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from spkm.persistence._decisions import class_gaps
 from spkm.persistence._encoding import encoder_of, names_of_levels, starts_of
 from spkm.persistence._export import feature_names, joint_weights
+from spkm.persistence._formulas import kernel_value, ordered_probabilities
+from spkm.persistence._languages import Language, Value
 
 ENGINE = r"""
 static inline double spkm_squares(const double *x, const double *u, const double *w, double c, int n)
@@ -18,7 +19,7 @@ static inline double spkm_squares(const double *x, const double *u, const double
     return c * s;
 }
 
-static inline double spkm_blocks(const double *x, const double *u, const double *w, double c, int n)
+static inline double spkm_sizes(const double *x, const double *u, const double *w, double c, int n)
 {
     double s = 0;
     for (int j = 0; j < n; j++) s += (w ? w[j] : 1.0) * fabs(x[j] - u[j]);
@@ -39,19 +40,12 @@ static inline double spkm_power(double base, int degree)
     return result;
 }
 
-static inline double spkm_matern3(double s) { double r = sqrt(6 * s); return (1 + r) * exp(-r); }
-
-static inline double spkm_matern5(double s) { double r = sqrt(10 * s); return (1 + r + r * r / 3) * exp(-r); }
-
-static inline double spkm_shared(double dot, double xx, double uu)
-{
-    double joint = xx + uu - dot;
-    return joint <= 0 ? dot : dot / joint;
-}
+/* Infinite numbers are refused as NAN is: else they would have the scores of large ones. */
+static inline double spkm_finite(double x) { return isfinite(x) ? x : NAN; }
 
 static inline double spkm_scaled(double x, double center, double scale, double low, double high)
 {
-    double z = (x - center) / scale;
+    double z = (spkm_finite(x) - center) / scale;
     return z < low ? low : z > high ? high : z;
 }
 
@@ -228,6 +222,33 @@ def _array(name: str, values: Any) -> str:
     return f"static const double {name}[] = {{{inside}}};\n"
 
 
+class _C(Language):
+    """Expressions of C, each a constant with a name, which ``lines`` define."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+
+    def number(self, value: float) -> str:
+        return number(value)
+
+    def write(self, operation: str, *parts: str) -> str:
+        a, b, c = (*parts, "", "")[:3]
+        forms = {"min": f"{a} > {b} ? {b} : {a}", "max": f"{a} < {b} ? {b} : {a}", "where": f"{a} ? {b} : {c}"}
+        if operation in forms:
+            return forms[operation]
+        if not operation.isalpha():
+            return f"{a} {operation} {b}"
+        function = {"neg": "-", "logistic": "spkm_logistic"}.get(operation, operation)
+        return f"{function}({', '.join(parts)})"
+
+    def power(self, base: Value, degree: int) -> Value:
+        return self.value(f"spkm_power({base.code}, {degree})")
+
+    def value(self, code: str) -> Value:
+        self.lines.append(f"const double t{len(self.lines)} = {code};\n")
+        return Value(self, f"t{len(self.lines) - 1}")
+
+
 def _member(k: int, member: dict[str, Any]) -> str:
     """Return the kernels of a member and the function that gives its similarities."""
     head, body = [], [f"static inline void spkm_member{k}(const double *x, double *out)\n{{\n"]
@@ -235,7 +256,7 @@ def _member(k: int, member: dict[str, Any]) -> str:
     body.append(f"    double z[{max(len(features), 1)}], v[{max(len(features), 1)}];\n")
     for j, feature in enumerate(features):
         if scaling is None:
-            body.append(f"    z[{j}] = x[{feature}];\n")
+            body.append(f"    z[{j}] = spkm_finite(x[{feature}]);\n")
         else:
             args = ", ".join(number(scaling[part][j]) for part in ("center", "scale", "low", "high"))
             body.append(f"    z[{j}] = spkm_scaled(x[{feature}], {args});\n")
@@ -245,50 +266,33 @@ def _member(k: int, member: dict[str, Any]) -> str:
         body.append(f"    for (int r = 0; r < {count}; r++) out[{row} + r] = 1;\n")
         for i, view in enumerate(term["views"]):
             name, width = f"spkm_{k}_{t}_{i}", len(view["columns"])
+            lines, value, metrics = _kernel(view["kernel"], f"{name}_w", width)
             head.append(_array(f"{name}_basis", view["basis"]))
-            arrays: list[str] = []
-            expression = _kernel(view["kernel"], f"{name}_w", width, arrays)
-            head.extend(arrays)
+            head += [_array(own, metric) for metric, own in metrics.items()]
             body.append("".join(f"    v[{j}] = z[{c}];\n" for j, c in enumerate(view["columns"])))
             body.append(
                 f"    for (int r = 0; r < {count}; r++) {{\n"
                 f"        const double *u = {name}_basis + {width} * r;\n"
-                f"        (void)u;\n        out[{row} + r] *= {expression};\n    }}\n"
+                f"        {'        '.join(lines)}        out[{row} + r] *= {value};\n    }}\n"
             )
         row += count
     body.append("    (void)x; (void)z; (void)v;\n}\n")
     return "".join(head) + "".join(body)
 
 
-def _kernel(kernel: dict[str, Any], name: str, width: int, arrays: list[str]) -> str:
-    """Return the expression of a kernel at v and u; arrays of relevances are added to ``arrays``."""
-    kind = kernel["name"]
-    if kind == "affine":
-        inside = _kernel(kernel["kernel"], name, width, arrays)
-        return f"({number(kernel['scale'])} * {inside} + ({number(kernel['shift'])}))"
-    if kind in ("sum", "product"):
-        left, right = (_kernel(kernel[part], f"{name}{part[0]}", width, arrays) for part in ("left", "right"))
-        return f"({left} {'+' if kind == 'sum' else '*'} {right})"
-    metric, c = "NULL", "1.0"
-    if np.ndim(kernel["metric"]):
-        arrays.append(_array(name, kernel["metric"]))
-        metric = name
-    else:
-        c = number(kernel["metric"])
-    rest = f"{metric}, {c}, {width})"
-    squares, dot = f"spkm_squares(v, u, {rest}", f"spkm_dot(v, u, {rest}"
-    xx, uu = f"spkm_dot(v, v, {rest}", f"spkm_dot(u, u, {rest}"
-    q, degree = number(kernel.get("coef0", 0.0)), kernel.get("degree", 1)
-    return {
-        "rbf": lambda: f"exp(-{squares})",
-        "matern": lambda: f"spkm_matern{3 if kernel['nu'] == 1.5 else 5}({squares})",
-        "rational_quadratic": lambda: f"pow(1 + {squares} / {number(kernel['alpha'])}, -({number(kernel['alpha'])}))",
-        "laplacian": lambda: f"exp(-spkm_blocks(v, u, {rest})",
-        "linear": lambda: dot,
-        "polynomial": lambda: f"spkm_power({dot} + {q}, {degree})",
-        "normalized_polynomial": lambda: f"spkm_power(({dot} + {q}) / sqrt(({xx} + {q}) * ({uu} + {q})), {degree})",
-        "tanimoto": lambda: f"spkm_shared({dot}, {xx}, {uu})",
-    }[kind]()
+def _kernel(kernel: dict[str, Any], name: str, width: int) -> tuple[list[str], str, dict[tuple[float, ...], str]]:
+    """Return the lines of a kernel at v and u, its value, and the names of the metrics that are arrays."""
+    do, metrics = _C(), dict[tuple[float, ...], str]()
+    calls = {"squares": "squares(v, u", "sizes": "sizes(v, u", "xu": "dot(v, u", "xx": "dot(v, v", "uu": "dot(u, u"}
+
+    def sums(kind: str, metric: Any) -> Value:
+        if np.ndim(metric) == 0:
+            return do.value(f"spkm_{calls[kind]}, NULL, {number(metric)}, {width})")
+        own = metrics.setdefault(tuple(metric), f"{name}{len(metrics)}")
+        return do.value(f"spkm_{calls[kind]}, {own}, 1.0, {width})")
+
+    value = kernel_value(do, kernel, sums)
+    return do.lines, value.code, metrics
 
 
 def _similarities(plain: dict[str, Any]) -> str:
@@ -368,7 +372,6 @@ def _probabilities(plain: dict[str, Any]) -> str:
         "    for (int k = 1; k < SPKM_N_PROBABILITIES; k++) if (d[k] > top) top = d[k];\n"
         "    for (int k = 0; k < SPKM_N_PROBABILITIES; k++) total += p[k] = exp(d[k] - top);\n"
         "    for (int k = 0; k < SPKM_N_PROBABILITIES; k++) p[k] /= total;\n",
-        "ordered": _ordered(plain),
         "each": each,
         "normalized": each + "    spkm_normalize(p, SPKM_N_PROBABILITIES);\n",
         "coupled": "    double shares[SPKM_N_SCORES];\n    spkm_shares(d, shares);\n    spkm_couple(shares, p);\n",
@@ -378,20 +381,15 @@ def _probabilities(plain: dict[str, Any]) -> str:
     return (
         "\n/* The SPKM_N_PROBABILITIES probabilities. */\n"
         f"static inline void spkm_probabilities(const double *x, double *p)\n{{\n    double d[{size}];\n"
-        f"    {source}(x, d);\n{bodies[kind]}}}\n"
+        f"    {source}(x, d);\n{_ordered(plain) if kind == 'ordered' else bodies[kind]}}}\n"
     )
 
 
 def _ordered(plain: dict[str, Any]) -> str:
-    """Return the lines of probabilities of ordered classes, each a product of two logistic functions."""
-    t, gaps = plain.get("thresholds", ()), class_gaps(plain) if "thresholds" in plain else ()
-    lines = []
-    for k, gap in enumerate(gaps):
-        parts = [] if k == 0 or k == len(t) else [number(gap)]
-        parts += [f"spkm_logistic(d[0] - ({number(t[k - 1])}))"] if k else []
-        parts += [f"spkm_logistic({number(t[k])} - d[0])"] if k < len(t) else []
-        lines.append(f"    p[{k}] = {' * '.join(parts)};\n")
-    return "".join(lines)
+    """Return the lines of probabilities of ordered classes."""
+    do = _C()
+    found = ordered_probabilities(do, plain, Value(do, "d[0]"))
+    return "".join(f"    {line}" for line in [*do.lines, *(f"p[{k}] = {p.code};\n" for k, p in enumerate(found))])
 
 
 def _survival(plain: dict[str, Any]) -> str:
@@ -421,7 +419,7 @@ def _predict(plain: dict[str, Any]) -> str:
             find = "    int best = 0;\n    for (int k = 1; k < SPKM_N_DECISIONS; k++) if (d[k] > d[best]) best = k;\n"
         find = "    for (int k = 0; k < SPKM_N_DECISIONS; k++) if (isnan(d[k])) return -1;\n" + find
         return (
-            "\n/* The class, as its place in spkm_class_names; -1 if a number is NAN. */\n"
+            "\n/* The class, as its place in spkm_class_names; -1 if a number is not finite. */\n"
             "static inline int spkm_predict(const double *x)\n{\n    double d[SPKM_N_DECISIONS];\n"
             f"    spkm_decision(x, d);\n{find}    return {best};\n}}\n"
         )
@@ -433,7 +431,7 @@ def _predict(plain: dict[str, Any]) -> str:
         else "d[k]"
     )
     return (
-        "\n/* SPKM_N_DECISIONS predictions: numbers, or 1 for labels that are there; NAN if a number is NAN. */\n"
+        "\n/* SPKM_N_DECISIONS predictions, 1 for a label that is there; NAN if a number is not finite. */\n"
         "static inline void spkm_predict(const double *x, double *y)\n{\n    double d[SPKM_N_DECISIONS];\n"
         f"    spkm_decision(x, d);\n    for (int k = 0; k < SPKM_N_DECISIONS; k++) y[k] = {value};\n}}\n"
     )

@@ -7,8 +7,8 @@ model has the names of the columns of ``X``, ``feature_names``, as JSON.
 
 Behind an encoder there is an input for each column of the table that is read, (n, 1), which has the name of the column:
 numbers are doubles, NaN where they are missing; categories are strings, "" where they are missing. An output that has
-the name of a column has ``spkm_`` before it. A score that is NaN, as a number without an encoder was, has a label of
-texts that is "" and a label of fractions that is NaN; labels of other types have no such value.
+the name of a column has ``spkm_`` before it. A number that is infinite or, without an encoder, NaN has a score of NaN,
+with a label of texts that is "" and a label of fractions that is NaN; labels of other types have no such value.
 """
 
 from __future__ import annotations
@@ -19,10 +19,16 @@ from typing import Any
 import numpy as np
 
 from spkm._cells import level_places
-from spkm.persistence._coupling_arithmetic import class_probabilities, votes_of
-from spkm.persistence._decisions import class_gaps
 from spkm.persistence._encoding import columns_of, encoder_of, starts_of
 from spkm.persistence._export import joint_weights, with_constants
+from spkm.persistence._formulas import (
+    bounded_exp,
+    class_probabilities,
+    class_votes,
+    kernel_value,
+    ordered_probabilities,
+)
+from spkm.persistence._languages import Language, Value
 from spkm.persistence._plain import class_array
 
 OPSET = 13  # the oldest that has all of it: squeeze, unsqueeze and sums with axes as inputs
@@ -58,7 +64,7 @@ def graph_of(plain: dict[str, Any]) -> _Graph:
     encoder = encoder_of(plain)
     graph = empty_graph(() if encoder is None else encoder["columns"])
     onnx = graph.onnx
-    graph.X = _encoded(graph, plain)
+    graph.X = _finite(graph, _encoded(graph, plain))
     parts = [_member(graph, member) for member in plain["members"]]
     K = parts[0] if len(parts) == 1 else graph.node("Concat", *parts, axis=1)
     graph.output("similarities", K, onnx.TensorProto.DOUBLE, 2)
@@ -154,6 +160,11 @@ def _encoded(graph: _Graph, plain: dict[str, Any]) -> str:
     return parts[0] if len(parts) == 1 else graph.node("Concat", *parts, axis=1)
 
 
+def _finite(graph: _Graph, X: str) -> str:
+    """Return numbers with NaN in place of infinite ones, which else would have the scores of large ones."""
+    return graph.node("Where", graph.node("IsInf", X), graph.constant(np.nan), X)
+
+
 def _numbers(graph: _Graph, plan: Any, cell: str) -> list[str]:
     absent = graph.node("IsNaN", cell)
     found = [graph.node("Where", absent, graph.constant(float(plan["fill"])), cell)] if plan["value"] else []
@@ -206,105 +217,79 @@ def _member(graph: _Graph, member: dict[str, Any]) -> str:
     return found[0] if len(found) == 1 else graph.node("Concat", *found, axis=1)
 
 
-def _kernel(graph: _Graph, kernel: dict[str, Any], X: str, U: np.ndarray) -> str:
-    kind = kernel["name"]
-    if kind == "affine":
-        scaled = graph.node("Mul", _kernel(graph, kernel["kernel"], X, U), graph.constant(kernel["scale"]))
-        return graph.node("Add", scaled, graph.constant(kernel["shift"]))
-    if kind in ("sum", "product"):
-        parts = [_kernel(graph, kernel[part], X, U) for part in ("left", "right")]
-        return graph.node("Add" if kind == "sum" else "Mul", *parts)
-    w = np.broadcast_to(np.asarray(kernel["metric"], dtype=float), U.shape[1:]).copy()
-    if kind in ("rbf", "matern", "rational_quadratic", "laplacian"):
-        return _profile(graph, kernel, _distances(graph, X, U, w, kind == "laplacian"))
-    dot = graph.node("MatMul", X, graph.constant((U * w).T.copy()))
-    if kind == "linear":
-        return dot
-    xx = graph.node("MatMul", graph.node("Mul", X, X), graph.constant(w[:, None].copy()))
-    uu = np.square(U) @ w
-    if kind == "tanimoto":
-        union = graph.node("Sub", graph.node("Add", xx, graph.constant(uu)), dot)
-        positive = graph.node("Greater", union, graph.constant(0.0))
-        return graph.node("Div", dot, graph.node("Where", positive, union, graph.constant(1.0)))
-    q = kernel["coef0"]
-    base = graph.node("Add", dot, graph.constant(q))
-    if kind == "normalized_polynomial":
-        norms = graph.node("Mul", graph.node("Add", xx, graph.constant(q)), graph.constant(uu + q))
-        base = graph.node("Div", base, graph.node("Sqrt", norms))
-    result = base
-    for _ in range(kernel["degree"] - 1):
-        result = graph.node("Mul", result, base)
-    return result
+class _Nodes(Language):
+    """Operations as nodes of the graph, on columns or on matrices."""
 
-
-def _distances(graph: _Graph, X: str, U: np.ndarray, w: np.ndarray, blocks: bool) -> str:
-    """Return sums of weighted differences, (n, R): squares or, of city blocks, sizes."""
-    gap = graph.node("Sub", graph.node("Unsqueeze", X, graph.constant(np.array([1]))), graph.constant(U))
-    gap = graph.node("Abs", gap) if blocks else graph.node("Mul", gap, gap)
-    return graph.node(
-        "Squeeze", graph.node("MatMul", gap, graph.constant(w[:, None].copy())), graph.constant(np.array([2]))
-    )
-
-
-def _profile(graph: _Graph, kernel: dict[str, Any], s: str) -> str:
-    if kernel["name"] in ("rbf", "laplacian"):
-        return graph.node("Exp", graph.node("Neg", s))
-    if kernel["name"] == "rational_quadratic":
-        base = graph.node("Add", graph.node("Div", s, graph.constant(kernel["alpha"])), graph.constant(1.0))
-        return graph.node("Pow", base, graph.constant(-kernel["alpha"]))
-    q = graph.node("Mul", s, graph.constant(4 * kernel["nu"]))
-    root = graph.node("Sqrt", q)
-    polynomial = graph.node("Add", root, graph.constant(1.0))
-    if kernel["nu"] != 1.5:
-        polynomial = graph.node("Add", polynomial, graph.node("Div", q, graph.constant(3.0)))
-    return graph.node("Mul", polynomial, graph.node("Exp", graph.node("Neg", root)))
-
-
-class _Columns:
-    """Arithmetic with columns of the graph, for :mod:`spkm.persistence._coupling_arithmetic`."""
+    KINDS = {
+        **{"+": "Add", "-": "Sub", "*": "Mul", "/": "Div", "<=": "LessOrEqual", "neg": "Neg", "logistic": "Sigmoid"},
+        **{name: name.capitalize() for name in ("exp", "sqrt", "pow", "min", "max", "where")},
+    }
 
     def __init__(self, graph: _Graph) -> None:
         self.graph = graph
 
     def number(self, value: float) -> str:
-        return self.graph.constant(np.array([[value]]))
+        return self.graph.constant(float(value))
 
-    def apply(self, operation: str, a: str, b: str) -> str:
-        return self.graph.node(operation.capitalize(), a, b)
+    def write(self, operation: str, *parts: str) -> str:
+        return self.graph.node(self.KINDS[operation], *parts)
+
+
+def _kernel(graph: _Graph, kernel: dict[str, Any], X: str, U: np.ndarray) -> str:
+    """Return the values of a kernel, (n, R)."""
+    do = _Nodes(graph)
+
+    def sums(kind: str, metric: Any) -> Value:
+        w = np.broadcast_to(np.asarray(metric, dtype=float), U.shape[1:]).copy()
+        if kind == "uu":
+            return do.value(graph.constant((np.square(U) @ w)[None]))
+        if kind == "xu":
+            return do.value(graph.node("MatMul", X, graph.constant((U * w).T.copy())))
+        column = graph.constant(w[:, None].copy())
+        if kind == "xx":
+            return do.value(graph.node("MatMul", graph.node("Mul", X, X), column))
+        gap = graph.node("Sub", graph.node("Unsqueeze", X, graph.constant(np.array([1]))), graph.constant(U))
+        gap = graph.node("Abs", gap) if kind == "sizes" else graph.node("Mul", gap, gap)
+        return do.value(graph.node("Squeeze", graph.node("MatMul", gap, column), graph.constant(np.array([2]))))
+
+    return kernel_value(do, kernel, sums).code
 
 
 def _pairs(graph: _Graph, plain: dict[str, Any], F: str) -> str:
     """Return the votes of one against one from the scores of its pairs; probabilities become an output."""
-    do, n = _Columns(graph), len(plain["classes"])
-    P = graph.node("Sigmoid", graph.node("Mul", F, graph.constant(plain["steepness"])))
-    shares = [graph.node("Gather", P, graph.constant(np.array([k])), axis=1) for k in range(n * (n - 1) // 2)]
-    p = class_probabilities(shares, n, do)
+    do, n = _Nodes(graph), len(plain["classes"])
+    P = do.logistic(do.value(F) * plain["steepness"]).code
+    shares = [do.value(graph.node("Gather", P, graph.constant(np.array([k])), axis=1)) for k in range(n * (n - 1) // 2)]
+    p = class_probabilities(do, shares, n)
     if plain["probabilities"] is not None:
-        graph.output("probability", graph.node("Concat", *p, axis=1), graph.onnx.TensorProto.DOUBLE, 2)
-    return graph.node("Concat", *votes_of(shares, p, do), axis=1)
+        graph.output("probability", _beside(graph, p), graph.onnx.TensorProto.DOUBLE, 2)
+    return _beside(graph, class_votes(shares, p))
+
+
+def _beside(graph: _Graph, columns: list[Value]) -> str:
+    """Return columns side by side."""
+    return graph.node("Concat", *(column.code for column in columns), axis=1)
 
 
 def _answers(graph: _Graph, plain: dict[str, Any], F: str) -> None:
-    proto, kind = graph.onnx.TensorProto, plain["probabilities"]
+    proto, do = graph.onnx.TensorProto, _Nodes(graph)
+    scores = do.value(F)
     if plain["task"] == "regression":
-        value = graph.node("Exp", graph.node("Min", F, graph.constant(30.0))) if plain["link"] == "exp" else F
+        value = bounded_exp(do, scores).code if plain["link"] == "exp" else F
         graph.output("prediction", value, proto.DOUBLE, 2)
         if plain.get("survival") is not None:
-            risk = graph.node("Exp", graph.node("Min", F, graph.constant(30.0)))
-            hazard = graph.constant(-np.asarray(plain["survival"]["hazard"], dtype=float)[None])
-            graph.output("survival", graph.node("Exp", graph.node("Mul", risk, hazard)), proto.DOUBLE, 2)
+            hazard = do.value(graph.constant(-np.asarray(plain["survival"]["hazard"], dtype=float)[None]))
+            graph.output("survival", do.exp(bounded_exp(do, scores) * hazard).code, proto.DOUBLE, 2)
         return
-    if kind == "logistic":
-        both = graph.node("Concat", graph.node("Neg", F), F, axis=1)
-        graph.output("probability", graph.node("Sigmoid", both), proto.DOUBLE, 2)
-    elif kind == "softmax":
-        graph.output("probability", graph.node("Softmax", F, axis=1), proto.DOUBLE, 2)
-    elif kind == "ordered":
-        graph.output("probability", _ordered(graph, plain, F), proto.DOUBLE, 2)
-    elif kind == "each":
-        graph.output("probability", graph.node("Sigmoid", F), proto.DOUBLE, 2)
-    elif kind == "normalized":
-        graph.output("probability", _normalized(graph, F), proto.DOUBLE, 2)
+    probability = {
+        "logistic": lambda: graph.node("Sigmoid", graph.node("Concat", graph.node("Neg", F), F, axis=1)),
+        "softmax": lambda: graph.node("Softmax", F, axis=1),
+        "ordered": lambda: _beside(graph, ordered_probabilities(do, plain, scores)),
+        "each": lambda: graph.node("Sigmoid", F),
+        "normalized": lambda: _normalized(graph, F),
+    }
+    if plain["probabilities"] in probability:  # those of pairs are there already
+        graph.output("probability", probability[plain["probabilities"]](), proto.DOUBLE, 2)
     positive = graph.node("Greater", F, graph.constant(0.0))
     if plain["task"] == "labels":
         graph.output("label", graph.node("Cast", positive, to=proto.INT64), proto.INT64, 2)
@@ -319,14 +304,6 @@ def _normalized(graph: _Graph, F: str) -> str:
     shares = graph.node("Sub", graph.node("Min", F, graph.constant(0.0)), logarithm)
     least = graph.constant(float(np.log(np.finfo(float).tiny)))
     return graph.node("Softmax", graph.node("Max", shares, least), axis=1)
-
-
-def _ordered(graph: _Graph, plain: dict[str, Any], F: str) -> str:
-    """Return the probabilities of ordered classes, each a product of two logistic functions."""
-    t, ends = np.asarray(plain["thresholds"], dtype=float), [np.inf]
-    above = graph.node("Sigmoid", graph.node("Sub", F, graph.constant(np.concatenate([[-np.inf], t])[None])))
-    below = graph.node("Sigmoid", graph.node("Sub", graph.constant(np.concatenate([t, ends])[None]), F))
-    return graph.node("Mul", graph.node("Mul", above, below), graph.constant(class_gaps(plain)[None]))
 
 
 def _labels(graph: _Graph, plain: dict[str, Any], F: str, positive: str) -> tuple[str, int]:

@@ -12,18 +12,24 @@ encoder the columns are those of the encoder, and NULL and NaN are missing value
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from spkm._cells import level_text, single_names
-from spkm.persistence._coupling_arithmetic import class_probabilities, votes_of
-from spkm.persistence._decisions import class_gaps
 from spkm.persistence._encoding import columns_of, encoder_of, names_of_levels, starts_of
 from spkm.persistence._export import feature_names, joint_weights, with_constants
+from spkm.persistence._formulas import (
+    bounded_exp,
+    class_probabilities,
+    class_votes,
+    kernel_value,
+    ordered_probabilities,
+)
+from spkm.persistence._languages import Language, Value
 
 TABLE = "samples"
 PREFIX = "spkm_"
@@ -238,88 +244,72 @@ def _member(query: _Query, k: int, member: dict[str, Any], cells: list[str]) -> 
     return found
 
 
-def _kernel(query: _Query, at: str, kernel: dict[str, Any], x: list[str], u: np.ndarray) -> str:
-    """Return the expression of a kernel; its sums over features become columns."""
-    kind = kernel["name"]
-    if kind == "affine":
-        inside = _kernel(query, at, kernel["kernel"], x, u)
-        return f"({number(kernel['scale'])} * {inside} + {number(kernel['shift'])})"
-    if kind in ("sum", "product"):
-        left, right = (_kernel(query, f"{at}{part[0]}", kernel[part], x, u) for part in ("left", "right"))
-        return f"({left} {'+' if kind == 'sum' else '*'} {right})"
-    w = np.broadcast_to(kernel["metric"], len(x))
-
-    def column(name: str, part: Callable[[str, float, float], str]) -> str:
-        return query.add(f"{name}_{at}", 2, added([part(*values) for values in zip(x, u, w, strict=True)]))
-
-    def squares() -> str:
-        return column("s", lambda a, b, c: f"{number(c)} * ({a} - {number(b)}) * ({a} - {number(b)})")
-
-    def dot() -> str:
-        return column("d", lambda a, b, c: f"{number(c * b)} * {a}")
-
-    def norm() -> str:
-        return column("n", lambda a, b, c: f"{number(c)} * {a} * {a}")
-
-    if kind == "laplacian":
-        return f"exp(-{column('s', lambda a, b, c: f'{number(c)} * abs({a} - {number(b)})')})"
-    if kind in ("rbf", "matern", "rational_quadratic"):
-        return _profile(kernel, squares())
-    if kind == "linear":
-        return dot()
-    uu = float(w @ np.square(u))
-    if kind == "tanimoto":
-        shared, union = dot(), f"({norm()} + {number(uu)}"
-        return f"({shared} / CASE WHEN {union} - {shared}) <= 0e0 THEN 1e0 ELSE {union} - {shared}) END)"
-    q = kernel["coef0"]
-    base = f"({dot()} + {number(q)})"
-    if kind == "normalized_polynomial":
-        base = f"({base} / sqrt(({norm()} + {number(q)}) * {number(uu + q)}))"
-    return "(" + " * ".join([base] * kernel["degree"]) + ")"
-
-
-def _profile(kernel: dict[str, Any], s: str) -> str:
-    if kernel["name"] == "rbf":
-        return f"exp(-{s})"
-    if kernel["name"] == "rational_quadratic":
-        return f"pow(1e0 + {s} / {number(kernel['alpha'])}, {number(-kernel['alpha'])})"
-    q = f"{number(4 * kernel['nu'])} * {s}"
-    more = "" if kernel["nu"] == 1.5 else f" + {q} / 3e0"
-    return f"((1e0 + sqrt({q}){more}) * exp(-sqrt({q})))"
-
-
-class _Columns:
-    """Arithmetic with columns of the query for one against one: each column stands after those that it needs."""
-
-    def __init__(self, query: _Query, step: int) -> None:
-        self.query = query
-        self.first = step
-        self.step_of: dict[str, int] = {}
+class _SQL(Language):
+    """Expressions of SQL, between brackets where they need some."""
 
     def number(self, value: float) -> str:
         return number(value)
 
-    def apply(self, operation: str, a: str, b: str) -> str:
-        step = 1 + max(self.step_of.get(a, self.first), self.step_of.get(b, self.first))
-        sign = {"add": "+", "sub": "-", "mul": "*", "div": "/", "min": "<", "max": ">"}[operation]
-        text = f"{a} {sign} {b}"
+    def write(self, operation: str, *parts: str) -> str:
+        a, b, c = (*parts, "", "")[:3]
         if operation in ("min", "max"):  # NULL where one of them is
-            text = f"CASE WHEN {text} THEN {a} WHEN {b} {sign}= {a} THEN {b} END"
-        name = self.query.add(f"t_{len(self.step_of)}", step, text)
+            sign = "<" if operation == "min" else ">"
+            return f"CASE WHEN {a} {sign} {b} THEN {a} WHEN {b} {sign}= {a} THEN {b} END"
+        if operation == "where":
+            return f"CASE WHEN {a} THEN {b} ELSE {c} END"
+        if operation == "logistic":
+            return f"({_logistic(a)})"
+        if operation == "neg":
+            return f"(-{a})"
+        return f"{operation}({', '.join(parts)})" if operation.isalpha() else f"({a} {operation} {b})"
+
+    def power(self, base: Value, degree: int) -> Value:
+        return self.value(f"({' * '.join([base.code] * degree)})")
+
+
+def _kernel(query: _Query, at: str, kernel: dict[str, Any], x: list[str], u: np.ndarray) -> str:
+    """Return the expression of a kernel; its sums over features become columns."""
+    do, count = _SQL(), itertools.count()
+
+    def sums(kind: str, metric: Any) -> Any:
+        w = np.broadcast_to(metric, len(x))
+        if kind == "uu":
+            return float(w @ np.square(u))
+        parts = []
+        for a, b, c in zip(x, u, w, strict=True):
+            gap = f"({a} - {number(b)})"
+            forms = {"squares": f"{gap} * {gap}", "sizes": f"abs({gap})", "xx": f"{a} * {a}", "xu": a}
+            parts.append(f"{number(c * b if kind == 'xu' else c)} * {forms[kind]}")
+        return do.value(query.add(f"{kind}_{at}_{next(count)}", 2, added(parts)))
+
+    return kernel_value(do, kernel, sums).code
+
+
+class _Steps(_SQL):
+    """Operations as columns of the query, for one against one: each column stands after those that it needs."""
+
+    def __init__(self, query: _Query, step: int) -> None:
+        self.query, self.first = query, step
+        self.step_of: dict[str, int] = {}
+
+    def apply(self, operation: str, *values: Value | float) -> Value:
+        step = 1 + max(self.step_of.get(value.code, self.first) for value in values if isinstance(value, Value))
+        name = self.query.add(f"t_{len(self.step_of)}", step, super().apply(operation, *values).code)
         self.step_of[name] = step
-        return name
+        return Value(self, name)
 
 
 def _pairs(query: _Query, plain: dict[str, Any], scores: list[str]) -> list[str]:
     """Return the votes of one against one from the scores of its pairs, and add its probabilities."""
     factor = number(plain["steepness"])
-    shares = [query.add(f"share_{k}", 6, _logistic(f"{factor} * {score}")) for k, score in enumerate(scores)]
-    do = _Columns(query, 6)
-    p = class_probabilities(shares, len(plain["classes"]), do)
+    columns = [query.add(f"share_{k}", 6, _logistic(f"{factor} * {score}")) for k, score in enumerate(scores)]
+    do = _Steps(query, 6)
+    shares = [Value(do, column) for column in columns]
+    p = class_probabilities(do, shares, len(plain["classes"]))
     if plain["probabilities"] is not None:
         for k, value in enumerate(p):
-            query.add(f"probability_{k}", ANSWERS, value)
-    return [query.add(f"score_{k}", ANSWERS - 1, vote) for k, vote in enumerate(votes_of(shares, p, do))]
+            query.add(f"probability_{k}", ANSWERS, value.code)
+    return [query.add(f"score_{k}", ANSWERS - 1, vote.code) for k, vote in enumerate(class_votes(shares, p))]
 
 
 def _answers(query: _Query, plain: dict[str, Any], scores: list[str]) -> list[str]:
@@ -327,9 +317,12 @@ def _answers(query: _Query, plain: dict[str, Any], scores: list[str]) -> list[st
     if plain["task"] == "regression":
         found = []
         for m, score in enumerate(scores):
-            value = f"exp(CASE WHEN {score} > 30e0 THEN 30e0 ELSE {score} END)" if plain["link"] == "exp" else score
+            value = _hazard(score).code if plain["link"] == "exp" else score
             found.append(query.add(f"prediction_{m}" if plain["two_dimensional"] else "prediction", ANSWERS, value))
-        return [*found, *_survival(query, plain, scores)]
+        for k, hazard in enumerate((plain.get("survival") or {"hazard": ()})["hazard"]):
+            value = f"exp(-({number(hazard)} * {_hazard(scores[0]).code}))"
+            found.append(query.add(f"survival_{k}", ANSWERS, value))
+        return found
     shares = _probabilities(query, plain, scores)
     if plain["task"] == "labels":
         return [
@@ -361,7 +354,8 @@ def _probabilities(query: _Query, plain: dict[str, Any], scores: list[str]) -> l
     if kind == "logistic":
         parts = [_logistic(f"-{scores[0]}"), _logistic(scores[0])]
     elif kind == "ordered":
-        parts = _ordered(plain, scores[0])
+        do = _SQL()
+        parts = [p.code for p in ordered_probabilities(do, plain, do.value(scores[0]))]
     elif kind == "softmax":
         parts = [f"1e0 / ({added([_exponential(f'{other} - {score}') for other in scores])})" for score in scores]
     else:
@@ -372,22 +366,9 @@ def _probabilities(query: _Query, plain: dict[str, Any], scores: list[str]) -> l
     return [query.add(f"probability_{k}", ANSWERS, part) for k, part in enumerate(parts)]
 
 
-def _ordered(plain: dict[str, Any], f: str) -> list[str]:
-    """Return the probabilities of ordered classes, each a product of two logistic functions."""
-    t, gaps = plain["thresholds"], class_gaps(plain)
-    above = ["1e0", *(f"({_logistic(f'{f} - {number(one)}')})" for one in t)]
-    below = [*(f"({_logistic(f'{number(one)} - {f}')})" for one in t), "1e0"]
-    return [f"{number(gap)} * {a} * {b}" for gap, a, b in zip(gaps, above, below, strict=True)]
-
-
-def _survival(query: _Query, plain: dict[str, Any], scores: list[str]) -> list[str]:
-    """Add the probability of no event until each time of a baseline hazard, and return their names."""
-    survival = plain.get("survival")
-    if survival is None:
-        return []
-    risk = f"exp(CASE WHEN {scores[0]} > 30e0 THEN 30e0 ELSE {scores[0]} END)"
-    hazards = enumerate(survival["hazard"])
-    return [query.add(f"survival_{k}", ANSWERS, f"exp(-({number(hazard)} * {risk}))") for k, hazard in hazards]
+def _hazard(score: str) -> Value:
+    do = _SQL()
+    return bounded_exp(do, do.value(score))
 
 
 def added(parts: list[str]) -> str:

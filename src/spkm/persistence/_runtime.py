@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from spkm.persistence._check_plain import bounds_of, check_normalization, check_plain
-from spkm.persistence._container import need
-from spkm.persistence._decisions import EXP_FROM, decisions, ordered_codes, probabilities, spread_weights, survival
+from spkm.persistence._decisions import decisions, ordered_codes, probabilities, spread_weights, survival
 from spkm.persistence._encoding import (
     columns_of,
     encode,
@@ -19,6 +18,7 @@ from spkm.persistence._encoding import (
     values_of,
     width_of,
 )
+from spkm.persistence._formulas import bounded_exp, kernel_value, of_distance, of_product
 from spkm.persistence._plain import class_array
 
 if TYPE_CHECKING:
@@ -164,7 +164,7 @@ class NumpyModel:
     def predict_from(self, F: np.ndarray) -> np.ndarray:
         """Return predictions from scores, (n_samples, n_outputs)."""
         if self.task == "regression":
-            F = np.exp(np.minimum(F, EXP_FROM)) if self.plain["link"] == "exp" else F
+            F = bounded_exp(np, F) if self.plain["link"] == "exp" else F
             return F if self.plain["two_dimensional"] else F[:, 0]
         found = decisions(self.plain, F)
         if self.task == "labels":
@@ -300,30 +300,19 @@ def member_similarities(member: dict[str, Any], X: np.ndarray) -> np.ndarray:
 
 def kernel_values(kernel: dict[str, Any], X: np.ndarray, U: np.ndarray) -> np.ndarray:
     """Return k(x, u), (n, R), of a kernel as a tree of formulas."""
-    name = kernel["name"]
-    if name == "affine":
-        return kernel["scale"] * kernel_values(kernel["kernel"], X, U) + kernel["shift"]
-    if name in ("sum", "product"):
-        left, right = (kernel_values(kernel[part], X, U) for part in ("left", "right"))
-        return left + right if name == "sum" else left * right
-    w = kernel["metric"]
-    if np.shape(w) != X.shape[1:]:
-        w = np.broadcast_to(np.asarray(w, dtype=np.float64), X.shape[1:])
+
+    def sums(kind: str, metric: np.ndarray) -> np.ndarray:
+        if kind == "xu":
+            return X @ (U * metric).T
+        if kind in ("xx", "uu"):
+            return (np.square(X) @ metric)[:, None] if kind == "xx" else (np.square(U) @ metric)[None, :]
+        size = np.square if kind == "squares" else np.abs
+        if len(X) * U.size <= AT_ONCE:  # of few samples by one product, as loops take time
+            return size(X[:, None, :] - U) @ metric
+        return np.stack([size(X - u) @ metric for u in U], axis=1)
+
     with np.errstate(under="ignore", over="ignore"):
-        if name in ("rbf", "matern", "rational_quadratic"):
-            return _profile(kernel, _distances(np.square, X, U, w))
-        if name == "laplacian":
-            return np.exp(-_distances(np.abs, X, U, w))
-        if name == "linear":
-            return X @ (U * w).T
-        return _of_products(kernel, X @ (U * w).T, np.square(X) @ w, np.square(U) @ w)
-
-
-def _distances(size: Any, X: np.ndarray, U: np.ndarray, w: np.ndarray) -> np.ndarray:
-    """Return sums of weighted sizes of differences, (n, R); of few samples by one product, as loops take time."""
-    if len(X) * U.size <= AT_ONCE:
-        return size(X[:, None, :] - U) @ w
-    return np.stack([size(X - u) @ w for u in U], axis=1)
+        return kernel_value(np, kernel, sums)
 
 
 def parts_of_sum(kernel: dict[str, Any], X: np.ndarray, U: np.ndarray) -> np.ndarray:
@@ -338,29 +327,4 @@ def parts_of_sum(kernel: dict[str, Any], X: np.ndarray, U: np.ndarray) -> np.nda
 
 def of_sum(kernel: dict[str, Any], s: np.ndarray) -> np.ndarray:
     """Return the values of a kernel from those sums."""
-    if kernel["name"] == "linear":
-        return s
-    if kernel["name"] == "polynomial":
-        return (s + kernel["coef0"]) ** kernel["degree"]
-    return np.exp(-s) if kernel["name"] == "laplacian" else _profile(kernel, s)
-
-
-def _profile(kernel: dict[str, Any], s: np.ndarray) -> np.ndarray:
-    if kernel["name"] == "rbf":
-        return np.exp(-s)
-    if kernel["name"] == "rational_quadratic":
-        return (1 + s / kernel["alpha"]) ** -kernel["alpha"]
-    root = np.sqrt(4 * kernel["nu"] * s)
-    return (1 + root if kernel["nu"] == 1.5 else 1 + root + root * root / 3) * np.exp(-root)
-
-
-def _of_products(kernel: dict[str, Any], dot: np.ndarray, xx: np.ndarray, uu: np.ndarray) -> np.ndarray:
-    name = kernel["name"]
-    if name == "tanimoto":
-        union = xx[:, None] + uu[None, :] - dot
-        return dot / np.where(union <= 0, 1.0, union)
-    need(name in ("polynomial", "normalized_polynomial"), f"it has the unknown kernel {str(name)[:40]!r}")
-    base = dot + kernel["coef0"]
-    if name == "normalized_polynomial":
-        base = base / np.sqrt((xx[:, None] + kernel["coef0"]) * (uu[None, :] + kernel["coef0"]))
-    return base ** kernel["degree"]
+    return of_product(kernel, s) if kernel["name"] in ("linear", "polynomial") else of_distance(np, kernel, s)
