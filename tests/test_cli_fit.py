@@ -11,7 +11,7 @@ from sklearn.metrics import accuracy_score, log_loss, mean_absolute_error, r2_sc
 from spkm import SPKMClassifier, SPKMRegressor, TableEncoder
 from spkm.cli import CommandError, main
 from spkm.cli._fitting import Settings, advice, fit_pipeline, select_columns
-from spkm.cli._quality import quality_of_classes, quality_of_numbers, shown
+from spkm.cli._quality import measures_of_classes, measures_of_numbers, quality_of, shown
 from spkm.cli._reading import Known, read_chunks, read_frame
 from spkm.cli._samples import Samples, counters, samples_of, split
 from spkm.core.objective import Objective
@@ -292,6 +292,15 @@ def test_groups_reach_the_folds_of_the_fit(task):
     plain, _ = fit_pipeline(Samples(grouped.X, grouped.y, task, "", None), settings)
     np.testing.assert_array_equal(alone[-1].basis_vectors_, plain[-1].basis_vectors_)
     assert not np.array_equal(pipeline.predict(grouped.X), plain.predict(grouped.X))
+
+
+def quality_of_classes(y, classes, probabilities, groups, seed):
+    code = np.searchsorted(classes, y)
+    return quality_of({name: measures_of_classes(code, p) for name, p in probabilities.items()}, len(y), groups, seed)
+
+
+def quality_of_numbers(y, predictions, groups, seed):
+    return quality_of({name: measures_of_numbers(y, p) for name, p in predictions.items()}, len(y), groups, seed)
 
 
 def test_quality_is_that_of_scikit_learn():

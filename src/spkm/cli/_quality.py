@@ -157,100 +157,67 @@ def shown(value: float, low: float, high: float, sign: str = "") -> str:
     return f"{texts[0]} ({texts[1]} to {texts[2]})" if len(texts) == 3 else texts[0]
 
 
-def quality_of_classes(
-    y: np.ndarray, classes: np.ndarray, probabilities: dict[str, np.ndarray], groups: np.ndarray | None, seed: int
+def quality_of(
+    measures: dict[str, dict[str, Measure]], n_samples: int, groups: np.ndarray | None, seed: int
 ) -> Quality:
+    """Return the quality of models from their measures; ``groups`` (n,) are resampled as a whole."""
+    members = None if groups is None else [np.flatnonzero(groups == label) for label in np.unique(groups)]
+    return Quality(measures, n_samples, members, seed)
+
+
+def measures_of_classes(code: np.ndarray, p: np.ndarray) -> dict[str, Measure]:
     """Return accuracy, area under the ROC curve and log loss; of several classes the AUC is the mean against the rest.
 
     Parameters
     ----------
-    y : ndarray of shape (n,)
-        Labels.
-    classes : ndarray
-        All labels, in the order of the columns of the probabilities.
-    probabilities : dict from a model to an ndarray of shape (n, n_classes)
-        Predictions.
-    groups : ndarray of shape (n,) or None
-        Groups are resampled as a whole.
-    seed : int
-        Seed of the resamples.
+    code : ndarray of shape (n,)
+        Places of the classes among the columns of the probabilities.
+    p : ndarray of shape (n, n_classes)
+        Probabilities.
     """
-    codes = np.searchsorted(classes, y)
-    found = {}
-    for model, p in probabilities.items():
-        right = p.argmax(axis=1) == codes
-        losses = -np.log(np.clip(p[np.arange(len(y)), codes], 1e-15, 1.0))
-        found[model] = {
-            "accuracy": _mean_of(right),
-            "AUC": Measure(
-                lambda rows, p=p: _mean([area for area, _, _ in _areas(p[rows], codes[rows])]),  # type: ignore[misc]
-                areas=tuple(_areas(p, codes)),
-            ),
-            "log loss": _mean_of(losses),
-        }
-    return Quality(found, len(y), _members(groups), seed)
+    area = Measure(
+        lambda rows: _mean([area for area, _, _ in _areas(p[rows], code[rows])]), areas=tuple(_areas(p, code))
+    )
+    return {"accuracy": _mean_of(p.argmax(axis=1) == code), "AUC": area, "log loss": _log_loss(code, p)}
 
 
-def quality_of_numbers(
-    y: np.ndarray, predictions: dict[str, np.ndarray], groups: np.ndarray | None, seed: int
-) -> Quality:
-    """Return R2, mean absolute error and root mean squared error."""
-    found = {}
-    for model, p in predictions.items():
-        error = y - p
-
-        def r_squared(rows: np.ndarray, error: np.ndarray = error) -> float:
-            spread = float(np.mean((y[rows] - y[rows].mean()) ** 2))
-            return 1 - float(np.mean(error[rows] ** 2)) / spread if spread else float("nan")
-
-        def root(rows: np.ndarray, error: np.ndarray = error) -> float:
-            return float(np.mean(error[rows] ** 2)) ** 0.5
-
-        found[model] = {"R2": Measure(r_squared), "MAE": _mean_of(np.abs(error)), "RMSE": Measure(root)}
-    return Quality(found, len(y), _members(groups), seed)
-
-
-def quality_of_order(
-    code: np.ndarray, probabilities: dict[str, np.ndarray], groups: np.ndarray | None, seed: int
-) -> Quality:
+def measures_of_order(code: np.ndarray, p: np.ndarray) -> dict[str, Measure]:
     """Return mean absolute error in classes, accuracy and log loss, of ordered classes as codes 0, 1 and so on."""
-    found = {}
-    for model, p in probabilities.items():
-        most = p.argmax(axis=1)
-        losses = -np.log(np.clip(p[np.arange(len(code)), code], 1e-15, 1.0))
-        found[model] = {
-            "MAE": _mean_of(np.abs(most - code).astype(float)),
-            "accuracy": _mean_of(most == code),
-            "log loss": _mean_of(losses),
-        }
-    return Quality(found, len(code), _members(groups), seed)
+    most = p.argmax(axis=1)
+    error = _mean_of(np.abs(most - code).astype(float))
+    return {"MAE": error, "accuracy": _mean_of(most == code), "log loss": _log_loss(code, p)}
 
 
-def quality_of_times(
-    times: Times,
-    risks: dict[str, np.ndarray],
-    curves: dict[str, np.ndarray],
-    at: np.ndarray,
-    groups: np.ndarray | None,
-    seed: int,
-) -> Quality:
-    """Return concordance, and the Brier score of curves (n, n_times), the mean over the times ``at``."""
-    found = {
-        model: {
-            "concordance": Measure(partial(concordance_among, times, risk)),
-            "Brier score": _mean_of(brier_scores(times, curves[model], at).mean(axis=1)),
-        }
-        for model, risk in risks.items()
+def measures_of_numbers(y: np.ndarray, p: np.ndarray) -> dict[str, Measure]:
+    """Return R2, mean absolute error and root mean squared error."""
+    error = y - p
+
+    def square(rows: np.ndarray) -> float:
+        return float(np.mean(error[rows] ** 2))
+
+    def r_squared(rows: np.ndarray) -> float:
+        spread = float(np.mean((y[rows] - y[rows].mean()) ** 2))
+        return 1 - square(rows) / spread if spread else float("nan")
+
+    return {
+        "R2": Measure(r_squared),
+        "MAE": _mean_of(np.abs(error)),
+        "RMSE": Measure(lambda rows: square(rows) ** 0.5),
     }
-    return Quality(found, len(times.time), _members(groups), seed)
+
+
+def measures_of_times(times: Times, risk: np.ndarray, curves: np.ndarray, at: np.ndarray) -> dict[str, Measure]:
+    """Return concordance, and the Brier score of curves (n, n_times), the mean over the times ``at``."""
+    brier = brier_scores(times, curves, at).mean(axis=1)
+    return {"concordance": Measure(partial(concordance_among, times, risk)), "Brier score": _mean_of(brier)}
+
+
+def _log_loss(code: np.ndarray, p: np.ndarray) -> Measure:
+    return _mean_of(-np.log(np.clip(p[np.arange(len(code)), code], 1e-15, 1.0)))
 
 
 def _mean_of(each: np.ndarray) -> Measure:
     return Measure(lambda rows: float(np.mean(each[rows])), each)
-
-
-def _members(groups: np.ndarray | None) -> list[np.ndarray] | None:
-    return None if groups is None else [np.flatnonzero(groups == label) for label in np.unique(groups)]
 
 
 def _effective(each: np.ndarray, groups: list[np.ndarray]) -> int:

@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol, Self
+from typing import Any, Self
 
 import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.linear_model import LogisticRegression, RidgeCV
-from sklearn.metrics import log_loss
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from spkm.cli._quality import (
+    Measure,
     Quality,
-    quality_of_classes,
-    quality_of_numbers,
-    quality_of_order,
-    quality_of_times,
+    measures_of_classes,
+    measures_of_numbers,
+    measures_of_order,
+    measures_of_times,
+    quality_of,
 )
 from spkm.cli._samples import Samples, codes_of
 from spkm.estimators import SPKMClassifier, SPKMOrdinalClassifier, SPKMRegressor, SPKMSurvival
@@ -26,135 +27,104 @@ from spkm.inspection._censored import judged_times, kaplan_meier
 from spkm.losses import Times
 
 
-class Task(Protocol):
-    """Parts of a fit that depend on the kind of targets."""
+class NumbersTask:
+    """Parts of a fit that depend on the kind of targets, for numbers."""
 
     #: The measure, less is better, by which a model is compared with simpler ones.
-    measure: str
+    measure = "RMSE"
     #: Whether ``fit`` of the estimator has ``groups``, which its own folds keep together.
-    has_groups: bool
+    has_groups = True
 
     def model(self, samples: Samples, parameters: dict[str, Any]) -> Any:
         """Return the estimator that is fitted."""
-
-    def baselines(self, Z: Any, samples: Samples) -> dict[str, Any]:
-        """Return a fitted linear model, and one that says the same of every sample."""
-
-    def quality(self, models: dict[str, Any], Z: dict[str, Any], samples: Samples, seed: int) -> Quality:
-        """Return the quality of fitted models on samples, each on a matrix of its own."""
-
-    def loss(self, model: Any, Z: Any, samples: Samples) -> float:
-        """Return a loss of a fitted model, by which columns are compared."""
-
-
-class ClassesTask:
-    """Classes."""
-
-    measure = "log loss"
-    has_groups = True
-
-    def model(self, samples: Samples, parameters: dict[str, Any]) -> Any:
-        """Return the classifier."""
-        return SPKMClassifier(**parameters)
-
-    def baselines(self, Z: Any, samples: Samples) -> dict[str, Any]:
-        """Return logistic regression and the shares of the classes."""
-        linear = make_pipeline(_scaler(Z), LogisticRegression(max_iter=500))
-        return {"linear": linear.fit(Z, samples.y), "constant": DummyClassifier(strategy="prior").fit(Z, samples.y)}
-
-    def quality(self, models: dict[str, Any], Z: dict[str, Any], samples: Samples, seed: int) -> Quality:
-        """Return accuracy, area under the curve and log loss."""
-        p = {name: model.predict_proba(Z[name]) for name, model in models.items()}
-        return quality_of_classes(samples.y, next(iter(models.values())).classes_, p, samples.groups, seed)
-
-    def loss(self, model: Any, Z: Any, samples: Samples) -> float:
-        """Return the log loss."""
-        return float(log_loss(samples.y, model.predict_proba(Z), labels=model.classes_))
-
-
-class NumbersTask:
-    """Numbers."""
-
-    measure = "RMSE"
-    has_groups = True
-
-    def model(self, samples: Samples, parameters: dict[str, Any]) -> Any:
-        """Return the regressor."""
         return SPKMRegressor(**parameters)
 
     def baselines(self, Z: Any, samples: Samples) -> dict[str, Any]:
-        """Return ridge regression and the mean."""
+        """Return a fitted linear model, and one that says the same of every sample."""
         linear = make_pipeline(_scaler(Z), RidgeCV(np.logspace(-3, 4, 15)))
         return {"linear": linear.fit(Z, samples.y), "constant": DummyRegressor().fit(Z, samples.y)}
 
-    def quality(self, models: dict[str, Any], Z: dict[str, Any], samples: Samples, seed: int) -> Quality:
-        """Return R2, mean absolute and root mean squared error."""
-        p = {name: model.predict(Z[name]) for name, model in models.items()}
-        return quality_of_numbers(samples.y, p, samples.groups, seed)
+    def truth(self, model: Any, samples: Samples) -> Any:
+        """Return the targets of samples, in the terms of a model of ours."""
+        return samples.y
+
+    def measures(self, model: Any, Z: Any, truth: Any) -> dict[str, Measure]:
+        """Return the measures of a fitted model on samples."""
+        return measures_of_numbers(truth, model.predict(Z))
 
     def loss(self, model: Any, Z: Any, samples: Samples) -> float:
-        """Return the mean squared error."""
+        """Return a loss of a fitted model of ours, by which columns are compared."""
         return float(np.mean((model.predict(Z) - samples.y) ** 2))
 
+    def quality(self, models: dict[str, Any], Z: dict[str, Any], samples: Samples, seed: int) -> Quality:
+        """Return the quality of fitted models, the first one of ours, on samples, each on a matrix of its own."""
+        truth = self.truth(next(iter(models.values())), samples)
+        found = {name: self.measures(model, Z[name], truth) for name, model in models.items()}
+        return quality_of(found, len(samples.y), samples.groups, seed)
 
-class OrderedTask:
-    """Ordered classes."""
+
+class ClassesTask(NumbersTask):
+    """The same for classes; the targets of simpler models are the places of classes in their order."""
 
     measure = "log loss"
-    has_groups = False
 
     def model(self, samples: Samples, parameters: dict[str, Any]) -> Any:
-        """Return the classifier of ordered classes."""
-        assert samples.order is not None
-        return SPKMOrdinalClassifier(**parameters, order=samples.order.tolist())
+        return SPKMClassifier(**parameters)
 
     def baselines(self, Z: Any, samples: Samples) -> dict[str, Any]:
-        """Return logistic regression, which ignores the order, and the shares of the classes, both of codes."""
-        code = codes_of(samples.y, samples.order)
+        code = codes_of(samples.y, np.unique(samples.y) if samples.order is None else samples.order)
         linear = make_pipeline(_scaler(Z), LogisticRegression(max_iter=500))
         return {"linear": linear.fit(Z, code), "constant": DummyClassifier(strategy="prior").fit(Z, code)}
 
-    def quality(self, models: dict[str, Any], Z: dict[str, Any], samples: Samples, seed: int) -> Quality:
-        """Return mean absolute error in classes, accuracy and log loss."""
-        p = {name: model.predict_proba(Z[name]) for name, model in models.items()}
-        labels = next(iter(models.values())).classes_
-        return quality_of_order(codes_of(samples.y, labels), p, samples.groups, seed)
+    def truth(self, model: Any, samples: Samples) -> Any:
+        return codes_of(samples.y, model.classes_)
+
+    def measures(self, model: Any, Z: Any, truth: Any) -> dict[str, Measure]:
+        return measures_of_classes(truth, model.predict_proba(Z))
 
     def loss(self, model: Any, Z: Any, samples: Samples) -> float:
-        """Return the log loss."""
-        p = model.predict_proba(Z)[np.arange(len(samples.y)), codes_of(samples.y, model.classes_)]
-        return float(-np.log(np.maximum(p, 1e-15)).mean())
+        rows = np.arange(len(samples.y))
+        return self.measures(model, Z, self.truth(model, samples))[self.measure].on(rows)
 
 
-class TimesTask:
-    """Censored times."""
+class OrderedTask(ClassesTask):
+    """The same for ordered classes; the linear model ignores their order."""
+
+    has_groups = False
+
+    def model(self, samples: Samples, parameters: dict[str, Any]) -> Any:
+        assert samples.order is not None
+        return SPKMOrdinalClassifier(**parameters, order=samples.order.tolist())
+
+    def measures(self, model: Any, Z: Any, truth: Any) -> dict[str, Measure]:
+        return measures_of_order(truth, model.predict_proba(Z))
+
+
+class TimesTask(NumbersTask):
+    """The same for censored times, beside Cox's model with a linear log hazard and the curve of Kaplan and Meier."""
 
     measure = "Brier score"
     has_groups = False
 
     def model(self, samples: Samples, parameters: dict[str, Any]) -> Any:
-        """Return the proportional hazards model."""
         return SPKMSurvival(**parameters)
 
     def baselines(self, Z: Any, samples: Samples) -> dict[str, Any]:
-        """Return Cox's model with a linear log hazard, and the curve of Kaplan and Meier."""
         linear = SPKMSurvival(2, kernel="linear", random_state=0)
         return {"linear": linear.fit(Z, samples.y), "constant": _OneCurve().fit(Z, samples.y)}
 
-    def quality(self, models: dict[str, Any], Z: dict[str, Any], samples: Samples, seed: int) -> Quality:
-        """Return concordance and Brier score."""
-        times = Times(np.asarray(samples.y["time"]), np.asarray(samples.y["event"]))
-        at = judged_times(times)
-        risk = {name: model.predict(Z[name]) for name, model in models.items()}
-        curves = {name: model.predict_survival_function(Z[name], at) for name, model in models.items()}
-        return quality_of_times(times, risk, curves, at, samples.groups, seed)
+    def truth(self, model: Any, samples: Samples) -> Any:
+        return Times(np.asarray(samples.y["time"]), np.asarray(samples.y["event"]))
+
+    def measures(self, model: Any, Z: Any, truth: Any) -> dict[str, Measure]:
+        at = judged_times(truth)
+        return measures_of_times(truth, model.predict(Z), model.predict_survival_function(Z, at), at)
 
     def loss(self, model: Any, Z: Any, samples: Samples) -> float:
-        """Return the share of pairs in the wrong order."""
         return 1.0 - float(model.score(Z, samples.y))
 
 
-TASKS: dict[str, Task] = {
+TASKS: dict[str, NumbersTask] = {
     "classes": ClassesTask(),
     "numbers": NumbersTask(),
     "ordered": OrderedTask(),
