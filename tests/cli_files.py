@@ -4,13 +4,9 @@ import json
 import os
 import subprocess
 import sys
-from importlib.util import find_spec
 
 import numpy as np
 import pytest
-
-#: For tests that write or read model files.
-needs_model_files = pytest.mark.skipif(find_spec("spkm.persistence") is None, reason="there are no model files")
 
 
 def spkm(*words, stdin=None, **environment):

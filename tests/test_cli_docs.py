@@ -11,13 +11,11 @@ from sklearn.pipeline import make_pipeline
 
 from spkm import SPKMClassifier, TableEncoder
 from spkm.cli import VERBS
-from tests.cli_files import needs_model_files
 
 ROOT = Path(__file__).parents[1]
 PAGE = (ROOT / "docs" / "command.md").read_text()
 
 
-@needs_model_files
 def test_the_commands_of_the_pages_print_what_they_show(tmp_path):
     pytest.importorskip("pyarrow")
     outputs = runpy.run_path(str(ROOT / "website" / "outputs.py"))

@@ -13,9 +13,9 @@ from spkm.cli import CommandError, main
 from spkm.cli._fitting import Settings, advice, fit_pipeline, select_columns
 from spkm.cli._quality import measures_of_classes, measures_of_numbers, quality_of, shown
 from spkm.cli._reading import Known, read_chunks, read_frame
-from spkm.cli._samples import Samples, counters, samples_of, split
+from spkm.cli._samples import Samples, counters, number_texts, samples_of, split
 from spkm.core.objective import Objective
-from tests.cli_files import flowers, needs_model_files, read_json, spkm
+from tests.cli_files import flowers, read_json, spkm
 from tests.interrupting import interrupt_at
 
 pd = pytest.importorskip("pandas")
@@ -148,13 +148,20 @@ def bad_files():
     yield "twice.csv", b"a,a,good\n" + b"1,2,x\n" * 20, good, "columns of the same name: 'a'"
     yield "gaps.csv", text(frame.assign(good=[None, "a", "b", "c"] * 10)), good, "--drop-missing-target"
     yield "alone.csv", text(frame.assign(good=["a"] * 39 + ["b"])), good, "a single sample"
-    yield "ragged.csv", b"a,good\n" + b"1,x\n" * 10 + b"1,x,3\n", good, "in line 12"
+    yield "ragged.csv", b"a,good\n" + b"1,x\n" * 10 + b"1,x,3\n", good, "has 3 cells and its header 2"
     yield "latin.csv", text(frame).replace(b"sand", b"s\xe4nd"), good, "must be text in UTF-8; it holds the byte 0xe4"
     yield "sheet.xlsx", b"PK\x03\x04", good, "is a spreadsheet: save the sheet as CSV UTF-8"
     yield "groups.csv", text(frame), [*good, "--group", "soil"], "have no value in --group 'soil'"
     yield "wider.csv", b"a,good\n" + b"1,x,3\n" * 10, good, "cannot be read as CSV"
     yield "dates.parquet", None, good, "'day' holds dates"
     yield "endless.csv", text(frame.assign(water=np.where(frame.index == 5, np.inf, 1))), good, "'water' holds infinity"
+    huge = frame.assign(water=np.where(frame.index == 5, 1e200, frame["water"]))
+    yield "huge.csv", text(huge), good, "'water' holds 1e+200, which is too large"
+    endless = frame.assign(size=np.where(frame.index == 5, -np.inf, frame["size"]))
+    yield "endless_target.csv", text(endless), ["--target", "size"], "'size' holds infinity"
+    yield "utf16.csv", text(frame).decode().encode("utf-16"), good, "iconv -f utf-16"
+    units = text(flowers(120).assign(size=[f"{k} kg" for k in range(120)]))
+    yield "units.csv", units, ["--target", "size"], "It is text, such as '0 kg': numbers must be plain ones."
     yield "constant.csv", b"a,good\n" + b"1,x\n1,y\n" * 10, good, "not the same in all samples"
     yield "target_only.csv", b"good\n" + b"x\ny\n" * 10, good, "no column left"
     yield "text.csv", text(frame), [*good, "--task", "numbers"], "needs numbers in the target"
@@ -246,6 +253,11 @@ def test_decimal_commas_beside_semicolons(tmp_path):
     assert set(found["text"]) == {"1,5 m"} and set(found["codes"]) == {"1,5"} and found["gone"].isna().all()
     frame.to_csv(tmp_path / "quoted.csv", index=False)  # between commas such a cell may be of thousands: text
     assert set(read_frame(str(tmp_path / "quoted.csv"))["codes"]) == {"1,5"}
+    frame.assign(people="1.234").to_csv(tmp_path / "mixed.csv", index=False, sep=";", decimal=",")
+    with pytest.raises(CommandError, match="decimal commas in column 'water' and points in column 'people'") as caught:
+        read_frame(str(tmp_path / "mixed.csv"))
+    assert caught.value.exit_code == 3
+    assert set(read_frame(str(tmp_path / "mixed.csv"), known=Known(("people",)))["people"]) == {"1.234"}
 
 
 def test_a_column_that_counts_the_samples_is_told():
@@ -254,6 +266,14 @@ def test_a_column_that_counts_the_samples_is_told():
     )
     (note,) = counters(frame)
     assert note == "column 'a b' counts the samples. If it identifies them, leave it out by --id 'a b'."
+
+
+def test_texts_that_look_like_numbers_are_told():
+    frame = pd.DataFrame(
+        {"people": ["1.234,5", "12,5"], "code": ["a1", "1,5"], "size": [1.5, 2.5], "day": "2024-01-01"}
+    )
+    (note,) = number_texts(frame)
+    assert "'people'" in note and "'1.234,5'" in note
 
 
 def test_groups_and_classes_are_split_as_they_should_be(capsys):
@@ -390,7 +410,6 @@ def test_ctrl_c_keeps_the_best_model_so_far(folder, tmp_path, capsys):
         assert main(words) == 130 or read_json(tmp_path / "r.json")["interrupted"]
 
 
-@needs_model_files
 def test_the_model_is_written_whole(folder, tmp_path, capsys):
     words = ["fit", str(folder / "flowers.csv"), "--target", "good", *QUICK, "-o", str(tmp_path / "m.spkm")]
     assert main(words) == 0

@@ -12,7 +12,7 @@ from sklearn.pipeline import make_pipeline
 from spkm import SPKMClassifier, SPKMNystroem, SPKMRegressor, SPKMSelector, TableEncoder, load, save
 from spkm.cli import main
 from spkm.cli import predict as predict_verb
-from tests.cli_files import flowers, needs_model_files, read_json, spkm
+from tests.cli_files import flowers, read_json, spkm
 from tests.interrupting import interrupt_at
 
 pd = pytest.importorskip("pandas")
@@ -34,7 +34,6 @@ def files(tmp_path_factory):
     return folder
 
 
-@needs_model_files
 def test_predictions_are_those_of_the_model_whatever_the_chunks(files, tmp_path):
     done = spkm("predict", files / "a.spkm", files / "data.csv", "--id", "plant")
     assert done.returncode == 0, done.stderr
@@ -51,7 +50,6 @@ def test_predictions_are_those_of_the_model_whatever_the_chunks(files, tmp_path)
     assert (whole["prediction"] == flowers(160)["good"]).mean() > 0.7
 
 
-@needs_model_files
 def test_columns_may_come_in_any_order_and_with_others(files, tmp_path, capsys):
     frame = pd.read_csv(files / "data.csv")
     frame[sorted(frame.columns, reverse=True)].assign(more=1).to_csv(tmp_path / "other.csv", index=False)
@@ -62,7 +60,6 @@ def test_columns_may_come_in_any_order_and_with_others(files, tmp_path, capsys):
     assert outputs[0] == outputs[1] and outputs[0].startswith("prediction\n")
 
 
-@needs_model_files
 @pytest.mark.parametrize("verb", [["predict"], ["explain", "--row", "0"], ["report", "--target", "good"]])
 def test_bad_data_and_bad_models(verb, files, tmp_path, capsys):
     frame = pd.read_csv(files / "data.csv")
@@ -74,7 +71,7 @@ def test_bad_data_and_bad_models(verb, files, tmp_path, capsys):
     for model, data, code, says in [
         (files / "a.spkm", tmp_path / "narrow.csv", 3, "'soil'"),
         (files / "a.spkm", tmp_path / "nothing.csv", 3, "there is no file"),
-        (tmp_path / "bad.spkm", files / "data.csv", 4, "no model file that can be read"),
+        (tmp_path / "bad.spkm", files / "data.csv", 4, "cannot be read as a model file"),
         (tmp_path / "none.spkm", files / "data.csv", 4, "there is no model file"),
         (files / "data.csv", files / "a.spkm", 4, "The model comes first, then the samples."),
     ]:
@@ -85,7 +82,6 @@ def test_bad_data_and_bad_models(verb, files, tmp_path, capsys):
     assert "'water' must hold numbers" in said and "'wet'" in said and not out.exists()
 
 
-@needs_model_files
 @pytest.mark.parametrize("verb", ["report", "compare"])
 def test_targets_that_the_model_does_not_know(verb, files, tmp_path, capsys):
     data = ["report", str(files / "data.csv"), "-o", str(tmp_path / "r.html")]
@@ -95,7 +91,6 @@ def test_targets_that_the_model_does_not_know(verb, files, tmp_path, capsys):
     assert "was fitted without the classes " in capsys.readouterr().err
 
 
-@needs_model_files
 @pytest.mark.parametrize(
     ("labels", "written", "unknown"),
     [
@@ -119,7 +114,6 @@ def test_targets_become_the_labels_that_they_equal_and_no_others(labels, written
     assert "was fitted without the classes" in capsys.readouterr().err
 
 
-@needs_model_files
 def test_codes_of_categories_are_read_alike_by_all_verbs(tmp_path, capsys):
     """Codes with leading zeros are levels, not numbers, in every verb that reads a model."""
     code, amount = np.tile(["01", "02", "03"], 20), np.linspace(0, 1, 60)
@@ -140,7 +134,27 @@ def test_codes_of_categories_are_read_alike_by_all_verbs(tmp_path, capsys):
     assert metrics["accuracy"] == model.score(table, y)
 
 
-@needs_model_files
+def test_identifiers_are_copied_and_found_as_they_stand(tmp_path, capsys):
+    """Numbers with leading zeros, and beyond 2^63, name samples as they are written, whatever the chunk."""
+    x = np.linspace(0, 1, 20)
+    save(make_pipeline(TableEncoder(), SPKMRegressor(2, random_state=0)).fit(pd.DataFrame({"x": x}), x), tmp_path / "m")
+    names = [f"{k:03d}" if k % 3 else f"{10**25 + k}" for k in range(20)]
+    pd.DataFrame({"name": names, "x": x}).to_csv(tmp_path / "d.csv", index=False)
+    m, d, p = (str(tmp_path / name) for name in ("m", "d.csv", "p.csv"))
+    assert main(["predict", m, d, "--id", "name", "--chunk", "7", "-o", p]) == 0
+    assert pd.read_csv(p, dtype=str)["name"].tolist() == names
+    assert main(["explain", m, d, "--id", "name=007", "--json", "-"]) == 0
+    assert json.loads(capsys.readouterr().out)["row"] == 7
+    assert main(["predict", m, d, "--id", "x", "-o", p]) == 0  # a column that the model reads stays one of numbers
+    assert pd.read_csv(p)["x"].tolist() == x.tolist()
+
+
+@pytest.mark.parametrize("name", ["p.xlsx", "p.csv.gz", "p.json"])
+def test_predictions_are_of_no_other_format_than_their_name_says(name, files, tmp_path, capsys):
+    assert main(["predict", str(files / "a.spkm"), str(files / "data.csv"), "-o", str(tmp_path / name)]) == 2
+    assert "--output must be a file of CSV or Parquet" in capsys.readouterr().err and not list(tmp_path.iterdir())
+
+
 def test_ctrl_c_in_a_prediction_keeps_what_there_is(files, tmp_path, capsys):
     words = ["predict", str(files / "a.spkm"), str(files / "data.csv"), "--chunk", "10"]
     with interrupt_at(predict_verb.read_chunks, 2):  # once there is a chunk
@@ -149,7 +163,6 @@ def test_ctrl_c_in_a_prediction_keeps_what_there_is(files, tmp_path, capsys):
     assert len(pd.read_csv(tmp_path / "p.csv.part")) == 10
 
 
-@needs_model_files
 @pytest.mark.parametrize("name", ["a", "n"])
 def test_the_parts_of_an_explanation_add_up(files, name, capsys):
     words = ["explain", str(files / f"{name}.spkm"), str(files / "data.csv"), "--row", "5"]
@@ -165,7 +178,6 @@ def test_the_parts_of_an_explanation_add_up(files, name, capsys):
     assert main([*words[:-1], "160"]) == 3
 
 
-@needs_model_files
 def test_inspect(files, capsys):
     n_basis = len(load(files / "a.spkm")[-1].basis_vectors_)
     done = spkm("inspect", files / "a.spkm")
@@ -180,7 +192,6 @@ def test_inspect(files, capsys):
     assert [one["kind"] for one in found["inputs"]] == ["category", "number", "number", "number"]
 
 
-@needs_model_files
 def test_compare(files, tmp_path, capsys):
     words = ["compare", str(files / "a.spkm"), str(files / "b.spkm")]
     assert main(words) == 0
@@ -211,7 +222,6 @@ def test_doctor(tmp_path, capsys):
     assert main(["doctor", str(tmp_path / "data.csv"), "--target", "none"]) == 3
 
 
-@needs_model_files
 def test_models_from_python(tmp_path, capsys):
     """Several targets, pairs of classes, a selection after the encoder, transformers, classes without probabilities."""
     rng = np.random.default_rng(0)

@@ -9,7 +9,7 @@ from spkm import load
 from spkm.cli import main
 from spkm.inspection import brier_scores, judged_times, kaplan_meier, survival_calibration
 from spkm.losses import Times
-from tests.cli_files import needs_model_files, read_json
+from tests.cli_files import read_json
 
 pd = pytest.importorskip("pandas")
 QUICK = ["--vectors", "3"]
@@ -40,7 +40,6 @@ def folder(tmp_path_factory):
     return place
 
 
-@needs_model_files
 def test_fit(folder):
     times, grades = read_json(folder / "s.json"), read_json(folder / "o.json")
     assert times["task"] == "times" and times["target"] == ["days", "died"]
@@ -53,7 +52,6 @@ def test_fit(folder):
     assert load(folder / "o.spkm")[-1].classes_.tolist() == LEVELS
 
 
-@needs_model_files
 def test_an_ordered_category_brings_its_order(folder, tmp_path, capsys):
     words = [str(folder / "p.parquet"), "--target", "grade", "--drop", "days", "--drop", "died", *QUICK]
     assert main(["fit", *words, "-o", str(tmp_path / "m.spkm")]) == 0
@@ -63,7 +61,6 @@ def test_an_ordered_category_brings_its_order(folder, tmp_path, capsys):
     assert load(tmp_path / "c.spkm")[-1].classes_.tolist() == sorted(LEVELS)
 
 
-@needs_model_files
 def test_predict(folder, tmp_path):
     out = tmp_path / "p.csv"
     assert main(["predict", str(folder / "s.spkm"), str(folder / "p.csv"), "--times", "30,90", "-o", str(out)]) == 0
@@ -77,7 +74,6 @@ def test_predict(folder, tmp_path):
     np.testing.assert_allclose(found[[f"probability of {level}" for level in LEVELS]].sum(axis=1), 1)
 
 
-@needs_model_files
 def test_other_verbs(folder, tmp_path, capsys):
     data = str(folder / "p.csv")
     assert main(["explain", str(folder / "s.spkm"), data, "--row", "1"]) == 0
@@ -127,7 +123,6 @@ def test_bad_words(tmp_path, capsys, change, words, message):
     assert re.search(message, capsys.readouterr().err.replace("\n", " "))
 
 
-@needs_model_files
 def test_the_wrong_kind_of_truth(folder, capsys):
     words = ["report", str(folder / "s.spkm"), str(folder / "p.csv"), "-o", str(folder / "r.html")]
     assert main([*words, "--target", "grade"]) == 2

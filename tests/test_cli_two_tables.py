@@ -10,11 +10,9 @@ from sklearn.model_selection import GroupShuffleSplit, ShuffleSplit
 
 from spkm import SPKMCCA, SPKMRegressor, load
 from spkm.cli import main
-from tests.cli_files import needs_model_files
 from tests.test_cca import QUICK, planted
 
 pd = pytest.importorskip("pandas")
-pytestmark = needs_model_files
 
 
 @pytest.fixture(scope="module")

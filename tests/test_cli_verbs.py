@@ -9,11 +9,10 @@ import pytest
 
 from spkm import SPKMRegressor, load
 from spkm.cli import VERBS, main
-from tests.cli_files import flowers, needs_model_files, read_json
+from tests.cli_files import flowers, read_json
 
 pd = pytest.importorskip("pandas")
 pytest.importorskip("pyarrow")
-pytestmark = needs_model_files
 
 
 @pytest.fixture(scope="module")

@@ -296,7 +296,7 @@ def test_a_signal_ends_the_service_with_0_and_the_address_is_json(tmp_path):
     ("words", "code", "says"),
     [
         (["none.spkm"], 4, "there is no model file"),
-        (["bad.spkm"], 4, "cannot be served"),
+        (["bad.spkm"], 4, "cannot be read as a model file"),
         (["good.spkm", "--port", "70000"], 2, "--port must be"),
         (["good.spkm", "--port", "0", "--host", "203.0.113.1"], 1, "cannot listen"),
     ],

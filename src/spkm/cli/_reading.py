@@ -1,4 +1,4 @@
-"""Files of samples: CSV, Parquet, Arrow and NPZ, whole or in chunks, as frames of pandas."""
+"""Files of samples, CSV, Parquet, Arrow and NPZ, whole or in chunks, as frames of pandas; and files of models."""
 
 from __future__ import annotations
 
@@ -17,11 +17,13 @@ from importlib import import_module
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
-from spkm.cli._command import DATA, CommandError
+from spkm.cli._command import DATA, MODEL_FILE, CommandError
 from spkm.cli._output import STDIO
 
 if TYPE_CHECKING:
     from pandas import DataFrame
+
+    from spkm.cli._models import Model
 
 FORMATS = {
     ".csv": "csv",
@@ -82,28 +84,45 @@ def add_sample_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--id", metavar="COLUMN=VALUE", help="the sample by its identifier, in place of --row")
 
 
-def chosen_row(frame: DataFrame, row: int | None, identifier: str | None, path: str) -> int:
-    """Return the place of the sample that ``--row`` or ``--id`` names, or end with what is wrong with them."""
+def named_sample(model: Model, options: argparse.Namespace) -> tuple[DataFrame, int]:
+    """Return the samples of a file and the place of the named one, or end with what is wrong with the options."""
+    row, identifier, path = options.row, options.id, options.data
     if (row is None) == (identifier is None):
         raise CommandError("one sample must be named: by --row I or by --id COLUMN=VALUE.")
+    column, equals, value = (identifier or "").partition("=")
+    if identifier is not None and not equals:
+        raise CommandError(f"--id must be COLUMN=VALUE; got {identifier!r}.")
+    frame = model.read(path, options.format, [column])
     if row is not None:
         if not 0 <= row < len(frame):
             raise data_error(f"--row must be from 0 to {len(frame) - 1}, a sample of {path}; got {row}.")
-        return row
-    column, equals, value = str(identifier).partition("=")
-    if not equals:
-        raise CommandError(f"--id must be COLUMN=VALUE; got {identifier!r}.")
+        return frame, row
     if column not in frame.columns:
-        raise data_error(f"--id: {path} has no column {column!r}.")
+        raise data_error(f"--id: {path} has no column {column!r}; it has {columns_told(list(frame.columns))}")
     found = [place for place, cell in enumerate(frame[column].astype(str)) if cell == value]
     if len(found) != 1:
         raise data_error(f"--id {identifier}: {len(found)} samples of {path} have that value; one must.")
-    return found[0]
+    return frame, found[0]
 
 
-def named_sample(row: int, identifier: str | None) -> str:
+def words_of_sample(row: int, identifier: str | None) -> str:
     """Return a sample in words: its place, and its identifier if it was named by that."""
     return f"sample {row}" if identifier is None else f"sample {row}, {identifier}"
+
+
+def read_saved(path: str, runtime: str | None = None) -> Any:
+    """Return what a model file holds; a file that is none ends the command with exit code 4."""
+    if not Path(path).is_file():
+        raise CommandError(f"there is no model file {path!r}.", exit_code=MODEL_FILE)
+    from spkm.persistence import load
+
+    try:
+        return load(path, runtime)
+    except (MemoryError, KeyboardInterrupt):
+        raise
+    except Exception as error:  # whatever a damaged file leads to
+        swapped = " The model comes first, then the samples." if kind_of_name(path) else ""
+        raise CommandError(f"{path} cannot be read as a model file: {error}{swapped}", MODEL_FILE) from error
 
 
 def needed(name: str) -> Any:
@@ -277,9 +296,10 @@ def _clear_errors(path: str, kind: str) -> Iterator[None]:
     except PermissionError as error:
         raise data_error(f"cannot read {_called(path)}: {error.strerror}.") from error
     except UnicodeDecodeError as error:
+        code = "utf-16" if error.object[:2] in (b"\xff\xfe", b"\xfe\xff") else "latin1"
         raise data_error(
             f"{_called(path)} must be text in UTF-8; it holds the byte {error.object[error.start]:#04x}. Save it as "
-            "'CSV UTF-8' in a spreadsheet, or convert it, by `iconv -f latin1 -t utf-8` say."
+            f"'CSV UTF-8' in a spreadsheet, or convert it, by `iconv -f {code} -t utf-8` say."
         ) from error
     except Exception as error:
         reason = str(error).strip().split("\n")[0] or type(error).__name__
@@ -325,11 +345,18 @@ def _csv(path: str, size: int | None, columns: list[str] | None, known: Known) -
         try:
             whole = size is None
             for chunk in [pd.read_csv(stream, **options)] if whole else pd.read_csv(stream, chunksize=size, **options):
-                yield chunk[wanted] if separator != ";" else _with_points(chunk[wanted], known.texts)
+                yield chunk[wanted] if separator != ";" else _with_points(chunk[wanted], known.texts, path)
         except pd.errors.EmptyDataError:
             raise data_error(f"{_called(path)} names columns and holds no samples.") from None
-        except pd.errors.ParserError as error:  # it has not seen the line of the header
-            raise ValueError(re.sub(r"(?<=line )\d+", lambda n: str(int(n[0]) + len(lines)), str(error))) from error
+        except pd.errors.ParserError as error:
+            counts = re.search(r"Expected (\d+) fields in line (\d+), saw (\d+)", str(error))
+            if counts is None:
+                raise
+            expected, number, found = map(int, counts.groups())  # pandas has not seen the header
+            raise data_error(
+                f"line {number + len(lines)} of {_called(path)} has {found} cells and its header {expected}. Put cells "
+                f"that hold {separator!r} between quotes."
+            ) from error
 
 
 def _names(lines: list[str], columns: Sequence[str]) -> tuple[str, list[str]]:
@@ -351,15 +378,22 @@ def _header(stream: IO[str], path: str) -> list[str]:
     return lines
 
 
-def _with_points(frame: DataFrame, as_text: tuple[str, ...]) -> Any:
+def _with_points(frame: DataFrame, as_text: tuple[str, ...], path: str) -> Any:
     """Return a frame whose columns of numbers with decimal commas, as files with semicolons have them, are numbers."""
+    commas = {}
     for name in frame.columns:
         if frame[name].dtype.kind == "O" and name not in as_text:
             cells = frame[name].dropna()
-            if all(isinstance(cell, str) and DECIMAL_COMMA.fullmatch(cell.strip()) for cell in cells):
+            if len(cells) and all(isinstance(cell, str) and DECIMAL_COMMA.fullmatch(cell.strip()) for cell in cells):
                 numbers = [float(cell.replace(",", ".")) for cell in cells]
-                frame = frame.assign(**{name: needed("pandas").Series(numbers, index=cells.index, dtype=float)})
-    return frame
+                commas[name] = needed("pandas").Series(numbers, index=cells.index, dtype=float)
+    points = [name for name in frame.columns if frame[name].dtype.kind == "f" and (frame[name].dropna() % 1 != 0).any()]
+    if commas and points:
+        raise data_error(
+            f"{_called(path)} has decimal commas in column {next(iter(commas))!r} and points in column {points[0]!r}: "
+            "1.234 may mean 1234. Write all numbers in one way, or name columns of codes by --categorical."
+        )
+    return frame.assign(**commas)
 
 
 def _text(path: str, stack: ExitStack) -> IO[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 
 FEW_VALUES = 10  # a column of at most so many distinct whole numbers is taken for classes
 MOST_CLASSES = 100  # more are likely identifiers
+LARGEST = 1e150  # of numbers, whose squares must be finite
+NUMBER_TEXT = re.compile(r"[+-]?\d+([.,' \u00a0\u202f]\d+)+")  # a number with commas, or with parted thousands
 LEAST_ROWS = 10  # samples; fewer leave next to nothing to hold out
 
 
@@ -84,6 +87,7 @@ def samples_of(
         raise data_error(f"at least {least} samples are needed; there are {len(frame)}.")
     if to_learn:
         _check_learnable(frame[targets[0]], targets[0])
+    _check_sizes(frame.drop(columns=[*left_out, *([] if isinstance(target, str) else targets)]), to_learn)
     order = None
     if isinstance(target, str):
         y, task, why = _targets(frame[target], target, _asked(frame[target], target, task, ordered))
@@ -97,11 +101,6 @@ def samples_of(
     X = frame.drop(columns=list(dict.fromkeys([*targets, *left_out, *([group] if group else [])])))
     if X.shape[1] == 0:
         raise data_error("there is no column left to predict the target from.")
-    endless = [name for name in X.columns if X[name].dtype.kind == "f" and np.isinf(X[name].to_numpy()).any()]
-    if endless:
-        raise data_error(
-            f"column {endless[0]!r} holds infinity. Make such values missing, or leave the column out by --drop."
-        )
     if group is not None and frame[group].isna().any():
         raise data_error(
             f"{int(frame[group].isna().sum())} of {len(frame)} samples have no value in --group {group!r}. Fill them "
@@ -109,6 +108,17 @@ def samples_of(
         )
     groups = None if group is None else frame[group].astype(str).to_numpy()
     return Samples(X, y, task, why, groups, order)
+
+
+def _check_sizes(frame: DataFrame, to_learn: bool) -> None:
+    """Raise CommandError where numbers are infinite or, to learn from, so large that their squares are."""
+    for name in frame.columns:
+        largest = np.nanmax(np.abs(frame[name].to_numpy()), initial=0.0) if frame[name].dtype.kind == "f" else 0.0
+        if largest > (LARGEST if to_learn else np.finfo(float).max):
+            what = "infinity" if np.isinf(largest) else f"{largest:g}, which is too large"
+            raise data_error(
+                f"column {name!r} holds {what}. Make such values missing, or leave the column out by --drop."
+            )
 
 
 def _asked(column: Any, target: str, task: str, ordered: list[str] | None) -> str:
@@ -208,8 +218,21 @@ def counters(X: Any) -> list[str]:
     ]
 
 
+def number_texts(X: Any) -> list[str]:
+    """Return a note for every column of texts that are numbers as people write them, with decimal commas say."""
+    notes = []
+    for name in X.columns:
+        cells = X[name].dropna().unique().tolist() if kind_of(X[name]) not in ("i", "u", "f", "b") else []
+        if cells and all(isinstance(cell, str) and NUMBER_TEXT.fullmatch(cell.strip()) for cell in cells):
+            notes.append(
+                f"column {name!r} is taken for categories, though its cells look like numbers, such as {cells[0]!r}: "
+                "write these with a decimal point and nothing between thousands."
+            )
+    return notes
+
+
 def _check_learnable(column: Any, target: str) -> None:
-    values = column.unique()
+    values = column.unique().tolist()
     if len(values) < 2:
         raise data_error(f"the target {target!r} is {values[0]!r} in all samples: there is nothing to learn.")
 
@@ -217,7 +240,12 @@ def _check_learnable(column: Any, target: str) -> None:
 def _check_classes(y: np.ndarray, target: str) -> None:
     classes, counts = np.unique(y, return_counts=True)
     if len(classes) > MOST_CLASSES:
-        raise data_error(f"the target {target!r} has {len(classes)} classes; at most {MOST_CLASSES} are possible.")
+        text = (
+            "" if y.dtype.kind in "biuf" else f" It is text, such as {str(classes[0])!r}: numbers must be plain ones."
+        )
+        raise data_error(
+            f"the target {target!r} has {len(classes)} classes; at most {MOST_CLASSES} are possible.{text}"
+        )
     if counts.min() < 2:
         alone = ", ".join(map(str, classes[counts < 2][:10]))
         raise data_error(

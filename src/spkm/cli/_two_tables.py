@@ -167,14 +167,14 @@ def _split(n: int, groups: Any, options: argparse.Namespace) -> tuple[np.ndarray
 
 def _write(options: argparse.Namespace, model: SPKMCCA, X: Any, Y: Any) -> dict[str, str]:
     """Write the model and the report, and return what was written."""
-    from spkm.cli._models import persistence
     from spkm.cli.report import names_of_tables
+    from spkm.persistence import save
 
     written = {}
     if options.output is not None:
         about = {f"held-out correlation {k}": float(c) for k, c in enumerate(model.correlations(X, Y), 1)}
         with replacing(options.output) as temporary, notes():
-            persistence().save(model, temporary, metrics=about)
+            save(model, temporary, metrics=about)
         written["model"] = options.output
     if options.report is not None:
         with replacing(options.report) as temporary, notes():

@@ -6,13 +6,12 @@ import argparse
 from typing import TYPE_CHECKING, Any
 
 from spkm.cli._command import DRIFT, MODEL_FILE, CommandError
-from spkm.cli._output import bold, check_can_write, finish, say, show, table
-from spkm.cli._reading import add_data_options, data_error, read_frame
+from spkm.cli._output import bold, finish, say, show, table
+from spkm.cli._reading import add_data_options, data_error
 
 if TYPE_CHECKING:
-    from sklearn.base import BaseEstimator
-
     from spkm._arrays import TableLike
+    from spkm.cli._models import Model
 
 LIMITS = {
     "psi": (0.2, "population stability index of a column, of the scores or of the similarity"),
@@ -38,36 +37,31 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Check, and return 0, or 5 where a limit is passed by more than chance explains."""
-    from spkm.cli._models import known_columns, read_model
-    from spkm.cli.predict import features_of
+    from spkm.cli._models import read_model
 
     if not options.psi >= 0:
         raise CommandError(f"--psi must be a number of at least 0; got {options.psi}.")
     for name in ("unlike", "outside", "shift"):
         if not 0 <= getattr(options, name) <= 1:
             raise CommandError(f"--{name} must be a share from 0 to 1; got {getattr(options, name)}.")
-    check_can_write("--json", options.json)
     model = read_model(options.model)
-    frame = read_frame(options.data, options.format, known_columns(model))
-    X = features_of(model, frame, options.data)
-    result = checked(model, X, options)
+    result = checked(model, model.features(model.read(options.data, options.format), options.data), options)
     finish(options.json, {"model": options.model, "data": options.data, **result}, lambda: _show(result))
     return DRIFT if result["alarms"] else 0
 
 
-def checked(model: BaseEstimator, X: TableLike, options: argparse.Namespace) -> dict[str, Any]:
+def checked(model: Model, X: TableLike, options: argparse.Namespace) -> dict[str, Any]:
     """Return what was found in new samples, and the alarms in words."""
-    from spkm.cli._models import estimator_of
     from spkm.persistence import monitor
     from spkm.persistence._monitor import records
 
-    if vars(estimator_of(model)).get("training_summary_") is None:
+    if vars(model.last).get("training_summary_") is None:
         raise CommandError(
             f"{options.model} says nothing of the samples of its fit. Save it with data=samples, or by spkm fit.",
             exit_code=MODEL_FILE,
         )
     try:
-        drift = monitor(model, X)
+        drift = monitor(model.whole, X)
     except (TypeError, ValueError) as error:
         raise data_error(f"{options.data}: {error}") from error
     if not drift.columns:

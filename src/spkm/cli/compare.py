@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import argparse
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from spkm.cli._command import CommandError
-from spkm.cli._output import check_can_write, finish, notes, show, show_quality, table
+from spkm.cli._output import finish, notes, show, show_quality, table
 from spkm.cli._reading import add_data_options, add_target_options, target_of
+
+if TYPE_CHECKING:
+    from spkm.cli._models import Model
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -31,9 +34,8 @@ def run(options: argparse.Namespace) -> int:
             "--data and --target (or --time and --event) go together: a file of samples and its true values."
         )
     target = None if options.data is None else target_of(options)
-    check_can_write("--json", options.json)
     models = {"a": read_model(options.a), "b": read_model(options.b)}
-    found = {name: facts(model, getattr(options, name)) for name, model in models.items()}
+    found = {name: facts(model) for name, model in models.items()}
     result: dict[str, Any] = {"models": found}
     quality = None
     if options.data is not None:
@@ -63,33 +65,29 @@ def _size_rows(found: dict[str, dict[str, Any]]) -> list[list[str]]:
     return rows
 
 
-def _quality(models: dict[str, Any], options: argparse.Namespace, target: object) -> Any:
+def _quality(models: dict[str, Model], options: argparse.Namespace, target: object) -> Any:
     import numpy as np
 
-    from spkm.cli._models import estimator_of, is_classes, known_columns, readable, task_of, truths_of
-    from spkm.cli._reading import read_frame
+    from spkm.cli._reading import Known, read_frame
     from spkm.cli._tasks import TASKS
-    from spkm.cli.predict import features_of
 
-    task = task_of(models["a"])
-    if task != task_of(models["b"]):
-        raise CommandError(
-            f"one model predicts {task} and the other {task_of(models['b'])}: they have no measure in common."
-        )
-    frame = read_frame(options.data, options.format, known_columns(*models.values()))
-    estimators = {name: estimator_of(model) for name, model in models.items()}
-    if is_classes(models["a"]):
-        if not np.array_equal(estimators["a"].classes_, estimators["b"].classes_):
+    a, b = models.values()
+    if a.task != b.task:
+        raise CommandError(f"one model predicts {a.task} and the other {b.task}: they have no measure in common.")
+    if a.classes is not None:
+        if not np.array_equal(a.classes, b.classes):
             raise CommandError("the models have different classes, and so no measure in common.")
         # A loss may have no probabilities, and then there is no such method.
-        if not all(hasattr(estimator, "predict_proba") for estimator in estimators.values()):
+        if not all(hasattr(model.last, "predict_proba") for model in (a, b)):
             raise CommandError(
                 "a model of classes without probabilities has no measure in common. Fit it with loss='log'."
             )
-    samples = truths_of(models["a"], frame, target, options.group)
+    known = [model.known() for model in (a, b)]
+    both = Known(known[0].texts + known[1].texts, known[0].names + known[1].names)
+    samples = a.truths(read_frame(options.data, options.format, both), target, options.group)
     with notes():
         seen = {
-            name: readable(model, features_of(model, samples.X, options.data), options.data)
-            for name, model in models.items()
+            name: model.encoded(model.features(samples.X, options.data), options.data) for name, model in models.items()
         }
-    return TASKS[task].quality(estimators, seen, samples, options.seed)
+    estimators = {name: model.last for name, model in models.items()}
+    return TASKS[a.task].quality(estimators, seen, samples, options.seed)

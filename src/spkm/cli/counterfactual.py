@@ -7,11 +7,11 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from spkm.cli._command import FAILED, CommandError
-from spkm.cli._output import bold, check_can_write, finish, notes, show
-from spkm.cli._reading import add_data_options, add_sample_options, chosen_row, columns_told, named_sample
+from spkm.cli._output import bold, finish, notes, show
+from spkm.cli._reading import add_data_options, add_sample_options, columns_told, named_sample, words_of_sample
 
 if TYPE_CHECKING:
-    from sklearn.base import BaseEstimator
+    from spkm.cli._models import Model
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -31,28 +31,25 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Search, and return 0, or 1 if the effort did not suffice for an answer."""
-    from spkm.cli._models import known_columns, read_model, readable
-    from spkm.cli._reading import read_frame
-    from spkm.cli.predict import features_of
+    from spkm.cli._models import read_model
     from spkm.explain import counterfactual
 
-    check_can_write("--json", options.json)
     model = read_model(options.model)
     target = _target(model, options.to)
-    frame = read_frame(options.data, options.format, known_columns(model))
-    row = chosen_row(frame, options.row, options.id, options.data)
-    usual = frame if options.background is None else read_frame(options.background, known=known_columns(model))
-    X = features_of(model, frame, options.data)[row : row + 1]
+    frame, row = named_sample(model, options)
+    usual = frame if options.background is None else model.read(options.background)
+    X = model.features(frame, options.data)[row : row + 1]
+    columns = [] if model.names is None else list(model.names)
     for name in options.frozen:
-        if name not in X.columns:
-            raise CommandError(
-                f"--frozen: the model reads no column {name!r}; it reads {columns_told(list(X.columns))}"
-            )
-    ranges = features_of(model, usual, options.background or options.data)
-    readable(model, ranges, options.background or options.data)  # bad cells end the command before the search
+        if name not in columns:
+            raise CommandError(f"--frozen: the model reads no column {name!r}; it reads {columns_told(columns)}")
+    ranges = model.features(usual, options.background or options.data)
+    model.encoded(ranges, options.background or options.data)  # bad cells end the command before the search
     try:
         with notes():
-            change = counterfactual(model, X, target, frozen=options.frozen, ranges=ranges, max_changes=options.changes)
+            change = counterfactual(
+                model.whole, X, target, frozen=options.frozen, ranges=ranges, max_changes=options.changes
+            )
     except ValueError as error:
         raise CommandError(str(error)) from error
     result = {
@@ -63,26 +60,24 @@ def run(options: argparse.Namespace) -> int:
     }
 
     def tell() -> None:
-        print(bold(named_sample(row, options.id)))
+        print(bold(words_of_sample(row, options.id)))
         show(str(change))
 
     finish(options.json, result, tell)
     return 0 if change.found or change.none_exists else FAILED
 
 
-def _target(model: BaseEstimator, text: str | None) -> Any:
+def _target(model: Model, text: str | None) -> Any:
     """Return the class, the number or the interval that ``--to`` means, or None if it is not given."""
-    from spkm.cli._models import estimator_of, is_classes
-
+    labels = {} if model.classes is None else {str(label): label for label in model.classes.tolist()}
     if text is None:
-        if not is_classes(model) or len(estimator_of(model).classes_) > 2:
+        if len(labels) != 2:
             what = "a number to reach or an interval LOW:HIGH"
-            if is_classes(model):
-                what = f"the class to reach, one of {', '.join(map(str, estimator_of(model).classes_))}"
+            if labels:
+                what = f"the class to reach, one of {', '.join(labels)}"
             raise CommandError(f"--to must be given: {what}.")
         return None
-    if is_classes(model):
-        labels = {str(label): label for label in estimator_of(model).classes_.tolist()}
+    if labels:
         if text not in labels:
             raise CommandError(f"--to must be one of the classes {', '.join(labels)}; got {text!r}.")
         return labels[text]

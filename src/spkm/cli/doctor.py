@@ -7,7 +7,7 @@ import platform
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from spkm.cli._output import STDIO, check_can_write, finish, notes, show, table
+from spkm.cli._output import STDIO, finish, notes, show, table
 from spkm.cli._reading import add_data_options
 
 if TYPE_CHECKING:
@@ -27,7 +27,6 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Look around and return the exit code."""
-    check_can_write("--json", options.json)
     result: dict[str, Any] = {"system": _system()}
     if options.data is not None:
         from spkm.cli._reading import files_of, read_frame

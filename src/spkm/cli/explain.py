@@ -6,8 +6,8 @@ import argparse
 from typing import TYPE_CHECKING, Any
 
 from spkm.cli._command import CommandError
-from spkm.cli._output import bold, check_can_write, finish, notes, say, show, table
-from spkm.cli._reading import add_data_options, add_sample_options, chosen_row, named_sample
+from spkm.cli._output import bold, finish, notes, say, show, table
+from spkm.cli._reading import add_data_options, add_sample_options, named_sample, words_of_sample
 
 if TYPE_CHECKING:
     import numpy as np
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from sklearn.base import BaseEstimator
 
     from spkm._arrays import TableLike
+    from spkm.cli._models import Model
 
 BACKGROUND = 100  # samples, evenly spaced, that say what is usual
 
@@ -34,38 +35,33 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Explain the sample and return the exit code."""
-    from spkm.cli._models import known_columns, read_model
-    from spkm.cli._reading import read_frame
+    from spkm.cli._models import read_model
 
-    check_can_write("--json", options.json)
     if options.top < 1:
         raise CommandError(f"--top must be at least 1; got {options.top}.")
     model = read_model(options.model)
-    known = known_columns(model)
-    frame = read_frame(options.data, options.format, known)
-    row = chosen_row(frame, options.row, options.id, options.data)
-    usual = frame if options.background is None else read_frame(options.background, known=known)
+    frame, row = named_sample(model, options)
+    usual = frame if options.background is None else model.read(options.background)
     with notes():
         result = {"row": row, "id": options.id, **explained(model, frame, row, usual, options.data)}
     finish(options.json, result, lambda: _show(result, options.top))
     return 0
 
 
-def explained(model: BaseEstimator, frame: DataFrame, row: int, usual: Any, path: str) -> dict[str, Any]:
+def explained(model: Model, frame: DataFrame, row: int, usual: Any, path: str) -> dict[str, Any]:
     """Return the explanation of one sample as plain data: by basis vectors and, where possible, by columns."""
     import numpy as np
 
     from spkm._arrays import dense
-    from spkm.cli._models import encoder_of, estimator_of, is_classes, places_of, readable, task_of
-    from spkm.cli.predict import features_of, predictions
+    from spkm.cli.predict import predictions
     from spkm.explain._table import basis_labels
 
-    estimator = estimator_of(model)
+    estimator, encoding = model.last, model.encoding
     sample = frame.iloc[[row]]
     every = max(1, len(usual) // BACKGROUND)
-    X, B = features_of(model, sample, path), features_of(model, usual.iloc[::every][:BACKGROUND], path)
+    X, B = model.features(sample, path), model.features(usual.iloc[::every][:BACKGROUND], path)
     prediction = predictions(model, sample, [], path, row).iloc[0].to_dict()
-    Z, background = readable(model, X, path), readable(model, B, "the background")
+    Z, background = model.encoded(X, path), model.encoded(B, "the background")
     fitted = estimator.model_
     if "prediction" not in prediction or fitted.pairs is not None:
         raise CommandError(
@@ -73,22 +69,23 @@ def explained(model: BaseEstimator, frame: DataFrame, row: int, usual: Any, path
             f"{'several targets' if 'prediction' not in prediction else 'a score for each pair of classes'}."
         )
     output = 0
-    if is_classes(model) and fitted.n_outputs > 1:  # that of the class that is predicted
-        output = int(np.flatnonzero(estimator.classes_ == prediction["prediction"])[0])
+    if model.classes is not None and fitted.n_outputs > 1:  # that of the class that is predicted
+        output = int(np.flatnonzero(model.classes == prediction["prediction"])[0])
     rows, others = np.asarray(dense(Z)), np.asarray(dense(background))
     usual_parts = fitted.contributions(others).mean(axis=0)
     parts = fitted.contributions(rows)[0] - usual_parts
     score, base = fitted.scores(rows)[0], fitted.scores(others).mean(axis=0)
-    labels, groups, places = basis_labels(fitted), None, places_of(model)
-    if places is not None:
-        members = {name: np.flatnonzero(np.isin(places, at)) for name, at in encoder_of(model).column_groups().items()}
+    labels, groups = basis_labels(fitted), None
+    if encoding is not None:
+        columns = encoding.encoder.column_groups().items()
+        members = {name: np.flatnonzero(np.isin(encoding.kept, at)) for name, at in columns}
         groups = {name: at for name, at in members.items() if len(at)}
     return {
         "prediction": prediction,
         "score": score[output],
         "usual_score": base[output],
-        "task": task_of(model),
-        "positive": estimator.classes_[1] if is_classes(model) and len(estimator.classes_) == 2 else None,
+        "task": model.task,
+        "positive": model.classes[1] if model.classes is not None and len(model.classes) == 2 else None,
         "contributions": {
             label: {"part": part, "similarity": similarity if label.startswith("u") else None}
             for label, part, similarity in zip(labels, parts[:, output], fitted.similarities(rows)[0], strict=True)
@@ -113,7 +110,7 @@ def _shapley(
 
 
 def _show(result: dict[str, Any], top: int) -> None:
-    print(bold(named_sample(result["row"], result["id"])))
+    print(bold(words_of_sample(result["row"], result["id"])))
     if result["task"] == "times":  # the column of `spkm predict`, in words
         result["prediction"] = {"log hazard": result["prediction"].pop("prediction"), **result["prediction"]}
     for name, value in result["prediction"].items():

@@ -31,25 +31,24 @@ def run(options: argparse.Namespace) -> int:
     """Write the code and return the exit code."""
     language = _language(options)
     check_can_write("--output", options.output)
-    check_can_write("--json", options.json)
     if options.output == STDIO and (language == "onnx" or options.json == STDIO):
         raise CommandError("-o - is for text alone, and --json - cannot go with it. Give -o a file.")
     if options.details and language != "sql":
         raise CommandError(f"--details goes with sql; the language is {language}.")
-    from spkm.cli._models import read_model, read_two_tables
+    from spkm.cli._models import Model, read_model, read_two_tables
     from spkm.cli.predict import asked_times
     from spkm.persistence import export
 
     if options.side is None:
         model = read_model(options.model)
     else:
-        model = read_two_tables(options.model, "--side").side(options.side)
+        model = Model(read_two_tables(options.model, "--side").side(options.side))
     times = asked_times(model, options.times)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / f"model{SUFFIXES[language]}"
         try:
             with notes():
-                export(model, path, details=options.details, times=times)
+                export(model.whole, path, details=options.details, times=times)
         except ImportError as error:
             raise CommandError(str(error), exit_code=1) from error
         except (TypeError, ValueError) as error:

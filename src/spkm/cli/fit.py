@@ -101,15 +101,13 @@ def run(options: argparse.Namespace) -> int:
 
         return _two_tables.run(options)
     # Heavy modules are imported once it is clear that they are needed.
-    from spkm.cli._models import persistence
     from spkm.cli._reading import Known, read_frame
-    from spkm.cli._samples import counters, samples_of, split
+    from spkm.cli._samples import counters, number_texts, samples_of, split
 
-    if options.output is not None:
-        persistence()  # before the work rather than after it
     target = target_of(options)
     named = [*([target] if isinstance(target, str) else target), *options.id, *options.drop, *options.categorical]
-    known = Known(tuple(options.categorical), (*named, *([options.group] if options.group else [])))
+    texts = (*options.categorical, *options.id, *options.drop)  # whatever their cells look like
+    known = Known(texts, (*named, *([options.group] if options.group else [])))
     frame = read_frame(options.data, options.format, known)
     samples = samples_of(
         frame,
@@ -127,7 +125,7 @@ def run(options: argparse.Namespace) -> int:
     train, test = samples.at(train_rows), samples.at(test_rows)
     settings = _settings(options)
     pipeline, told = fit_pipeline(train, settings)
-    for note in [*counters(samples.X), *told["encoder_notes"]]:
+    for note in [*counters(samples.X), *number_texts(samples.X), *told["encoder_notes"]]:
         say(f"note: {note}")
     quality = compared(pipeline, train, test, options.seed)
     warned = advice(quality, train, settings)
@@ -174,12 +172,12 @@ def _direction(text: str) -> tuple[str, int]:
 
 def _about(pipeline: Pipeline) -> dict[str, Any]:
     """Return the facts of the fitted model itself."""
-    from spkm.cli._models import estimator_of, facts
+    from spkm.cli._models import Model, facts
 
-    parameters = estimator_of(pipeline).get_params()
+    parameters = pipeline.steps[-1][1].get_params()
     return {
         "features": list(pipeline.steps[0][1].get_feature_names_out()),
-        "model": facts(pipeline),
+        "model": facts(Model(pipeline)),
         "parameters": {name: repr(value) for name, value in parameters.items()},
         "versions": _versions(),
     }

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from spkm.cli._output import check_can_write, counted, finish, notes, show, table
+from spkm.cli._output import counted, finish, notes, show, table
 
 if TYPE_CHECKING:
     from sklearn.base import BaseEstimator
@@ -19,15 +19,17 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Show the model and return the exit code."""
-    from spkm.cli._models import about_model, encoder_of, estimator_of, facts, is_of_two_tables, read_model, read_saved
+    from spkm.cli._models import facts, is_of_two_tables, read_model
+    from spkm.cli._reading import read_saved
+    from spkm.persistence import describe
 
-    check_can_write("--json", options.json)
     saved = read_saved(options.model)
+    about = describe(options.model).get("metrics") or {}
     if is_of_two_tables(saved):
-        return _two_tables(saved, options)
+        return _two_tables(saved, about, options)
     model = read_model(options.model)
-    found = {**facts(model, options.model), "about": about_model(options.model)}
-    encoder = encoder_of(model)
+    found = {**facts(model), "about": about}
+    encoder = None if model.encoding is None else model.encoding.encoder
     if encoder is not None:
         found["inputs"] = [_input(encoder, j, name) for j, name in enumerate(encoder.columns_)]
         found["encoder_notes"] = encoder.notes_
@@ -39,21 +41,19 @@ def run(options: argparse.Namespace) -> int:
         if encoder is not None:
             rows = [[one["column"], one["kind"], one["detail"]] for one in found["inputs"]]
             print(table([["column", "kind", ""], *rows], right=False))
-        show(f"\n{_summary(model if encoder is not None else estimator_of(model))}")
+        show(f"\n{_summary(model.last if encoder is None else model.whole)}")
 
     finish(options.json, found, tell)
     return 0
 
 
-def _two_tables(model: Any, options: argparse.Namespace) -> int:
+def _two_tables(model: Any, about: dict[str, Any], options: argparse.Namespace) -> int:
     """Show a model of two tables and return the exit code."""
-    from spkm.cli._models import about_model
     from spkm.cli._two_tables import components_of
 
-    about, components = about_model(options.model), components_of(model)
-    found = {"file": options.model, "estimator": type(model).__name__, "components": components, "about": about}
+    found = {"file": options.model, "estimator": type(model).__name__, "components": components_of(model)}
     first = f"{options.model}: {type(model).__name__}, what two tables have in common\n"
-    finish(options.json, found, lambda: show(f"{first}\n{model.summary()}"))
+    finish(options.json, {**found, "about": about}, lambda: show(f"{first}\n{model.summary()}"))
     return 0
 
 

@@ -11,14 +11,17 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from spkm._publish import feature_names
 from spkm.cli._command import CommandError
 from spkm.cli._output import STDIO, Progress, check_can_write, replacing, say, write_json
-from spkm.cli._reading import CHUNK, add_data_options, data_error, listed_names, needed, read_chunks
+from spkm.cli._reading import CHUNK, add_data_options, data_error, needed, read_chunks
 
 if TYPE_CHECKING:
     from pandas import DataFrame
-    from sklearn.base import BaseEstimator
+
+    from spkm.cli._models import Model
+
+#: Ends of names that promise what is not written.
+OTHER_FORMATS = (".gz", ".xlsx", ".xls", ".ods", ".json", ".arrow", ".ipc", ".feather", ".npz", ".spkm")
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -41,10 +44,12 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Predict and return the exit code."""
-    from spkm.cli._models import known_columns, read_model
+    from spkm.cli._models import read_model
 
     check_can_write("--output", options.output)
-    check_can_write("--json", options.json)
+    name = options.output.lower()
+    if name.endswith(OTHER_FORMATS):
+        raise CommandError(f"--output must be a file of CSV or Parquet, such as p.csv or p.parquet; got {name!r}.")
     for option in ("output", "json"):
         path = getattr(options, option)
         if path not in (None, STDIO) and any(_same(path, other) for other in (options.data, options.model)):
@@ -58,9 +63,9 @@ def run(options: argparse.Namespace) -> int:
     times = asked_times(model, options.times)
     n_rows, progress = 0, Progress("predict")
     with _writer(options.output) as write:
-        for frame in read_chunks(
-            options.data, options.format, options.chunk, _columns(model, options.id), known_columns(model)
-        ):
+        known = model.known(options.id)
+        columns = None if model.names is None else list(dict.fromkeys([*options.id, *known.names]))
+        for frame in read_chunks(options.data, options.format, options.chunk, columns, known):
             if len(frame) == 0:  # of a file that names columns alone
                 break
             write(predictions(model, frame, options.id, options.data, n_rows, times))
@@ -82,13 +87,11 @@ def _same(path: str, other: str) -> bool:
     return os.path.exists(path) and os.path.exists(other) and os.path.samefile(path, other)
 
 
-def asked_times(model: BaseEstimator, text: str | None) -> list[float] | None:
+def asked_times(model: Model, text: str | None) -> list[float] | None:
     """Return the times of ``--times``."""
-    from spkm.cli._models import task_of
-
     if text is None:
         return None
-    if task_of(model) != "times":
+    if model.task != "times":
         raise CommandError("--times is for models of censored times.")
     try:
         found = [float(part) for part in text.split(",")]
@@ -99,52 +102,29 @@ def asked_times(model: BaseEstimator, text: str | None) -> list[float] | None:
     return found
 
 
-def predictions(
-    model: BaseEstimator, frame: DataFrame, ids: list[str], path: str, first: int = 0, times: Any = None
-) -> Any:
+def predictions(model: Model, frame: DataFrame, ids: list[str], path: str, first: int = 0, times: Any = None) -> Any:
     """Return a frame with predictions, probabilities of classes or of no event until some times, and identifiers."""
     import numpy as np
 
-    from spkm.cli._models import encoded, estimator_of, is_classes, task_of
+    from spkm.tables.pipelines import before_last
 
-    pd = needed("pandas")
-    estimator = estimator_of(model)
-    X = features_of(model, frame, path, first)
+    pd, estimator = needed("pandas"), model.last
+    X = model.features(frame, path)
     try:
-        Z = encoded(model, X)
+        Z = before_last(model.whole, X)
         out = {name: frame[name].to_numpy() for name in ids}
         p = estimator.predict(Z)
         out |= {"prediction": p} if p.ndim == 1 else {f"prediction {k}": p[:, k] for k in range(p.shape[1])}
-        if is_classes(model) and hasattr(estimator, "predict_proba"):  # a loss may have none
-            for label, p in zip(estimator.classes_, estimator.predict_proba(Z).T, strict=True):
+        if model.classes is not None and hasattr(estimator, "predict_proba"):  # a loss may have none
+            for label, p in zip(model.classes, estimator.predict_proba(Z).T, strict=True):
                 out[f"probability of {label}"] = p
-        if task_of(model) == "times":
+        if model.task == "times":
             at = np.quantile(estimator.event_times_, [0.25, 0.5, 0.75]) if times is None else times
             for time, p in zip(at, estimator.predict_survival_function(Z, at).T, strict=True):
                 out[f"survival until {time:g}"] = p
     except (TypeError, ValueError) as error:
         raise data_error(f"samples {first} to {first + len(frame) - 1} of {path}: {error}") from error
     return pd.DataFrame(out)
-
-
-def features_of(model: BaseEstimator, frame: DataFrame, path: str, first: int = 0) -> Any:
-    """Return the columns of a frame that a model was fitted on, in its order."""
-    names = feature_names(model)
-    if names is None:
-        if frame.shape[1] != model.n_features_in_:
-            raise data_error(
-                f"{path} must have the {model.n_features_in_} columns of the fit; it has {frame.shape[1]}."
-            )
-        return frame.to_numpy()
-    absent = [name for name in names if name not in frame.columns]
-    if absent:
-        raise data_error(f"{path} has no column {listed_names(absent)}, which the model needs.")
-    return frame[list(names)]
-
-
-def _columns(model: BaseEstimator, ids: list[str]) -> list[str] | None:
-    names = feature_names(model)
-    return None if names is None else list(dict.fromkeys([*ids, *map(str, names)]))
 
 
 @contextmanager

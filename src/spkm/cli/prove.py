@@ -6,7 +6,7 @@ import argparse
 from dataclasses import asdict
 
 from spkm.cli._command import CommandError
-from spkm.cli._output import check_can_write, finish, notes, show
+from spkm.cli._output import finish, notes, show
 from spkm.cli._reading import add_data_options
 
 REFUTED, UNKNOWN = 5, 6  # exit codes
@@ -34,22 +34,18 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Answer the statement and return the exit code: 0 proved, 5 refuted, 6 unknown."""
-    from spkm.cli._models import known_columns, read_model
-    from spkm.cli._reading import read_frame
-    from spkm.cli.predict import features_of
+    from spkm.cli._models import read_model
     from spkm.explain import prove
 
-    check_can_write("--json", options.json)
     model = read_model(options.model)
-    other = None if options.other is None else read_model(options.other)
+    other = None if options.other is None else read_model(options.other).whole
     ranges = None
     if options.data is not None:
-        frame = read_frame(options.data, options.format, known_columns(model))
-        ranges = features_of(model, frame, options.data)
+        ranges = model.features(model.read(options.data, options.format), options.data)
     try:
         with notes():
             found = prove(
-                model,
+                model.whole,
                 options.statement,
                 other=other,
                 ranges=ranges,

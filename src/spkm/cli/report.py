@@ -34,38 +34,31 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Write the page and return the exit code."""
-    from spkm.cli._models import known_columns, read_model, readable, truths_of
-    from spkm.cli._reading import read_frame
-    from spkm.cli.predict import features_of
+    from spkm.cli._models import read_model
 
     check_report("--output", options.output)
-    check_can_write("--json", options.json)
     if options.second is not None:
         return _two_tables(options)
     target = target_of(options)
     model = read_model(options.model)
-    frame = read_frame(options.data, options.format, known_columns(model))
-    samples = truths_of(model, frame, target)
-    X = features_of(model, samples.X, options.data)
-    readable(model, X, options.data)  # before the work rather than in the midst of it
-    write_report(model, options, options.output, X, samples.y)
+    samples = model.truths(model.read(options.data, options.format), target)
+    X = model.features(samples.X, options.data)
+    model.encoded(X, options.data)  # before the work rather than in the midst of it
+    write_report(model.whole, options, options.output, X, samples.y)
     _tell(options, len(samples.y))
     return 0
 
 
 def _two_tables(options: argparse.Namespace) -> int:
     """Write the page of a model of two tables and return the exit code."""
-    from spkm.cli._models import known_columns, read_two_tables
-    from spkm.cli._reading import data_error, read_frame
-    from spkm.cli.predict import features_of
+    from spkm.cli._models import Model, read_two_tables
+    from spkm.cli._reading import data_error
 
     if any(option is not None for option in (options.target, options.time, options.event)):
         raise CommandError("--with FILE is a table, in the place of --target, --time and --event.")
     model = read_two_tables(options.model, "--with")
-    X, Y = (
-        features_of(model.side(side), read_frame(path, options.format, known_columns(model.side(side))), path)
-        for side, path in (("x", options.data), ("y", options.second))
-    )
+    sides = ((Model(model.side("x")), options.data), (Model(model.side("y")), options.second))
+    X, Y = (side.features(side.read(path, options.format), path) for side, path in sides)
     try:
         with replacing(options.output) as temporary, notes():
             tables = names_of_tables(options)

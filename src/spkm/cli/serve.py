@@ -10,10 +10,9 @@ import argparse
 import signal
 import sys
 from ipaddress import ip_address
-from pathlib import Path
 
-from spkm.cli._command import FAILED, MODEL_FILE, CommandError
-from spkm.cli._output import check_can_write, finish, say, show
+from spkm.cli._command import FAILED, CommandError
+from spkm.cli._output import finish, say, show
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -26,18 +25,12 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Serve until Ctrl-C or SIGTERM; return 0, or 1 if the address cannot be had."""
+    from spkm.cli._reading import read_saved
     from spkm.cli.service import Server
-    from spkm.persistence import load
 
-    check_can_write("--json", options.json)
     if not 0 <= options.port <= 65535:
         raise CommandError(f"--port must be from 0 to 65535; got {options.port}.")
-    if not Path(options.model).is_file():
-        raise CommandError(f"there is no model file {options.model!r}.", exit_code=MODEL_FILE)
-    try:
-        model = load(options.model, runtime="numpy")
-    except Exception as error:  # whatever a damaged file leads to
-        raise CommandError(f"{options.model} cannot be served: {error}", exit_code=MODEL_FILE) from error
+    model = read_saved(options.model, runtime="numpy")
     try:
         server = Server((options.host, options.port), model)
     except OSError as error:
