@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
 
 from spkm._arrays import TableLike
 from spkm._checks import check_integer
-from spkm.inspection._display import Display
-from spkm.inspection._reading import Reading, frames, telling_features
+from spkm.explain._summary import telling_features
+from spkm.explain._table import frames
+from spkm.inspection._display import Axes, Display
+from spkm.inspection._reading import Reading
 from spkm.inspection._style import (
     COLOURS,
     LINES,
@@ -26,9 +28,6 @@ from spkm.inspection._style import (
     signed,
     text_on,
 )
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 WRITTEN = 240  # cells of a heat map up to which every number is written in its cell
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -12,12 +12,9 @@ from sklearn.utils.validation import check_is_fitted
 from spkm._arrays import RandomState, TableLike, TargetLike
 from spkm._checks import check_integer
 from spkm._publish import feature_names
-from spkm.inspection._display import Display
-from spkm.inspection._reading import frames
+from spkm.explain._table import frames
+from spkm.inspection._display import Axes, Display
 from spkm.inspection._style import BLUE, GREY, INK, ORANGE, number, panels, plain, short
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 MOST_POINTS = 2000  # of the scatter; more would hide one another
 

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from textwrap import wrap
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
 
 from spkm._checks import check_integer
-from spkm.inspection._display import Display
-from spkm.inspection._reading import Reading, contrary_vectors, frames, telling_features
+from spkm.explain._cautions import contrary_vectors
+from spkm.explain._summary import telling_features
+from spkm.explain._table import frames
+from spkm.inspection._display import Axes, Display
+from spkm.inspection._reading import Reading
 from spkm.inspection._style import (
     BLUE,
     COLOURS,
@@ -26,9 +29,6 @@ from spkm.inspection._style import (
     short,
     signed,
 )
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 BINS = 24  # of the histogram of similarities
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -12,8 +12,8 @@ from sklearn.utils.validation import check_is_fitted
 from spkm._arrays import TableLike, TargetLike
 from spkm._checks import check_integer
 from spkm.estimators import StabilitySelection, stability_selection
-from spkm.inspection._display import Display
-from spkm.inspection._reading import fitted_part, frames
+from spkm.explain._table import fitted_part, frames
+from spkm.inspection._display import Axes, Display
 from spkm.inspection._style import (
     BLUE,
     COLOURS,
@@ -26,9 +26,6 @@ from spkm.inspection._style import (
     plain,
     short,
 )
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 
 @dataclass(eq=False, repr=False)

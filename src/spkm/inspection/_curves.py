@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
 
 from spkm._arrays import TableLike, TargetLike
-from spkm.inspection._display import Display
-from spkm.inspection._reading import frames
+from spkm.explain._table import frames
+from spkm.inspection._display import Axes, Display
 from spkm.inspection._style import COLOURS, GREY, LINES, MARKERS, plain, short
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 SHADES = (*COLOURS, GREY, "#B58900")  # as many as there are shapes of markers that differ at a glance
 

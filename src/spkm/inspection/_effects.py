@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
 
 from spkm._arrays import TableLike
-from spkm.inspection._display import Display
-from spkm.inspection._reading import Reading, columns_of_grid, frames, partial_dependence
+from spkm.explain import partial_dependence
+from spkm.explain._table import columns_of_grid, frames
+from spkm.inspection._display import Axes, Display
+from spkm.inspection._reading import Reading
 from spkm.inspection._style import COLOURS, INK, LINES, MARKERS, colour_bar, number, plain, short
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 RUG = 400  # samples drawn in a rug at most
 SHOWN = 8  # outputs drawn as curves at most

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
 
 from spkm._arrays import TableLike, TargetLike, label_places
 from spkm._checks import check_integer
-from spkm.inspection._display import Display
-from spkm.inspection._reading import Reading, columns_of_grid, frames
+from spkm.explain._table import columns_of_grid, frames
+from spkm.inspection._display import Axes, Display
+from spkm.inspection._reading import Reading
 from spkm.inspection._style import BLUE, COLOURS, INK, MARKERS, ORANGE, colour_bar, diverging, plain, short
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 POINTS = 400  # samples drawn at most
 FEW = 10  # vectors whose marks may be large

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
 
 from spkm._arrays import TableLike, TargetLike
-from spkm.inspection._display import Display
-from spkm.inspection._reading import Reading, dense, frames
+from spkm.explain._table import dense, frames
+from spkm.inspection._display import Axes, Display
+from spkm.inspection._reading import Reading
 from spkm.inspection._style import COLOURS, GREY, INK, panels, plain, short
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 MOST_POINTS = 2000  # of the samples; more would hide one another
 

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from spkm._checks import check_integer
-from spkm.inspection._display import Display
-from spkm.inspection._reading import Reading, entities_of, frames, order_along
+from spkm.explain._table import entities_of, frames
+from spkm.inspection._display import Axes, Display
+from spkm.inspection._reading import Reading, order_along
 from spkm.inspection._style import INK, colour_bar, diverging, short
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 NAMED = 45  # entities of a side up to which each has its name
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, is_classifier
@@ -11,12 +11,10 @@ from sklearn.base import BaseEstimator, is_classifier
 from spkm._arrays import TableLike, TargetLike
 from spkm._checks import check_integer
 from spkm.estimators import SparsityPath, sparsity_path
-from spkm.inspection._display import Display
-from spkm.inspection._reading import Reading, frames
+from spkm.explain._table import frames
+from spkm.inspection._display import Axes, Display
+from spkm.inspection._reading import Reading
 from spkm.inspection._style import BLUE, GREEN, GREY, INK, ORANGE, PALE, panels, plain, short
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 
 @dataclass(eq=False, repr=False)

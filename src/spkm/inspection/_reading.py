@@ -1,7 +1,4 @@
-"""View of a fitted estimator for displays and reports: its model, names, samples as one table.
-
-All that comes from the package of explanations enters here.
-"""
+"""View of a fitted estimator for displays and reports: its model, names, samples as one table."""
 
 from __future__ import annotations
 
@@ -16,66 +13,20 @@ from sklearn.base import BaseEstimator
 from spkm._arrays import TableLike
 from spkm._checks import check_integer
 from spkm.core.decisions import decision, probabilities
-from spkm.explain import (
-    Explanation,
-    counterfactual,
-    explain,
-    familiarity,
-    formula,
-    gradient,
-    nearest,
-    partial_dependence,
-    sobol_indices,
-)
-from spkm.explain._cautions import cancellation_text, contrary_vectors
-from spkm.explain._structure import players_of, structure_of
-from spkm.explain._summary import _sentence as sentence
-from spkm.explain._summary import direction, telling_features, variance_shares
+from spkm.explain import Explanation
+from spkm.explain._structure import players_of
 from spkm.explain._table import (
     Named,
     Pipeline,
-    basis_labels,
-    columns_of_grid,
     dense,
     entities_of,
     fitted_part,
-    frames,
-    listed,
     model_of,
     names_of,
     output_names,
     output_place,
 )
 from spkm.tables.read import read_like
-
-__all__ = [
-    "Reading",
-    "basis_labels",
-    "cancellation_text",
-    "columns_of_grid",
-    "contrary_vectors",
-    "counterfactual",
-    "dense",
-    "direction",
-    "entities_of",
-    "explain",
-    "familiarity",
-    "fitted_part",
-    "formula",
-    "frames",
-    "gradient",
-    "half_widths",
-    "listed",
-    "nearest",
-    "order_along",
-    "partial_dependence",
-    "players_of",
-    "sentence",
-    "sobol_indices",
-    "structure_of",
-    "telling_features",
-    "variance_shares",
-]
 
 
 @dataclass(frozen=True)

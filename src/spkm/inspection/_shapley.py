@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
 
 from spkm._arrays import TableLike
 from spkm._checks import check_choice, check_integer
-from spkm.inspection._display import Display
-from spkm.inspection._reading import Reading, explain, frames, half_widths
+from spkm.explain import explain
+from spkm.explain._table import frames
+from spkm.inspection._display import Axes, Display
+from spkm.inspection._reading import Reading, half_widths
 from spkm.inspection._style import BLUE, GREY, INK, ORANGE, cell, colour_bar, label_bars, number, plain, short, signed
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 BINS = 60  # columns of dots that a row of a beeswarm is stacked in
 

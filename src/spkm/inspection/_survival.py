@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -12,14 +12,12 @@ from sklearn.base import BaseEstimator
 from spkm._arrays import TableLike, TargetLike
 from spkm._checks import check_integer
 from spkm._frames import library_of
+from spkm.explain._table import dense, frames
 from spkm.inspection._censored import Calibration, judged_times, survival_calibration
-from spkm.inspection._display import Display
-from spkm.inspection._reading import Reading, dense, frames
+from spkm.inspection._display import Axes, Display
+from spkm.inspection._reading import Reading
 from spkm.inspection._style import BLUE, COLOURS, GREY, LINES, number, panels, plain, short
 from spkm.losses import Times
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 MOST_CURVES = 10  # more are hard to follow
 

@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from spkm.explain._table import listed
 from spkm.inspection._intervals import LEVEL_TEXT
-from spkm.inspection._reading import Reading, listed
+from spkm.inspection._reading import Reading
 from spkm.inspection._report._axis import NAMELESS
 from spkm.inspection._report._compared import Comparison
 from spkm.inspection._report._pair_facts import pair_sentence

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from spkm._frames import name_of
-from spkm.inspection._reading import Reading, gradient
+from spkm.explain import gradient
+from spkm.inspection._reading import Reading
 from spkm.inspection._report._rows import dense_rows, rounded
 
 FEWEST = 12  # features whose names are numbers that make an axis by themselves

@@ -7,7 +7,9 @@ from typing import Any
 import numpy as np
 
 from spkm.explain import vector_stability
-from spkm.inspection._reading import Reading, basis_labels, telling_features
+from spkm.explain._summary import telling_features
+from spkm.explain._table import basis_labels
+from spkm.inspection._reading import Reading
 from spkm.inspection._report._pair_facts import nearest_to_vectors
 from spkm.inspection._report._rows import rounded
 

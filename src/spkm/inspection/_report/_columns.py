@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from spkm.inspection._reading import Reading, players_of
+from spkm.explain._structure import players_of
+from spkm.inspection._reading import Reading
 from spkm.tables.links import Link, links_of
 
 NONE_OF_THEM = "another level"

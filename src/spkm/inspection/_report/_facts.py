@@ -17,16 +17,12 @@ from sklearn.base import BaseEstimator
 from spkm._arrays import TableLike, TargetLike, dense
 from spkm._checks import check_choice, check_integer
 from spkm._frames import labels_of, name_of
-from spkm.inspection._reading import (
-    Reading,
-    basis_labels,
-    contrary_vectors,
-    familiarity,
-    fitted_part,
-    formula,
-    sentence,
-    variance_shares,
-)
+from spkm.explain import familiarity, formula
+from spkm.explain._cautions import contrary_vectors
+from spkm.explain._summary import _sentence as sentence
+from spkm.explain._summary import variance_shares
+from spkm.explain._table import basis_labels, fitted_part
+from spkm.inspection._reading import Reading
 from spkm.inspection._report._answer import answer_facts
 from spkm.inspection._report._axis import axis_facts, axis_of, in_columns
 from spkm.inspection._report._basis_facts import basis_facts

@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from spkm.inspection._reading import Reading, gradient
+from spkm.explain import gradient
+from spkm.inspection._reading import Reading
 from spkm.inspection._report._rows import dense_rows, rounded
 
 MOST = 1000  # features in the file; of more those with the steepest slopes

@@ -9,8 +9,11 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from spkm.explain import familiarity
+from spkm.explain._cautions import cancellation_text
+from spkm.explain._table import basis_labels, fitted_part
 from spkm.inspection._intervals import FEWEST, LEVEL_TEXT, share_interval
-from spkm.inspection._reading import Reading, basis_labels, cancellation_text, familiarity, fitted_part
+from spkm.inspection._reading import Reading
 from spkm.inspection._report._compared import Comparison
 from spkm.inspection._report._quality import main_score
 from spkm.inspection._report._rows import dense_rows

@@ -7,8 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from spkm.explain import partial_dependence, sobol_indices
 from spkm.explain._bars import LEVEL, half_width, over_refits
-from spkm.inspection._reading import Reading, direction, partial_dependence, sobol_indices
+from spkm.explain._summary import direction
+from spkm.inspection._reading import Reading
 from spkm.inspection._report._rows import rounded
 from spkm.kernels import ProductForm
 

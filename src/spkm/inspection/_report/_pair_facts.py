@@ -13,7 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from spkm.inspection._reading import Reading, dense, entities_of, order_along
+from spkm.explain._table import dense, entities_of
+from spkm.inspection._reading import Reading, order_along
 from spkm.inspection._report._rounding import product_with_rounding, rounding_of_sums, with_rounding
 from spkm.inspection._report._rows import plain_values, rounded, stratified
 from spkm.persistence._plain import kernel_or_none

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from spkm.inspection._reading import dense
+from spkm.explain._table import dense
 from spkm.persistence._plain import for_javascript
 
 BYTES = 330_000  # of all shipped samples together; a number takes about six

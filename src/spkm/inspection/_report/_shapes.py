@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 
 from spkm.core.fitted import FittedModel, ModelEnsemble
-from spkm.explain._structure import ProductPiece
-from spkm.inspection._reading import structure_of
+from spkm.explain._structure import ProductPiece, structure_of
 
 
 def product_shapes(model: FittedModel | ModelEnsemble, names: tuple[str, ...]) -> list[list[dict[str, Any]]] | None:

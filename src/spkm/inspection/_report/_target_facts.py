@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from spkm.explain._table import basis_labels, fitted_part
 from spkm.inspection._censored import brier_scores, concordance_among, judged_times, kaplan_meier, survival_calibration
 from spkm.inspection._intervals import LEVEL_TEXT
-from spkm.inspection._reading import Reading, basis_labels, fitted_part
+from spkm.inspection._reading import Reading
 from spkm.inspection._report._quality import Metric, metric_of_mean, note_of, resampled
 from spkm.inspection._report._rows import rounded
 from spkm.inspection._survival import vectors_as_samples
