@@ -5,6 +5,7 @@ import json
 import subprocess
 import sys
 from dataclasses import replace
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -37,6 +38,13 @@ plt = pytest.importorskip("matplotlib.pyplot")
 pytest.importorskip("pandas")
 
 
+@pytest.fixture(autouse=True)
+def closed(monkeypatch):
+    monkeypatch.setitem(plt.rcParams, "figure.dpi", 40)  # a drawing takes less time
+    yield
+    plt.close("all")
+
+
 @pytest.fixture(scope="module")
 def iris():
     data = load_iris(as_frame=True)
@@ -64,6 +72,21 @@ def pairs():
     index = np.array([(i, j) for i in range(12) for j in range(9)])
     y = left[index[:, 0], 0] * right[index[:, 1], 1] > 0
     return PairwiseSPKMClassifier(n_basis=4, random_state=0).fit(index, y, left=left, right=right), index, y
+
+
+@pytest.fixture(scope="module")
+def named():
+    """Few samples of long names, of features and classes."""
+    data = load_iris(as_frame=True)
+    X = data.data.set_axis([f"{name}, measured in the morning ${name[0]}_1$" for name in data.data], axis=1)[::3]
+    y = np.array(["setosa (Borsten-Schwertlilie)", "versicolor – verschiedenfarbig", "virginica"])[data.target][::3]
+    return SPKMClassifier(n_basis=3, random_state=0, tol=1e-2).fit(X, y), X, y
+
+
+@pytest.fixture(scope="module")
+def outputs(diabetes):
+    _, X, y = diabetes
+    return SPKMRegressor(n_basis=3, random_state=0, tol=1e-2).fit(X, np.column_stack([1e-14 * y, y**2])), X
 
 
 @pytest.fixture(scope="module")
@@ -112,12 +135,39 @@ DRAWN = {
     "views of pairs": lambda c: ViewShareDisplay.from_estimator(c["pairs"][0]),
     "curves": lambda c: curves(),
     "card of pairs": lambda c: BasisCardDisplay.from_estimator(*c["pairs"]),
+    "long names, basis": lambda c: BasisDisplay.from_estimator(c["named"][0]),
+    "long names, card": lambda c: BasisCardDisplay.from_estimator(*c["named"]),
+    "long names, contributions": lambda c: ContributionDisplay.from_estimator(*c["named"][:2]),
+    "long names, bars": lambda c: ShapleyDisplay.from_estimator(*c["named"][:2], kind="bar"),
+    "long names, beeswarm": lambda c: ShapleyDisplay.from_estimator(*c["named"][:2]),
+    "long names, effect": lambda c: EffectDisplay.from_estimator(*c["named"][:2], 0),
+    "long names, effect of two": lambda c: EffectDisplay.from_estimator(*c["named"][:2], (0, 1)),
+    "long names, map": lambda c: DecisionMapDisplay.from_estimator(*c["named"], features=(0, 2), n_points=9),
+    "two units, basis": lambda c: BasisDisplay.from_estimator(c["outputs"][0]),
+    "two units, card": lambda c: BasisCardDisplay.from_estimator(*c["outputs"]),
+    "two units, contributions": lambda c: ContributionDisplay.from_estimator(*c["outputs"]),
+    "two units, effect": lambda c: EffectDisplay.from_estimator(*c["outputs"], 2),
 }
 
 
 @pytest.fixture
-def cases(iris, cancer, diabetes, pairs, path):
-    return {"iris": iris, "cancer": cancer, "diabetes": diabetes, "pairs": pairs, "path": path}
+def cases(iris, cancer, diabetes, pairs, path, named, outputs):
+    found = {"iris": iris, "cancer": cancer, "diabetes": diabetes, "pairs": pairs, "path": path}
+    return found | {"named": named, "outputs": outputs}
+
+
+def texts_outside(figure):
+    """Return the texts of a drawn figure that leave it."""
+    drawn, draw = [], plt.Text.draw
+    with patch.object(plt.Text, "draw", lambda text, renderer: (drawn.append(text), draw(text, renderer))):
+        figure.canvas.draw()
+    found = []
+    for text in drawn:
+        box = text.get_window_extent()
+        outside = min(box.x0, box.y0) < -1 or box.x1 > figure.bbox.x1 + 1 or box.y1 > figure.bbox.y1 + 1
+        if text.get_text().strip() and text.get_visible() and outside:
+            found.append(text.get_text())
+    return found
 
 
 @pytest.mark.parametrize("name", DRAWN)
@@ -127,8 +177,8 @@ def test_every_display_draws_into_a_figure_of_its_own_and_into_given_axes(name, 
     axes = np.ravel(display.ax_)
     assert all(ax.figure is display.figure_ for ax in axes)
     assert any(ax.get_xlabel() or ax.get_title() for ax in axes)
-    display.figure_.canvas.draw()
-    figure, (first, second) = plt.subplots(1, 2, figsize=(12, 5), layout="constrained")
+    assert texts_outside(display.figure_) == []
+    figure, (first, second) = plt.subplots(1, 2, figsize=(18, 5), layout="constrained")
     assert display.plot(ax=second) is display
     assert display.figure_ is figure and len(first.lines) == 0
     figure.canvas.draw()
@@ -142,6 +192,22 @@ def test_waterfalls_end_at_the_score(cancer):
     assert list(frame.index)[-1] == "linear" and model.linear_coef_.any()
     total = frame.to_numpy().sum() + frame.attrs["base_value"]
     np.testing.assert_allclose(total, model.decision_function(X)[7], atol=1e-9)
+
+
+def test_effects_on_outputs_of_different_units_have_panels_of_their_own(outputs):
+    display = EffectDisplay.from_estimator(*outputs, 2)
+    assert [ax.get_title(loc="left") for ax in display.ax_] == ["0", "1"]
+    heights = [np.ptp(ax.lines[0].get_ydata()) / np.ptp(ax.get_ylim()) for ax in display.ax_]
+    assert min(heights) > 0.5  # no curve lies flat on the scale of another
+
+
+def test_more_than_three_classes_have_a_line_each_on_a_card(cases):
+    digits = load_digits(n_class=4)
+    model = SPKMClassifier(n_basis=4, random_state=0, scale="common", tol=1e-1).fit(digits.data, digits.target)
+    card = BasisCardDisplay.from_estimator(model, digits.data, digits.target)
+    assert [tick.get_text() for tick in card.ax_[-1].get_yticklabels()] == ["0", "1", "2", "3"]
+    medians = [np.median(card.similarities[digits.target == k]) for k in range(4)]
+    np.testing.assert_allclose(card.ax_[-1].lines[-1].get_xdata(), medians)
 
 
 def test_effects_are_means_of_predictions(diabetes):

@@ -15,14 +15,13 @@ from spkm.explain._table import frames
 from spkm.inspection._display import Axes, Display
 from spkm.inspection._reading import Reading
 from spkm.inspection._style import (
-    COLOURS,
-    LINES,
-    axes_of,
     best_columns,
     colour_bar,
     diverging,
+    folded,
+    legend_beside,
+    line_style,
     number,
-    panels,
     plain,
     short,
     signed,
@@ -159,11 +158,11 @@ class BasisDisplay(Display):
             The axis of curves, with its unit.
         """
         if self.image_shape is not None:
-            self.figure_, self.ax_ = self._images(ax)
+            self._images(ax)
         elif self.x is not None:
-            self.figure_, self.ax_ = self._curves(ax, x_label)
+            self._curves(ax, x_label)
         else:
-            self.figure_, self.ax_ = self._heat_map(ax)
+            self._heat_map(ax)
         return self
 
     def _titles(self) -> list[str]:
@@ -176,13 +175,13 @@ class BasisDisplay(Display):
                 titles.append(f"u{r}\n{signed(weight[0])}")
             else:
                 most = int(np.argmax(np.abs(weight)))
-                titles.append(f"u{r}\n{short(self.output_names[most], 12)} {signed(weight[most])}")
+                titles.append(f"u{r}\n{short(self.output_names[most], 12)}: {signed(weight[most])}")
         return titles
 
-    def _heat_map(self, ax: Any) -> tuple[Any, Any]:
+    def _heat_map(self, ax: Any) -> None:
         n_vectors, n_features = self.vectors.shape
         long = 0.08 * max(len(short(name)) for name in self.feature_names)
-        figure, ax = axes_of(ax, (1.9 + long + 0.85 * n_vectors, 1.6 + 0.3 * n_features))
+        ax = self.drawn_on(ax, (1.9 + long + 0.85 * n_vectors, 1.6 + 0.3 * n_features))
         shown = self.deviations.T
         reach = max(1e-300, float(np.nanmax(np.abs(shown), initial=0.0)))
         reach = min(reach, 3.0) if self.scaled else reach
@@ -203,28 +202,28 @@ class BasisDisplay(Display):
                 text = number(float(self.vectors[r, j]))
                 ax.text(r, j, text, ha="center", va="center", fontsize=8, color=text_on(shade))
         what, extend = ("standard deviations from the mean", "both") if self.scaled else ("value", "neither")
-        colour_bar(figure, picture, ax, what, 9, extend=extend, fraction=0.05, pad=0.03)
+        colour_bar(self.figure_, picture, ax, what, extend=extend, pad=0.03)
         unseen = "; grey: not looked at" if np.isnan(shown).any() else ""
-        ax.set_xlabel(f"basis vector and its weight; cells in the units of the features{unseen}", fontsize=9)
-        return figure, ax
+        width = 0.85 * n_vectors + 1
+        ax.set_xlabel(
+            folded(f"basis vector and its weight; cells in the units of the features{unseen}", width), fontsize=9
+        )
 
-    def _curves(self, ax: Any, x_label: str) -> tuple[Any, Any]:
-        figure, ax = axes_of(ax, (7.5, 4.0))
+    def _curves(self, ax: Any, x_label: str) -> None:
         assert self.x is not None
+        ax = self.drawn_on(ax, (7.5, max(4.0, 1.0 + 0.19 * len(self.vectors))))
         for r, (vector, title) in enumerate(zip(self.vectors, self._titles(), strict=True)):
-            style = {"color": COLOURS[r % len(COLOURS)], "linestyle": LINES[r // len(COLOURS) % len(LINES)]}
-            ax.plot(self.x, vector, linewidth=1.6, label=title.replace("\n", "  "), **style)
+            ax.plot(self.x, vector, linewidth=1.6, label=title.replace("\n", "  "), **line_style(r))
         plain(ax, "y")
         ax.set(xlabel=x_label, ylabel="value of the basis vector", xlim=(self.x.min(), self.x.max()))
-        ax.legend(title="vector, weight", loc="upper left", bbox_to_anchor=(1.01, 1.0), frameon=False, fontsize=9)
-        return figure, ax
+        legend_beside(ax, "vector, weight")
 
-    def _images(self, ax: object) -> tuple[Any, Any]:
+    def _images(self, ax: Any) -> None:
         assert self.image_shape is not None
         count = len(self.vectors)
         columns = best_columns(count)
         rows = -(-count // columns)
-        figure, cells = panels(ax, rows, columns, (1.15 * columns + 1.0, 1.5 * rows + 0.2))
+        self.ax_ = self.panels_on(ax, rows, columns, (1.15 * columns + 1.0, 1.5 * rows + 0.2))
         vectors = self.vectors
         if not self.one_scale:
             vectors = vectors / np.maximum(np.nanmax(np.abs(vectors), axis=1, keepdims=True), 1e-300)
@@ -234,15 +233,14 @@ class BasisDisplay(Display):
         limits = {"vmin": -reach, "vmax": reach} if has_sign else {"vmin": low, "vmax": high}
         picture = None
         titles = self._titles()
-        for r, cell in enumerate(cells.ravel()):
+        for r, cell in enumerate(self.ax_.ravel()):
             cell.set_axis_off()
             if r < count:
                 image = vectors[r].reshape(self.image_shape)
                 picture = cell.imshow(image, cmap=diverging() if has_sign else "Greys", **limits)
                 cell.set_title(titles[r], fontsize=8, pad=3)
         what = "value, in the units of the features" if self.one_scale else "value over the largest of each image"
-        colour_bar(figure, picture, list(cells.ravel()), what, 9, fraction=0.03, pad=0.02)
-        return figure, cells
+        colour_bar(self.figure_, picture, list(self.ax_.ravel()), what, fraction=0.03)
 
 
 def _telling(reading: Reading, deviations: np.ndarray, most: int) -> np.ndarray:

@@ -14,9 +14,10 @@ from spkm._checks import check_integer
 from spkm._publish import feature_names
 from spkm.explain._table import frames
 from spkm.inspection._display import Axes, Display
-from spkm.inspection._style import BLUE, GREY, INK, ORANGE, number, panels, plain, short
+from spkm.inspection._style import BLUE, GREY, INK, ORANGE, named_rows, number, plain, short
 
 MOST_POINTS = 2000  # of the scatter; more would hide one another
+FEW = 6  # bars that a panel has room for at least
 
 
 @dataclass(eq=False, repr=False)
@@ -152,8 +153,7 @@ class CanonicalDisplay(Display):
             Most features in the bars of a table.
         """
         most = check_integer("max_features", max_features, 1)
-        self.figure_, grid = panels(ax, 1, 3, (11, 3.4), width_ratios=[1, 1, 1.2])
-        self.axes_ = grid[0]
+        self.axes_ = self.panels_on(ax, 1, 3, (11, 3.4), width_ratios=[1, 1, 1.2])[0]
         sides = (
             (self.axes_[0], "X", self.x_weights, self.x_names, self.x_axis, BLUE),
             (self.axes_[1], "Y", self.y_weights, self.y_names, self.y_axis, ORANGE),
@@ -166,8 +166,8 @@ class CanonicalDisplay(Display):
         step = max(1, len(self.x_scores) // MOST_POINTS)
         scatter.scatter(self.x_scores[::step], self.y_scores[::step], s=10, color=INK, alpha=0.4, linewidths=0)
         scatter.set(xlabel="score of X", ylabel="score of Y")
-        title = f"correlation {number(self.correlation)}, p = {number(self.p_value, 2)}"
-        scatter.set_title(title, loc="left", fontsize=10)
+        p_value = f"p = {number(self.p_value, 2)}"
+        scatter.set_title(f"correlation {number(self.correlation)}, {p_value}", loc="left", fontsize=10)
         plain(scatter, grid="both")
         return self
 
@@ -187,13 +187,15 @@ def _draw_weights(ax: Axes, weights: np.ndarray, names: list, axis: np.ndarray |
         order = np.argsort(axis)
         ax.axhline(0, color=GREY, linewidth=0.8)
         ax.plot(axis[order], weights[order], color=colour)
-        ax.set_ylabel("weight")
+        ax.set(xlabel="place of the feature", ylabel="weight")
         plain(ax, grid="y")
         return
     used = np.flatnonzero(weights)
-    shown = used[np.argsort(-np.abs(weights[used]), kind="stable")][:most][::-1]
-    ax.barh(range(len(shown)), weights[shown], color=colour, height=0.7)
+    shown = used[np.argsort(-np.abs(weights[used]), kind="stable")][:most]
+    places = named_rows(ax, [short(names[j], 24) for j in shown])
+    ax.barh(places, weights[shown], color=colour, height=0.7)
     ax.axvline(0, color=GREY, linewidth=0.8)
-    ax.set_yticks(range(len(shown)), [short(names[j], 20) for j in shown], fontsize=8)
+    ax.set_ylim(len(shown) - max(len(shown), FEW) - 0.6, len(shown) - 0.4)  # one bar does not fill the panel
+    ax.tick_params(axis="y", labelsize=8)
     ax.set_xlabel("weight")
     plain(ax, grid="x")

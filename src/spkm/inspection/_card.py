@@ -17,20 +17,22 @@ from spkm.inspection._display import Axes, Display
 from spkm.inspection._reading import Reading
 from spkm.inspection._style import (
     BLUE,
-    COLOURS,
     GREY,
     INK,
     ORANGE,
     PALE,
     label_bars,
+    legend_beside,
+    line_style,
+    named_rows,
     number,
-    panels,
     plain,
     short,
     signed,
 )
 
 BINS = 24  # of the histogram of similarities
+MOST_HISTOGRAMS = 3  # classes with a histogram each; of more each has a line
 
 
 @dataclass(eq=False, repr=False)
@@ -154,60 +156,67 @@ class BasisCardDisplay(Display):
         several = len(self.weights) > 1
         ratios = [2.4, 1.0, 1.8] if several else [2.4, 1.9]
         size = (4.6 * sum(ratios) / 2.1, 1.5 + 0.32 * count)
-        figure, cells = panels(ax, 1, len(ratios), size, width_ratios=ratios)
-        self._features(cells[0, 0])
+        self.ax_ = self.panels_on(ax, 1, len(ratios), size, width_ratios=ratios)[0]
+        self._features(self.ax_[0])
         if several:
-            self._weights(cells[0, 1])
-        self._samples(cells[0, -1])
+            self._weights(self.ax_[1])
+        self._samples(self.ax_[-1])
         weight = "" if several else f", weight {signed(self.weights[0])}"
         warning = "".join(f"\n{line}" for line in wrap(self.caution, 70))
-        cells[0, 0].set_title(f"basis vector u{self.basis}{weight}{warning}", loc="left", fontsize=9 if warning else 11)
-        self.figure_, self.ax_ = figure, cells[0]
+        self.ax_[0].set_title(f"basis vector u{self.basis}{weight}{warning}", loc="left", fontsize=9 if warning else 11)
 
     def _features(self, ax: Axes) -> None:
-        places = np.arange(len(self.feature_names))[::-1]
+        places = named_rows(ax, [short(name) for name in self.feature_names])
         ax.barh(places, np.diff(self.ranges, axis=1)[:, 0], left=self.ranges[:, 0], color=PALE, height=0.75)
         ax.axvline(0, color=GREY, linewidth=0.8)
         ax.plot(self.deviations, places, "o", color=BLUE, markersize=7)
         texts = [number(value) for value in self.values]
         label_bars(ax, places, self.deviations + 0.08, texts, np.ones(len(places), dtype=bool))
-        ax.set_yticks(places, [short(name) for name in self.feature_names])
         reach = float(np.nanmax(np.abs([*self.deviations, *self.ranges.ravel()]), initial=1.0))
         ax.set_xlim(-1.1 * reach, 1.35 * reach)
         ax.set_xlabel(
             "standard deviations from the mean\n● the vector (its value beside it)   grey: middle 90 % of samples"
         )
         plain(ax)
-        ax.tick_params(axis="y", length=0)
 
     def _weights(self, ax: Axes) -> None:
-        places = np.arange(len(self.weights))[::-1]
+        places = named_rows(ax, [short(name, 14) for name in self.output_names])
         ax.barh(places, self.weights, color=np.where(self.weights > 0, ORANGE, BLUE), height=0.7)
         ax.axvline(0, color=INK, linewidth=0.8)
-        ax.set_yticks(places, [short(name, 14) for name in self.output_names])
+        ax.locator_params(axis="x", nbins=3)
+        ax.xaxis.set_major_formatter(lambda x, _: number(x).replace("-", "−"))
         ax.set_xlabel("weight for the score of")
         plain(ax, "x")
-        ax.tick_params(axis="y", length=0)
 
-    def _samples(self, ax: Any) -> None:
-        edges = _edges(self.similarities)
-        if self.groups is None:
-            ax.hist(self.similarities, edges, color=BLUE)
-        else:
-            styles = ("stepfilled", "step", "step", "step", "step", "step")
-            for k, label in enumerate(np.unique(self.groups)):
-                own = self.similarities[self.groups == label]
-                colour = COLOURS[k % len(COLOURS)]
-                style = {"histtype": styles[k % 6], "color": colour, "alpha": 0.55 if k == 0 else 1.0}
-                ax.hist(own, edges, label=short(label, 16), linewidth=1.8, linestyle="-" if k < 2 else "--", **style)
-            ax.legend(frameon=False, fontsize=9, title="class", loc="upper left", bbox_to_anchor=(1.0, 1.0))
-        ax.set(xlabel=f"similarity k(x, u{self.basis})", ylabel="samples")
+    def _samples(self, ax: Axes) -> None:
+        edges, classes = _edges(self.similarities), [] if self.groups is None else np.unique(self.groups).tolist()
+        ax.set_xlabel(f"similarity k(x, u{self.basis})")
+        if len(classes) > MOST_HISTOGRAMS:
+            parts = [self.similarities[self.groups == label] for label in classes]
+            shares = np.array([np.percentile(part, [5, 25, 50, 75, 95]) for part in parts])
+            places = named_rows(ax, [short(label, 16) for label in classes])
+            ax.hlines(places, shares[:, 0], shares[:, 4], color=BLUE, linewidth=1)
+            ax.hlines(places, shares[:, 1], shares[:, 3], color=BLUE, linewidth=5)
+            ax.plot(shares[:, 2], places, "o", color="white", markeredgecolor=INK, markersize=5)
+            ax.set_title("samples of each class: median, middle 50 and 90 %", loc="right", fontsize=8)
+            plain(ax, "x")
+            return
+        ax.set_ylabel("samples")
         plain(ax, "y")
+        if not classes:
+            ax.hist(self.similarities, edges, color=BLUE)
+            return
+        for k, label in enumerate(classes):
+            style: dict[str, Any] = {"color": BLUE, "alpha": 0.55}
+            if k > 0:
+                style = {"histtype": "step", "linewidth": 1.8} | line_style(k)
+            ax.hist(self.similarities[self.groups == label], edges, label=short(label, 16), **style)
+        legend_beside(ax, "class")
 
 
-def _edges(values: np.ndarray) -> np.ndarray:
+def _edges(values: np.ndarray) -> list[float]:
     """Return edges of a histogram; values that differ in their last digits only are one bar."""
     low, high = float(values.min()), float(values.max())
     if high - low <= 1e-9 * max(abs(low), abs(high)):
-        return np.array([low - 0.5, high + 0.5])
-    return np.histogram_bin_edges(values, BINS)
+        return [low - 0.5, high + 0.5]
+    return np.histogram_bin_edges(values, BINS).tolist()

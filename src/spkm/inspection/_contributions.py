@@ -20,9 +20,10 @@ from spkm.inspection._style import (
     INK,
     ORANGE,
     cell,
+    folded,
     label_bars,
+    named_rows,
     number,
-    panels,
     plain,
     short,
     signed,
@@ -166,7 +167,7 @@ class ContributionDisplay(Display):
         return frame
 
     def _draw(self, ax: Axes) -> None:
-        vectors = self.basis_names
+        vectors = [short(name, 26) for name in self.basis_names]
         if self.level == "features":
             self.drawn_on(ax, (7.0, 1.3 + 0.32 * min(self.max_features, len(self.feature_names))))
             self._features(self.ax_, self.within.sum(axis=0), self.base_value, ("mean", "score"), self.feature_bars)
@@ -178,12 +179,12 @@ class ContributionDisplay(Display):
             return
         r = int(np.argmax(np.abs(self.contributions))) if self.basis is None else self.basis
         rows = max(min(len(vectors), self.max_features + 1), min(len(self.feature_names), self.max_features + 1))
-        self.figure_, cells = panels(ax, 1, 2, (11.5, 1.5 + 0.3 * (rows + 1)), width_ratios=[1, 1.35])
-        self.ax_ = cells[0]
-        self._waterfall(cells[0, 0], vectors, self.contributions, self.base_value, ("mean", "score"), self.bars)
-        cells[0, 0].set_title("basis vectors add up to the score", loc="left", fontsize=10)
-        self._features(cells[0, 1], self.within[r], 0.0, ("0", f"{vectors[r]} adds"))
-        cells[0, 1].set_title(f"features add up to what {vectors[r]} adds", loc="left", fontsize=10)
+        left, right = self.ax_ = self.panels_on(ax, 1, 2, (11.5, 1.5 + 0.3 * (rows + 1)), width_ratios=[1, 1.35])[0]
+        self._waterfall(left, vectors, self.contributions, self.base_value, ("mean", "score"), self.bars)
+        left.set_title("basis vectors add up to the score", loc="left", fontsize=10)
+        one = "the linear part" if vectors[r].startswith("linear") else vectors[r]
+        self._features(right, self.within[r], 0.0, ("0", f"{one} adds"))
+        right.set_title(f"features add up to what {one} adds", loc="left", fontsize=10)
 
     def _features(
         self, ax: Axes, values: np.ndarray, start: float, ends: tuple[str, str], bars: np.ndarray | None = None
@@ -203,7 +204,7 @@ class ContributionDisplay(Display):
         bars = np.zeros(len(values)) if bars is None else bars
         names, values, bars = _largest(names, values, bars, self.max_features)
         edges = start + np.concatenate([[0.0], np.cumsum(values)])
-        places = np.arange(len(values))[::-1]
+        places = named_rows(ax, names)
         ax.barh(places, values, left=edges[:-1], height=0.62, color=np.where(values >= 0, ORANGE, BLUE))
         for place, x in zip(places[:-1], edges[1:-1], strict=True):
             ax.plot([x, x], [place - 0.69, place + 0.31], color=GREY, linewidth=0.8)
@@ -212,10 +213,8 @@ class ContributionDisplay(Display):
             ax.errorbar(edges[1:], places, xerr=bars, fmt="none", ecolor=INK, elinewidth=1.1, capsize=2.5)
             outer = outer + np.where(values >= 0, bars, -bars)
         label_bars(ax, places, outer, [signed(v) for v in values], values >= 0)
-        ax.set_yticks(places, names)
-        ax.tick_params(axis="y", length=0)
         reach = np.concatenate([edges, outer, edges[1:] - bars, edges[1:] + bars])
-        margin = 0.23 * max(float(np.ptp(reach)), 1e-12)  # room for a label of six letters
+        margin = 0.23 * (float(np.ptp(reach)) or 1.0)  # room for a label of six letters
         ax.set_xlim(reach.min() - margin, reach.max() + margin)
         ax.set_ylim(-1.25, len(values) + 0.25)
         for x, y, text in (
@@ -226,7 +225,8 @@ class ContributionDisplay(Display):
             ax.text(x, y, text, ha="center", va="center", fontsize=9, color=INK)
         ax.plot([edges[0]] * 2, [places[0] - 0.31, places[0] + 0.4], color=INK, linewidth=1.2)
         ax.plot([edges[-1]] * 2, [-0.8, 0.31], color=INK, linewidth=1.2)
-        ax.set_xlabel(f"{self.score_name}  (whiskers: 90 % error bars)" if np.any(bars > 0) else self.score_name)
+        label = f"{self.score_name}  (whiskers: 90 % error bars)" if np.any(bars > 0) else self.score_name
+        ax.set_xlabel(folded(label, 4))
         plain(ax, "x")
 
 

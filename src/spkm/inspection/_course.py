@@ -7,22 +7,23 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
-from sklearn.utils.validation import check_is_fitted
 
 from spkm._arrays import TableLike, TargetLike
 from spkm._checks import check_integer
 from spkm.estimators import StabilitySelection, stability_selection
 from spkm.explain._table import fitted_part, frames
 from spkm.inspection._display import Axes, Display
+from spkm.inspection._reading import Reading
 from spkm.inspection._style import (
     BLUE,
-    COLOURS,
     GREY,
     INK,
-    LINES,
     ORANGE,
-    PALE,
+    folded,
     label_bars,
+    legend_beside,
+    line_style,
+    named_rows,
     plain,
     short,
 )
@@ -97,7 +98,7 @@ class StabilityDisplay(Display):
         seen = order[result.probabilities[order] > 0][: self.max_features]
         seen = seen if len(seen) else order[:1]
         ax = self.drawn_on(ax, (7.2, 1.7 + 0.29 * len(seen)))
-        places = np.arange(len(seen))[::-1]
+        places = named_rows(ax, [short(result.feature_names[j]) for j in seen])
         shown = result.probabilities[seen]
         stable = shown >= result.threshold
         for mask, fill, name in (
@@ -109,18 +110,13 @@ class StabilityDisplay(Display):
         ax.axvline(
             result.threshold, color=ORANGE, linewidth=1.8, linestyle="--", label=f"threshold {result.threshold:g}"
         )
-        ax.set_yticks(places, [short(result.feature_names[j]) for j in seen])
-        ax.tick_params(axis="y", length=0)
         ax.set(xlim=(0, 1.02), xlabel=f"share of {result.n_halves} half samples in which the feature is chosen")
         never = int((result.probabilities == 0).sum())
         more = int((result.probabilities > 0).sum()) - len(seen)
         notes = [f"{more} more were chosen less often"] * (more > 0) + [f"{never} never chosen"] * (never > 0)
-        ax.set_title(
-            f"by chance at most {result.bound:.2g} would be stable" + "".join(f"; {note}" for note in notes),
-            loc="left",
-            fontsize=9,
-        )
-        ax.legend(frameon=False, fontsize=9, loc="upper left", bbox_to_anchor=(1.0, 1.0))
+        title = "; ".join([f"by chance alone at most {result.bound:.2g} would be stable", *notes])
+        ax.set_title(folded(title, 6), loc="left", fontsize=9)
+        legend_beside(ax)
         plain(ax, "x")
 
 
@@ -157,7 +153,7 @@ class ConvergenceDisplay(Display):
 
         Parameters
         ----------
-        estimator : fitted SPKM estimator
+        estimator : fitted SPKM estimator, or a pipeline that ends with one
             The fitted estimator; for a search the last fit, on all samples.
         ax : Axes, default=None
             Axes to draw on.
@@ -166,9 +162,9 @@ class ConvergenceDisplay(Display):
         -------
         ConvergenceDisplay
         """
-        check_is_fitted(estimator)
-        parts = fitted_part(estimator, "estimators_", [estimator])
-        names = ["objective"] if estimator.model_.is_joint else list(estimator.model_.names)
+        reading = Reading.of(estimator)
+        parts = fitted_part(reading.estimator, "estimators_", [reading.estimator])
+        names = ["objective"] if reading.model.is_joint else list(reading.model.names)
         left = [part.stationarity_ for part in parts]
         return cls([np.asarray(part.objective_path_) for part in parts], names, left).plot(ax=ax)
 
@@ -182,20 +178,19 @@ class ConvergenceDisplay(Display):
         return pandas.concat(parts, ignore_index=True)
 
     def _draw(self, ax: Any) -> None:
-        ax = self.drawn_on(ax, (6.4 if len(self.paths) == 1 else 7.6, 3.6))
+        ax = self.drawn_on(ax, (7.6, 3.6))
         ends = [np.nan] * len(self.paths) if self.stationarity is None else self.stationarity
         for k, (name, path, left) in enumerate(zip(self.names, self.paths, ends, strict=True)):
-            style = {"color": COLOURS[k % len(COLOURS)], "linestyle": LINES[k // len(COLOURS) % len(LINES)]}
-            label = f"{short(name, 24)}: {path[-1]:.4g}" + (f", step left {left:.1g}" if np.isfinite(left) else "")
+            style = line_style(k)
+            label = f"{short(name, 30)}: {path[-1]:.4g}" + (f"; step {left:.1g}" if np.isfinite(left) else "")
             ax.plot(np.arange(len(path)), path, linewidth=1.8, label=label, **style)
             ax.plot(len(path) - 1, path[-1], "o", color=style["color"], markersize=5)
         low, high = min(p.min() for p in self.paths), max(p.max() for p in self.paths)
         if low > 0 and high > 20 * low:
             ax.set_yscale("log")
         ax.set(xlabel="iteration", ylabel="objective")
-        several = len(self.paths) > 1
-        place = {"loc": "upper left", "bbox_to_anchor": (1.0, 1.0)} if several else {"loc": "upper right"}
-        ax.legend(frameon=False, fontsize=9, title="at the end (dot)", **place)
+        known = np.isfinite(ends).any()
+        legend_beside(ax, "objective at the end" + "\nand length of a further step" * bool(known))
         plain(ax, "y")
 
 
@@ -243,7 +238,6 @@ class ViewShareDisplay(Display):
         -------
         ViewShareDisplay
         """
-        check_is_fitted(estimator)
         usage = fitted_part(estimator, "view_usage_")
         if not usage:
             raise ValueError("estimator must have views; this one has a single kernel on all features. Set views.")
@@ -258,7 +252,7 @@ class ViewShareDisplay(Display):
 
     def _draw(self, ax: Any) -> None:
         ax = self.drawn_on(ax, (6.4, 1.4 + 0.42 * len(self.names)))
-        places = np.arange(len(self.names))[::-1]
+        places = named_rows(ax, [short(name) for name in self.names])
         ax.barh(places, self.shares, height=0.62, color=np.where(self.shares >= 0, BLUE, ORANGE))
         ax.axvline(0, color=INK, linewidth=0.8)
         texts = [
@@ -266,11 +260,8 @@ class ViewShareDisplay(Display):
             for share, used, all_ in zip(self.shares, self.used, self.available, strict=True)
         ]
         label_bars(ax, places, np.maximum(self.shares, 0), texts, np.ones(len(places), dtype=bool))
-        ax.set_yticks(places, [short(name) for name in self.names])
-        ax.tick_params(axis="y", length=0)
         ax.set_xlim(min(0.0, 1.1 * self.shares.min()), max(0.1, self.shares.max()) * 1.75)
         ax.set_xticks([t for t in np.arange(-1, 1.01, 0.25) if min(0.0, self.shares.min()) - 0.01 <= t <= 1.0])
         ax.xaxis.set_major_formatter(lambda x, _: f"{x:.0%}".replace("-", "−"))
         ax.set_xlabel("share of the variance of the predictions")
-        ax.grid(axis="x", color=PALE)
-        plain(ax)
+        plain(ax, "x")

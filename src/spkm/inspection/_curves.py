@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator
 from spkm._arrays import TableLike, TargetLike
 from spkm.explain._table import frames
 from spkm.inspection._display import Axes, Display
-from spkm.inspection._style import COLOURS, GREY, LINES, MARKERS, plain, short
+from spkm.inspection._style import COLOURS, GREY, LINES, MARKERS, legend_beside, plain, short
 
 SHADES = (*COLOURS, GREY, "#B58900")  # as many as there are shapes of markers that differ at a glance
 
@@ -176,7 +176,7 @@ class CurveDisplay(Display):
         self._ticks(ax)
         plain(ax, "both")
         if legend:
-            ax.legend(frameon=False, fontsize=9, loc="upper left", bbox_to_anchor=(1.01, 1.0))
+            legend_beside(ax)
         return self
 
     def _draw_curve(self, ax: Any, name: str, curve: Curve) -> None:

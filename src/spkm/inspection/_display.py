@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, Self
 
-from spkm.inspection._style import axes_of
+import numpy as np
+
+from spkm.inspection._style import pyplot
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -53,5 +55,21 @@ class Display:
 
     def drawn_on(self, ax: Any, size: tuple[float, float]) -> Any:
         """Return the axes to draw on: those given, or those of a new figure of a size in inches."""
-        self.figure_, self.ax_ = axes_of(ax, size)
+        if ax is None:
+            self.figure_, self.ax_ = pyplot().subplots(figsize=size, layout="constrained")
+        else:
+            self.figure_, self.ax_ = ax.figure, ax
         return self.ax_
+
+    def panels_on(self, ax: Any, rows: int, columns: int, size: tuple[float, float], **ratios: Any) -> np.ndarray:
+        """Return a grid of axes, in the place of the given axes or in a figure of their own."""
+        if ax is None:
+            self.figure_ = pyplot().figure(figsize=size, layout="constrained")
+            grid = self.figure_.add_gridspec(rows, columns, **ratios)
+        elif ax.get_subplotspec() is None:
+            raise ValueError("ax must be made by subplots or a gridspec, as this display divides it; got free axes.")
+        else:
+            self.figure_ = ax.figure
+            ax.set_axis_off()
+            grid = ax.get_subplotspec().subgridspec(rows, columns, **ratios)
+        return np.array([[self.figure_.add_subplot(grid[i, j]) for j in range(columns)] for i in range(rows)])

@@ -13,7 +13,20 @@ from spkm.explain import partial_dependence
 from spkm.explain._table import columns_of_grid, frames
 from spkm.inspection._display import Axes, Display
 from spkm.inspection._reading import Reading
-from spkm.inspection._style import COLOURS, INK, LINES, MARKERS, colour_bar, number, plain, short
+from spkm.inspection._style import (
+    COLOURS,
+    INK,
+    MARKERS,
+    colour_bar,
+    folded,
+    legend_beside,
+    line_style,
+    named_rows,
+    number,
+    plain,
+    short,
+    text_on,
+)
 
 RUG = 400  # samples drawn in a rug at most
 SHOWN = 8  # outputs drawn as curves at most
@@ -35,6 +48,8 @@ class EffectDisplay(Display):
         The one or two features; the outputs.
     score_name : str, default="score"
         Name of the score.
+    one_scale : bool, default=True
+        Whether curves of several outputs share an axis; else, as for outputs of different units, each has a panel.
     bars : ndarray of the shape of ``values`` or None, default=None
         Half-widths of 90 % error bars, drawn as a band around the curve of one feature.
 
@@ -57,6 +72,7 @@ class EffectDisplay(Display):
     feature_names: Any
     output_names: Any
     score_name: str = field(default="score", kw_only=True)
+    one_scale: bool = field(default=True, kw_only=True)
     bars: np.ndarray | None = field(default=None, kw_only=True)
 
     @classmethod
@@ -105,7 +121,7 @@ class EffectDisplay(Display):
         cells, listed = reading.cells(table), list(reading.columns)
         seen = [cells[:, listed.index(f)] if f in listed else table[:, reading.names.index(f)] for f in named]
         if output is None and len(named) == 1 and len(reading.outputs) > 1:
-            chosen, name = list(range(len(reading.outputs))), "score"
+            chosen, name = list(range(len(reading.outputs))), "prediction" if reading.labels is None else "score"
         else:
             chosen = [reading.output(0 if output is None else output)]
             name = reading.score_name(chosen[0])
@@ -116,6 +132,7 @@ class EffectDisplay(Display):
             named,
             [reading.outputs[o] for o in chosen],
             score_name=name,
+            one_scale=reading.labels is not None,
             bars=None if effect.std is None else (effect.interval()[1] - effect.values)[..., chosen],
         ).plot(ax=ax)
 
@@ -131,64 +148,67 @@ class EffectDisplay(Display):
         return frames().DataFrame(columns)
 
     def _draw(self, ax: Axes) -> None:
-        several = len(self.output_names) > 1
-        self.drawn_on(ax, (6.4 if several else 5.2, 3.6) if len(self.grid) == 1 else (5.8, 4.4))
         rows = self.samples[:: max(1, -(-len(self.samples) // RUG))]
-        if self.grid[0].dtype.kind == "O":
-            self._levels()
-        elif len(self.grid) == 1:
-            self._curve(rows.astype(float))
+        if len(self.grid) == 2:
+            self._surface(self.drawn_on(ax, (5.8, 4.4)), rows.astype(float))
+            return
+        outputs = np.arange(min(len(self.output_names), SHOWN))
+        category = self.grid[0].dtype.kind == "O"
+        if self.one_scale or len(outputs) == 1:
+            parts = [(self.drawn_on(ax, (6.4 if len(outputs) > 1 else 5.2, 3.6)), outputs)]
         else:
-            self._surface(rows.astype(float))
+            self.ax_ = self.panels_on(ax, len(outputs), 1, (5.2, 2.4 * len(outputs)))[:, 0]
+            parts = list(zip(self.ax_, outputs[:, None], strict=True))
+        for where, shown in parts:
+            (self._levels if category else self._curves)(where, shown, rows)
+            if len(shown) > 1:
+                legend_beside(where, f"{self.score_name} of")
+            elif len(parts) > 1:
+                where.set_title(short(self.output_names[shown[0]], 40), loc="left", fontsize=10)
+            if self.bars is not None:
+                what = "whiskers" if category else "band"
+                where.set_title(f"{what}: 90 % error bars", loc="right", fontsize=8)
 
-    def _levels(self) -> None:
+    def _levels(self, ax: Any, outputs: np.ndarray, _: np.ndarray) -> None:
         """Draw a dot, with its error bar, for each level of a category and each output."""
-        ax, count = self.ax_, min(len(self.output_names), SHOWN)
-        places = np.arange(len(self.grid[0]))[::-1].astype(float)
-        for o, name in enumerate(self.output_names[:SHOWN]):
-            half = None if self.bars is None else self.bars[:, o]
-            style = {"color": COLOURS[o % len(COLOURS)], "fmt": MARKERS[o % len(MARKERS)], "capsize": 2.5}
-            shift = 0.5 * (0.5 * (count - 1) - o) / count
-            ax.errorbar(self.values[:, o], places + shift, xerr=half, label=short(name, 18), **style)
         counts = [int((self.samples[:, 0] == level).sum()) for level in self.grid[0]]
         names = [f"{short(level, 24)} ({n})" for level, n in zip(self.grid[0], counts, strict=True)]
-        ax.set_yticks(places, names)
-        ax.set(ylabel=f"{short(self.feature_names[0], 40)}  (samples)", xlabel=f"mean {self.score_name}")
-        self._legend()
-        if self.bars is not None:
-            ax.set_title("whiskers: 90 % error bars", loc="right", fontsize=8)
+        places = named_rows(ax, names)
+        for k, o in enumerate(outputs):
+            half = None if self.bars is None else self.bars[:, o]
+            style = {"color": COLOURS[o % len(COLOURS)], "fmt": MARKERS[o % len(MARKERS)], "capsize": 2.5}
+            shift = 0.5 * (0.5 * (len(outputs) - 1) - k) / len(outputs)
+            ax.errorbar(self.values[:, o], places + shift, xerr=half, label=short(self.output_names[o], 18), **style)
+        ax.set_ylabel(f"{short(self.feature_names[0], 40)}  (samples)")
+        ax.set_xlabel(folded(f"mean {self.score_name}", 4))
         ax.margins(x=0.1, y=0.15)
         plain(ax, "x")
 
-    def _legend(self) -> None:
-        if len(self.output_names) > 1:
-            self.ax_.legend(frameon=False, loc="upper left", bbox_to_anchor=(1.0, 1.0), title="score of", fontsize=9)
-
-    def _curve(self, rows: np.ndarray) -> None:
-        ax = self.ax_
-        for o, name in enumerate(self.output_names[:SHOWN]):
-            style = {"color": COLOURS[o % len(COLOURS)], "linestyle": LINES[o % len(LINES)]}
-            ax.plot(self.grid[0], self.values[:, o], linewidth=2, label=short(name, 18), **style)
+    def _curves(self, ax: Any, outputs: np.ndarray, rows: np.ndarray) -> None:
+        """Draw a curve, with its band, for each output, and a rug of the samples."""
+        for o in outputs:
+            middle, style = self.values[:, o], line_style(o)
+            ax.plot(self.grid[0], middle, linewidth=2, label=short(self.output_names[o], 18), **style)
             if self.bars is not None:
-                lower, upper = self.values[:, o] - self.bars[:, o], self.values[:, o] + self.bars[:, o]
-                ax.fill_between(self.grid[0], lower, upper, color=style["color"], alpha=0.18, linewidth=0)
+                ends = middle - self.bars[:, o], middle + self.bars[:, o]
+                ax.fill_between(self.grid[0], *ends, color=style["color"], alpha=0.18, linewidth=0)
         # A rug in the lowest part of the axes: x in the units of the feature, y in parts of the axes.
-        ax.plot(rows[:, 0], np.full(len(rows), 0.012), "|", transform=ax.get_xaxis_transform(), color=INK, alpha=0.35)
-        ax.set(xlabel=f"{short(self.feature_names[0], 40)}  (ticks: samples)", ylabel=f"mean {self.score_name}")
-        self._legend()
-        if self.bars is not None:
-            ax.set_title("band: 90 % error bars", loc="right", fontsize=8)
+        rug, ground = rows[:, 0].astype(float), np.full(len(rows), 0.012)
+        ax.plot(rug, ground, "|", transform=ax.get_xaxis_transform(), color=INK, alpha=0.35)
+        ax.set_xlabel(f"{short(self.feature_names[0], 40)}  (ticks: samples)")
+        ax.set_ylabel(folded(f"mean {self.score_name}", 3))
         ax.margins(y=0.1)
         plain(ax, "y")
 
-    def _surface(self, rows: np.ndarray) -> None:
-        ax = self.ax_
+    def _surface(self, ax: Any, rows: np.ndarray) -> None:
         first, second = self.grid
         surface = self.values[:, :, 0].T
         filled = ax.contourf(first, second, surface, levels=12, cmap="cividis")
-        lines = ax.contour(first, second, surface, levels=filled.levels[::2], colors="white", linewidths=0.6)
+        levels = filled.levels[::2]
+        inks = [text_on(filled.cmap(filled.norm(level))) for level in levels]
+        lines = ax.contour(first, second, surface, levels=levels, colors=inks, linewidths=0.6)
         ax.clabel(lines, fontsize=7, fmt=number)
         ax.plot(*rows.T, ".", color="white", markersize=4.5, markeredgecolor=INK, markeredgewidth=0.4, label="samples")
-        colour_bar(self.figure_, filled, ax, f"mean {self.score_name}", fraction=0.05, pad=0.02)
+        colour_bar(self.figure_, filled, ax, f"mean {self.score_name}")
         ax.set(xlabel=short(self.feature_names[0], 40), ylabel=short(self.feature_names[1], 40))
         ax.legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), frameon=False, fontsize=9, borderaxespad=0.2)

@@ -165,7 +165,7 @@ class DecisionMapDisplay(Display):
         shading = self._many_classes if len(self.labels) > 2 else self._one_score
         filled = shading()
         if legend and filled is not None:
-            colour_bar(self.figure_, filled, ax, self.score_name, fraction=0.05, pad=0.02)
+            colour_bar(self.figure_, filled, ax, self.score_name)
         self._samples()
         self._vectors()
         ax.set(xlabel=short(self.feature_names[0], 40), ylabel=short(self.feature_names[1], 40))
@@ -222,12 +222,17 @@ class DecisionMapDisplay(Display):
                 margin = self.scores[:, :, k] - np.delete(self.scores, k, axis=2).max(axis=2)
             if margin.min() < 0 < margin.max():
                 self.ax_.contour(*self.grid, margin.T, [0.0], colors=INK, linewidths=1.0)
+            if np.any(self.decisions == k):
+                i, j = np.unravel_index(np.argmax(_depth(self.decisions == k)), self.decisions.shape)
+                name = short(self.labels[k], 14)
+                self.ax_.text(self.grid[0][i], self.grid[1][j], name, ha="center", va="center", fontsize=9, color=INK)
 
     def _samples(self) -> None:
         step = max(1, -(-len(self.samples) // POINTS))
         rows = self.samples[::step]
         if self.codes is None:
-            self.ax_.plot(*rows.T, ".", color=INK, alpha=0.5, markersize=4, label="samples")
+            style = {"color": "white", "markeredgecolor": INK, "markeredgewidth": 0.4}
+            self.ax_.plot(*rows.T, ".", markersize=4.5, label="samples", **style)
             return
         codes = self.codes[::step]
         two = (BLUE, ORANGE)
@@ -235,6 +240,13 @@ class DecisionMapDisplay(Display):
             colour = two[k] if len(self.labels) == 2 else COLOURS[k % len(COLOURS)]
             style = {"color": colour, "markeredgecolor": "white", "markeredgewidth": 0.5, "markersize": 5.5}
             self.ax_.plot(*rows[codes == k].T, MARKERS[k % len(MARKERS)], label=short(label, 18), **style)
+
+
+def _depth(inside: np.ndarray) -> np.ndarray:
+    """Return how far the points of a grid are from the border of a region: a name fits where that is largest."""
+    from scipy.ndimage import distance_transform_edt
+
+    return np.asarray(distance_transform_edt(np.pad(inside, 1)))[1:-1, 1:-1]
 
 
 def _range(values: np.ndarray, count: int) -> np.ndarray:

@@ -12,7 +12,7 @@ from spkm._arrays import TableLike, TargetLike
 from spkm.explain._table import dense, frames
 from spkm.inspection._display import Axes, Display
 from spkm.inspection._reading import Reading
-from spkm.inspection._style import COLOURS, GREY, INK, panels, plain, short
+from spkm.inspection._style import GREY, INK, legend_beside, line_style, plain, short
 
 MOST_POINTS = 2000  # of the samples; more would hide one another
 
@@ -108,15 +108,15 @@ class OrderDisplay(Display):
 
     def _draw(self, ax: Axes) -> None:
         count = len(self.class_names)
-        self.figure_, cells = panels(ax, 2, 1, (6.4, 2.6 + 0.45 * count), height_ratios=[1.2, 0.35 * count])
-        above, below = self.axes_ = cells[:, 0]
+        size = (7.2, 2.6 + 0.45 * count)
+        above, below = self.axes_ = self.panels_on(ax, 2, 1, size, height_ratios=[1.2, 0.35 * count])[:, 0]
         jitter = np.random.default_rng(0).uniform(-0.28, 0.28, len(self.scores))
         step = max(1, len(self.scores) // MOST_POINTS)
         for k, name in enumerate(self.class_names):
-            colour = COLOURS[k % len(COLOURS)]
-            above.plot(self.grid, self.probabilities[:, k], color=colour, label=short(name, 20))
+            style = line_style(k)
+            above.plot(self.grid, self.probabilities[:, k], label=short(name, 20), **style)
             own = np.flatnonzero(self.codes == k)[::step]
-            below.scatter(self.scores[own], k + jitter[own], s=9, color=colour, alpha=0.5, linewidths=0)
+            below.scatter(self.scores[own], k + jitter[own], s=9, color=style["color"], alpha=0.5, linewidths=0)
         for where in (above, below):
             for threshold in self.thresholds:
                 where.axvline(threshold, color=INK, linewidth=0.8, linestyle="--")
@@ -124,7 +124,7 @@ class OrderDisplay(Display):
             plain(where)
         above.set(ylabel="probability", ylim=(0, 1.02))
         above.tick_params(labelbottom=False)
-        above.legend(frameon=False, fontsize=8, ncols=min(count, 4), loc="upper center", bbox_to_anchor=(0.5, 1.22))
+        legend_beside(above)
         below.set_yticks(range(count), [short(name, 20) for name in self.class_names])
         below.set(xlabel="score (dashed: thresholds)", ylim=(-0.6, count - 0.4))
         below.tick_params(axis="y", length=0)

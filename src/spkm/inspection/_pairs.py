@@ -11,7 +11,7 @@ from spkm._checks import check_integer
 from spkm.explain._table import entities_of, frames
 from spkm.inspection._display import Axes, Display
 from spkm.inspection._reading import Reading, order_along
-from spkm.inspection._style import INK, colour_bar, diverging, short
+from spkm.inspection._style import INK, colour_bar, diverging, folded, short
 
 NAMED = 45  # entities of a side up to which each has its name
 
@@ -111,7 +111,7 @@ class PairMatrixDisplay(Display):
             [str(k) for k in kept] if given is None else [str(given[k]) for k in kept]
             for given, kept in ((left_names, rows), (right_names, columns))
         ]
-        by_row, by_column = _order(scores), _order(scores.T)
+        by_row, by_column = (order_along(part - part.mean(axis=0)) for part in (scores, scores.T))
         return cls(
             scores[by_row][:, by_column],
             known[rows][:, columns][by_row][:, by_column],
@@ -140,13 +140,8 @@ class PairMatrixDisplay(Display):
                 axis.set_ticks(range(len(names)), [short(name, 16) for name in names], fontsize=7)
             else:
                 axis.set_ticks([])
-            axis.set_label_text(f"{side} entities, similar ones together")
+            axis.set_label_text(folded(f"{side} entities, similar ones together", 3))
         ax.tick_params(axis="x", rotation=90)
         ax.tick_params(length=0)
         ax.spines[:].set_visible(False)
-        colour_bar(self.figure_, picture, ax, self.score_name, fraction=0.05, pad=0.02)
-
-
-def _order(scores: np.ndarray) -> np.ndarray:
-    """Return an order in which neighbours have similar scores: along the first principal component."""
-    return order_along(scores - scores.mean(axis=0))
+        colour_bar(self.figure_, picture, ax, self.score_name)

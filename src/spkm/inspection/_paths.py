@@ -14,7 +14,7 @@ from spkm.estimators import SparsityPath, sparsity_path
 from spkm.explain._table import frames
 from spkm.inspection._display import Axes, Display
 from spkm.inspection._reading import Reading
-from spkm.inspection._style import BLUE, GREEN, GREY, INK, ORANGE, PALE, panels, plain, short
+from spkm.inspection._style import BLUE, GREEN, GREY, INK, ORANGE, PALE, legend_beside, named_rows, plain, short
 
 
 @dataclass(eq=False, repr=False)
@@ -97,11 +97,11 @@ class PathDisplay(Display):
         by_strength = bool(np.all(np.diff(x) > 0))
         x = x if by_strength else path.n_features
         if by_strength:
-            figure, cells = panels(ax, 2, 1, (6.8, 5.2), height_ratios=[1.5, 1])
-            self._draw_sizes(cells[1, 0], x)
+            self.ax_ = self.panels_on(ax, 2, 1, (6.8, 5.2), height_ratios=[1.5, 1])[:, 0]
+            self._draw_sizes(self.ax_[1], x)
         else:  # numbers of features are on the axis
-            figure, cells = panels(ax, 1, 1, (6.8, 3.9))
-        above, last = cells[0, 0], cells[-1, 0]
+            self.ax_ = self.panels_on(ax, 1, 1, (6.8, 3.9))[:, 0]
+        above, last = self.ax_[[0, -1]]
         best = int(np.argmax(path.scores))
         error = path.score_errors[best]
         if np.isfinite(error):
@@ -110,11 +110,11 @@ class PathDisplay(Display):
             )
         above.plot(x, path.scores, "-o", color=BLUE, markersize=5, label="mean over the splits")
         above.plot(x[best], path.scores[best], "s", color=INK, markersize=8, fillstyle="none", label="best")
-        for cell in cells[:, 0]:
+        for cell in self.ax_:
             mark = f"chosen: {path.n_features[self.chosen]} features" if cell is above else None
             cell.axvline(x[self.chosen], color=ORANGE, linewidth=1.8, zorder=0, label=mark)
             cell.set_xscale("log")
-            cell.legend(frameon=False, fontsize=9, loc="upper left", bbox_to_anchor=(1.0, 1.0))
+            legend_beside(cell)
         above.tick_params(labelbottom=above is last)
         above.set_ylabel(self.score_name)
         if not by_strength:
@@ -123,7 +123,6 @@ class PathDisplay(Display):
             "strength: the price of a feature, or of the penalty" if by_strength else "features that the model reads"
         )
         plain(above, "y")
-        self.figure_, self.ax_ = figure, cells[:, 0]
 
     def _draw_sizes(self, ax: Axes, x: np.ndarray) -> None:
         """Draw how many features and basis vectors the models have."""
@@ -200,44 +199,37 @@ class FeaturePathDisplay(Display):
 
     def frame(self) -> Any:
         """Return a pandas frame of True and False: a row per feature, a column per model, named by its size."""
-        held = self._held()
-        order = self._order(held)
+        held, order = self._held()
         sizes = self.path.n_features.tolist()
         index = [self.feature_names[j] for j in order]
         return frames().DataFrame(held[order], index=index, columns=sizes)
 
     def _draw(self, ax: Axes) -> None:
-        held = self._held()
-        order = self._order(held)[: self.max_features]
+        held, order = self._held()
+        order = order[: self.max_features]
         order = order[held[order].any(axis=1)]
         shown = held[order]
         ax = self.drawn_on(ax, (3.2 + 0.42 * held.shape[1], 1.3 + 0.27 * len(order)))
-        for row, own in enumerate(shown):
-            place = len(order) - 1 - row
+        places = named_rows(ax, [short(self.feature_names[j]) for j in order])
+        for place, own in zip(places, shown, strict=True):
             ax.axhline(place, color="#EEEEEE", zorder=0)
             steps = np.flatnonzero(own)
             ax.plot(steps, np.full(len(steps), place), "s", color=BLUE, markersize=7)
-            if len(steps):
-                ax.plot(steps[[0, -1]], [place, place], color=BLUE, linewidth=2)
-        ax.set_yticks(np.arange(len(order))[::-1], [short(self.feature_names[j]) for j in order])
+            ax.plot(steps[[0, -1]], [place, place], color=BLUE, linewidth=2)
         ax.set_xticks(range(held.shape[1]), self.path.n_features.tolist())
         ax.set_xlim(-0.6, held.shape[1] - 0.4)
         ax.set_xlabel("features in the model, from many to few  (■ read by the model)")
-        ax.tick_params(axis="y", length=0)
         left = len(self.feature_names) - len(order)
         if left > 0:
             ax.set_title(f"{left} features that left earlier are not shown", loc="left", fontsize=8, color=GREY)
         plain(ax)
 
-    def _held(self) -> np.ndarray:
+    def _held(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return which features each model has, and the order of the features, the last to leave first."""
         held = np.zeros((len(self.feature_names), len(self.path.supports)), dtype=bool)
         for k, support in enumerate(self.path.supports):
             held[support, k] = True
-        return held
-
-    @staticmethod
-    def _order(held: np.ndarray) -> np.ndarray:
-        return np.argsort(-held.sum(axis=1), kind="stable")
+        return held, np.argsort(-held.sum(axis=1), kind="stable")
 
 
 def _simplest(path: SparsityPath) -> int:
@@ -256,7 +248,7 @@ def _drawable(strengths: np.ndarray) -> np.ndarray:
     finite = strengths[np.isfinite(strengths) & (strengths > 0)]
     if len(finite) == 0:
         return np.arange(1.0, len(strengths) + 1)
-    floor = finite.min() / 10 if len(finite) > 1 else finite[0] / 10
+    floor = finite.min() / 10
     shown = np.where(strengths > floor, strengths, floor)
     shown[~np.isfinite(shown)] = finite.max() * 10
     return np.maximum.accumulate(shown)

@@ -14,7 +14,21 @@ from spkm.explain import explain
 from spkm.explain._table import frames
 from spkm.inspection._display import Axes, Display
 from spkm.inspection._reading import Reading, half_widths
-from spkm.inspection._style import BLUE, GREY, INK, ORANGE, cell, colour_bar, label_bars, number, plain, short, signed
+from spkm.inspection._style import (
+    BLUE,
+    GREY,
+    INK,
+    ORANGE,
+    cell,
+    colour_bar,
+    folded,
+    label_bars,
+    named_rows,
+    number,
+    plain,
+    short,
+    signed,
+)
 
 BINS = 60  # columns of dots that a row of a beeswarm is stacked in
 
@@ -123,18 +137,16 @@ class ShapleyDisplay(Display):
         order = np.argsort(-size, kind="stable")
         order = order[size[order] > 0][: self.max_features]
         order = order if len(order) else np.array([0])
-        self.drawn_on(ax, (7.0 if kind == "bar" else 7.8, 1.3 + 0.34 * len(order)))
-        places = np.arange(len(order))[::-1]
+        names = [short(self.feature_names[j]) for j in order]
+        if one:
+            names = [f"{name} = {cell(self.data[0, j])}" for name, j in zip(names, order, strict=True)]
+        width = (5.6 if kind == "bar" else 6.6) + 0.07 * max(map(len, names))
+        places = named_rows(self.drawn_on(ax, (width, 1.3 + 0.34 * len(order))), names)
         if kind == "bar":
             self._bars(order, places, one)
         else:
             self._swarm(order, places)
         left = int((size > 0).sum()) - len(order)
-        names = [short(self.feature_names[j]) for j in order]
-        if one:
-            names = [f"{name} = {cell(self.data[0, j])}" for name, j in zip(names, order, strict=True)]
-        self.ax_.set_yticks(places, names)
-        self.ax_.tick_params(axis="y", length=0)
         if left > 0:
             self.ax_.set_title(f"the {len(order)} largest; {left} more features are not shown", loc="right", fontsize=8)
 
@@ -151,9 +163,9 @@ class ShapleyDisplay(Display):
             outer = shown + np.where(shown >= 0, half, -half)
             ax.set_title("whiskers: 90 % error bars", loc="left", fontsize=8)
         label_bars(ax, places, outer, texts, shown >= 0)
-        ax.margins(x=0.14)
+        ax.margins(x=0.17)
         what = "Shapley value" if one else "mean size of the Shapley value"
-        ax.set_xlabel(f"{what}, part of the {self.score_name}")
+        ax.set_xlabel(folded(f"{what}, part of the {self.score_name}", 4))
         plain(ax, "x")
 
     def _swarm(self, order: np.ndarray, places: np.ndarray) -> None:
@@ -175,9 +187,8 @@ class ShapleyDisplay(Display):
             label = f"value of the feature, by rank among the samples{'; categories are grey' * several}"
             place = {"ticks": [0, 0.5, 1], "fraction": 0.035, "pad": 0.02, "aspect": 30}
             colour_bar(self.figure_, points, ax, label, **place).ax.set_yticklabels(["lowest", "median", "highest"])
-        ax.set_xlabel(f"Shapley value, part of the {self.score_name}")
-        plain(ax)
-        ax.grid(axis="y", color="#EEEEEE")
+        ax.set_xlabel(folded(f"Shapley value, part of the {self.score_name}", 4))
+        plain(ax, "y")
 
 
 def _stacked(values: np.ndarray, low: float, high: float) -> np.ndarray:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from textwrap import fill
+from typing import Any
 
 import numpy as np
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 BLUE, ORANGE, GREEN, PURPLE, SKY, INK, GREY = (
     "#0072B2",
@@ -33,28 +31,6 @@ def pyplot() -> Any:
     return plt
 
 
-def axes_of(ax: Any, size: tuple[float, float]) -> tuple[Any, Any]:
-    """Return figure and axes: those given, or new ones of a size in inches."""
-    if ax is not None:
-        return ax.figure, ax
-    return pyplot().subplots(figsize=size, layout="constrained")
-
-
-def panels(ax: Any, rows: int, columns: int, size: tuple[float, float], **ratios: Any) -> tuple[Any, np.ndarray]:
-    """Return a figure and a grid of axes, in the place of the given axes or in a figure of their own."""
-    if ax is None:
-        figure = pyplot().figure(figsize=size, layout="constrained")
-        grid = figure.add_gridspec(rows, columns, **ratios)
-    else:
-        figure = ax.figure
-        if ax.get_subplotspec() is None:
-            raise ValueError("ax must be made by subplots or a gridspec, as this display divides it; got free axes.")
-        ax.set_axis_off()
-        grid = ax.get_subplotspec().subgridspec(rows, columns, **ratios)
-    cells = [[figure.add_subplot(grid[i, j]) for j in range(columns)] for i in range(rows)]
-    return figure, np.array(cells)
-
-
 def diverging(pale: bool = False) -> Any:
     """Return the colours of deviations: blue below, white at zero, orange above; pale ones lie behind other marks."""
     from matplotlib.colors import LinearSegmentedColormap
@@ -64,12 +40,30 @@ def diverging(pale: bool = False) -> Any:
     return LinearSegmentedColormap.from_list("spkm", ["#00406B", BLUE, "#F7F7F7", "#E69F00", "#A63F00"])
 
 
-def colour_bar(figure: Any, picture: Any, ax: Any, label: str, fontsize: int | None = None, **place: Any) -> Any:
+def line_style(k: int) -> dict[str, Any]:
+    """Return colour and dashes of the k-th of some lines: twelve differ, neighbours in both."""
+    return {"color": COLOURS[k % len(COLOURS)], "linestyle": LINES[k % len(LINES)]}
+
+
+def colour_bar(figure: Any, picture: Any, ax: Any, label: str, **place: Any) -> Any:
     """Draw the scale of colours of a picture beside some axes, without a frame."""
-    bar = figure.colorbar(picture, ax=ax, **place)
-    bar.set_label(label, fontsize=fontsize)
+    bar = figure.colorbar(picture, ax=ax, **{"fraction": 0.05, "pad": 0.02} | place)
+    bar.set_label(folded(label, 0.8 * figure.get_figheight()), fontsize=9)
     bar.outline.set_visible(False)
     return bar
+
+
+def legend_beside(ax: Any, title: str | None = None) -> None:
+    """Write to the right of some axes what is what."""
+    ax.legend(frameon=False, fontsize=9, title=title, loc="upper left", bbox_to_anchor=(1.0, 1.0))
+
+
+def named_rows(ax: Any, names: list[str]) -> np.ndarray:
+    """Write names beside the rows of some axes, the first on top; return the places of the rows."""
+    places = np.arange(len(names))[::-1]
+    ax.set_yticks(places, names)
+    ax.tick_params(axis="y", length=0)
+    return places
 
 
 def plain(ax: Any, grid: str | None = None) -> None:
@@ -85,6 +79,11 @@ def short(text: Any, most: int = 32) -> str:
     text = str(text)
     text = text if len(text) <= most else text[: most - 1] + "…"
     return text.replace("$", r"\$")
+
+
+def folded(text: str, inches: float) -> str:
+    """Return text in as many lines as it takes to fit a length."""
+    return fill(text, max(12, int(11 * inches)))
 
 
 def number(value: float, digits: int = 3) -> str:
@@ -122,7 +121,7 @@ def best_columns(count: int, most: int = 10) -> int:
     return min(options, key=lambda columns: (-count % columns, -columns))
 
 
-def label_bars(ax: Axes, positions: np.ndarray, ends: np.ndarray, texts: list[str], right: np.ndarray) -> None:
+def label_bars(ax: Any, positions: np.ndarray, ends: np.ndarray, texts: list[str], right: np.ndarray) -> None:
     """Write texts beside the ends of horizontal bars: to the right of some, to the left of others."""
     for y, x, text, on_right in zip(positions, ends, texts, right, strict=True):
         ax.annotate(

@@ -16,7 +16,7 @@ from spkm.explain._table import dense, frames
 from spkm.inspection._censored import Calibration, judged_times, survival_calibration
 from spkm.inspection._display import Axes, Display
 from spkm.inspection._reading import Reading
-from spkm.inspection._style import BLUE, COLOURS, GREY, LINES, number, panels, plain, short
+from spkm.inspection._style import BLUE, GREY, legend_beside, line_style, number, plain, short
 from spkm.losses import Times
 
 MOST_CURVES = 10  # more are hard to follow
@@ -130,16 +130,16 @@ class SurvivalDisplay(Display):
         )
 
     def _draw(self, ax: Axes) -> None:
-        where = self.drawn_on(ax, (6.4, 4))
+        where = self.drawn_on(ax, (7.2, 4))
         start = np.concatenate([[0.0], self.times])
         usual = np.concatenate([[1.0], self.usual])
         where.step(start, usual, where="post", color=GREY, linewidth=3, alpha=0.4, label="usual")
         for k, (name, curve) in enumerate(zip(self.curve_names, self.survival, strict=True)):
-            style = {"color": COLOURS[k % len(COLOURS)], "linestyle": LINES[k // len(COLOURS) % len(LINES)]}
-            where.step(start, np.concatenate([[1.0], curve]), where="post", label=short(name, 24), **style)
+            steps = np.concatenate([[1.0], curve])
+            where.step(start, steps, where="post", label=short(name, 24), **line_style(k))
         where.set(xlabel="time", ylabel="probability of no event", ylim=(0, 1.02))
         where.set_xlim(left=0)
-        where.legend(frameon=False, fontsize=8)
+        legend_beside(where)
         plain(where, grid="y")
 
 
@@ -211,8 +211,7 @@ class SurvivalCalibrationDisplay(Display):
         return pd.concat(parts, ignore_index=True)[["time", "predicted", "observed", "low", "high", "n_samples"]]
 
     def _draw(self, ax: Axes) -> None:
-        self.figure_, grid = panels(ax, 1, len(self.times), (3.1 * len(self.times), 3.2))
-        self.axes_ = grid[0]
+        self.axes_ = self.panels_on(ax, 1, len(self.times), (3.1 * len(self.times), 3.2))[0]
         for where, time, one in zip(self.axes_, self.times, self.groups, strict=True):
             where.plot([0, 1], [0, 1], color=GREY, linewidth=0.8)
             ends = np.clip([one.observed - one.low, one.high - one.observed], 0, None)
@@ -220,7 +219,7 @@ class SurvivalCalibrationDisplay(Display):
             where.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02), xlabel="predicted survival", aspect="equal")
             where.set_title(f"until time {number(float(time))}", loc="left", fontsize=10)
             plain(where, grid="both")
-        self.axes_[0].set_ylabel("observed survival, 95 %")
+        self.axes_[0].set_ylabel("observed survival\n(bars: 95 % intervals)")
 
 
 def vectors_as_samples(reading: Reading) -> np.ndarray:
