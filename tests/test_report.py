@@ -17,7 +17,7 @@ from sklearn.metrics import accuracy_score, confusion_matrix, log_loss, r2_score
 from spkm import PairwiseSPKMRegressor, SPKMClassifier, SPKMRegressor
 from spkm.estimators import StabilitySelection
 from spkm.inspection import report
-from spkm.inspection._report._rows import packed, stratified
+from spkm.inspection._report._samples import packed, stratified
 from spkm.kernels import RBF
 from tests.reports import facts, shipped
 

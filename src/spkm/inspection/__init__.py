@@ -6,17 +6,15 @@ from spkm.inspection._basis import BasisDisplay
 from spkm.inspection._canonical import CanonicalDisplay
 from spkm.inspection._card import BasisCardDisplay
 from spkm.inspection._censored import brier_scores, judged_times, kaplan_meier, survival_calibration
-from spkm.inspection._contributions import ContributionDisplay
+from spkm.inspection._contributions import ContributionDisplay, ShapleyDisplay
 from spkm.inspection._course import ConvergenceDisplay, StabilityDisplay, ViewShareDisplay
 from spkm.inspection._curves import Curve, CurveDisplay
 from spkm.inspection._effects import EffectDisplay
 from spkm.inspection._map import DecisionMapDisplay
-from spkm.inspection._order import OrderDisplay
 from spkm.inspection._pairs import PairMatrixDisplay
 from spkm.inspection._paths import FeaturePathDisplay, PathDisplay
 from spkm.inspection._report import canonical_report, report
-from spkm.inspection._shapley import ShapleyDisplay
-from spkm.inspection._survival import SurvivalCalibrationDisplay, SurvivalDisplay
+from spkm.inspection._targets import OrderDisplay, SurvivalCalibrationDisplay, SurvivalDisplay
 
 __all__ = [
     "BasisCardDisplay",

@@ -12,9 +12,9 @@ from spkm._arrays import TableLike
 from spkm._checks import check_integer
 from spkm.explain._summary import telling_features
 from spkm.explain._table import frames
-from spkm.inspection._display import Axes, Display
-from spkm.inspection._reading import Reading
-from spkm.inspection._style import (
+from spkm.inspection._display import (
+    Axes,
+    Display,
     best_columns,
     colour_bar,
     diverging,
@@ -27,6 +27,7 @@ from spkm.inspection._style import (
     signed,
     text_on,
 )
+from spkm.inspection._reading import Reading
 
 WRITTEN = 240  # cells of a heat map up to which every number is written in its cell
 

@@ -13,8 +13,7 @@ from spkm._arrays import RandomState, TableLike, TargetLike
 from spkm._checks import check_integer
 from spkm._publish import feature_names
 from spkm.explain._table import frames
-from spkm.inspection._display import Axes, Display
-from spkm.inspection._style import BLUE, GREY, INK, ORANGE, named_rows, number, plain, short
+from spkm.inspection._display import BLUE, GREY, INK, ORANGE, Axes, Display, named_rows, number, plain, short
 
 MOST_POINTS = 2000  # of the scatter; more would hide one another
 FEW = 6  # bars that a panel has room for at least

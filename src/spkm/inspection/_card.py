@@ -13,14 +13,14 @@ from spkm._checks import check_integer
 from spkm.explain._cautions import contrary_vectors
 from spkm.explain._summary import telling_features
 from spkm.explain._table import frames
-from spkm.inspection._display import Axes, Display
-from spkm.inspection._reading import Reading
-from spkm.inspection._style import (
+from spkm.inspection._display import (
     BLUE,
     GREY,
     INK,
     ORANGE,
     PALE,
+    Axes,
+    Display,
     label_bars,
     legend_beside,
     line_style,
@@ -30,6 +30,7 @@ from spkm.inspection._style import (
     short,
     signed,
 )
+from spkm.inspection._reading import Reading
 
 BINS = 24  # of the histogram of similarities
 MOST_HISTOGRAMS = 3  # classes with a histogram each; of more each has a line

@@ -12,13 +12,13 @@ from spkm._arrays import TableLike, TargetLike
 from spkm._checks import check_integer
 from spkm.estimators import StabilitySelection, stability_selection
 from spkm.explain._table import fitted_part, frames
-from spkm.inspection._display import Axes, Display
-from spkm.inspection._reading import Reading
-from spkm.inspection._style import (
+from spkm.inspection._display import (
     BLUE,
     GREY,
     INK,
     ORANGE,
+    Axes,
+    Display,
     folded,
     label_bars,
     legend_beside,
@@ -27,6 +27,7 @@ from spkm.inspection._style import (
     plain,
     short,
 )
+from spkm.inspection._reading import Reading
 
 
 @dataclass(eq=False, repr=False)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -10,8 +11,7 @@ from sklearn.base import BaseEstimator
 
 from spkm._arrays import TableLike, TargetLike
 from spkm.explain._table import frames
-from spkm.inspection._display import Axes, Display
-from spkm.inspection._style import COLOURS, GREY, LINES, MARKERS, legend_beside, plain, short
+from spkm.inspection._display import COLOURS, GREY, LINES, MARKERS, Axes, Display, legend_beside, plain, short
 
 SHADES = (*COLOURS, GREY, "#B58900")  # as many as there are shapes of markers that differ at a glance
 
@@ -38,6 +38,7 @@ class Curve(NamedTuple):
     others: Sequence[tuple[float, float]] = ()
 
 
+@dataclass(eq=False, repr=False)
 class CurveDisplay(Display):
     """Curves of scores against a size, levels of what has none, and places that matter.
 
@@ -70,25 +71,19 @@ class CurveDisplay(Display):
     ['curve', 'n_basis', 'score', 'spread']
     """
 
-    def __init__(
-        self,
-        curves: Mapping[str, Curve],
-        *,
-        levels: Mapping[str, float] | None = None,
-        places: Mapping[str, float] | None = None,
-        names: Sequence[str] | None = None,
-        x_label: str = "basis vectors",
-        y_label: str = "held-out score",
-        x_scale: str = "log",
-        y_scale: str = "linear",
-        band: bool = False,
-    ) -> None:
-        self.curves = dict(curves)
-        self.levels, self.places = dict(levels or {}), dict(places or {})
-        self.names = list(names) if names is not None else [*self.curves, *self.levels]
-        self.x_label, self.y_label = x_label, y_label
-        self.x_scale, self.y_scale = x_scale, y_scale
-        self.band = band
+    curves: Any
+    levels: Any = field(default=None, kw_only=True)
+    places: Any = field(default=None, kw_only=True)
+    names: Any = field(default=None, kw_only=True)
+    x_label: str = field(default="basis vectors", kw_only=True)
+    y_label: str = field(default="held-out score", kw_only=True)
+    x_scale: str = field(default="log", kw_only=True)
+    y_scale: str = field(default="linear", kw_only=True)
+    band: bool = field(default=False, kw_only=True)
+
+    def __post_init__(self) -> None:
+        self.curves, self.levels, self.places = (dict(part or {}) for part in (self.curves, self.levels, self.places))
+        self.names = list(self.names) if self.names is not None else [*self.curves, *self.levels]
 
     @classmethod
     def from_estimator(
@@ -199,7 +194,7 @@ class CurveDisplay(Display):
         whole = bool(np.all(sizes == np.rint(sizes)))
         if self.x_scale == "log" and 1 < len(sizes) <= 8 and whole and np.all(sizes > 0):
             ax.set_xticks(sizes, labels=[_compact(size) for size in sizes])
-            ax.xaxis.set_minor_locator(_nothing())
+            ax.set_xticks([], minor=True)
         elif self.x_scale != "linear":
             ax.xaxis.set_major_formatter(lambda value, _: _compact(value))
         if self.y_scale == "log":
@@ -208,13 +203,7 @@ class CurveDisplay(Display):
             ticks = np.multiply.outer(decades, (1.0, 2.0, 5.0) if len(decades) <= 4 else (1.0,)).ravel()
             ticks = ticks[(ticks >= low) & (ticks <= high)]
             ax.set_yticks(ticks, labels=[f"{tick:g}" for tick in ticks])
-            ax.yaxis.set_minor_locator(_nothing())
-
-
-def _nothing() -> Any:
-    from matplotlib.ticker import NullLocator
-
-    return NullLocator()
+            ax.set_yticks([], minor=True)
 
 
 def _compact(size: float) -> str:

@@ -11,12 +11,12 @@ from sklearn.base import BaseEstimator
 from spkm._arrays import TableLike
 from spkm.explain import partial_dependence
 from spkm.explain._table import columns_of_grid, frames
-from spkm.inspection._display import Axes, Display
-from spkm.inspection._reading import Reading
-from spkm.inspection._style import (
+from spkm.inspection._display import (
     COLOURS,
     INK,
     MARKERS,
+    Axes,
+    Display,
     colour_bar,
     folded,
     legend_beside,
@@ -27,6 +27,7 @@ from spkm.inspection._style import (
     short,
     text_on,
 )
+from spkm.inspection._reading import Reading
 
 RUG = 400  # samples drawn in a rug at most
 SHOWN = 8  # outputs drawn as curves at most

@@ -11,9 +11,20 @@ from sklearn.base import BaseEstimator
 from spkm._arrays import TableLike, TargetLike, label_places
 from spkm._checks import check_integer
 from spkm.explain._table import columns_of_grid, frames
-from spkm.inspection._display import Axes, Display
+from spkm.inspection._display import (
+    BLUE,
+    COLOURS,
+    INK,
+    MARKERS,
+    ORANGE,
+    Axes,
+    Display,
+    colour_bar,
+    diverging,
+    plain,
+    short,
+)
 from spkm.inspection._reading import Reading
-from spkm.inspection._style import BLUE, COLOURS, INK, MARKERS, ORANGE, colour_bar, diverging, plain, short
 
 POINTS = 400  # samples drawn at most
 FEW = 10  # vectors whose marks may be large

@@ -9,9 +9,8 @@ import numpy as np
 
 from spkm._checks import check_integer
 from spkm.explain._table import entities_of, frames
-from spkm.inspection._display import Axes, Display
+from spkm.inspection._display import INK, Axes, Display, colour_bar, diverging, folded, short
 from spkm.inspection._reading import Reading, order_along
-from spkm.inspection._style import INK, colour_bar, diverging, folded, short
 
 NAMED = 45  # entities of a side up to which each has its name
 

@@ -12,9 +12,22 @@ from spkm._arrays import TableLike, TargetLike
 from spkm._checks import check_integer
 from spkm.estimators import SparsityPath, sparsity_path
 from spkm.explain._table import frames
-from spkm.inspection._display import Axes, Display
+from spkm.inspection._display import (
+    BLUE,
+    GREEN,
+    GREY,
+    INK,
+    ORANGE,
+    PALE,
+    Axes,
+    Display,
+    folded,
+    legend_beside,
+    named_rows,
+    plain,
+    short,
+)
 from spkm.inspection._reading import Reading
-from spkm.inspection._style import BLUE, GREEN, GREY, INK, ORANGE, PALE, legend_beside, named_rows, plain, short
 
 
 @dataclass(eq=False, repr=False)
@@ -218,7 +231,8 @@ class FeaturePathDisplay(Display):
             ax.plot(steps[[0, -1]], [place, place], color=BLUE, linewidth=2)
         ax.set_xticks(range(held.shape[1]), self.path.n_features.tolist())
         ax.set_xlim(-0.6, held.shape[1] - 0.4)
-        ax.set_xlabel("features in the model, from many to few  (■ read by the model)")
+        label = "features in the model, from many to few  (■ read by the model)"
+        ax.set_xlabel(folded(label, 0.42 * held.shape[1] + 1))
         left = len(self.feature_names) - len(order)
         if left > 0:
             ax.set_title(f"{left} features that left earlier are not shown", loc="left", fontsize=8, color=GREY)

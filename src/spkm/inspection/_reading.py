@@ -121,9 +121,9 @@ class Reading:
         return entities_of(self.estimator) is not None
 
     @property
-    def n_columns(self) -> int:
-        """How many columns the user's table has, as far as they reach the model."""
-        return len(self.columns)
+    def is_survival(self) -> bool:
+        """Whether the model is one of censored times."""
+        return fitted_part(self.estimator, "baseline_hazard_") is not None
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -158,7 +158,7 @@ class Reading:
 
     def score_name(self, output: int = 0) -> str:
         """Return what an axis of a score says."""
-        if fitted_part(self.estimator, "baseline_hazard_") is not None:
+        if self.is_survival:
             return "log hazard"
         if self.labels is None:
             probe = np.array([[0.37]])  # a loss with a link has scores that are no predictions

@@ -8,18 +8,17 @@ key             facts                     drawn by
 =============== ========================= ==========================================================
 answer          `_answer.py`              the head of the page, `overview.js`
 first, checks   `_findings.py`            `overview.js`, `sections.js`
-beside          `_compared.py`            `overview.js`: the model beside simple ones
-quality         `_quality.py`             `sections.js`
+quality, beside `_quality.py`             `sections.js`, `overview.js`: the model beside simple ones
 by_group        `_groups.py`              `overview.js`, `sections.js`
-columns         `_columns.py`,            `parts.js`: a category is one column, with its importance
+columns         `_features.py`,           `parts.js`: a category is one column, with its importance
                 `_importance_facts.py`    and its effect
 selection       `_selection.py`           `overview.js`: features that were chosen, how surely
 pairs           `_pair_facts.py`          `pairs.js`: named entities of both sides
 order, survival `_target_facts.py`        `targets.js`: score axis, survival curves
 axis            `_axis.py`                `axis.js`: curves of ordered features
 basis           `_basis_facts.py`         `parts.js`
-page.edit       `_edit_facts.py`          `edit.js`: weights solved again after an edit by hand
-page            `_facts.py`, `_shapes.py` `machine.js` and all that computes in the browser
+page, refits    `_machine.py`             `machine.js` and all that computes in the browser
+page.edit       `_machine.py`             `edit.js`: weights solved again after an edit by hand
 =============== ========================= ==========================================================
 
 **A kind of target** adds its section by three functions: one in `_quality.py` that returns ``n``, ``metrics`` (each a
@@ -39,7 +38,7 @@ from typing import Any
 from sklearn.base import BaseEstimator
 
 from spkm._arrays import FileName, TableLike, TargetLike
-from spkm.inspection._report._facts import facts
+from spkm.inspection._report._facts import Options, facts
 from spkm.inspection._report._html import check_suffix, embedded, to_html, write_facts
 from spkm.inspection._report._markdown import to_markdown
 from spkm.inspection._report._relations import canonical_report
@@ -134,21 +133,8 @@ def report(
     True
     """
     check_suffix(path, KINDS)
-    found = facts(
-        estimator,
-        X,
-        y,
-        train=train,
-        title=title,
-        target=target,
-        units=units,
-        stability=stability,
-        categories=categories,
-        groups=groups,
-        x=x,
-        entities=entities,
-        privacy=privacy,
-        max_rows=max_rows,
-        random_state=random_state,
+    options = Options(
+        *(train, title, target, units, stability, categories, groups),
+        *(x, entities, privacy, max_rows, random_state),
     )
-    return write_facts(path, KINDS, found)
+    return write_facts(path, KINDS, facts(estimator, X, y, options))

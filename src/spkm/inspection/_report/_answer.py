@@ -10,9 +10,9 @@ from spkm.explain._table import listed
 from spkm.inspection._intervals import LEVEL_TEXT
 from spkm.inspection._reading import Reading
 from spkm.inspection._report._axis import NAMELESS
-from spkm.inspection._report._compared import Comparison
 from spkm.inspection._report._pair_facts import pair_sentence
-from spkm.inspection._report._target_facts import is_survival, survival_sentence
+from spkm.inspection._report._quality import Comparison
+from spkm.inspection._report._target_facts import survival_sentence
 
 NAMED = 3  # columns named in a sentence
 MOST_VIEWS = 8  # views named in a sentence
@@ -21,6 +21,7 @@ MOST_VIEWS = 8  # views named in a sentence
 def answer_facts(
     reading: Reading,
     target: str,
+    outputs: list[str],
     columns: list[dict[str, Any]],
     axis: dict[str, Any] | None,
     quality: dict[str, Any] | None,
@@ -28,10 +29,10 @@ def answer_facts(
     paired: dict[str, Any] | None,
 ) -> list[str]:
     """Return sentences that answer the question before anything else is shown."""
-    found = [_what(reading, target, columns, axis, paired)]
+    found = [_what(reading, target, outputs, columns, axis, paired)]
     if quality is not None and beside is not None:
         found.append(_how_good(reading, target, quality, beside))
-    elif quality is not None and is_survival(reading):
+    elif quality is not None and reading.is_survival:
         found.append(survival_sentence(quality))
     else:
         found.append("No targets were given, so its quality is not measured.")
@@ -42,12 +43,13 @@ def answer_facts(
 def _what(
     reading: Reading,
     target: str,
+    outputs: list[str],
     columns: list[dict[str, Any]],
     axis: dict[str, Any] | None,
     paired: dict[str, Any] | None,
 ) -> str:
     labels, wanted = reading.labels, target or "the target"
-    if is_survival(reading):
+    if reading.is_survival:
         what = f"Predicts when {target or 'an event'} happens, as a hazard and a survival curve"
     elif labels is None:
         count = len(reading.outputs)
@@ -68,7 +70,7 @@ def _what(
         span = f"from {ends[0]:g} to {ends[1]:g}{_unit(axis)}"
         reads = "" if len(reading.read) == len(values) else f"; it reads {len(reading.read):,} of the points"
         return f"{what}, from curves of {len(values):,} points, {span}{reads}."
-    total = reading.n_columns
+    total = len(reading.columns)
     read = f"{len(columns):,}" if len(columns) == total else f"{len(columns):,} of {total:,}"
     word = "column" if reading.pipeline.encoding is not None else "feature"
     return f"{what}, from {read} {word}{'s' * (total != 1)}{_views(reading)}."

@@ -10,7 +10,7 @@ import numpy as np
 from spkm._frames import name_of
 from spkm.explain import gradient
 from spkm.inspection._reading import Reading
-from spkm.inspection._report._rows import dense_rows, rounded
+from spkm.inspection._report._samples import dense_rows, rounded
 
 FEWEST = 12  # features whose names are numbers that make an axis by themselves
 NAMELESS = "feature"  # an axis whose name is not known

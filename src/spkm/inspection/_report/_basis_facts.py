@@ -10,8 +10,10 @@ from spkm.explain import vector_stability
 from spkm.explain._summary import telling_features
 from spkm.explain._table import basis_labels
 from spkm.inspection._reading import Reading
+from spkm.inspection._report._features import Told
+from spkm.inspection._report._findings import Evidence
 from spkm.inspection._report._pair_facts import nearest_to_vectors
-from spkm.inspection._report._rows import rounded
+from spkm.inspection._report._samples import rounded
 
 MOST = 60  # basis vectors with a card of their own
 TELLING = 8  # features of a card
@@ -20,23 +22,15 @@ SMALLEST = 0.2  # entry of a level that a vector still stands for
 MOST_CLASSES = 30  # with more a card would be a list of classes
 
 
-def basis_facts(
-    reading: Reading,
-    listed: np.ndarray,
-    columns: list[dict[str, Any]],
-    has_axis: bool,
-    samples: Any,
-    share: np.ndarray,
-    contrary: list[Any],
-    paired: dict[str, Any] | None,
-    ship: bool,
-) -> dict[str, Any]:
+def basis_facts(seen: Evidence, told: Told, paired: dict[str, Any] | None, ship: bool) -> dict[str, Any]:
     """Return the cards of the basis vectors, those with the largest share of the variance first.
 
     Vectors whose weights are all zero have none: they are counted. On an axis a card has the vector as a curve, else
     the columns that set it apart most, a category as one.
     """
-    model, sampled, similarities = reading.model, samples.sampled, samples.similarities
+    samples, share, columns, has_axis = seen.samples, seen.share, told.columns, told.axis is not None
+    reading, sampled, similarities = samples.reading, samples.sampled, samples.similarities
+    model = reading.model
     near_pairs = None if paired is None else nearest_to_vectors(paired)
     telling = telling_features(model)
     deviations = reading.deviations(np.array(model.basis_vectors), sampled)
@@ -50,13 +44,13 @@ def basis_facts(
         whole[:, reading.read] = samples.shown
         near = model.similarities(whole)
     nearest = np.bincount(np.argmax(np.where(is_vector, similarities, -np.inf), axis=1), minlength=model.n_basis)
-    owner = {int(listed[k]): c for c, column in enumerate(columns) for k in column["features"]}
+    owner = {int(told.listed[k]): c for c, column in enumerate(columns) for k in column["features"]}
     swings = np.abs(np.asarray(model.weights)) * similarities.std(axis=0)[:, None]
-    kept = _kept(model)
+    kept, cautions = _kept(model), dict(seen.contrary)
     cards = []
     for r in order:
         vector = np.asarray(model.basis_vectors[r], dtype=float)
-        chosen = list(dict.fromkeys(owner[int(c)] for c in telling[r] if int(c) in owner))[:TELLING]
+        chosen = list(dict.fromkeys(owner[int(c)] for c in telling[r] if int(c) in owner))[: 0 if has_axis else TELLING]
         cards.append(
             {
                 "r": int(r),
@@ -65,12 +59,12 @@ def basis_facts(
                 "share": rounded(share[r], 4),
                 "count": rounded(nearest[r] / len(sampled), 4),
                 "part": terms[r],
-                "caution": dict(contrary).get(int(r), ""),
+                "caution": cautions.get(int(r), ""),
                 "swing": rounded(swings[r].max(), 3),
                 "kept": None if kept is None else rounded(kept[r], 3),
-                "features": []
-                if has_axis
-                else [_entry(columns[c], listed[columns[c]["features"]], vector, deviations[r]) for c in chosen],
+                "features": [
+                    _entry(columns[c], told.listed[columns[c]["features"]], vector, deviations[r]) for c in chosen
+                ],
                 "curve": rounded(vector, 4) if has_axis else None,
                 "spread": rounded(np.percentile(similarities[:, r], [5, 25, 50, 75, 95]), 4),
                 "classes": _by_class(reading, similarities[:, r], samples.sampled_y),

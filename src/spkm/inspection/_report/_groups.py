@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import pairwise
 from typing import Any
 
@@ -12,7 +13,7 @@ from spkm._frames import labels_of, name_of
 from spkm.inspection._intervals import LEVEL_TEXT, area_under_curve, mean_gap, mean_interval, share_gap, share_interval
 from spkm.inspection._reading import Reading
 from spkm.inspection._report._quality import BINS, calibration_error
-from spkm.inspection._report._rows import rounded
+from spkm.inspection._report._samples import rounded
 
 MOST_LEVELS = 12  # groups of a column; those of a number are quarters of the samples
 FEW = 10  # samples of a group below which it is counted, but not judged
@@ -72,8 +73,12 @@ def by_group(reading: Reading, scores: np.ndarray, y: np.ndarray, parts: dict[st
 
 def _of_column(reading: Reading, scores: np.ndarray, y: np.ndarray, name: str, values: np.ndarray) -> dict[str, Any]:
     labels, codes = _levels(values)
-    judge = _of_numbers if reading.labels is None else _of_classes
-    head, rows, judged = judge(reading, scores, y, labels, codes)
+    head, judge = (_of_numbers if reading.labels is None else _of_classes)(reading, scores, y)
+    rows, judged = [], []
+    for label, own in ((label, codes == k) for k, label in enumerate(labels) if np.any(codes == k)):
+        figures, each = judge(own)
+        rows.append([label, len(each), *figures])
+        judged += [(label, each)] if len(each) >= FEW else []
     gap = _gap(judged, "mean absolute error" if reading.labels is None else "accuracy", reading.labels is None)
     return {"name": name, "head": head, "rows": rows, "gap": gap, "n_few": sum(row[1] < FEW for row in rows)}
 
@@ -104,12 +109,11 @@ def _levels(values: np.ndarray) -> tuple[list[str], np.ndarray]:
     return labels, codes
 
 
-Judged = list[tuple[str, np.ndarray]]
+#: Headings of a table, and a function from the samples of a group to its figures and a value for each sample.
+Judge = tuple[list[str], Callable[[np.ndarray], tuple[list[Any], np.ndarray]]]
 
 
-def _of_classes(
-    reading: Reading, scores: np.ndarray, y: np.ndarray, labels: list[str], codes: np.ndarray
-) -> tuple[list[str], list[list[Any]], Judged]:
+def _of_classes(reading: Reading, scores: np.ndarray, y: np.ndarray) -> Judge:
     names = reading.labels
     assert names is not None
     truth, predicted = (label_places(names, own) for own in (y, reading.decide(scores)))
@@ -117,46 +121,34 @@ def _of_classes(
     head = ["group", "samples", "accuracy", "low", "high"]
     head += [f"share of {names[1]}", f"predicted {names[1]}", "area under ROC"] if two else []
     head += ["calibration error"] if P is not None else []
-    rows: list[list[Any]] = []
-    judged: Judged = []
-    for k, label in enumerate(labels):
-        own = codes == k
+
+    def judge(own: np.ndarray) -> tuple[list[Any], np.ndarray]:
         right = (truth == predicted)[own]
         n = len(right)
-        if n == 0:
-            continue
-        row = [label, n, *rounded([right.mean(), *share_interval(int(right.sum()), n)])]
+        row = rounded([right.mean(), *share_interval(int(right.sum()), n)])
         if two:
             area = area_under_curve(scores[own, 0], truth[own] == 1)
             row += rounded([truth[own].mean(), predicted[own].mean(), area])
         if P is not None:
             row += [rounded(calibration_error(P[own], truth[own], right)) if n >= 5 * BINS else None]
-        rows.append(row)
-        if n >= FEW:
-            judged.append((label, right))
-    return head, rows, judged
+        return row, right
+
+    return head, judge
 
 
-def _of_numbers(
-    reading: Reading, scores: np.ndarray, y: np.ndarray, labels: list[str], codes: np.ndarray
-) -> tuple[list[str], list[list[Any]], Judged]:
+def _of_numbers(reading: Reading, scores: np.ndarray, y: np.ndarray) -> Judge:
     error = np.asarray(y, dtype=float) - np.reshape(reading.decide(scores), -1)
     head = ["group", "samples", "mean absolute error", "low", "high", "mean of target − prediction", "low ", "high "]
-    rows: list[list[Any]] = []
-    judged: Judged = []
-    for k, label in enumerate(labels):
-        own = error[codes == k]
-        if len(own) == 0:
-            continue
-        size = np.abs(own)
+
+    def judge(own: np.ndarray) -> tuple[list[Any], np.ndarray]:
+        size, signed = np.abs(error[own]), error[own]
         low, high = mean_interval(size)
-        rows.append([label, len(own), *rounded([size.mean(), max(low, 0.0), high, own.mean(), *mean_interval(own)])])
-        if len(own) >= FEW:
-            judged.append((label, size))
-    return head, rows, judged
+        return rounded([size.mean(), max(low, 0.0), high, signed.mean(), *mean_interval(signed)]), size
+
+    return head, judge
 
 
-def _gap(judged: Judged, measure: str, lower_is_better: bool) -> dict[str, Any] | None:
+def _gap(judged: list[tuple[str, np.ndarray]], measure: str, lower_is_better: bool) -> dict[str, Any] | None:
     """Return the two groups that lie furthest apart, and the interval of their difference for so many comparisons.
 
     The pair is picked because it is far apart, so its interval is that of all pairs at once (Bonferroni).

@@ -11,7 +11,7 @@ from spkm.explain import partial_dependence, sobol_indices
 from spkm.explain._bars import LEVEL, half_width, over_refits
 from spkm.explain._summary import direction
 from spkm.inspection._reading import Reading
-from spkm.inspection._report._rows import rounded
+from spkm.inspection._report._samples import rounded
 from spkm.kernels import ProductForm
 
 CURVES = 40  # columns with an effect; of models of many scores as many fewer that the file stays small

@@ -2,10 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from functools import cache
 
 SIGNS = set("{}()[];,:?=<>!&|*%")  # no space beside these matters; beside + and - it may
 BEFORE_REGEX = set("(,=:[!&|?{};")
+IN_TEMPLATE = r"(?:\\.|(?!\$\{)[^`\\])*(?:`|\$\{)"  # to its closing quote, or to the next ``${``
+TOKEN = re.compile(
+    r"(?P<space>(?:\s|//[^\n]*)+)"
+    r"|(?P<text>\"(?:\\.|[^\"\\])*\"|'(?:\\.|[^'\\])*')"
+    rf"|(?P<template>`{IN_TEMPLATE})"
+    r"|(?P<regex>/(?:\\.|\[(?:\\.|[^\]\\])*\]|[^/\\\[])+/)"
+    r"|(?P<sign>.)",
+    re.DOTALL,
+)
+REST_OF_TEMPLATE = re.compile("}" + IN_TEMPLATE, re.DOTALL)
 
 
 @cache
@@ -25,56 +36,25 @@ def lean(code: str) -> str:
     at, space = 0, ""
     depth: list[int] = []  # braces open in each template that surrounds this place
     while at < len(code):
-        letter = code[at]
-        if letter.isspace():
-            space = "\n" if "\n" in (letter, space) else " "
-            at += 1
+        in_template = code[at] == "}" and bool(depth) and depth[-1] == 0
+        found = (REST_OF_TEMPLATE if in_template else TOKEN).match(code, at)
+        assert found is not None, "The text or the template that begins here has no end."
+        kind = found.lastgroup or "template"
+        piece, last = found[0], pieces[-1][-1] if pieces else ""
+        if kind == "regex" and last not in BEFORE_REGEX and not "".join(pieces[-7:]).rstrip().endswith("return"):
+            piece = "/"
+        at += len(piece)
+        if kind == "space":
+            space = "\n" if "\n" in piece else " "
             continue
-        if code.startswith("//", at):
-            end = code.find("\n", at)
-            at = len(code) if end < 0 else end
-            continue
-        last = pieces[-1][-1] if pieces else ""
-        if space and last and last not in SIGNS and letter not in SIGNS:
+        if space and last and last not in SIGNS and piece[0] not in SIGNS:
             pieces.append(space)
         space = ""
-        if letter in "\"'":
-            end = _end_of_text(code, at, letter)
-        elif letter == "`" or (letter == "}" and depth and depth[-1] == 0):
-            if letter == "}":
-                depth.pop()
-            end = _end_of_template(code, at)
-            if code[end - 1] == "{":
-                depth.append(0)
-        elif letter == "/" and (last in BEFORE_REGEX or "".join(pieces[-7:]).rstrip().endswith("return")):
-            end = _end_of_regex(code, at)
-        else:
-            if depth and letter in "{}":
-                depth[-1] += 1 if letter == "{" else -1
-            end = at + 1
-        pieces.append(code[at:end])
-        at = end
+        if in_template:
+            depth.pop()
+        if kind == "template" and piece.endswith("${"):
+            depth.append(0)
+        elif depth and piece in ("{", "}"):
+            depth[-1] += 1 if piece == "{" else -1
+        pieces.append(piece)
     return "".join(pieces)
-
-
-def _end_of_text(code: str, at: int, quote: str) -> int:
-    at += 1
-    while code[at] != quote:
-        at += 2 if code[at] == "\\" else 1
-    return at + 1
-
-
-def _end_of_template(code: str, at: int) -> int:
-    """Return the place after a template's closing quote, or after the next ``${``."""
-    at += 1
-    while code[at] != "`" and not code.startswith("${", at):
-        at += 2 if code[at] == "\\" else 1
-    return at + (1 if code[at] == "`" else 2)
-
-
-def _end_of_regex(code: str, at: int) -> int:
-    inside, at = False, at + 1
-    while inside or code[at] != "/":
-        inside = (inside or code[at] == "[") and code[at] != "]"
-        at += 2 if code[at] == "\\" else 1
-    return at + 1

@@ -16,7 +16,7 @@ import numpy as np
 from spkm.explain._table import dense, entities_of
 from spkm.inspection._reading import Reading, order_along
 from spkm.inspection._report._rounding import product_with_rounding, rounding_of_sums, with_rounding
-from spkm.inspection._report._rows import plain_values, rounded, stratified
+from spkm.inspection._report._samples import Samples, plain_values, rounded, stratified
 from spkm.persistence._plain import kernel_or_none
 from spkm.sources import PairTable
 
@@ -26,13 +26,11 @@ MATRIX = (30, 40)  # entities of both sides in the matrix of the overview
 VERIFIED = 50
 
 
-def pair_facts(reading: Reading, samples: Any, names: Any, most: int) -> dict[str, Any]:
+def pair_facts(samples: Samples, names: Any, most: int) -> dict[str, Any]:
     """Return the entities, their similarities to the basis vectors, their neighbours, and some pairs.
 
     Parameters
     ----------
-    reading : Reading
-        An estimator of pairs.
     samples : Samples
         Pairs of the report, and those of the fit.
     names : pair of sequences or None
@@ -40,7 +38,7 @@ def pair_facts(reading: Reading, samples: Any, names: Any, most: int) -> dict[st
     most : int
         Most pairs in the file.
     """
-    table, y, known = samples.table, samples.y, samples.known
+    reading, table, y, known = samples.reading, samples.table, samples.y, samples.known
     entities = entities_of(reading.estimator)
     titles = ("left entity", "right entity") if entities.pair_names is None else tuple(map(str, entities.pair_names))
     kept = [_kept(table.pairs[:, k], side.shape[0], reading.model) for k, side in enumerate((table.left, table.right))]

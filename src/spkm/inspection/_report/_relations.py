@@ -17,7 +17,7 @@ from spkm.inspection._report._axis import axis_of
 from spkm.inspection._report._facts import settings_of, versions
 from spkm.inspection._report._html import check_suffix, embedded, page_of, write_facts
 from spkm.inspection._report._markdown import table_of, text_of
-from spkm.inspection._report._rows import rounded
+from spkm.inspection._report._samples import rounded
 
 MOST_POINTS = 500  # samples of a scatter
 MOST_ENTRIES = 20  # features of a component and a table

@@ -10,7 +10,7 @@ from sklearn.base import clone
 from spkm._checks import check_integer
 from spkm.estimators import StabilitySelection, stability_selection
 from spkm.inspection._reading import Reading
-from spkm.inspection._report._rows import dense_rows, rounded
+from spkm.inspection._report._samples import Samples, dense_rows, rounded
 from spkm.selection import DEFAULTS
 
 ENTRIES = 2e7  # numbers of the samples that correlations are computed on
@@ -47,49 +47,41 @@ def _of_fit(reading: Reading) -> StabilitySelection | None:
 
 
 def selection_facts(
-    reading: Reading, columns: list[dict[str, Any]], listed: np.ndarray, stability: Any, table: Any, seen: bool | None
+    samples: Samples, columns: list[dict[str, Any]], listed: np.ndarray, stability: Any, seen: bool | None
 ) -> dict[str, Any] | None:
     """Return the table of the features that were chosen; None if the model reads most of what there is.
 
     Parameters
     ----------
-    reading : Reading
-        The estimator.
+    samples : Samples
+        The samples of the report.
     columns : list of dict
         Facts of the columns that are read.
     listed : ndarray of int
         Features that these are made of.
     stability : StabilitySelection or None
         Shares of halves that chose a feature.
-    table : table
-        Samples that correlations are computed on.
     seen : bool or None
         Whether samples of the report were in the fit; None if that is not known.
     """
-    chosen = reading.fold_shares is not None or stability is not None or len(reading.read) <= len(reading.names) // 4
+    reading, folds = samples.reading, samples.reading.fold_shares is not None
+    chosen = folds or stability is not None or len(reading.read) <= len(reading.names) // 4
     if not chosen or not columns or reading.is_pairs or reading.pipeline.encoding is not None:
         return None
     order = sorted(range(len(columns)), key=lambda c: -columns[c]["variance"])[:MOST]
     own = [int(listed[columns[c]["features"][0]]) for c in order]
-    stands = _stand_ins(reading, own, table)
-    head = ["feature", "importance"]
-    head += ["chosen on halves"] if stability is not None else []
-    head += ["chosen by folds"] if reading.fold_shares is not None else []
-    shares = list(range(2, len(head)))
-    head += ["effect", "could stand for it"]
+    stands = _stand_ins(reading, own, samples.source)
+    shares = {"stability": "chosen on halves"} if stability is not None else {}
+    shares |= {"folds": "chosen by folds"} if folds else {}
     rows = []
-    for c, j in zip(order, own, strict=True):
-        column = columns[c]
-        row = [column["name"], column["variance"]]
-        row += [column["stability"]] if stability is not None else []
-        row += [column["folds"]] if reading.fold_shares is not None else []
+    for column, j in zip((columns[c] for c in order), own, strict=True):
         shapes = "–" if column["effect"] is None else " ".join(column["effect"]["shapes"][:6])
-        rows.append([*row, shapes, stands[j] or "–"])
+        rows.append([column["name"], column["variance"], *(column[key] for key in shares), shapes, stands[j] or "–"])
     return {
         "title": f"The {len(reading.read):,} features it chose of {len(reading.names):,}",
-        "head": head,
+        "head": ["feature", "importance", *shares.values(), "effect", "could stand for it"],
         "rows": rows,
-        "shares": shares,
+        "shares": list(range(2, 2 + len(shares))),
         "text": _texts(reading, stability, seen),
     }
 

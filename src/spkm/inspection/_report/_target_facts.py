@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from spkm.explain._table import basis_labels, fitted_part
+from spkm.explain._table import basis_labels
 from spkm.inspection._censored import brier_scores, concordance_among, judged_times, kaplan_meier, survival_calibration
 from spkm.inspection._intervals import LEVEL_TEXT
 from spkm.inspection._reading import Reading
 from spkm.inspection._report._quality import Metric, metric_of_mean, note_of, resampled
-from spkm.inspection._report._rows import rounded
-from spkm.inspection._survival import vectors_as_samples
+from spkm.inspection._report._samples import Samples, rounded
+from spkm.inspection._targets import vectors_as_samples
 from spkm.losses import Times
 
 POINTS = 60  # of a curve
@@ -22,37 +22,24 @@ DECIMALS = 4  # of probabilities
 MOST_SCORES = 100  # samples of a class on the score axis
 
 
-def is_survival(reading: Reading) -> bool:
-    """Whether a model is one of censored times."""
-    return fitted_part(reading.estimator, "baseline_hazard_") is not None
-
-
-def censored_times(reading: Reading, y: Any, n: int, argument: str) -> Times | None:
-    """Return the censored times of n samples, checked; None if the model is of another kind or there is no y."""
-    if y is None or not is_survival(reading):
-        return None
-    times: Times = reading.estimator.times_of(y)
-    if len(times.time) != n:
-        raise ValueError(f"{argument} must have an entry for each of the {n} samples; got {len(times.time)}.")
-    return times
-
-
 def times_as_texts(times: Times, rows: np.ndarray) -> list[str]:
     """Return times as medicine writes them: with a plus if they are censored."""
     return [f"{times.time[i]:.6g}{'' if times.event[i] else '+'}" for i in rows]
 
 
-def survival_quality(reading: Reading, scores: np.ndarray, times: Times, seed: int) -> dict[str, Any]:
+def survival_quality(samples: Samples, seed: int) -> dict[str, Any]:
     """Return concordance, Brier score and calibration of survival curves."""
+    times, model = samples.times, samples.reading.estimator
+    assert times is not None
     n = len(times.time)
     at = judged_times(times)
-    risk = np.asarray(scores[:, 0], dtype=np.float64)
-    curves = reading.estimator.survival_of_scores(risk, at)
+    risk = np.asarray(samples.scores[:, 0], dtype=np.float64)
+    curves = model.survival_of_scores(risk, at)
     own = brier_scores(times, curves, at).mean(axis=1)
     one = np.tile(kaplan_meier(times.time, times.event).at(at), (n, 1))
     baseline = float(brier_scores(times, one, at).mean())
     quartiles = judged_times(times, 3)
-    survival = reading.estimator.survival_of_scores(risk, quartiles)
+    survival = model.survival_of_scores(risk, quartiles)
     groups = [survival_calibration(times, survival[:, k], float(t)) for k, t in enumerate(quartiles)]
     index: Metric = partial(concordance_among, times, risk)
     return {
@@ -87,7 +74,7 @@ def survival_sentence(quality: dict[str, Any]) -> str:
 
 def survival_facts(reading: Reading) -> dict[str, Any] | None:
     """Return the curve of every basis vector and the usual one; None for other models."""
-    if not is_survival(reading):
+    if not reading.is_survival:
         return None
     model, labels = reading.estimator, np.array(basis_labels(reading.model))
     times = curve_times(reading)
@@ -113,28 +100,28 @@ def curve_times(reading: Reading) -> np.ndarray:
 
 def survival_of_page(reading: Reading) -> dict[str, Any]:
     """Return what the plain form of a model needs for survival curves; nothing for other models."""
-    if not is_survival(reading):
+    if not reading.is_survival:
         return {}
     found: dict[str, Any] = reading.estimator._beside_scores(curve_times(reading))
     return found
 
 
-def order_facts(reading: Reading, scores: np.ndarray, y: np.ndarray | None, privacy: str) -> dict[str, Any] | None:
+def order_facts(samples: Samples, privacy: str) -> dict[str, Any] | None:
     """Return the score axis of ordered classes: thresholds, probabilities and the scores of samples by class."""
-    model, labels = reading.model, reading.labels
+    model, labels, y = samples.reading.model, samples.reading.labels, samples.y
     if model.target.task != "ordered" or labels is None:
         return None
-    f, thresholds = scores[:, 0], np.asarray(model.loss.thresholds, dtype=np.float64)
+    f, thresholds = samples.scores[:, 0], np.asarray(model.loss.thresholds, dtype=np.float64)
     ends = np.concatenate([f, thresholds])
     grid = np.linspace(ends.min() - 0.5, ends.max() + 0.5, POINTS)
-    samples = None
+    shown = None
     if y is not None:
-        samples = [rounded(_some(np.sort(f[y == label]), privacy), 4) for label in labels]
+        shown = [rounded(_some(np.sort(f[y == label]), privacy), 4) for label in labels]
     return {
         "thresholds": rounded(thresholds),
         "grid": rounded(grid),
         "probabilities": rounded(model.loss.probabilities(grid[:, None])),
-        "samples": samples,
+        "samples": shown,
     }
 
 

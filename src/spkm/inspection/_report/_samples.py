@@ -1,17 +1,23 @@
-"""Samples in a report, and their digits: few enough to keep the file small."""
+"""Samples of a report, read and checked, and their digits: few enough to keep the file small."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from spkm._arrays import dense as dense_of_any_kind
 from spkm.explain._table import dense
+from spkm.inspection._reading import Reading
+from spkm.losses import Times
 from spkm.persistence._plain import for_javascript
 
 BYTES = 330_000  # of all shipped samples together; a number takes about six
 PER_NUMBER = 5.5  # bytes, about
 LEVELS = 2e3  # steps in the range of a feature, at least
+SAMPLED = 500  # samples that effects and shares of variance are computed on
+ENTRIES = 1e7  # numbers of these samples, where there are many columns
 
 
 def dense_rows(table: Any, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
@@ -103,3 +109,91 @@ def plain_values(value: object) -> Any:
         return [plain_values(part) for part in value]
     value = value.item() if isinstance(value, np.generic) else value
     return for_javascript(value) if isinstance(value, str | bool | int | float) else str(value)
+
+
+@dataclass(frozen=True)
+class Samples:
+    """The samples of a report, and what the model makes of them.
+
+    Attributes
+    ----------
+    reading : Reading
+        The estimator.
+    table, y : table and targets or None
+        All of them.
+    times : Times or None
+        Their censored times, in place of targets.
+    known : (table, targets) or None
+        Samples and targets of the fit.
+    chosen, rows, shown, data : ndarray, ndarray, ndarray and dict
+        Samples that a file ships, in the columns that the model reads as they are and with the digits that a page
+        holds, and packed.
+    some, sampled : ndarray
+        Samples that effects and shares are computed on, and these in all columns.
+    scores, similarities : ndarray
+        Scores of all, similarities of those sampled.
+    """
+
+    reading: Reading
+    table: Any
+    y: np.ndarray | None
+    times: Times | None
+    known: Any
+    chosen: np.ndarray
+    rows: np.ndarray
+    shown: np.ndarray
+    data: dict[str, Any]
+    some: np.ndarray
+    sampled: np.ndarray
+    scores: np.ndarray
+    similarities: np.ndarray
+
+    @staticmethod
+    def of(reading: Reading, X: Any, y: Any, train: Any, room: int, max_rows: int) -> Samples:
+        """Return the samples of a report, of which a file ships as many as fit into so many bytes."""
+        table = reading.table(X)
+        y, times = _checked_targets(reading, y, table.shape[0], "y")
+        known = None
+        if train is not None:
+            known_table = reading.table(train[0])
+            known = known_table, _checked_targets(reading, train[1], known_table.shape[0], "train[1]")[0]
+        by = y if times is None else times.time
+        most = affordable(len(reading.read), max_rows, room)
+        chosen = stratified(by, table.shape[0], most, reading.labels is not None)
+        rows = dense_rows(table, chosen, reading.read)
+        data, shown = packed(rows)
+        count = int(np.clip(ENTRIES / table.shape[1], 50, SAMPLED))
+        some = np.arange(0, table.shape[0], max(1, table.shape[0] // count))
+        sampled = dense_rows(table, some, np.arange(len(reading.names)))
+        found = reading.model.scores(table), reading.model.similarities(sampled)
+        return Samples(reading, table, y, times, known, chosen, rows, shown, data, some, sampled, *found)
+
+    @property
+    def source(self) -> Any:
+        """The table that ranges come from: that of the fit where it is known."""
+        return self.table if self.known is None else self.known[0]
+
+    @property
+    def sampled_y(self) -> np.ndarray | None:
+        """Targets of those sampled."""
+        return None if self.y is None else self.y[self.some]
+
+
+def _checked_targets(reading: Reading, y: Any, n: int, argument: str) -> tuple[Any, Times | None]:
+    """Return targets of n samples, checked, or else their censored times."""
+    if y is None:
+        return None, None
+    times: Times | None = reading.estimator.times_of(y) if reading.is_survival else None
+    y = dense_of_any_kind(y) if times is None else times.time
+    if len(y) != n:
+        raise ValueError(f"{argument} must have an entry for each of the {n} samples; got {len(y)}.")
+    if times is not None:
+        return None, times
+    labels = reading.labels
+    if labels is None and not np.isfinite(y.astype(np.float64)).all():
+        raise ValueError(f"{argument} must hold finite numbers; it holds NaN or infinity. Leave such samples out.")
+    if labels is not None and y.ndim == 1:
+        unknown = np.setdiff1d(y, labels)
+        if len(unknown):
+            raise ValueError(f"{argument} must hold classes of the fit, {labels.tolist()}; got {unknown.tolist()[:5]}.")
+    return y, None

@@ -1,17 +1,25 @@
-"""The columns of a table as a page takes them: numbers by a slider, categories by a list of their levels."""
+"""What a model reads, as a page takes it: features with ranges, columns by a slider or by a list of their levels."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from spkm.explain import gradient
 from spkm.explain._structure import players_of
 from spkm.inspection._reading import Reading
+from spkm.inspection._report._axis import axis_facts, in_columns
+from spkm.inspection._report._importance_facts import importance_facts
+from spkm.inspection._report._samples import Samples, dense_rows, rounded
 from spkm.tables.links import Link, links_of
 
 NONE_OF_THEM = "another level"
+MOST = 1000  # features in the file; of more those with the steepest slopes
+MOST_OF_PAIRS = 200  # of both sides; of wider tables the page speaks of entities, and of no feature
+ROWS = 20  # samples that slopes are taken at
 
 
 def column_facts(
@@ -175,3 +183,90 @@ def _label(name: str, title: str) -> str:
 def _check_one_hot(title: str, values: np.ndarray) -> None:
     if not (np.isin(values, (0.0, 1.0)).all() and (values.sum(axis=1) <= 1).all()):
         raise ValueError(f"groups[{title!r}] must be columns of which one is 1 and the others are 0 in every sample.")
+
+
+@dataclass(frozen=True)
+class Told:
+    """What a report has on features.
+
+    Attributes
+    ----------
+    features, columns, axis : dict, list of dict, dict or None
+        Facts of the features, of the columns of the user's table, and of the axis.
+    listed : ndarray of int
+        The features in the file.
+    middle : ndarray
+        The usual row, by feature that is read.
+    links : list of dict
+        Columns that go together.
+    """
+
+    features: dict[str, Any]
+    columns: list[dict[str, Any]]
+    axis: dict[str, Any] | None
+    listed: np.ndarray
+    middle: np.ndarray
+    links: list[dict[str, Any]]
+
+    def shown(self) -> dict[str, Any]:
+        """Return what goes into the file: on an axis short forms, as there are no facts of single features."""
+        features, columns = self.features, self.columns
+        if self.axis is None:
+            return {"features": features, "columns": columns, "axis": None}
+        return {"features": features | {"read": in_columns(features["read"])}, "columns": None, "axis": self.axis}
+
+
+def told_of_features(
+    samples: Samples, axis: Any, categories: Any, units: dict[str, str], stability: Any, ship: bool
+) -> Told:
+    """Return facts of what the model reads, of columns with their importance, and the usual row."""
+    reading = samples.reading
+    listed = _listed_features(reading, samples.sampled)
+    shown, rows = (part[:, np.searchsorted(reading.read, listed)] for part in (samples.shown, samples.rows))
+    features: dict[str, Any] = _facts_of(reading, listed, samples.source, units, ship)
+    columns = column_facts(reading, listed, categories, rows, units)
+    links = link_facts(reading, listed, columns, rows, shown, ship)
+    middle = usual_row(np.array([feature["median"] for feature in features["read"]]), columns, shown)
+    features |= importance_facts(reading, columns, features["read"], middle, samples.sampled, stability, axis is None)
+    curves = None if axis is None else axis_facts(reading, axis, columns, samples.source, samples.sampled)
+    return Told(features, columns, curves, listed, middle, links)
+
+
+def _listed_features(reading: Reading, sampled: np.ndarray) -> np.ndarray:
+    """Return the features of a file, in rising order: all that are read, or those that matter most."""
+    read = reading.read
+    if reading.is_pairs:
+        return read if len(read) <= MOST_OF_PAIRS else read[:0]
+    if len(read) <= MOST:
+        return read
+    some = sampled[:: max(1, len(sampled) // ROWS)]
+    size = np.abs(gradient(reading.model, some)).mean(axis=(0, 2)) * sampled.std(axis=0)
+    return np.sort(read[np.argsort(-size[read], kind="stable")[:MOST]])
+
+
+def _facts_of(reading: Reading, read: np.ndarray, table: Any, units: dict[str, str], ship: bool) -> dict[str, Any]:
+    """Return the features of a file, in the order of the table, and how many it leaves out.
+
+    Ranges are those of ``table``; in a file without rows they go from the 1st to the 99th percentile.
+    """
+    rows = np.arange(0, table.shape[0], max(1, table.shape[0] // 20_000))
+    values = dense_rows(table, rows, read)
+    ends = np.zeros((3, 0)) if len(read) == 0 else np.percentile(values, [0, 50, 100] if ship else [1, 50, 99], axis=0)
+    found = [
+        {
+            "name": reading.names[c],
+            "unit": units.get(reading.names[c], ""),
+            "column": int(c),
+            "low": rounded(ends[0, k], 6),
+            "median": rounded(ends[1, k], 6),
+            "high": rounded(ends[2, k], 6),
+            "sd": rounded(values[:, k].std(), 5),
+            "whole": bool(np.all(values[:, k] == np.rint(values[:, k]))),
+        }
+        for k, c in enumerate(read)
+    ]
+    return {
+        "read": found,
+        "n_unread": len(reading.names) - len(reading.read),
+        "left_out": len(reading.read) - len(found),
+    }
