@@ -29,6 +29,12 @@ ROOT = Path(__file__).parents[1]
 COUNT = 200
 SECONDS = 150  # of processor time, for the tests of one fault; an endless loop is found, too
 LONGEST = 3600.0  # by the clock, for tests that wait for something
+
+
+def _files(folder: str) -> tuple[str, ...]:
+    return tuple(f"{folder}/{path.name}" for path in sorted((ROOT / "src/spkm" / folder).glob("*.py")))
+
+
 #: The modules, and the files of tests that must find their faults, the quickest first.
 MODULES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "kernels": (
@@ -71,7 +77,7 @@ MODULES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
         ("test_objective", "test_solver_choice", "test_profiled"),
     ),
     "recipes": (
-        tuple(f"fitting/recipes/{path.name}" for path in sorted((ROOT / "src/spkm/fitting/recipes").glob("*.py"))),
+        _files("fitting/recipes"),
         (
             "test_recipes",
             "test_walk",
@@ -83,6 +89,84 @@ MODULES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
             "test_pairwise",
             "test_posterior",
             "test_partial_fit",
+        ),
+    ),
+    "evidence": (
+        ("core/evidence.py", "core/posterior.py", "core/profiled.py"),
+        ("test_profiled", "test_posterior", "test_objective", "test_parts", "test_evidence_stages"),
+    ),
+    "starts": (
+        ("core/starts.py", "core/nearest.py"),
+        ("test_starts", "test_parts", "test_sample_basis", "test_recipes", "test_fit"),
+    ),
+    "coding": (
+        ("core/targets.py", "core/decisions.py"),
+        ("test_labels", "test_parts", "test_multiclass", "test_ordinal", "test_survival", "test_classifier"),
+    ),
+    "solvers": (
+        _files("solvers"),
+        ("test_solvers", "test_solver_choice", "test_descent", "test_algorithm1", "test_paper_algorithm", "test_fit"),
+    ),
+    "sources": (
+        _files("sources"),
+        (
+            "test_sources",
+            "test_source_samples",
+            "test_sums",
+            "test_scaling",
+            "test_pair_table",
+            "test_span",
+            "test_streams",
+            "test_array_api",
+            "test_dask",
+            "test_starts",
+        ),
+    ),
+    "selection": (
+        _files("selection"),
+        (
+            "test_selection_feature_groups",
+            "test_selection_sparse_path",
+            "test_selection_validation",
+            "test_selection_elimination",
+            "test_selection_entering",
+            "test_selection_screening",
+            "test_selection_one_standard_error",
+            "test_selection_search",
+            "test_selection_search_budget",
+            "test_selection_guides",
+            "test_knockoffs",
+        ),
+    ),
+    "conformal": (_files("conformal"), ("test_conformal", "test_conformal_conditional")),
+    "theory": (
+        _files("theory"),
+        ("test_theory_sizes", "test_theory_bounds", "test_theory_conditions", "test_theory_occam"),
+    ),
+    "encoder": (
+        ("tables/encoder.py", "tables/columns.py"),
+        ("test_table_encoder", "test_encoded", "test_encoded_files", "test_encoded_chunks"),
+    ),
+    "explain": (
+        _files("explain"),
+        (
+            "test_explain",
+            "test_explain_quadrature",
+            "test_explain_conditional",
+            "test_explain_effects",
+            "test_explain_sobol",
+            "test_explain_differential",
+            "test_explain_gaps",
+            "test_explain_error_bars",
+            "test_explain_importance",
+            "test_explain_regions",
+            "test_explain_edit",
+            "test_explain_cautions",
+            "test_explain_tables",
+            "test_explain_estimators",
+            "test_counterfactual",
+            "test_prove",
+            "test_cca_reading",
         ),
     ),
 }
