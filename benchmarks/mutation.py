@@ -2,8 +2,8 @@
 
 A fault changes one operator, comparison, number, truth value or condition. Faults are drawn at random with a fixed
 seed, as many from each module as it has places for them; ``--families`` draws from the modules named so alone. Each is
-tried in a process of its own, with the tests of that module, until the first fails. Messages of errors, annotations and
-docstrings are left alone.
+tried in a process of its own, with the tests of that module, those first that reach its line, until one fails. Messages
+of errors, annotations and docstrings are left alone.
 """
 
 from __future__ import annotations
@@ -11,14 +11,16 @@ from __future__ import annotations
 import ast
 import copy
 import os
+import pickle
 import shutil
 import signal
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -240,8 +242,8 @@ class Fault:
     ----------
     group, path : str
         Where it is; the path is below ``src/spkm``.
-    line : int
-        Of the source.
+    line, first_line, last_line : int
+        Of the source: where the fault is, where the statement begins that it is part of, and where the fault ends.
     text, code : str
         What becomes what, and the line of the source.
     source : str
@@ -251,6 +253,8 @@ class Fault:
     group: str
     path: str
     line: int
+    first_line: int
+    last_line: int
     text: str
     code: str
     source: str
@@ -270,12 +274,12 @@ def run(settings: Settings) -> Iterator[Row]:
     """Yield the share of faults that the tests find, by module, and the faults that they did not."""
     groups = [group for group in MODULES if settings.wants(group)]
     drawn = sample(5 if settings.quick else COUNT, settings.seeds or 0, groups)
-    _check_tests({fault.group for fault in drawn})
+    reach = {group: Reach(group) for group in {fault.group: None for fault in drawn}}
     found: dict[str, list[bool]] = {group: [] for group in groups}
     without = []
     for fault in drawn:
         try:
-            killed = is_found(fault)
+            killed = is_found(fault, reach[fault.group])
         except KeyboardInterrupt:  # what there is until now
             break
         found[fault.group].append(killed)
@@ -288,13 +292,6 @@ def run(settings: Settings) -> Iterator[Row]:
     every = [one for results in found.values() for one in results]
     yield Row(f"% of all {len(every)} faults", 100 * float(np.mean(every)))
     yield Row(f"% of the {len(without)} that are not explained", 100 * float(np.mean(without)), at_least(90))
-
-
-def _check_tests(groups: set[str]) -> None:
-    """Raise an error unless the tests pass where there is no fault: tests that always fail would find every fault."""
-    for group in sorted(groups):
-        if _exit_code(ROOT / "src", MODULES[group][1]):
-            raise RuntimeError(f"the tests of {group} fail without a fault")
 
 
 def sample(count: int, seed: int, groups: Sequence[str]) -> list[Fault]:
@@ -315,7 +312,9 @@ def fault_at(group: str, path: str, k: int) -> Fault:
     tree = ast.parse(whole)
     node, part = Places(tree).found[k]
     before = ast.unparse(node)
-    line = node.lineno
+    line, whole_part = node.lineno, node.test if isinstance(node, ast.If | ast.While) else node
+    last_line = whole_part.end_lineno or line
+    around = [one.lineno for one in ast.walk(tree) if isinstance(one, ast.stmt) and one.lineno <= line]
     _change(node, part)
     ast.fix_missing_locations(tree)
     after = "not " + before if isinstance(node, ast.If | ast.While | ast.IfExp) else ast.unparse(node)
@@ -325,6 +324,8 @@ def fault_at(group: str, path: str, k: int) -> Fault:
         group,
         path,
         line,
+        max(around),
+        last_line,
         f"{_short(before)} -> {_short(after)}",
         whole.splitlines()[line - 1].strip(),
         ast.unparse(tree),
@@ -418,37 +419,133 @@ def _change(node: ast.AST, part: int) -> None:
         node.value = (not node.value) if isinstance(node.value, bool) else node.value + 1
 
 
-def is_found(fault: Fault) -> bool:
-    """Whether a test fails, an import does, or the tests take too long, with the fault in place."""
+class Reach:
+    """Which tests of a module reach which of its lines, by one run without faults; a plugin of pytest.
+
+    Attributes
+    ----------
+    lines : dict from str to dict from int to list of str
+        The tests that reach a line of a file. Lines that run at import have an empty list.
+    seconds : dict from str to float
+        How long each test takes.
+    """
+
+    def __init__(self, group: str) -> None:
+        self.group = group
+        self.lines: dict[str, dict[int, list[str]]] = {}
+        self.seconds: dict[str, float] = {}
+        code, found = _in_fork(ROOT / "src", self._measure)
+        if code:
+            raise RuntimeError(f"the tests of {group} fail without a fault")
+        self.lines, self.seconds = found
+
+    def _measure(self) -> tuple[int, Any]:
+        import coverage
+
+        paths, tests = MODULES[self.group]
+        files = [str(ROOT / "src/spkm" / path) for path in paths]
+        self.coverage = coverage.Coverage(data_file=None, include=files)
+        self.coverage.start()
+        code = _pytest([_file(name) for name in tests], self)
+        self.coverage.stop()
+        data = self.coverage.get_data()
+        self.lines = {
+            path: {line: [t for t in tests if t] for line, tests in data.contexts_by_lineno(file).items()}
+            for path, file in zip(paths, files, strict=True)
+        }
+        return code, (self.lines, self.seconds)
+
+    def pytest_runtest_logstart(self, nodeid: str) -> None:
+        """Count the lines from here on for this test."""
+        self.coverage.switch_context(nodeid)
+
+    def pytest_runtest_logreport(self, report: Any) -> None:
+        """Add the time of a test, or of what it needs before or after."""
+        self.seconds[report.nodeid] = self.seconds.get(report.nodeid, 0.0) + report.duration
+
+    def tests(self, fault: Fault) -> list[str]:
+        """Return the tests that reach the line of a fault; those of all lines, if it runs at import."""
+        here = self.lines[fault.path]
+        found = [here[line] for line in range(fault.first_line, fault.last_line + 1) if line in here]
+        at_import = any(not tests for tests in found)
+        return sorted(self.seconds if at_import else {test for tests in found for test in tests})
+
+
+class Order:
+    """A plugin of pytest: tests that reach a fault come first, quick files before slow ones."""
+
+    def __init__(self, first: list[str], seconds: dict[str, float]) -> None:
+        self.first, self.seconds = set(first), seconds
+        self.of_file: dict[str, float] = {}
+        for test in first:
+            name = test.split("::")[0]
+            self.of_file[name] = self.of_file.get(name, 0.0) + seconds[test]
+
+    def pytest_collection_modifyitems(self, items: list[Any]) -> None:
+        """Sort the tests."""
+        items.sort(key=lambda item: (item.nodeid not in self.first, self._place(item.nodeid)))
+
+    def _place(self, test: str) -> tuple[float, str, float]:
+        name = test.split("::")[0]
+        return self.of_file[name], name, self.seconds.get(test, 0.0)
+
+
+def is_found(fault: Fault, reach: Reach) -> bool:
+    """Whether a test fails, an import does, or the tests take too long, with the fault in place.
+
+    All tests of a file are run of which one reaches the fault: what it makes there, others may share.
+    """
+    tests = reach.tests(fault)
+    order = Order(tests, reach.seconds)
+    files = sorted(order.of_file, key=lambda name: order.of_file[name])
+    if not files:
+        return False
     with tempfile.TemporaryDirectory() as folder:
         shutil.copytree(ROOT / "src", Path(folder) / "src")
         (Path(folder) / "src/spkm" / fault.path).write_text(fault.source)
-        return _exit_code(Path(folder) / "src", MODULES[fault.group][1]) != 0
+        code, _ = _in_fork(Path(folder) / "src", lambda: (_pytest([str(ROOT / name) for name in files], order), None))
+        return code != 0
 
 
-def _exit_code(source: Path, tests: tuple[str, ...]) -> int:
-    """Return the exit code of the tests with the sources of a folder, in a fork: what they import is here already."""
+def _file(name: str) -> str:
+    return str(ROOT / "tests" / f"{name}.py")
+
+
+def _pytest(files: list[str], plugin: object) -> int:
+    import pytest
+
+    words = ["-x", "-q", "-m", "not slow", "-p", "no:cacheprovider", "-p", "no:xdist", f"--rootdir={ROOT}"]
+    return int(pytest.main([*words, *files], plugins=[plugin]))
+
+
+def _in_fork(source: Path, work: Callable[[], tuple[int, Any]]) -> tuple[int, Any]:
+    """Return what a function returns in a fork, with the sources of a folder; what that imports is here already."""
     import resource  # not on Windows, as fork
 
-    import pytest
+    import pytest  # noqa: F401
 
     for name in [name for name in sys.modules if name == "spkm" or name.startswith(("spkm.", "tests."))]:
         del sys.modules[name]
-    process = os.fork()
-    if process == 0:
-        try:
-            resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS))
-            sys.path.insert(0, str(source))
-            silent = os.open(os.devnull, os.O_WRONLY)
-            os.dup2(silent, 1)
-            os.dup2(silent, 2)
-            os.chdir(ROOT)
-            files = [str(ROOT / "tests" / f"{name}.py") for name in tests]
-            words = ["-x", "-q", "-m", "not slow", "-p", "no:cacheprovider", "-p", "no:xdist"]
-            code = next((code for file in files if (code := int(pytest.main([*words, file])))), 0)
-        except BaseException:
-            code = 1
-        os._exit(code)
+    with tempfile.NamedTemporaryFile() as answer:
+        process = os.fork()
+        if process == 0:
+            try:
+                resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS))
+                sys.path.insert(0, str(source))
+                silent = os.open(os.devnull, os.O_WRONLY)
+                os.dup2(silent, 1)
+                os.dup2(silent, 2)
+                os.chdir(ROOT)
+                code, found = work()
+                Path(answer.name).write_bytes(pickle.dumps(found))
+            except BaseException:
+                code = 1
+            os._exit(code)
+        return _exit_code(process), pickle.loads(Path(answer.name).read_bytes() or pickle.dumps(None))
+
+
+def _exit_code(process: int) -> int:
+    """Return the exit code of a process, which ends at last after LONGEST seconds."""
     started, done = time.monotonic(), 0
     try:
         while time.monotonic() - started < LONGEST:
