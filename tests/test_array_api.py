@@ -93,7 +93,7 @@ def place_in(library):
 def test_gradients_are_those_of_numpy(library, terms, n_outputs, monkeypatch):
     monkeypatch.setattr("spkm.sources._array_api.ENTRIES", 64 * 13)  # two blocks
     Y = RNG.standard_normal((90, n_outputs))
-    model = PreimageModel(terms, 4, n_outputs)
+    model = PreimageModel(terms, 4, n_outputs, fit_intercept=n_outputs == 2)
     theta = 0.5 * RNG.standard_normal(model.n_params)
     sources = ArraySource(X, Y, WEIGHT, SCALING), PlacedSource(X, Y, WEIGHT, SCALING, place=place_in(library))
     assert len(sources[1].placed.pieces(3)) == 2

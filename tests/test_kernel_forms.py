@@ -50,6 +50,13 @@ def test_forms_add_up_to_the_kernel(kernel):
     X, U = rng.normal(size=(20, 3)), rng.normal(size=(4, 3))
     values = sum(form.values(X, U) for form in kernel.forms())
     np.testing.assert_allclose(values, kernel(X, U), atol=1e-11, rtol=1e-12)
+    if all(
+        isinstance(form, kernels.DotForm) for form in kernel.forms()
+    ):  # along a line its differences vanish from there on
+        degree = max(form.degree for form in kernel.forms())
+        along = kernel(np.arange(degree + 2.0)[:, None] * X[:1], U[:1])[:, 0]
+        size = np.abs(along).max()
+        assert abs(np.diff(along, degree).item(0)) > 1e-6 * size and np.ptp(np.diff(along, degree)) < 1e-9 * size
 
 
 @pytest.mark.parametrize("kernel", [NormalizedPolynomial(gamma=1.0), Tanimoto(), Affine(Tanimoto())], ids=str)

@@ -190,6 +190,13 @@ def test_stationary_kernels_see_differences_only(kernel):
 
 
 @each_kernel
+def test_isotropic_kernels_see_distances_alone_and_say_so_if_they_are_profiles(kernel):
+    rotation = np.linalg.qr(np.random.default_rng(0).standard_normal((cases.N_FEATURES, cases.N_FEATURES)))[0]
+    same = np.allclose(kernel(X @ rotation + 3.0, U @ rotation + 3.0), kernel(X, U), rtol=1e-9)
+    assert kernel.isotropic == (same and isinstance(kernel, kernels.DistanceKernel))
+
+
+@each_kernel
 @pytest.mark.parametrize("factor", [0.37, cases.FACTORS], ids=["number", "columns"])
 def test_with_bandwidth_multiplies_the_metric(kernel, factor):
     np.testing.assert_allclose(

@@ -254,5 +254,16 @@ def test_a_loss_is_robust_exactly_if_far_targets_pull_no_more_than_near_ones(nam
     assert loss.robust == (far <= near * (1 + 1e-9))
 
 
+@pytest.mark.parametrize("name", sorted(LOSSES))
+def test_a_loss_has_parts_of_samples_exactly_if_it_returns_them(name):
+    loss, Y = LOSSES.part(name, "loss"), np.ones((3, 1))
+    if loss.has_pointwise:
+        parts = loss.pointwise(Y, np.zeros((3, 1)))
+        total = loss.value(loss.totals(Y, np.zeros((3, 1)), np.full((3, 1), 1 / 3)))
+        assert parts.mean() == pytest.approx(total)
+    else:
+        assert loss.coupled
+
+
 def test_a_loss_that_tells_nothing_of_itself_is_not_cut_into_batches():
     assert losses.Loss.coupled and not losses.SumLoss.coupled

@@ -129,6 +129,7 @@ def test_l1_ball_that_the_bounds_do_not_reach_is_refused():
     A = np.zeros((2, 3))
     low = np.array([[0.0, 0.0, 0.0], [1.0, 0.5, -1.0]])
     np.testing.assert_allclose(L1Ball(1.5).prox_within(A, 1.0, low, np.inf), np.maximum(low, 0.0))
+    np.testing.assert_allclose(L1Ball(1.5).prox_within(A + 5.0, 1.0, low, np.inf)[1], [1.0, 0.5, 0.0], atol=1e-12)
     with pytest.raises(ValueError, match=r"radius of L1Ball must be at least .* 1\.5; got 1\.2\. Raise it"):
         L1Ball(1.2).prox_within(A, 1.0, low, np.inf)
 

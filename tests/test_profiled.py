@@ -4,8 +4,10 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 from scipy.stats import multivariate_normal
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LinearRegression, Ridge
 
+from spkm import SPKMRegressor
 from spkm.core.evidence import MOST_TRACE, EvidenceObjective
 from spkm.core.model import PreimageModel, Term, View
 from spkm.core.objective import Objective
@@ -171,6 +173,9 @@ def slow_evidence(objective, phi, trace, prior):
 @pytest.mark.parametrize("m", [1, 3])
 def test_evidence_equals_the_formula_written_down_in_full(terms, fit_intercept, m):
     objective, theta = make(terms, m, Evidence(trace=0.2, prior=0.4, noise=0.3), fit_intercept, SquaredL2(0.1))
+    theta = theta.copy()
+    for logs in objective.model.unpack(theta).log_metric:
+        logs[1:] += 0.5  # some relevances grow, others fall
     evidence = objective.eliminated()
     phi = evidence.start(theta)
     assert phi[-1] == np.log(0.3)
@@ -215,6 +220,25 @@ def test_evidence_weights_are_those_of_a_ridge_regression(terms, fit_intercept):
     )
     expected = same.eliminated().complete(theta[objective.model.basis_part])
     np.testing.assert_allclose(best, expected, rtol=1e-6, atol=1e-9)
+
+
+def test_a_trace_below_zero_by_rounding_counts_for_nothing():
+    objective, theta = make(STRUCTURES["relevances"], 2, Evidence(trace=0.2, noise=0.3))
+    without, _ = make(STRUCTURES["relevances"], 2, Evidence(trace=0.0, noise=0.3))
+    evidence = objective.eliminated()
+    evidence.mean_diagonal = 0.0
+    phi = evidence.start(theta)
+    (value, gradient), expected = evidence.value_and_gradient(phi), without.eliminated().value_and_gradient(phi)
+    assert value == pytest.approx(expected[0], rel=1e-12)
+    np.testing.assert_allclose(gradient, expected[1], rtol=1e-9, atol=1e-12)
+
+
+def test_coefficients_of_a_linear_part_stand_behind_the_vectors_of_all_views():
+    table = SPKMRegressor(2, views={"a": [0, 1], "b": [2, 3]}, linear_part=True, max_iter=5, random_state=0)
+    y = X @ [1.0, -2.0, 0.5, 0.0] + np.random.default_rng(0).standard_normal(N) / 10
+    with pytest.warns(ConvergenceWarning, match="after 5 iterations"):
+        model = table.fit(X, y)
+    assert model.model_.recipe == "evidence" and model.score(X, X @ [1.0, -2.0, 0.5, 0.0]) > 0.95
 
 
 def test_mean_diagonal_is_that_of_the_sum_of_terms():

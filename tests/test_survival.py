@@ -157,6 +157,11 @@ def test_concordance_by_its_definition():
     ]
     expected = np.mean([1.0 if risk[i] > risk[j] else 0.5 if risk[i] == risk[j] else 0.0 for i, j in pairs])
     assert concordance(time, event, risk) == pytest.approx(expected)
+    entry = rng.integers(0, 5, 40) / 2.0
+    expected = np.mean(
+        [1.0 if risk[i] > risk[j] else 0.5 if risk[i] == risk[j] else 0.0 for i, j in pairs if entry[j] < time[i]]
+    )
+    assert concordance(time, event, risk, entry) == pytest.approx(expected)
     with pytest.raises(ValueError, match="no pair of samples can be compared"):
         concordance(np.ones(3), np.ones(3, dtype=bool), np.arange(3.0))
 
