@@ -96,7 +96,9 @@ def plain_losses(objective: AnyObjective) -> tuple[float, float]:
     for reach in (0.0, np.inf):  # of the coefficients
         box = theta - reach, theta + reach
         for bound, side in zip(box, (-np.inf, np.inf), strict=True):
-            plain.unpack(bound).intercept[...] = side if model.fit_intercept else 0.0
+            parts = plain.unpack(bound)
+            parts.weights[...] = params.weights  # free ones would take the place of penalised coefficients
+            parts.intercept[...] = side if model.fit_intercept else 0.0
         problem = Objective(plain, objective.loss, source, penalty, box=box)
         losses.append(loss_of(problem, LBFGS(LINEAR_ITERATIONS).minimize(problem, theta, np.random.default_rng(0))))
     return losses[0], losses[1]
