@@ -37,7 +37,7 @@ def _files(folder: str) -> tuple[str, ...]:
     return tuple(f"{folder}/{path.name}" for path in sorted((ROOT / "src/spkm" / folder).glob("*.py")))
 
 
-#: The modules, and the files of tests that must find their faults, the quickest first.
+#: The modules, and the files of tests that must find their faults, the quickest first. Defaults are tested with all.
 MODULES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "kernels": (
         tuple(f"kernels/{name}.py" for name in "_bandwidth _base _combine _distance _dot _forms _products".split()),
@@ -82,6 +82,7 @@ MODULES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
         _files("fitting/recipes"),
         (
             "test_recipes",
+            "test_strengths",
             "test_walk",
             "test_span",
             "test_sample_basis",
@@ -444,6 +445,7 @@ class Reach:
 
         paths, tests = MODULES[self.group]
         files = [str(ROOT / "src/spkm" / path) for path in paths]
+        tests = ("test_defaults", *tests)
         self.coverage = coverage.Coverage(data_file=None, include=files)
         self.coverage.start()
         code = _pytest([_file(name) for name in tests], self)

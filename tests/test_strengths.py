@@ -187,6 +187,7 @@ def test_a_search_is_fitted_again_with_the_strength_it_chose(monkeypatch):
     starts, chosen = resumed(monkeypatch, Search), model.model_.strength
     assert chosen != model.model_.loss.rkhs_strength[0]
     model.with_uncertainty(X, y > 0, n_refits=2, random_state=0)
+    assert len(starts) == 2
     for start in starts:
         (penalty,) = start.problem.weight_penalties
         assert penalty.strength * start.source.total_weight == pytest.approx(chosen)
