@@ -49,6 +49,13 @@ def test_cutoffs_are_those_of_the_linear_programme(n, p):
             assert found == pytest.approx(-solved.eqlin.marginals @ feature, abs=1e-6)
 
 
+def test_cutoffs_have_the_unit_of_the_scores():
+    rng = np.random.default_rng(0)
+    Z, scores, new = rng.normal(size=(80, 2)), rng.exponential(size=80), rng.normal(size=(12, 2))
+    cutoffs = fitted_cutoffs(Z, scores, new, 0.8)
+    np.testing.assert_allclose(fitted_cutoffs(Z, 1e-6 * scores, new, 0.8), 1e-6 * cutoffs, rtol=1e-6)
+
+
 def test_a_cutoff_is_where_the_score_leaves_the_regression_that_holds_it():
     """S <= g_S(x) up to the cut-off, and S > g_S(x) above it, with g_S the regression of all samples."""
     rng = np.random.default_rng(0)

@@ -19,7 +19,9 @@ import pandas as pd  # noqa: E402
 from spkm import SPKMClassifier, SPKMRegressor  # noqa: E402
 from spkm.solvers import LBFGS  # noqa: E402
 
-pytestmark = pytest.mark.filterwarnings("default")  # those of Dask are not ours
+# Warnings of Dask are not ours, and fits of 15 iterations have not converged.
+SHORT = "ignore:.* stopped after 15 iterations:sklearn.exceptions.ConvergenceWarning"
+pytestmark = pytest.mark.filterwarnings("default", SHORT)
 
 RNG = np.random.default_rng(0)
 N, D = 5000, 3  # in five shards

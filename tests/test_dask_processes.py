@@ -15,11 +15,11 @@ import pytest
 dask = pytest.importorskip("dask")
 distributed = pytest.importorskip("distributed")
 
-from tests.test_dask import SCORE, WEIGHT, X, Y, acting, arrays, few_kept, regressor  # noqa: E402, F401
+from tests.test_dask import SCORE, SHORT, WEIGHT, X, Y, acting, arrays, few_kept, regressor  # noqa: E402, F401
 
 pytestmark = [
     pytest.mark.slow,
-    pytest.mark.filterwarnings("default"),  # those of Dask are not ours
+    pytest.mark.filterwarnings("default", SHORT),
     pytest.mark.skipif(os.name == "nt", reason="there is no SIGKILL"),
 ]
 

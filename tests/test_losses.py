@@ -192,6 +192,13 @@ def test_targets_are_checked_and_brought_to_the_scale_of_scores():
     np.testing.assert_array_equal(Huber().predict(Y), Y)
 
 
+def test_hazards_are_fitted_first_to_what_a_constant_score_leaves():
+    Y = np.array([[0.2], [-0.2], [3.0], [-0.7]])  # the sign is the event's
+    residual = -losses.Hazard().slope(Y, np.zeros((4, 1)))
+    np.testing.assert_allclose(losses.Hazard().working_target(Y), np.clip(residual, -1.0, 1.0))
+    np.testing.assert_allclose(residual.ravel(), [0.8, -0.2, -2.0, -0.7])
+
+
 @pytest.mark.parametrize("bad", [0.0, 1.0, -0.2])
 def test_quantile_must_lie_inside(bad):
     with pytest.raises(ValueError, match=f"quantile of loss must lie between 0 and 1; got {bad}"):

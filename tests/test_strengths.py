@@ -197,12 +197,13 @@ def test_folds_are_fitted_again_with_the_strengths_they_chose(monkeypatch):
     X, y = few_samples()
     model = SPKMClassifier(3, warm_start=True, random_state=0).fit(X, y > 0)
     starts, chosen = resumed(monkeypatch, folds.Folds), (model.model_.strength, model.model_.linear_strength)
-    model.fit(X, y > 0)
-    (start,) = starts
-    norm, ridge = start.problem.weight_penalties
-    (linear,) = start.problem.terms[-1].views[0].basis_penalty
-    assert (norm.strength * len(X), linear.strength * len(X)) == pytest.approx(chosen)
-    assert ridge.strength == pytest.approx(0.3 * norm.strength)
+    model.fit(X, y > 0).with_uncertainty(X, y > 0, n_refits=2, random_state=0)
+    assert len(starts) == 3
+    for start in starts:
+        norm, ridge = start.problem.weight_penalties
+        (linear,) = start.problem.terms[-1].views[0].basis_penalty
+        assert (norm.strength * len(X), linear.strength * len(X)) == pytest.approx(chosen)
+        assert ridge.strength == pytest.approx(0.3 * norm.strength)
 
 
 @pytest.mark.parametrize("call", [5, 40])

@@ -192,6 +192,13 @@ def test_text_of_a_bound(easy):
     assert "kernel=RBF(gamma=0.05) is one of 2" in str(grid)
 
 
+def test_a_radius_that_the_kernel_does_not_need_asks_nothing_of_the_samples(easy):
+    model, X, y = easy
+    assert np.linalg.norm(X, axis=1).max() > 0.01
+    without = theory.generalization_bound(model, X, y)
+    assert theory.generalization_bound(model, X, y, radius=0.01).value == without.value
+
+
 def test_labels_may_be_text(easy):
     model, X, y = easy
     names = np.where(y == 1, "yes", "no")

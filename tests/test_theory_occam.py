@@ -9,8 +9,10 @@ from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.dummy import DummyClassifier
 
 from spkm import SPKMClassifier, SPKMRegressor, load, theory
+from spkm.kernels import KERNELS, Polynomial, Rescaled
 from spkm.penalties import L1
 from spkm.theory._code import bits_of_choice, bits_of_integer, rounded, rounded_number
+from spkm.theory._quantized import MOST_BITS, _rounded_kernel
 
 
 def rings(n=400, seed=0):
@@ -66,6 +68,16 @@ def test_single_numbers_have_eight_bits():
         near, length = rounded_number(value)
         assert abs(near - value) <= abs(value) / 2**8 and length > 8
     assert rounded_number(2.5)[0] == 2.5 and rounded_number(0.0) == (0.0, 1.0)
+
+
+def test_numbers_of_kernels_inside_kernels_are_rounded_and_counted():
+    metric = np.array([0.3, 0.7, 1.1])
+    near, length = _rounded_kernel(Rescaled(Polynomial(3, 1.0, 0.3), metric))
+    inner, of_inner = _rounded_kernel(Polynomial(3, 1.0, 0.3))
+    expected, of_metric = rounded(metric, MOST_BITS)
+    np.testing.assert_array_equal(near.factor, expected)
+    assert near.kernel.get_params() == inner.get_params() and near.kernel.gamma != 0.3
+    assert length == pytest.approx(of_inner + of_metric + log2(len(KERNELS)))
 
 
 @pytest.mark.parametrize("kind", ["defaults", "classes", "regression", "polynomial", "selection"])
