@@ -260,12 +260,13 @@ def ready_member(member: dict[str, Any]) -> Any:
 def _ready_view(view: Any, n_basis: int) -> Any:
     columns = np.asarray(view["columns"], dtype=np.intp)
     basis = np.asarray(view["basis"], dtype=np.float64).reshape(n_basis, len(columns))
-    return {**view, "columns": columns, "basis": basis, "kernel": _ready_kernel(view["kernel"], len(columns))}
+    return {**view, "columns": columns, "basis": basis, "kernel": ready_kernel(view["kernel"], len(columns))}
 
 
-def _ready_kernel(kernel: dict[str, Any], width: int) -> Any:
+def ready_kernel(kernel: dict[str, Any], width: int) -> Any:
+    """Return a kernel in plain form with a metric for each of so many features."""
     ready = {
-        name: _ready_kernel(part, width) if name in ("kernel", "left", "right") else part
+        name: ready_kernel(part, width) if name in ("kernel", "left", "right") else part
         for name, part in kernel.items()
     }
     if "metric" in kernel:

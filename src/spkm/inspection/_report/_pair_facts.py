@@ -18,6 +18,7 @@ from spkm.inspection._reading import Reading, order_along
 from spkm.inspection._report._rounding import product_with_rounding, rounding_of_sums, with_rounding
 from spkm.inspection._report._samples import Samples, plain_values, rounded, stratified
 from spkm.persistence._plain import kernel_or_none
+from spkm.persistence._runtime import ready_kernel
 from spkm.sources import PairTable
 
 ENTRIES = 22_000  # numbers of both tables together, about 20 bytes each
@@ -111,7 +112,7 @@ def _similarities(reading: Reading, table: PairTable, side: int) -> tuple[np.nda
                 own = own * view.kernel(seen, view.basis)
                 tree = kernel_or_none(view.kernel)
                 if tree is not None:
-                    parts.append(with_rounding(tree, seen, view.basis))
+                    parts.append(with_rounding(ready_kernel(tree, seen.shape[1]), seen, view.basis))
                 sizes = np.sqrt(np.maximum(kernel.diagonal(seen), 1e-300))
                 among = among * (kernel(seen, seen) / np.outer(sizes, sizes))
             values.append(own)
