@@ -275,22 +275,27 @@ class FitsTables(ReadsModel):
             polars, Dask arrays and frames, or chunks: anything that yields (X, y) or (X, y, weight) each time it is
             iterated over, or a function that returns such an iterator.
         y : array-like of shape (n_samples,), (n_samples, n_labels) or (n_samples, n_outputs)
-            Labels, or an indicator matrix; of a regressor the targets, of which one that is the same in all samples is
-            predicted so. For files and lazy frames the name of a column, of a regressor also a list of them; chunks
-            hold their own.
+            Labels, or an indicator matrix; numbers for a regressor, which predicts a target that is the same in all
+            samples as it is. For files and lazy frames the name of a column, or of several for a regressor; chunks hold
+            their own.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the samples. Integers are repeats: 2 is the sample given twice, 0 the sample left out. For other
             weights only the ratios count. For files and lazy frames the name of a column.
         groups : array-like of shape (n_samples,), default=None
             Groups of the samples, such as subjects. Folds keep the samples of a group together, so that choices suit
-            new groups. Predictions of a regressor with a squared loss are then moved towards the mean by the share that
-            suits groups held out best (``group_shrinkage_``), for five more fits. With another loss and a fixed number
-            of vectors nothing of a regressor is chosen by folds: groups have no effect, with a warning. Samples
-            must be in memory.
-        target, weight, features : str or list of str, default=None
-            Column names of the target, the weights and the features; by default all others are features.
-        checkpoint, checkpoint_every : path and float, default=None and 120
-            A file that holds the best so far, written at most every so many seconds: the same call goes on from there.
+            new groups. For a regressor with a squared loss five more fits then find how far predictions are to be moved
+            towards the mean for groups held out (``group_shrinkage_``). With another loss and a fixed number of vectors
+            a regressor chooses nothing by folds: groups have no effect, with a warning. Samples must be in memory.
+        target : str or list of str, default=None
+            Name of the column of y, in place of ``y``; a list of several for a regressor.
+        weight : str, default=None
+            Name of the column of weights, in place of ``sample_weight``.
+        features : list of str, default=None
+            Names of the columns of X; None takes all but those of y and of the weights.
+        checkpoint : path, default=None
+            File that holds the best model so far: if a fit was stopped, the same call goes on from there.
+        checkpoint_every : float, default=120
+            Seconds between two writes of that file, at least.
 
         Returns
         -------

@@ -26,77 +26,85 @@ class SPKMClassifier(OfClassifier, FitsTables, PredictsClasses, ClassifierMixin,
 
     Parameters
     ----------
-    n_basis : int, "auto" or None, default=None
-        Maximum number of basis vectors, shared by all classes; None is 10, or 4 for each class if that is more. Vectors
-        that end at the same place are merged. "auto" adds vectors while the held-out loss falls, then prunes by l1.
+    n_basis : int, "auto", dict or None, default=None
+        Largest number of basis vectors, which all classes share; None is 10, or 4 for each class if that is more.
+        Vectors that end at the same place are merged. "auto" adds vectors while the held-out loss falls, then prunes
+        them by an l1 penalty. With ``views`` a dict has a number for each view.
     kernel : str, Kernel or dict, default="rbf"
-        The kernel: "rbf", "matern", "rational_quadratic", "laplacian", "linear", "polynomial", "normalized_polynomial"
-        or "tanimoto", or a Kernel. With ``views`` it may be a dict, one for each of them by name. So may ``n_basis``,
-        ``basis_penalty`` and ``learn_bandwidth``.
+        Kernel that compares a sample with a basis vector: "rbf", "matern", "rational_quadratic", "laplacian", "linear",
+        "polynomial", "normalized_polynomial" or "tanimoto", or a Kernel. With ``views`` a dict has one for each view.
     views : dict, default=None
         Named groups of features, each with a kernel and ``n_basis`` vectors of its own; the model is the sum over them.
-        Features are selected by index, mask, slice, name or a function of X; views may overlap. X may be a dict of
-        tables instead.
+        Features are given by index, mask, slice, name or a function of X; views may overlap. X may be a dict of tables
+        instead.
     terms : list of Term, default=None
         The general form: a sum of :class:`spkm.Term`, each a product of one or more :class:`spkm.View`. Replaces
         ``views``, ``kernel`` and ``n_basis``.
     loss : str or Loss, default="auto"
-        The loss: "log", "squared", "squared_hinge", "smooth_hinge", "exponential", "cosine" or a Loss. "auto" is "log",
-        which gives probabilities. With more than two classes "log" is the softmax, any other loss acts on signs.
+        Loss that the fit minimises: "log", "squared", "squared_hinge", "smooth_hinge", "exponential", "cosine" or a
+        Loss. "auto" is "log", the only name that gives probabilities. For more than two classes "log" is the softmax;
+        any other loss acts on the sign of each class.
     multi_class : {"joint", "ovr", "ovo"}, default="joint"
         Model of more than two classes. "joint" is one model whose basis vectors all classes share. "ovr" is a
         binary model for each class, against the rest, and "ovo" one for each pair of classes; each has ``n_basis``
         vectors and at most ``max_features`` features of its own.
-    basis_penalty : str, Penalty, list or None, default=None
-        Penalty on the basis vectors: "l1", "l1_ball", "l2", "elastic_net", "features" (whole features), a Penalty or a
-        list of them. Acts on scaled features.
+    basis_penalty : str, Penalty, list, dict or None, default=None
+        Penalty on the basis vectors, on scaled features: "l1", "l1_ball", "l2", "elastic_net", "features" (whole
+        features), a Penalty or a list of them. With ``views`` a dict has one for each view.
     weight_penalty : str, Penalty, list or None, default="auto"
-        Penalty on the weights. "auto" is the RKHS norm plus a ridge of 0.3 of its strength, which is chosen by
-        three-fold cross-validation; for views, dot-product kernels and searches it is the RKHS norm, of fixed strength.
+        Penalty on the weights: "rkhs" (the norm of f in the space of the kernel), "l1", "l2", "elastic_net", "rows"
+        (whole basis vectors), "evidence" (with squared loss), a Penalty or a list of them. "auto" is "rkhs" and a ridge
+        of 0.3 of its strength, which three-fold cross-validation chooses; for views, dot-product kernels and searches
+        it is "rkhs" of a fixed strength.
     selection : {None, "strict"}, default=None
         "strict" selects features by cross-validation and fits a model of those alone: no other feature has any
-        influence on a prediction.
+        influence on a prediction. None keeps all features.
     max_features, max_groups : int, default=None
-        Maximum number of features, and of groups, in a strict selection; it takes fewer if these are nearly as good.
+        Largest number of features, and of groups, in a strict selection; it takes fewer if these are nearly as good.
     feature_groups : array-like of shape (n_features,), default=None
-        A label for every feature; in a strict selection features of one label enter and leave together.
+        Label for every feature; in a strict selection features of one label enter and leave together.
     max_basis : int, default=None
-        Maximum number of basis vectors with ``n_basis="auto"``; None is 50.
-    learn_bandwidth : {"auto", True, False, "columns"}, default="auto"
-        Whether to learn the kernel's bandwidth with the basis; "columns" learns one for each feature, and so does
-        "auto" for a single stationary kernel; "auto" learns one for all features in views and searches.
+        Largest number of basis vectors with ``n_basis="auto"``; None is 50.
+    learn_bandwidth : {"auto", True, False, "columns"} or dict, default="auto"
+        Whether the bandwidth of the kernel is learned with the basis: True learns one for all features, "columns" one
+        for each. "auto" is "columns" for a single stationary kernel, and True in views and searches. With ``views`` a
+        dict has a choice for each view.
     linear_part : {"auto", True, False}, default="auto"
-        Whether to add a linear part, f(x) = b + w.x + Σ_r c_r k(x, u_r). "auto" does where the strength of the
+        Whether to add a linear function, f(x) = b + w'x + Σ_r c_r k(x, u_r). "auto" adds it where the strength of the
         penalty is chosen by cross-validation.
     basis_bounds : {"data", None}, default="data"
         "data" keeps basis vectors of stationary kernels, and of fingerprints, inside the range of the training samples,
         feature by feature; None leaves them free. Vectors of dot-product kernels are never bounded.
     basis : {"free", "samples"}, default="free"
-        "samples" makes every basis vector a distinct training sample: after a free fit each vector moves to the nearest
-        sample, and all else is fitted again. For prototypes that must be real cases; it costs some accuracy.
+        "samples" makes every basis vector a distinct training sample, for prototypes that must be real cases: after a
+        free fit each vector moves to the nearest sample, and all else is fitted again. It costs some accuracy.
     monotone : dict, default=None
         Features, by name or index, with which the score of the second class must rise (1) or fall (-1), whatever the
-        others are. Holds by construction; for two classes and kernels that fall with the distance, or "linear".
+        others are. Holds by construction; for two classes, and kernels that fall with the distance or "linear".
     fit_intercept : bool, default=True
-        Whether to learn b.
+        Whether the intercept b is learned; False sets it to zero.
     scale : {True, False, "common"}, default=True
-        Features are standardised and clipped at five deviations inside (sparse ones are not centred); "common" gives
-        all features one scale, which suits pixels.
+        Whether features are scaled for the kernel: True standardises each and clips it at five deviations (sparse ones
+        are not centred), "common" gives all features one scale, which suits pixels, and False takes them as they are.
     solver : str or Solver, default="auto"
-        "lbfgs", "varpro" (squared loss), "proximal" (penalties that are not smooth), "adam" (mini-batches),
-        "alternating" (the paper's) or a Solver; "auto" picks by loss, penalties and size.
-    start : str, Start or array of shape (n_basis, n_features), default="auto"
-        First basis vectors; an array is in the units of X. "auto" is k-means by class.
+        Method that minimises the objective: "lbfgs", "varpro" (squared loss), "proximal" (penalties that are not
+        smooth), "adam" (mini-batches), "alternating" (the paper's) or a Solver. "auto" takes one by loss, penalties and
+        number of samples.
+    start : str, Start or array-like of shape (n_basis, n_features), default="auto"
+        First basis vectors: "kmeans", "greedy", "rows", "random", a Start or an array in the units of X. "auto" is
+        "kmeans", class by class.
     n_restarts : int, default=1
         Number of starts; the fit with the lowest objective is kept.
-    max_iter, tol : int and float, default=None
-        Limits of the solver if it is given by name; None uses its defaults.
+    max_iter : int, default=None
+        Largest number of iterations of the solver; None is its default. A Solver has its own.
+    tol : float, default=None
+        Tolerance at which the solver ends; None is its default. A Solver has its own.
     class_weight : dict, "balanced" or None, default=None
-        Weights of the classes.
+        Factors on the weights of the samples of each class; "balanced" gives all classes the same total weight.
     warm_start : bool, default=False
-        Whether to start from the last fit: its basis, bandwidth and weights. A larger ``n_basis`` adds vectors.
+        Whether a fit begins with the basis, bandwidth and weights of the last one. A larger ``n_basis`` adds vectors.
     n_jobs : int, default=None
-        Threads; None takes all cores, or what OMP_NUM_THREADS says. Results do not depend on it.
+        Number of threads; None takes all cores, or what OMP_NUM_THREADS says. Results do not depend on it.
     random_state : int, RandomState, Generator or None, default=None
         Seed of start points, subsamples and mini-batches.
     verbose : int, default=0
@@ -105,65 +113,79 @@ class SPKMClassifier(OfClassifier, FitsTables, PredictsClasses, ClassifierMixin,
 
     Attributes
     ----------
-    basis_vectors_ : ndarray of shape (n_basis, n_features_in_)
+    classes_ : ndarray
+        The labels; of an indicator matrix the indices of its columns.
+    basis_vectors_ : ndarray of shape (n_vectors, n_features_in_)
         The basis vectors, in the units of X; NaN in features that a strict selection left out, or that the view of
         a vector does not use.
-    selected_features_ : ndarray of int
-        The features that predictions depend on: all, the selected ones, or those not zero in a dot-product kernel's u.
+    dual_coef_ : ndarray of shape (n_vectors,) or (n_vectors, n_classes)
+        Their weights c.
+    intercept_ : float or ndarray of shape (n_classes,)
+        The intercept b.
+    linear_coef_ : ndarray of shape (n_features_in_,) or (n_features_in_, n_classes)
+        With a linear part: the change of the score for a change of each feature by one unit.
+    kernel_ : Kernel or dict
+        The kernel with what was learned of it; it acts on scaled features. With views it is a dict by name.
     relevances_ : ndarray of shape (n_features_in_,)
         The learned factor w_j of each feature in the kernel's inner product sum_j w_j x_j u_j of scaled features: 1
         where none is learned, 0 where the feature is not used.
+    selected_features_ : ndarray of int
+        The features that predictions depend on: all, those of a strict selection, or those in which some basis vector
+        of a dot-product kernel is not zero.
     feature_importances_ : ndarray of shape (n_features_in_,)
         With a strict selection: the increase of the mean training loss when the feature is removed from the kernel,
-        without a refit; of several binary problems the mean.
-    half_frequency_, fold_frequency_ : ndarray of shape (n_features_in_,)
-        With a strict selection: the share of six random halves of the samples that choose each feature by themselves,
-        for tables of at most a million numbers and outside of a cross-validation; and that of the search's folds, which
-        share most of their samples.
+        without a refit; for several binary problems the mean.
+    half_frequency_ : ndarray of shape (n_features_in_,)
+        With a strict selection: the share of six random halves of the samples on which the feature is chosen, each half
+        by itself. Not inside a cross-validation, nor for tables of more than a million numbers.
+    fold_frequency_ : ndarray of shape (n_features_in_,)
+        With a strict selection: the share of the folds of the search that choose the feature. Folds share most of their
+        samples, so it is mostly higher than ``half_frequency_``.
     alternatives_ : dict
         With a strict selection: for each selected feature those that could replace it, with an absolute correlation
         of at least 0.9.
     cv_results_ : dict of ndarray
         With a strict selection or ``n_basis="auto"``: every model that was tried, with its held-out loss.
-    dual_coef_ : ndarray of shape (n_basis,) or (n_basis, n_classes)
-        Their weights c.
-    intercept_ : float or ndarray of shape (n_classes,)
-        The intercept b.
     monotone_ : dict
         With ``monotone``: the directions, proved from the fitted numbers.
-    linear_coef_ : ndarray of shape (n_features_in_,) or (n_features_in_, n_classes)
-        With a linear part: the change of the score for a change of each feature by one unit.
-    nearest_samples_, nearest_distances_ : ndarray of shape (n_basis,)
+    nearest_samples_, nearest_distances_ : ndarray of shape (n_vectors,)
         Index of the training sample nearest to each basis vector, and its distance: sqrt(2 - 2 k(x, u)) for a
         stationary kernel, with k(x, u) over its norms for others. Not for samples that are read in chunks.
     cancellation_ : float
         How much contributions of basis vectors cancel on the training samples: the median of
-        Σ_r |c_r (k_r - mean k_r)| over |f - mean f|. 1 is not at all; above 10 do not read contributions one by one.
-    kernel_ : Kernel or dict
-        The kernel with what was learned of it; it acts on scaled features. With views it is a dict by name.
+        Σ_r |c_r (k_r - mean k_r)| over |f - mean f|. It is 1 where none cancel; if it is above 10, do not read
+        contributions one by one.
     view_usage_ : dict of ViewUsage
         With views or terms, for each by name: the ``columns`` it uses, its ``rows`` of ``basis_vectors_``, how many
         of these are in use (``n_used``) and its ``share`` of the variance of the predictions.
-    classes_ : ndarray
-        The labels; of an indicator matrix the indices of its columns.
     estimators_ : list of SPKMClassifier
         With ``multi_class="ovr"`` or "ovo" and more than two classes: the binary models, of which
         :meth:`estimator_for` finds one by its labels. ``basis_vectors_``, ``dual_coef_`` and ``intercept_`` are then
-        those of all of them, one after the other, and ``selected_features_`` what any of them reads; they keep
-        ``kernel_``, ``relevances_``, ``view_usage_``, ``cv_results_`` and ``objective_`` to themselves.
-    basis_problem_ : ndarray of int
-        Beside ``estimators_``: which of them each row of ``basis_vectors_`` belongs to.
+        those of all of them, one after the other, and ``selected_features_`` the features that any of them reads.
+        Each has its own ``kernel_``, ``relevances_``, ``view_usage_``, ``cv_results_`` and ``objective_``.
+    basis_problem_ : ndarray of int of shape (n_vectors,)
+        With ``estimators_``: the binary model that each row of ``basis_vectors_`` belongs to.
     class_pairs_ : ndarray of shape (n_pairs, 2)
-        Beside ``estimators_``, with ``multi_class="ovo"``: the labels of each of them.
-    n_iter_, objective_, objective_path_ : int, float, ndarray
-        Iterations (passes for mini-batches) of the best start, of several binary problems the most; the objective at
-        the end, and from iteration to iteration.
+        With ``estimators_`` and ``multi_class="ovo"``: the labels of each pair.
+    model_ : FittedModel
+        The fitted model, immutable, which predictions, explanations, exports and files read.
+    n_iter_ : int
+        Iterations (passes for mini-batches) of the best start; for several binary problems the most.
+    objective_, objective_path_ : float, ndarray
+        The objective at the end, and from iteration to iteration.
     stationarity_ : float
         Length of a proximal gradient step of rate one from the fitted parameters, on the scale of the model: zero at a
         minimum. For several binary problems the largest; NaN after ``partial_fit`` and for a solver that does not give
         it.
-    n_features_in_, feature_names_in_
-        As everywhere in scikit-learn.
+    n_features_in_ : int
+        Number of features of the fit.
+    feature_names_in_ : ndarray of str of shape (n_features_in_,)
+        Their names, where X has names that are all strings.
+
+    See Also
+    --------
+    SPKMClassifierCV : Chooses kernel, features and penalty by cross-validation.
+    SPKMOrdinalClassifier : For classes that have an order.
 
     Examples
     --------
