@@ -302,8 +302,7 @@ class FitsTables(ReadsModel):
         self : object
             The fitted estimator. If anything goes wrong, it is as it was.
         """
-        if any(names is not None for names in (target, weight, features)):
-            X, y, sample_weight = named_columns(X, y, sample_weight, target, weight, features)
+        X, y, sample_weight = named_columns(X, y, sample_weight, target, weight, features)
         if groups is not None and checkpoint is not None:
             raise ValueError(
                 "checkpoint does not go with groups, whose folds are fits of their own. Leave one of them out."

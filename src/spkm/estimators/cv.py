@@ -19,11 +19,7 @@ from spkm._publish import publish
 from spkm.core.model import Term, View
 from spkm.estimators.class_predictions import PredictsClasses
 from spkm.estimators.classifier import SPKMClassifier
-from spkm.estimators.parameters import (
-    GroupsLike,
-    OfClassifierSearch,
-    OfSearch,
-)
+from spkm.estimators.parameters import GroupsLike, OfClassifierSearch, OfSearch
 from spkm.estimators.regressor import PredictsNumbers, SPKMRegressor
 from spkm.estimators.uncertainty import with_uncertainty
 from spkm.fitting.data import TableData
@@ -76,11 +72,24 @@ class ChoosesByFolds(OfSearch, CallbackSupportMixin, BaseEstimator):
         """
         progress = Progress(self)
         progress.begin(X=X, y=y)
-        setup = self._search(X, y, sample_weight, progress.step, groups)
-        outcome = carried_out(self, setup, progress)
+        spec, table, data, search = self._search(X, y, sample_weight, progress.step, groups)
+        if search is None:
+            outcome = fit_constant(spec, data, None, progress)
+        elif self.refit:
+            outcome = fit_choice(spec, search, decided(search), data, progress)
+        else:
+            outcome = _model_of_split(spec, search, decided(search), data)
         progress.end(X=X, y=y)
-        labels = {"classes_": setup.data.target.labels} if is_classifier(self) else {}
-        return publish(self, {**published(setup, outcome), **labels})
+        attributes = {**table.attributes, **attributes_of(outcome, table.X.dtype)}
+        chosen = outcome.attributes.get("_choice", {"kernel": outcome.model.kernel, "strength_factor": 1.0})
+        attributes["best_params_"] = {
+            "kernel": chosen["kernel"],
+            "n_basis": outcome.model.n_basis,
+            "n_features": len(attributes["selected_features_"]),
+            "strength_factor": chosen["strength_factor"],
+        }
+        attributes["n_kernels_"] = 1 if search is None else len(search.candidates)
+        return publish(self, attributes | ({"classes_": data.target.labels} if is_classifier(self) else {}))
 
     def _search(
         self,
@@ -90,16 +99,69 @@ class ChoosesByFolds(OfSearch, CallbackSupportMixin, BaseEstimator):
         on_step: Callable[[str], bool],
         groups: GroupsLike = None,
     ) -> Searching:
+        """Return the search with the user's own splits, kernels and scoring."""
         table = read_table(self, X, y, sample_weight, multi_output=is_multilabel(y) or not is_classifier(self))
         spec, data = self._spec_and_data(X, table)
-        return search_setup(self, spec, self._race(), table, data, on_step, groups, sample_weight is not None)
+        if data.n_outputs == 0:
+            return Searching(spec, table, data, None)
+        splits = list(self._splitter(table.y, groups is not None).split(table.X, table.y, groups))
+        if not self.refit and len(splits) != 1:
+            raise ValueError(f"refit=False keeps the model of the only split; cv makes {len(splits)} of them.")
+        vectors = check_vectors(self.n_basis)
+        specs = [replace(spec, terms=(Term(vectors, (View(kernel),)),)) for kernel in self._race()]
+        candidates = [candidate_for(one, recipe_for(one, data), data) for one in specs]
+        if data.target.of_classes:
+            _, Y, weight = encode_classes(table.y, table.weight, self.get_params(deep=False)["class_weight"])
+        else:
+            Y, weight = data.target.encode(real_targets(table.y)), table.weight
+        ordered = replace(data, X=table.X, Y=Y, weight=weight)  # as given: the splits are about these samples
+        scorer = self._scorer(spec, table, data, None if sample_weight is None else weight)
+        search = search_over(specs[0], ordered, candidates, splits, on_step, scorer)
+        return Searching(specs[0], table, data, search)
 
     def _spec_and_data(self, X: TableLike, table: Table) -> tuple[Spec, TableData]:
         """Return checked parameters, of the first kernel of the race, and data of samples that were read."""
         return self._data({**self.get_params(deep=False), **BOUNDED, "kernel": self._race()[0]}, X, table)
 
     def _race(self) -> list[Kernel]:
-        return kernels_in_race(self, self._automatic)
+        """Return the kernels that are compared, with their numbers checked."""
+        asked = self._automatic if isinstance(self.kernel, str) and self.kernel == "auto" else self.kernel
+        kernels = [KERNELS.part(kernel) for kernel in (asked if isinstance(asked, list | tuple) else [asked])]
+        if not kernels:
+            raise ValueError("kernel must be 'auto', a kernel or a list of kernels; got an empty list.")
+        if len({kernel.nonnegative for kernel in kernels}) > 1:
+            raise ValueError(
+                f"kernel={self.kernel!r} mixes kernels of raw counts with kernels of scaled features. "
+                "Search over each kind by itself."
+            )
+        check_choice("refit", self.refit, (True, False))
+        return kernels
+
+    def _splitter(self, y: np.ndarray, grouped: bool) -> Any:
+        """Return the splitter; a number of folds keeps groups together if there are some."""
+        if not grouped or not (self.cv is None or isinstance(self.cv, Integral)):
+            return check_cv(self.cv, y, classifier=is_classifier(self))
+        stratified = is_classifier(self) and type_of_target(y) in ("binary", "multiclass")
+        return (StratifiedGroupKFold if stratified else GroupKFold)(FOLDS if self.cv is None else int(self.cv))
+
+    def _scorer(
+        self, spec: Spec, table: Table, data: TableData, weight: np.ndarray | None
+    ) -> Callable[[Submodel, Fold], float] | None:
+        """Return a function that judges the model of a fold by the user's scoring on its held-out samples."""
+        if self.scoring is None:
+            return None
+        plain = SPKMClassifier() if is_classifier(self) else SPKMRegressor()
+        score = check_scoring(plain, self.scoring)
+        X, y, target = table.X, table.y, data.target
+        known = {"n_features_in_": X.shape[1], **({"classes_": target.labels} if target.of_classes else {})}
+
+        def scorer(model: Submodel, fold: Fold) -> float:
+            test = fold.test_rows
+            fitted = fitted_model(spec, target, model.model, model.theta, fold.scaling, X.shape[1], model.columns)
+            more = {} if weight is None else {"sample_weight": weight[test]}
+            return float(score(publish(plain, {**known, "model_": fitted}), X[test], y[test], **more))
+
+        return scorer
 
 
 class SPKMClassifierCV(OfClassifierSearch, PredictsClasses, ClassifierMixin, ChoosesByFolds):
@@ -197,94 +259,6 @@ class SPKMRegressorCV(PredictsNumbers, RegressorMixin, ChoosesByFolds):
     _data = staticmethod(number_data)
 
 
-def kernels_in_race(estimator: BaseEstimator, automatic: tuple[Kernel, ...]) -> list[Kernel]:
-    """Return the kernels that are compared, with their numbers checked."""
-    asked = estimator.kernel
-    if isinstance(asked, str) and asked == "auto":
-        asked = automatic
-    kernels = [KERNELS.part(kernel) for kernel in (asked if isinstance(asked, list | tuple) else [asked])]
-    if not kernels:
-        raise ValueError("kernel must be 'auto', a kernel or a list of kernels; got an empty list.")
-    if len({kernel.nonnegative for kernel in kernels}) > 1:
-        raise ValueError(
-            f"kernel={estimator.kernel!r} mixes kernels of raw counts with kernels of scaled features. "
-            "Search over each kind by itself."
-        )
-    check_choice("refit", estimator.refit, (True, False))
-    return kernels
-
-
-def search_setup(
-    estimator: BaseEstimator,
-    spec: Spec,
-    race: list[Kernel],
-    table: Table,
-    data: TableData,
-    on_step: Callable[[str], bool],
-    groups: GroupsLike,
-    weighted: bool,
-) -> Searching:
-    """Return the search with the user's own splits, kernels and scoring."""
-    if data.n_outputs == 0:
-        return Searching(spec, table, data, None)
-    splitter = splitter_for(estimator.cv, table.y, is_classifier(estimator), groups is not None)
-    splits = list(splitter.split(table.X, table.y, groups))
-    if not estimator.refit and len(splits) != 1:
-        raise ValueError(f"refit=False keeps the model of the only split; cv makes {len(splits)} of them.")
-    vectors = check_vectors(estimator.n_basis)
-    specs = [replace(spec, terms=(Term(vectors, (View(kernel),)),)) for kernel in race]
-    candidates = [candidate_for(one, recipe_for(one, data), data) for one in specs]
-    ordered = as_given(spec, estimator, table, data)
-    weight = ordered.weight if weighted else None
-    scorer = None if estimator.scoring is None else _scorer(estimator, spec, table, data, weight)
-    search = search_over(specs[0], ordered, candidates, splits, on_step, scorer)
-    return Searching(specs[0], table, data, search)
-
-
-def splitter_for(cv: Any, y: np.ndarray, of_classes: bool, grouped: bool) -> Any:
-    """Return the splitter; a number of folds keeps groups together if there are some."""
-    if not grouped or not (cv is None or isinstance(cv, Integral)):
-        return check_cv(cv, y, classifier=of_classes)
-    stratified = of_classes and type_of_target(y) in ("binary", "multiclass")
-    return (StratifiedGroupKFold if stratified else GroupKFold)(FOLDS if cv is None else int(cv))
-
-
-def as_given(spec: Spec, estimator: BaseEstimator, table: Table, data: TableData) -> TableData:
-    """Return the samples in the order of the user's table, which the user's splits are about."""
-    if not data.target.of_classes:
-        return replace(data, X=table.X, Y=data.target.encode(real_targets(table.y)), weight=table.weight)
-    _, Y, weight = encode_classes(table.y, table.weight, estimator.class_weight)
-    return replace(data, X=table.X, Y=Y, weight=weight)
-
-
-def _scorer(
-    estimator: BaseEstimator, spec: Spec, table: Table, data: TableData, weight: np.ndarray | None
-) -> Callable[[Submodel, Fold], float]:
-    """Return a function that judges the model of a fold by the user's scoring on its held-out samples."""
-    plain = SPKMClassifier() if is_classifier(estimator) else SPKMRegressor()
-    score = check_scoring(plain, estimator.scoring)
-    X, y, target = table.X, table.y, data.target
-    known = {"n_features_in_": X.shape[1], **({"classes_": target.labels} if target.of_classes else {})}
-
-    def scorer(model: Submodel, fold: Fold) -> float:
-        test = fold.test_rows
-        fitted = fitted_model(spec, target, model.model, model.theta, fold.scaling, X.shape[1], model.columns)
-        more = {} if weight is None else {"sample_weight": weight[test]}
-        return float(score(publish(plain, {**known, "model_": fitted}), X[test], y[test], **more))
-
-    return scorer
-
-
-def carried_out(estimator: BaseEstimator, setup: Searching, progress: Progress) -> Outcome:
-    """Return the outcome of the search: on all samples, or the model of the only split."""
-    spec, _, data, search = setup
-    if search is None:
-        return fit_constant(spec, data, None, progress)
-    if estimator.refit:
-        return fit_choice(spec, search, decided(search), data, progress)
-    return _model_of_split(spec, search, decided(search), data)
-
-
 def _model_of_split(spec: Spec, search: Search, choice: Choice, data: TableData) -> Outcome:
     fold = search.folds[0]
     model = choice.models[0]
@@ -296,17 +270,3 @@ def _model_of_split(spec: Spec, search: Search, choice: Choice, data: TableData)
     columns = model.columns if search.selects else None
     fit = Fit(objective, result, Solver(), Start(model.problem, source), columns)
     return outcome_of(replace(spec, terms=choice.candidate.terms), data, fit, fold.scaling, attributes, "search")
-
-
-def published(setup: Searching, outcome: Outcome) -> dict[str, Any]:
-    """Return the fitted attributes of a search."""
-    attributes = attributes_of(outcome, setup.table.X.dtype)
-    chosen = outcome.attributes.get("_choice", {"kernel": outcome.model.kernel, "strength_factor": 1.0})
-    best = {
-        "kernel": chosen["kernel"],
-        "n_basis": outcome.model.n_basis,
-        "n_features": len(attributes["selected_features_"]),
-        "strength_factor": chosen["strength_factor"],
-    }
-    n_kernels = 1 if setup.search is None else len(setup.search.candidates)
-    return {**setup.table.attributes, **attributes, "best_params_": best, "n_kernels_": n_kernels}

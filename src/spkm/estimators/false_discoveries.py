@@ -9,7 +9,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils.multiclass import type_of_target
 
-from spkm._arrays import RandomState, TableLike, TargetLike, WeightLike
+from spkm._arrays import TableLike, TargetLike, WeightLike
 from spkm._checks import check_choice, check_real, generator, warn_user
 from spkm.selection import (
     additive_importances,
@@ -25,39 +25,17 @@ DEPENDENT = 1e-8  # least eigenvalue of a correlation matrix, below which it is 
 
 
 def controlled_selection(
-    selector: BaseEstimator,
-    estimator: BaseEstimator,
-    X: TableLike,
-    y: TargetLike | None,
-    sample_weight: WeightLike,
-    fdr: float,
-    offset: int,
-    random_state: RandomState,
+    selector: Any, X: TableLike, y: TargetLike | None, sample_weight: WeightLike
 ) -> dict[str, Any]:
-    """Return the fitted attributes of a selector: features that stand out from their knockoffs.
-
-    Parameters
-    ----------
-    selector : object
-        Whose messages name it.
-    estimator : SPKM estimator or None
-        Whose ``feature_importances_`` compare features and copies; None takes those of an additive model.
-    X, y, sample_weight
-        As for fit.
-    fdr : float
-        The false discovery rate.
-    offset : {0, 1}
-        That of :func:`spkm.selection.knockoff_threshold`.
-    random_state : int, RandomState, Generator or None
-        Seed of the copies.
-    """
-    fdr = check_real("fdr", fdr, most=1.0, strict=True)
+    """Return the fitted attributes of an :class:`spkm.SPKMSelector` with ``fdr``."""
+    estimator, offset = selector.estimator, selector.knockoff_offset
+    fdr = check_real("fdr", selector.fdr, most=1.0, strict=True)
     check_choice("knockoff_offset", offset, (0, 1))
     if estimator is not None and estimator.get_params(deep=False).get("feature_groups") is not None:
         raise ValueError("fdr has copies of single features, not of groups; leave feature_groups of the estimator out.")
     X, Y, weight, table = dense_samples("fdr", selector, X, y, sample_weight)
     _check_size(X, fdr, offset)
-    rng = generator(random_state)
+    rng = generator(selector.random_state)
     d = X.shape[1]
     first = rng.random(d) < 0.5  # whether a feature stands before its copy: no rule can prefer the one or the other
     copies = knockoffs(X, rng)

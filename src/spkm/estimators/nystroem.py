@@ -32,7 +32,7 @@ from spkm.fitting.problems import KERNEL_SAMPLE
 from spkm.kernels import KERNELS
 from spkm.losses import Squared
 from spkm.sources import ArraySource, Block, distinct_rows, pick_rows
-from spkm.tables.read import read_like, read_table
+from spkm.tables.read import Table, read_like, read_table
 
 RULES = ("auto", "learned", "kmeans", "random")
 DEFAULTS = {"n_components": 100, "kernel": "rbf", "scale": True}  # where no estimator has its own
@@ -139,7 +139,7 @@ class SPKMNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Saves, Bas
             self._check_agrees(asked)
             estimator = asked
         elif isinstance(asked, ReadsModel) or asked == "learned" or (asked == "auto" and y is not None):
-            estimator = self._learned(asked, X, table.X, table.weight, y, sample_weight)
+            estimator = self._learned(asked, X, table, y, sample_weight)
         if estimator is not None:
             model = estimator.model_.without_linear_part()
         else:
@@ -240,13 +240,7 @@ class SPKMNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Saves, Bas
         return min(wanted, n_distinct)
 
     def _learned(
-        self,
-        template: str | BaseEstimator,
-        X: TableLike,
-        rows: np.ndarray,
-        weight: np.ndarray,
-        y: TargetLike | None,
-        sample_weight: WeightLike,
+        self, template: Any, X: TableLike, table: Table, y: TargetLike | None, sample_weight: WeightLike
     ) -> Any:
         """Return a model fitted to the targets, by an unfitted estimator or by "auto" or "learned"."""
         if y is None:
@@ -267,7 +261,7 @@ class SPKMNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Saves, Bas
             )
             settings.update({name: self._setting(name) for name in DEFAULTS})
         if settings["n_components"] is not None:
-            distinct, _ = distinct_rows(rows, np.zeros((rows.shape[0], 0)), weight)
+            distinct, _ = distinct_rows(table.X, np.zeros((table.X.shape[0], 0)), table.weight)
             settings["n_components"] = self._n_landmarks(len(distinct))
         settings["n_basis"] = settings.pop("n_components")
         given = {name: value for name, value in settings.items() if value is not None}

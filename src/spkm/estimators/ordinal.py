@@ -109,8 +109,7 @@ class SPKMOrdinalClassifier(OfOrdinal, PredictsProbabilities, ClassifierMixin, B
         order = self.order
         if order is None:
             order = level_order(X, y if target is None else target)
-        if any(names is not None for names in (target, weight, features)):
-            X, y, sample_weight = named_columns(X, y, sample_weight, target, weight, features)
+        X, y, sample_weight = named_columns(X, y, sample_weight, target, weight, features)
         params, progress = self.get_params(deep=False), Progress(self)
         reader = opened_stream(X, y, sample_weight)
         data: TableData | StreamData

@@ -115,8 +115,7 @@ class SPKMSelector(SelectorMixin, MetaEstimatorMixin, Saves, BaseEstimator):
         if self.fdr is not None:
             if self.max_features is not None:
                 raise ValueError("max_features and fdr exclude one another: either a number of features or a rate.")
-            how = self.fdr, self.knockoff_offset, self.random_state
-            return publish(self, controlled_selection(self, estimator, X, y, sample_weight, *how))
+            return publish(self, controlled_selection(self, X, y, sample_weight))
         if estimator is None:
             labels = not type_of_target(y, input_name="y").startswith("continuous")
             estimator = (SPKMClassifierCV if labels else SPKMRegressorCV)(random_state=self.random_state)

@@ -132,8 +132,7 @@ class SPKMSurvival(OfSurvival, ReadsModel, BaseEstimator):
         check_choice("ties", self.ties, ("efron", "breslow"))
         check_choice("baseline", self.baseline, tuple(BASELINES))
         target, y = (_listed(names) for names in (target, y))
-        if any(names is not None for names in (target, weight, features)):
-            X, y, sample_weight = named_columns(X, y, sample_weight, target, weight, features)
+        X, y, sample_weight = named_columns(X, y, sample_weight, target, weight, features)
         params = {**self.get_params(deep=False), "loss": Hazard(), "fit_intercept": True}
         progress = Progress(self)
         reader = opened_stream(X, y, sample_weight)

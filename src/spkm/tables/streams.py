@@ -60,7 +60,9 @@ def is_in_files(X: Any) -> bool:
 
 
 def named_columns(X: Any, y: Any, sample_weight: Any, target: Any, weight: Any, features: Any) -> tuple[Any, Any, Any]:
-    """Return X, y and sample_weight where columns of X are named."""
+    """Return X, y and sample_weight; from columns of X where these are named."""
+    if target is None and weight is None and features is None:
+        return X, y, sample_weight
     for argument, given, name, other in (
         ("y", y, "target", target),
         ("sample_weight", sample_weight, "weight", weight),
