@@ -48,24 +48,25 @@ def write_reference(folder: Path) -> None:
     known = {*FIRST, *LEFT_OUT, "core"}
     others = [*core, *(name for name in spkm._MODULES if name not in known)]
     _module_page(folder, "spkm", "Estimators", spkm)
-    for name in (*FIRST, *others):
-        _module_page(folder, f"spkm.{name}", f"spkm.{name}", importlib.import_module(f"spkm.{name}"))
-    tree = ["spkm", *(f"spkm.{name}" for name in FIRST)]
-    inside = [f"spkm.{name}" for name in others]
+    modules = {f"spkm.{name}": importlib.import_module(f"spkm.{name}") for name in (*FIRST, *others)}
+    for name, module in modules.items():
+        _module_page(folder, name, name, module)
+    users = {"spkm": spkm, **{name: modules[name] for name in (f"spkm.{first}" for first in FIRST)}}
+    inside = {name: module for name, module in modules.items() if name not in users}
     (folder / "index.rst").write_text(
         _heading("Reference", "=")
         + "Every public name, with its parameters. The estimators are those of scikit-learn: ``fit``, ``predict``...\n"
-        + _toctree(tree, "For users")
-        + "\nNames in the modules below are for those who extend the library; they may change in any version.\n"
-        + _toctree(inside, "Inside"),
+        + _contents(users, "For users")
+        + _contents(
+            inside, "Inside", "These names are for those who extend the library; they may change in any version."
+        ),
         encoding="utf-8",
     )
 
 
 def _module_page(folder: Path, name: str, title: str, module: ModuleType) -> None:
     text = _heading(title, "=") + f".. currentmodule:: {name}\n\n"
-    summary = (inspect.getdoc(module) or "").split("\n\n")[0].replace("\n", " ")
-    text += summary + "\n\n"
+    text += _summary(module) + "\n\n"
     kinds: dict[str, list[str]] = {"Classes": [], "Functions": [], "Constants": []}
     for public in public_names(module):
         thing = getattr(module, public)
@@ -86,5 +87,16 @@ def _heading(text: str, line: str) -> str:
     return f"{text}\n{line * len(text)}\n\n"
 
 
-def _toctree(names: list[str], caption: str) -> str:
-    return f"\n{_heading(caption, '-')}.. toctree::\n   :maxdepth: 1\n\n" + "".join(f"   {name}\n" for name in names)
+def _summary(module: ModuleType) -> str:
+    """Return the first paragraph of a module's docstring."""
+    return (inspect.getdoc(module) or "").split("\n\n")[0].replace("\n", " ")
+
+
+def _contents(modules: dict[str, ModuleType], caption: str, note: str = "") -> str:
+    """Return a table of modules and what each is for, under a heading."""
+    tree = "".join(f"   {name}\n" for name in modules)
+    rows = "".join(f"   * - :doc:`{name}`\n     - {_summary(module)}\n" for name, module in modules.items())
+    return (
+        f"\n{_heading(caption, '-')}{note}\n\n.. toctree::\n   :maxdepth: 1\n   :hidden:\n\n{tree}\n"
+        f".. list-table::\n   :widths: 25 75\n\n{rows}"
+    )

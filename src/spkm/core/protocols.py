@@ -1,4 +1,4 @@
-"""Types of what stands between two rooms."""
+"""Types of the objects that one package makes and another uses."""
 
 from __future__ import annotations
 
