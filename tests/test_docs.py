@@ -1,6 +1,7 @@
 """Pages: links lead to files and headings that are there, and every warning is on the page of troubleshooting."""
 
 import ast
+import doctest
 import re
 from pathlib import Path
 
@@ -52,6 +53,16 @@ def test_every_page_of_the_guide_has_a_picture():
         page.name for page in sorted((ROOT / "docs").glob("*.md")) if "![" not in page.read_text(encoding="utf-8")
     ]
     assert without == []
+
+
+@pytest.mark.parametrize("name", ["genes", "credit", "pairs", "spectra"])
+def test_a_story_leads_to_the_sentence_that_it_begins_with(name):
+    """The run of the page prints a sentence; the page quotes it at the top, and the run must allow the quotation."""
+    text = (ROOT / "docs" / f"{name}.md").read_text(encoding="utf-8")
+    quoted = " ".join(line[2:] for line in text.splitlines() if line.startswith("> ")) + "\n"
+    printed = [example.want for example in doctest.DocTestParser().get_examples(text) if "print(" in example.source]
+    agree = doctest.OutputChecker().check_output
+    assert any(agree(want, quoted, doctest.ELLIPSIS) for want in printed)
 
 
 def warnings():
