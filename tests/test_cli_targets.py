@@ -135,8 +135,9 @@ def test_brier_scores_are_those_of_scikit_survival():
     metrics = pytest.importorskip("sksurv.metrics", reason="scikit-survival is not installed")
     nonparametric = pytest.importorskip("sksurv.nonparametric")
     frame, rng = patients(), np.random.default_rng(1)
-    for decimals in (0, 2):  # with ties, and with few
-        times = Times(frame["days"].round(decimals).to_numpy(), frame["died"].to_numpy() == 1)
+    for decimals in (0, 2):  # with ties, and with few; none of an event and a censored time, for which they differ
+        event = frame["died"].to_numpy() == 1
+        times = Times(frame["days"].round(decimals).to_numpy() + np.where(event, 0, 0.001), event)
         y = np.array(list(zip(times.event, times.time, strict=True)), dtype=[("event", bool), ("time", float)])
         at = judged_times(times)
         survival = rng.random((len(frame), len(at)))
@@ -146,12 +147,24 @@ def test_brier_scores_are_those_of_scikit_survival():
         np.testing.assert_allclose(kaplan_meier(times.time, times.event).at(steps), shares, rtol=1e-10)
 
 
-def test_calibration_of_the_truth():
+def test_brier_score_of_a_coin_is_a_quarter_where_events_and_censored_samples_share_times():
     rng = np.random.default_rng(0)
-    risk = rng.uniform(0.5, 3, 5000)
-    time, end = rng.exponential(1 / risk), rng.uniform(0, 3, 5000)
-    times = Times(np.minimum(time, end), time <= end)
-    found = survival_calibration(times, np.exp(-risk * 0.4), 0.4)
+    time, end = rng.geometric(0.2, 20_000).astype(float), rng.geometric(0.15, 20_000).astype(float)
+    times, at = Times(np.minimum(time, end), time <= end), np.array([1.0, 3.0, 6.0])
+    each = brier_scores(times, np.full((20_000, 3), 0.5), at)
+    assert np.all(np.abs(each.mean(axis=0) - 0.25) < 4 * each.std(axis=0) / np.sqrt(20_000))
+
+
+@pytest.mark.parametrize("late", [False, True])
+def test_calibration_of_the_truth(late):
+    rng = np.random.default_rng(0)
+    n = 15_000 if late else 5000
+    risk, entry = rng.uniform(0.5, 3, n), rng.uniform(0, 2, n) * (rng.random(n) < 0.8)
+    time, end = rng.exponential(1 / risk), rng.uniform(0, 3, n)
+    last = np.minimum(time, end)
+    seen = np.flatnonzero(last > entry)[:5000] if late else np.arange(n)  # who had the event before entry is unknown
+    times = Times(last[seen], (time <= end)[seen], entry[seen] if late else None)
+    found = survival_calibration(times, np.exp(-risk[seen] * 0.4), 0.4)
     assert np.all(np.diff(found.predicted) > 0) and found.n_samples.sum() == 5000
     assert np.abs(found.predicted - found.observed).max() < 0.05  # 3.3 standard errors of 1,000 samples
     assert np.all((found.low < found.observed) & (found.observed < found.high))

@@ -38,6 +38,19 @@ def survival():
     return make_pipeline(TableEncoder(), SPKMSurvival(**QUICK)).fit(frame[:100], y[:100])
 
 
+def test_survival_of_samples_that_entered_late(survival, tmp_path):
+    frame, y, _ = table()
+    encoder, model = survival.named_steps.values()
+    entry = np.where(np.arange(40) % 2, 0.5, 0.0) * np.asarray(y.time)[100:]
+    late = np.rec.fromarrays([y.event[100:], y.time[100:], entry], names="event,time,entry")
+    facts, card = written(survival, tmp_path, frame[100:], late)
+    (found,) = facts["quality"]["metrics"]  # no Brier score
+    assert found["value"] == pytest.approx(model.score(encoder.transform(frame[100:]), late), rel=1e-4)
+    assert "of the pairs that can be compared" in card and "Brier" not in facts["answer"][1]
+    with pytest.raises(ValueError, match="some entered later"):
+        brier_scores(Times(late.time, late.event, late.entry), np.ones((40, 1)), np.ones(1))
+
+
 def test_survival(survival, tmp_path):
     frame, y, _ = table()
     encoder, model = survival.named_steps.values()

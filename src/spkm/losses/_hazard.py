@@ -153,21 +153,6 @@ def concordance(time: np.ndarray, event: np.ndarray, risk: np.ndarray, entry: np
     A pair is comparable if the earlier of its times is that of an event, and the other sample had entered by then; of
     two equal times one must be censored. Equal risks count half.
     """
-    if entry is None:
-        agreeing, comparable = _counted_pairs(time, event, risk)
-    else:
-        agreeing, comparable = 0.0, 0
-        for i in np.flatnonzero(event):
-            others = ((time > time[i]) | ((time == time[i]) & ~event)) & (entry < time[i])
-            comparable += int(others.sum())
-            agreeing += float((risk[i] > risk[others]).sum()) + 0.5 * float((risk[i] == risk[others]).sum())
-    if comparable == 0:
-        raise ValueError("y must have at least one event before another time: no pair of samples can be compared.")
-    return agreeing / comparable
-
-
-def _counted_pairs(time: np.ndarray, event: np.ndarray, risk: np.ndarray) -> tuple[float, int]:
-    """Return the number of comparable pairs in the right order, and of all of them, in O(n log n)."""
     order = np.lexsort((~event, time))  # of equal times events come first
     time, event = time[order], event[order]
     rank = np.unique(risk, return_inverse=True)[1][order].astype(np.int64)
@@ -176,8 +161,21 @@ def _counted_pairs(time: np.ndarray, event: np.ndarray, risk: np.ndarray) -> tup
     last = np.searchsorted(time, time[place], side="right")
     tied = np.concatenate([[0], np.cumsum(~event)])
     after = last - (tied[last] - tied[np.searchsorted(time, time[place], side="left")])
-    lower, equal = _lower(rank, after, rank[place]), _lower(rank, after, rank[place] + 1)
-    return float(0.5 * (lower + equal).sum()), int((len(time) - after).sum())
+    agreeing, comparable = _counted_pairs(rank, after, rank[place])
+    if entry is not None:  # those that had not entered by then are among them
+        by_entry = np.argsort(entry[order], kind="stable")
+        absent = np.searchsorted(entry[order][by_entry], time[place], side="left")
+        absent_agreeing, absent_comparable = _counted_pairs(rank[by_entry], absent, rank[place])
+        agreeing, comparable = agreeing - absent_agreeing, comparable - absent_comparable
+    if comparable == 0:
+        raise ValueError("y must have at least one event before another time: no pair of samples can be compared.")
+    return agreeing / comparable
+
+
+def _counted_pairs(rank: np.ndarray, start: np.ndarray, own: np.ndarray) -> tuple[float, int]:
+    """Return how many of ``rank[start:]`` are below ranks of events, equal ones as halves, and how many there are."""
+    lower, equal = _lower(rank, start, own), _lower(rank, start, own + 1)
+    return float(0.5 * (lower + equal).sum()), int((len(rank) - start).sum())
 
 
 def _lower(values: np.ndarray, start: np.ndarray, bound: np.ndarray) -> np.ndarray:

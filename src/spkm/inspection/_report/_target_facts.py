@@ -8,7 +8,14 @@ from typing import Any
 import numpy as np
 
 from spkm.explain._table import basis_labels
-from spkm.inspection._censored import brier_scores, concordance_among, judged_times, kaplan_meier, survival_calibration
+from spkm.inspection._censored import (
+    brier_scores,
+    concordance_among,
+    entered_late,
+    judged_times,
+    kaplan_meier,
+    survival_calibration,
+)
 from spkm.inspection._intervals import LEVEL_TEXT
 from spkm.inspection._reading import Reading
 from spkm.inspection._report._quality import Metric, metric_of_mean, note_of, resampled
@@ -28,28 +35,26 @@ def times_as_texts(times: Times, rows: np.ndarray) -> list[str]:
 
 
 def survival_quality(samples: Samples, seed: int) -> dict[str, Any]:
-    """Return concordance, Brier score and calibration of survival curves."""
+    """Return concordance, Brier score and calibration of survival curves; no Brier score if samples entered late."""
     times, model = samples.times, samples.reading.estimator
     assert times is not None
     n = len(times.time)
-    at = judged_times(times)
     risk = np.asarray(samples.scores[:, 0], dtype=np.float64)
-    curves = model.survival_of_scores(risk, at)
-    own = brier_scores(times, curves, at).mean(axis=1)
-    one = np.tile(kaplan_meier(times.time, times.event).at(at), (n, 1))
-    baseline = float(brier_scores(times, one, at).mean())
     quartiles = judged_times(times, 3)
     survival = model.survival_of_scores(risk, quartiles)
     groups = [survival_calibration(times, survival[:, k], float(t)) for k, t in enumerate(quartiles)]
     index: Metric = partial(concordance_among, times, risk)
-    return {
-        "n": n,
-        "metrics": [
-            resampled("concordance", index, n, seed, "higher"),
-            metric_of_mean("Brier score", own, seed, "lower"),
-        ],
+    found: dict[str, Any] = {"n": n, "metrics": [resampled("concordance", index, n, seed, "higher")]}
+    if not entered_late(times):
+        at = judged_times(times)
+        own = brier_scores(times, model.survival_of_scores(risk, at), at).mean(axis=1)
+        one = np.tile(kaplan_meier(times.time, times.event).at(at), (n, 1))
+        baseline = float(brier_scores(times, one, at).mean())
+        found["metrics"].append(metric_of_mean("Brier score", own, seed, "lower"))
+        name = "Brier score of one curve for all samples (Kaplan-Meier)"
+        found["baseline"] = {"name": name, "value": rounded(baseline)}
+    return found | {
         "note": note_of(n),
-        "baseline": {"name": "Brier score of one curve for all samples (Kaplan-Meier)", "value": rounded(baseline)},
         "survival_calibration": [
             {"time": rounded(t), "bins": [rounded(row) for row in np.column_stack(one)]}
             for t, one in zip(quartiles, groups, strict=True)
@@ -59,17 +64,20 @@ def survival_quality(samples: Samples, seed: int) -> dict[str, Any]:
 
 def survival_sentence(quality: dict[str, Any]) -> str:
     """Return how good survival curves are, in a sentence."""
-    index, brier = quality["metrics"]
+    index, *brier = quality["metrics"]
     ends = (
         ""
         if index["low"] is None
         else f" ({LEVEL_TEXT} interval {100 * index['low']:.0f} to {100 * index['high']:.0f}\u00a0%)"
     )
-    return (
+    text = (
         f"The sample whose event comes first has the higher hazard in {100 * index['value']:.0f}\u00a0% "
-        f"of the pairs that can be compared{ends}; chance has 50\u00a0%. The Brier score is {brier['value']:.3f}, that "
-        f"of one curve for all {quality['baseline']['value']:.3f}, on {quality['n']:,} samples."
+        f"of the pairs that can be compared{ends}; chance has 50\u00a0%"
     )
+    if not brier:
+        return f"{text}, on {quality['n']:,} samples."
+    own, one = brier[0]["value"], quality["baseline"]["value"]
+    return f"{text}. The Brier score is {own:.3f}, that of one curve for all {one:.3f}, on {quality['n']:,} samples."
 
 
 def survival_facts(reading: Reading) -> dict[str, Any] | None:
