@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
+from scipy.stats import norm, rankdata
 from sklearn.base import BaseEstimator, clone
-from sklearn.utils.multiclass import type_of_target
 
 from spkm._arrays import TableLike, TargetLike, WeightLike
 from spkm._checks import check_choice, check_real, generator, warn_user
@@ -16,9 +16,8 @@ from spkm.selection import (
     knockoff_threshold,
     knockoffs,
     misfit_of_copies,
-    normal_scores,
 )
-from spkm.tables.read import Table, read_table
+from spkm.tables.read import Table, holds_labels, read_table, target_array
 
 MOST_FEATURES = 2_000  # the copies take a time of d^3: minutes from here on
 DEPENDENT = 1e-8  # least eigenvalue of a correlation matrix, below which it is one of exactly dependent columns
@@ -126,9 +125,10 @@ def _check_size(X: np.ndarray, fdr: float, offset: int) -> None:
 
 def _columns_of(y: np.ndarray) -> np.ndarray:
     """Return targets for least squares: normal scores of numbers, an indicator of each class but the first."""
-    y = np.asarray(y)
-    if type_of_target(y, input_name="y").startswith("continuous"):
-        return normal_scores(y.reshape(len(y), -1), np.random.default_rng(0))
+    y = target_array(y)
+    if not holds_labels(y):
+        ranks = rankdata(y.reshape(len(y), -1), axis=0)  # equal numbers share one: zeros of counts must not be ordered
+        return np.asarray(norm.ppf(ranks / (len(y) + 1)))
     if y.ndim == 2:
         return y.astype(float)
     labels = np.unique(y)

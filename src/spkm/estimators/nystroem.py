@@ -10,7 +10,6 @@ from scipy import sparse
 from scipy.linalg import block_diag
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
 from sklearn.frozen import FrozenEstimator
-from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import check_is_fitted
 
 from spkm._arrays import Matrix, RandomState, TableLike, TargetLike, WeightLike
@@ -32,7 +31,7 @@ from spkm.fitting.problems import KERNEL_SAMPLE
 from spkm.kernels import KERNELS
 from spkm.losses import Squared
 from spkm.sources import ArraySource, Block, distinct_rows, pick_rows
-from spkm.tables.read import Table, read_like, read_table
+from spkm.tables.read import Table, holds_labels, read_like, read_table, target_array
 
 RULES = ("auto", "learned", "kmeans", "random")
 DEFAULTS = {"n_components": 100, "kernel": "rbf", "scale": True}  # where no estimator has its own
@@ -60,7 +59,8 @@ class SPKMNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Saves, Bas
         - "random": samples drawn at random, without y;
         - "auto": "learned" where y is given, else "kmeans";
         - an estimator that is not fitted: as "learned", with its settings; it also says whether y holds labels or
-          numbers, where ``type_of_target`` of scikit-learn takes whole numbers for labels;
+          numbers, where else whole numbers are labels if they have at most ten different values, or are integers of
+          which each occurs ten times on average;
         - a fitted one: its basis vectors, kernel and scaling; the samples here do not matter. It stays fitted when this
           transformer is cloned; in the grid of a search wrap it as ``FrozenEstimator(model)``.
     scale : {True, False, "common"}, default=None
@@ -250,7 +250,7 @@ class SPKMNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Saves, Bas
             )
         settings = {name: getattr(self, name) for name in ("n_components", "kernel", "scale", "n_jobs", "random_state")}
         if isinstance(template, str):
-            labels = type_of_target(y, input_name="y") in ("binary", "multiclass")
+            labels = holds_labels(y) and target_array(y).ndim == 1
             # The RKHS norm keeps vectors apart; a linear part would leave them what is not linear; a single landmark
             # loses 2 points of accuracy within the range of the samples, several lose nothing (benchmark landmarks).
             bounds: Literal["data"] | None = "data" if KERNELS.part(self._setting("kernel")).nonnegative else None

@@ -7,7 +7,6 @@ from typing import Any, Literal, Self
 import numpy as np
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
 from sklearn.feature_selection import SelectorMixin
-from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import check_is_fitted
 
 from spkm._arrays import RandomState, TableLike, TargetLike, WeightLike
@@ -16,7 +15,7 @@ from spkm._publish import feature_names, publish
 from spkm.estimators.base import ReadsModel
 from spkm.estimators.cv import SPKMClassifierCV, SPKMRegressorCV
 from spkm.estimators.false_discoveries import controlled_selection
-from spkm.tables.read import is_tables, read_like
+from spkm.tables.read import holds_labels, is_tables, read_like
 
 
 class SPKMSelector(SelectorMixin, MetaEstimatorMixin, Saves, BaseEstimator):
@@ -117,8 +116,7 @@ class SPKMSelector(SelectorMixin, MetaEstimatorMixin, Saves, BaseEstimator):
                 raise ValueError("max_features and fdr exclude one another: either a number of features or a rate.")
             return publish(self, controlled_selection(self, X, y, sample_weight))
         if estimator is None:
-            labels = not type_of_target(y, input_name="y").startswith("continuous")
-            estimator = (SPKMClassifierCV if labels else SPKMRegressorCV)(random_state=self.random_state)
+            estimator = (SPKMClassifierCV if holds_labels(y) else SPKMRegressorCV)(random_state=self.random_state)
         fitted = clone(estimator)
         if self.max_features is not None:
             if estimator.multi_class != "joint":

@@ -16,6 +16,7 @@ from spkm.explain._bars import over_refits
 from spkm.explain._sobol import shares_of_variance, sobol_indices
 from spkm.explain._structure import players_of, scaled_rows
 from spkm.explain._table import Named, Pipeline, frames, model_of, names_of, table_of
+from spkm.tables.read import target_array
 
 
 @dataclass(frozen=True)
@@ -227,7 +228,7 @@ def _encoded(estimator: Any, model: FittedModel | ModelEnsemble, y: Any, n: int)
         times, at = estimator.times_of(y), estimator._baseline.at
         hazard = at(times.time) - (0.0 if times.entry is None else at(times.entry))
         y = np.where(times.event, np.maximum(hazard, 1e-300), -hazard)  # an event has a positive target
-    y = np.asarray(y)
+    y = target_array(y)
     if len(y) != n:
         raise ValueError(f"y must have an entry for each of the {n} samples of X; got {len(y)}.")
     labels = model.target.labels if model.target.of_classes else None

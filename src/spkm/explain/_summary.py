@@ -30,6 +30,7 @@ from spkm.explain._table import (
 )
 from spkm.kernels import DotForm, Kernel
 from spkm.tables.encoded import Encoding
+from spkm.tables.read import target_array
 
 TELLING = 3  # features named for each basis vector
 MOST_ROWS = 20  # basis vectors and features listed
@@ -77,6 +78,7 @@ def summary(estimator: BaseEstimator, X: Any = None, y: Any = None, *, width: in
     """
     estimator, names, pipeline = _named(estimator)
     model, X = model_of(estimator), pipeline.table(X)
+    y = None if y is None else target_array(y)
     check_integer("width", width, 20)
     said = [*_cautions(estimator, model, X, y), _sentence(model, pipeline.encoding), *_directions(estimator)]
     said += [f"Fitted by the recipe {model.recipe!r}."] if model.recipe else []
@@ -383,8 +385,8 @@ def _activity(estimator: BaseEstimator, model: FittedModel, X: Any, y: Any) -> d
     labels = model.target.labels if model.target.of_classes else None
     classes = None
     if y is not None and labels is not None and np.ndim(y) == 1:
-        present = [label for label in labels if np.any(np.asarray(y) == label)]
-        means = np.array([similarities[np.asarray(y) == label].mean(axis=0) for label in present])
+        present = [label for label in labels if np.any(y == label)]
+        means = np.array([similarities[y == label].mean(axis=0) for label in present])
         active = means > 0.5 * (means.max(axis=0) + means.min(axis=0))
         classes = [", ".join(str(present[k]) for k in np.flatnonzero(column)) for column in active.T]
     return {"share": share, "count": np.bincount(nearest, minlength=model.n_basis), "classes": classes}

@@ -31,6 +31,7 @@ from spkm.inspection._display import (
     signed,
 )
 from spkm.inspection._reading import Reading
+from spkm.tables.read import target_array
 
 BINS = 24  # of the histogram of similarities
 MOST_HISTOGRAMS = 3  # classes with a histogram each; of more each has a line
@@ -130,10 +131,11 @@ class BasisCardDisplay(Display):
         deviations = reading.deviations(reading.model.basis_vectors[row], table)
         spread = np.percentile(reading.deviations(table, table)[:, columns], [5, 95], axis=0).T
         similarities = reading.model.similarities(table)
+        y = None if y is None else target_array(y)
         cautions = {} if y is None else dict(contrary_vectors(reading.model, similarities, y))
         groups = None
-        if y is not None and reading.labels is not None and np.ndim(y) == 1:
-            groups = np.asarray(y)
+        if y is not None and reading.labels is not None and y.ndim == 1:
+            groups = y
         return cls(
             basis,
             [reading.names[c] for c in columns],

@@ -25,6 +25,7 @@ from spkm.inspection._display import (
     short,
 )
 from spkm.inspection._reading import Reading
+from spkm.tables.read import target_array
 
 POINTS = 400  # samples drawn at most
 FEW = 10  # vectors whose marks may be large
@@ -137,7 +138,7 @@ class DecisionMapDisplay(Display):
         codes = None
         if reading.labels is not None:
             decided = label_places(reading.labels, decided)
-            codes = None if y is None else label_places(reading.labels, np.asarray(y))
+            codes = None if y is None else label_places(reading.labels, target_array(y))
         others = len(np.setdiff1d(reading.read, [a, b]))
         where = "at their medians" if at is None else "at the given values"
         return cls(

@@ -17,6 +17,7 @@ from spkm.inspection._censored import Calibration, judged_times, survival_calibr
 from spkm.inspection._display import BLUE, GREY, INK, Axes, Display, legend_beside, line_style, number, plain, short
 from spkm.inspection._reading import Reading
 from spkm.losses import Times
+from spkm.tables.read import target_array
 
 MOST_POINTS = 2000  # of the samples; more would hide one another
 MOST_CURVES = 10  # more are hard to follow
@@ -92,7 +93,7 @@ class OrderDisplay(Display):
         scores = np.asarray(model.scores(np.asarray(dense(reading.table(X))))[:, 0], dtype=np.float64)
         labels = model.target.labels.tolist()
         place = {label: k for k, label in enumerate(labels)}
-        given = np.asarray(y).tolist()
+        given = target_array(y).tolist()
         unknown = [label for label in given if label not in place]
         if unknown or len(given) != len(scores):
             what = f"{unknown[0]!r}" if unknown else f"{len(given)} labels for {len(scores)} samples"

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator
+from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import (
     _check_sample_weight,
     _get_feature_names,
@@ -19,6 +20,7 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
+from spkm._arrays import TargetLike, dense
 from spkm._cells import is_missing
 from spkm._checks import warn_user
 from spkm._frames import dtype_of, has_types, is_lazy_frame, kind_of
@@ -30,6 +32,8 @@ DATES = ("date", "time", "duration", "period")  # beginnings of the names of pan
 PLAIN = 2_000  # entries of a small array
 DATE_TYPES = (date, time, timedelta, np.datetime64, np.timedelta64)
 EXACT = 2.0**53  # up to here floats hold all integers
+FEW_LABELS = 10  # numbers of at most so many different whole values are taken for labels
+SAMPLES_OF_LABEL = 10  # on average, of integers that are taken for more labels than that
 
 
 class TableLayout(NamedTuple):
@@ -124,6 +128,29 @@ def known_targets(y: Any) -> Any:
     if not kinds or any(kind is None or kind.kind not in "biuf" for kind in kinds):
         return y
     return y.to_numpy(dtype=np.result_type(*kinds))
+
+
+def target_array(y: TargetLike) -> np.ndarray:
+    """Return targets as a dense array, a single column of them as a vector."""
+    found: np.ndarray = dense(known_targets(y))
+    return found[:, 0] if found.ndim == 2 and found.shape[1] == 1 else found
+
+
+def holds_labels(y: TargetLike) -> bool:
+    """Whether targets are labels where no estimator says so: texts, truth values, indicators, and some whole numbers.
+
+    Whole numbers are labels if they have at most :data:`FEW_LABELS` different values, or are integers of which each
+    occurs :data:`SAMPLES_OF_LABEL` times on average. scikit-learn takes all whole numbers for labels, floating-point
+    ones, too: a target that was rounded would be a class for each of its values.
+    """
+    y = target_array(y)
+    kind = type_of_target(y, input_name="y")
+    if kind.startswith("continuous") or kind == "multiclass-multioutput":
+        return False
+    if y.ndim == 2 or y.dtype.kind not in "iuf":
+        return True
+    count = len(np.unique(y))
+    return count <= FEW_LABELS or (y.dtype.kind != "f" and len(y) >= SAMPLES_OF_LABEL * count)
 
 
 def read_like(estimator: BaseEstimator, X: Any) -> Any:

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from spkm._arrays import dense as dense_of_any_kind
 from spkm.explain._table import dense
 from spkm.inspection._reading import Reading
 from spkm.losses import Times
 from spkm.persistence._plain import for_javascript
+from spkm.tables.read import target_array
 
 BYTES = 330_000  # of all shipped samples together; a number takes about six
 PER_NUMBER = 5.5  # bytes, about
@@ -184,7 +184,7 @@ def _checked_targets(reading: Reading, y: Any, n: int, argument: str) -> tuple[A
     if y is None:
         return None, None
     times: Times | None = reading.estimator.times_of(y) if reading.is_survival else None
-    y = dense_of_any_kind(y) if times is None else times.time
+    y = target_array(y) if times is None else times.time
     if len(y) != n:
         raise ValueError(f"{argument} must have an entry for each of the {n} samples; got {len(y)}.")
     if times is not None:
