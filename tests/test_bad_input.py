@@ -143,7 +143,7 @@ def test_bad_labels(target, message):
 @pytest.mark.parametrize(
     ("target", "message"),
     [
-        (lambda y: np.where(y > 1, np.nan, y), "Input y contains NaN"),
+        (lambda y: np.where(y > 1, np.nan, y), r"Input y contains NaN\. Leave these samples out\.$"),
         (lambda y: np.where(y > 1, np.inf, y), "Input y contains infinity"),
         (lambda y: np.where(y > 1, np.inf, y).astype(object), "y must hold finite numbers; got inf"),
         (lambda y: np.full(80, "a"), "y must hold numbers, .* For labels use SPKMClassifier"),
