@@ -11,7 +11,14 @@ from sklearn.decomposition import PCA
 from sklearn.feature_selection import SelectKBest, f_regression
 from sklearn.impute import SimpleImputer
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, PowerTransformer, RobustScaler, StandardScaler
+from sklearn.preprocessing import (
+    FunctionTransformer,
+    MaxAbsScaler,
+    MinMaxScaler,
+    PowerTransformer,
+    RobustScaler,
+    StandardScaler,
+)
 
 from spkm import SPKMClassifier, SPKMRegressor, TableEncoder
 from spkm.explain import Normal, counterfactual, expected_scores, explain, prove, with_gaps
@@ -127,6 +134,14 @@ def test_names_say_that_units_are_others() -> None:
         ([StandardScaler(), SelectKBest(f_regression, k=2)], ["standardscaler(a)", "standardscaler(b)"]),
         ([SimpleImputer(), "passthrough", StandardScaler()], ["a", "b", "c"]),
         ([PCA()], ["pca0", "pca1", "pca2"]),
+        (
+            [PowerTransformer().set_output(transform="pandas")],
+            ["powertransformer(a)", "powertransformer(b)", "powertransformer(c)"],
+        ),
+        (
+            [SimpleImputer().set_output(transform="pandas"), FunctionTransformer(np.cbrt), StandardScaler()],
+            ["functiontransformer(a)", "functiontransformer(b)", "functiontransformer(c)"],
+        ),
     ):
         pipeline = make_pipeline(*steps, SPKMRegressor(2, random_state=0)).fit(TABLE, Y)
         assert list(explain(pipeline, TABLE[:2]).feature_names) == names

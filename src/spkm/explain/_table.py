@@ -58,10 +58,11 @@ class Pipeline:
     def named(self) -> Any:
         """The last step, with the names that the encoder gives to its features, or the steps before if it has none."""
         encoding = self.encoding
-        if self.before is None or (encoding is None and fitted_part(self.estimator, "feature_names_in_") is not None):
+        if self.before is None:
             return self.estimator
         try:
-            names = names_after([step for _, step in self.before.steps]) if encoding is None else encoding.names
+            steps = [step for _, step in self.before.steps]
+            names = names_after(steps, self.estimator) if encoding is None else encoding.names
         except (AttributeError, TypeError, ValueError):  # a step of others need not name what it returns
             return self.estimator
         return Named(model_of(self.estimator), tuple(map(str, names)))
@@ -75,8 +76,14 @@ class Pipeline:
         return None if self.before is None else X
 
     def table(self, X: Any) -> Any:
-        """Return a table as the last step gets it; None and names stay as they are."""
-        return X if self.before is None or X is None or isinstance(X, str) else self.before.transform(X)
+        """Return a table as the last step gets it, but for names that ``named`` may say more of.
+
+        None and names stay as they are.
+        """
+        if self.before is None or X is None or isinstance(X, str):
+            return X
+        found = self.before.transform(X)
+        return found if labels_of(found) is None or self.encoding is not None else np.asarray(found)
 
 
 @dataclass(frozen=True)

@@ -49,14 +49,18 @@ def in_units(steps: list[Any], estimator: BaseEstimator) -> tuple[list[Any], Any
     return kept, found
 
 
-def names_after(steps: list[Any]) -> list[str]:
-    """Return the names of what fitted steps return; a step that may change units stands before the name."""
+def names_after(steps: list[Any], last: object) -> list[str]:
+    """Return the names of what fitted steps return; a step that may change units stands before the name.
+
+    A function that does not name what it returns may return a frame, whose names the step after it, ``last`` at the
+    end, has seen.
+    """
     shown: dict[str, str] = {}
     names: Any = None
-    for step in steps:
-        if step in (None, "passthrough"):
-            continue
-        found = [str(name) for name in step.get_feature_names_out(names)]
+    steps = [step for step in steps if step not in (None, "passthrough")]
+    for step, following in zip(steps, [*steps[1:], last], strict=True):
+        seen = None if hasattr(step, "get_feature_names_out") else feature_names(following)
+        found = [str(name) for name in (step.get_feature_names_out(names) if seen is None else seen)]
         wrap = "{}" if _keeps_units(step) else f"{type(step).__name__.lower()}({{}})"
         given = feature_names(step) if names is None else names
         known = {f"x{j}" for j in range(step.n_features_in_)} if given is None else set(map(str, given))

@@ -273,7 +273,9 @@ def need_numbers(argument: str) -> Iterator[None]:
     except (TypeError, ValueError) as error:
         first = str(error).partition("\n")[0]
         if first.startswith("Input") and first.endswith("contains NaN."):  # what follows recommends other libraries
-            advice = {"X": _GAPS_ADVICE, "y": "Leave these samples out."}.get(first.split()[1], "Fill missing values in.")
+            advice = {"X": _GAPS_ADVICE, "y": "Leave these samples out."}.get(
+                first.split()[1], "Fill missing values in."
+            )
             raise ValueError(f"{first} {advice}") from error
         if not str(error).startswith(("could not convert string", "float() argument", "The DType")):
             raise
