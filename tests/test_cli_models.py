@@ -149,6 +149,21 @@ def test_identifiers_are_copied_and_found_as_they_stand(tmp_path, capsys):
     assert pd.read_csv(p)["x"].tolist() == x.tolist()
 
 
+def test_predictions_that_are_no_numbers_are_refused_and_no_column_is_lost(tmp_path, capsys):
+    x = np.linspace(0, 1, 20)
+    frame = pd.DataFrame({"x": x, "z": x[::-1], "prediction": "old"})
+    model = SPKMRegressor(2, kernel="linear", scale=False, random_state=0).fit(frame[["x", "z"]], x - 3 * x[::-1])
+    save(model, tmp_path / "m.spkm")
+    frame.to_csv(tmp_path / "d.csv", index=False)
+    frame.assign(x=np.where(frame.index == 7, 1e308, x), z=1e308).to_csv(tmp_path / "huge.csv", index=False)
+    m, d, huge, p = (str(tmp_path / name) for name in ("m.spkm", "d.csv", "huge.csv", "p.csv"))
+    assert main(["predict", m, d, "--id", "prediction", "-o", p]) == 2
+    assert "--id must not be a column of the predictions; got 'prediction'" in capsys.readouterr().err
+    assert main(["predict", m, huge, "--chunk", "6", "-o", p]) == 3
+    assert "has no finite score: its numbers are too large" in capsys.readouterr().err
+    assert not (tmp_path / "p.csv").exists()
+
+
 @pytest.mark.parametrize("name", ["p.xlsx", "p.csv.gz", "p.json"])
 def test_predictions_are_of_no_other_format_than_their_name_says(name, files, tmp_path, capsys):
     assert main(["predict", str(files / "a.spkm"), str(files / "data.csv"), "-o", str(tmp_path / name)]) == 2

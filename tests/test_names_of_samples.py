@@ -112,3 +112,18 @@ def test_rows_of_names_without_an_encoder(tmp_path: Path) -> None:
     rows = [dict(row[::-1]) for _, row in TABLE[:5].iterrows()]
     found = load(tmp_path / "model.spkm", runtime="numpy").predict(rows)
     np.testing.assert_allclose(found, model.predict(TABLE[:5]), atol=1e-9)
+
+
+def test_cells_of_pandas_and_numpy_in_exported_python(tmp_path: Path) -> None:
+    """Marks of missing values, and fractions of other precisions, are what the pipeline takes them for."""
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"level": rng.choice([0.1, 2.0, 3.0], 40), "number": rng.normal(size=40)})
+    table.loc[::5, "level"] = table.loc[1::5, "number"] = np.nan
+    encoder = TableEncoder(categorical=["level"])
+    model = make_pipeline(encoder, SPKMRegressor(2, random_state=0)).fit(table, rng.normal(size=40))
+    export(model, tmp_path / "model.py")
+    predict = runpy.run_path(str(tmp_path / "model.py"))["predict"]
+    for level in (pd.NA, pd.NaT, np.float32("nan"), np.float32(0.1), np.float32(2), np.float64(3), np.int64(3)):
+        for number in (pd.NA, np.float32(0.5), np.float64("nan")):
+            row = pd.DataFrame([[level, number]], columns=["level", "number"], dtype=object)
+            np.testing.assert_allclose(predict([level, number]), model.predict(row)[0], atol=1e-9)

@@ -108,23 +108,37 @@ def predictions(model: Model, frame: DataFrame, ids: list[str], path: str, first
 
     from spkm.tables.pipelines import before_last
 
-    pd, estimator = needed("pandas"), model.last
+    pd = needed("pandas")
     X = model.features(frame, path)
     try:
-        Z = before_last(model.whole, X)
-        out = {name: frame[name].to_numpy() for name in ids}
-        p = estimator.predict(Z)
-        out |= {"prediction": p} if p.ndim == 1 else {f"prediction {k}": p[:, k] for k in range(p.shape[1])}
-        if model.classes is not None and hasattr(estimator, "predict_proba"):  # a loss may have none
-            for label, p in zip(model.classes, estimator.predict_proba(Z).T, strict=True):
-                out[f"probability of {label}"] = p
-        if model.task == "times":
-            at = np.quantile(estimator.event_times_, [0.25, 0.5, 0.75]) if times is None else times
-            for time, p in zip(at, estimator.predict_survival_function(Z, at).T, strict=True):
-                out[f"survival until {time:g}"] = p
+        with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is refused below
+            out = _answers(model, before_last(model.whole, X), times)
     except (TypeError, ValueError) as error:
         raise data_error(f"samples {first} to {first + len(frame) - 1} of {path}: {error}") from error
-    return pd.DataFrame(out)
+    for values in out.values():
+        if values.dtype.kind == "f" and not np.isfinite(values).all():
+            place = first + int(np.flatnonzero(~np.isfinite(values))[0])
+            raise data_error(f"sample {place} of {path} has no finite score: its numbers are too large for the model.")
+    if taken := [name for name in ids if name in out]:
+        raise CommandError(f"--id must not be a column of the predictions; got {taken[0]!r}. Rename it in the file.")
+    return pd.DataFrame({**{name: frame[name].to_numpy() for name in ids}, **out})
+
+
+def _answers(model: Model, Z: Any, times: Any) -> dict[str, Any]:
+    """Return the columns of the predictions."""
+    import numpy as np
+
+    estimator = model.last
+    p = estimator.predict(Z)
+    out = {"prediction": p} if p.ndim == 1 else {f"prediction {k}": p[:, k] for k in range(p.shape[1])}
+    if model.classes is not None and hasattr(estimator, "predict_proba"):  # a loss may have none
+        names = [f"probability of {label}" for label in model.classes]
+        out |= zip(names, estimator.predict_proba(Z).T, strict=True)
+    if model.task == "times":
+        at = np.quantile(estimator.event_times_, [0.25, 0.5, 0.75]) if times is None else times
+        names = [f"survival until {time:.12g}" for time in at]
+        out |= zip(names, estimator.predict_survival_function(Z, at).T, strict=True)
+    return out
 
 
 @contextmanager

@@ -43,8 +43,7 @@ class ColumnEffects:
             # Each feature a column of its own, in their order: nothing to add up.
             together = None if np.array_equal(owner, np.arange(self.n_columns)) else np.eye(self.n_columns)[owner]
             columns = None if len(places) == len(Z) else places  # they rise, so that as many as there are are all
-            kind = _LinearTerm if view["kernel"]["name"] == "linear" else _Term
-            found.append(kind(view["kernel"], view["basis"], term["weights"], Z[places], columns, together))
+            found.append(_Term(view["kernel"], view["basis"], term["weights"], Z[places], columns, together))
         return found
 
     def __call__(self, X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -74,7 +73,7 @@ class _Term:
         self, kernel: dict[str, Any], U: np.ndarray, weights: np.ndarray, usual: np.ndarray, columns: Any, together: Any
     ) -> None:
         self.kernel, self.U, self.weights, self.columns, self.together = kernel, U, weights, columns, together
-        self.is_distance = kernel["name"] != "polynomial"
+        self.is_distance = kernel["name"] not in ("linear", "polynomial")
         self.at_usual = parts_of_sum(kernel, usual[None], U)[0]
 
     def __call__(self, Z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -88,20 +87,6 @@ class _Term:
             np.maximum(change, 0.0, out=change)  # it may be below by rounding
         moved = values[:, :, None] - of_sum(self.kernel, change)
         return values @ self.weights, moved.swapaxes(1, 2) @ self.weights
-
-
-class _LinearTerm:
-    """The same for a linear kernel: a sum over features."""
-
-    def __init__(
-        self, kernel: dict[str, Any], U: np.ndarray, weights: np.ndarray, usual: np.ndarray, columns: Any, together: Any
-    ) -> None:
-        self.slopes, self.usual = (U * kernel["metric"]).T @ weights, usual
-        self.columns, self.together = columns, together
-
-    def __call__(self, Z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        moved = (Z - self.usual)[:, :, None] * self.slopes
-        return Z @ self.slopes, moved if self.together is None else self.together.T @ moved
 
 
 def are_sums(members: list[Any]) -> bool:

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import math
-from bisect import bisect_right
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from spkm.persistence._check_plain import check_plain
-from spkm.persistence._decisions import decisions, probabilities, spread_weights, survival
 from spkm.persistence._encoding import columns_of, encode, encoder_of, n_columns, values_of
-from spkm.persistence._formulas import EXP_FROM
-from spkm.persistence._runtime import kernel_values, member_weights, ready_member
+from spkm.persistence._runtime import NumpyModel, kernel_values, member_weights
 
 METHODS = (
     "predict",
@@ -56,10 +52,9 @@ class CompiledModel:
     def __init__(self, plain: dict[str, Any], method: str = "predict") -> None:
         if method not in METHODS:
             raise ValueError(f"method must be one of {', '.join(map(repr, METHODS))}; got {method!r}.")
-        check_plain(plain)
         classes = None if plain["classes"] is None else tuple(plain["classes"])
         for name, value in {
-            "_function": _behind_encoder(plain, _function(plain, method)),
+            "_function": _behind_encoder(plain, _function(NumpyModel(plain), method)),
             "classes": classes,
             "method": method,
             "n_features": n_columns(plain),
@@ -111,30 +106,32 @@ def _behind_encoder(plain: dict[str, Any], function: Callable[[np.ndarray], Any]
     return of_numbers if encoder is None else of_cells
 
 
-def _function(plain: dict[str, Any], method: str) -> Callable[[np.ndarray], Any]:
-    members = [_member(ready_member(member)) for member in plain["members"]]
-    if method == "similarities":
-        return lambda x: np.concatenate([similarities(x) for similarities, _, _ in members])
-    if method == "contributions":
-        return _contributions(plain, members)
-    scores = _scores(members)
-    if method == "predict_survival_function":
-        if plain.get("survival") is None:
-            raise AttributeError(f"The model has no {method}.")
-        return lambda x: survival(plain, scores(x))[0]
-    if method == "predict" and plain["task"] == "regression":
-        return _numbers(plain, scores)
-    if plain["task"] == "regression" or (method == "predict_proba" and plain["probabilities"] is None):
+def _function(model: NumpyModel, method: str) -> Callable[[np.ndarray], Any]:
+    """Return the answer for the numbers of one sample."""
+    plain = model.plain
+    missing = {
+        "predict_survival_function": model.event_times_ is None,
+        "predict_proba": plain["probabilities"] is None,
+        "decision_function": plain["task"] == "regression",
+    }
+    if missing.get(method, False):
         raise AttributeError(f"The model has no {method}.")
-    if method == "predict_proba":
-        if plain["probabilities"] == "logistic":
-            return lambda x: _two(float(scores(x)[0]))
-        return lambda x: probabilities(plain, scores(x)[None])[0]
-    if method == "decision_function":
-        if not plain["two_dimensional"]:
-            return lambda x: float(scores(x)[0])
-        return lambda x: decisions(plain, scores(x)[None])[0]
-    return _labels(plain, scores)
+    if method in ("similarities", "contributions"):
+        parts = model.similarities_of if method == "similarities" else model.contributions_of
+        return lambda x: parts(x[None])[0]
+    scores = _scores([_member(member) for member in model.members])
+    answer = {
+        "predict": model.predict_from,
+        "predict_proba": model.probabilities_from,
+        "decision_function": model.decisions_from,
+        "predict_survival_function": model.survival_from,
+    }[method]
+
+    def one(x: np.ndarray) -> Any:
+        found = answer(scores(x)[None])
+        return found.item() if found.ndim == 1 else found[0]
+
+    return one
 
 
 def _member(member: dict[str, Any]) -> tuple[Callable[[np.ndarray], np.ndarray], np.ndarray, np.ndarray]:
@@ -194,39 +191,3 @@ def _scores(members: list[Any]) -> Callable[[np.ndarray], np.ndarray]:
         return lambda x: np.concatenate([similarities(x) @ C + b for similarities, C, b in members])
     similarities, weights, intercept = members[0]
     return lambda x: similarities(x) @ weights + intercept
-
-
-def _contributions(plain: dict[str, Any], members: list[Any]) -> Callable[[np.ndarray], np.ndarray]:
-    if plain["combine"] == "joint":
-        similarities, weights, _ = members[0]
-        return lambda x: similarities(x)[:, None] * weights
-    spread = spread_weights(plain, [weights for _, weights, _ in members])
-    return lambda x: np.concatenate([similarities(x) for similarities, _, _ in members])[:, None] * spread
-
-
-def _numbers(plain: dict[str, Any], scores: Callable[[np.ndarray], np.ndarray]) -> Callable[[np.ndarray], Any]:
-    if plain["link"] == "exp":
-        if plain["two_dimensional"]:
-            return lambda x: np.exp(np.minimum(scores(x), EXP_FROM))
-        return lambda x: math.exp(min(float(scores(x)[0]), EXP_FROM))
-    return scores if plain["two_dimensional"] else lambda x: float(scores(x)[0])
-
-
-def _labels(plain: dict[str, Any], scores: Callable[[np.ndarray], np.ndarray]) -> Callable[[np.ndarray], Any]:
-    classes = plain["classes"]
-    if plain["task"] == "labels":
-        return lambda x: (decisions(plain, scores(x)[None])[0] > 0).astype(int)
-    if plain["task"] == "ordered":
-        cuts = plain["cuts"]
-        return lambda x: classes[bisect_right(cuts, float(scores(x)[0]))]
-    if not plain["two_dimensional"]:
-        return lambda x: classes[1] if scores(x)[0] > 0 else classes[0]
-    if plain["combine"] == "pairs":
-        return lambda x: classes[int(np.argmax(decisions(plain, scores(x)[None])[0]))]
-    return lambda x: classes[int(np.argmax(scores(x)))]
-
-
-def _two(f: float) -> np.ndarray:
-    small = math.exp(-abs(f))
-    larger, smaller = 1 / (1 + small), small / (1 + small)
-    return np.array([smaller, larger] if f >= 0 else [larger, smaller])

@@ -127,7 +127,7 @@ def _encoded(encoder, row):
     for value, plan in zip(row, encoder["plans"]):
         if plan is None:
             continue
-        absent = value is None or (isinstance(value, float) and value != value)
+        absent = _is_missing(value)
         if "levels" in plan:
             text = None if absent else _level(value)
             text = plan["twins"].get(text, text)  # the same number in the other precision
@@ -142,10 +142,19 @@ def _encoded(encoder, row):
     return found
 
 
+def _is_missing(value):
+    # Cells of frames may be numbers of NumPy and marks of pandas, which need not be installed.
+    return value is None or type(value).__name__ in ("NAType", "NaTType") or (_is_float(value) and value != value)
+
+
+def _is_float(value):
+    return isinstance(value, float) or type(value).__name__ in ("float16", "float32")
+
+
 def _level(value):
     if isinstance(value, str):
         return value
-    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
+    return str(int(value)) if _is_float(value) and float(value).is_integer() else str(value)
 
 
 def _number(value, plan):

@@ -12,26 +12,16 @@ from spkm.persistence._formulas import kernel_value, ordered_probabilities
 from spkm.persistence._languages import Language, Value
 
 ENGINE = r"""
-static inline double spkm_squares(const double *x, const double *u, const double *w, double c, int n)
-{
-    double s = 0;
-    for (int j = 0; j < n; j++) s += (w ? w[j] : 1.0) * (x[j] - u[j]) * (x[j] - u[j]);
-    return c * s;
-}
-
-static inline double spkm_sizes(const double *x, const double *u, const double *w, double c, int n)
-{
-    double s = 0;
-    for (int j = 0; j < n; j++) s += (w ? w[j] : 1.0) * fabs(x[j] - u[j]);
-    return c * s;
-}
-
-static inline double spkm_dot(const double *x, const double *u, const double *w, double c, int n)
-{
-    double s = 0;
-    for (int j = 0; j < n; j++) s += (w ? w[j] : 1.0) * x[j] * u[j];
-    return c * s;
-}
+#define SPKM_SUM(name, part) \
+    static inline double spkm_##name(const double *x, const double *u, const double *w, double c, int n) \
+    { \
+        double s = 0; \
+        for (int j = 0; j < n; j++) s += (w ? w[j] : 1.0) * (part); \
+        return c * s; \
+    }
+SPKM_SUM(squares, (x[j] - u[j]) * (x[j] - u[j]))
+SPKM_SUM(sizes, fabs(x[j] - u[j]))
+SPKM_SUM(dot, x[j] * u[j])
 
 static inline double spkm_power(double base, int degree)
 {

@@ -303,8 +303,13 @@ def _column_shifts(
             old, new = next(numbered)
         moved = shift_of(old, n_before, new, n)
         shares = {"missing": float(new[-1]), "missing_before": float(old[-1])}
-        found.append({"name": name, "psi": moved.psi, "p_value": moved.p_value, **shares, **one})
-    return {key: tuple(one[key] for one in found) for key in found[0]} if found else {}
+        found.append({"name": name, **moved._asdict(), **shares, **one})
+    return _in_columns(found)
+
+
+def _in_columns(rows: list[dict[str, Any]]) -> dict[str, tuple[Any, ...]]:
+    """Return rows of a table as a dict of its columns."""
+    return {key: tuple(row[key] for row in rows) for key in rows[0]} if rows else {}
 
 
 def _scores(model: Any, rows: Any, largest: np.ndarray | None) -> tuple[list[str], np.ndarray]:
@@ -325,13 +330,12 @@ def _score_shifts(names: list[str], values: np.ndarray, summary: dict[str, Any])
         raise ValueError("reference must be a summary of samples of this model; it has other scores.")
     now = binned(values, before["edges"])
     moved = [shift_of(old, int(summary["n"]), new, len(values)) for old, new in zip(before["shares"], now, strict=True)]
-    return {
-        "name": tuple(names),
-        "psi": tuple(one.psi for one in moved),
-        "p_value": tuple(one.p_value for one in moved),
-        "mean": tuple(values.mean(axis=0).tolist()),
-        "mean_before": tuple(np.asarray(summary["means"]).tolist()),
-    }
+    means = zip(values.mean(axis=0).tolist(), np.asarray(summary["means"]).tolist(), strict=True)
+    rows = [
+        {"name": name, **one._asdict(), "mean": mean, "mean_before": usual}
+        for name, one, (mean, usual) in zip(names, moved, means, strict=True)
+    ]
+    return _in_columns(rows)
 
 
 def _largest(model: FittedModel | ModelEnsemble, rows: Any) -> np.ndarray | None:

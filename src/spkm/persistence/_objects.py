@@ -54,6 +54,11 @@ RECORDS: dict[str, Any] = {
     "Side": Side,
     "FittedSide": FittedSide,
 }
+#: Numbers that a fit has learned beside the model, as files of versions without them have them.
+LEARNED: dict[str, Any] = {
+    **{"noise": None, "strength": None, "linear_strength": None, "linear_variance": None},
+    **{"ridge": 0.0, "refit_spread": 1.0},
+}
 #: Fields of records that hold finite numbers alone, and that nothing else checks.
 FINITE: dict[str, tuple[str, ...]] = {"FittedSide": ("parameters", "mean", "mixing")}
 
@@ -199,18 +204,13 @@ def _rest(model: FittedModel) -> dict[str, Any]:
         "fit_intercept": bool(model.model.fit_intercept),
         "loss": model.loss,
         "asked": tuple(model.asked),
-        "noise": model.noise,
-        "strength": model.strength,
-        "linear_strength": model.linear_strength,
-        "ridge": model.ridge,
-        "linear_variance": model.linear_variance,
+        **{name: getattr(model, name) for name in LEARNED},
         "posterior": model.posterior,
         "samples": model.samples,
         "interrupted": bool(model.interrupted),
         "selected": bool(model.selected),
         "recipe": model.recipe,
         "refits": model.refit_thetas,
-        "refit_spread": model.refit_spread,
     }
 
 
@@ -355,7 +355,10 @@ def _member(plain: dict[str, Any], rest: Any, n_features: int) -> FittedModel:
     need(isinstance(asked, tuple) and all(isinstance(term, Term) for term in asked), "it has other terms")
     target = _read_target(rest["target"], rest["loss"])
     need(len(target.constant) == model.n_outputs, "its targets are others")
-    _check_learned(rest)
+    learned = {name: rest.get(name, default) for name, default in LEARNED.items()}
+    for name, value in learned.items():
+        number = isinstance(value, int | float | np.generic) and bool(np.isfinite(value))
+        need(value is None or number, f"its {name} is none")
     return FittedModel(
         target=target,
         scaling=scaling,
@@ -365,27 +368,14 @@ def _member(plain: dict[str, Any], rest: Any, n_features: int) -> FittedModel:
         theta=theta,
         loss=loss,
         asked=asked,
-        noise=rest["noise"],
-        strength=rest.get("strength"),
-        linear_strength=rest.get("linear_strength"),
+        **learned,
         recipe=str(rest.get("recipe", "")),
-        ridge=rest.get("ridge", 0.0),
-        linear_variance=rest.get("linear_variance"),
         posterior=_checked_posterior(rest.get("posterior"), model, target),
         samples=_checked_samples(rest.get("samples"), model, n_features),
         interrupted=bool(rest["interrupted"]),
         selected=bool(rest["selected"]),
         refit_thetas=_checked_refits(rest.get("refits"), model),
-        refit_spread=float(rest.get("refit_spread", 1.0)),
     )
-
-
-def _check_learned(rest: dict[str, Any]) -> None:
-    """Raise ModelFileError unless the numbers that a fit has learned beside the model are finite or absent."""
-    for name in ("noise", "strength", "linear_strength", "ridge", "linear_variance", "refit_spread"):
-        value = rest.get(name, 0.0)
-        number = isinstance(value, int | float | np.generic)
-        need(value is None or (number and bool(np.isfinite(value))), f"its {name} is none")
 
 
 def same(a: Any, b: Any) -> bool:

@@ -71,8 +71,8 @@ class NumpyModel:
         self.task: str = plain["task"]
         self.n_features: int = n_columns(plain)
         self.feature_names: list[str] | None = columns_of(plain)
-        self._members = [ready_member(member) for member in plain["members"]]
-        self._weights = [member_weights(member) for member in self._members]
+        self.members = [ready_member(member) for member in plain["members"]]
+        self._weights = [member_weights(member) for member in self.members]
         self._groups = column_groups(plain)
         self._column_effects: Any = None
         self.classes_ = None if plain["classes"] is None else class_array(plain["classes"])
@@ -81,28 +81,40 @@ class NumpyModel:
 
     def similarities(self, X: TableLike) -> np.ndarray:
         """Return k(x, u_r) for every sample and basis vector, (n_samples, n_basis)."""
-        X = self._rows(X)
-        return np.hstack([member_similarities(member, X) for member in self._members])
+        return self.similarities_of(self._rows(X))
+
+    def similarities_of(self, rows: np.ndarray) -> np.ndarray:
+        """Return the same of checked numbers, (n_samples, n_features of the model)."""
+        return np.concatenate([member_similarities(member, rows) for member in self.members], axis=1)
 
     def scores(self, X: TableLike) -> np.ndarray:
         """Return f(x) for every sample, (n_samples, n_outputs)."""
-        return self._scores(self._rows(X))
+        return self.scores_of(self._rows(X))
 
-    def _scores(self, X: np.ndarray) -> np.ndarray:
+    def scores_of(self, rows: np.ndarray) -> np.ndarray:
+        """Return the same of checked numbers."""
         parts = []
-        for member, weights in zip(self._members, self._weights, strict=True):
-            parts.append(member_similarities(member, X) @ weights + member["intercept"])
+        for member, weights in zip(self.members, self._weights, strict=True):
+            parts.append(member_similarities(member, rows) @ weights + member["intercept"])
         return parts[0] if len(parts) == 1 else np.concatenate(parts, axis=1)
 
     def contributions(self, X: TableLike) -> np.ndarray:
         """Return what each basis vector adds to the scores, (n_samples, n_basis, n_outputs)."""
-        return self.similarities(X)[:, :, None] * spread_weights(self.plain, self._weights)
+        return self.contributions_of(self._rows(X))
+
+    def contributions_of(self, rows: np.ndarray) -> np.ndarray:
+        """Return the same of checked numbers."""
+        return self.similarities_of(rows)[:, :, None] * spread_weights(self.plain, self._weights)
 
     def decision_function(self, X: TableLike) -> np.ndarray:
         """Return what classes are decided by: a score for each, or one for two classes."""
         if self.task == "regression":
             raise AttributeError("decision_function is for classes and labels; this model is a regression.")
-        found = decisions(self.plain, self.scores(X))
+        return self.decisions_from(self.scores(X))
+
+    def decisions_from(self, F: np.ndarray) -> np.ndarray:
+        """Return the same from scores, (n_samples, n_outputs)."""
+        found = decisions(self.plain, F)
         return found if self.plain["two_dimensional"] else found[:, 0]
 
     def predict_proba(self, X: TableLike) -> np.ndarray:
@@ -139,9 +151,9 @@ class NumpyModel:
         if self._column_effects is None:
             from spkm.persistence._column_effects import ColumnEffects, are_sums
 
-            able = are_sums(self._members) and len(columns) > 0
+            able = are_sums(self.members) and len(columns) > 0
             self._column_effects = (
-                ColumnEffects(self._members, self._groups, usual_values(self.plain)) if able else False
+                ColumnEffects(self.members, self._groups, usual_values(self.plain)) if able else False
             )
         if self._column_effects:
             scores, moved = self._column_effects(rows)
@@ -152,7 +164,7 @@ class NumpyModel:
             return scores, effects
         changed = np.repeat(rows[:, None, :], len(columns) + 1, axis=1)
         changed[:, copies, features] = usual_values(self.plain)[features]
-        F = self._scores(changed.reshape(-1, rows.shape[1])).reshape(len(rows), len(columns) + 1, -1)
+        F = self.scores_of(changed.reshape(-1, rows.shape[1])).reshape(len(rows), len(columns) + 1, -1)
         effects = np.zeros((len(rows), self.n_features, F.shape[2]))
         effects[:, columns] = F[:, :1] - F[:, 1:]
         return F[:, 0], effects
@@ -180,7 +192,11 @@ class NumpyModel:
         """Return the probability of no event until each of ``event_times_``, (n_samples, n_times)."""
         if self.event_times_ is None:
             raise AttributeError("predict_survival_function needs the model of an SPKMSurvival.")
-        return survival(self.plain, self.scores(X)[:, 0])
+        return self.survival_from(self.scores(X))
+
+    def survival_from(self, F: np.ndarray) -> np.ndarray:
+        """Return the same from scores, (n_samples, 1)."""
+        return survival(self.plain, F[:, 0])
 
     def transform(self, X: TableLike) -> np.ndarray:
         """Return the features of :class:`spkm.SPKMNystroem`, (n_samples, n_components)."""
@@ -289,20 +305,24 @@ def member_similarities(member: dict[str, Any], X: np.ndarray) -> np.ndarray:
     """Return the values of the kernels of a member, (n, R)."""
     Z = scaled(member, X)
     found = []
-    for term in member["terms"]:
-        values: Any = 1.0
-        for view in term["views"]:
-            columns = view["columns"]  # they rise, so that as many as there are features are all of them
-            seen = Z if len(columns) == Z.shape[1] else Z[:, columns]
-            values = values * kernel_values(view["kernel"], seen, view["basis"])
-        found.append(values)
-    return np.concatenate(found, axis=1)
+    with np.errstate(over="ignore"):
+        for term in member["terms"]:
+            values: Any = None
+            for view in term["views"]:
+                columns = view["columns"]  # they rise, so that as many as there are features are all of them
+                seen = Z if len(columns) == Z.shape[1] else Z[:, columns]
+                own = kernel_values(view["kernel"], seen, view["basis"])
+                values = own if values is None else values * own
+            found.append(values)
+    return found[0] if len(found) == 1 else np.concatenate(found, axis=1)
 
 
 def kernel_values(kernel: dict[str, Any], X: np.ndarray, U: np.ndarray) -> np.ndarray:
     """Return k(x, u), (n, R), of a kernel as a tree of formulas."""
 
-    def sums(kind: str, metric: np.ndarray) -> np.ndarray:
+    def sums(kind: str, metric: Any) -> np.ndarray:
+        if np.ndim(metric) == 0:
+            metric = np.full(X.shape[1], metric)
         if kind == "xu":
             return X @ (U * metric).T
         if kind in ("xx", "uu"):
@@ -312,8 +332,7 @@ def kernel_values(kernel: dict[str, Any], X: np.ndarray, U: np.ndarray) -> np.nd
             return size(X[:, None, :] - U) @ metric
         return np.stack([size(X - u) @ metric for u in U], axis=1)
 
-    with np.errstate(under="ignore", over="ignore"):
-        return kernel_value(np, kernel, sums)
+    return kernel_value(np, kernel, sums)
 
 
 def parts_of_sum(kernel: dict[str, Any], X: np.ndarray, U: np.ndarray) -> np.ndarray:

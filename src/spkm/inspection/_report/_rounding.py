@@ -65,7 +65,8 @@ def with_rounding(kernel: dict[str, Any], X: np.ndarray, U: np.ndarray) -> tuple
         if kernel["name"] == "product":
             return product_with_rounding([left, right])
         return left[0] + right[0], left[1] + right[1] + EPS * (np.abs(left[0]) + np.abs(right[0]))
-    values = kernel_values(kernel, X, U)
+    with np.errstate(over="ignore"):
+        values = kernel_values(kernel, X, U)
     share = (X.shape[1] + 8) * EPS  # roundings of a sum of products, of scaled features and of their weights
     last = (4 + kernel.get("degree", 0) + kernel.get("alpha", 0)) * EPS * np.abs(values)
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
