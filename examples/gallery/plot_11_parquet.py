@@ -3,7 +3,8 @@ Larger than memory: Parquet files
 =================================
 
 ``fit`` takes a folder of Parquet files and the name of a column. Memory does not grow with the number of samples; here
-there are 300,000 in six files, and predictions come chunk by chunk.
+there are 300,000 in six files, and predictions come chunk by chunk. A long fit may have the progress bar of
+scikit-learn 1.9 or newer, which needs the package ``rich``.
 """
 
 import resource
@@ -15,6 +16,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
+from sklearn.callback import ProgressBar
 
 from spkm import SPKMRegressor
 from spkm.inspection import EffectDisplay
@@ -35,7 +37,7 @@ for i in range(6):
     X, minutes = trips(i)
     pq.write_table(pa.Table.from_pandas(X.assign(minutes=minutes)), Path(folder.name) / f"part-{i}.parquet")
 
-model = SPKMRegressor(n_basis=15, random_state=0).fit(folder.name, "minutes")
+model = SPKMRegressor(n_basis=15, random_state=0).set_callbacks(ProgressBar()).fit(folder.name, "minutes")
 X_test, y_test = trips(99)
 print(f"R² on new trips: {model.score(X_test, y_test):.3f}")
 print(f"predicted from the files: {sum(len(part) for part in model.predict_chunks(folder.name)):,}")
