@@ -156,7 +156,7 @@ CAPTIONS = {
         ("L-BFGS over auto", "auto, s", "auto, objective", "L-BFGS, s", "L-BFGS, objective"),
     ),
     "lassonet_time": Caption(
-        "Time of LassoNet's path over that of our search: above 1 ours is faster, higher is better.",
+        "Time of LassoNet's path over that of the search of spkm: above 1 spkm is faster, higher is better.",
         ("LassoNet over spkm", "LassoNet, s", "spkm, s", "points of LassoNet's path"),
     ),
     "memory": Caption("Peak memory of a fit beyond the table itself: lower is better.", ("extra, MB", "table, MB")),
@@ -243,7 +243,7 @@ CAPTIONS = {
         ),
     ),
     "ranks": Caption(
-        'Mean rank on new samples, 1 is the best of nine: lower is better; "ours minus theirs" is spkm minus the '
+        'Mean rank on new samples, 1 is the best of nine: lower is better; "spkm minus theirs" is spkm minus the '
         "method of the column in points: above 0 spkm is better.",
         (
             "spkm",
@@ -286,9 +286,9 @@ CAPTIONS = {
         ("spkm, CPU s", "l1, CPU s", "spkm over l1", "features", "draws"),
     ),
     "seconds_to_accuracy": Caption(
-        'CPU seconds of a fit: lower is better, at equal accuracy (higher is better); in rows "its over ours" above 1 '
+        'CPU seconds of a fit: lower is better, at equal accuracy (higher is better); in rows "its over spkm" above 1 '
         "spkm is faster.",
-        ("fit, CPU s (last rows: its over ours)", "accuracy, %", "predict, s"),
+        ("fit, CPU s (last rows: its over spkm)", "accuracy, %", "predict, s"),
     ),
     "selection_panel": Caption(
         "Score of spkm minus that of the row's rival (oracle: the same on the relevant features alone), in "

@@ -190,12 +190,17 @@ def folded(found: list[Table], first: str) -> list[str]:
         ahead = [row for row in rows if re.search(first, row[0])]
         if not ahead or len(rows) - len(ahead) < FEWEST_FOLDED:
             ahead = rows
-        shown.append(Table("", columns, ahead).markdown())
+        shown.append(Table("", columns, with_names(ahead)).markdown())
         if len(ahead) < len(rows):
             rest = [row for row in rows if row not in ahead]
             summary = f"<details>\n<summary>The other {len(rest)} rows</summary>"
-            more += [summary, Table("", columns, rest).markdown(), "</details>"]
+            more += [summary, Table("", columns, with_names(rest)).markdown(), "</details>"]
     return [*shown, *more, *map(caption, found)]
+
+
+def with_names(rows: list[list[str]]) -> list[list[str]]:
+    """Return rows as a page shows them: "ours" of the files is the name of the library."""
+    return [[re.sub(r"\bours\b", "spkm", row[0]), *row[1:]] for row in rows]
 
 
 def version_of(facts: dict[str, str]) -> str:

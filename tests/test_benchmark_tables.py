@@ -48,6 +48,11 @@ def test_a_page_says_what_goals_are_where_there_are_some(tmp_path):
         assert ("misses its goal" in filled("<!-- results: some -->\n\n<!-- end -->", tmp_path)) == said
 
 
+def test_a_page_names_the_library(tmp_path):
+    Table("some", ("what", "measured"), [["hours: ours", "0.5"]], {"date": "2026-01-31"}).write(tmp_path)
+    assert "| hours: spkm | 0.5 |" in filled("<!-- results: some -->\n\n<!-- end -->", tmp_path)
+
+
 def test_changes_are_those_of_the_code_that_is_measured():
     asked = []
 
