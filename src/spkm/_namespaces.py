@@ -36,7 +36,7 @@ class Place(NamedTuple):
 
 def is_foreign(array: object) -> bool:
     """Whether an array is one of another library than NumPy and SciPy, as those in blocks of other places are."""
-    if isinstance(array, np.ndarray) or sparse.issparse(array):
+    if isinstance(array, np.ndarray | np.generic) or sparse.issparse(array):
         return False
     return hasattr(array, "device")  # the standard demands it, and nested lists and frames have none
 
