@@ -135,7 +135,7 @@ import sys
 
 class NotInstalled:
     def find_spec(name, path=None, target=None):
-        if name.split(".")[0] in {(*HEAVY, 'array_api_compat')!r}:
+        if name.split(".")[0] in {(*HEAVY, "array_api_compat")!r}:
             raise ModuleNotFoundError(name)
 
 sys.meta_path.insert(0, NotInstalled)
