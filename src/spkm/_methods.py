@@ -133,7 +133,7 @@ class Exports(Saves):
 
 
 class Monitors:
-    """An estimator that knows new samples that are unlike those of its fit."""
+    """An estimator that compares new samples with those of its fit."""
 
     def monitor(self, X: Any, reference: Any = None) -> Any:
         """Compare new samples with those of the fit, as the model gets them.
