@@ -8,7 +8,7 @@ from scipy.stats import beta, binom
 from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.dummy import DummyClassifier
 
-from spkm import SPKMClassifier, SPKMRegressor, load, theory
+from spkm import SPKMClassifier, SPKMOrdinalClassifier, SPKMRegressor, load, theory
 from spkm.kernels import KERNELS, Polynomial, Rescaled
 from spkm.penalties import L1
 from spkm.theory._code import bits_of_choice, bits_of_integer, rounded, rounded_number
@@ -210,3 +210,28 @@ def test_what_has_no_share_of_wrong_labels_is_refused():
         theory.quantized(several, 6)
     with pytest.raises(TypeError, match="fitted SPKMClassifier"):
         theory.quantized(object(), 6)
+
+
+@pytest.mark.parametrize("bits", [1, 3, 9])
+def test_thresholds_of_ordered_classes_are_rounded_and_counted(bits, tmp_path):
+    """They are learned: a receiver without them does not predict as the model does."""
+    X = rings(300)[0]
+    y = np.digitize(X[:, 0] + 0.3 * X[:, 1], [-0.8, -0.75, 0.5])
+    model = SPKMOrdinalClassifier(2, random_state=0).fit(X, y)
+    bound = theory.occam_bound(model, X, y, bits=bits)
+    small, near = bound.estimator, bound.estimator.thresholds_
+    more = next(k for k in range(60) if np.all(np.diff(rounded(model.thresholds_, bits + k)[0]) > 0))
+    expected, length = rounded(model.thresholds_, bits + more)
+    assert np.array_equal(near, expected)
+    assert bound.lengths["thresholds"] == length + bits_of_integer(more)
+    assert (small.predict(X) != y).mean() == bound.training_error
+    assert np.array_equal(small.classes_[small.predict_proba(X).argmax(axis=1)], small.predict(X))
+    small.save(tmp_path / "small.spkm")
+    assert np.array_equal(load(tmp_path / "small.spkm").predict(X), small.predict(X))
+
+
+def test_margins_bound_no_ordered_classes():
+    X, y = rings()
+    model = SPKMOrdinalClassifier(2, random_state=0).fit(X, y)
+    with pytest.raises(ValueError, match="for ordered classes, whose thresholds are learned"):
+        theory.generalization_bound(model, X, y)

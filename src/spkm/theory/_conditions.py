@@ -82,6 +82,11 @@ def _model_of_classifier(estimator: BaseEstimator) -> FittedModel:
         )
     check_is_fitted(estimator)
     model = estimator.model_
+    if len(model.loss.thresholds):
+        raise ValueError(
+            "No bound of margins is worked out for ordered classes, whose thresholds are learned, too. Use occam_bound "
+            "or held_out_bound."
+        )
     in_parts = not model.is_joint
     if in_parts or isinstance(model.target, Labels):
         what = "several binary models" if in_parts else "several labels"

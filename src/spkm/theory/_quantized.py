@@ -15,9 +15,11 @@ from spkm._checks import check_integer
 from spkm._publish import publish
 from spkm.core.fitted import FittedModel
 from spkm.core.model import Params, PreimageModel, Term
+from spkm.core.targets import Ordered
 from spkm.estimators.base import ReadsModel
 from spkm.fitting.outcome import model_attributes
 from spkm.kernels import KERNELS, Kernel
+from spkm.losses import Loss
 from spkm.sources import Scaling
 from spkm.theory._code import bits_of_choice, bits_of_integer, rounded, rounded_number
 
@@ -44,9 +46,9 @@ class Quantized:
 def quantized(estimator: BaseEstimator, bits: int) -> Any:
     """Return a copy of a fitted estimator whose numbers are rounded to a few bits each.
 
-    Basis vectors, log relevances, weights, intercept, coefficients of a linear part, and centres and scales of the
-    features are rounded; each of these is a block of numbers with a power of two as a step. The copy predicts by the
-    rounded numbers, and can be saved and exported like any other.
+    Basis vectors, log relevances, weights, intercept, coefficients of a linear part, centres and scales of the
+    features, and thresholds between ordered classes are rounded; each of these is a block of numbers with a power of
+    two as a step. The copy predicts by the rounded numbers, and can be saved and exported like any other.
 
     Parameters
     ----------
@@ -58,7 +60,8 @@ def quantized(estimator: BaseEstimator, bits: int) -> Any:
     Returns
     -------
     small : estimator
-        The copy. It has no standard deviations (``return_std``).
+        The copy. It has no standard deviations (``return_std``). The baseline of :class:`spkm.SPKMSurvival` stays as it
+        is.
 
     Examples
     --------
@@ -99,6 +102,7 @@ def deployed(estimator: BaseEstimator, small: Quantized) -> Any:
     """Return a copy of the estimator that predicts by a model of rounded numbers."""
     known = {name: value for name, value in vars(estimator).items() if name.endswith("_") or name.startswith("_")}
     derived = model_attributes(small.model, estimator.basis_vectors_.dtype)
+    derived["thresholds_"] = np.array(small.model.loss.thresholds)  # of ordered classes
     known.update({name: value for name, value in derived.items() if name in known})
     return publish(copy(estimator), {**known, "model_": small.model})
 
@@ -115,7 +119,21 @@ def quantized_model(model: FittedModel, bits: int) -> Quantized:
     small = replace(
         model, model=replace(model.model, terms=terms), theta=theta, scaling=scaling, posterior=None, samples=None
     )
+    if len(model.loss.thresholds):
+        loss, lengths["thresholds"] = _with_rounded_thresholds(model.loss, bits)
+        small = replace(small, loss=loss, target=Ordered.of(small.target.labels, loss))
     return Quantized(small, lengths)
+
+
+def _with_rounded_thresholds(loss: Loss, bits: int) -> tuple[Loss, float]:
+    """Return the loss of ordered classes with thresholds of the fewest bits that keep them apart, and their length."""
+    values = np.asarray(loss.thresholds, dtype=np.float64)
+    width = bits
+    near, length = rounded(values, width)
+    while not np.all(np.diff(near) > 0):
+        width += 1
+        near, length = rounded(values, width)
+    return clone(loss).set_params(thresholds=tuple(near.tolist())), length + bits_of_integer(width - bits)
 
 
 def _bits_of_features(model: FittedModel) -> float:
