@@ -8,7 +8,15 @@ from sklearn.pipeline import make_pipeline
 from sklearn.svm import SVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from spkm import SPKMClassifier, SPKMRegressor, SPKMSelector, sparsity_path, stability_selection
+from spkm import (
+    SPKMClassifier,
+    SPKMClassifierCV,
+    SPKMOrdinalClassifier,
+    SPKMRegressor,
+    SPKMSelector,
+    sparsity_path,
+    stability_selection,
+)
 from spkm.penalties import L1
 
 LINE = {"kernel": "linear", "n_basis": 1, "random_state": 0, "n_jobs": 1}
@@ -96,6 +104,7 @@ def test_the_selector_hands_the_columns_on_with_their_names():
     ("call", "message"),
     [
         (lambda X, y: sparsity_path(SPKMClassifier(), X, y), "selection='strict' or a basis_penalty"),
+        (lambda X, y: sparsity_path(SPKMClassifierCV(selection=None), X, y), "selection='strict' or a basis_penalty"),
         (lambda X, y: sparsity_path(SPKMClassifier(basis_penalty="l1"), X, y, strengths=[-1.0]), "strengths"),
         (lambda X, y: sparsity_path(SPKMClassifier(selection="strict"), X, y, strengths=[1.0]), "strengths"),
         (lambda X, y: stability_selection(SPKMClassifier(), X, y), "selection='strict'"),
@@ -110,9 +119,12 @@ def test_what_cannot_be_is_told(call, message):
         call(*rows())
 
 
-def test_a_path_wants_an_estimator_of_ours():
-    with pytest.raises(TypeError, match="estimator"):
-        sparsity_path(LogisticRegression(), *rows())
+@pytest.mark.parametrize("estimator", [LogisticRegression(), SPKMOrdinalClassifier(selection="strict")])
+def test_a_path_wants_an_estimator_with_one(estimator):
+    with pytest.raises(TypeError, match=f"one of their CV kin; got {type(estimator).__name__}"):
+        sparsity_path(estimator, *rows())
+    with pytest.raises(ValueError, match=f"CV kin with selection='strict', or None; got {type(estimator).__name__}"):
+        stability_selection(estimator, *rows())
 
 
 @pytest.mark.filterwarnings("ignore:No features* (is|were) selected:UserWarning")  # the checks' classes are noise

@@ -101,14 +101,17 @@ def sparsity_path(
     >>> path.n_features[-3:].tolist(), bool(path.scores.max() > 0.85)
     ([3, 2, 1], True)
     """
-    if not isinstance(estimator, ReadsModel):
-        raise TypeError(f"estimator must be an SPKM estimator; got {type(estimator).__name__}.")
+    if not hasattr(estimator, "_search"):  # any estimator may come
+        raise TypeError(
+            "estimator must be an SPKMClassifier, an SPKMRegressor or one of their CV kin; got "
+            f"{type(estimator).__name__}."
+        )
     check_joint("estimator", estimator)
     if estimator.selection is not None:
         if strengths is not None:
             raise ValueError("strengths are those of a basis_penalty; a strict selection finds its own.")
         return _strict_path(clone(estimator), X, y, sample_weight)
-    if estimator.basis_penalty is None:
+    if estimator.get_params(deep=False).get("basis_penalty") is None:
         raise ValueError("estimator must have selection='strict' or a basis_penalty; it has neither.")
     return _penalty_path(estimator, X, y, sample_weight, STRENGTHS if strengths is None else strengths)
 

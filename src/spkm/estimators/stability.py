@@ -224,8 +224,11 @@ def _choice_by_search(
     threshold: float,
 ) -> Halves:
     """Return what eliminates features with the kernel of all samples."""
-    if not isinstance(estimator, ReadsModel) or estimator.selection is None:
-        raise ValueError("estimator must be an SPKM estimator with selection='strict', or None.")
+    if not hasattr(estimator, "_search") or estimator.selection is None:  # any estimator may come
+        raise ValueError(
+            "estimator must be an SPKMClassifier, an SPKMRegressor or one of their CV kin with selection='strict', or "
+            f"None; got {type(estimator).__name__}."
+        )
     check_joint("estimator", estimator)
     fitted: Any = clone(estimator)
     if max_false is not None:
